@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The project's own build rules: mneme_library, mneme_tool, mneme_test, mneme_llvm.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(TBB REQUIRED)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
+
+add_library(mneme_options INTERFACE)
+target_compile_options(mneme_options INTERFACE -Wall -Wextra -Wpedantic)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+
+  target_link_options(mneme_options INTERFACE -fuse-ld=lld)
+endif()
+if(MNEME_WERROR)
+  target_compile_options(mneme_options INTERFACE -Werror)
+endif()
+if(MNEME_SANITIZE)
+  target_compile_options(mneme_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
+  target_link_options(mneme_options INTERFACE -fsanitize=address,undefined)
+endif()
+target_include_directories(mneme_options INTERFACE ${PROJECT_SOURCE_DIR}/lib)
+target_compile_definitions(mneme_options INTERFACE MNEME_VERSION="${PROJECT_VERSION}")
+
+# LLVM 19's headers and shared library, as system headers: their warnings are not ours.
+find_program(LLVM_CONFIG NAMES llvm-config-19 REQUIRED)
+execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE LLVM_INCLUDE_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
+execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE LLVM_LIBRARY_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
+add_library(mneme_llvm_headers INTERFACE)
+target_include_directories(mneme_llvm_headers SYSTEM INTERFACE ${LLVM_INCLUDE_DIR})
+target_compile_definitions(mneme_llvm_headers INTERFACE __STDC_CONSTANT_MACROS __STDC_FORMAT_MACROS __STDC_LIMIT_MACROS)
+target_compile_options(mneme_llvm_headers INTERFACE -fno-rtti)
+add_library(mneme_llvm INTERFACE)
+target_link_libraries(mneme_llvm INTERFACE mneme_llvm_headers ${LLVM_LIBRARY_DIR}/libLLVM-19.so)
+
+# mneme_library(bundle SOURCES a.cc b.cc LINK mneme_base …): static library mneme_bundle.
+function(mneme_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(mneme_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(mneme_${name} PUBLIC ${ARG_LINK} PRIVATE mneme_options)
+  target_include_directories(mneme_${name} PUBLIC ${PROJECT_SOURCE_DIR}/lib)
+endfunction()
+
+# mneme_tool(mneme-run SOURCES main.cc LINK …): an executable, installed with its manual page <tool>.1.
+function(mneme_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE mneme_options ${ARG_LINK})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.1)
+    install(FILES ${name}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  endif()
+endfunction()
+
+# mneme_part(target [folder]): a shared object or helper program in lib/mneme[/folder], built and installed.
+function(mneme_part target)
+  set(folder ${MNEME_PARTS_DIR}/${ARGV1})
+  set_target_properties(${target} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${folder} RUNTIME_OUTPUT_DIRECTORY ${folder})
+  install(TARGETS ${target}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/mneme/${ARGV1} NAMELINK_SKIP
+    RUNTIME DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/mneme/${ARGV1})
+endfunction()
+
+# mneme_test(digest_test SOURCES digest_test.cc LINK mneme_base): a GoogleTest program under ctest.
+function(mneme_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE mneme_options ${ARG_LINK} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+
+extern char** environ;
+
+namespace mneme {
+
+std::string describe_wait_status(int status) {
+  if (WIFEXITED(status)) return fmt::format("exited with status {}", WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) {
+    int signal = WTERMSIG(status);
+    const char* name = ::sigabbrev_np(signal);
+    return fmt::format("was killed by SIG{} ({})", name ? name : std::to_string(signal), ::strsignal(signal));
+  }
+  return fmt::format("ended with wait status {}", status);
+}
+
+CommandResult run_command(const std::vector<std::string>& argv, const std::string& input) {
+  // Files in memory, not pipes: no deadlock whatever the order of reads and writes.
+  Fd in = memory_file("stdin", bytes_of(input));
+  Fd out = memory_file("stdout");
+  Fd err = memory_file("stderr");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in.get(), 0);
+  posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
+  posix_spawn_file_actions_adddup2(&actions, err.get(), 2);
+  std::vector<char*> arguments;
+  for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  int failed = ::posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed) throw Error::of(Exit::kMissing, "cannot run '{}': {}", argv[0], std::strerror(failed));
+  CommandResult result;
+  while (::waitpid(pid, &result.status, 0) < 0 && errno == EINTR) {
+  }
+  ::lseek(out.get(), 0, SEEK_SET);
+  ::lseek(err.get(), 0, SEEK_SET);
+  result.output = read_all(out.get(), "the output of " + argv[0]);
+  result.errors = read_all(err.get(), "the errors of " + argv[0]);
+  return result;
+}
+
+}  // namespace mneme

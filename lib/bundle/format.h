@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The bundle's on-disk structures, version 1: the only authority in code. FORMAT.md says the same in
+// prose. Json texts are compact, one line, keys in the order of the members below.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.h"
+
+namespace mneme::bundle {
+
+inline constexpr int kFormatVersion = 1;
+inline constexpr uint64_t kBlockSize = 64 * 1024;     // bytes; blocks are aligned to their size
+inline constexpr size_t kBlocksPerPack = 128;         // 8 MiB of blocks
+inline constexpr uint64_t kMaxJsonSize = 64 << 20;    // bytes of one json member
+inline constexpr uint64_t kMaxCodeSize = 512u << 20;  // bytes of one kernel.bc or code member
+inline constexpr uint64_t kMaxStateSize = 1u << 30;   // bytes of one state member
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  bool operator==(const Dim3&) const = default;
+  uint64_t count() const { return uint64_t{x} * y * z; }
+};
+
+// ---- bundle.json ------------------------------------------------------------------------------
+
+struct Provenance {
+  std::string tool;
+  std::string version;
+  std::vector<std::string> arguments;
+  int input_format = 0;  // format version of the bundle read; 0 for the tool that made it
+};
+
+struct AddressRange {
+  std::string name;  // "device" or "host"
+  uint64_t base = 0;
+  uint64_t size = 0;  // bytes
+};
+
+struct BundleInfo {
+  int version = kFormatVersion;
+  std::string device;  // what the recording ran on: "host", "cuda", "hip"
+  std::vector<AddressRange> ranges;
+  std::string memory = "packs";  // "packs", or "raw" in what mneme-restore writes
+  std::vector<Provenance> provenance;
+};
+
+// ---- kernels/<static>/kernel.json -------------------------------------------------------------
+
+struct ByteRange {
+  uint32_t offset = 0;
+  uint32_t size = 0;
+};
+
+struct Argument {
+  uint32_t offset = 0;  // in the argument bytes
+  uint32_t size = 0;
+  std::string kind;                // "pointer", "scalar", "struct"
+  std::string type;                // element type as LLVM spells it: "i32", "double", "ptr", "%struct.Body"
+  std::vector<ByteRange> padding;  // within the argument; recorded as zeros
+};
+
+struct Global {
+  std::string name;
+  uint64_t size = 0;
+  uint32_t align = 1;
+  bool constant = false;
+};
+
+// Also the header that mneme-inject embeds in the executable (objects/embedded.h).
+struct KernelInfo {
+  Digest id;         // static hash
+  std::string name;  // as the linker sees it
+  std::string demangled;
+  std::string target;  // triple and processor: "amdgcn-amd-amdhsa--gfx90a"
+  uint32_t wave_size = 64;
+  uint32_t argument_bytes = 0;  // explicit arguments only
+  std::vector<Argument> arguments;
+  std::vector<Global> globals;         // device variables it can reach
+  std::vector<std::string> functions;  // functions whose address it takes
+  std::string source;                  // the file that was compiled
+  Digest bitcode;                      // of kernel.bc
+};
+
+// ---- variants/<static>/<variant>/variant.json --------------------------------------------------
+
+// One replay configuration. Its canonical json is hashed, with the kernel's id, to the variant id.
+struct Configuration {
+  std::string target;   // "host:x86-64-v3"
+  std::string passes;   // LLVM pipeline text: "default<O3>"
+  int codegen_opt = 3;  // 0..3
+  std::string form;     // host device: "auto", "loop", "coroutine"
+  bool fuse = false;    // multiply-adds may be fused
+  Digest ir;            // of the edited IR given by --ir; empty: the recorded one
+};
+
+struct VariantInfo {
+  Digest id;
+  Digest kernel;
+  Configuration configuration;
+  std::string code;  // the code member's file name: "code.so"
+  Digest code_digest;
+  std::string form;  // the form that was chosen: "loop", "coroutine"
+};
+
+// ---- instances/<static>/<dynamic>.json ---------------------------------------------------------
+
+enum class SegmentKind { kHeap, kGlobal, kHost };
+
+struct Segment {
+  uint64_t address = 0;
+  uint64_t size = 0;  // bytes
+  SegmentKind kind = SegmentKind::kHeap;
+  std::string symbol;      // of a global; else empty
+  std::string annotation;  // json object text; empty: none
+};
+
+struct InstanceInfo {
+  Digest id;                      // dynamic hash
+  Digest kernel;                  // static hash
+  uint64_t index = 0;             // of this launch among all launches of the application, from 0
+  Dim3 grid;                      // blocks
+  Dim3 block;                     // threads
+  uint32_t shared_bytes = 0;      // dynamic shared memory
+  std::string arguments;          // the argument bytes, padding zeroed (hexadecimal in json)
+  std::vector<Segment> segments;  // by address, disjoint
+  Digest prologue;                // state ids
+  Digest epilogue;
+};
+
+// ---- runs/<static>/<dynamic>/<variant>.json ----------------------------------------------------
+
+struct SegmentDifference {
+  uint64_t address = 0;   // of the segment
+  uint64_t bytes = 0;     // bytes that differ from the recorded epilogue
+  uint64_t first = 0;     // offset in the segment of the first of them
+  uint32_t expected = 0;  // that byte as recorded
+  uint32_t actual = 0;    // and as replayed
+};
+
+struct BlockDifference {
+  uint64_t address = 0;
+  Digest expected;
+  Digest actual;
+};
+
+struct RunInfo {
+  Digest kernel;
+  Digest instance;
+  Digest variant;
+  std::string device;
+  std::string status;  // "completed" or "failed"
+  std::string reason;  // why it failed
+  std::string clock;   // "steady", "events", "cupti"
+  uint32_t warmup = 0;
+  std::vector<uint64_t> nanoseconds;  // one an iteration
+  uint64_t changed_bytes = 0;         // bytes that the kernel changed: replayed memory against the prologue
+  uint64_t compared_bytes = 0;
+  std::vector<SegmentDifference> differences;  // only segments that differ, by address
+  std::vector<BlockDifference> blocks;         // the blocks that differ, up to --max-diff
+  bool blocks_complete = true;                 // false when --max-diff cut `blocks` short
+};
+
+// ---- summary.json ------------------------------------------------------------------------------
+
+struct Occurrence {
+  Digest instance;
+  uint64_t count = 0;  // launches alike in kernel, dimensions and scalar arguments
+};
+
+struct Skipped {
+  std::string kernel;  // name as far as it is known
+  uint64_t launches = 0;
+  std::string reason;
+};
+
+struct Summary {
+  std::vector<Occurrence> occurrences;
+  std::vector<Skipped> skipped;
+  std::string application;  // how it ended: "exited with status 0"
+  bool truncated = false;
+};
+
+// ---- member names ------------------------------------------------------------------------------
+
+inline constexpr std::string_view kBundleMember = "bundle.json";
+inline constexpr std::string_view kSummaryMember = "summary.json";
+std::string kernel_json_name(const Digest& kernel);
+std::string kernel_bitcode_name(const Digest& kernel);
+std::string variant_json_name(const Digest& kernel, const Digest& variant);
+std::string variant_code_name(const Digest& kernel, const Digest& variant, std::string_view file);
+std::string state_name(const Digest& state);
+std::string pack_name(uint64_t number);
+std::string instance_name(const Digest& kernel, const Digest& instance);
+std::string run_name(const Digest& kernel, const Digest& instance, const Digest& variant);
+
+// ---- json: write() is canonical; parse_…() throws Error on what is missing, ill-typed or out of
+// range, and ignores keys that it does not know. `where` names the member in messages. -----------
+
+std::string write(const BundleInfo&);
+std::string write(const KernelInfo&);
+std::string write(const Configuration&);
+std::string write(const VariantInfo&);
+std::string write(const InstanceInfo&);
+std::string write(const RunInfo&);
+std::string write(const Summary&);
+BundleInfo parse_bundle(std::string_view json, const std::string& where);
+KernelInfo parse_kernel(std::string_view json, const std::string& where);
+Configuration parse_configuration(std::string_view json, const std::string& where);
+VariantInfo parse_variant(std::string_view json, const std::string& where);
+InstanceInfo parse_instance(std::string_view json, const std::string& where);
+RunInfo parse_run(std::string_view json, const std::string& where);
+Summary parse_summary(std::string_view json, const std::string& where);
+
+Digest variant_id(const Digest& kernel, const Configuration&);
+// Over kernel, grid, block, shared bytes, arguments, segments' annotations and the prologue's digest.
+Digest instance_id(const InstanceInfo&);
+
+// ---- states/<digest> ---------------------------------------------------------------------------
+// "MNST" u32 version u64 count, then count × { u64 address, 16-byte digest }, ascending addresses
+// that are multiples of kBlockSize; integers little-endian. The id is the digest of these bytes.
+
+struct BlockReference {
+  uint64_t address = 0;
+  Digest digest;
+};
+
+struct State {
+  std::vector<BlockReference> blocks;
+};
+
+std::string write(const State&);
+State parse_state(Bytes bytes, const std::string& where);
+const Digest& zero_block_digest();
+
+// ---- memory/<n>.pack ---------------------------------------------------------------------------
+// "MNPK" u32 version u32 count u32 reserved(0), then count × { 16-byte digest of the block,
+// 16-byte digest of the block it was XORed with, or zeros }, then one zstd frame, with its content
+// size, of the count × kBlockSize bytes in the index's order.
+
+}  // namespace mneme::bundle

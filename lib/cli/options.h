@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What makes seven tools feel like one: options, exit statuses, messages. Wraps CLI11 so that only
+// options.cc pays for it.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace mneme::cli {
+
+// A tool's command line. --help, --version and -v/--verbose are always there.
+class Options {
+ public:
+  Options(std::string tool, std::string summary);
+  ~Options();
+
+  // `names` as in "-o,--output"; `value` is the placeholder shown in --help; targets are borrowed and keep their
+  // value when the option is absent.
+  void flag(const std::string& names, bool& target, const std::string& help);
+  void value(const std::string& names, std::string& target, const std::string& value, const std::string& help);
+  void value(const std::string& names, uint64_t& target, const std::string& value, const std::string& help);
+  void values(const std::string& names, std::vector<std::string>& target, const std::string& value,
+              const std::string& help);  // may be repeated
+  void choice(const std::string& names, std::string& target, const std::vector<std::string>& choices,
+              const std::string& help);
+  // Positional arguments: an optional input file; or a command, everything from the first word that is no
+  // option on, passed through untouched.
+  void file(std::string& target, const std::string& value, const std::string& help);
+  void files(std::vector<std::string>& target, const std::string& value, const std::string& help);
+  void command(std::vector<std::string>& target, const std::string& value, const std::string& help);
+
+  // Throws Error (kBadInput) on bad usage. --help and --version print to standard output and exit.
+  void parse(int argc, char** argv);
+  bool verbose() const;
+  const std::vector<std::string>& arguments() const;  // as given, for the provenance chain
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+// Runs a tool's body: an Error becomes "tool: error: …" on standard error and its exit status; so do
+// std::bad_alloc and other exceptions. Ignores SIGPIPE, so that a closed pipe is an Error like others.
+int run_tool(const std::string& tool, const std::function<Exit()>& body);
+
+// "tool: warning: …", "tool: …" on standard error. The tool's name is the one given to run_tool.
+void warn(const std::string& message);
+void note(const std::string& message);
+
+inline constexpr char kVersion[] = MNEME_VERSION;
+
+}  // namespace mneme::cli

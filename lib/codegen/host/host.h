@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Device IR to an x86-64 shared object (abi.h). Free of LLVM's headers, so that callers compile fast.
+#pragma once
+#include <string>
+
+#include "bundle/format.h"
+
+namespace mneme::codegen::host {
+
+// The x86-64 level of this machine: "host:x86-64-v2", "-v3", "-v4".
+std::string default_target();
+
+struct Result {
+  std::string code;  // the shared object
+  std::string form;  // "loop" or "coroutine"
+};
+
+// Compiles the kernel `info.name` in `ir` (bitcode or text). Deterministic. Throws Error with LLVM's
+// own message for bad IR or a bad pipeline, and by name for an intrinsic that the host device lacks.
+// Not confined: a caller handling a stranger's IR runs it in a confined child.
+Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration);
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace mneme::memory {
+
+// The two ranges in which all memory that kernels see lies, at the same place in every process.
+inline constexpr uint64_t kDeviceBase = 0x400000000000;
+inline constexpr uint64_t kHostBase = 0x600000000000;
+inline constexpr uint64_t kDefaultRangeSize = uint64_t{1} << 40;  // bytes of address space, each
+
+struct Allocation {
+  uint64_t address = 0;
+  uint64_t size = 0;  // bytes as asked for, at least 1
+};
+
+// A deterministic first-fit allocator over an address range: the same calls give the same addresses.
+// It only does the sums; backing the addresses with memory is its user's: `mapped_end()` tells how far
+// from the base memory is needed. Not thread-safe.
+class Arena {
+ public:
+  Arena(uint64_t base, uint64_t size);
+
+  // nullopt when the range is exhausted. `align` is a power of two.
+  std::optional<uint64_t> allocate(uint64_t size, uint64_t align = 256);
+  bool release(uint64_t address);  // false: not the start of an allocation
+  // The allocation that contains the address.
+  std::optional<Allocation> find(uint64_t address) const;
+  const std::map<uint64_t, uint64_t>& allocations() const { return live_; }  // address → size
+  uint64_t base() const { return base_; }
+  uint64_t size() const { return size_; }
+  // One past the highest address ever allocated.
+  uint64_t high_water() const { return high_water_; }
+
+ private:
+  uint64_t base_, size_, high_water_;
+  std::map<uint64_t, uint64_t> live_;  // address → size
+  std::map<uint64_t, uint64_t> free_;  // address → size, coalesced
+};
+
+}  // namespace mneme::memory

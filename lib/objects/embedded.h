@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What mneme-inject embeds in a device code object: section ".mneme.ir" holds, one after another, each
+// aligned to 16 bytes and padded with zeros,
+//   "MNEMEIR1"  u64 size of the json  u64 size of the bitcode (both little-endian)  json  bitcode
+// The json is the kernel's KernelInfo (bundle/format.h), so that nobody needs LLVM to read it.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bundle/format.h"
+
+namespace mneme::objects {
+
+inline constexpr std::string_view kEmbeddedMagic = "MNEMEIR1";
+inline constexpr std::string_view kEmbeddedSection = ".mneme.ir";
+inline constexpr size_t kEmbeddedAlign = 16;
+
+struct EmbeddedKernel {
+  bundle::KernelInfo info;
+  std::string_view json;  // both within the bytes that were parsed
+  Bytes bitcode;
+};
+
+// The record for one kernel, padded to kEmbeddedAlign.
+std::string write_embedded(std::string_view json, Bytes bitcode);
+
+// Every kernel in a section's bytes. Throws Error on anything malformed.
+std::vector<EmbeddedKernel> parse_embedded(Bytes section, const std::string& where);
+
+// The bytes of the section named `name` in a 64-bit little-endian ELF image, empty if it has none.
+// Every offset is checked against `elf`; throws Error on a malformed image.
+Bytes elf_section(Bytes elf, std::string_view name, const std::string& where);
+
+// The device code objects (AMDGPU ELF images) that an executable or a registered fat binary carries.
+struct DeviceCode {
+  std::string target;  // "hipv4-amdgcn-amd-amdhsa--gfx90a"
+  Bytes image;
+};
+// `fatbin` starts at a "__CLANG_OFFLOAD_BUNDLE__" header (what a registration wrapper's data points
+// to). `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used.
+std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where);
+// Of a host executable or object file: every bundle in section ".hip_fatbin".
+std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where);
+
+}  // namespace mneme::objects
