@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An inclusive prefix sum of a long array: scan each block in shared memory, scan the blocks' sums with the same kernel,
-// add them.
+// An inclusive prefix sum of a long array: scan each block in shared memory, scan the blocks' sums with the same
+// kernel, add them.
 
 #include "check.h"
 

@@ -4,6 +4,7 @@
 // that end in one line, "<name>: ok" or "<name>: FAILED …".
 #pragma once
 
+#include <errno.h>  // program_invocation_short_name
 #include <hip/hip_runtime.h>
 
 #include <cmath>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -21,7 +23,9 @@
 // would give; it needs C++20, and these programs keep to C++17.
 inline void check(hipError_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (status == hipSuccess) return;
-  std::printf("%s:%d: FAILED: %s\n", file, line, hipGetErrorString(status));
+  const char* slash = std::strrchr(file, '/');
+  std::printf("%s: FAILED: %s:%d: %s\n", program_invocation_short_name, slash != nullptr ? slash + 1 : file, line,
+              hipGetErrorString(status));
   std::exit(1);
 }
 
@@ -67,9 +71,7 @@ class Random {
   }
 
   // In [0, bound).
-  std::uint32_t below(std::uint32_t bound) {
-    return static_cast<std::uint32_t>(((bits() >> 32) * bound) >> 32);
-  }
+  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(((bits() >> 32) * bound) >> 32); }
 
   // In [low, high].
   template <class T>

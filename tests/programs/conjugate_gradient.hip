@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Solves (4 + 1) u - (neighbours of u) = b on a square grid by conjugate gradients: four kernels, launched some
-// hundreds of times, the host deciding between launches.
+// Solves (4 + 1) u - (neighbours of u) = b on a square grid by conjugate gradients: four kernels, some two hundred
+// launches, the host deciding between them.
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that stay calls: functions that are not inlined and ask for their own thread's indices, one that works on shared
-// memory, and one that calls itself.
+// Calls that stay calls: functions that are not inlined and ask for their own thread's indices, one that works on
+// shared memory, and one that calls itself.
 
 #include "check.h"
 

@@ -7,13 +7,13 @@
 
 constexpr int kCount = 4096, kBlock = 128, kBins = 8;
 
-__constant__ int coefficients[4];               // set by the host
-__constant__ int offset = 17;                   // never touched by the host
+__constant__ int coefficients[4];  // set by the host
+__constant__ int offset = 17;      // never touched by the host
 __device__ int table[kBins] = {2, 3, 5, 7, 11, 13, 17, 19};
-__device__ int* table_pointer = table;          // must point at wherever the table lies in this process
+__device__ int* table_pointer = table;  // must point at wherever the table lies in this process
 __device__ int* last_entry = &table[kBins - 1];
 __device__ unsigned launches = 41;
-static __device__ int scratch[kCount];          // private to this file
+static __device__ int scratch[kCount];  // private to this file
 static __device__ unsigned long long checksum;
 
 __global__ void evaluate(const int* in, int* out, int n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Atomic additions of float and double. The values are small multiples of 1/2, so every sum is exact and the order does not
-// matter; nor does it for a maximum, built from compare-and-swap as code for older GPUs does.
+// Atomic additions of float and double. The values are small multiples of 1/2, so every sum is exact and the order does
+// not matter; nor does it for a maximum, built from compare-and-swap as code for older GPUs does.
 
 #include <algorithm>
 

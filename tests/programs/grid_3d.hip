@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Three-dimensional grids of three-dimensional blocks of odd sizes; every index and size a kernel can ask for ends up in
-// the result.
+// Three-dimensional grids of three-dimensional blocks of odd sizes; every index and size a kernel can ask for ends up
+// in the result.
 
 #include "check.h"
 
@@ -19,8 +19,8 @@ __global__ void grid_3d(unsigned* volume, int width, int height, int depth) {
   int z = blockIdx.z * blockDim.z + threadIdx.z;
   if (x >= width || y >= height || z >= depth) return;
   dim3 thread(threadIdx.x, threadIdx.y, threadIdx.z), block(blockIdx.x, blockIdx.y, blockIdx.z);
-  volume[(z * height + y) * width + x] += describe(thread, block, dim3(blockDim.x, blockDim.y, blockDim.z),
-                                                   dim3(gridDim.x, gridDim.y, gridDim.z));
+  volume[(z * height + y) * width + x] +=
+      describe(thread, block, dim3(blockDim.x, blockDim.y, blockDim.z), dim3(gridDim.x, gridDim.y, gridDim.z));
 }
 
 int main() {
@@ -36,8 +36,8 @@ int main() {
     for (unsigned z = 0; z < depth; ++z)
       for (unsigned y = 0; y < height; ++y)
         for (unsigned x = 0; x < width; ++x)
-          want[(z * height + y) * width + x] +=
-              describe(dim3(x % block.x, y % block.y, z % block.z), dim3(x / block.x, y / block.y, z / block.z), block, grid);
+          want[(z * height + y) * width + x] += describe(dim3(x % block.x, y % block.y, z % block.z),
+                                                         dim3(x / block.x, y / block.y, z / block.z), block, grid);
   }
   test.equal("volume", to_host(volume, count), want);
   check(hipFree(volume));

@@ -8,8 +8,8 @@
 
 #include "check.h"
 
-__global__ void half_precision(const __half* a, const __half* b, __half* sum, __half* product, float* wide, __half* narrow,
-                               int n) {
+__global__ void half_precision(const __half* a, const __half* b, __half* sum, __half* product, float* wide,
+                               __half* narrow, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   sum[i] = __hadd(a[i], b[i]);
@@ -52,7 +52,8 @@ int main() {
   __half* device_product = device_array<__half>(n);
   float* device_wide = device_array<float>(n);
   __half* device_narrow = device_array<__half>(n);
-  half_precision<<<blocks_for(n, 128), 128>>>(device_a, device_b, device_sum, device_product, device_wide, device_narrow, n);
+  half_precision<<<blocks_for(n, 128), 128>>>(device_a, device_b, device_sum, device_product, device_wide,
+                                              device_narrow, n);
   check(hipGetLastError());
 
   test.equal("sum", bits_of(device_sum, n), sum);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls whose target is data: a table of function pointers, and objects with virtual functions that one kernel builds in
-// device memory and another uses. The addresses of code end up in memory.
+// Calls whose target is data: a table of function pointers, and objects with virtual functions that one kernel builds
+// in device memory and another uses. The addresses of code end up in memory.
 
 #include <new>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A private array indexed by values that only the run knows: every thread sorts numbers of its own, then follows a chain
-// of indices through them.
+// A private array indexed by values that only the run knows: every thread sorts numbers of its own, then follows a
+// chain of indices through them.
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies that attract each other: an array of structures in memory, and a structure with padding inside passed by value.
-// What the padding holds is nobody's business, so it is filled with something else for each launch.
+// Bodies that attract each other: an array of structures in memory, and a structure with padding inside passed by
+// value. What the padding holds is nobody's business, so it is filled with something else for each launch.
 
 #include <cstring>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Images whose rows are padded by the allocator: pitched allocation, fills and copies, and a 3x3 blur that counts what lies
-// outside as black.
+// Images whose rows are padded by the allocator: pitched allocation, fills and copies, and a 3x3 blur that counts what
+// lies outside as black.
 
 #include "check.h"
 
 constexpr int kBlurred = 3 * 3;
 
-__global__ void blur(const unsigned char* in, unsigned char* out, std::size_t in_pitch, std::size_t out_pitch, int width,
-                     int height) {
+__global__ void blur(const unsigned char* in, unsigned char* out, std::size_t in_pitch, std::size_t out_pitch,
+                     int width, int height) {
   int x = blockIdx.x * blockDim.x + threadIdx.x;
   int y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height) return;

@@ -35,8 +35,7 @@ int main() {
   std::vector<double> want(m * n);
   for (int row = 0; row < m; ++row)
     for (int i = 0; i < k; ++i)
-      for (int column = 0; column < n; ++column)
-        want[row * n + column] += double(a[row * k + i]) * b[i * n + column];
+      for (int column = 0; column < n; ++column) want[row * n + column] += double(a[row * k + i]) * b[i * n + column];
 
   float* device_a = to_device(a);
   float* device_b = to_device(b);

@@ -20,7 +20,8 @@ __global__ void transform(unsigned* data, int n, unsigned by) {
 }
 
 template <class Operation, int Repeat>
-void step(unsigned* data, std::vector<unsigned>& want, unsigned by, hipStream_t stream, hipEvent_t after, hipEvent_t done) {
+void step(unsigned* data, std::vector<unsigned>& want, unsigned by, hipStream_t stream, hipEvent_t after,
+          hipEvent_t done) {
   int n = static_cast<int>(want.size());
   check(hipStreamWaitEvent(stream, after, 0));
   transform<Operation, Repeat><<<blocks_for(n, 256), 256, 0, stream>>>(data, n, by);

@@ -9,6 +9,8 @@ namespace mneme::codegen::host {
 
 // The x86-64 level of this machine: "host:x86-64-v2", "-v3", "-v4".
 std::string default_target();
+// Throws Error unless it is one of them.
+void check_target(const std::string& target);
 
 struct Result {
   std::string code;  // the shared object

@@ -50,5 +50,8 @@ int main(int argc, char** argv) {
   check(hipDeviceSynchronize());
   if (releaser.joinable()) releaser.join();
   test.equal("data", to_host(data, n), want);
+  check(hipFree(data));
+  check(hipFree(device_wait));
+  check(hipHostFree(memory));
   return test.finish();
 }

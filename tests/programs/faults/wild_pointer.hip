@@ -27,5 +27,7 @@ int main(int argc, char** argv) {
   }
   test.equal("out", to_host(device_out, n), want);
   test.expect(offset == 0, "reading far outside was no error");
+  check(hipFree(device_in));
+  check(hipFree(device_out));
   return test.finish();
 }

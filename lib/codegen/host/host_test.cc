@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels given as AMDGPU IR, compiled and run: what the host device makes of each construct.
+#include "codegen/host/host.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "codegen/host/abi.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+constexpr char kHeader[] = R"(
+target datalayout = "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
+target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare void @llvm.amdgcn.s.barrier()
+declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+declare ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
+)";
+
+// A kernel named "k" that takes pointers and nothing else.
+bundle::KernelInfo kernel_of_pointers(unsigned count, std::vector<std::string> globals = {}) {
+  bundle::KernelInfo kernel;
+  kernel.name = "k";
+  kernel.demangled = "k(…)";
+  kernel.argument_bytes = count * 8;
+  for (unsigned i = 0; i < count; ++i) kernel.arguments.push_back({i * 8, 8, "pointer", "ptr", {}});
+  for (std::string& name : globals) kernel.globals.push_back({std::move(name), 0, 1, false});
+  return kernel;
+}
+
+bundle::Configuration configuration(const std::string& passes = "default<O3>", const std::string& form = "auto") {
+  bundle::Configuration configuration;
+  configuration.target = default_target();
+  configuration.passes = passes;
+  configuration.form = form;
+  return configuration;
+}
+
+// Compiled, loaded, and run one block at a time.
+class Loaded {
+ public:
+  explicit Loaded(const Result& result) : form(result.form) {
+    Fd file = memory_file("code", bytes_of(result.code));
+    handle_ = ::dlopen(("/proc/self/fd/" + std::to_string(file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle_) throw Error(::dlerror());
+    object = static_cast<CodeObject*>(::dlsym(handle_, kEntrySymbol));
+  }
+  ~Loaded() { ::dlclose(handle_); }
+
+  BlockContext run(std::vector<void*> arguments, uint32_t threads, uint32_t group = 0, size_t frames = 1 << 20) {
+    std::vector<std::byte> room(frames);
+    std::vector<uint64_t> shared(8192);
+    uint32_t implicit[64] = {7, 1, 1};
+    uint16_t dispatch[32] = {0, 0, static_cast<uint16_t>(threads)};
+    BlockContext context{};
+    context.arguments = arguments.data();
+    context.implicit = implicit;
+    context.dispatch = dispatch;
+    context.shared = shared.data();
+    context.frames = room.data();
+    context.frames_size = frames;
+    context.group[0] = group;
+    context.block[0] = threads;
+    context.block[1] = context.block[2] = 1;
+    context.grid[0] = 7;
+    context.grid[1] = context.grid[2] = 1;
+    object->run_block(&context);
+    return context;
+  }
+
+  std::string form;
+  CodeObject* object = nullptr;
+
+ private:
+  void* handle_ = nullptr;
+};
+
+// out[global id] = global id * 3
+constexpr char kScale[] = R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %out) {
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %g = call i32 @llvm.amdgcn.workgroup.id.x()
+  %d = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
+  %a = getelementptr i8, ptr addrspace(4) %d, i64 4
+  %s = load i16, ptr addrspace(4) %a
+  %n = zext i16 %s to i32
+  %f = mul i32 %g, %n
+  %i = add i32 %f, %l
+  %v = mul i32 %i, 3
+  %x = zext i32 %i to i64
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  store i32 %v, ptr addrspace(1) %p
+  ret void
+})";
+
+// out[i] = in[threads - 1 - i] through shared memory, with a barrier between.
+constexpr char kReverse[] = R"(
+@tile = internal addrspace(3) global [64 x i32] undef, align 4
+define amdgpu_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %x = zext i32 %l to i64
+  %p = getelementptr i32, ptr addrspace(1) %in, i64 %x
+  %v = load i32, ptr addrspace(1) %p
+  %t = getelementptr i32, ptr addrspace(3) @tile, i32 %l
+  store i32 %v, ptr addrspace(3) %t
+  fence syncscope("workgroup") release
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire
+  %r = sub i32 63, %l
+  %u = getelementptr i32, ptr addrspace(3) @tile, i32 %r
+  %w = load i32, ptr addrspace(3) %u
+  %q = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  store i32 %w, ptr addrspace(1) %q
+  ret void
+})";
+
+class EveryLevel : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryLevel, LoopOverWorkItems) {
+  for (const char* form : {"loop", "coroutine"}) {
+    Loaded code(compile(kernel_of_pointers(1), std::string(kHeader) + kScale, configuration(GetParam(), form)));
+    EXPECT_EQ(code.form, form);
+    std::vector<int> out(128, -1);
+    EXPECT_EQ(code.run({out.data()}, 40, 1).fault, kNoFault);
+    for (int i = 0; i < 128; ++i) EXPECT_EQ(out[i], i >= 40 && i < 80 ? i * 3 : -1) << form << " " << i;
+  }
+}
+
+TEST_P(EveryLevel, BarrierSeparatesWritesFromReads) {
+  Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kReverse, configuration(GetParam())));
+  EXPECT_EQ(code.form, "coroutine");
+  EXPECT_EQ(code.object->shared_static, 256u);
+  std::vector<int> in(64), out(64);
+  std::iota(in.begin(), in.end(), 100);
+  EXPECT_EQ(code.run({in.data(), out.data()}, 64).fault, kNoFault);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], 163 - i);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, EveryLevel,
+                         testing::Values("default<O0>", "default<O1>", "default<O2>", "default<O3>", "default<Os>",
+                                         "default<Oz>", "function(instcombine)"));
+
+TEST(HostCompile, TellsWhenFramesDoNotFit) {
+  Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kReverse, configuration()));
+  std::vector<int> in(64), out(64);
+  EXPECT_EQ(code.run({in.data(), out.data()}, 64, 0, 256).fault, kFramesExhausted);
+}
+
+TEST(HostCompile, WorkItemsThatReturnedDoNotHoldUpABarrier) {
+  constexpr char kEarly[] = R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %out) {
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %c = icmp ugt i32 %l, 9
+  br i1 %c, label %end, label %work
+work:
+  call void @llvm.amdgcn.s.barrier()
+  %x = zext i32 %l to i64
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  store i32 1, ptr addrspace(1) %p
+  br label %end
+end:
+  ret void
+})";
+  Loaded code(compile(kernel_of_pointers(1), std::string(kHeader) + kEarly, configuration()));
+  std::vector<int> out(32);
+  code.run({out.data()}, 32);
+  EXPECT_EQ(std::accumulate(out.begin(), out.end(), 0), 10);
+}
+
+TEST(HostCompile, DeviceVariablesComeFromTheirSlots) {
+  constexpr char kGlobals[] = R"(
+@table = addrspace(1) externally_initialized global [4 x i32] [i32 1, i32 2, i32 3, i32 4], align 16
+@second = addrspace(1) externally_initialized global ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(1) @table to ptr), i64 4), align 8
+define amdgpu_kernel void @k(ptr addrspace(1) %out) {
+  %p = load ptr, ptr addrspace(1) @second
+  %v = load i32, ptr %p
+  store i32 %v, ptr addrspace(1) %out
+  ret void
+})";
+  Loaded code(compile(kernel_of_pointers(1, {"table", "second"}), std::string(kHeader) + kGlobals, configuration()));
+  ASSERT_EQ(code.object->global_count, 2u);
+  GlobalSlot& table = code.object->globals[0];
+  GlobalSlot& second = code.object->globals[1];
+  EXPECT_STREQ(table.name, "table");
+  EXPECT_EQ(table.size, 16u);
+  EXPECT_EQ(static_cast<const int*>(table.initial)[3], 4);
+  ASSERT_EQ(second.relocation_count, 1u);
+  EXPECT_EQ(second.relocations[0].target, 0u);
+  EXPECT_EQ(*static_cast<const uint64_t*>(second.initial), 4u);
+
+  int values[4] = {10, 20, 30, 40};
+  void* pointer = &values[2];
+  int out = 0;
+  table.address = values;
+  second.address = &pointer;
+  code.run({&out}, 1);
+  EXPECT_EQ(out, 30);  // what memory holds, not what the initialiser said
+}
+
+TEST(HostCompile, AtomicsWhoseOrderShowsRunBlocksInOrder) {
+  auto ordered = [](const char* body) {
+    std::string ir = std::string(kHeader) + "define amdgpu_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %q) {" +
+                     body + " ret void }";
+    return Loaded(compile(kernel_of_pointers(2), ir, configuration())).object->ordered;
+  };
+  EXPECT_EQ(ordered("%a = atomicrmw add ptr addrspace(1) %p, i32 1 syncscope(\"agent-one-as\") monotonic"), 0u);
+  EXPECT_EQ(ordered("%a = atomicrmw fadd ptr addrspace(1) %p, float 1.0 monotonic"), 1u);
+  EXPECT_EQ(ordered("%a = atomicrmw add ptr addrspace(1) %p, i32 1 monotonic\n store i32 %a, ptr addrspace(1) %q"), 1u);
+}
+
+TEST(HostCompile, FusesMultiplyAddsOnlyWhenTold) {
+  constexpr char kFused[] = R"(
+declare float @llvm.fmuladd.f32(float, float, float)
+define amdgpu_kernel void @k(ptr addrspace(1) %p) {
+  %a = load float, ptr addrspace(1) %p
+  %b = fmul contract float %a, %a
+  %c = fadd contract float %b, -1.0
+  store float %c, ptr addrspace(1) %p
+  ret void
+})";
+  float x = 1.0f + 0x1p-23f;
+  float apart = x, fused = x;
+  Loaded(compile(kernel_of_pointers(1), std::string(kHeader) + kFused, configuration())).run({&apart}, 1);
+  bundle::Configuration fuse = configuration();
+  fuse.fuse = true;
+  Loaded(compile(kernel_of_pointers(1), std::string(kHeader) + kFused, fuse)).run({&fused}, 1);
+  EXPECT_EQ(apart, 0x1p-22f);
+  if (default_target() != "host:x86-64-v2") EXPECT_EQ(fused, 0x1p-22f + 0x1p-46f);
+}
+
+TEST(HostCompile, IsDeterministic) {
+  std::string ir = std::string(kHeader) + kReverse;
+  EXPECT_EQ(compile(kernel_of_pointers(2), ir, configuration()).code,
+            compile(kernel_of_pointers(2), ir, configuration()).code);
+}
+
+void expect_error(const bundle::KernelInfo& kernel, const std::string& ir, const bundle::Configuration& configuration,
+                  const std::string& part) {
+  try {
+    compile(kernel, ir, configuration);
+    ADD_FAILURE() << "compiled, where an error with '" << part << "' was expected";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    EXPECT_EQ(error.exit(), Exit::kBadInput);
+  }
+}
+
+TEST(HostCompile, RefusesByName) {
+  std::string wave = std::string(kHeader) + R"(
+declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+define amdgpu_kernel void @k(ptr addrspace(1) %p) {
+  %a = call i32 @llvm.amdgcn.ds.bpermute(i32 0, i32 1)
+  store i32 %a, ptr addrspace(1) %p
+  ret void
+})";
+  expect_error(kernel_of_pointers(1), wave, configuration(), "llvm.amdgcn.ds.bpermute");
+  expect_error(kernel_of_pointers(2), std::string(kHeader) + kReverse, configuration("default<O3>", "loop"),
+               "barriers");
+  expect_error(kernel_of_pointers(1), std::string(kHeader) + kReverse, configuration(), "takes 2 arguments");
+  expect_error(kernel_of_pointers(1), std::string(kHeader) + kScale, configuration("default<O9>"),
+               "rejects the pipeline");
+  expect_error(kernel_of_pointers(1), "define void @k( {", configuration(), "line 1");
+  expect_error(kernel_of_pointers(1), kHeader, configuration(), "does not define the kernel");
+  expect_error(kernel_of_pointers(1), std::string(kHeader) + R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %p) {
+  call void asm sideeffect "s_nop 0", ""()
+  ret void
+})",
+               configuration(), "inline assembly");
+  bundle::Configuration arm = configuration();
+  arm.target = "host:armv8";
+  expect_error(kernel_of_pointers(1), std::string(kHeader) + kScale, arm, "host:armv8");
+}
+
+}  // namespace
+}  // namespace mneme::codegen::host

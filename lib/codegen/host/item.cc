@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <llvm/IR/InstIterator.h>
+
+#include "base/error.h"
+#include "codegen/host/lower.h"
+#include "codegen/host/neutral.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+constexpr uint64_t kImplicitSize = 256;
+constexpr uint64_t kDispatchSize = 64;
+
+// Where a function reads a query's answer: computed once, at its entry.
+class Answers {
+ public:
+  explicit Answers(llvm::Function& function)
+      : function_(function),
+        context_type_(*function.getParent()),
+        builder_(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca()) {
+    context_ = context_in(function, builder_);
+  }
+
+  llvm::Value* answer(const Operation& operation) {
+    switch (operation.kind) {
+      case OperationKind::kImplicit:
+        if (!implicit_) implicit_ = context_type_.load(builder_, context_, Context::kImplicit, 0, kImplicitSize);
+        return implicit_;
+      case OperationKind::kDispatch:
+        if (!dispatch_) dispatch_ = context_type_.load(builder_, context_, Context::kDispatch, 0, kDispatchSize);
+        return dispatch_;
+      case OperationKind::kQuery:
+        break;
+      case OperationKind::kBarrier:
+        return nullptr;
+    }
+    llvm::Value*& known = queries_[static_cast<size_t>(operation.query)][operation.dimension];
+    if (!known) known = query(operation.query, operation.dimension);
+    return known;
+  }
+
+ private:
+  llvm::Value* query(Query what, unsigned dimension) {
+    switch (what) {
+      case Query::kLocalId:
+        return local_id(dimension);
+      case Query::kGroupId:
+        return context_type_.load(builder_, context_, Context::kGroup, dimension);
+      case Query::kLocalSize:
+        return context_type_.load(builder_, context_, Context::kBlock, dimension);
+      case Query::kGroupCount:
+        return context_type_.load(builder_, context_, Context::kGrid, dimension);
+    }
+    return nullptr;
+  }
+
+  llvm::Value* local_id(unsigned dimension) {
+    if (function_.getName() == kItemFunction) return function_.getArg(1 + dimension);
+    llvm::GlobalVariable& item = thread_item(*function_.getParent());
+    llvm::Value* address = builder_.CreateConstInBoundsGEP2_32(item.getValueType(),
+                                                               builder_.CreateThreadLocalAddress(&item), 0, dimension);
+    return builder_.CreateLoad(builder_.getInt32Ty(), address);
+  }
+
+  llvm::Function& function_;
+  Context context_type_;
+  llvm::IRBuilder<> builder_;
+  llvm::Value* context_ = nullptr;
+  llvm::Value* implicit_ = nullptr;
+  llvm::Value* dispatch_ = nullptr;
+  llvm::Value* queries_[4][3] = {};
+};
+
+// Loads through the launch's structures see what cannot change.
+void mark_invariant_loads(llvm::Value* pointer) {
+  llvm::SmallVector<llvm::Value*, 8> work = {pointer};
+  llvm::SmallPtrSet<llvm::Value*, 16> seen;
+  while (!work.empty()) {
+    llvm::Value* value = work.pop_back_val();
+    if (!seen.insert(value).second) continue;
+    for (llvm::User* user : value->users()) {
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+      } else if (llvm::isa<llvm::GetElementPtrInst, llvm::SelectInst, llvm::PHINode>(user)) {
+        work.push_back(user);
+      }
+    }
+  }
+}
+
+void check_arguments(const llvm::Function& entry, const bundle::KernelInfo& kernel) {
+  if (entry.arg_size() == kernel.arguments.size() && entry.getReturnType()->isVoidTy()) return;
+  throw Error::of("the IR's kernel '{}' takes {} arguments, the recorded one {}", kernel.demangled, entry.arg_size(),
+                  kernel.arguments.size());
+}
+
+llvm::Value* load_argument(llvm::IRBuilderBase& builder, llvm::Value* bytes, const llvm::Argument& argument,
+                           const bundle::Argument& place, const bundle::KernelInfo& kernel) {
+  const llvm::DataLayout& layout = argument.getParent()->getParent()->getDataLayout();
+  llvm::Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), bytes, place.offset);
+  bool by_reference = argument.hasByRefAttr();
+  llvm::Type* type = by_reference ? argument.getParamByRefType() : argument.getType();
+  if (uint64_t{place.offset} + layout.getTypeStoreSize(type) > kernel.argument_bytes) {
+    throw Error::of("argument {} of the kernel '{}' lies beyond the recorded argument bytes", argument.getArgNo(),
+                    kernel.demangled);
+  }
+  if (by_reference) return address;
+  llvm::LoadInst* load = builder.CreateAlignedLoad(type, address, llvm::Align(1));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
+  return load;
+}
+
+// For functions that were not inlined: which work-item they run for.
+void publish_item(llvm::Function& item) {
+  llvm::Module& module = *item.getParent();
+  auto store = [&](llvm::IRBuilderBase& builder) {
+    builder.CreateStore(item.getArg(0), builder.CreateThreadLocalAddress(&thread_context(module)));
+    llvm::Value* index = builder.CreateThreadLocalAddress(&thread_item(module));
+    for (unsigned dimension = 0; dimension < 3; ++dimension) {
+      builder.CreateStore(item.getArg(1 + dimension),
+                          builder.CreateConstInBoundsGEP2_32(thread_item(module).getValueType(), index, 0, dimension));
+    }
+  };
+  llvm::IRBuilder<> entry(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+  store(entry);
+  for (auto& [call, operation] : operations_in(item)) {
+    if (operation.kind != OperationKind::kBarrier) continue;
+    llvm::IRBuilder<> after(call->getNextNode());
+    store(after);
+  }
+}
+
+// True when something of the block is asked for outside the work-item function.
+bool answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  bool outside = false;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    bool is_item = function.getName() == kItemFunction;
+    std::optional<Answers> answers;
+    outside |= !is_item;
+    for (auto& [call, operation] : operations_in(function)) {
+      if (operation.kind == OperationKind::kBarrier) {
+        if (is_item) continue;
+        throw Error::of(
+            "kernel '{}' has a barrier in '{}', a function that is recursive or called through a pointer, "
+            "which the host device does not have",
+            kernel.demangled, function.getName().str());
+      }
+      if (!answers) answers.emplace(function);
+      llvm::Value* answer = answers->answer(operation);
+      if (operation.kind != OperationKind::kQuery) mark_invariant_loads(call);
+      call->replaceAllUsesWith(answer);
+      call->eraseFromParent();
+    }
+  }
+  return outside;
+}
+
+}  // namespace
+
+llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  llvm::Function& entry = *module.getFunction(kernel.name);
+  check_arguments(entry, kernel);
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* word = llvm::Type::getInt32Ty(context);
+  llvm::Type* pointer = llvm::PointerType::get(context, 0);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, word, word, word}, false);
+  llvm::Function& item = *llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, kItemFunction, module);
+  item.setDoesNotThrow();
+  Context(module).mark(*item.getArg(0));
+  item.splice(item.begin(), &entry);
+
+  llvm::IRBuilder<> builder(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+  llvm::Value* bytes = Context(module).load(builder, item.getArg(0), Context::kArguments, 0,
+                                            std::max<uint64_t>(kernel.argument_bytes, 1));
+  for (llvm::Argument& argument : entry.args()) {
+    argument.replaceAllUsesWith(load_argument(builder, bytes, argument, kernel.arguments[argument.getArgNo()], kernel));
+  }
+  if (!entry.use_empty()) throw Error::of("the kernel '{}' calls itself", kernel.demangled);
+  entry.eraseFromParent();
+  if (answer_queries(module, kernel)) publish_item(item);
+  return item;
+}
+
+}  // namespace mneme::codegen::host

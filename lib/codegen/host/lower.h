@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From the neutral form, flattened and inlined, to code that runs a block of work-items (abi.h).
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "bundle/format.h"
+
+namespace mneme::codegen::host {
+
+// abi.h's BlockContext as LLVM sees it, and loads of its members. A launch does not change while its
+// code runs, so the loads are invariant and may move freely.
+class Context {
+ public:
+  explicit Context(llvm::Module& module);
+
+  enum Member {
+    kArguments,
+    kImplicit,
+    kDispatch,
+    kShared,
+    kFrames,
+    kFramesSize,
+    kGroup,
+    kBlock,
+    kGrid,
+    kSharedDynamic,
+    kFault,
+    kFaultThread
+  };
+
+  llvm::StructType* type() const { return type_; }
+  // Pointers come with `readable` bytes known to be there.
+  llvm::Value* load(llvm::IRBuilderBase& builder, llvm::Value* context, Member member, unsigned index = 0,
+                    uint64_t readable = 0) const;
+  llvm::Value* address(llvm::IRBuilderBase& builder, llvm::Value* context, Member member, unsigned index = 0) const;
+  // Marks a parameter that points to a BlockContext.
+  void mark(llvm::Argument& argument) const;
+
+ private:
+  llvm::StructType* type_;
+};
+
+inline constexpr char kItemFunction[] = "mneme.item";
+inline constexpr char kBlockFunction[] = "mneme.run_block";
+
+// The steps, in order. Each leaves valid IR.
+
+// Turns `void kernel(arguments…)` into `void mneme.item(ptr context, i32 x, i32 y, i32 z)`, the work-item
+// at (x, y, z) of the context's block; neutral queries are answered, barriers are left. Returns it.
+// Throws Error when the IR's arguments are not the recorded ones, or for a barrier in a function that
+// could not be inlined.
+llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel);
+
+// Replaces shared variables by their places in the context's shared memory; returns the static bytes.
+uint64_t lower_shared_memory(llvm::Module& module, const bundle::KernelInfo& kernel);
+
+// Replaces device variables by loads of their addresses from a table; returns the table (an array of
+// GlobalSlot) and its length.
+std::pair<llvm::Constant*, uint64_t> lower_device_variables(llvm::Module& module, const bundle::KernelInfo& kernel);
+
+// Make `void mneme.run_block(ptr context)` out of the item.
+llvm::Function& make_loop_form(llvm::Module& module, llvm::Function& item);
+llvm::Function& make_coroutine_form(llvm::Module& module, llvm::Function& item);
+
+// The CodeObject that the shared object exports.
+void make_code_object(llvm::Module& module, llvm::Function& run_block, const bundle::KernelInfo& kernel, bool coroutine,
+                      bool ordered, uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals);
+
+// The BlockContext in a function: work-item code gets it as its first parameter; a function that was
+// not inlined finds it in a thread-local variable. Loaded at the function's entry.
+llvm::Value* context_in(llvm::Function& function, llvm::IRBuilderBase& builder);
+
+// Those thread-local variables: the context (a pointer) and the work-item's index in the block ([3 x i32]).
+llvm::GlobalVariable& thread_context(llvm::Module& module);
+llvm::GlobalVariable& thread_item(llvm::Module& module);
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/raise_amdgpu.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Support/AMDGPUAddrSpace.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "codegen/host/neutral.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+// Only what the kernel reaches matters: a device library brings along far more than a kernel uses.
+void prune(llvm::Module& module, llvm::Function& kernel) {
+  for (const char* list : {"llvm.used", "llvm.compiler.used"}) {
+    if (llvm::GlobalVariable* used = module.getNamedGlobal(list)) used->eraseFromParent();
+  }
+  for (llvm::Function& function : module) {
+    if (&function != &kernel && !function.isDeclaration()) {
+      function.setComdat(nullptr);
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+  }
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    variable.setComdat(nullptr);
+    // A variable that is only declared stays so: dynamic shared memory, or somebody else's.
+    if (!variable.isDeclaration()) variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  llvm::ModuleAnalysisManager none;
+  llvm::GlobalDCEPass().run(module, none);
+}
+
+void classify_memory(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  std::set<std::string> device;
+  for (const bundle::Global& global : kernel.globals) device.insert(global.name);
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    if (variable.getAddressSpace() == llvm::AMDGPUAS::LOCAL_ADDRESS) {
+      bool dynamic = variable.isDeclaration();
+      set_memory_class(variable, dynamic ? MemoryClass::kSharedDynamic : MemoryClass::kShared);
+    } else if (device.count(variable.getName().str())) {
+      set_memory_class(variable, MemoryClass::kDevice);
+    } else if (variable.isDeclaration()) {
+      throw Error::of("kernel '{}' uses the variable '{}', which its IR does not define", kernel.demangled,
+                      variable.getName().str());
+    } else if (!variable.isConstant()) {
+      throw Error::of("kernel '{}' uses the variable '{}', which the recording does not list", kernel.demangled,
+                      variable.getName().str());
+    } else {
+      set_memory_class(variable, MemoryClass::kPrivateConstant);
+    }
+  }
+}
+
+void set_system_scope(llvm::Instruction& instruction) {
+  constexpr llvm::SyncScope::ID kSystem = llvm::SyncScope::System;
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) load->setSyncScopeID(kSystem);
+  if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) store->setSyncScopeID(kSystem);
+  if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) update->setSyncScopeID(kSystem);
+  if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) exchange->setSyncScopeID(kSystem);
+}
+
+// Synchronisation within a block or wave is a matter of one CPU thread: nothing of it is left.
+// Wider scopes become the host's widest: other blocks run on other cores.
+void raise_scopes(llvm::Module& module) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::SmallVector<llvm::StringRef, 8> names;
+  context.getSyncScopeNames(names);
+  auto within_block = [&](llvm::SyncScope::ID scope) {
+    llvm::StringRef name = scope < names.size() ? names[scope] : "";
+    return name.starts_with("workgroup") || name.starts_with("wavefront") || name.starts_with("singlethread");
+  };
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      if (auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
+        if (within_block(fence->getSyncScopeID())) {
+          fence->eraseFromParent();
+        } else {
+          fence->setSyncScopeID(llvm::SyncScope::System);
+        }
+      } else if (instruction.isAtomic()) {
+        set_system_scope(instruction);
+      }
+    }
+  }
+}
+
+// Fusing changes a result's bits, and by default every level must give the same ones: neither
+// fmuladd nor the `contract` flag is left for the back end to decide about.
+void unfuse(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction.setHasAllowContract(false);
+      auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (!call || call->getIntrinsicID() != llvm::Intrinsic::fmuladd) continue;
+      llvm::IRBuilder<> builder(call);
+      builder.setFastMathFlags(call->getFastMathFlags());
+      llvm::Value* product = builder.CreateFMul(call->getArgOperand(0), call->getArgOperand(1));
+      call->replaceAllUsesWith(builder.CreateFAdd(product, call->getArgOperand(2)));
+      call->eraseFromParent();
+    }
+  }
+}
+
+void raise_intrinsics(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  for (llvm::Function& intrinsic : llvm::make_early_inc_range(module)) {
+    llvm::StringRef name = intrinsic.getName();
+    if (!intrinsic.isDeclaration() || operation_of(intrinsic)) continue;
+    bool vendor = name.starts_with("llvm.amdgcn.") || name.starts_with("llvm.r600.");
+    if (vendor) {
+      for (llvm::User* user : llvm::make_early_inc_range(intrinsic.users())) {
+        auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+        if (!call || !raise_intrinsic(*call, kernel)) {
+          throw Error::of("kernel '{}' uses {}, which the host device does not have", kernel.demangled, name.str());
+        }
+      }
+    } else if (!intrinsic.isIntrinsic() && name.starts_with("__") && !intrinsic.use_empty()) {
+      throw Error::of("kernel '{}' calls {}, which the host device does not have", kernel.demangled, name.str());
+    }
+    if (intrinsic.use_empty()) intrinsic.eraseFromParent();
+  }
+}
+
+void refuse_inline_assembly(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (call && call->isInlineAsm()) {
+        throw Error::of("kernel '{}' uses inline assembly ('{}'), which the host device does not have",
+                        kernel.demangled, llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString());
+      }
+    }
+  }
+}
+
+// Parts of the device library that talk to the host: named for what the user wrote, not for the wave
+// operations inside them.
+void refuse_host_calls(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  for (auto [function, what] : {std::pair{"__ockl_printf_begin", "printf"},
+                                {"__ockl_fprintf_stderr_begin", "printf"},
+                                {"__ockl_dm_alloc", "malloc or new"},
+                                {"__ockl_hostcall_preview", "a host call"}}) {
+    if (!module.getFunction(function)) continue;
+    throw Error::of("kernel '{}' uses {}, which the host device does not have", kernel.demangled, what);
+  }
+}
+
+}  // namespace
+
+void raise_amdgpu(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse) {
+  llvm::Function* entry = module.getFunction(kernel.name);
+  if (!entry || entry->isDeclaration()) {
+    throw Error::of("the IR does not define the kernel '{}'", kernel.demangled);
+  }
+  raise_work_item_functions(module);
+  raise_math_functions(module);
+  prune(module, *entry);
+  refuse_host_calls(module, kernel);
+  classify_memory(module, kernel);
+  raise_intrinsics(module, kernel);
+  refuse_inline_assembly(module, kernel);
+  raise_scopes(module);
+  if (!fuse) unfuse(module);
+}
+
+}  // namespace mneme::codegen::host

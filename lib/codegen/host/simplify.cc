@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/simplify.h"
+
+#include <llvm/ADT/SCCIterator.h>
+#include <llvm/Analysis/CallGraph.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/LowerAtomic.h>
+
+#include "codegen/host/neutral.h"
+#include "ir/optimize.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+bool calls_itself(llvm::CallGraphNode& node) {
+  for (const auto& [call, callee] : node) {
+    if (callee == &node) return true;
+  }
+  return false;
+}
+
+bool is_shared(const llvm::Value* pointer) {
+  auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(llvm::getUnderlyingObject(pointer));
+  if (!variable) return false;
+  MemoryClass memory = memory_class(*variable);
+  return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
+}
+
+bool is_query(llvm::Value* value, Query query) {
+  auto* call = llvm::dyn_cast<llvm::CallInst>(value);
+  if (!call || !call->getCalledFunction()) return false;
+  auto operation = operation_of(*call->getCalledFunction());
+  return operation && operation->kind == OperationKind::kQuery && operation->query == query;
+}
+
+}  // namespace
+
+void inline_into_kernel(llvm::Module& module) {
+  llvm::CallGraph graph(module);
+  for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
+    bool recursive = component->size() > 1 || calls_itself(*component->front());
+    for (llvm::CallGraphNode* node : *component) {
+      llvm::Function* function = node->getFunction();
+      if (!function || function->isDeclaration() || recursive) continue;
+      function->addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+  }
+  ir::optimize(module, "always-inline,globaldce", nullptr);
+}
+
+void promote_locals(llvm::Module& module) {
+  ir::optimize(module, "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa),globaldce", nullptr);
+}
+
+void relax_shared_atomics(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+        if (is_shared(update->getPointerOperand())) llvm::lowerAtomicRMWInst(update);
+      } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+        if (is_shared(exchange->getPointerOperand())) llvm::lowerAtomicCmpXchgInst(exchange);
+      } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+        if (load->isAtomic() && is_shared(load->getPointerOperand())) load->setAtomic(llvm::AtomicOrdering::NotAtomic);
+      } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+        if (store->isAtomic() && is_shared(store->getPointerOperand())) {
+          store->setAtomic(llvm::AtomicOrdering::NotAtomic);
+        }
+      }
+    }
+  }
+}
+
+void mark_global_ids(llvm::Module& module) {
+  using namespace llvm::PatternMatch;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      llvm::Value *product = nullptr, *local = nullptr, *left = nullptr, *right = nullptr;
+      if (!match(&instruction, m_c_Add(m_Value(product), m_Value(local)))) continue;
+      if (is_query(product, Query::kLocalId)) std::swap(product, local);
+      if (!is_query(local, Query::kLocalId) || !match(product, m_Mul(m_Value(left), m_Value(right)))) continue;
+      if (is_query(left, Query::kLocalSize)) std::swap(left, right);
+      if (!is_query(left, Query::kGroupId)) continue;
+      bool whole = is_query(right, Query::kLocalSize);
+      // A constant block size may be less than the launch's; then the product says nothing.
+      if (!whole) continue;
+      for (auto* sum : {llvm::cast<llvm::Instruction>(product), &instruction}) {
+        sum->setHasNoUnsignedWrap();
+        sum->setHasNoSignedWrap();
+      }
+    }
+  }
+}
+
+bool depends_on_order(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (llvm::isa<llvm::AtomicCmpXchgInst>(instruction)) return true;
+      auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+      if (!update) continue;
+      if (!update->use_empty()) return true;
+      switch (update->getOperation()) {
+        case llvm::AtomicRMWInst::Add:
+        case llvm::AtomicRMWInst::Sub:
+        case llvm::AtomicRMWInst::And:
+        case llvm::AtomicRMWInst::Or:
+        case llvm::AtomicRMWInst::Xor:
+        case llvm::AtomicRMWInst::Max:
+        case llvm::AtomicRMWInst::Min:
+        case llvm::AtomicRMWInst::UMax:
+        case llvm::AtomicRMWInst::UMin:
+          break;
+        default:
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <string>
+
+namespace mneme::ir {
+
+// Runs a pass pipeline in opt's -passes= syntax. `machine` (may be null) informs its cost models.
+// Throws Error with LLVM's own message when the text is no pipeline.
+void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine);
+
+// Throws what optimize() would throw for the text, without running anything.
+void check_pipeline(const std::string& passes);
+
+}  // namespace mneme::ir

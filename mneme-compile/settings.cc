@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "settings.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "codegen/host/host.h"
+#include "ir/optimize.h"
+
+namespace mneme::compile {
+namespace {
+
+// As clang pairs them: the size levels generate code like -O2.
+int codegen_level(const std::string& level) { return level == "s" || level == "z" ? 2 : std::stoi(level); }
+
+}  // namespace
+
+void Settings::add_options(cli::Options& options) {
+  options.choice("-O", level_, {"0", "1", "2", "3", "s", "z"}, "optimise as clang does at this level (default: 3)");
+  options.value("--passes", passes_, "PIPELINE", "run this pass pipeline instead, in the syntax of opt -passes=");
+  options.value("--codegen-opt", codegen_, "LEVEL", "code generation level, 0 to 3 (default: what -O implies, else 3)");
+  options.value("--ir", ir_file_, "FILE", "compile this IR, .ll or .bc, in place of the recorded kernel's");
+  options.value("--target", target_, "TARGET",
+                "what to compile for: host:x86-64-v2, -v3 or -v4 (default: this machine)");
+  options.choice("--form", form_, {"auto", "loop", "coroutine"},
+                 "host device: how a block's work-items are run (default: auto)");
+  options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
+}
+
+void Settings::check(const cli::Options& options) {
+  if (!level_.empty() && !passes_.empty()) throw Error("give either -O or --passes, not both");
+  if (passes_.empty() && options.given("--passes")) throw Error("the pipeline given with --passes is empty");
+  std::string level = level_.empty() ? "3" : level_;
+  configuration_.passes = passes_.empty() ? "default<O" + level + ">" : passes_;
+  if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);
+  bool implied = passes_.empty() && !options.given("--codegen-opt");
+  configuration_.codegen_opt = implied ? codegen_level(level) : static_cast<int>(codegen_);
+  configuration_.target = target_.empty() ? codegen::host::default_target() : target_;
+  codegen::host::check_target(configuration_.target);
+  configuration_.form = form_;
+  configuration_.fuse = fuse_;
+  if (!ir_file_.empty()) {
+    edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
+    configuration_.ir = digest_of(*edited_ir_);
+  }
+  ir::check_pipeline(configuration_.passes);
+}
+
+}  // namespace mneme::compile
