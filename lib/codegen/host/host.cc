@@ -52,23 +52,11 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const bundle::Configuration& c
   return machine;
 }
 
-bool has_barrier(llvm::Module& module) {
-  for (llvm::Function& function : module) {
-    for (auto& [call, operation] : operations_in(function)) {
-      if (operation.kind == OperationKind::kBarrier) return true;
-    }
+bool use_coroutines(const bundle::KernelInfo& kernel, const std::string& form) {
+  if (form != "auto" && form != "loop" && form != "coroutine") {
+    throw Error::of("kernel '{}': '{}' is not a form: auto, loop or coroutine", kernel.demangled, form);
   }
-  return false;
-}
-
-bool use_coroutines(llvm::Module& module, const bundle::KernelInfo& kernel, const std::string& form) {
-  bool barrier = has_barrier(module);
-  if (form == "coroutine" || (form == "auto" && barrier)) return true;
-  if (form == "loop" && barrier) {
-    throw Error::of("kernel '{}' has barriers, so it has no loop form: use the coroutine form", kernel.demangled);
-  }
-  if (form != "auto" && form != "loop") throw Error::of("'{}' is not a form: auto, loop or coroutine", form);
-  return false;
+  return form == "coroutine";
 }
 
 void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
@@ -117,7 +105,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   relax_shared_atomics(*module);
   mark_global_ids(*module);
   bool ordered = depends_on_order(*module);
-  bool coroutine = use_coroutines(*module, kernel, configuration.form);
+  bool coroutine = use_coroutines(kernel, configuration.form);
 
   llvm::Function& item = make_item(*module, kernel);
   uint64_t shared_static = lower_shared_memory(*module, kernel);

@@ -13,6 +13,7 @@ constexpr std::array<llvm::StringLiteral, 4> kQueryNames = {"mneme.local.id.", "
 constexpr llvm::StringLiteral kImplicit = "mneme.implicit";
 constexpr llvm::StringLiteral kDispatch = "mneme.dispatch";
 constexpr llvm::StringLiteral kBarrier = "mneme.barrier";
+constexpr llvm::StringLiteral kItemOrdered = "mneme.ordered";
 constexpr llvm::StringLiteral kMemoryAttribute = "mneme-memory";
 constexpr std::array<llvm::StringLiteral, 4> kMemoryNames = {"private", "device", "shared", "dynamic"};
 
@@ -79,6 +80,12 @@ std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function&
 void set_memory_class(llvm::GlobalVariable& variable, MemoryClass memory) {
   variable.addAttribute(kMemoryAttribute, kMemoryNames[static_cast<size_t>(memory)]);
 }
+
+void mark_item_ordered(llvm::Instruction& access) {
+  access.setMetadata(kItemOrdered, llvm::MDNode::get(access.getContext(), {}));
+}
+
+bool is_item_ordered(const llvm::Instruction& access) { return access.hasMetadata(kItemOrdered); }
 
 MemoryClass memory_class(const llvm::GlobalVariable& variable) {
   llvm::StringRef name = variable.getAttribute(kMemoryAttribute).getValueAsString();

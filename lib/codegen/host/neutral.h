@@ -43,4 +43,9 @@ enum class MemoryClass {
 void set_memory_class(llvm::GlobalVariable& variable, MemoryClass memory);
 MemoryClass memory_class(const llvm::GlobalVariable& variable);
 
+// An access whose effect on other work-items of the block shows before the next barrier: what an atomic
+// became. A loop over work-items must keep their order.
+void mark_item_ordered(llvm::Instruction& access);
+bool is_item_ordered(const llvm::Instruction& access);
+
 }  // namespace mneme::codegen::host

@@ -29,6 +29,26 @@ bool is_shared(const llvm::Value* pointer) {
   return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
 }
 
+// The address of an atomic access, else null.
+const llvm::Value* atomic_pointer(const llvm::Instruction& instruction) {
+  if (!instruction.isAtomic()) return nullptr;
+  if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return update->getPointerOperand();
+  if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) return exchange->getPointerOperand();
+  return llvm::getLoadStorePointerOperand(&instruction);
+}
+
+// Lowers one instruction, and marks the accesses that took its place.
+void relax_between(llvm::Instruction& instruction, llvm::function_ref<void()> lower) {
+  llvm::BasicBlock* block = instruction.getParent();
+  llvm::Instruction* before = instruction.getPrevNode();
+  llvm::Instruction* after = instruction.getNextNode();
+  lower();
+  llvm::Instruction* first = before ? before->getNextNode() : &block->front();
+  for (llvm::Instruction* made = first; made != after; made = made->getNextNode()) {
+    if (made->mayReadOrWriteMemory()) mark_item_ordered(*made);
+  }
+}
+
 bool is_query(llvm::Value* value, Query query) {
   auto* call = llvm::dyn_cast<llvm::CallInst>(value);
   if (!call || !call->getCalledFunction()) return false;
@@ -57,17 +77,22 @@ void promote_locals(llvm::Module& module) {
 
 void relax_shared_atomics(llvm::Module& module) {
   for (llvm::Function& function : module) {
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-      if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
-        if (is_shared(update->getPointerOperand())) llvm::lowerAtomicRMWInst(update);
-      } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
-        if (is_shared(exchange->getPointerOperand())) llvm::lowerAtomicCmpXchgInst(exchange);
-      } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
-        if (load->isAtomic() && is_shared(load->getPointerOperand())) load->setAtomic(llvm::AtomicOrdering::NotAtomic);
-      } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-        if (store->isAtomic() && is_shared(store->getPointerOperand())) {
-          store->setAtomic(llvm::AtomicOrdering::NotAtomic);
-        }
+    std::vector<llvm::Instruction*> atomics;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      const llvm::Value* pointer = atomic_pointer(instruction);
+      if (pointer && is_shared(pointer)) atomics.push_back(&instruction);
+    }
+    for (llvm::Instruction* instruction : atomics) {
+      if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(instruction)) {
+        relax_between(*update, [&] { llvm::lowerAtomicRMWInst(update); });
+      } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(instruction)) {
+        relax_between(*exchange, [&] { llvm::lowerAtomicCmpXchgInst(exchange); });
+      } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
+        load->setAtomic(llvm::AtomicOrdering::NotAtomic);
+        mark_item_ordered(*load);
+      } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction)) {
+        store->setAtomic(llvm::AtomicOrdering::NotAtomic);
+        mark_item_ordered(*store);
       }
     }
   }

@@ -13,7 +13,8 @@ void inline_into_kernel(llvm::Module& module);
 // told from memory.
 void promote_locals(llvm::Module& module);
 
-// Atomics on shared memory: one CPU thread runs the whole block, so ordinary loads and stores do.
+// Atomics on shared memory: one CPU thread runs the whole block, so ordinary loads and stores do, as long as
+// work-items take their turns at them (is_item_ordered).
 void relax_shared_atomics(llvm::Module& module);
 
 // blockIdx * blockDim + threadIdx stays below 2^31 (run_grid refuses larger grids), so it wraps neither way;

@@ -1,95 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The two ways of running a block: a loop over work-items, and a coroutine for each.
-#include <llvm/Analysis/CaptureTracking.h>
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/InstIterator.h>
+// A block as coroutines, one a work-item: each runs to its next barrier, in rounds.
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/host/abi.h"
+#include "codegen/host/item_loop.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 
 namespace mneme::codegen::host {
 namespace {
-
-llvm::Function& declare_block_function(llvm::Module& module) {
-  llvm::LLVMContext& context = module.getContext();
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {llvm::PointerType::get(context, 0)}, false);
-  llvm::Function& function = *llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, kBlockFunction, module);
-  function.setDoesNotThrow();
-  Context(module).mark(*function.getArg(0));
-  llvm::BasicBlock::Create(context, "entry", &function);
-  return function;
-}
-
-// `for (i = 0; i < count; ++i) body(i)` for a count of at least one. The builder is left behind the loop.
-void make_loop(llvm::IRBuilder<>& builder, llvm::Value* count, llvm::MDNode* metadata,
-               llvm::function_ref<void(llvm::Value*)> body) {
-  llvm::BasicBlock* before = builder.GetInsertBlock();
-  llvm::Function* function = before->getParent();
-  llvm::BasicBlock* start = llvm::BasicBlock::Create(builder.getContext(), "loop", function);
-  builder.CreateBr(start);
-  builder.SetInsertPoint(start);
-  llvm::PHINode* index = builder.CreatePHI(count->getType(), 2);
-  index->addIncoming(llvm::ConstantInt::get(count->getType(), 0), before);
-  body(index);
-  llvm::Value* next = builder.CreateAdd(index, llvm::ConstantInt::get(count->getType(), 1), "", true, true);
-  llvm::BasicBlock* end = llvm::BasicBlock::Create(builder.getContext(), "end", function);
-  llvm::BranchInst* back = builder.CreateCondBr(builder.CreateICmpULT(next, count), start, end);
-  if (metadata) back->setMetadata(llvm::LLVMContext::MD_loop, metadata);
-  index->addIncoming(next, builder.GetInsertBlock());
-  builder.SetInsertPoint(end);
-}
-
-// Runs `body(x, y, z)` for each work-item of the block, x fastest.
-void for_each_item(llvm::IRBuilder<>& builder, llvm::Value* context, llvm::MDNode* metadata,
-                   llvm::function_ref<void(llvm::Value*, llvm::Value*, llvm::Value*)> body) {
-  Context type(*builder.GetInsertBlock()->getModule());
-  llvm::Value* size[3];
-  for (unsigned dimension = 0; dimension < 3; ++dimension) {
-    size[dimension] = type.load(builder, context, Context::kBlock, dimension);
-  }
-  make_loop(builder, size[2], nullptr, [&](llvm::Value* z) {
-    make_loop(builder, size[1], nullptr,
-              [&](llvm::Value* y) { make_loop(builder, size[0], metadata, [&](llvm::Value* x) { body(x, y, z); }); });
-  });
-}
-
-// Memory that only this work-item sees. Each iteration of the loop over work-items uses the same stack.
-bool may_be_private(const llvm::Value* pointer, bool private_escapes) {
-  llvm::SmallVector<const llvm::Value*, 4> objects;
-  llvm::getUnderlyingObjects(pointer, objects);
-  for (const llvm::Value* object : objects) {
-    if (llvm::isa<llvm::AllocaInst>(object)) return true;
-    if (private_escapes && !llvm::isa<llvm::Argument, llvm::GlobalVariable>(object)) return true;
-  }
-  return false;
-}
-
-// Work-items of a kernel without barriers are not ordered among each other, so accesses of different
-// ones never depend on each other: the loop over them is parallel, and LLVM need not prove it.
-llvm::MDNode* mark_parallel(llvm::Function& item) {
-  llvm::LLVMContext& context = item.getContext();
-  bool private_escapes = false;
-  for (llvm::Instruction& instruction : llvm::instructions(item)) {
-    if (llvm::isa<llvm::AllocaInst>(instruction)) {
-      private_escapes |= llvm::PointerMayBeCaptured(&instruction, true, true);
-    }
-  }
-  llvm::MDNode* group = llvm::MDNode::getDistinct(context, {});
-  for (llvm::Instruction& instruction : llvm::instructions(item)) {
-    const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
-    if (!pointer || instruction.isAtomic() || instruction.isVolatile()) continue;
-    if (!may_be_private(pointer, private_escapes)) instruction.setMetadata(llvm::LLVMContext::MD_access_group, group);
-  }
-  llvm::Metadata* parallel[] = {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), group};
-  llvm::Metadata* loop[] = {nullptr, llvm::MDNode::get(context, parallel)};
-  llvm::MDNode* metadata = llvm::MDNode::getDistinct(context, loop);
-  metadata->replaceOperandWith(0, metadata);
-  return metadata;
-}
-
-// ---- coroutines -------------------------------------------------------------------------------
 
 constexpr uint64_t kFrameAlign = 64;
 
@@ -207,18 +126,6 @@ class Ramp {
 
 }  // namespace
 
-llvm::Function& make_loop_form(llvm::Module& module, llvm::Function& item) {
-  llvm::MDNode* metadata = mark_parallel(item);
-  item.addFnAttr(llvm::Attribute::AlwaysInline);
-  llvm::Function& function = declare_block_function(module);
-  llvm::IRBuilder<> builder(&function.getEntryBlock());
-  for_each_item(builder, function.getArg(0), metadata, [&](llvm::Value* x, llvm::Value* y, llvm::Value* z) {
-    builder.CreateCall(&item, {function.getArg(0), x, y, z});
-  });
-  builder.CreateRetVoid();
-  return function;
-}
-
 llvm::Function& make_coroutine_form(llvm::Module& module, llvm::Function& item) {
   llvm::Function& ramp = Ramp(module, item).make();
   llvm::Function& function = declare_block_function(module);
@@ -231,17 +138,13 @@ llvm::Function& make_coroutine_form(llvm::Module& module, llvm::Function& item) 
   llvm::BasicBlock* exhausted = llvm::BasicBlock::Create(module.getContext(), "exhausted", &function);
 
   // Every work-item up to its first barrier. Frames follow each other at equal distances.
-  for_each_item(builder, context, nullptr, [&](llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+  for_each_item(builder, context, nullptr, [&](llvm::Value* x, llvm::Value* y, llvm::Value* z, llvm::Value*) {
     llvm::Value* frame = builder.CreateCall(&ramp, {context, x, y, z, cursor});
     llvm::BasicBlock* started = llvm::BasicBlock::Create(module.getContext(), "started", &function);
     builder.CreateCondBr(builder.CreateIsNull(frame), exhausted, started);
     builder.SetInsertPoint(started);
   });
-  llvm::Value* count = builder.getInt64(1);
-  for (unsigned dimension = 0; dimension < 3; ++dimension) {
-    llvm::Value* size = type.load(builder, context, Context::kBlock, dimension);
-    count = builder.CreateMul(count, builder.CreateZExt(size, builder.getInt64Ty()), "", true, true);
-  }
+  llvm::Value* count = count_items(builder, context);
   llvm::Value* bytes =
       builder.CreatePtrDiff(builder.getInt8Ty(), builder.CreateLoad(builder.getPtrTy(), cursor), first);
   llvm::Value* stride = builder.CreateExactUDiv(bytes, count);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/parallel.h"
+
+#include <llvm/Analysis/CaptureTracking.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+
+#include "codegen/host/neutral.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+// Memory that only this work-item sees. Each iteration of the loop over work-items uses the same stack.
+bool may_be_private(const llvm::Value* pointer, bool private_escapes) {
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(pointer, objects);
+  for (const llvm::Value* object : objects) {
+    if (llvm::isa<llvm::AllocaInst>(object)) return true;
+    if (private_escapes && !llvm::isa<llvm::Argument, llvm::GlobalVariable>(object)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+llvm::MDNode* mark_parallel(llvm::Function& item) {
+  llvm::LLVMContext& context = item.getContext();
+  bool private_escapes = false;
+  for (llvm::Instruction& instruction : llvm::instructions(item)) {
+    if (llvm::isa<llvm::AllocaInst>(instruction)) {
+      private_escapes |= llvm::PointerMayBeCaptured(&instruction, true, true);
+    }
+  }
+  llvm::MDNode* group = llvm::MDNode::getDistinct(context, {});
+  for (llvm::Instruction& instruction : llvm::instructions(item)) {
+    const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    if (!pointer || instruction.isAtomic() || instruction.isVolatile() || is_item_ordered(instruction)) continue;
+    if (!may_be_private(pointer, private_escapes)) instruction.setMetadata(llvm::LLVMContext::MD_access_group, group);
+  }
+  llvm::Metadata* parallel[] = {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), group};
+  llvm::Metadata* loop[] = {nullptr, llvm::MDNode::get(context, parallel)};
+  llvm::MDNode* metadata = llvm::MDNode::getDistinct(context, loop);
+  metadata->replaceOperandWith(0, metadata);
+  return metadata;
+}
+
+}  // namespace mneme::codegen::host
