@@ -61,8 +61,8 @@ function(mneme_part target)
   set_target_properties(${target} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${folder} RUNTIME_OUTPUT_DIRECTORY ${folder})
   install(TARGETS ${target}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/mneme/${ARGV1} NAMELINK_SKIP
-    RUNTIME DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/mneme/${ARGV1})
+    LIBRARY DESTINATION lib/mneme/${ARGV1} NAMELINK_SKIP
+    RUNTIME DESTINATION lib/mneme/${ARGV1})
 endfunction()
 
 # mneme_test(digest_test SOURCES digest_test.cc LINK mneme_base): a GoogleTest program under ctest.

@@ -44,7 +44,7 @@ struct BundleInfo {
   int version = kFormatVersion;
   std::string device;  // what the recording ran on: "host", "cuda", "hip"
   std::vector<AddressRange> ranges;
-  std::string memory = "packs";  // "packs", or "raw" in what mneme-restore writes
+  std::string memory = "packs";  // or "raw" (what mneme-restore writes), or "none" (mneme-run consumed it)
   std::vector<Provenance> provenance;
 };
 
@@ -237,8 +237,9 @@ State parse_state(Bytes bytes, const std::string& where);
 const Digest& zero_block_digest();
 
 // ---- memory/<n>.pack ---------------------------------------------------------------------------
-// "MNPK" u32 version u32 count u32 reserved(0), then count × { 16-byte digest of the block,
-// 16-byte digest of the block it was XORed with, or zeros }, then one zstd frame, with its content
-// size, of the count × kBlockSize bytes in the index's order.
+// "MNPK" u32 version u32 count u32 reserved(0), then count × { 16-byte digest of the block, 16-byte
+// digest of the block it was XORed with, or zeros, u32 stride: 0, 4 or 8, u32 reserved(0) }, then one
+// zstd frame, with its content size, of the count × kBlockSize bytes in the index's order. Encoding a block: XOR, then,
+// for a stride s, its bytes 0, s, 2s, …, then 1, 1+s, … A base is in an earlier pack, or in this one without a base.
 
 }  // namespace mneme::bundle

@@ -25,7 +25,7 @@ struct VariantMember {
 // reader; where nothing needs the memory (Memory::kPass) they are neither decompressed nor given.
 struct InstanceMember {
   InstanceInfo info;
-  State prologue;
+  State prologue;  // each lists exactly the blocks that the segments lie in
   State epilogue;
 };
 struct RunMember {
@@ -38,15 +38,18 @@ using Item = std::variant<KernelMember, VariantMember, InstanceMember, RunMember
 
 enum class Memory {
   kPass,    // packs and states go by unread: InstanceMember's states stay empty
-  kDecode,  // block() works for the instance in hand
+  kDecode,  // block() works for the instance in hand, whether the bundle's memory is packs or raw
 };
 
-// Reads a bundle in one pass from a descriptor (a pipe, or a file, which may be mapped). Distrusts it:
+// Reads a bundle in one pass from a descriptor (a pipe or a file). Distrusts it:
 // every fault is an Error that says which member and what is wrong with it.
 //
 // A stream that ends early is not an error of next(): it returns nothing and truncated() is true,
 // with truncation() saying where; a caller passes on what came before and exits with kBadInput. An
 // empty stream, no tar, no bundle, a newer version: Error from the constructor.
+//
+// Where BundleInfo.memory is "none" (mneme-run consumed it), kDecode gives instances with empty states too.
+// No thread of the reader's runs while its caller has control: callers may fork.
 class Reader {
  public:
   Reader(int fd, std::string name, Memory memory);
@@ -56,22 +59,32 @@ class Reader {
 
   // While set, every member read (bundle.json excepted) is also copied to the writer byte for byte,
   // before next() returns it: this is how a tool that only adds passes the rest on. `copy_memory` false leaves out
-  // packs, states (mneme-run consumes the memory). Summary is never copied: the caller writes it, at the end.
+  // packs, states (mneme-run consumes the memory); the blocks that runs cite are then stored anew ahead of them.
+  // Packs are numbered anew. A kernel, variant or run that the writer has already is not copied again: what a tool
+  // wrote itself stands. Summary is never copied: the caller writes it, at the end.
   void copy_to(Writer* writer, bool copy_memory = true);
+  // Copies only members that this version does not know: for a tool that writes all others itself.
+  void copy_others_to(Writer* writer);
 
   std::optional<Item> next();
 
   bool truncated() const;
   const std::string& truncation() const;  // a sentence
 
-  // The bytes of a block cited by the instance given last (or the one before it), or by a run;
+  // The bytes of a block cited by the instance given last, or by a run since;
   // kBlockSize bytes, valid until next() gives another instance. The zero block always exists.
   // Throws Error naming the digest when no pack held it. Safe to call from several threads.
   Bytes block(const Digest& digest) const;
+
+  // Blocks that need more than so many bytes are an Error (default: the machine's memory).
+  void set_memory_limit(uint64_t bytes);
 
  private:
   struct Implementation;
   std::unique_ptr<Implementation> implementation_;
 };
+
+// The memory of the reader's instance in hand, as Writer takes it. Borrows both.
+Writer::BlockSource blocks_of(const Reader& reader, const InstanceMember& instance);
 
 }  // namespace mneme::bundle

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "bundle/format.h"
@@ -16,22 +17,34 @@ class Writer {
   Writer(int fd, std::string name);
   ~Writer();  // without finish() the archive stays visibly cut short
 
-  // Any member, byte for byte. Refuses (Error) a name written before.
+  // Any member, byte for byte. Refuses (Error) a name written before, unless its contents follow from its name: states
+  // and raw members may recur.
   void add(const std::string& name, Bytes contents);
   void add(const std::string& name, std::string_view contents) { add(name, bytes_of(contents)); }
   // A member whose contents come in pieces: exactly `size` bytes through append().
   void begin(const std::string& name, uint64_t size);
   void append(Bytes piece);
+  // begin() for a pack made elsewhere: it takes the next number here.
+  void begin_pack(uint64_t size);
+  // Whether a member of this name was written.
+  bool has(const std::string& name) const;
 
   // Stores an instance's memory and then its json: new blocks as packs (compressed in parallel), both
   // states, then the instance. `block(address, state)` returns the kBlockSize bytes of a block of the
-  // prologue (false) or epilogue (true); it is called from several threads, once for each block that
-  // has to be stored. Blocks stored with this instance or with the one before it are cited, not
-  // stored again; a block whose predecessor at the same address (epilogue: the prologue's; prologue:
-  // the epilogue of the instance before) is at hand is stored as XOR with it where that is smaller.
+  // prologue (false) or epilogue (true); it is called from several threads, may be called again for the same block,
+  // and its bytes need to stay only until the same thread asks for another block of the same state.
+  // Blocks at hand (cited by the instance before, or stored since) are cited, not stored again; an epilogue's block
+  // whose predecessor, the prologue's at the same address, is at hand is stored as XOR with it where that is smaller.
+  // Throws Error when a state is not the one that the instance names, does not list exactly the blocks that the
+  // segments lie in, or when a block has bytes that belong to no segment and are not zero.
   using BlockSource = std::function<Bytes(uint64_t address, bool epilogue)>;
   void add_instance(const InstanceInfo& instance, const State& prologue, const State& epilogue,
                     const BlockSource& block);
+  // The same with the memory as raw members (BundleInfo.memory "raw"): a member a segment and state, each state in
+  // full but not again right after an instance that has it. `block` is called from this thread, in order, for
+  // blocks that are not all zero.
+  void add_raw_instance(const InstanceInfo& instance, const State& prologue, const State& epilogue,
+                        const BlockSource& block);
 
   // Stores blocks on their own (what a run observed) ahead of the member that cites them.
   struct LooseBlock {

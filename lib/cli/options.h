@@ -13,29 +13,36 @@
 
 namespace mneme::cli {
 
-// A tool's command line. --help, --version and -v/--verbose are always there.
+// A tool's command line. --help, --version and -v/--verbose are always there. An option given twice: the last
+// one holds.
 class Options {
  public:
   Options(std::string tool, std::string summary);
   ~Options();
+  Options(const Options&) = delete;
+  Options& operator=(const Options&) = delete;
 
   // `names` as in "-o,--output"; `value` is the placeholder shown in --help; targets are borrowed and keep their
   // value when the option is absent.
   void flag(const std::string& names, bool& target, const std::string& help);
   void value(const std::string& names, std::string& target, const std::string& value, const std::string& help);
   void value(const std::string& names, uint64_t& target, const std::string& value, const std::string& help);
+  void value(const std::string& names, double& target, const std::string& value, const std::string& help);  // >= 0
+  // A number of bytes; K, M, G and T may follow, as powers of 1024.
+  void bytes(const std::string& names, uint64_t& target, const std::string& value, const std::string& help);
   void values(const std::string& names, std::vector<std::string>& target, const std::string& value,
               const std::string& help);  // may be repeated
   void choice(const std::string& names, std::string& target, const std::vector<std::string>& choices,
               const std::string& help);
-  // Positional arguments: an optional input file; or a command, everything from the first word that is no
-  // option on, passed through untouched.
+  // Positional arguments: an optional input file; several; or a command, everything from the first word that is no
+  // option on, passed through untouched. A "--" before them is dropped.
   void file(std::string& target, const std::string& value, const std::string& help);
   void files(std::vector<std::string>& target, const std::string& value, const std::string& help);
   void command(std::vector<std::string>& target, const std::string& value, const std::string& help);
 
   // Throws Error (kBadInput) on bad usage. --help and --version print to standard output and exit.
-  void parse(int argc, char** argv);
+  void parse(int argc, const char* const* argv);
+  bool given(const std::string& name) const;  // "--output": whether it was on the command line
   bool verbose() const;
   const std::vector<std::string>& arguments() const;  // as given, for the provenance chain
 
@@ -44,8 +51,12 @@ class Options {
   std::unique_ptr<Implementation> implementation_;
 };
 
+// "1536", "64M" to bytes; nullopt for anything else, and for what does not fit.
+std::optional<uint64_t> parse_bytes(const std::string& text);
+
 // Runs a tool's body: an Error becomes "tool: error: …" on standard error and its exit status; so do
-// std::bad_alloc and other exceptions. Ignores SIGPIPE, so that a closed pipe is an Error like others.
+// std::bad_alloc and other exceptions. A closed pipe is an Error like others: SIGPIPE is caught, not ignored, so
+// that programs which the tool starts find it as it was.
 int run_tool(const std::string& tool, const std::function<Exit()>& body);
 
 // "tool: warning: …", "tool: …" on standard error. The tool's name is the one given to run_tool.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every tool between two pipes does: open its input and output, select, pass the rest on.
 #pragma once
-#include <memory>
+#include <optional>
 #include <regex>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "bundle/reader.h"
@@ -18,23 +19,26 @@ class Selection {
   void add_options(Options& options);
   void check();  // after parse(): throws Error on a bad expression or prefix
   bool kernel(const bundle::KernelInfo& kernel) const;
+  // Of a selected kernel. Throws Error when the prefix fits a second instance.
   bool instance(const Digest& instance) const;
   bool everything() const { return kernel_.empty() && instance_.empty(); }
-  // Call at the end with what was met: throws Error when nothing was selected, or when a prefix fits two.
+  bool selects_instances() const { return !instance_.empty(); }
+  // Call at the end, before the archive is finished: throws Error when nothing was selected.
   void check_met() const;
 
  private:
   std::string kernel_, instance_;
   std::optional<std::regex> expression_;
-  mutable bool met_ = false;
-  mutable std::vector<Digest> fitting_;
+  mutable bool kernel_met_ = false;
+  mutable std::optional<Digest> instance_met_;
+  mutable std::vector<std::string> others_;  // kernels that did not match, for the message
 };
 
-// Standard output or -o FILE. Refuses to write a bundle to a terminal.
+// Standard output or -o FILE. Refuses to write a bundle to a terminal, and to overwrite an Input.
 class Output {
  public:
   void add_options(Options& options);
-  void open(bool bundle = true);
+  void open(bool bundle = true);  // after the inputs were opened
   int fd() const { return fd_.get(); }
   const std::string& name() const { return name_; }
   bool is_file() const { return !path_.empty(); }
@@ -45,10 +49,15 @@ class Output {
   Fd fd_;
 };
 
-// Standard input, or the file argument. Refuses a terminal.
+// Standard input, or a file. Refuses a terminal. While it lives, no Output overwrites it.
 class Input {
  public:
-  void add_options(Options& options);
+  Input() = default;
+  explicit Input(std::string path) : path_(std::move(path)) {}
+  ~Input();
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+  void add_options(Options& options);  // the file argument
   void open();
   int fd() const { return fd_.get(); }
   const std::string& name() const { return name_; }

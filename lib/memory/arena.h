@@ -18,7 +18,7 @@ struct Allocation {
 };
 
 // A deterministic first-fit allocator over an address range: the same calls give the same addresses.
-// It only does the sums; backing the addresses with memory is its user's: `mapped_end()` tells how far
+// It only does the sums; backing the addresses with memory is its user's: `high_water()` tells how far
 // from the base memory is needed. Not thread-safe.
 class Arena {
  public:

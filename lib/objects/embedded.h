@@ -4,6 +4,7 @@
 //   "MNEMEIR1"  u64 size of the json  u64 size of the bitcode (both little-endian)  json  bitcode
 // The json is the kernel's KernelInfo (bundle/format.h), so that nobody needs LLVM to read it.
 #pragma once
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +35,9 @@ Bytes elf_section(Bytes elf, std::string_view name, const std::string& where);
 
 // The device code objects (AMDGPU ELF images) that an executable or a registered fat binary carries.
 struct DeviceCode {
-  std::string target;  // "hipv4-amdgcn-amd-amdhsa--gfx90a"
-  Bytes image;
+  std::string target;                        // "hipv4-amdgcn-amd-amdhsa--gfx90a"
+  Bytes image;                               // within what was parsed, or within `owner`
+  std::shared_ptr<const std::string> owner;  // of a compressed bundle: what it decompressed to
 };
 // `fatbin` starts at a "__CLANG_OFFLOAD_BUNDLE__" header (what a registration wrapper's data points
 // to). `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used.

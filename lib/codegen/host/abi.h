@@ -16,7 +16,7 @@ struct BlockContext {
   const void* implicit;     // 256 bytes laid out as AMDGPU's implicit arguments (code object v5)
   const void* dispatch;     // 64 bytes laid out as an AQL kernel dispatch packet
   void* shared;             // static shared memory, then dynamic, aligned to 128
-  void* frames;             // coroutine form: room for the work-items' frames
+  void* frames;             // room for what work-items keep across barriers
   uint64_t frames_size;     // bytes
   uint32_t group[3];        // block index
   uint32_t block[3];        // threads in a block
@@ -51,9 +51,9 @@ struct GlobalSlot {
 };
 
 struct CodeObject {
-  uint32_t version;    // kAbiVersion
-  uint32_t coroutine;  // 1: coroutine form, needs `frames`; 0: loop form
-  uint32_t ordered;    // 1: the result depends on the order of blocks (order of atomics): run them in order
+  uint32_t version;  // kAbiVersion
+  uint32_t keeps;    // 1: work-items keep something across barriers, in `frames`; 0: `frames` may be null
+  uint32_t ordered;  // 1: the result depends on the order of blocks (order of atomics): run them in order
   uint32_t reserved;
   void (*run_block)(BlockContext*);
   uint64_t shared_static;  // bytes of static shared memory

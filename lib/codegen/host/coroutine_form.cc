@@ -126,7 +126,7 @@ class Ramp {
 
 }  // namespace
 
-llvm::Function& make_coroutine_form(llvm::Module& module, llvm::Function& item) {
+BlockCode make_coroutine_form(llvm::Module& module, llvm::Function& item) {
   llvm::Function& ramp = Ramp(module, item).make();
   llvm::Function& function = declare_block_function(module);
   llvm::IRBuilder<> builder(&function.getEntryBlock());
@@ -174,7 +174,7 @@ llvm::Function& make_coroutine_form(llvm::Module& module, llvm::Function& item) 
   builder.CreateBr(done);
   builder.SetInsertPoint(done);
   builder.CreateRetVoid();
-  return function;
+  return {&function, true};
 }
 
 }  // namespace mneme::codegen::host

@@ -110,8 +110,8 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   llvm::Function& item = make_item(*module, kernel);
   uint64_t shared_static = lower_shared_memory(*module, kernel);
   auto globals = lower_device_variables(*module, kernel);
-  llvm::Function& run_block = coroutine ? make_coroutine_form(*module, item) : make_loop_form(*module, item);
-  make_code_object(*module, run_block, kernel, coroutine, ordered, shared_static, globals);
+  BlockCode code = coroutine ? make_coroutine_form(*module, item) : make_loop_form(*module, item);
+  make_code_object(*module, code, kernel, ordered, shared_static, globals);
   set_processor(*module, *machine);
   ir::verify_module(*module, "what kernel '" + kernel.demangled + "' was lowered to");
 

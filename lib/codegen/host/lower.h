@@ -63,12 +63,16 @@ uint64_t lower_shared_memory(llvm::Module& module, const bundle::KernelInfo& ker
 std::pair<llvm::Constant*, uint64_t> lower_device_variables(llvm::Module& module, const bundle::KernelInfo& kernel);
 
 // Make `void mneme.run_block(ptr context)` out of the item.
-llvm::Function& make_loop_form(llvm::Module& module, llvm::Function& item);
-llvm::Function& make_coroutine_form(llvm::Module& module, llvm::Function& item);
+struct BlockCode {
+  llvm::Function* run_block;
+  bool keeps;  // something across barriers, in the context's frames
+};
+BlockCode make_loop_form(llvm::Module& module, llvm::Function& item);
+BlockCode make_coroutine_form(llvm::Module& module, llvm::Function& item);
 
 // The CodeObject that the shared object exports.
-void make_code_object(llvm::Module& module, llvm::Function& run_block, const bundle::KernelInfo& kernel, bool coroutine,
-                      bool ordered, uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals);
+void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel, bool ordered,
+                      uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals);
 
 // The BlockContext in a function: work-item code gets it as its first parameter; a function that was
 // not inlined finds it in a thread-local variable. Loaded at the function's entry.

@@ -214,16 +214,16 @@ std::pair<llvm::Constant*, uint64_t> lower_device_variables(llvm::Module& module
   return {table, slots.size()};
 }
 
-void make_code_object(llvm::Module& module, llvm::Function& run_block, const bundle::KernelInfo& kernel, bool coroutine,
-                      bool ordered, uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals) {
+void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel, bool ordered,
+                      uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
   llvm::IntegerType* word = llvm::Type::getInt32Ty(context);
   llvm::IntegerType* number = llvm::Type::getInt64Ty(context);
   auto* type = llvm::StructType::get(context, {word, word, word, word, pointer, number, pointer, number, pointer});
   llvm::Constant* object = llvm::ConstantStruct::get(
-      type, {llvm::ConstantInt::get(word, kAbiVersion), llvm::ConstantInt::get(word, coroutine),
-             llvm::ConstantInt::get(word, ordered), llvm::ConstantInt::get(word, 0), &run_block,
+      type, {llvm::ConstantInt::get(word, kAbiVersion), llvm::ConstantInt::get(word, code.keeps),
+             llvm::ConstantInt::get(word, ordered), llvm::ConstantInt::get(word, 0), code.run_block,
              llvm::ConstantInt::get(number, shared_static), globals.first,
              llvm::ConstantInt::get(number, globals.second), text_constant(module, kernel.demangled)});
   new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, object, kEntrySymbol);

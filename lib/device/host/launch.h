@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Running a compiled kernel on the CPU's cores: shared by the replaying Device and by lib/hostgpu.
 #pragma once
-#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "base/digest.h"
 #include "bundle/format.h"
 #include "codegen/host/abi.h"
 
@@ -14,8 +15,13 @@ namespace mneme::device::host {
 class HostCode {
  public:
   // `path` names a file, or a descriptor as /proc/self/fd/N.
+  // One file loaded twice at the same time is one copy, variables included. Throws Error naming `kernel`.
   static std::unique_ptr<HostCode> load(const std::string& path, const std::string& kernel);
+  // Always a copy of its own, and no descriptor stays open.
+  static std::unique_ptr<HostCode> load(Bytes code, const std::string& kernel);
   ~HostCode();
+  HostCode(const HostCode&) = delete;
+  HostCode& operator=(const HostCode&) = delete;
 
   std::span<codegen::host::GlobalSlot> globals() const;
   const codegen::host::CodeObject& object() const { return *object_; }
@@ -30,9 +36,19 @@ class HostCode {
 // whose addresses must be set.
 void initialise_global(const codegen::host::GlobalSlot& slot, std::span<const codegen::host::GlobalSlot> all);
 
+// What a launch may ask for at most.
+inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
+inline constexpr uint64_t kMaxThreadsPerDimension = INT32_MAX;  // of the grid; the code generator relies on it
+inline constexpr uint64_t kMaxSharedBytes = 64 * 1024;          // static and dynamic together
+
+// Throws Error for a launch that cannot be: an empty grid or block, more than kMaxThreadsPerBlock, more
+// than kMaxThreadsPerDimension, too much shared memory.
+void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes);
+
 // Runs all blocks, over the cores with oneTBB unless the code wants order, and returns when the last
-// one ended. Throws Error for a launch that cannot be (no threads, too much shared memory) and for a
-// fault that the code reported, naming kernel, block and thread.
+// one ended. Shared memory is zeroed for each block, so that even a kernel that reads what it never wrote gives the
+// same bytes every time. Throws Error as check_launch() does, for a fault that the code reported, naming kernel, block
+// and thread, and for a trap or a wild pointer, naming kernel, block and address.
 void run_grid(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments);
 
 }  // namespace mneme::device::host

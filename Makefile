@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The front door; CMake and Ninja do the work. `make help` lists the targets.
+#
+#   BUILD=build      the build folder          PREFIX=/usr/local   where `make install` puts things
+#   WERROR=ON        warnings are errors       DESTDIR=            put in front of PREFIX, for packagers
+#   JOBS=<cores>     at once, in tests         FUZZ_SECONDS=0      how long `make fuzz` runs; 0: until Ctrl-C
+
+CC := clang-19
+CXX := clang++-19
+BUILD ?= build
+WERROR ?= ON
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 0
+
+ccache := $(shell command -v ccache)
+configure := cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_CXX_COMPILER=$(CXX) \
+	-DMNEME_WERROR=$(WERROR) \
+	$(if $(ccache),-DCMAKE_C_COMPILER_LAUNCHER=$(ccache) -DCMAKE_CXX_COMPILER_LAUNCHER=$(ccache))
+sources = $(shell find lib mneme-* tests -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.hip')
+
+.PHONY: all setup configure demo test test-all bench fuzz install docs format lint clean help
+
+all: configure  ## build everything into ./build (the default)
+	cmake --build $(BUILD)
+
+setup:  ## install the Debian packages that are missing
+	@scripts/setup
+
+configure: setup
+	@$(configure)
+
+demo: all  ## record, recompile, replay and verify a few HIP applications, and show a table
+	@scripts/demo $(BUILD)
+
+test: all  ## run the tests
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+test-all: all  ## run the tests with every combination of the pipeline's modes
+	MNEME_MATRIX=full ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+bench: all  ## measure, as ratios; needs an otherwise idle machine
+	@scripts/bench $(BUILD)
+
+fuzz: all  ## fuzz the bundle reader for FUZZ_SECONDS, or until interrupted
+	@scripts/fuzz $(BUILD) $(FUZZ_SECONDS)
+
+install: all  ## install under $(DESTDIR)$(PREFIX)
+	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+docs: configure  ## write the API reference and the manual pages as HTML into ./build/docs
+	@scripts/docs $(BUILD)
+
+format: setup  ## format the sources
+	clang-format-19 -i $(sources)
+
+lint: configure  ## check the formatting and run clang-tidy
+	clang-format-19 --dry-run -Werror $(sources)
+	run-clang-tidy-19 -quiet -p $(BUILD) -j $(JOBS) '/(lib|mneme-[a-z-]+)/'
+
+clean:  ## remove the build folder
+	rm -rf $(BUILD)
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

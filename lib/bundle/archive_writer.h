@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <memory>
+#include <string>
+
+#include "base/digest.h"
+
+struct archive;
+
+namespace mneme::bundle {
+
+// A pax tar on a descriptor: regular files only, all of the same owner, mode and time, so that the same members give
+// the same bytes. What was appended has been written to the descriptor when the call returns. Throws Error when writing
+// fails.
+class ArchiveWriter {
+ public:
+  ArchiveWriter(int fd, std::string name);  // borrows `fd`
+  ~ArchiveWriter();                         // without finish(): no end mark is written
+  ArchiveWriter(const ArchiveWriter&) = delete;
+  ArchiveWriter& operator=(const ArchiveWriter&) = delete;
+
+  void begin(const std::string& name, uint64_t size);
+  void append(Bytes piece);
+  // Bytes that the member begun last still lacks.
+  uint64_t missing() const { return missing_; }
+  void finish();
+
+ private:
+  static ssize_t write_some(archive*, void* self, const void* bytes, size_t size);
+  void check(int status);
+
+  archive* archive_;
+  int fd_;
+  std::string name_;
+  int write_errno_ = 0;
+  uint64_t missing_ = 0;
+  bool finished_ = false;
+};
+
+// Lets a pipe hold more, which saves switches between the processes at its ends. No pipe: nothing happens.
+void widen_pipe(int fd);
+
+}  // namespace mneme::bundle

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a stranger may send: each fault is one Error that names the member.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include "bundle/bad_bundle.h"
+#include "bundle/json.h"
+#include "bundle/names.h"
+#include "bundle/pack.h"
+#include "bundle/reading.h"
+
+namespace mneme::bundle {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string fault_of(const std::string& bytes, Memory memory = Memory::kDecode) {
+  try {
+    Contents contents = read_bundle(bytes, memory);
+    return contents.truncated ? "truncated: " + contents.truncation : "none";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::kBadInput);
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    return error.what();
+  }
+}
+
+std::vector<TarMember> sample_members(const std::string& memory = "packs") {
+  return members_of(sample_bundle({1, 2, 3 * kBlockSize, true, memory}));
+}
+
+TarMember& find(std::vector<TarMember>& members, std::string_view part) {
+  for (TarMember& member : members) {
+    if (member.name.find(part) != std::string::npos) return member;
+  }
+  throw Error::of("no member like {}", part);
+}
+
+// Replaces a text in a json member and seals it anew, as one who means harm would.
+void edit(TarMember& member, const std::string& from, const std::string& to) {
+  size_t at = member.contents.find(from);
+  ASSERT_NE(at, std::string::npos) << from << " in " << member.contents;
+  member.contents.replace(at, from.size(), to);
+  size_t seal = member.contents.rfind(",\"digest\":\"");
+  std::string body = member.contents.substr(0, seal);
+  member.contents = body + ",\"digest\":\"" + digest_of(body).hex() + "\"}";
+}
+
+std::string edited(const std::string& part, const std::string& from, const std::string& to) {
+  std::vector<TarMember> members = sample_members();
+  edit(find(members, part), from, to);
+  return fault_of(tar_of(members));
+}
+
+TEST(BadInput, TheHelpersThemselvesMakeGoodBundles) {
+  EXPECT_EQ(fault_of(tar_of(sample_members())), "none");
+  EXPECT_EQ(fault_of(tar_of(sample_members("raw"))), "none");
+}
+
+TEST(BadInput, NoBundleAtAll) {
+  EXPECT_EQ(fault_of(""), "the bundle is empty: there is no bundle in it");
+  EXPECT_EQ(fault_of("hello"), "the bundle is not a tar archive");
+  EXPECT_THAT(fault_of(std::string(5000, 'x')), HasSubstr("is not a tar archive"));
+  EXPECT_EQ(fault_of(tar_of({})), "the bundle is an empty tar archive, not a bundle");
+  EXPECT_THAT(fault_of(tar_of({{"readme.txt", "hello"}})), HasSubstr("is a tar archive but not a bundle"));
+  EXPECT_THAT(fault_of(sample_bundle() + sample_bundle()), HasSubstr("goes on after the end"));
+}
+
+TEST(BadInput, NewerVersion) {
+  EXPECT_THAT(edited("bundle.json", "\"version\":1", "\"version\":2"),
+              AllOf(HasSubstr("bundle.json"), HasSubstr("version 2"), HasSubstr("use a newer Mneme")));
+}
+
+TEST(BadInput, Names) {
+  auto with = [](const TarMember& member) {
+    std::vector<TarMember> members = sample_members();
+    members.insert(members.begin() + 1, member);
+    return fault_of(tar_of(members), Memory::kPass);
+  };
+  EXPECT_THAT(with({"../evil", "x"}), HasSubstr("leads out of its folder"));
+  EXPECT_THAT(with({"notes/../../evil", "x"}), HasSubstr("leads out of its folder"));
+  EXPECT_THAT(with({"/etc/passwd", "x"}), HasSubstr("is an absolute path"));
+  EXPECT_THAT(with({"a//b", "x"}), HasSubstr("has an empty part"));
+  EXPECT_THAT(with({"./a", "x"}), HasSubstr("has an empty part"));
+  EXPECT_THAT(with({"a\x1b[31m", "x"}), AllOf(HasSubstr("printable"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(with({"link", "", '2', "/etc/passwd"}), HasSubstr("is a link"));
+  EXPECT_THAT(with({"link", "", '1', "bundle.json"}), HasSubstr("is a link"));
+  EXPECT_THAT(with({"device", "", '3'}), HasSubstr("special file"));
+  EXPECT_THAT(with({"bundle.json", "x"}), HasSubstr("bundle.json is in the bundle twice"));
+  EXPECT_EQ(with({"folder/", "", '5'}), "none");
+}
+
+TEST(BadInput, DuplicatesAndOrder) {
+  std::vector<TarMember> members = sample_members();
+  members.insert(members.end() - 1, find(members, "instances/"));
+  EXPECT_THAT(fault_of(tar_of(members)), AllOf(HasSubstr("instances/"), HasSubstr("twice")));
+
+  members = sample_members();
+  members.push_back({"late", "x"});
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("late comes after summary.json"));
+
+  members = sample_members();
+  std::swap(members[1], members[2]);
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("kernel.bc does not follow the json member"));
+
+  members = sample_members();
+  members.erase(members.begin() + 2);
+  EXPECT_THAT(fault_of(tar_of(members)), AllOf(HasSubstr("kernel.json is followed by"), HasSubstr("not by")));
+
+  members = sample_members();
+  members.erase(members.begin() + 1, members.begin() + 3);
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("its kernel did not come before it"));
+}
+
+TEST(BadInput, FlippedBits) {
+  std::string bytes = sample_bundle({1, 2, 3 * kBlockSize, true, "packs"});
+  size_t at = 0;
+  for (const TarMember& member : members_of(bytes)) {
+    for (size_t i = 0; i < member.contents.size(); i += 1 + member.contents.size() / 40) {
+      std::string flipped = bytes;
+      flipped[at + 512 + i] ^= static_cast<char>(1 << i % 8);
+      std::string fault = fault_of(flipped);
+      EXPECT_NE(fault, "none") << member.name << " at " << i;
+      EXPECT_EQ(fault.find("truncated"), std::string::npos) << member.name << " at " << i;
+    }
+    at += 512 + (member.contents.size() + 511) / 512 * 512;
+  }
+}
+
+TEST(BadInput, FlippedBitsInRawMemory) {
+  std::vector<TarMember> members = sample_members("raw");
+  TarMember& raw = find(members, ".raw");
+  raw.contents[raw.contents.size() / 2] ^= 4;
+  EXPECT_THAT(fault_of(tar_of(members)), AllOf(HasSubstr("raw members of state"), HasSubstr("are damaged")));
+}
+
+TEST(BadInput, MissingMemory) {
+  std::vector<TarMember> members = sample_members();
+  std::erase_if(members, [](const TarMember& member) { return member.name == "memory/0.pack"; });
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("which no pack at hand holds"));
+
+  members = sample_members();
+  std::string state = find(members, "states/").name;
+  std::erase_if(members, [&](const TarMember& member) { return member.name == state; });
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("is not in the bundle with it or the instance before"));
+
+  members = sample_members("raw");
+  std::string raw = find(members, "counter.raw").name;
+  std::erase_if(members, [&](const TarMember& member) { return member.name == raw; });
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("counter.raw is missing"));
+}
+
+TEST(BadInput, MemoryThatWasDroppedIsNotAtHand) {
+  // The second instance goes; the third cites what only the second had at hand.
+  std::vector<TarMember> members = members_of(sample_bundle({1, 3, 3 * kBlockSize, false, "packs"}));
+  std::vector<size_t> instances;
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i].name.starts_with("instances/")) instances.push_back(i);
+  }
+  members.erase(members.begin() + static_cast<long>(instances[0]) + 1,
+                members.begin() + static_cast<long>(instances[1]) + 1);
+  EXPECT_THAT(fault_of(tar_of(members)), testing::AnyOf(HasSubstr("no pack at hand"), HasSubstr("instance before")));
+}
+
+TEST(BadInput, NumbersThatLie) {
+  EXPECT_THAT(edited("instances/", "\"size\":8,", "\"size\":0,"), HasSubstr("'segments[1].size' is 0"));
+  EXPECT_THAT(edited("instances/", "\"size\":8,", "\"size\":-8,"), HasSubstr("is not a whole number"));
+  EXPECT_THAT(edited("instances/", "\"size\":8,", "\"size\":8.5,"), HasSubstr("is not a whole number"));
+  EXPECT_THAT(edited("instances/", "\"size\":8,", "\"size\":18446744073709551615,"),
+              HasSubstr("beyond the last address"));
+  EXPECT_THAT(edited("instances/", "\"size\":8,", "\"size\":99999999999999999999,"),
+              HasSubstr("is not a whole number"));
+  EXPECT_THAT(edited("instances/", "\"size\":8,", "\"size\":4611686018427387904,"), HasSubstr("'segments[2].address'"));
+  EXPECT_THAT(edited("instances/", "\"size\":100,", "\"size\":4611686018427387904,"), HasSubstr("does not list block"));
+  EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4,0,1]"), HasSubstr("dimension of 0"));
+  EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4294967295,4294967295,4294967295]"),
+              HasSubstr("more than any device"));
+  EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4,2]"), HasSubstr("three dimensions"));
+  EXPECT_THAT(edited("instances/", "\"block\":[256,1,1]", "\"block\":[256,256,256]"),
+              HasSubstr("more than any device"));
+  EXPECT_THAT(edited("instances/", "\"arguments\":\"", "\"arguments\":\"0g"), HasSubstr("is not hexadecimal"));
+  EXPECT_THAT(edited("instances/", "\"arguments\":\"", "\"arguments\":\"00"), HasSubstr("do not have its hash"));
+  EXPECT_THAT(edited("kernel.json", "\"argument_bytes\":16", "\"argument_bytes\":8"), HasSubstr("arguments[1].size"));
+  EXPECT_THAT(edited("kernel.json", "\"align\":8", "\"align\":12"),
+              HasSubstr("'globals[0].align' is not a power of two"));
+  EXPECT_THAT(edited("variant.json", "\"code\":\"code.so\"", "\"code\":\"../../x\""), HasSubstr("not a file name"));
+  EXPECT_THAT(edited("runs/", "\"nanoseconds\":[1200", "\"nanoseconds\":[true"), HasSubstr("'nanoseconds'"));
+}
+
+TEST(BadInput, BrokenJson) {
+  auto with = [](const std::string& json) {
+    std::vector<TarMember> members = sample_members();
+    find(members, "summary.json").contents = json;
+    return fault_of(tar_of(members));
+  };
+  EXPECT_THAT(with("{\"a\":"), AllOf(HasSubstr("summary.json is not valid json"), HasSubstr("at byte 5")));
+  EXPECT_THAT(with("[]"), HasSubstr("is not a json object"));
+  EXPECT_THAT(with(""), HasSubstr("is not valid json"));
+  EXPECT_THAT(with("{\"a\":\"\xff\xfe\"}"), HasSubstr("is not valid json"));
+  EXPECT_THAT(with("{}"), HasSubstr("its digest is missing"));
+  EXPECT_THAT(with(std::string(1 << 20, '[')), HasSubstr("nested deeper than 64 levels"));
+  std::string many = "{\"a\":[0";
+  for (int i = 0; i < 9 << 20; ++i) many += ",0";
+  EXPECT_THAT(with(many + "]}"), HasSubstr("is json of more than"));
+}
+
+TEST(BadInput, SizesThatLie) {
+  // A member that claims far more than comes: nothing is allocated for it, and the stream simply ends early.
+  std::vector<TarMember> members = sample_members();
+  std::string start = tar_of({members[0], members[1], members[2]});
+  start.resize(start.size() - 1024);
+  for (const char* name : {"memory/0.pack", "states/00000000000000000000000000000001"}) {
+    EXPECT_THAT(fault_of(start + tar_header({name, ""}, 5ull << 30) + "abc"), HasSubstr("claims 5368709120 bytes"));
+  }
+  EXPECT_THAT(fault_of(start + tar_header({"unknown", ""}, 5ull << 30) + "abc", Memory::kPass),
+              HasSubstr("truncated: the bundle was cut short in unknown"));
+  std::string raw = "memory/00000000000000000000000000000001/0x1.raw";
+  EXPECT_THAT(fault_of(start + tar_header({raw, ""}, 1ull << 30) + "abc"), HasSubstr("truncated"));
+  std::string negative = tar_header({"unknown", ""}, 0);
+  std::memset(negative.data() + 124, 0xff, 12);
+  set_tar_checksum(negative.data());
+  EXPECT_THAT(fault_of(start + negative), HasSubstr("the bundle"));
+}
+
+// A pack that is all right but for what the test changes, in place of the sample's first.
+std::string with_pack(const std::function<void(std::string& index, std::string& frame)>& change) {
+  std::vector<TarMember> members = sample_members();
+  std::string& pack = find(members, ".pack").contents;
+  size_t size = pack_index_size(parse_pack_index(bytes_of(pack), "the pack").size());
+  std::string index = pack.substr(0, size), frame = pack.substr(size);
+  change(index, frame);
+  pack = index + frame;
+  return fault_of(tar_of(members));
+}
+
+std::string frame_of(size_t bytes) {
+  std::string zeros(bytes, '\0'), out(ZSTD_compressBound(bytes), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), zeros.data(), zeros.size(), 1));
+  return out;
+}
+
+TEST(BadInput, Packs) {
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index[0] = 'X'; }), HasSubstr("is not a pack"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index[4] = 9; }), HasSubstr("pack of version 9"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index[8] = 0; }), HasSubstr("it holds 0 blocks"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index[11] = 0x7f; }),
+              HasSubstr("1 to 128 are possible"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index[12] = 1; }), HasSubstr("reserved"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index[16 + 32] = 3; }), HasSubstr("encoding"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index.replace(16, 16, index, 16 + 40, 16); }),
+              HasSubstr("twice"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index.replace(16 + 16, 16, index, 16, 16); }),
+              HasSubstr("has a base in the same pack"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string&) { index.replace(index.size() - 24, 16, 16, 'x'); }),
+              HasSubstr("which no pack at hand holds"));
+  EXPECT_THAT(with_pack([](std::string& index, std::string& frame) {
+                index.resize(20);
+                frame.clear();
+              }),
+              HasSubstr("memory/0.pack"));
+  EXPECT_THAT(with_pack([](std::string&, std::string& frame) { frame += "more"; }),
+              HasSubstr("exactly one zstd frame"));
+  EXPECT_THAT(with_pack([](std::string&, std::string& frame) { frame = "not zstd"; }), HasSubstr("does not hold the"));
+}
+
+TEST(BadInput, DecompressionBombs) {
+  // A frame that says what it is: a gigabyte.
+  EXPECT_THAT(with_pack([](std::string&, std::string& frame) { frame = frame_of(1 << 30); }),
+              AllOf(HasSubstr("memory/0.pack"), HasSubstr("its index speaks of")));
+  // One that does not say.
+  EXPECT_THAT(with_pack([](std::string&, std::string& frame) {
+                std::string zeros(16 << 20, '\0'), out(1 << 20, '\0');
+                std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+                ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, 0);
+                out.resize(ZSTD_compress2(context.get(), out.data(), out.size(), zeros.data(), zeros.size()));
+                frame = out;
+              }),
+              HasSubstr("its index speaks of"));
+}
+
+TEST(BadInput, MoreMemoryThanAllowed) {
+  std::string bytes = sample_bundle({1, 1, 300 * kBlockSize, false, "packs"});
+  Fd file = memory_file("bundle", bytes_of(bytes));
+  Reader reader(file.get(), "the bundle", Memory::kDecode);
+  reader.set_memory_limit(8 << 20);
+  std::string message;
+  try {
+    while (reader.next()) {
+    }
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  EXPECT_THAT(message, HasSubstr("needs more than 8 MiB"));
+  EXPECT_FALSE(reader.next().has_value()) << "nothing comes after a fault";
+}
+
+}  // namespace
+
+}  // namespace mneme::bundle

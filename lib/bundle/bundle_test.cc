@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Whole bundles through Writer and Reader.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "bundle/names.h"
+#include "bundle/reading.h"
+#include "bundle/sample.h"
+
+namespace mneme::bundle {
+namespace {
+
+class RoundTrip : public testing::TestWithParam<std::string> {};
+
+TEST_P(RoundTrip, GivesBackWhatWasWritten) {
+  std::vector<InstanceInfo> instances;
+  std::vector<std::pair<SampleMemory, SampleMemory>> memories;
+  SampleShape shape{2, 3, 5 * kBlockSize + 1000, true, GetParam()};
+  std::string bytes =
+      sample_bundle(shape, [&](const InstanceInfo& info, const SampleMemory& before, const SampleMemory& after) {
+        instances.push_back(info);
+        memories.emplace_back(before, after);
+      });
+  Fd file = memory_file("bundle", bytes_of(bytes));
+  Reader reader(file.get(), "the bundle", Memory::kDecode);
+  EXPECT_EQ(reader.info().memory, GetParam());
+  EXPECT_EQ(reader.info().provenance.at(0).arguments.at(0), "./app");
+  size_t kernels = 0, variants = 0, met = 0, runs = 0, summaries = 0;
+  while (auto item = reader.next()) {
+    if (auto* kernel = std::get_if<KernelMember>(&*item)) {
+      EXPECT_EQ(kernel->bitcode, sample_kernel(kernels).bitcode);
+      EXPECT_EQ(write(kernel->info), write(sample_kernel(kernels).info));
+      ++kernels;
+    } else if (auto* variant = std::get_if<VariantMember>(&*item)) {
+      EXPECT_EQ(variant->code, sample_variant(sample_kernel(variants)).code);
+      ++variants;
+    } else if (auto* instance = std::get_if<InstanceMember>(&*item)) {
+      ASSERT_LT(met, instances.size());
+      EXPECT_EQ(write(instance->info), write(instances[met]));
+      for (bool epilogue : {false, true}) {
+        const SampleMemory& memory = epilogue ? memories[met].second : memories[met].first;
+        for (const BlockReference& block : (epilogue ? instance->epilogue : instance->prologue).blocks) {
+          EXPECT_EQ(text_of(reader.block(block.digest)), text_of(memory.block(block.address)));
+          EXPECT_EQ(text_of(blocks_of(reader, *instance)(block.address, epilogue)),
+                    text_of(memory.block(block.address)));
+        }
+      }
+      ++met;
+    } else if (auto* run = std::get_if<RunMember>(&*item)) {
+      EXPECT_EQ(run->info.nanoseconds, (std::vector<uint64_t>{1200, 1100}));
+      ++runs;
+    } else {
+      EXPECT_EQ(std::get<Summary>(*item).occurrences.size(), 6u);
+      ++summaries;
+    }
+  }
+  EXPECT_FALSE(reader.truncated());
+  EXPECT_EQ(kernels, 2u);
+  EXPECT_EQ(variants, 2u);
+  EXPECT_EQ(met, 6u);
+  EXPECT_EQ(runs, 6u);
+  EXPECT_EQ(summaries, 1u);
+}
+
+TEST_P(RoundTrip, IsDeterministic) {
+  SampleShape shape{2, 3, 300 * kBlockSize, true, GetParam()};
+  EXPECT_EQ(digest_of(sample_bundle(shape)), digest_of(sample_bundle(shape)));
+}
+
+TEST_P(RoundTrip, CopiesByteForByte) {
+  std::string bytes = sample_bundle({2, 2, 3 * kBlockSize, true, GetParam()});
+  EXPECT_EQ(copy_of(bytes, Memory::kPass), bytes);
+  EXPECT_EQ(copy_of(bytes, Memory::kDecode), bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, RoundTrip, testing::Values("packs", "raw"),
+                         [](const auto& info) { return info.param; });
+
+TEST(Bundle, PassingGivesInstancesWithoutStates) {
+  Contents contents = read_bundle(sample_bundle(), Memory::kPass);
+  ASSERT_EQ(contents.instances.size(), 2u);
+  EXPECT_TRUE(contents.instances[0].prologue.blocks.empty());
+}
+
+TEST(Bundle, StoresAnInstanceThatChangesNothingOnce) {
+  auto size = [](size_t instances) {
+    return bundle_bytes([&](Writer& writer) {
+             writer.add(std::string(kBundleMember), write(BundleInfo{1, "host", {}, "packs", {}}));
+             KernelMember kernel = sample_kernel(0);
+             writer.add(kernel_json_name(kernel.info.id), write(kernel.info));
+             writer.add(kernel_bitcode_name(kernel.info.id), kernel.bitcode);
+             SampleMemory memory(sample_segments(64 * kBlockSize));
+             memory.write(memory.segments()[0].address, sample_field(64 * kBlockSize, 1));
+             for (size_t i = 0; i < instances; ++i) {
+               writer.add_instance(sample_instance(kernel, memory, memory, i), memory.state(), memory.state(),
+                                   [&](uint64_t address, bool) { return memory.block(address); });
+             }
+             writer.finish();
+           })
+        .size();
+  };
+  size_t one = size(1), five = size(5);
+  EXPECT_GT(one, 32 * kBlockSize);
+  EXPECT_LT(five - one, 4 * 4096u);
+}
+
+TEST(Bundle, NeverStoresZeroBlocks) {
+  std::string bytes = bundle_bytes([&](Writer& writer) {
+    writer.add(std::string(kBundleMember), write(BundleInfo{1, "host", {}, "packs", {}}));
+    KernelMember kernel = sample_kernel(0);
+    writer.add(kernel_json_name(kernel.info.id), write(kernel.info));
+    writer.add(kernel_bitcode_name(kernel.info.id), kernel.bitcode);
+    SampleMemory memory(sample_segments(64 * kBlockSize));
+    writer.add_instance(sample_instance(kernel, memory, memory, 0), memory.state(), memory.state(),
+                        [&](uint64_t, bool) -> Bytes { throw Error("a zero block was asked for"); });
+    EXPECT_FALSE(writer.has(pack_name(0)));
+    writer.finish();
+  });
+  EXPECT_EQ(bytes.find(".pack"), std::string::npos);
+  Contents contents = read_bundle(bytes, Memory::kDecode);
+  EXPECT_EQ(contents.instances.at(0).prologue.blocks.at(7).digest, zero_block_digest());
+}
+
+// Blocks and states that are not cited by one instance are no longer at hand for the next, at either end.
+TEST(Bundle, StoresAgainWhatWasNotAtHand) {
+  std::string bytes = bundle_bytes([&](Writer& writer) {
+    writer.add(std::string(kBundleMember), write(BundleInfo{1, "host", {}, "packs", {}}));
+    KernelMember kernel = sample_kernel(0);
+    writer.add(kernel_json_name(kernel.info.id), write(kernel.info));
+    writer.add(kernel_bitcode_name(kernel.info.id), kernel.bitcode);
+    SampleMemory a(sample_segments(2 * kBlockSize)), b = a;
+    a.write(a.segments()[0].address, sample_field(2 * kBlockSize, 1));
+    b.write(b.segments()[0].address, sample_field(2 * kBlockSize, 2));
+    size_t index = 0;
+    for (const SampleMemory* memory : {&a, &b, &a, &b}) {
+      writer.add_instance(sample_instance(kernel, *memory, *memory, index++), memory->state(), memory->state(),
+                          [&](uint64_t address, bool) { return memory->block(address); });
+    }
+    writer.finish();
+  });
+  EXPECT_EQ(read_bundle(bytes, Memory::kDecode).instances.size(), 4u);
+}
+
+TEST(Bundle, WriterRefusesTheSameNameTwice) {
+  EXPECT_THROW(bundle_bytes([](Writer& writer) {
+                 writer.add("notes.txt", "a");
+                 writer.add("notes.txt", "a");
+               }),
+               Error);
+}
+
+TEST(Bundle, WriterRefusesMemoryThatIsNotTheInstances) {
+  KernelMember kernel = sample_kernel(0);
+  SampleMemory before(sample_segments(kBlockSize)), after = before;
+  after.write(after.segments()[0].address, "changed");
+  InstanceInfo info = sample_instance(kernel, before, after, 0);
+  auto add = [&](const InstanceInfo& instance, const State& prologue, const SampleMemory& memory) {
+    return [&, instance, prologue](Writer& writer) {
+      writer.add_instance(instance, prologue, after.state(),
+                          [&](uint64_t address, bool) { return memory.block(address); });
+    };
+  };
+  EXPECT_THROW(bundle_bytes(add(info, after.state(), after)), Error);
+  InstanceInfo larger = info;
+  larger.segments.push_back({0x500000000000, 8, SegmentKind::kHeap, "", ""});
+  EXPECT_THROW(bundle_bytes(add(larger, before.state(), after)), Error);
+  SampleMemory dirty = after;
+  dirty.write(block_of(dirty.segments()[0].address), "outside of all segments");
+  EXPECT_THROW(bundle_bytes(add(info, before.state(), dirty)), Error);
+}
+
+TEST(Bundle, UnfinishedArchiveIsTruncated) {
+  std::string bytes = bundle_bytes([](Writer& writer) { writer.add(std::string(kBundleMember), write(BundleInfo{})); });
+  EXPECT_TRUE(read_bundle(bytes, Memory::kPass).truncated);
+}
+
+TEST(Bundle, UnknownMembersArePassedOn) {
+  std::string large(70 << 20, 'x');  // larger than what is held back
+  std::string bytes = bundle_bytes([&](Writer& writer) {
+    writer.add(std::string(kBundleMember), write(BundleInfo{}));
+    writer.add("notes/today.txt", "a note");
+    writer.add("large", large);
+    writer.finish();
+  });
+  Contents contents = read_bundle(bytes, Memory::kPass);
+  EXPECT_EQ(contents.others, (std::vector<std::string>{"notes/today.txt", "large"}));
+  EXPECT_TRUE(copy_of(bytes, Memory::kPass) == bytes);
+}
+
+TEST(Bundle, RunsKeepTheirBlocksWhenMemoryIsLeftOut) {
+  SampleShape shape;
+  shape.runs = false;
+  std::string observed(kBlockSize, 'o'), copy;
+  Digest expected;
+  std::string bytes = bundle_bytes([&](Writer& writer) {
+    writer.add(std::string(kBundleMember), write(BundleInfo{1, "host", {}, "packs", {}}));
+    KernelMember kernel = sample_kernel(0);
+    VariantMember variant = sample_variant(kernel);
+    writer.add(kernel_json_name(kernel.info.id), write(kernel.info));
+    writer.add(kernel_bitcode_name(kernel.info.id), kernel.bitcode);
+    writer.add(variant_json_name(kernel.info.id, variant.info.id), write(variant.info));
+    writer.add(variant_code_name(kernel.info.id, variant.info.id, variant.info.code), variant.code);
+    SampleMemory memory(sample_segments(kBlockSize));
+    memory.write(memory.segments()[0].address, sample_field(kBlockSize, 1));
+    InstanceInfo instance = sample_instance(kernel, memory, memory, 0);
+    writer.add_instance(instance, memory.state(), memory.state(),
+                        [&](uint64_t address, bool) { return memory.block(address); });
+    RunInfo run = sample_run(instance, variant.info);
+    expected = memory.state().blocks[0].digest;
+    run.blocks = {{memory.state().blocks[0].address, expected, digest_of(observed)}};
+    Writer::LooseBlock loose{digest_of(observed), bytes_of(observed)};
+    writer.add_blocks({&loose, 1});
+    writer.add(run_name(run.kernel, run.instance, run.variant), write(run));
+    writer.finish();
+  });
+  {
+    Fd file = memory_file("bundle", bytes_of(bytes));
+    Reader reader(file.get(), "the bundle", Memory::kDecode);
+    copy = bundle_bytes([&](Writer& writer) {
+      BundleInfo info = reader.info();
+      info.memory = "none";
+      writer.add(std::string(kBundleMember), write(info));
+      reader.copy_to(&writer, false);
+      while (reader.next()) {
+      }
+      writer.finish();
+    });
+  }
+  Fd file = memory_file("bundle", bytes_of(copy));
+  Reader reader(file.get(), "the copy", Memory::kDecode);
+  bool met = false;
+  while (auto item = reader.next()) {
+    if (auto* instance = std::get_if<InstanceMember>(&*item)) EXPECT_TRUE(instance->prologue.blocks.empty());
+    if (!std::holds_alternative<RunMember>(*item)) continue;
+    EXPECT_EQ(text_of(reader.block(digest_of(observed))), observed);
+    EXPECT_EQ(digest_of(reader.block(expected)), expected);
+    EXPECT_THROW(reader.block(digest_of("something else")), Error);
+    met = true;
+  }
+  EXPECT_TRUE(met);
+}
+
+TEST(Bundle, WriterReportsAFullDisk) {
+  Fd full = open_file("/dev/full", O_WRONLY);
+  Writer writer(full.get(), "/dev/full");
+  try {
+    writer.add(std::string(kBundleMember), write(BundleInfo{}));
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "cannot write /dev/full: No space left on device");
+  }
+}
+
+}  // namespace
+}  // namespace mneme::bundle

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// instances/….json and runs/….json.
+#include "base/error.h"
+#include "bundle/format.h"
+#include "bundle/json.h"
+
+namespace mneme::bundle {
+namespace {
+
+constexpr uint32_t kMaxArgumentBytes = 1 << 20;
+constexpr uint64_t kMaxThreads = 1 << 16;  // of a block; no device known has more than 1024
+constexpr uint32_t kMaxShared = 1 << 30;
+constexpr std::string_view kSegmentKinds[] = {"heap", "global", "host"};  // in SegmentKind's order
+
+void add_dimensions(json::Text& out, const char* key, const Dim3& dimensions) {
+  out.add_all(key, std::vector<uint64_t>{dimensions.x, dimensions.y, dimensions.z});
+}
+
+Dim3 read_dimensions(const json::Object& in, const char* key, uint64_t most) {
+  std::vector<uint64_t> values = in.numbers(key);
+  if (values.size() != 3) in.fail(key, "does not have three dimensions");
+  unsigned __int128 product = 1;
+  for (uint64_t value : values) {
+    if (value == 0 || value > UINT32_MAX) in.fail(key, fmt::format("has a dimension of {}", value));
+    product *= value;
+  }
+  if (product > most) in.fail(key, "is more than any device can launch");
+  return {static_cast<uint32_t>(values[0]), static_cast<uint32_t>(values[1]), static_cast<uint32_t>(values[2])};
+}
+
+void write_segment(json::Text& out, const Segment& segment, const std::string& where) {
+  out.open().add_address("address", segment.address).add("size", segment.size);
+  out.add("kind", kSegmentKinds[static_cast<size_t>(segment.kind)]);
+  if (!segment.symbol.empty()) out.add("symbol", segment.symbol);
+  if (!segment.annotation.empty()) out.add_object_text("annotation", json::canonical(segment.annotation, where));
+  out.close();
+}
+
+Segment parse_segment(const json::Object& in) {
+  Segment segment;
+  segment.address = in.address("address");
+  segment.size = in.number("size");
+  if (segment.size == 0) in.fail("size", "is 0");
+  // One block of room at the end, so that sums over block addresses cannot overflow.
+  if (segment.size > UINT64_MAX - kBlockSize - segment.address) in.fail("size", "goes beyond the last address");
+  segment.kind = static_cast<SegmentKind>(in.choice("kind", {kSegmentKinds[0], kSegmentKinds[1], kSegmentKinds[2]}));
+  segment.symbol = in.text_or("symbol", "");
+  segment.annotation = in.object_text("annotation");
+  if (segment.kind == SegmentKind::kGlobal && segment.symbol.empty()) in.fail("symbol", "is missing");
+  return segment;
+}
+
+}  // namespace
+
+std::string write(const InstanceInfo& info) {
+  json::Text out;
+  out.open().add("id", info.id).add("kernel", info.kernel).add("index", info.index);
+  add_dimensions(out, "grid", info.grid);
+  add_dimensions(out, "block", info.block);
+  out.add("shared_bytes", info.shared_bytes).add("arguments", to_hex(bytes_of(info.arguments)));
+  out.open_array("segments");
+  for (const Segment& segment : info.segments)
+    write_segment(out, segment, "an annotation of instance " + info.id.hex());
+  out.close_array().add("prologue", info.prologue).add("epilogue", info.epilogue);
+  return out.close().sealed();
+}
+
+InstanceInfo parse_instance(std::string_view text, const std::string& where) {
+  json::Document document(text, where);
+  json::refuse_wrong_seal(text, where);
+  json::Object in(document);
+  InstanceInfo info;
+  info.id = in.digest("id");
+  info.kernel = in.digest("kernel");
+  info.index = in.number("index");
+  info.grid = read_dimensions(in, "grid", INT64_MAX);
+  info.block = read_dimensions(in, "block", kMaxThreads);
+  info.shared_bytes = in.number32("shared_bytes", kMaxShared);
+  info.arguments = in.hex_bytes("arguments", kMaxArgumentBytes);
+  uint64_t end = 0;
+  in.each("segments", [&](json::Object object) {
+    Segment segment = parse_segment(object);
+    if (segment.address < end) object.fail("address", "lies in or before the segment ahead of it");
+    end = segment.address + segment.size;
+    info.segments.push_back(std::move(segment));
+  });
+  info.prologue = in.digest("prologue");
+  info.epilogue = in.digest("epilogue");
+  return info;
+}
+
+Digest instance_id(const InstanceInfo& info) {
+  DigestStream stream;
+  stream.add(info.kernel.hex());
+  for (uint32_t number : {info.grid.x, info.grid.y, info.grid.z, info.block.x, info.block.y, info.block.z}) {
+    stream.add(uint64_t{number});
+  }
+  stream.add(uint64_t{info.shared_bytes});
+  stream.add(info.arguments.size());
+  stream.add(info.arguments);
+  for (const Segment& segment : info.segments) {
+    if (segment.annotation.empty()) continue;
+    std::string annotation = json::canonical(segment.annotation, "an annotation");
+    stream.add(segment.address);
+    stream.add(annotation.size());
+    stream.add(annotation);
+  }
+  stream.add(info.prologue.hex());
+  return stream.finish();
+}
+
+std::string write(const RunInfo& info) {
+  json::Text out;
+  out.open().add("kernel", info.kernel).add("instance", info.instance).add("variant", info.variant);
+  out.add("device", info.device).add("status", info.status).add("reason", info.reason).add("clock", info.clock);
+  out.add("warmup", info.warmup).add_all("nanoseconds", info.nanoseconds);
+  out.add("changed_bytes", info.changed_bytes).add("compared_bytes", info.compared_bytes).open_array("differences");
+  for (const SegmentDifference& difference : info.differences) {
+    out.open().add_address("address", difference.address).add("bytes", difference.bytes);
+    out.add("first", difference.first).add("expected", difference.expected).add("actual", difference.actual).close();
+  }
+  out.close_array().open_array("blocks");
+  for (const BlockDifference& block : info.blocks) {
+    out.open().add_address("address", block.address).add("expected", block.expected).add("actual", block.actual);
+    out.close();
+  }
+  return out.close_array().add("blocks_complete", info.blocks_complete).close().sealed();
+}
+
+RunInfo parse_run(std::string_view text, const std::string& where) {
+  json::Document document(text, where);
+  json::refuse_wrong_seal(text, where);
+  json::Object in(document);
+  RunInfo info;
+  info.kernel = in.digest("kernel");
+  info.instance = in.digest("instance");
+  info.variant = in.digest("variant");
+  info.device = in.text("device");
+  constexpr std::string_view kStatus[] = {"completed", "failed"};
+  info.status = kStatus[in.choice("status", {kStatus[0], kStatus[1]})];
+  info.reason = in.text("reason");
+  info.clock = in.text("clock");
+  info.warmup = in.number32("warmup");
+  info.nanoseconds = in.numbers("nanoseconds");
+  info.changed_bytes = in.number("changed_bytes");
+  info.compared_bytes = in.number("compared_bytes");
+  in.each("differences", [&](json::Object difference) {
+    info.differences.push_back({difference.address("address"), difference.number("bytes"), difference.number("first"),
+                                difference.number32("expected", 255), difference.number32("actual", 255)});
+  });
+  in.each("blocks", [&](json::Object block) {
+    BlockDifference out{block.address("address"), block.digest("expected"), block.digest("actual")};
+    if (out.address % kBlockSize != 0) block.fail("address", "is not the start of a block");
+    info.blocks.push_back(out);
+  });
+  info.blocks_complete = in.boolean("blocks_complete");
+  return info;
+}
+
+}  // namespace mneme::bundle

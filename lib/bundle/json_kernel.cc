@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// kernel.json and variant.json.
+#include <bit>
+
+#include "base/error.h"
+#include "bundle/format.h"
+#include "bundle/json.h"
+
+namespace mneme::bundle {
+namespace {
+
+constexpr uint32_t kMaxArgumentBytes = 1 << 20;
+
+void write_argument(json::Text& out, const Argument& argument) {
+  out.open().add("offset", argument.offset).add("size", argument.size).add("kind", argument.kind);
+  out.add("type", argument.type).open_array("padding");
+  for (const ByteRange& range : argument.padding) {
+    out.open().add("offset", range.offset).add("size", range.size).close();
+  }
+  out.close_array().close();
+}
+
+Argument parse_argument(const json::Object& in, uint32_t argument_bytes) {
+  constexpr std::string_view kKinds[] = {"pointer", "scalar", "struct"};
+  Argument argument;
+  argument.offset = in.number32("offset", argument_bytes);
+  argument.size = in.number32("size", argument_bytes - argument.offset);
+  argument.kind = kKinds[in.choice("kind", {kKinds[0], kKinds[1], kKinds[2]})];
+  argument.type = in.text("type");
+  in.each("padding", [&](json::Object range) {
+    uint32_t offset = range.number32("offset", argument.size);
+    argument.padding.push_back({offset, range.number32("size", argument.size - offset)});
+  });
+  return argument;
+}
+
+void write_configuration(json::Text& out, const Configuration& configuration) {
+  out.add("target", configuration.target).add("passes", configuration.passes);
+  out.add("codegen_opt", configuration.codegen_opt).add("form", configuration.form);
+  out.add("fuse", configuration.fuse).add("ir", configuration.ir);
+}
+
+Configuration read_configuration(const json::Object& in) {
+  Configuration configuration;
+  configuration.target = in.text("target");
+  configuration.passes = in.text("passes");
+  configuration.codegen_opt = static_cast<int>(in.number("codegen_opt", 3));
+  configuration.form = in.text("form");
+  configuration.fuse = in.boolean("fuse");
+  configuration.ir = in.digest_or_empty("ir");
+  return configuration;
+}
+
+// The name becomes a member's and perhaps a file's: no more than it must be is allowed.
+void check_code_name(const json::Object& in, const std::string& name) {
+  bool fits = name.starts_with("code.") && name.size() > 5 && name.size() <= 16;
+  for (char c : name.substr(0, 16)) fits = fits && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.');
+  if (!fits || name.find('.', 5) != std::string::npos) in.fail("code", "is not a file name such as code.so");
+}
+
+}  // namespace
+
+std::string write(const KernelInfo& info) {
+  json::Text out;
+  out.open().add("id", info.id).add("name", info.name).add("demangled", info.demangled).add("target", info.target);
+  out.add("wave_size", info.wave_size).add("argument_bytes", info.argument_bytes).open_array("arguments");
+  for (const Argument& argument : info.arguments) write_argument(out, argument);
+  out.close_array().open_array("globals");
+  for (const Global& global : info.globals) {
+    out.open().add("name", global.name).add("size", global.size).add("align", global.align);
+    out.add("constant", global.constant).close();
+  }
+  out.close_array().add_all("functions", info.functions).add("source", info.source).add("bitcode", info.bitcode);
+  return out.close().sealed();
+}
+
+KernelInfo parse_kernel(std::string_view text, const std::string& where) {
+  json::Document document(text, where);
+  json::refuse_wrong_seal(text, where);
+  json::Object in(document);
+  KernelInfo info;
+  info.id = in.digest("id");
+  info.name = in.text("name");
+  info.demangled = in.text("demangled");
+  info.target = in.text("target");
+  info.wave_size = in.number32("wave_size", 1024);
+  info.argument_bytes = in.number32("argument_bytes", kMaxArgumentBytes);
+  in.each("arguments",
+          [&](json::Object argument) { info.arguments.push_back(parse_argument(argument, info.argument_bytes)); });
+  in.each("globals", [&](json::Object global) {
+    info.globals.push_back(
+        {global.text("name"), global.number("size"), global.number32("align"), global.boolean("constant")});
+    if (!std::has_single_bit(info.globals.back().align)) global.fail("align", "is not a power of two");
+  });
+  info.functions = in.texts("functions");
+  info.source = in.text("source");
+  info.bitcode = in.digest_or_empty("bitcode");
+  return info;
+}
+
+std::string write(const Configuration& configuration) {
+  json::Text out;
+  out.open();
+  write_configuration(out, configuration);
+  return out.close().text();
+}
+
+Configuration parse_configuration(std::string_view text, const std::string& where) {
+  json::Document document(text, where);
+  return read_configuration(json::Object(document));
+}
+
+Digest variant_id(const Digest& kernel, const Configuration& configuration) {
+  DigestStream stream;
+  stream.add(kernel.hex());
+  stream.add(write(configuration));
+  return stream.finish();
+}
+
+std::string write(const VariantInfo& info) {
+  json::Text out;
+  out.open().add("id", info.id).add("kernel", info.kernel).open("configuration");
+  write_configuration(out, info.configuration);
+  out.close().add("code", info.code).add("code_digest", info.code_digest).add("form", info.form);
+  return out.close().sealed();
+}
+
+VariantInfo parse_variant(std::string_view text, const std::string& where) {
+  json::Document document(text, where);
+  json::refuse_wrong_seal(text, where);
+  json::Object in(document);
+  VariantInfo info;
+  info.id = in.digest("id");
+  info.kernel = in.digest("kernel");
+  in.object("configuration", [&](json::Object object) { info.configuration = read_configuration(object); });
+  info.code = in.text("code");
+  check_code_name(in, info.code);
+  info.code_digest = in.digest("code_digest");
+  info.form = in.text("form");
+  return info;
+}
+
+}  // namespace mneme::bundle

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/error.h"
+#include "bundle/json.h"
+#include "bundle/reader_implementation.h"
+
+namespace mneme::bundle {
+namespace {
+
+constexpr uint64_t kHeldBack = 64 << 20;  // bytes of a member that is copied only once it is there in full
+
+void refuse_unless(bool right, const std::string& member, const char* what) {
+  if (!right) throw Error::of("{} is damaged: {}", member, what);
+}
+
+}  // namespace
+
+void Reader::Implementation::open() {
+  std::optional<Member> member = archive.next();
+  if (!member) throw Error::of("{} is an empty tar archive, not a bundle", name);
+  if (member->name != kBundleMember) {
+    throw Error::of("{} is a tar archive but not a bundle: it starts with '{}', not with {}", name, shown(member->name),
+                    kBundleMember);
+  }
+  note_name(*member, MemberKind::kBundle);
+  std::string text = text_of_member(*member, kMaxJsonSize);
+  // A newer version need not be sealed as this one is: the version is looked at before.
+  info = parse_bundle(text, member->name);
+  refuse_unless(json::check_seal(text) == json::Seal::kRight, member->name, "its digest is missing");
+}
+
+std::optional<Item> Reader::Implementation::next() {
+  for (;;) {
+    std::optional<Member> member = archive.next();
+    if (!member) return std::nullopt;
+    MemberName parsed = parse_name(member->name);
+    note_name(*member, parsed.kind);
+    if (summary_seen) throw Error::of("{} comes after {}, which ends a bundle", member->name, kSummaryMember);
+    if (std::optional<Item> item = take(*member, parsed)) return item;
+  }
+}
+
+void Reader::Implementation::note_name(const Member& member, MemberKind kind) {
+  if (names.insert(digest_of(member.name)).second || may_recur(kind)) return;
+  throw Error::of("{} is in the bundle twice", shown(member.name));
+}
+
+std::optional<Item> Reader::Implementation::take(const Member& member, const MemberName& parsed) {
+  switch (parsed.kind) {
+    case MemberKind::kKernelJson:
+      return take_kernel(member, parsed);
+    case MemberKind::kVariantJson:
+      return take_variant(member, parsed);
+    case MemberKind::kInstance:
+      return take_instance(member, parsed);
+    case MemberKind::kRun:
+      return take_run(member, parsed);
+    case MemberKind::kSummary:
+      return take_summary(member);
+    case MemberKind::kPack:
+    case MemberKind::kRaw:
+    case MemberKind::kState:
+      take_memory(member, parsed);
+      return std::nullopt;
+    case MemberKind::kKernelBitcode:
+    case MemberKind::kVariantCode:
+      throw Error::of("{} does not follow the json member that describes it", member.name);
+    case MemberKind::kBundle:
+      throw Error::of("{} is in the bundle twice", member.name);
+    case MemberKind::kOther:
+      break;
+  }
+  copy_through(member, parsed.kind);
+  return OtherMember{member.name};
+}
+
+std::string Reader::Implementation::text_of_member(const Member& member, uint64_t limit) {
+  if (member.size > limit) {
+    throw Error::of("{} claims {} bytes; such a member has at most {}", member.name, member.size, limit);
+  }
+  std::string text;
+  while (std::optional<Piece> piece = archive.piece()) text += text_of(piece->bytes);
+  return text;
+}
+
+std::string Reader::Implementation::json_of_member(const Member& member) {
+  std::string text = text_of_member(member, kMaxJsonSize);
+  // What is wrong with the json itself is the better message, so the seal only has to be there.
+  if (json::check_seal(text) == json::Seal::kAbsent) {
+    json::Document valid(text, member.name);
+    throw Error::of("{} is damaged: its digest is missing", member.name);
+  }
+  return text;
+}
+
+void Reader::Implementation::copy_text(const std::string& member, std::string_view contents) {
+  if (writer) writer->add(member, contents);
+}
+
+void Reader::Implementation::skip() {
+  while (archive.piece()) {
+  }
+}
+
+void Reader::Implementation::copy_through(const Member& member, MemberKind kind) {
+  Writer* to = kind == MemberKind::kOther && others_writer ? others_writer : writer;
+  if (!to) return skip();
+  auto begin = [&] {
+    if (kind == MemberKind::kPack) {
+      to->begin_pack(member.size);
+    } else {
+      to->begin(member.name, member.size);
+    }
+  };
+  // Held back, where it was read to, until all of it is there: half a member must not get into a sound archive. Only
+  // raw and unknown members are ever larger than what is held; a cut leaves those filled up with zeros, and a raw one
+  // is then cited by nobody.
+  std::vector<Piece> pieces;
+  bool begun = false;
+  auto pass_on = [&] {
+    if (!begun) begin();
+    begun = true;
+    for (const Piece& piece : pieces) to->append(piece.bytes);
+    pieces.clear();
+  };
+  uint64_t got = 0;
+  try {
+    while (std::optional<Piece> piece = archive.piece()) {
+      got += piece->bytes.size();
+      pieces.push_back(std::move(*piece));
+      if (member.size > kHeldBack && (begun || got > kHeldBack)) pass_on();
+    }
+    pass_on();
+  } catch (const Truncation&) {
+    static const std::vector<std::byte> kZeros(kBlockSize);
+    if (begun) {
+      pass_on();
+      for (uint64_t left = member.size - got; left > 0;) {
+        size_t part = std::min<uint64_t>(left, kZeros.size());
+        to->append(Bytes(kZeros).first(part));
+        left -= part;
+      }
+    }
+    throw;
+  }
+}
+
+Reader::Implementation::Member Reader::Implementation::expect(const std::string& expected, const std::string& after) {
+  std::optional<Member> member = archive.next();
+  if (!member || member->name != expected) {
+    throw Error::of("{} is followed by '{}', not by {}", after, member ? shown(member->name) : "the bundle's end",
+                    expected);
+  }
+  note_name(*member, parse_name(member->name).kind);
+  return *member;
+}
+
+Item Reader::Implementation::take_kernel(const Member& json, const MemberName& parsed) {
+  std::string text = json_of_member(json);
+  KernelMember kernel{parse_kernel(text, json.name), {}};
+  refuse_unless(kernel.info.id == parsed.digests[0], json.name, "it describes another kernel than its name says");
+  Member code = expect(kernel_bitcode_name(kernel.info.id), json.name);
+  kernel.bitcode = text_of_member(code, kMaxCodeSize);
+  refuse_unless(digest_of(kernel.bitcode) == kernel.info.bitcode, code.name, "its digest is not the recorded one");
+  kernels[kernel.info.id] = kernel.info.argument_bytes;
+  if (writer && !writer->has(json.name)) {
+    copy_text(json.name, text);
+    copy_text(code.name, kernel.bitcode);
+  }
+  return kernel;
+}
+
+Item Reader::Implementation::take_variant(const Member& json, const MemberName& parsed) {
+  std::string text = json_of_member(json);
+  VariantMember variant{parse_variant(text, json.name), {}};
+  refuse_unless(variant.info.kernel == parsed.digests[0] && variant.info.id == parsed.digests[1], json.name,
+                "it describes another variant than its name says");
+  refuse_unless(kernels.contains(variant.info.kernel), json.name, "its kernel did not come before it");
+  Member code = expect(variant_code_name(variant.info.kernel, variant.info.id, variant.info.code), json.name);
+  variant.code = text_of_member(code, kMaxCodeSize);
+  refuse_unless(digest_of(variant.code) == variant.info.code_digest, code.name, "its digest is not the recorded one");
+  if (writer && !writer->has(json.name)) {
+    copy_text(json.name, text);
+    copy_text(code.name, variant.code);
+  }
+  return variant;
+}
+
+Item Reader::Implementation::take_instance(const Member& member, const MemberName& parsed) {
+  std::string text = json_of_member(member);
+  InstanceMember instance{parse_instance(text, member.name), {}, {}};
+  const InstanceInfo& in = instance.info;
+  refuse_unless(in.kernel == parsed.digests[0] && in.id == parsed.digests[1], member.name,
+                "it describes another instance than its name says");
+  refuse_unless(instance_id(in) == in.id, member.name, "its contents do not have its hash");
+  auto kernel = kernels.find(in.kernel);
+  refuse_unless(kernel != kernels.end(), member.name, "its kernel did not come before it");
+  refuse_unless(kernel->second == in.arguments.size(), member.name, "its arguments are not of its kernel's size");
+  if (decodes()) {
+    decoder.settle();
+    instance.prologue = take_state(in.prologue, in, "prologue");
+    instance.epilogue = take_state(in.epilogue, in, "epilogue");
+    check_blocks(instance.prologue, in);
+    check_blocks(instance.epilogue, in);
+    // From here on the next instance may cite what this one cites, and nothing else that came so far.
+    store.keep_only(instance.prologue, instance.epilogue);
+    state_texts.clear();
+    raw.clear();
+    states.clear();
+    states[in.prologue] = instance.prologue;
+    states[in.epilogue] = instance.epilogue;
+  }
+  copy_text(member.name, text);
+  return instance;
+}
+
+Item Reader::Implementation::take_run(const Member& member, const MemberName& parsed) {
+  std::string text = json_of_member(member);
+  RunMember run{parse_run(text, member.name)};
+  const auto& [kernel, instance, variant] = parsed.digests;
+  refuse_unless(run.info.kernel == kernel && run.info.instance == instance && run.info.variant == variant, member.name,
+                "it describes another run than its name says");
+  refuse_unless(names.contains(digest_of(instance_name(kernel, instance))), member.name,
+                "its instance did not come before it");
+  refuse_unless(names.contains(digest_of(variant_json_name(kernel, variant))), member.name,
+                "its variant did not come before it");
+  if (writer && !writer->has(member.name)) {
+    if (!copy_memory) store_run_blocks(run.info);
+    copy_text(member.name, text);
+  }
+  return run;
+}
+
+Item Reader::Implementation::take_summary(const Member& member) {
+  Summary summary = parse_summary(json_of_member(member), member.name);
+  summary_seen = true;
+  return summary;
+}
+
+}  // namespace mneme::bundle

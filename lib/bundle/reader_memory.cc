@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+
+#include "base/error.h"
+#include "bundle/coverage.h"
+#include "bundle/reader_implementation.h"
+
+namespace mneme::bundle {
+
+void Reader::Implementation::take_memory(const Member& member, const MemberName& parsed) {
+  uint64_t limit = UINT64_MAX;
+  if (parsed.kind == MemberKind::kPack) limit = max_pack_size();
+  if (parsed.kind == MemberKind::kState) limit = kMaxStateSize;
+  if (memory == Memory::kDecode && parsed.kind == MemberKind::kRaw) limit = memory_limit;
+  if (member.size > limit) {
+    throw Error::of("{} claims {} bytes; such a member has at most {}", member.name, member.size, limit);
+  }
+  if (memory == Memory::kPass) {
+    if (copy_memory) return copy_through(member, parsed.kind);
+    return skip();
+  }
+  // Read to where it is needed, and copied from there once it is complete.
+  if (parsed.kind == MemberKind::kRaw) {
+    Mapping& mapping = raw.add(parsed.digests[0], std::string(parsed.file), member.size);
+    while (std::optional<Piece> piece = archive.piece()) mapping.append(piece->bytes);
+    if (writer && copy_memory) writer->add(member.name, mapping.bytes());
+    return;
+  }
+  std::vector<std::byte> contents;
+  if (parsed.kind == MemberKind::kPack) contents = decoder.buffer();
+  contents.reserve(std::min(member.size, max_pack_size()));
+  while (std::optional<Piece> piece = archive.piece()) {
+    contents.insert(contents.end(), piece->bytes.begin(), piece->bytes.end());
+  }
+  if (writer && copy_memory) {
+    if (parsed.kind == MemberKind::kPack) {
+      writer->begin_pack(contents.size());
+      writer->append(contents);
+    } else {
+      writer->add(member.name, contents);
+    }
+  }
+  if (parsed.kind == MemberKind::kPack) {
+    decoder.add(std::move(contents), member.name);
+  } else {
+    state_texts[parsed.digests[0]] = text_of(contents);
+  }
+}
+
+State Reader::Implementation::take_state(const Digest& id, const InstanceInfo& instance, const char* which) {
+  std::string where = fmt::format("state {}, the {} of instance {},", id.hex(), which, instance.id.hex());
+  State state;
+  auto text = state_texts.find(id);
+  if (auto known = states.find(id); known != states.end()) {
+    state = known->second;
+  } else if (text != state_texts.end()) {
+    if (digest_of(text->second) != id) throw Error::of("{} is damaged: its digest is not its name", state_name(id));
+    state = parse_state(bytes_of(text->second), state_name(id));
+  } else if (raw.has(id)) {
+    state = raw.build(id, instance.segments, store);
+    states[id] = state;
+  } else {
+    throw Error::of("{} is not in the bundle with it or the instance before", where);
+  }
+  check_coverage(state, instance.segments, where);
+  return state;
+}
+
+void Reader::Implementation::check_blocks(const State& state, const InstanceInfo& instance) const {
+  for (const BlockReference& block : state.blocks) {
+    if (store.find(block.digest)) continue;
+    throw Error::of("{} cites block {} at {:#x}, which no pack at hand holds",
+                    instance_name(instance.kernel, instance.id), block.digest.hex(), block.address);
+  }
+}
+
+// For a copy that leaves the packs out.
+void Reader::Implementation::store_run_blocks(const RunInfo& run) {
+  if (run.blocks.empty()) return;
+  std::string where = run_name(run.kernel, run.instance, run.variant);
+  if (memory != Memory::kDecode) throw Error::of("{} cites blocks, which a copy without memory needs decoded", where);
+  decoder.settle();
+  std::vector<Writer::LooseBlock> blocks;
+  for (const BlockDifference& block : run.blocks) {
+    for (const Digest& digest : {block.expected, block.actual}) {
+      const std::byte* bytes = store.find(digest);
+      if (!bytes) throw Error::of("{} cites block {}, which no pack at hand holds", where, digest.hex());
+      blocks.push_back({digest, Bytes(bytes, kBlockSize)});
+    }
+  }
+  writer->add_blocks(blocks);
+}
+
+}  // namespace mneme::bundle

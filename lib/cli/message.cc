@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <new>
+
+#include "cli/options.h"
+#include "cli/progress.h"
+
+namespace mneme::cli {
+namespace {
+
+std::string& tool_name() {
+  static std::string name = "mneme";
+  return name;
+}
+
+// One write a message, so that the messages of the stages of a pipeline do not mix within a line.
+void say(const std::string& text) {
+  Progress::clear_line();
+  std::string line = tool_name() + ": " + text + "\n";
+  [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+// A tool started with a standard descriptor closed would get its first file as that descriptor. What stands in is
+// opened the wrong way round, so that using it is still an error.
+void occupy_standard_descriptors() {
+  for (int fd : {0, 1, 2}) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
+void catch_closed_pipes() {
+  struct sigaction action{};
+  ::sigaction(SIGPIPE, nullptr, &action);
+  if (action.sa_handler != SIG_DFL) return;
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPIPE, &action, nullptr);
+}
+
+}  // namespace
+
+int run_tool(const std::string& tool, const std::function<Exit()>& body) {
+  tool_name() = tool;
+  occupy_standard_descriptors();
+  catch_closed_pipes();
+  try {
+    return static_cast<int>(body());
+  } catch (const Error& error) {
+    say(std::string("error: ") + error.what());
+    return static_cast<int>(error.exit());
+  } catch (const std::bad_alloc&) {
+    say("error: out of memory");
+  } catch (const std::exception& error) {
+    say(std::string("error: ") + error.what());
+  }
+  return static_cast<int>(Exit::kBadInput);
+}
+
+void warn(const std::string& message) { say("warning: " + message); }
+void note(const std::string& message) { say(message); }
+
+}  // namespace mneme::cli

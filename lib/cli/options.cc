@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "cli/help.h"
+
+namespace mneme::cli {
+
+struct Options::Implementation {
+  std::string tool;
+  CLI::App app;
+  HelpText help;
+  std::set<std::string> with_value;  // "-o", "--output": options that are followed by a value
+  std::vector<std::string>* command = nullptr;
+  std::vector<std::string> arguments;
+  bool verbose = false;
+
+  explicit Implementation(std::string name, const std::string& summary)
+      : tool(name), app(summary, name), help{name, summary, "", {}, {}} {}
+
+  CLI::Option* add(const std::string& names, const std::string& value, const std::string& text,
+                   std::function<void(const std::string&)> take) {
+    CLI::Option* option = app.add_option_function<std::string>(names, std::move(take), text);
+    finish(option, names, value, text);
+    return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+
+  void finish(CLI::Option* option, const std::string& names, const std::string& value, const std::string& text) {
+    help.options.push_back({names, value, text});
+    if (value.empty()) return;
+    for (const std::string& name : option->get_lnames()) with_value.insert("--" + name);
+    for (const std::string& name : option->get_snames()) with_value.insert("-" + name);
+  }
+
+  // How many leading arguments are this tool's own; the rest, less a "--", is the command.
+  size_t own_arguments() const {
+    size_t i = 0;
+    for (; i < arguments.size(); i++) {
+      const std::string& word = arguments[i];
+      if (word == "--" || word.size() < 2 || word[0] != '-') break;
+      if (word[1] == '-') {
+        if (with_value.count(word)) i++;
+        continue;
+      }
+      for (size_t c = 1; c < word.size(); c++) {
+        if (!with_value.count(std::string("-") + word[c])) continue;
+        if (c + 1 == word.size()) i++;
+        break;
+      }
+    }
+    return std::min(i, arguments.size());
+  }
+};
+
+Options::Options(std::string tool, std::string summary)
+    : implementation_(std::make_unique<Implementation>(std::move(tool), summary)) {
+  implementation_->app.set_help_flag();  // --help is an option like the others
+}
+
+Options::~Options() = default;
+
+void Options::flag(const std::string& names, bool& target, const std::string& help) {
+  CLI::Option* option = implementation_->app.add_flag(names, target, help);
+  implementation_->finish(option, names, "", help);
+}
+
+void Options::value(const std::string& names, std::string& target, const std::string& value, const std::string& help) {
+  implementation_->add(names, value, help, [&target](const std::string& text) { target = text; });
+}
+
+void Options::value(const std::string& names, uint64_t& target, const std::string& value, const std::string& help) {
+  implementation_->add(names, value, help, [&target, names](const std::string& text) {
+    const char* end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(text.data(), end, target);
+    if (error != std::errc() || stop != end) throw Error::of("{}: '{}' is not a whole number from 0", names, text);
+  });
+}
+
+void Options::value(const std::string& names, double& target, const std::string& value, const std::string& help) {
+  implementation_->add(names, value, help, [&target, names](const std::string& text) {
+    const char* end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(text.data(), end, target);
+    if (error != std::errc() || stop != end || !(target >= 0) || std::isinf(target)) {
+      throw Error::of("{}: '{}' is not a number from 0", names, text);
+    }
+  });
+}
+
+void Options::bytes(const std::string& names, uint64_t& target, const std::string& value, const std::string& help) {
+  implementation_->add(names, value, help, [&target, names](const std::string& text) {
+    std::optional<uint64_t> size = parse_bytes(text);
+    if (!size) throw Error::of("{}: '{}' is not a number of bytes such as 4096 or 64M", names, text);
+    target = *size;
+  });
+}
+
+void Options::values(const std::string& names, std::vector<std::string>& target, const std::string& value,
+                     const std::string& help) {
+  CLI::Option* option = implementation_->app.add_option(names, target, help);
+  option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  implementation_->finish(option, names, value, help);
+}
+
+void Options::choice(const std::string& names, std::string& target, const std::vector<std::string>& choices,
+                     const std::string& help) {
+  std::string listed = fmt::format("{}", fmt::join(choices, "|"));
+  implementation_->add(names, listed, help, [&target, names, choices](const std::string& text) {
+    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+      throw Error::of("{}: '{}' is none of {}", names, text, fmt::join(choices, ", "));
+    }
+    target = text;
+  });
+}
+
+void Options::file(std::string& target, const std::string& value, const std::string& help) {
+  implementation_->app.add_option(value, target, help);
+  implementation_->help.usage = "[" + value + "]";
+  implementation_->help.positionals.push_back({value, "", help});
+}
+
+void Options::files(std::vector<std::string>& target, const std::string& value, const std::string& help) {
+  implementation_->app.add_option(value, target, help);
+  implementation_->help.usage = "[" + value + "...]";
+  implementation_->help.positionals.push_back({value, "", help});
+}
+
+void Options::command(std::vector<std::string>& target, const std::string& value, const std::string& help) {
+  implementation_->command = &target;
+  implementation_->help.usage = value;
+  implementation_->help.positionals.push_back({value, "", help});
+}
+
+void Options::parse(int argc, const char* const* argv) {
+  Implementation& self = *implementation_;
+  bool help = false, version = false;
+  flag("-v,--verbose", self.verbose, "say more about what is done");
+  flag("-h,--help", help, "print this help");
+  flag("--version", version, "print the version");
+
+  if (argc > 1) self.arguments.assign(argv + 1, argv + argc);
+  std::vector<std::string> own = self.arguments;
+  if (self.command) {
+    auto rest = own.begin() + static_cast<ptrdiff_t>(self.own_arguments());
+    self.command->assign(rest != own.end() && *rest == "--" ? rest + 1 : rest, own.end());
+    own.erase(rest, own.end());
+  }
+  std::reverse(own.begin(), own.end());  // as CLI11 wants them
+  try {
+    self.app.parse(std::move(own));
+  } catch (const CLI::ParseError& error) {
+    throw Error::of("{}; see {} --help", error.what(), self.tool);
+  }
+  if (!help && !version) return;
+  std::string text = help ? format_help(self.help) : fmt::format("{} {}\n", self.tool, kVersion);
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+    throw system_error("cannot write standard output");
+  }
+  std::exit(0);
+}
+
+bool Options::given(const std::string& name) const {
+  const CLI::Option* option = implementation_->app.get_option_no_throw(name);
+  return option && option->count() > 0;
+}
+
+bool Options::verbose() const { return implementation_->verbose; }
+
+const std::vector<std::string>& Options::arguments() const { return implementation_->arguments; }
+
+std::optional<uint64_t> parse_bytes(const std::string& text) {
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  std::string_view suffix(stop, static_cast<size_t>(end - stop));
+  int shift = 0;
+  if (!suffix.empty()) {
+    size_t unit = std::string_view("KMGT").find(suffix);
+    if (suffix.size() != 1 || unit == std::string_view::npos) return std::nullopt;
+    shift = 10 * (static_cast<int>(unit) + 1);
+  }
+  if (number > (UINT64_MAX >> shift)) return std::nullopt;
+  return number << shift;
+}
+
+}  // namespace mneme::cli

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <cctype>
+
+#include "cli/stage.h"
+
+namespace mneme::cli {
+namespace {
+
+// The standard library's usual matcher backtracks and recurses along the text: a stranger's name could exhaust the
+// stack. Its other one takes time in proportion to the text, and knows no back references.
+constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
+constexpr size_t kMatchedBytes = 64 * 1024;
+constexpr size_t kOthersNamed = 5;
+
+}  // namespace
+
+void Selection::add_options(Options& options) {
+  options.value("--kernel", kernel_, "REGEX", "only kernels whose demangled name matches");
+  options.value("--instance", instance_, "PREFIX", "only the instance whose hash starts so");
+}
+
+void Selection::check() {
+  if (!kernel_.empty()) {
+    try {
+      expression_.emplace(kernel_, kSyntax);
+    } catch (const std::regex_error& error) {
+      throw Error::of("--kernel '{}' is no regular expression: {}", kernel_, error.what());
+    }
+  }
+  for (char& c : instance_) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  bool hexadecimal = std::all_of(instance_.begin(), instance_.end(),
+                                 [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  if (!hexadecimal || instance_.size() > 2 * Digest::kSize) {
+    throw Error::of("--instance '{}' is no prefix of a hash: up to 32 hexadecimal digits are expected", instance_);
+  }
+}
+
+bool Selection::kernel(const bundle::KernelInfo& kernel) const {
+  const std::string& name = kernel.demangled.empty() ? kernel.name : kernel.demangled;
+  if (expression_) {
+    try {
+      if (!std::regex_search(name.substr(0, kMatchedBytes), *expression_)) {
+        if (others_.size() <= kOthersNamed) others_.push_back(name);
+        return false;
+      }
+    } catch (const std::regex_error& error) {
+      throw Error::of("--kernel '{}' is too complex: {}", kernel_, error.what());
+    }
+  }
+  kernel_met_ = true;
+  return true;
+}
+
+bool Selection::instance(const Digest& instance) const {
+  if (instance_.empty()) return true;
+  if (instance.hex().compare(0, instance_.size(), instance_) != 0) return false;
+  if (instance_met_ && *instance_met_ != instance) {
+    throw Error::of("--instance '{}' fits more than one instance: {} and {}", instance_, instance_met_->hex(),
+                    instance.hex());
+  }
+  instance_met_ = instance;
+  return true;
+}
+
+void Selection::check_met() const {
+  if (!kernel_met_ && !kernel_.empty()) {
+    std::string there = "the bundle holds no kernels";
+    if (!others_.empty()) {
+      size_t named = std::min(others_.size(), kOthersNamed);
+      there =
+          fmt::format("there are: {}{}", fmt::join(others_.begin(), others_.begin() + static_cast<long>(named), "; "),
+                      others_.size() > named ? "; …" : "");
+    }
+    throw Error::of("no kernel matches --kernel '{}'; {}", kernel_, there);
+  }
+  if (!instance_met_ && !instance_.empty()) {
+    throw Error::of("no instance{} starts with --instance '{}'", kernel_.empty() ? "" : " of the selected kernels",
+                    instance_);
+  }
+}
+
+}  // namespace mneme::cli

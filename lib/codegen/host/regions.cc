@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/regions.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include "codegen/host/lower.h"
+#include "codegen/host/neutral.h"
+#include "codegen/host/parallel.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+std::vector<llvm::ReturnInst*> returns_of(llvm::Function& function) {
+  std::vector<llvm::ReturnInst*> found;
+  for (llvm::BasicBlock& block : function) {
+    if (auto* back = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator())) found.push_back(back);
+  }
+  return found;
+}
+
+void end_block(llvm::BasicBlock& block, llvm::Instruction* end) {
+  for (llvm::BasicBlock* successor : llvm::successors(&block)) successor->removePredecessor(&block);
+  llvm::ReplaceInstWithInst(block.getTerminator(), end);
+}
+
+uint32_t place_of(const llvm::ReturnInst& back) {
+  return static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(back.getReturnValue())->getZExtValue());
+}
+
+}  // namespace
+
+llvm::Value* slot_address(llvm::IRBuilderBase& builder, const Slot& slot, llvm::Value* frames, llvm::Value* count,
+                          llvm::Value* index) {
+  llvm::Value* offset = builder.CreateMul(count, builder.getInt64(slot.offset), "", true, true);
+  llvm::Value* array = builder.CreateInBoundsGEP(builder.getInt8Ty(), frames, offset);
+  return builder.CreateInBoundsGEP(slot.type, array, index);
+}
+
+Regions::Regions(llvm::Module& module, llvm::Function& item)
+    : module_(module), item_(item), builder_(module.getContext()) {
+  gather_locals();
+  hoist_what_each_region_can_compute();
+  uniformity_ = std::make_unique<Uniformity>(item);
+  cut_at_barriers();
+  keep_values_across_regions();
+  lay_out_slots();
+}
+
+// The kernel's local variables stand at the top of its entry block. How long they live is not for the
+// stack's layout to use: they outlive the regions.
+void Regions::gather_locals() {
+  llvm::BasicBlock& entry = item_.getEntryBlock();
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(item_))) {
+    if (instruction.isLifetimeStartOrEnd()) {
+      instruction.eraseFromParent();
+    } else if (auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
+      if (llvm::isa<llvm::ConstantInt>(local->getArraySize())) local->moveBefore(entry, entry.begin());
+    }
+  }
+}
+
+// What depends only on the launch and on the work-item's index is computed anew in each region, not kept:
+// it goes to the entry block, with which every region begins.
+void Regions::hoist_what_each_region_can_compute() {
+  entry_ = &item_.getEntryBlock();
+  starts_.push_back(entry_->splitBasicBlock(&*entry_->getFirstNonPHIOrDbgOrAlloca(), "body"));
+  llvm::Instruction* end = entry_->getTerminator();
+  llvm::SmallPtrSet<llvm::Value*, 32> early;
+  auto is_early = [&](llvm::Value* value) {
+    return llvm::isa<llvm::Constant, llvm::Argument>(value) || early.contains(value);
+  };
+  for (llvm::Instruction& instruction : *entry_) early.insert(&instruction);
+  llvm::ReversePostOrderTraversal<llvm::Function*> order(&item_);
+  for (llvm::BasicBlock* block : order) {
+    if (block == entry_) continue;
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(*block)) {
+      if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) || instruction.isTerminator()) continue;
+      if (instruction.mayWriteToMemory()) continue;
+      bool fixed = !instruction.mayReadFromMemory() || instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);
+      if (!fixed || !llvm::all_of(instruction.operands(), is_early)) continue;
+      if (!llvm::isSafeToSpeculativelyExecute(&instruction, end)) continue;
+      instruction.moveBefore(end);
+      early.insert(&instruction);
+    }
+  }
+}
+
+// Each barrier ends its block; the block behind it starts a region.
+void Regions::cut_at_barriers() {
+  for (auto& [call, operation] : operations_in(item_)) {
+    if (operation.kind != OperationKind::kBarrier) continue;
+    llvm::BasicBlock* before = call->getParent();
+    llvm::BasicBlock* after = before->splitBasicBlock(call->getNextNode(), "region");
+    call->eraseFromParent();
+    exits_[before] = static_cast<uint32_t>(starts_.size() + 1);
+    starts_.push_back(after);
+  }
+}
+
+// The places that these blocks of a region lead to.
+std::set<uint32_t> Regions::exits_of(const std::set<llvm::BasicBlock*>& blocks) {
+  std::set<uint32_t> exits;
+  for (llvm::BasicBlock* block : blocks) {
+    if (exits_.count(block)) {
+      exits.insert(exits_.lookup(block));
+    } else if (llvm::isa<llvm::ReturnInst>(block->getTerminator())) {
+      exits.insert(kEnded);
+    }
+  }
+  return exits;
+}
+
+// Whether work-items that enter these blocks, a region, together may come out at different places.
+bool Regions::may_part(const std::set<llvm::BasicBlock*>& blocks) {
+  for (const Uniformity::Parting& parting : uniformity_->partings()) {
+    llvm::BasicBlock* block = parting.branch->getParent();
+    if (!blocks.count(block) || exits_.count(block)) continue;
+    std::set<llvm::BasicBlock*> ways;
+    bool some_join = false;
+    for (llvm::BasicBlock* next : llvm::successors(block)) {
+      ways.merge(reachable(next, parting.join));
+      some_join |= parting.join && reachable(next, nullptr).count(parting.join);
+    }
+    size_t outcomes = exits_of(ways).size() + (some_join ? 1 : 0);
+    if (outcomes > 1) return true;
+  }
+  return false;
+}
+
+// Blocks that can be reached from a region's start without meeting `stop` or a barrier.
+std::set<llvm::BasicBlock*> Regions::reachable(llvm::BasicBlock* start, llvm::BasicBlock* stop) {
+  std::set<llvm::BasicBlock*> seen;
+  std::vector<llvm::BasicBlock*> work;
+  auto visit = [&](llvm::BasicBlock* block) {
+    if (block != stop && seen.insert(block).second) work.push_back(block);
+  };
+  visit(start);
+  while (!work.empty()) {
+    llvm::BasicBlock* block = work.back();
+    work.pop_back();
+    if (exits_.count(block)) continue;
+    for (llvm::BasicBlock* next : llvm::successors(block)) visit(next);
+  }
+  return seen;
+}
+
+// Whether a region can use the value without having computed it.
+bool Regions::is_needed_across_regions(llvm::Instruction& value) {
+  const std::set<llvm::BasicBlock*>& without = reached_without(value.getParent());
+  return llvm::any_of(value.uses(), [&](llvm::Use& use) {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+    return without.count(phi ? phi->getIncomingBlock(use) : user->getParent()) > 0;
+  });
+}
+
+// Blocks that some region reaches without meeting `block`.
+const std::set<llvm::BasicBlock*>& Regions::reached_without(llvm::BasicBlock* block) {
+  auto [found, fresh] = reached_without_.try_emplace(block);
+  if (fresh) {
+    for (llvm::BasicBlock* start : starts_) found->second.merge(reachable(start, block));
+  }
+  return found->second;
+}
+
+// Such values go through local variables, and these, with the kernel's own, are what slots are for.
+void Regions::keep_values_across_regions() {
+  if (starts_.size() == 1) return;
+  std::vector<llvm::Instruction*> values;
+  for (llvm::Instruction& instruction : llvm::instructions(item_)) {
+    bool computed_anew = instruction.getParent() == entry_;
+    if (!computed_anew && !instruction.getType()->isVoidTy() && is_needed_across_regions(instruction)) {
+      values.push_back(&instruction);
+    }
+  }
+  for (llvm::Instruction& instruction : *entry_) {
+    auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (local) slots_.push_back({local, local->getAllocatedType(), false, 0});
+  }
+  for (llvm::Instruction* value : values) {
+    bool uniform = uniformity_->is_uniform(*value);
+    llvm::Type* type = value->getType();
+    slots_.push_back({llvm::DemoteRegToStack(*value, false, entry_->begin()), type, uniform, 0});
+  }
+}
+
+// Arrays follow each other; each is aligned because the count of work-items is rounded up.
+void Regions::lay_out_slots() {
+  const llvm::DataLayout& layout = module_.getDataLayout();
+  for (Slot& slot : slots_) {
+    uint64_t count = 1;
+    if (auto* size = llvm::dyn_cast<llvm::ConstantInt>(slot.local->getArraySize())) count = size->getZExtValue();
+    if (count > 1) slot.type = llvm::ArrayType::get(slot.type, count);
+    slot.offset = bytes_per_item_;
+    bytes_per_item_ += layout.getTypeAllocSize(slot.type);
+  }
+}
+
+std::vector<Region> Regions::make() {
+  std::vector<Region> regions;
+  bool parts = false;
+  for (uint32_t number = 1; number <= starts_.size(); ++number) {
+    regions.push_back(make_region(number));
+    parts |= regions.back().parts;
+  }
+  for (uint32_t number = 1; parts && number <= starts_.size(); ++number) {
+    regions[number - 1].alone = make_function(number, false, regions[number - 1]);
+  }
+  item_.eraseFromParent();
+  return regions;
+}
+
+Region Regions::make_region(uint32_t number) {
+  Region region;
+  std::set<llvm::BasicBlock*> blocks = reachable(starts_[number - 1], nullptr);
+  region.exits = exits_of(blocks);
+  region.parts = region.exits.size() > 1 && may_part(blocks);
+  region.together = make_function(number, true, region);
+  region.loop = mark_parallel(*region.together);
+  return region;
+}
+
+llvm::Function* Regions::make_function(uint32_t number, bool together, Region& region) {
+  llvm::Type* pointer = builder_.getPtrTy();
+  llvm::Type* word = builder_.getInt32Ty();
+  llvm::Type* wide = builder_.getInt64Ty();
+  std::vector<llvm::Type*> parameters = {pointer, word, word, word, pointer, wide, wide};
+  std::vector<llvm::Type*> results = {word};
+  for (const Slot& slot : slots_) {
+    if (!together || !slot.uniform) continue;
+    parameters.push_back(slot.type);
+    results.push_back(slot.type);
+  }
+  // Built to return the place alone; uniform values join it at the end.
+  auto* type = llvm::FunctionType::get(llvm::StructType::get(module_.getContext(), results), parameters, false);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
+                                          "mneme.region." + std::to_string(number), module_);
+  function->setDoesNotThrow();
+  Context(module_).mark(*function->getArg(0));
+
+  llvm::ValueToValueMapTy map;
+  for (unsigned i = 0; i < 4; ++i) map[item_.getArg(i)] = function->getArg(i);
+  for (llvm::BasicBlock& block : item_) map[&block] = llvm::CloneBasicBlock(&block, map, "", function);
+  for (llvm::Instruction& instruction : llvm::instructions(*function)) {
+    llvm::RemapInstruction(&instruction, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+  }
+  auto copy = [&](llvm::BasicBlock* block) { return llvm::cast<llvm::BasicBlock>(&*map[block]); };
+  auto leave_for = [&](uint32_t place) {
+    return llvm::ReturnInst::Create(module_.getContext(), builder_.getInt32(place));
+  };
+  for (llvm::ReturnInst* back : returns_of(*function)) llvm::ReplaceInstWithInst(back, leave_for(kEnded));
+  for (auto [block, next] : exits_) end_block(*copy(block), leave_for(next));
+  if (number > 1) end_block(*copy(entry_), llvm::BranchInst::Create(copy(starts_[number - 1])));
+  llvm::removeUnreachableBlocks(*function);
+
+  unsigned parameter = 7;
+  std::vector<llvm::AllocaInst*> uniform;
+  for (const Slot& slot : slots_) {
+    auto* local = llvm::cast<llvm::AllocaInst>(&*map[slot.local]);
+    bool stored = llvm::any_of(local->users(), [&](llvm::User* user) {
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+      return store && store->getPointerOperand() == local;
+    });
+    if (together && stored) region.written.insert(&slot);
+    llvm::Value* initial = nullptr;
+    bool keep = stored;
+    if (together && slot.uniform) {
+      initial = function->getArg(parameter++);
+      uniform.push_back(local);
+      keep &= region.parts;
+    } else if (number > 1 && llvm::isAllocaPromotable(local) && !local->use_empty()) {
+      builder_.SetInsertPoint(&*function->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+      initial = builder_.CreateLoad(
+          slot.type, slot_address(builder_, slot, function->getArg(4), function->getArg(5), function->getArg(6)));
+    }
+    connect(*function, slot, *local, initial, keep);
+  }
+  for (llvm::ReturnInst* back : returns_of(*function)) {
+    builder_.SetInsertPoint(back);
+    llvm::Value* result = llvm::PoisonValue::get(function->getReturnType());
+    result = builder_.CreateInsertValue(result, builder_.getInt32(place_of(*back)), 0);
+    for (unsigned i = 0; i < uniform.size(); ++i) {
+      llvm::Value* value = builder_.CreateLoad(uniform[i]->getAllocatedType(), uniform[i]);
+      result = builder_.CreateInsertValue(result, value, i + 1);
+    }
+    builder_.CreateRet(result);
+    back->eraseFromParent();
+  }
+  std::vector<llvm::AllocaInst*> promotable;
+  for (llvm::Instruction& instruction : function->getEntryBlock()) {
+    auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (local && llvm::isAllocaPromotable(local)) promotable.push_back(local);
+  }
+  llvm::DominatorTree dominators(*function);
+  llvm::PromoteMemToReg(promotable, dominators);
+  return function;
+}
+
+// Lets a region's local variable be the work-item's element of its slot. One that fits a register begins
+// with `initial` and, to be kept, is stored where the region ends, so that in between it can be one.
+void Regions::connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial,
+                      bool keep) {
+  auto element = [&] {
+    return slot_address(builder_, slot, function.getArg(4), function.getArg(5), function.getArg(6));
+  };
+  if (!llvm::isAllocaPromotable(&local)) {
+    builder_.SetInsertPoint(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+    local.replaceAllUsesWith(element());
+    return;
+  }
+  if (initial) {
+    auto* made = llvm::dyn_cast<llvm::Instruction>(initial);
+    builder_.SetInsertPoint(made ? made->getNextNode() : &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+    builder_.CreateStore(initial, &local);
+  }
+  if (!keep) return;
+  for (llvm::ReturnInst* back : returns_of(function)) {
+    if (place_of(*back) == kEnded) continue;  // nothing is kept of a work-item that ended
+    builder_.SetInsertPoint(back);
+    builder_.CreateStore(builder_.CreateLoad(slot.type, &local), element());
+  }
+}
+
+}  // namespace mneme::codegen::host

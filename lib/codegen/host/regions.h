@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <llvm/ADT/MapVector.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "codegen/host/uniformity.h"
+
+namespace mneme::codegen::host {
+
+inline constexpr uint32_t kEnded = 0;  // a work-item's place: ended, or the number of the region that it is to run next
+
+// A value that lives on from one region to another.
+struct Slot {
+  llvm::AllocaInst* local;  // where the work-item function keeps it
+  llvm::Type* type;
+  bool uniform;     // the same for all work-items that are at the same place
+  uint64_t offset;  // of its array in the frames: bytes for each work-item of the block
+};
+
+// The code between two barriers, for one work-item.
+struct Region {
+  // `{i32 place, uniform values…} (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index, uniform values…)`
+  // for when all work-items are at the same place: uniform values come and go as such. `count` is the
+  // rounded number of work-items, `index` this one's.
+  llvm::Function* together = nullptr;
+  // `i32 place (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index)` for when they are not: each
+  // keeps its own of everything in the frames.
+  llvm::Function* alone = nullptr;
+  llvm::MDNode* loop = nullptr;  // metadata for a loop that calls `together`
+  std::set<uint32_t> exits;      // places that it leads to
+  bool parts = false;  // whether work-items may come out at different ones; uniform values then go to the frames
+  std::set<const Slot*> written;  // slots that it may change
+};
+
+// Cuts the work-item function (lower.h) at its barriers.
+class Regions {
+ public:
+  Regions(llvm::Module& module, llvm::Function& item);
+
+  // Region n is at n - 1. Erases the work-item function.
+  std::vector<Region> make();
+  const std::vector<Slot>& slots() const { return slots_; }
+  uint64_t bytes_per_item() const { return bytes_per_item_; }
+
+ private:
+  void gather_locals();
+  void hoist_what_each_region_can_compute();
+  void cut_at_barriers();
+  std::set<llvm::BasicBlock*> reachable(llvm::BasicBlock* start, llvm::BasicBlock* stop);
+  std::set<uint32_t> exits_of(const std::set<llvm::BasicBlock*>& blocks);
+  bool may_part(const std::set<llvm::BasicBlock*>& blocks);
+  bool is_needed_across_regions(llvm::Instruction& value);
+  const std::set<llvm::BasicBlock*>& reached_without(llvm::BasicBlock* block);
+  void keep_values_across_regions();
+  void lay_out_slots();
+  Region make_region(uint32_t number);
+  llvm::Function* make_function(uint32_t number, bool together, Region& region);
+  void connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial, bool keep);
+
+  llvm::Module& module_;
+  llvm::Function& item_;
+  llvm::IRBuilder<> builder_;
+  std::unique_ptr<Uniformity> uniformity_;
+  llvm::BasicBlock* entry_ = nullptr;
+  std::vector<llvm::BasicBlock*> starts_;               // of region n at n - 1
+  llvm::MapVector<llvm::BasicBlock*, uint32_t> exits_;  // blocks that end at a barrier, and the region behind it
+  std::map<llvm::BasicBlock*, std::set<llvm::BasicBlock*>> reached_without_;
+  std::vector<Slot> slots_;
+  uint64_t bytes_per_item_ = 0;
+};
+
+// Where a work-item's element of a slot's array is.
+llvm::Value* slot_address(llvm::IRBuilderBase& builder, const Slot& slot, llvm::Value* frames, llvm::Value* count,
+                          llvm::Value* index);
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/uniformity.h"
+
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+
+#include "codegen/host/neutral.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+// Values that no operand explains: what memory holds may differ by address and, for atomics, by turn. What
+// cannot change while the kernel runs is the same for all who read it at the same address.
+bool is_source(const llvm::Instruction& instruction) {
+  if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
+  if (!instruction.mayReadOrWriteMemory()) return false;
+  return !instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);
+}
+
+bool has_barrier(const llvm::BasicBlock& block) {
+  for (const llvm::Instruction& instruction : block) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (!call || !call->getCalledFunction()) continue;
+    auto operation = operation_of(*call->getCalledFunction());
+    if (operation && operation->kind == OperationKind::kBarrier) return true;
+  }
+  return false;
+}
+
+std::set<llvm::BasicBlock*> blocks_from(llvm::BasicBlock* start, llvm::BasicBlock* stop) {
+  std::set<llvm::BasicBlock*> seen;
+  std::vector<llvm::BasicBlock*> work;
+  auto visit = [&](llvm::BasicBlock* block) {
+    if (block != stop && seen.insert(block).second) work.push_back(block);
+  };
+  visit(start);
+  while (!work.empty()) {
+    llvm::BasicBlock* block = work.back();
+    work.pop_back();
+    for (llvm::BasicBlock* next : llvm::successors(block)) visit(next);
+  }
+  return seen;
+}
+
+// Divergence spreads from values to what is computed with them, and from branches to what depends on the way
+// taken.
+class Spread {
+ public:
+  explicit Spread(llvm::Function& item) : joins_(item) {}
+
+  void mark(const llvm::Value* value) {
+    if (divergent.insert(value).second) work_.push_back(value);
+  }
+
+  void run() {
+    while (!work_.empty()) {
+      const llvm::Value* value = work_.back();
+      work_.pop_back();
+      for (const llvm::User* user : value->users()) {
+        auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+        if (!instruction) continue;
+        if (instruction->isTerminator() && instruction->getNumSuccessors() > 1) {
+          part_at(*const_cast<llvm::Instruction*>(instruction));
+        } else {
+          mark(instruction);
+        }
+      }
+    }
+  }
+
+  std::set<const llvm::Value*> divergent;
+  std::vector<Uniformity::Parting> partings;
+
+ private:
+  void part_at(llvm::Instruction& branch) {
+    llvm::BasicBlock* block = branch.getParent();
+    if (!parted_.insert(block).second) return;
+    llvm::DomTreeNode* node = joins_.getNode(block);
+    llvm::BasicBlock* join = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    partings.push_back({&branch, join});
+    std::set<llvm::BasicBlock*> ways;
+    if (!leaves(block, ways)) {
+      for (llvm::BasicBlock* next : llvm::successors(block)) ways.merge(blocks_from(next, join));
+      if (join) mark_phis(*join);
+    }
+    for (llvm::BasicBlock* way : ways) {
+      mark_phis(*way);
+      // Work-items may be round a loop a different number of times.
+      for (llvm::Instruction& instruction : *way) {
+        for (llvm::User* user : instruction.users()) {
+          if (!ways.count(llvm::cast<llvm::Instruction>(user)->getParent())) mark(&instruction);
+        }
+      }
+    }
+  }
+
+  // One way out only ends, without meeting anybody again: those who take the other stay together.
+  bool leaves(llvm::BasicBlock* block, std::set<llvm::BasicBlock*>& ways) {
+    if (std::distance(llvm::succ_begin(block), llvm::succ_end(block)) != 2) return false;
+    for (llvm::BasicBlock* next : llvm::successors(block)) {
+      std::set<llvm::BasicBlock*> blocks = blocks_from(next, nullptr);
+      if (!blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has_barrier(*b); })) {
+        ways = std::move(blocks);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void mark_phis(llvm::BasicBlock& block) {
+    for (llvm::PHINode& phi : block.phis()) mark(&phi);
+  }
+
+  llvm::PostDominatorTree joins_;
+  std::set<llvm::BasicBlock*> parted_;
+  std::vector<const llvm::Value*> work_;
+};
+
+}  // namespace
+
+Uniformity::Uniformity(llvm::Function& item) {
+  Spread spread(item);
+  for (unsigned dimension = 1; dimension <= 3; ++dimension) spread.mark(item.getArg(dimension));
+  for (llvm::Instruction& instruction : llvm::instructions(item)) {
+    if (is_source(instruction)) spread.mark(&instruction);
+  }
+  spread.run();
+  divergent_ = std::move(spread.divergent);
+  partings_ = std::move(spread.partings);
+}
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <llvm/IR/Function.h>
+
+#include <set>
+#include <vector>
+
+namespace mneme::codegen::host {
+
+// What all work-items of a block that get somewhere have in common, and where they part. Errs towards "not in
+// common". Describes the work-item function (lower.h) as it was when this was made.
+class Uniformity {
+ public:
+  explicit Uniformity(llvm::Function& item);
+
+  bool is_uniform(const llvm::Value& value) const { return !divergent_.count(&value); }
+
+  // A branch at which work-items may take different ways, and the block where these all meet again, null if
+  // they do not.
+  struct Parting {
+    llvm::Instruction* branch;
+    llvm::BasicBlock* join;
+  };
+  const std::vector<Parting>& partings() const { return partings_; }
+
+ private:
+  std::set<const llvm::Value*> divergent_;
+  std::vector<Parting> partings_;
+};
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device/host/fault_guard.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <mutex>
+
+#include "base/error.h"
+
+namespace mneme::device::host {
+namespace {
+
+constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+constexpr size_t kStackSize = 64 * 1024;
+
+// Read in a signal handler, where the first use of an ordinary thread_local could allocate.
+[[gnu::tls_model("initial-exec")]] thread_local FaultGuard* active = nullptr;
+
+struct sigaction previous[NSIG];
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& before = previous[signal];
+  if (before.sa_flags & SA_SIGINFO) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(signal);
+  } else {
+    // The default: the instruction faults again on return; a signal that was sent is sent again.
+    ::signal(signal, SIG_DFL);
+    if (info->si_code <= 0) ::raise(signal);
+  }
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  FaultGuard* guard = active;
+  if (!guard || info->si_code <= 0) {
+    pass_on(signal, info, context);
+    return;
+  }
+  guard->has_address = signal == SIGSEGV || signal == SIGBUS;
+  guard->address = info->si_addr;
+  siglongjmp(guard->jump, signal);
+}
+
+void install() {
+  struct sigaction action{};
+  action.sa_sigaction = on_fault;
+  // Not blocked while handled, since the handler leaves by a jump; on a stack of its own, since the kernel may have
+  // used up the thread's.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  ::sigemptyset(&action.sa_mask);
+  for (int signal : kSignals) ::sigaction(signal, &action, &previous[signal]);
+}
+
+// The signal stack of this thread, unless it has one already.
+struct SignalStack {
+  SignalStack() {
+    stack_t now{};
+    if (::sigaltstack(nullptr, &now) == 0 && !(now.ss_flags & SS_DISABLE)) return;
+    memory = ::mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    stack_t mine{.ss_sp = memory, .ss_flags = 0, .ss_size = kStackSize};
+    ::sigaltstack(&mine, nullptr);
+  }
+  ~SignalStack() {
+    if (memory == MAP_FAILED) return;
+    stack_t now{};
+    if (::sigaltstack(nullptr, &now) == 0 && now.ss_sp == memory) {
+      now.ss_flags = SS_DISABLE;
+      ::sigaltstack(&now, nullptr);
+    }
+    ::munmap(memory, kStackSize);
+  }
+  void* memory = MAP_FAILED;
+};
+
+}  // namespace
+
+FaultGuard::FaultGuard() {
+  static std::once_flag once;
+  std::call_once(once, install);
+  thread_local SignalStack stack;
+  active = this;
+}
+
+FaultGuard::~FaultGuard() { active = nullptr; }
+
+std::string describe_fault(int signal, const FaultGuard& guard) {
+  if (guard.has_address) {
+    return fmt::format("used address {}, where it has no memory (SIG{})", guard.address, ::sigabbrev_np(signal));
+  }
+  if (signal == SIGFPE) return "divided by zero (SIGFPE)";
+  return fmt::format("trapped (SIG{})", ::sigabbrev_np(signal));
+}
+
+}  // namespace mneme::device::host

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Survives a trap or a wild pointer in a kernel: the thread leaves the kernel as if it had thrown.
+#pragma once
+#include <csetjmp>
+#include <string>
+
+namespace mneme::device::host {
+
+// While one lives, a fault of this thread (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP) jumps to where sigsetjmp(jump, 0)
+// was last called, which then returns the signal's number. Between there and the fault no object with a destructor
+// may be alive. Faults of threads without a guard go to whoever handled them before.
+class FaultGuard {
+ public:
+  FaultGuard();
+  ~FaultGuard();
+  FaultGuard(const FaultGuard&) = delete;
+  FaultGuard& operator=(const FaultGuard&) = delete;
+
+  sigjmp_buf jump;
+  const void* address = nullptr;  // set by a fault: the address that could not be used, if the signal tells
+  bool has_address = false;
+};
+
+// "used address 0x10, which is not mapped (SIGSEGV)"; reads after "kernel".
+std::string describe_fault(int signal, const FaultGuard& guard);
+
+}  // namespace mneme::device::host

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The replaying host device: the recording's addresses, in this process.
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "device/host/launch.h"
+
+namespace mneme::device {
+namespace {
+
+using codegen::host::GlobalSlot;
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+class LoadedCode : public Code {
+ public:
+  LoadedCode(const bundle::KernelInfo& kernel, Bytes code) : code_(host::HostCode::load(code, kernel.demangled)) {
+    own_.resize(code_->globals().size());
+  }
+
+  const host::HostCode& host() const { return *code_; }
+
+  // Variables that the recording holds lie where it says, and hold what it says. Others are ours, and fresh for
+  // every launch.
+  void place_globals(const std::vector<bundle::Segment>& segments) {
+    std::span<GlobalSlot> slots = code_->globals();
+    std::vector<size_t> fresh;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (const bundle::Segment* segment = recorded(slots[i], segments)) {
+        slots[i].address = reinterpret_cast<void*>(segment->address);
+        continue;
+      }
+      if (!own_[i]) own_[i].reset(allocate(slots[i]));
+      slots[i].address = own_[i].get();
+      fresh.push_back(i);
+    }
+    for (size_t i : fresh) host::initialise_global(slots[i], slots);
+  }
+
+ private:
+  const bundle::Segment* recorded(const GlobalSlot& slot, const std::vector<bundle::Segment>& segments) const {
+    for (const bundle::Segment& segment : segments) {
+      if (segment.symbol.empty() || segment.symbol != slot.name) continue;
+      if (segment.size >= slot.size) return &segment;
+      throw Error::of("kernel '{}': the variable '{}' has {} bytes in the code but {} in the recording",
+                      code_->object().kernel, slot.name, slot.size, segment.size);
+    }
+    return nullptr;
+  }
+
+  void* allocate(const GlobalSlot& slot) const {
+    size_t align = std::max<size_t>(slot.align, 256);
+    void* memory = nullptr;
+    if (::posix_memalign(&memory, align, std::max<size_t>(slot.size, 1)) != 0) {
+      throw Error::of("kernel '{}': there is no memory for the variable '{}' of {} bytes", code_->object().kernel,
+                      slot.name, slot.size);
+    }
+    return memory;
+  }
+
+  std::unique_ptr<host::HostCode> code_;
+  std::vector<std::unique_ptr<void, Free>> own_;
+};
+
+class HostDevice : public Device {
+ public:
+  ~HostDevice() override {
+    for (auto [address, size] : mapped_) ::munmap(reinterpret_cast<void*>(address), size);
+  }
+
+  std::string name() const override { return "host"; }
+  std::string clock() const override { return "steady"; }
+
+  void map(uint64_t address, uint64_t size) override {
+    if (size == 0) return;
+    if (size % bundle::kBlockSize || address % bundle::kBlockSize || address + size < address) {
+      throw Error::of("the address range {:#x}-{:#x} is not made of blocks", address, address + size);
+    }
+    void* got = ::mmap(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    // Kernels older than MAP_FIXED_NOREPLACE take the address for a mere hint.
+    bool moved = got != MAP_FAILED && reinterpret_cast<uint64_t>(got) != address;
+    if (moved) {
+      ::munmap(got, size);
+      errno = EEXIST;
+    }
+    if (moved || got == MAP_FAILED) {
+      if (errno == EEXIST) {
+        throw Error::of("the recording's address range {:#x}-{:#x} is taken by something else in this process", address,
+                        address + size);
+      }
+      throw system_error(fmt::format("cannot map the recording's address range {:#x}-{:#x}", address, address + size));
+    }
+    // Adjacent ranges as one: a recording maps many.
+    auto next = mapped_.find(address + size);
+    if (next != mapped_.end()) {
+      size += next->second;
+      mapped_.erase(next);
+    }
+    auto after = mapped_.lower_bound(address);
+    if (after != mapped_.begin() && std::prev(after)->first + std::prev(after)->second == address) {
+      std::prev(after)->second += size;
+    } else {
+      mapped_.emplace(address, size);
+    }
+  }
+
+  void write(uint64_t address, Bytes bytes) override {
+    std::memcpy(mapped(address, bytes.size()), bytes.data(), bytes.size());
+  }
+
+  void read(uint64_t address, std::span<std::byte> out) override {
+    std::memcpy(out.data(), mapped(address, out.size()), out.size());
+  }
+
+  std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) override {
+    return std::make_unique<LoadedCode>(kernel, code);
+  }
+
+  uint64_t execute(Code& code, const Launch& launch) override {
+    auto& loaded = static_cast<LoadedCode&>(code);
+    for (const bundle::Segment& segment : launch.segments) {
+      if (!segment.symbol.empty()) mapped(segment.address, segment.size);
+    }
+    loaded.place_globals(launch.segments);
+    auto start = std::chrono::steady_clock::now();
+    host::run_grid(loaded.host(), launch.grid, launch.block, launch.shared_bytes, bytes_of(launch.arguments));
+    auto end = std::chrono::steady_clock::now();
+    return static_cast<uint64_t>(std::chrono::nanoseconds(end - start).count());
+  }
+
+ private:
+  // The bytes at a device address, which has to be within what was mapped.
+  void* mapped(uint64_t address, uint64_t size) const {
+    auto after = mapped_.upper_bound(address);
+    if (after != mapped_.begin()) {
+      auto [start, length] = *std::prev(after);
+      if (address - start <= length && size <= length - (address - start)) return reinterpret_cast<void*>(address);
+    }
+    if (size == 0) return nullptr;
+    throw Error::of("the address range {:#x}-{:#x} is not mapped", address, address + size);
+  }
+
+  std::map<uint64_t, uint64_t> mapped_;  // address → size
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_host_device() { return std::make_unique<HostDevice>(); }
+
+}  // namespace mneme::device

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device/host/workspace.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "device/host/launch.h"
+
+namespace mneme::device::host {
+namespace {
+
+constexpr uint64_t kGuard = 64 * 1024;  // on both sides of shared memory
+constexpr uint64_t kFramesMost = uint64_t{4} << 30;
+constexpr uint64_t kFramesLeast = uint64_t{64} << 20;
+
+void* reserve(uint64_t size, int protection) {
+  void* address = ::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+}  // namespace
+
+Workspace& Workspace::of_this_thread() {
+  thread_local Workspace workspace;
+  return workspace;
+}
+
+Workspace::~Workspace() {
+  if (shared_) ::munmap(shared_, kMaxSharedBytes + 2 * kGuard);
+  if (frames_) ::munmap(frames_, frames_size_);
+}
+
+void* Workspace::shared() {
+  if (!shared_) {
+    void* address = reserve(kMaxSharedBytes + 2 * kGuard, PROT_NONE);
+    if (!address) throw system_error("cannot reserve shared memory");
+    shared_ = static_cast<std::byte*>(address);
+    if (::mprotect(shared_ + kGuard, kMaxSharedBytes, PROT_READ | PROT_WRITE) != 0) {
+      throw system_error("cannot map shared memory");
+    }
+    // Vectorised kernels make masked accesses beyond the variable at hand; on pages that are not there yet
+    // each costs hundreds of cycles, though nothing is accessed.
+    std::memset(shared_ + kGuard, 0, kMaxSharedBytes);
+  }
+  return shared_ + kGuard;
+}
+
+void* Workspace::frames() {
+  // A limit on address space (ulimit -v) may leave less than the usual.
+  for (uint64_t size = kFramesMost; !frames_ && size >= kFramesLeast; size /= 2) {
+    frames_ = reserve(size, PROT_READ | PROT_WRITE);
+    frames_size_ = size;
+  }
+  if (!frames_) throw system_error("cannot reserve room for the work-items' frames");
+  return frames_;
+}
+
+}  // namespace mneme::device::host

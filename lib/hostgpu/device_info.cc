@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The one device there is: what an MI210 says of itself, as far as it is true of the host.
+#include "hostgpu/device_info.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "device/host/launch.h"
+#include "hostgpu/errors.h"
+#include "hostgpu/memory.h"
+#include "hostgpu/program.h"
+
+namespace mneme::hostgpu {
+namespace {
+
+constexpr int kVersion = 50221153;  // HIP 5.2.21153, as this interface's headers have it
+constexpr char kBusId[] = "0000:00:00.0";
+
+std::string processor() {
+  std::string target = first_target();
+  return target.empty() ? "gfx90a" : target;
+}
+
+}  // namespace
+
+void check_device(int device) { require(device == 0, hipErrorInvalidDevice); }
+
+const hipDeviceProp_t& properties() {
+  static const hipDeviceProp_t made = [] {
+    hipDeviceProp_t p{};
+    std::string arch = processor();
+    std::string name = "Mneme host device (" + arch.substr(0, arch.find(':')) + ")";
+    std::snprintf(p.name, sizeof p.name, "%s", name.c_str());
+    std::snprintf(p.gcnArchName, sizeof p.gcnArchName, "%s", arch.c_str());
+    p.totalGlobalMem = total_memory();
+    p.sharedMemPerBlock = device::host::kMaxSharedBytes;
+    p.maxSharedMemoryPerMultiProcessor = device::host::kMaxSharedBytes;
+    p.regsPerBlock = 65536;
+    p.warpSize = arch.starts_with("gfx9") ? 64 : 32;
+    p.maxThreadsPerBlock = device::host::kMaxThreadsPerBlock;
+    std::fill_n(p.maxThreadsDim, 3, static_cast<int>(device::host::kMaxThreadsPerBlock));
+    std::fill_n(p.maxGridSize, 3, static_cast<int>(device::host::kMaxThreadsPerDimension));
+    p.clockRate = 1700000;
+    p.memoryClockRate = 1600000;
+    p.memoryBusWidth = 4096;
+    p.clockInstructionRate = 100000;
+    p.totalConstMem = 2147483647;
+    p.major = 9;
+    p.minor = 0;
+    p.multiProcessorCount = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    p.l2CacheSize = 8 << 20;
+    p.maxThreadsPerMultiProcessor = 2048;
+    p.computeMode = hipComputeModeDefault;
+    p.arch = {};
+    p.arch.hasGlobalInt32Atomics = p.arch.hasGlobalFloatAtomicExch = p.arch.hasSharedInt32Atomics = 1;
+    p.arch.hasSharedFloatAtomicExch = p.arch.hasFloatAtomicAdd = p.arch.hasGlobalInt64Atomics = 1;
+    p.arch.hasSharedInt64Atomics = p.arch.hasDoubles = p.arch.hasWarpVote = p.arch.hasWarpBallot = 1;
+    p.arch.hasWarpShuffle = p.arch.hasThreadFenceSystem = p.arch.has3dGrid = 1;
+    p.concurrentKernels = 1;
+    p.canMapHostMemory = 1;
+    p.gcnArch = 910;
+    p.maxTexture1DLinear = 0;
+    p.memPitch = 2147483647;
+    p.textureAlignment = 256;
+    p.texturePitchAlignment = 256;
+    p.isLargeBar = 1;
+    p.managedMemory = 1;
+    p.directManagedMemAccessFromHost = 1;
+    p.concurrentManagedAccess = 1;
+    // Kernels run in the application's own process: they reach all of its memory.
+    p.pageableMemoryAccess = 1;
+    p.pageableMemoryAccessUsesHostPageTables = 1;
+    p.integrated = 0;
+    return p;
+  }();
+  return made;
+}
+
+}  // namespace mneme::hostgpu
+
+using namespace mneme::hostgpu;
+
+extern "C" {
+
+hipError_t hipInit(unsigned flags) { return flags == 0 ? hipSuccess : note_error(hipErrorInvalidValue); }
+
+hipError_t hipDriverGetVersion(int* version) {
+  return answer([&] {
+    require(version);
+    *version = kVersion;
+  });
+}
+hipError_t hipRuntimeGetVersion(int* version) { return hipDriverGetVersion(version); }
+
+hipError_t hipGetDeviceCount(int* count) {
+  return answer([&] {
+    require(count);
+    *count = 1;
+  });
+}
+
+hipError_t hipSetDevice(int device) {
+  return answer([&] { check_device(device); });
+}
+
+hipError_t hipGetDevice(int* device) {
+  return answer([&] {
+    require(device);
+    *device = 0;
+  });
+}
+
+hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {
+  return answer([&] {
+    require(device);
+    check_device(ordinal);
+    *device = 0;
+  });
+}
+
+hipError_t hipChooseDevice(int* device, const hipDeviceProp_t* wanted) {
+  return answer([&] {
+    require(device && wanted);
+    *device = 0;
+  });
+}
+
+hipError_t hipGetDeviceProperties(hipDeviceProp_t* out, int device) {
+  return answer([&] {
+    require(out);
+    check_device(device);
+    *out = properties();
+  });
+}
+
+hipError_t hipDeviceGetName(char* name, int size, hipDevice_t device) {
+  return answer([&] {
+    require(name && size > 0);
+    check_device(device);
+    std::snprintf(name, static_cast<size_t>(size), "%s", properties().name);
+  });
+}
+
+hipError_t hipDeviceGetUuid(hipUUID* uuid, hipDevice_t device) {
+  return answer([&] {
+    require(uuid);
+    check_device(device);
+    std::memcpy(uuid->bytes, "mneme-host-dev-0", sizeof uuid->bytes);
+  });
+}
+
+hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t device) {
+  return answer([&] {
+    require(major && minor);
+    check_device(device);
+    *major = properties().major;
+    *minor = properties().minor;
+  });
+}
+
+hipError_t hipDeviceGetPCIBusId(char* id, int size, int device) {
+  return answer([&] {
+    require(id && size > static_cast<int>(sizeof kBusId));
+    check_device(device);
+    std::snprintf(id, static_cast<size_t>(size), "%s", kBusId);
+  });
+}
+
+hipError_t hipDeviceGetByPCIBusId(int* device, const char* id) {
+  return answer([&] {
+    require(device && id);
+    require(std::strcmp(id, kBusId) == 0, hipErrorInvalidDevice);
+    *device = 0;
+  });
+}
+
+// There is no other device to be a peer.
+hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
+  return answer([&] {
+    require(can);
+    check_device(device);
+    check_device(peer);
+    *can = 0;
+  });
+}
+hipError_t hipDeviceEnablePeerAccess(int, unsigned) { return note_error(hipErrorInvalidDevice); }
+hipError_t hipDeviceDisablePeerAccess(int) { return note_error(hipErrorInvalidDevice); }
+
+hipError_t hipDeviceReset() {
+  mend_device();
+  return hipSuccess;
+}
+
+hipError_t hipSetDeviceFlags(unsigned flags) {
+  return (flags & ~(hipDeviceScheduleMask | hipDeviceMapHost | hipDeviceLmemResizeToMax)) == 0
+             ? hipSuccess
+             : note_error(hipErrorInvalidValue);
+}
+hipError_t hipGetDeviceFlags(unsigned* flags) {
+  return answer([&] {
+    require(flags);
+    *flags = hipDeviceScheduleAuto | hipDeviceMapHost;
+  });
+}
+
+// Preferences, which have no meaning on the host.
+hipError_t hipDeviceSetCacheConfig(hipFuncCache_t) { return hipSuccess; }
+hipError_t hipDeviceGetCacheConfig(hipFuncCache_t* config) {
+  return answer([&] {
+    require(config);
+    *config = hipFuncCachePreferNone;
+  });
+}
+hipError_t hipDeviceSetSharedMemConfig(hipSharedMemConfig) { return hipSuccess; }
+hipError_t hipDeviceGetSharedMemConfig(hipSharedMemConfig* config) {
+  return answer([&] {
+    require(config);
+    *config = hipSharedMemBankSizeFourByte;
+  });
+}
+
+hipError_t hipDeviceGetLimit(size_t* value, hipLimit_t limit) {
+  return answer([&] {
+    require(value);
+    require(limit == hipLimitMallocHeapSize, hipErrorUnsupportedLimit);
+    *value = total_memory();
+  });
+}
+
+hipError_t hipProfilerStart() { return hipSuccess; }
+hipError_t hipProfilerStop() { return hipSuccess; }
+
+}  // extern "C"

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the stand-in exports beyond the vendor's interface, for the recorder.
+#pragma once
+#include <stddef.h>
+
+extern "C" {
+
+// Where a device variable lies. `fat_binary` is what __hipRegisterFatBinary returned. 0: found; the address may be
+// null for a variable that has none yet, before mneme_hostgpu_prepare.
+int mneme_hostgpu_global(const void* fat_binary, const char* name, void** address, size_t* size);
+
+// Compiles a kernel and gives its fat binary's variables their places and first contents, without launching it.
+// 0: it is ready; else the hipError_t that launching it would give, after the same message.
+// Calls hipMalloc for the variables: hold no lock that hipMalloc takes.
+int mneme_hostgpu_prepare(const void* host_function);
+
+}  // extern "C"

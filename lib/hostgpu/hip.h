@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The vendor's own declarations of what this folder defines.
+#pragma once
+#define __HIP_PLATFORM_AMD__ 1
+#define __HIP_DISABLE_CPP_FUNCTIONS__ 1
+#include <hip/hip_runtime_api.h>

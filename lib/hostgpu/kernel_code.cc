@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hostgpu/kernel_code.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "hostgpu/detached_command.h"
+#include "hostgpu/kernel_cache.h"
+
+namespace mneme::hostgpu {
+namespace {
+
+std::string form() {
+  const char* form = std::getenv("MNEME_HOST_FORM");
+  return form && *form ? form : "auto";
+}
+
+std::string compile(const objects::EmbeddedKernel& kernel, const std::string& compiler) {
+  std::string record = objects::write_embedded(kernel.json, kernel.bitcode);
+  CommandResult result = run_detached({compiler, "--form", form()}, bytes_of(record));
+  if (result.status == 0) return std::move(result.output);
+  while (!result.errors.empty() && result.errors.back() == '\n') result.errors.pop_back();
+  throw Error::of("kernel '{}' cannot be compiled for the host: {}", kernel.info.demangled,
+                  result.errors.empty() ? "the compiler " + describe_wait_status(result.status) : result.errors);
+}
+
+// A file is loaded once; whoever else needs its code, for variables of its own, loads a copy.
+std::unique_ptr<device::host::HostCode> load(const CachedCode& cached, const std::string& kernel) {
+  static std::mutex mutex;
+  static auto* loaded = new std::set<std::string>;
+  bool first = false;
+  if (!cached.path.empty()) {
+    std::lock_guard lock(mutex);
+    first = loaded->insert(cached.path).second;
+  }
+  // By its path where possible: debuggers and profilers can read it there.
+  return first ? device::host::HostCode::load(cached.path, kernel)
+               : device::host::HostCode::load(bytes_of(cached.code), kernel);
+}
+
+}  // namespace
+
+std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel) {
+  std::string compiler = installed_part("mneme-host-compile");
+  KernelCache cache(kernel, form(), compiler);
+  if (auto cached = cache.find()) {
+    try {
+      return load(*cached, kernel.info.demangled);
+    } catch (const Error&) {
+      // A file that is not what it was: compile it again.
+    }
+  }
+  CachedCode made{{}, compile(kernel, compiler)};
+  made.path = cache.add(made.code);
+  return load(made, kernel.info.demangled);
+}
+
+}  // namespace mneme::hostgpu

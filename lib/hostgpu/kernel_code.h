@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <memory>
+
+#include "device/host/launch.h"
+#include "objects/embedded.h"
+
+namespace mneme::hostgpu {
+
+// The kernel compiled for the host, from the cache or by the compiler, loaded as a copy of its own. Throws Error with
+// the compiler's sentence.
+std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel);
+
+}  // namespace mneme::hostgpu

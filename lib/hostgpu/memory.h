@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The memory that this library itself gives out: two arenas at fixed addresses (memory/arena.h), reserved when
+// first used, since a recorder that is present gives out memory from the same addresses in its stead.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace mneme::hostgpu {
+
+enum class MemoryKind { kDevice, kPinned, kManaged };
+
+struct Block {
+  uint64_t address = 0;
+  uint64_t size = 0;  // bytes as asked for
+  MemoryKind kind = MemoryKind::kDevice;
+  unsigned flags = 0;  // as asked for
+};
+
+// All throw HipError, hipErrorOutOfMemory above all; thread-safe.
+void* allocate(uint64_t size, MemoryKind kind, unsigned flags = 0, uint64_t align = 256);
+bool release(const void* address, bool host);  // false: not the start of an allocation of that side
+std::optional<Block> find_block(const void* address);
+// Throws HipError for null, and for a range that leaves the allocation it begins in. Memory that somebody else gave
+// out is taken on trust.
+void check_range(const void* address, uint64_t size);
+
+// What the pretended device has, and has left; bytes. Memory made through the virtual memory API counts.
+uint64_t total_memory();
+uint64_t used_memory();
+void use_memory(uint64_t size);  // throws HipError(hipErrorOutOfMemory) when there is not so much left
+void unuse_memory(uint64_t size);
+
+}  // namespace mneme::hostgpu

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hostgpu/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "hostgpu/errors.h"
+#include "hostgpu/kernel_code.h"
+
+namespace mneme::hostgpu {
+
+using codegen::host::GlobalSlot;
+
+namespace {
+
+constexpr char kWhere[] = "the application";
+
+// "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" → "gfx90a:xnack-"
+std::string processor_of(const std::string& target) {
+  size_t at = target.find("gfx");
+  return at == std::string::npos ? std::string() : target.substr(at);
+}
+
+}  // namespace
+
+void Program::add_variable(const std::string& name, uint64_t size, void* managed) {
+  std::lock_guard lock(mutex_);
+  Variable& variable = variables_[name];
+  variable.size = managed ? sizeof(void*) : size;
+  variable.managed = managed;
+}
+
+void Program::parse() {
+  if (std::exchange(parsed_, true)) return;
+  try {
+    images_ = objects::device_code_of_fatbin(fat_binary_, SIZE_MAX, kWhere);
+    if (!images_.empty()) target_ = processor_of(images_.front().target);
+    // Built for several processors: the first that carries IR serves.
+    for (const auto& image : images_) {
+      Bytes section = objects::elf_section(image.image, objects::kEmbeddedSection, kWhere);
+      for (auto& embedded : objects::parse_embedded(section, kWhere)) {
+        std::string name = embedded.info.name;
+        kernels_.try_emplace(name, std::make_unique<Kernel>(std::move(embedded)));
+      }
+      if (kernels_.empty()) continue;
+      target_ = processor_of(image.target);
+      break;
+    }
+  } catch (const Error& error) {
+    damaged_ = true;
+    say_once(error.what());
+  }
+}
+
+Kernel* Program::kernel(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  parse();
+  auto found = kernels_.find(name);
+  return found == kernels_.end() ? nullptr : found->second.get();
+}
+
+std::string Program::target() {
+  std::lock_guard lock(mutex_);
+  parse();
+  return target_;
+}
+
+const device::host::HostCode& Program::prepare(Kernel& kernel) {
+  std::lock_guard lock(mutex_);
+  parse();
+  place_variables();
+  if (!kernel.code()) {
+    compile(kernel);
+    bind(kernel);
+  }
+  return *kernel.code();
+}
+
+Program::Variable Program::variable(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  parse();
+  place_variables();
+  auto found = variables_.find(name);
+  require(found != variables_.end(), hipErrorInvalidSymbol);
+  fill(name);
+  return found->second;
+}
+
+std::optional<Program::Variable> Program::peek(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  auto found = variables_.find(name);
+  if (found == variables_.end()) return std::nullopt;
+  return found->second;
+}
+
+// All at once and by name, so that they lie at the same addresses in every run, whatever is launched first.
+void Program::place_variables() {
+  if (placed_) return;
+  for (const auto& [name, kernel] : kernels_) {
+    for (const auto& global : kernel->info().globals) {
+      Variable& variable = variables_[global.name];
+      variable.size = std::max<uint64_t>(variable.size, global.size);
+      variable.align = std::max<uint64_t>(variable.align, global.align);
+    }
+  }
+  for (auto& [name, variable] : variables_) place(variable);
+  placed_ = true;
+}
+
+// Through hipMalloc as everybody calls it, so that in a recorded process the memory is the recorder's.
+void Program::place(Variable& variable) {
+  if (variable.address) return;
+  uint64_t slack = variable.align > 256 ? variable.align : 0;
+  void* address = nullptr;
+  require(hipMalloc(&address, std::max<uint64_t>(variable.size, 1) + slack) == hipSuccess, hipErrorOutOfMemory);
+  if (slack) {
+    address = reinterpret_cast<void*>((reinterpret_cast<uint64_t>(address) + slack - 1) / slack * slack);
+  }
+  std::memset(address, 0, variable.size);
+  variable.address = address;
+}
+
+void Program::compile(Kernel& kernel) {
+  if (kernel.code_) return;
+  if (kernel.failed_ != hipSuccess) throw HipError(kernel.failed_);
+  try {
+    kernel.code_ = code_of(kernel.embedded());
+  } catch (const Error& error) {
+    kernel.failed_ = hipErrorInvalidKernelFile;
+    throw HipError(kernel.failed_, error.what());
+  }
+}
+
+Program::Variable& Program::variable_of(const GlobalSlot& slot) {
+  Variable& variable = variables_[slot.name];
+  if (!variable.address) {
+    variable.size = std::max(variable.size, slot.size);
+    variable.align = std::max(variable.align, slot.align);
+    place(variable);
+  }
+  if (variable.size < slot.size) {
+    throw HipError(hipErrorInvalidKernelFile,
+                   fmt::format("the variable '{}' has {} bytes in one kernel and {} in another of the same program",
+                               slot.name, slot.size, variable.size));
+  }
+  return variable;
+}
+
+// Points the code at the variables, and fills those that no kernel before it knew.
+void Program::bind(Kernel& kernel) {
+  std::span<GlobalSlot> slots = kernel.code_->globals();
+  std::vector<const GlobalSlot*> by_name;
+  for (const GlobalSlot& slot : slots) by_name.push_back(&slot);
+  std::sort(by_name.begin(), by_name.end(), [](auto* a, auto* b) { return std::strcmp(a->name, b->name) < 0; });
+  for (const GlobalSlot* slot : by_name) variable_of(*slot);
+
+  for (GlobalSlot& slot : slots) slot.address = variable_of(slot).address;
+  for (const GlobalSlot& slot : slots) {
+    Variable& variable = variable_of(slot);
+    if (std::exchange(variable.filled, true)) continue;
+    device::host::initialise_global(slot, slots);
+    if (variable.managed) std::memcpy(variable.address, &variable.managed, sizeof variable.managed);
+  }
+  kernel.ready_.store(kernel.code_.get(), std::memory_order_release);
+}
+
+// Its first contents are known to the code of the kernels that refer to it.
+void Program::fill(const std::string& name) {
+  if (variables_.at(name).filled) return;
+  for (auto& [kernel_name, kernel] : kernels_) {
+    const auto& globals = kernel->info().globals;
+    bool refers = std::any_of(globals.begin(), globals.end(), [&](const auto& g) { return g.name == name; });
+    if (!refers || kernel->code()) continue;
+    try {
+      compile(*kernel);
+      bind(*kernel);
+    } catch (const HipError& error) {
+      // Another kernel may do.
+      if (*error.what()) say_once(error.what());
+      continue;
+    }
+    if (variables_.at(name).filled) return;
+  }
+  Variable& variable = variables_.at(name);
+  if (variable.managed) std::memcpy(variable.address, &variable.managed, sizeof variable.managed);
+  variable.filled = true;  // no kernel that runs refers to it: nobody can tell it from zeros
+}
+
+}  // namespace mneme::hostgpu

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A registered fat binary: its kernels, as far as they carry IR, and its device variables. All kernels of one share
+// its variables by name.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/host/launch.h"
+#include "hostgpu/hip.h"
+#include "objects/embedded.h"
+
+namespace mneme::hostgpu {
+
+class Kernel {
+ public:
+  explicit Kernel(objects::EmbeddedKernel embedded) : embedded_(std::move(embedded)) {}
+
+  const objects::EmbeddedKernel& embedded() const { return embedded_; }
+  const bundle::KernelInfo& info() const { return embedded_.info; }
+  // Null until it is ready to run: compiled, its variables placed and filled.
+  const device::host::HostCode* code() const { return ready_.load(std::memory_order_acquire); }
+
+ private:
+  friend class Program;
+  objects::EmbeddedKernel embedded_;
+  std::unique_ptr<device::host::HostCode> code_;
+  std::atomic<const device::host::HostCode*> ready_{nullptr};
+  hipError_t failed_ = hipSuccess;  // it cannot be compiled
+};
+
+class Program {
+ public:
+  explicit Program(const std::byte* fat_binary) : fat_binary_(fat_binary) {}
+
+  // At registration. A managed variable is a pointer to `managed` in device code.
+  void add_variable(const std::string& name, uint64_t size, void* managed = nullptr);
+
+  // Null: there is no IR for a kernel of that name.
+  Kernel* kernel(const std::string& name);
+  // Makes it ready. Throws HipError, with the compiler's sentence the first time.
+  const device::host::HostCode& prepare(Kernel& kernel);
+
+  struct Variable {
+    uint64_t size = 0;
+    uint64_t align = 1;
+    void* managed = nullptr;
+    void* address = nullptr;  // null: not placed yet
+    bool filled = false;      // it holds what it holds at the start
+  };
+  // Placed and filled. Throws HipError(hipErrorInvalidSymbol) for one that there is not.
+  Variable variable(const std::string& name);
+  // As it is now; null: there is none.
+  std::optional<Variable> peek(const std::string& name);
+
+  bool is_damaged() const { return damaged_; }
+  // "gfx90a"; empty when there is no code for a device.
+  std::string target();
+
+ private:
+  // All with the lock held.
+  void parse();
+  void place_variables();
+  void place(Variable& variable);
+  void compile(Kernel& kernel);
+  void bind(Kernel& kernel);
+  void fill(const std::string& name);
+  Variable& variable_of(const codegen::host::GlobalSlot& slot);
+
+  const std::byte* fat_binary_;
+  std::mutex mutex_;
+  bool parsed_ = false, placed_ = false;
+  std::atomic<bool> damaged_{false};
+  std::string target_;
+  std::vector<objects::DeviceCode> images_;
+  std::map<std::string, std::unique_ptr<Kernel>> kernels_;
+  std::map<std::string, Variable> variables_;
+};
+
+// The processor of the first program registered, or empty.
+std::string first_target();
+
+}  // namespace mneme::hostgpu

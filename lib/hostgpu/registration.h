@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the application's start-up code registers: which host pointers stand for which kernels and variables.
+#pragma once
+#include <string>
+
+#include "hostgpu/program.h"
+
+namespace mneme::hostgpu {
+
+struct Function {
+  Program* program = nullptr;
+  std::string name;
+  std::atomic<Kernel*> kernel{nullptr};  // once it has been looked up
+};
+
+// Throw HipError: hipErrorInvalidDeviceFunction, hipErrorInvalidSymbol for what is not registered.
+Function& registered_function(const void* host);
+// The kernel with its code ready to run; HipError, with a message, when it has no IR or cannot be compiled.
+Kernel& ready_kernel(const void* host);
+
+struct Symbol {
+  void* address = nullptr;
+  uint64_t size = 0;  // bytes
+};
+// Placed and filled.
+Symbol registered_symbol(const void* host);
+
+}  // namespace mneme::hostgpu

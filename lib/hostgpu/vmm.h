@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <optional>
+
+namespace mneme::hostgpu {
+
+struct Mapping {
+  uint64_t address = 0;
+  uint64_t size = 0;  // bytes
+};
+
+// The piece made by hipMemMap that contains an address.
+std::optional<Mapping> find_mapping(const void* address);
+
+}  // namespace mneme::hostgpu

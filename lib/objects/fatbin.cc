@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// clang's offload bundles. Plain: "__CLANG_OFFLOAD_BUNDLE__" u64 count, then count × { u64 offset
+// u64 size u64 length-of-triple triple }, offsets from the magic. Compressed (--offload-compress): "CCOB" u16
+// version u16 method, [version 2: u32 total size,] u32 uncompressed size u64 hash, then a compressed plain bundle.
+// Version 3 has u64 sizes.
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "objects/embedded.h"
+#include "objects/words.h"
+
+namespace mneme::objects {
+namespace {
+
+constexpr std::string_view kPlainMagic = "__CLANG_OFFLOAD_BUNDLE__";
+constexpr std::string_view kCompressedMagic = "CCOB";
+constexpr uint64_t kBundleAlign = 4096;            // clang aligns each translation unit's bundle to a page
+constexpr uint64_t kMaxEntries = 1024;             // architectures in one bundle
+constexpr uint64_t kMaxTriple = 4096;              // bytes
+constexpr uint64_t kMaxUncompressed = 1ull << 32;  // bytes of a compressed bundle's contents
+constexpr uint16_t kMethodZstd = 1;
+
+Error malformed(const std::string& where, const char* why) {
+  return Error::of("{} has a malformed fat binary: {}", where, why);
+}
+
+// Appends the device images of the plain bundle that `bytes` starts with; returns the bundle's extent in bytes.
+uint64_t read_plain(Bytes bytes, const std::string& where, const std::shared_ptr<const std::string>& owner,
+                    std::vector<DeviceCode>& out) {
+  uint64_t at = kPlainMagic.size();
+  if (!fits(at, 8, bytes.size())) throw malformed(where, "it ends in its header");
+  uint64_t count = word_at<uint64_t>(bytes, at);
+  if (count > kMaxEntries) throw malformed(where, "it claims too many entries");
+  at += 8;
+  uint64_t extent = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!fits(at, 24, bytes.size())) throw malformed(where, "it ends in its header");
+    uint64_t offset = word_at<uint64_t>(bytes, at);
+    uint64_t size = word_at<uint64_t>(bytes, at + 8);
+    uint64_t length = word_at<uint64_t>(bytes, at + 16);
+    at += 24;
+    if (length > kMaxTriple || !fits(at, length, bytes.size())) throw malformed(where, "a triple is too long");
+    std::string_view triple = text_of(bytes.subspan(at, length));
+    at += length;
+    if (!fits(offset, size, bytes.size())) throw malformed(where, "an entry lies outside it");
+    extent = std::max(extent, offset + size);
+    if (size > 0 && triple.find("amdgcn") != std::string_view::npos) {
+      out.push_back({std::string(triple), bytes.subspan(offset, size), owner});
+    }
+  }
+  return std::max(extent, at);
+}
+
+// Likewise for a compressed bundle.
+uint64_t read_compressed(Bytes bytes, const std::string& where, std::vector<DeviceCode>& out) {
+  constexpr uint64_t kLongestHeader = 32;
+  if (bytes.size() < kLongestHeader) throw malformed(where, "it ends in its header");
+  uint16_t version = word_at<uint16_t>(bytes, 4);
+  uint16_t method = word_at<uint16_t>(bytes, 6);
+  if (version < 2 || version > 3 || method != kMethodZstd) {
+    throw Error::of(
+        "{} has a compressed fat binary of a kind that is not understood (version {}, method {}); build it "
+        "without --offload-compress",
+        where, version, method);
+  }
+  uint64_t total = version == 2 ? word_at<uint32_t>(bytes, 8) : word_at<uint64_t>(bytes, 8);
+  uint64_t uncompressed = version == 2 ? word_at<uint32_t>(bytes, 12) : word_at<uint64_t>(bytes, 16);
+  uint64_t header = version == 2 ? 24 : 32;
+  if (total < header || total > bytes.size() || uncompressed > kMaxUncompressed) {
+    throw malformed(where, "the sizes of its compressed bundle do not fit");
+  }
+  Bytes frame = bytes.subspan(header, total - header);
+  // The frame's own idea of its contents bounds the allocation; zstd never writes beyond it.
+  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != uncompressed) {
+    throw malformed(where, "its compressed bundle lies about its size");
+  }
+  auto contents = std::make_shared<std::string>(uncompressed, '\0');
+  size_t written = ZSTD_decompress(contents->data(), contents->size(), frame.data(), frame.size());
+  if (ZSTD_isError(written) || written != uncompressed) throw malformed(where, "its compressed bundle is damaged");
+  if (!starts_with(bytes_of(*contents), 0, kPlainMagic)) {
+    throw malformed(where, "its compressed bundle holds no bundle");
+  }
+  read_plain(bytes_of(*contents), where, contents, out);
+  return total;
+}
+
+bool is_plain(Bytes bytes) { return starts_with(bytes, 0, kPlainMagic); }
+bool is_compressed(Bytes bytes) { return starts_with(bytes, 0, kCompressedMagic); }
+
+}  // namespace
+
+std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where) {
+  // A size that is not known still must not wrap around the address space.
+  Bytes bytes(fatbin, std::min<uint64_t>(size, UINTPTR_MAX - reinterpret_cast<uintptr_t>(fatbin)));
+  std::vector<DeviceCode> code;
+  if (is_plain(bytes)) {
+    read_plain(bytes, where, nullptr, code);
+  } else if (is_compressed(bytes)) {
+    read_compressed(bytes, where, code);
+  } else {
+    throw malformed(where, "it does not start with a bundle");
+  }
+  return code;
+}
+
+std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where) {
+  Bytes section = elf_section(file, ".hip_fatbin", where);
+  std::vector<DeviceCode> code;
+  for (uint64_t at = 0; at < section.size();) {
+    Bytes rest = section.subspan(at);
+    uint64_t extent = 1;  // between bundles: look at the next page
+    if (is_plain(rest)) {
+      extent = read_plain(rest, where, nullptr, code);
+    } else if (is_compressed(rest)) {
+      extent = read_compressed(rest, where, code);
+    }
+    at += align_up(extent, kBundleAlign);
+  }
+  return code;
+}
+
+}  // namespace mneme::objects

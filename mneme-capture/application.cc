@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "application.h"
+
+#include <poll.h>
+#include <spawn.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "recorder/protocol.h"
+
+extern char** environ;
+
+namespace mneme::capture {
+namespace {
+
+// NAME=value, in front of what the variable holds, if anything.
+void prepend(std::vector<std::string>& variables, const std::string& name, const std::string& value) {
+  std::string start = name + "=";
+  for (std::string& variable : variables) {
+    if (!variable.starts_with(start)) continue;
+    std::string rest = variable.substr(start.size());
+    variable = start + value + (rest.empty() ? "" : ":" + rest);
+    return;
+  }
+  variables.push_back(start + value);
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& s : strings) pointers.push_back(const_cast<char*>(s.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> environment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
+  return variables;
+}
+
+// The next signal; nullopt if none is waiting.
+std::optional<signalfd_siginfo> next_signal(const Signals& signals) {
+  signalfd_siginfo info{};
+  ssize_t size = ::read(signals.descriptor(), &info, sizeof info);
+  if (size != static_cast<ssize_t>(sizeof info)) return std::nullopt;
+  return info;
+}
+
+void wait_for(std::vector<pollfd> descriptors) {
+  if (::poll(descriptors.data(), descriptors.size(), -1) < 0 && errno != EINTR) {
+    throw system_error("cannot wait for the application");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> environment_with(std::vector<std::string> variables, const Surroundings& surroundings) {
+  if (!surroundings.socket_name.empty()) {
+    prepend(variables, "LD_PRELOAD", installed_part("libmneme-record.so"));
+    std::erase_if(variables, [](const std::string& v) { return v.starts_with(record::kSocketVariable); });
+    variables.push_back(std::string(record::kSocketVariable) + "=" + surroundings.socket_name);
+  }
+  if (surroundings.device == Device::kHost) {
+    std::filesystem::path stand_in = installed_part("hostgpu/libamdhip64.so.5");
+    prepend(variables, "LD_LIBRARY_PATH", stand_in.parent_path());
+  }
+  return variables;
+}
+
+Signals::Signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&set, signal);
+  ::pthread_sigmask(SIG_BLOCK, &set, &before_);
+  descriptor_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!descriptor_) throw system_error("cannot wait for signals");
+}
+
+Application::Application(const std::vector<std::string>& command, const Surroundings& surroundings,
+                         const Signals& signals) {
+  std::vector<std::string> variables = environment_with(environment(), surroundings);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (surroundings.output_to_errors) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setsigmask(&attributes, &signals.mask_before());
+  int failed = ::posix_spawnp(&process_, command[0].c_str(), &actions, &attributes, pointers_to(command).data(),
+                              pointers_to(variables).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed) throw Error::of("cannot run '{}': {}", command[0], std::strerror(failed));
+}
+
+int Application::wait(const Signals& signals) {
+  for (;;) {
+    int status = 0;
+    if (::waitpid(process_, &status, WNOHANG) == process_) return status;
+    wait_for({{signals.descriptor(), POLLIN, 0}});
+    while (std::optional<signalfd_siginfo> info = next_signal(signals)) {
+      // Sent by a process, not by the terminal's driver, which sends it to the whole foreground group.
+      bool to_us_alone = info->ssi_code <= 0;
+      if (info->ssi_signo != SIGCHLD && to_us_alone) ::kill(process_, static_cast<int>(info->ssi_signo));
+    }
+  }
+}
+
+bool interrupted_before(int descriptor, const Signals& signals) {
+  for (;;) {
+    pollfd waiting[] = {{descriptor, POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
+    if (::poll(waiting, std::size(waiting), -1) < 0 && errno != EINTR) {
+      throw system_error("cannot wait for the application");
+    }
+    if (waiting[0].revents) return false;
+    while (std::optional<signalfd_siginfo> info = next_signal(signals)) {
+      if (info->ssi_signo != SIGCHLD) return true;
+    }
+  }
+}
+
+}  // namespace mneme::capture

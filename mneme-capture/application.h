@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace mneme::capture {
+
+// Where kernels run while the application is recorded.
+enum class Device { kHost };
+
+// What is added to the application's environment.
+struct Surroundings {
+  Device device = Device::kHost;
+  std::string socket_name;        // of the session; empty: run it unrecorded
+  bool output_to_errors = false;  // its standard output becomes this process's standard error
+};
+
+// The signals that a user ends programs with, and the end of a child, as readable events. Blocks them in this thread
+// and those it starts from then on, so it is made before any other thread.
+class Signals {
+ public:
+  Signals();
+  int descriptor() const { return descriptor_.get(); }
+  const sigset_t& mask_before() const { return before_; }
+
+ private:
+  sigset_t before_{};
+  Fd descriptor_;
+};
+
+// The application, running.
+class Application {
+ public:
+  // Looked up in PATH. Throws Error when it cannot be started.
+  Application(const std::vector<std::string>& command, const Surroundings& surroundings, const Signals& signals);
+
+  // Waits for its end and returns what waitpid gave. A signal that somebody sent to this process alone is passed on;
+  // one that came from the terminal has reached it already.
+  int wait(const Signals& signals);
+
+ private:
+  pid_t process_ = 0;
+};
+
+// Waits until `descriptor` is readable or a signal to end comes; true: the latter.
+bool interrupted_before(int descriptor, const Signals& signals);
+
+// The environment `variables` ("NAME=value") with the recorder and the stand-in for HIP put in front of the
+// application's own choice of libraries.
+std::vector<std::string> environment_with(std::vector<std::string> variables, const Surroundings& surroundings);
+
+}  // namespace mneme::capture

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mneme-capture on real applications: what it records, and what the application notices of it, which is nothing."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+import bundles  # noqa: E402
+from support import PROGRAMS, ROOT, TestCase, run, tool  # noqa: E402
+
+INCLUDE = ROOT / "lib" / "annotate"
+
+
+class Capture(TestCase):
+    built = {}
+
+    @classmethod
+    def program(cls, name):
+        """One of the test programs, built once."""
+        if name not in cls.built:
+            source = HERE / "test_programs" / f"{name}.hip"
+            source = source if source.exists() else PROGRAMS / f"{name}.hip"
+            cls.built[name] = cls.build(source, name, "-O2", f"-I{INCLUDE}")
+        return cls.built[name]
+
+    def capture(self, *command, options=(), status=0, env=None):
+        """What running mneme-capture gave; it ends with `status`."""
+        result = run([tool("capture"), "--device", "host", *options, *command], env=env)
+        self.assertEqual(result.status, status, result.text())
+        return result
+
+    def instances(self, result):
+        return [bundles.parsed(m) for m in bundles.read(result.out) if m.name.startswith("instances/")]
+
+    def summary(self, result):
+        return bundles.parsed(next(m for m in bundles.read(result.out) if m.name == "summary.json"))
+
+    def kernels(self, result):
+        return {m.name.split("/")[1]: bundles.parsed(m)["demangled"] for m in bundles.read(result.out)
+                if m.name.endswith("/kernel.json")}
+
+    # ---- what is recorded ----
+
+    def test_members_come_in_order(self):
+        names = [m.name for m in bundles.read(self.capture(self.program("conjugate_gradient")).out)]
+        self.assertEqual((names[0], names[-1]), ("bundle.json", "summary.json"))
+        seen = set()
+        for name in names:
+            folder, _, rest = name.partition("/")
+            if folder == "instances":
+                self.assertIn(rest.split("/")[0], seen, "an instance comes after its kernel")
+            if name.endswith("kernel.bc"):
+                seen.add(rest.split("/")[0])
+
+    def test_same_application_same_bytes(self):
+        program = self.program("stencil_2d")
+        self.assertEqual(self.capture(program).out, self.capture(program).out)
+
+    def test_provenance_names_the_command(self):
+        result = self.capture(self.program("vector_add"), options=["--occurrences", "2"])
+        line = bundles.parsed(bundles.read(result.out)[0])["provenance"]
+        self.assertEqual([entry["tool"] for entry in line], ["mneme-capture"])
+        self.assertEqual(line[0]["arguments"][:4], ["--device", "host", "--occurrences", "2"])
+        self.assertEqual(line[0]["input_format"], 0)
+
+    def test_variables_are_named(self):
+        result = self.capture(self.program("device_globals"))
+        symbols = {s["symbol"]: s for i in self.instances(result) for s in i["segments"] if s["kind"] == "global"}
+        self.assertLessEqual({"table", "table_pointer", "coefficients", "launches"}, set(symbols))
+        self.assertEqual(symbols["table"]["size"], 32)
+
+    def test_host_memory_is_recorded(self):
+        result = self.capture(self.program("mapped_memory"))
+        for instance in self.instances(result):
+            kinds = [s["kind"] for s in instance["segments"]]
+            self.assertEqual(kinds.count("host"), 2, "the pinned and the registered memory")
+
+    def test_annotations(self):
+        result = self.capture(self.program("annotated"))
+        first, second = sorted(self.instances(result), key=lambda i: i["index"])
+        pool, inside, out = first["segments"]
+        self.assertNotIn("annotation", pool)
+        self.assertEqual(int(inside["address"], 16), int(pool["address"], 16) + 8000)
+        self.assertEqual(inside["annotation"], {"offset": 0, "dtype": "f64", "threshold": 0.125, "kind": "absolute",
+                                                "norm": "l2", "tag": "in"})
+        self.assertEqual(out["annotation"], {"offset": 0, "dtype": "f64", "threshold": 0.01, "kind": "relative",
+                                             "norm": "linf", "tag": "loose"})
+        self.assertEqual(second["segments"][2]["annotation"]["tag"], "tight")
+        self.assertNotEqual(first["id"], second["id"])
+        self.assertIn("warning: annotation ignored: its threshold", result.error)
+
+    def test_annotations_do_nothing_when_nobody_records(self):
+        self.capture(self.program("annotated"), options=["--max-instances", "0"])
+
+    # ---- which launches ----
+
+    def test_limits(self):
+        program = self.program("two_templates")
+        everything = self.kernels(self.capture(program))
+        counts = {}
+        for options in [("--max-instances", "1"), ("--max-instances", "2"), ("--skip", "1")]:
+            result = self.capture(program, options=options)
+            counts[options] = {}
+            for instance in self.instances(result):
+                name = everything[instance["kernel"]]
+                counts[options][name] = counts[options].get(name, 0) + 1
+        self.assertEqual(set(counts["--max-instances", "1"].values()), {1})
+        self.assertEqual(max(counts["--max-instances", "2"].values()), 2)
+        self.assertLess(sum(counts["--skip", "1"].values()), len(self.instances(self.capture(program))))
+
+    def test_occurrences_are_counted(self):
+        program = self.program("conjugate_gradient")
+        result = self.capture(program)
+        summary = self.summary(result)
+        ids = [i["id"] for i in self.instances(result)]
+        self.assertEqual([o["instance"] for o in summary["occurrences"]], ids)
+        self.assertGreater(max(o["count"] for o in summary["occurrences"]), 5)
+        self.assertEqual(summary["application"], "exited with status 0")
+        more = self.capture(program, options=["--occurrences", "2"])
+        self.assertGreater(len(self.instances(more)), len(ids))
+
+    def test_kernels_are_selected(self):
+        program = self.program("conjugate_gradient")
+        names = set(self.kernels(self.capture(program)).values())
+        chosen = sorted(names)[0]
+        expression = "^" + chosen.split("(")[0] + r"\("
+        result = self.capture(program, options=["--kernel", expression])
+        self.assertEqual(set(self.kernels(result).values()), {chosen})
+        skipped = {s["kernel"]: s["reason"] for s in self.summary(result)["skipped"]}
+        self.assertEqual(set(skipped), names - {chosen})
+        self.assertEqual(set(skipped.values()), {"not selected by --kernel"})
+        none = self.capture(program, options=["--kernel", "no_such_kernel"], status=2)
+        self.assert_refused(none, 2, "no launch .* was recorded")
+
+    def test_bad_usage(self):
+        program = self.program("vector_add")
+        for options, message in [(["--kernel", "("], "regular expression"), (["--occurrences", "0"], "at least 1"),
+                                 (["--va-size", "1M"], "--va-size"), (["--va-size", "40T"], "--va-size"),
+                                 (["--ranks", "99999999999"], "no rank"), (["--max-instances", "-1"], "")]:
+            with self.subTest(options):
+                result = run([tool("capture"), *options, program])
+                self.assert_refused(result, 2, message)
+                self.assertEqual(result.out, b"")
+
+    def test_devices(self):
+        program = self.program("vector_add")
+        for device in ["cuda", "hip"]:
+            result = run([tool("capture"), "--device", device, program])
+            self.assert_refused(result, 3, "host device only")
+            self.assertEqual(result.out, b"")
+        automatic = run([tool("capture"), program])
+        self.assertEqual(automatic.status, 0, automatic.text())
+        self.assertRegex(automatic.error, "GPU.*using")
+
+    # ---- what the application notices ----
+
+    def test_memory_calls_behave(self):
+        program = self.program("memory_calls")
+        for options in [["--max-instances", "0"], [], ["--va-size", "1G"]]:
+            with self.subTest(options):
+                result = self.capture(program, options=options)
+                said = result.out.decode() if "0" in options else result.error
+                self.assertIn("memory_calls: ok", said)
+
+    def test_processes_keep_what_is_theirs(self):
+        result = self.capture(self.program("processes"))
+        self.assertEqual(len(self.instances(result)), 2)
+
+    def test_threads(self):
+        for _ in range(3):
+            result = self.capture(self.program("threads"), options=["--max-instances", "20"])
+            self.assertEqual(len(self.instances(result)), 20)
+            self.assertIn("threads: ok", result.error)
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
+
+    def test_standard_output(self):
+        program = self.program("vector_add")
+        piped = self.capture(program)
+        self.assertIn("vector_add: ok", piped.error)
+        self.assertNotIn(b"vector_add: ok", piped.out)
+        bundle = self.folder / "kept.tar"
+        kept = self.capture(program, options=["-o", bundle])
+        self.assertEqual(kept.out, b"vector_add: ok\n")
+        self.assertEqual(kept.error, "")
+        self.assertEqual([m.name for m in bundles.read(bundle.read_bytes())],
+                         [m.name for m in bundles.read(piped.out)])
+
+    def test_running_only(self):
+        result = self.capture(self.program("vector_add"), options=["--max-instances", "0"])
+        self.assertEqual(result.out, b"vector_add: ok\n")
+
+    def test_output_that_cannot_be_written(self):
+        program = self.program("vector_add")
+        with open("/dev/full", "wb") as full:
+            result = run([tool("capture"), "--device", "host", program], stdout=full)
+        self.assert_refused(result, 2, "No space left")
+        self.assertIn("vector_add: ok", result.error)  # the application is not the one to suffer
+        closed = run([tool("capture"), "--device", "host", program], ["head", "-c", "100"])
+        self.assert_refused(closed, 2, "pipe", stage=0)
+        self.assertEqual(len(closed.out), 100)
+
+    # ---- several processes ----
+
+    def test_one_process_is_recorded(self):
+        first, second = self.program("vector_add"), self.program("transpose")
+        result = self.capture("sh", "-c", f"true; {first} && {second}", options=["-v"])
+        self.assertEqual(len(self.kernels(result)), 1)
+        self.assertIn("transpose: ok", result.error)
+        self.assertIn("not recording another process", result.error)
+
+    def test_ranks(self):
+        first, second = self.program("vector_add"), self.program("transpose")
+        launcher = f"PMI_RANK=0 {first} && PMI_RANK=1 {second}"
+        by_default = set(self.kernels(self.capture("sh", "-c", launcher)).values())
+        chosen = set(self.kernels(self.capture("sh", "-c", launcher, options=["--ranks", "1"])).values())
+        self.assertTrue(all("vector_add" in name for name in by_default), by_default)
+        self.assertTrue(all("transpose" in name for name in chosen), chosen)
+        # Started by the launcher itself, once a rank.
+        other = self.capture(first, env={"PMI_RANK": "1"})
+        self.assertEqual(other.out, b"vector_add: ok\n")
+        own = self.capture(first, env={"PMI_RANK": "1"}, options=["--ranks", "1"])
+        self.assertEqual(len(self.instances(own)), 1)
+
+    # ---- signals ----
+
+    def signalled(self, number, group=False):
+        bundle = self.folder / f"signal{number}{group}.tar"
+        process = subprocess.Popen([tool("capture"), "--device", "host", "-o", bundle, self.program("waits")],
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        said = ""
+        while "ready" not in said:
+            line = process.stderr.readline()
+            self.assertTrue(line, said)
+            said += line
+        if group:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        said += process.communicate(timeout=60)[1]
+        names = [m.name for m in bundles.read(bundle.read_bytes())]
+        self.assertEqual(names[-1], "summary.json")
+        self.assertEqual(sum(name.startswith("instances/") for name in names), 1)
+        return process.returncode, said
+
+    def test_signals_reach_the_application(self):
+        status, said = self.signalled(signal.SIGTERM)
+        self.assertEqual(status, 4, said)
+        self.assertIn("SIGTERM", said)
+        self.assertEqual(self.signalled(signal.SIGINT)[0], 0)
+        self.assertEqual(self.signalled(signal.SIGINT, group=True)[0], 0)
+
+    def test_exit_statuses_of_signals(self):
+        result = run([tool("capture"), "--device", "host", "--pass-exit", "sh", "-c", "kill -USR1 $$"])
+        self.assertEqual(result.status, 128 + signal.SIGUSR1, result.text())
+
+    def test_a_killed_recording_is_truncated_and_the_application_goes_on(self):
+        bundle = self.folder / "cut.tar"
+        process = subprocess.Popen([tool("capture"), "--device", "host", "-o", bundle, self.program("waits")],
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        while "ready" not in process.stderr.readline():
+            pass
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
+        child = int(children.stdout)
+        try:
+            process.kill()
+            process.wait(timeout=60)
+            os.kill(child, 0)  # still there
+            result = run([tool("compile"), "-O1", bundle])
+            self.assertEqual(result.status, 2, result.text())
+            self.assertIn("cut short", result.error)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            process.stderr.close()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mneme-capture: runs an application, records kernel launches, writes them as a bundle.
+#include <sys/wait.h>
+
+#include <regex>
+
+#include "application.h"
+#include "base/process.h"
+#include "cli/options.h"
+#include "cli/stage.h"
+#include "memory/arena.h"
+#include "recorder/rank.h"
+#include "session.h"
+
+namespace mneme::capture {
+namespace {
+
+constexpr uint64_t kChunk = uint64_t{64} << 20;  // what the recorder maps at a time
+constexpr uint64_t kMaxRange = memory::kHostBase - memory::kDeviceBase;
+
+struct Settings {
+  std::string device = "auto";
+  std::string kernel;
+  SessionSettings session;
+  uint64_t rank = 0;
+  bool pass_exit = false;
+  bool verbose = false;
+  std::vector<std::string> command;
+};
+
+void add_options(cli::Options& options, Settings& settings, cli::Output& output) {
+  SessionSettings& session = settings.session;
+  session.range_size = memory::kDefaultRangeSize;
+  options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
+                 "where kernels run: the first GPU found, else the CPU (auto)");
+  options.value("--kernel", settings.kernel, "REGEX", "record only kernels whose demangled name matches");
+  options.value("--max-instances", session.max_instances, "N",
+                "record at most N launches of each kernel (4); 0 only runs the application on the device");
+  options.value("--occurrences", session.occurrences, "N",
+                "record at most N launches alike in dimensions and scalar arguments (1)");
+  options.value("--skip", session.skip, "N", "leave out the first N launches of each kernel");
+  options.value("--ranks", settings.rank, "RANK", "of an MPI job's processes, record this one (0)");
+  options.bytes("--va-size", session.range_size, "BYTES", "address space for each range of recorded memory (1T)");
+  options.flag("--pass-exit", settings.pass_exit, "end with the application's own exit status when it fails");
+  output.add_options(options);
+  options.command(settings.command, "APPLICATION", "the application, and its arguments");
+}
+
+void check(Settings& settings, std::optional<std::regex>& kernels) {
+  if (settings.command.empty()) throw Error("no application was given; try --help");
+  if (!settings.kernel.empty()) {
+    try {
+      kernels.emplace(settings.kernel);
+    } catch (const std::regex_error& error) {
+      throw Error::of("--kernel '{}' is not a regular expression: {}", settings.kernel, error.what());
+    }
+  }
+  if (settings.session.occurrences == 0) throw Error("--occurrences has to be at least 1");
+  uint64_t& range = settings.session.range_size;
+  if (range < kChunk || range > kMaxRange) {
+    throw Error::of("--va-size has to be between 64M and {}T", kMaxRange >> 40);
+  }
+  range = (range + kChunk - 1) / kChunk * kChunk;
+  if (settings.rank > INT32_MAX) throw Error::of("--ranks {} is no rank", settings.rank);
+  settings.session.rank = static_cast<int64_t>(settings.rank);
+}
+
+Device choose_device(const std::string& name) {
+  if (name == "cuda" || name == "hip") {
+    throw Error::of(Exit::kMissing, "this version records on the host device only, not on --device {}", name);
+  }
+  if (name == "auto") {
+    bool found = file_exists("/dev/kfd") || file_exists("/dev/nvidiactl");
+    cli::note(found ? "this version records on the host device only: using it, not the GPU"
+                    : "no GPU was found: using the host device");
+  }
+  return Device::kHost;
+}
+
+bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options) {
+  bundle::BundleInfo info;
+  info.device = "host";
+  uint64_t size = settings.session.range_size;
+  info.ranges = {{"device", memory::kDeviceBase, size}, {"host", memory::kHostBase, size}};
+  info.provenance = {{"mneme-capture", cli::kVersion, options.arguments(), 0}};
+  return info;
+}
+
+std::string times(uint64_t count) { return count == 1 ? "1 launch" : fmt::format("{} launches", count); }
+
+// What the application's end makes of the exit status.
+Exit judge_application(int status, const Settings& settings) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Exit::kSuccess;
+  std::string message = fmt::format("'{}' {}", settings.command[0], describe_wait_status(status));
+  if (!settings.pass_exit) throw Error(message, Exit::kApplicationFailed);
+  cli::warn(message);
+  return static_cast<Exit>(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+// Nothing was recorded because of something that is in the way: that is what to mend first, whatever became of the
+// application.
+void check_recordable(const Capture& capture, const Settings& settings) {
+  if (!capture.instances.empty() || capture.unrecordable.empty()) return;
+  const bundle::Skipped& first = capture.unrecordable[0];
+  throw Error::of("no kernel of '{}' could be recorded: {}: {}", settings.command[0], first.kernel, first.reason);
+}
+
+// A recording of a sound application with nothing in it.
+void check_recorded(const Capture& capture, const Settings& settings) {
+  if (!capture.instances.empty()) return;
+  if (capture.launches == 0) throw Error::of("'{}' launched no kernels", settings.command[0]);
+  if (capture.summary.skipped.empty()) throw Error::of("no launch of '{}' was recorded", settings.command[0]);
+  const bundle::Skipped& first = capture.summary.skipped[0];
+  throw Error::of("no launch of '{}' was recorded: {}: {}", settings.command[0], first.kernel, first.reason);
+}
+
+// Runs the application as it is, on the device.
+Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device) {
+  Application application(settings.command, Surroundings{device, {}, false}, signals);
+  return judge_application(application.wait(signals), settings);
+}
+
+// Runs it with the recorder; what the bundle says of it goes to `capture`. Returns its wait status.
+int run_recorded(const Settings& settings, const Signals& signals, const Surroundings& surroundings, Session& session,
+                 const std::function<void()>& started) {
+  Application application(settings.command, surroundings, signals);
+  started();
+  session.start();
+  int status = application.wait(signals);
+  session.close();
+  // A process that it left in the background goes on being recorded, for as long as the user wants.
+  if (interrupted_before(session.ended_descriptor(), signals)) session.abort();
+  session.join();
+  return status;
+}
+
+Exit capture_application(int argc, char** argv) {
+  Settings settings;
+  cli::Output output;
+  cli::Options options("mneme-capture", "Runs an application and records its kernel launches as a bundle.");
+  add_options(options, settings, output);
+  options.parse(argc, argv);
+  std::optional<std::regex> kernels;
+  check(settings, kernels);
+  Device device = choose_device(settings.device);
+
+  // From here on signals wait to be read, in every thread.
+  Signals signals;
+  // Started by an MPI launcher ourselves, once a rank: one of us records.
+  bool another_rank = record::rank_in_environment().value_or(settings.session.rank) != settings.session.rank;
+  if (settings.session.max_instances == 0 || another_rank) return run_unrecorded(settings, signals, device);
+
+  output.open();
+  bundle::Writer writer(output.fd(), output.name());
+  BundleQueue queue(writer);
+  Capture capture(queue);
+  capture.kernels = std::move(kernels);
+  capture.verbose = options.verbose();
+  Session session(settings.session, capture);
+  Surroundings surroundings{device, session.socket_name(), !output.is_file()};
+
+  // An application that cannot be started leaves no bundle.
+  int status = run_recorded(settings, signals, surroundings, session, [&] {
+    std::string info = bundle::write(describe_bundle(settings, options));
+    queue.add([info](bundle::Writer& w) { w.add(std::string(bundle::kBundleMember), info); });
+  });
+
+  // However the application ended, what was recorded becomes a whole bundle.
+  queue.finish();
+  capture.summary.application = describe_wait_status(status);
+  writer.add(std::string(bundle::kSummaryMember), bundle::write(capture.summary));
+  writer.finish();
+  output.close();
+
+  for (const auto* list : {&capture.unrecordable, &capture.failed}) {
+    for (const bundle::Skipped& skipped : *list) {
+      cli::warn(fmt::format("{}: {} not recorded: {}", skipped.kernel, times(skipped.launches), skipped.reason));
+    }
+  }
+  if (!session.failure().empty()) throw Error("recording failed: " + session.failure());
+  check_recordable(capture, settings);
+  Exit exit = judge_application(status, settings);
+  if (exit == Exit::kSuccess) check_recorded(capture, settings);
+  return exit;
+}
+
+}  // namespace
+}  // namespace mneme::capture
+
+int main(int argc, char** argv) {
+  return mneme::cli::run_tool("mneme-capture", [&] { return mneme::capture::capture_application(argc, argv); });
+}

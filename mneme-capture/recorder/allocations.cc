@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/allocations.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace mneme::record {
+namespace {
+
+constexpr uint64_t kChunkSize = 64 << 20;
+constexpr uint64_t kPage = 4096;
+// What both vendors promise of device memory. Large ones start a block, so that equal contents give equal blocks.
+constexpr uint64_t kSmallAlign = 256;
+
+constexpr uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
+
+uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+uint64_t alignment(Space space, uint64_t size) {
+  if (size >= bundle::kBlockSize) return bundle::kBlockSize;
+  return space == Space::kHost ? kPage : kSmallAlign;
+}
+
+// Address space without memory; nothing else of the process can come to lie there.
+void reserve_host(uint64_t base, uint64_t size) {
+  void* want = pointer_to(base);
+  void* got = ::mmap(want, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == want) return;
+  if (got != MAP_FAILED) ::munmap(got, size);  // a kernel that takes the address as a hint only
+  throw Error::of(
+      "the address range {:#x} to {:#x}, where host memory that kernels reach is recorded, is taken or too large in "
+      "the "
+      "application's process; --va-size makes it smaller",
+      base, base + size);
+}
+
+}  // namespace
+
+Allocations::Allocations(Runtime& runtime, uint64_t range_size, Listener listener)
+    : runtime_(runtime),
+      listener_(std::move(listener)),
+      device_{Space::kDevice, memory::Arena(memory::kDeviceBase, range_size), memory::kDeviceBase},
+      host_{Space::kHost, memory::Arena(memory::kHostBase, range_size), memory::kHostBase} {}
+
+Allocations::~Allocations() {
+  for (auto& [address, memory] : registered_) ::munmap(memory.copy, memory.size);
+  if (reserved_) ::munmap(pointer_to(host_.arena.base()), host_.arena.size());
+}
+
+// Both at once, and early: later somebody else may lie there.
+void Allocations::reserve() {
+  if (reserved_) return;
+  runtime_.reserve(device_.arena.base(), device_.arena.size());
+  reserve_host(host_.arena.base(), host_.arena.size());
+  reserved_ = true;
+}
+
+bool Allocations::back_host(uint64_t address, uint64_t size) {
+  Fd memory = memory_file("mneme-host");
+  if (::ftruncate(memory.get(), static_cast<off_t>(size)) != 0) return false;
+  void* want = pointer_to(address);
+  if (::mmap(want, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0) == MAP_FAILED) return false;
+  if (!runtime_.adopt_host(want, size)) {
+    ::mmap(want, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    return false;
+  }
+  listener_.appeared(Chunk{address, size}, memory.get());
+  return true;
+}
+
+bool Allocations::back(Area& area, uint64_t end) {
+  if (end <= area.backed) return true;
+  uint64_t limit = area.arena.base() + area.arena.size();
+  uint64_t size = std::min(round_up(end - area.backed, kChunkSize), limit - area.backed);
+  if (area.space == Space::kHost) {
+    if (!back_host(area.backed, size)) return false;
+  } else {
+    std::optional<Fd> memory = runtime_.back(area.backed, size);
+    if (!memory) return false;
+    listener_.appeared(Chunk{area.backed, size}, memory->get());
+  }
+  area.backed += size;
+  return true;
+}
+
+void* Allocations::allocate(Space space, uint64_t size, uint64_t flags) {
+  std::lock_guard lock(mutex_);
+  Area& area = space == Space::kDevice ? device_ : host_;
+  reserve();
+  std::optional<uint64_t> address = area.arena.allocate(size, alignment(space, size));
+  if (!address) return nullptr;
+  if (!back(area, *address + size)) {
+    area.arena.release(*address);
+    return nullptr;
+  }
+  if (flags) flags_[*address] = flags;
+  return pointer_to(*address);
+}
+
+Allocations::Area* Allocations::owner(uint64_t address) {
+  for (Area* area : {&device_, &host_}) {
+    if (address - area->arena.base() < area->arena.size()) return area;
+  }
+  return nullptr;
+}
+
+void Allocations::forget(uint64_t address) {
+  Area* area = owner(address);
+  std::optional<memory::Allocation> allocation = area->arena.find(address);
+  annotations_.erase(annotations_.lower_bound(address), annotations_.lower_bound(address + allocation->size));
+  flags_.erase(address);
+  area->arena.release(address);
+}
+
+bool Allocations::release(const void* pointer) {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer);
+  Area* area = owner(address);
+  if (!area || !area->arena.allocations().contains(address)) return false;
+  if (std::find(released_.begin(), released_.end(), address) != released_.end()) return false;
+  if (held_) {
+    released_.push_back(address);
+  } else {
+    forget(address);
+  }
+  return true;
+}
+
+void Allocations::hold() {
+  std::lock_guard lock(mutex_);
+  held_ = true;
+}
+
+void Allocations::let_go() {
+  std::lock_guard lock(mutex_);
+  held_ = false;
+  for (uint64_t address : released_) forget(address);
+  released_.clear();
+}
+
+std::optional<Allocations::Known> Allocations::find(const void* pointer) const {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer);
+  for (const Area* area : {&device_, &host_}) {
+    std::optional<memory::Allocation> found = area->arena.find(address);
+    if (!found) continue;
+    auto flags = flags_.find(found->address);
+    return Known{area->space, found->address, found->size, flags == flags_.end() ? 0 : flags->second};
+  }
+  return std::nullopt;
+}
+
+void Allocations::add_registered(const void* pointer, uint64_t size) {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer);
+  if (size == 0 || owner(address) || registered_.contains(address)) return;
+  Fd copy = memory_file("mneme-copy");
+  if (::ftruncate(copy.get(), static_cast<off_t>(size)) != 0) throw system_error("cannot copy memory");
+  void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, copy.get(), 0);
+  if (mapped == MAP_FAILED) throw system_error("cannot copy memory");
+  registered_.emplace(address, Registered{size, static_cast<std::byte*>(mapped)});
+  listener_.appeared(Chunk{address, size}, copy.get());
+}
+
+void Allocations::remove_registered(const void* pointer) {
+  std::lock_guard lock(mutex_);
+  auto found = registered_.find(address_of(pointer));
+  if (found == registered_.end()) return;
+  annotations_.erase(annotations_.lower_bound(found->first),
+                     annotations_.lower_bound(found->first + found->second.size));
+  listener_.gone(Drop{found->first});
+  ::munmap(found->second.copy, found->second.size);
+  registered_.erase(found);
+}
+
+void Allocations::refresh_copies() {
+  std::lock_guard lock(mutex_);
+  for (auto& [address, memory] : registered_) {
+    std::memcpy(memory.copy, pointer_to(address), memory.size);
+  }
+}
+
+std::optional<MemoryRange> Allocations::containing(uint64_t address) const {
+  for (const Area* area : {&device_, &host_}) {
+    if (auto found = area->arena.find(address)) return MemoryRange{found->address, found->size};
+  }
+  auto after = registered_.upper_bound(address);
+  if (after == registered_.begin()) return std::nullopt;
+  auto& [start, memory] = *std::prev(after);
+  if (address - start >= memory.size) return std::nullopt;
+  return MemoryRange{start, memory.size};
+}
+
+bool Allocations::annotate(const void* pointer, std::string json) {
+  std::lock_guard lock(mutex_);
+  if (!containing(address_of(pointer))) return false;
+  annotations_[address_of(pointer)] = std::move(json);
+  return true;
+}
+
+std::vector<WireSegment> Allocations::segments(const std::vector<Symbol>& symbols) const {
+  std::lock_guard lock(mutex_);
+  std::map<uint64_t, WireSegment> out;
+  auto add = [&](uint64_t address, uint64_t size, bundle::SegmentKind kind) {
+    out[address] = WireSegment{address, size, static_cast<uint32_t>(kind), {}, {}};
+  };
+  for (auto [address, size] : device_.arena.allocations()) add(address, size, bundle::SegmentKind::kHeap);
+  for (auto [address, size] : host_.arena.allocations()) add(address, size, bundle::SegmentKind::kHost);
+  for (const auto& [address, memory] : registered_) add(address, memory.size, bundle::SegmentKind::kHost);
+
+  // Cuts the segment that contains `address` in two; the second begins there.
+  auto split = [&](uint64_t address) -> WireSegment* {
+    auto after = out.upper_bound(address);
+    if (after == out.begin()) return nullptr;
+    WireSegment& whole = std::prev(after)->second;
+    uint64_t offset = address - whole.address;
+    if (offset >= whole.size) return nullptr;
+    if (offset == 0) return &whole;
+    WireSegment rest = whole;
+    rest.address = address;
+    rest.size -= offset;
+    whole.size = offset;
+    return &out.emplace(address, std::move(rest)).first->second;
+  };
+  for (const Symbol& symbol : symbols) {
+    if (symbol.range.size == 0) continue;
+    WireSegment* segment = split(symbol.range.address);
+    if (!segment) continue;
+    if (symbol.range.size < segment->size) split(symbol.range.address + symbol.range.size);
+    segment->kind = static_cast<uint32_t>(bundle::SegmentKind::kGlobal);
+    segment->symbol = symbol.name;
+  }
+  for (const auto& [address, json] : annotations_) {
+    auto global = out.upper_bound(address);
+    if (global != out.begin() && !std::prev(global)->second.symbol.empty()) {
+      std::prev(global)->second.annotation = json;  // a variable stays whole
+    } else if (WireSegment* segment = split(address)) {
+      segment->annotation = json;
+    }
+  }
+  std::vector<WireSegment> list;
+  for (auto& [address, segment] : out) list.push_back(std::move(segment));
+  return list;
+}
+
+}  // namespace mneme::record

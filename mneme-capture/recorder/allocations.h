@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memory/arena.h"
+#include "recorder/protocol.h"
+#include "recorder/runtime.h"
+
+namespace mneme::record {
+
+enum class Space { kDevice, kHost };  // which of the two address ranges
+
+// Every piece of memory that kernels can see: what the hooked allocation calls hand out (two arenas at fixed
+// addresses), and ordinary memory that the application registered. Thread-safe.
+class Allocations {
+ public:
+  // Tells the parent of memory that appeared, with its descriptor, or went. Called under the lock.
+  struct Listener {
+    std::function<void(const Chunk&, int descriptor)> appeared;
+    std::function<void(const Drop&)> gone;
+  };
+
+  struct Known {
+    Space space = Space::kDevice;
+    uint64_t address = 0;
+    uint64_t size = 0;
+    uint64_t flags = 0;  // as given to allocate()
+  };
+  struct Symbol {
+    std::string name;
+    MemoryRange range;
+  };
+
+  Allocations(Runtime& runtime, uint64_t range_size, Listener listener);
+  ~Allocations();
+
+  // nullptr: no memory left. Throws Error when the address range itself is taken.
+  void* allocate(Space space, uint64_t size, uint64_t flags = 0);
+  // False: not an allocation of ours.
+  bool release(const void* pointer);
+  // The allocation of ours that contains the address.
+  std::optional<Known> find(const void* pointer) const;
+
+  // Ordinary memory of the application that kernels reach from now on.
+  void add_registered(const void* pointer, uint64_t size);
+  void remove_registered(const void* pointer);
+
+  // `json` describes the memory from `pointer` on. False: no memory of which we know.
+  bool annotate(const void* pointer, std::string json);
+
+  // While held, addresses that are released are not given out again: a snapshot is being taken.
+  void hold();
+  void let_go();
+
+  // Registered memory lies outside the parent's reach: brings its copies, which the parent maps, up to date.
+  void refresh_copies();
+
+  // All of it, by address and disjoint. Variables are cut out of the allocation that holds them, and annotated memory
+  // begins a segment of its own.
+  std::vector<WireSegment> segments(const std::vector<Symbol>& symbols) const;
+
+ private:
+  struct Area {
+    Space space;
+    memory::Arena arena;
+    uint64_t backed;  // end of what has memory
+  };
+  struct Registered {
+    uint64_t size = 0;
+    std::byte* copy = nullptr;
+  };
+
+  void reserve();
+  bool back(Area& area, uint64_t end);
+  bool back_host(uint64_t address, uint64_t size);
+  Area* owner(uint64_t address);
+  std::optional<MemoryRange> containing(uint64_t address) const;  // allocation or registered memory
+  void forget(uint64_t address);
+
+  Runtime& runtime_;
+  Listener listener_;
+  mutable std::mutex mutex_;
+  Area device_, host_;
+  bool reserved_ = false;
+  std::map<uint64_t, uint64_t> flags_;           // of allocations that have some
+  std::map<uint64_t, Registered> registered_;    // by address
+  std::map<uint64_t, std::string> annotations_;  // by address
+  bool held_ = false;
+  std::vector<uint64_t> released_;  // while held
+};
+
+}  // namespace mneme::record

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/allocations.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "recorder/fake_runtime.h"
+
+namespace mneme::record {
+namespace {
+
+uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+class AllocationsTest : public ::testing::Test {
+ protected:
+  void* device(uint64_t size) { return allocations_.allocate(Space::kDevice, size); }
+
+  FakeRuntime runtime_;
+  std::vector<Chunk> chunks_;
+  std::vector<uint64_t> dropped_;
+  Fd last_;
+  Allocations allocations_{runtime_,
+                           FakeRuntime::kRange,
+                           {[this](const Chunk& chunk, int memory) {
+                              chunks_.push_back(chunk);
+                              last_ = Fd(::dup(memory));
+                            },
+                            [this](const Drop& drop) { dropped_.push_back(drop.address); }}};
+};
+
+TEST_F(AllocationsTest, GivesTheSameAddressesEveryTime) {
+  EXPECT_EQ(address_of(device(100)), memory::kDeviceBase);
+  EXPECT_EQ(address_of(device(100)), memory::kDeviceBase + 256);
+  EXPECT_EQ(address_of(device(bundle::kBlockSize)), memory::kDeviceBase + bundle::kBlockSize);
+  EXPECT_EQ(address_of(allocations_.allocate(Space::kHost, 10)), memory::kHostBase);
+  EXPECT_EQ(address_of(allocations_.allocate(Space::kHost, 10)), memory::kHostBase + 4096);
+}
+
+TEST_F(AllocationsTest, BacksMemoryByChunksAndSharesThem) {
+  auto* bytes = static_cast<char*>(device(70 << 20));
+  ASSERT_TRUE(bytes);
+  ASSERT_EQ(chunks_.size(), 1u);
+  EXPECT_EQ(chunks_[0].address, memory::kDeviceBase);
+  EXPECT_EQ(chunks_[0].size, 128u << 20);
+  std::memcpy(bytes + (69 << 20), "hello", 5);
+  char seen[5];
+  ASSERT_EQ(::pread(last_.get(), seen, 5, 69 << 20), 5);
+  EXPECT_EQ(std::string(seen, 5), "hello");
+  device(1 << 20);
+  EXPECT_EQ(chunks_.size(), 1u);
+}
+
+TEST_F(AllocationsTest, SaysWhenThereIsNoMore) {
+  EXPECT_EQ(device(FakeRuntime::kRange + 1), nullptr);
+  runtime_.memory_left = 64 << 20;
+  EXPECT_EQ(device(65 << 20), nullptr);
+  EXPECT_EQ(address_of(device(64 << 20)), memory::kDeviceBase) << "the failed one still has its address";
+}
+
+TEST_F(AllocationsTest, ThrowsWhenTheRangeIsTaken) {
+  runtime_.taken = true;
+  EXPECT_THROW(device(1), Error);
+}
+
+TEST_F(AllocationsTest, ReleasesOnlyItsOwn) {
+  void* first = device(1000);
+  EXPECT_FALSE(allocations_.release(static_cast<char*>(first) + 256));
+  EXPECT_FALSE(allocations_.release(&first));
+  EXPECT_TRUE(allocations_.release(first));
+  EXPECT_FALSE(allocations_.release(first));
+  EXPECT_EQ(device(1000), first);
+}
+
+TEST_F(AllocationsTest, HeldAddressesAreNotGivenOutAgain) {
+  void* first = device(1000);
+  allocations_.hold();
+  EXPECT_TRUE(allocations_.release(first));
+  EXPECT_FALSE(allocations_.release(first));
+  EXPECT_NE(device(1000), first);
+  allocations_.let_go();
+  EXPECT_EQ(device(1000), first);
+}
+
+TEST_F(AllocationsTest, FindsWhatContainsAnAddress) {
+  char* memory = static_cast<char*>(allocations_.allocate(Space::kHost, 5000, 0x80000000));
+  auto known = allocations_.find(memory + 4999);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->space, Space::kHost);
+  EXPECT_EQ(known->address, address_of(memory));
+  EXPECT_EQ(known->size, 5000u);
+  EXPECT_EQ(known->flags, 0x80000000u);
+  EXPECT_FALSE(allocations_.find(memory + 5000));
+}
+
+TEST_F(AllocationsTest, CutsVariablesOutOfTheirAllocation) {
+  uint64_t base = address_of(device(1000));
+  auto list = allocations_.segments({{"table", {base + 256, 100}}});
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0].size, 256u);
+  EXPECT_EQ(list[1].address, base + 256);
+  EXPECT_EQ(list[1].size, 100u);
+  EXPECT_EQ(list[1].symbol, "table");
+  EXPECT_EQ(list[1].kind, static_cast<uint32_t>(bundle::SegmentKind::kGlobal));
+  EXPECT_EQ(list[2].address, base + 356);
+  EXPECT_EQ(list[2].size, 644u);
+  EXPECT_EQ(list[2].symbol, "");
+  EXPECT_EQ(list[2].kind, static_cast<uint32_t>(bundle::SegmentKind::kHeap));
+}
+
+TEST_F(AllocationsTest, AnnotationsBeginTheirOwnSegments) {
+  char* memory = static_cast<char*>(device(1000));
+  EXPECT_TRUE(allocations_.annotate(memory, "a"));
+  EXPECT_TRUE(allocations_.annotate(memory + 400, "b"));
+  EXPECT_TRUE(allocations_.annotate(memory + 400, "c"));
+  EXPECT_FALSE(allocations_.annotate(memory + 1000, "d"));
+  auto list = allocations_.segments({});
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].annotation, "a");
+  EXPECT_EQ(list[0].size, 400u);
+  EXPECT_EQ(list[1].annotation, "c");
+  EXPECT_EQ(list[1].size, 600u);
+
+  allocations_.release(memory);
+  EXPECT_EQ(device(1000), memory);
+  list = allocations_.segments({});
+  ASSERT_EQ(list.size(), 1u) << "annotations end with their memory";
+  EXPECT_EQ(list[0].annotation, "");
+}
+
+TEST_F(AllocationsTest, CopiesRegisteredMemory) {
+  std::vector<char> memory(10000, 'x');
+  allocations_.add_registered(memory.data(), memory.size());
+  ASSERT_EQ(chunks_.size(), 1u);
+  EXPECT_EQ(chunks_[0].address, address_of(memory.data()));
+  EXPECT_EQ(chunks_[0].size, memory.size());
+  allocations_.refresh_copies();
+  EXPECT_EQ(read_all(last_.get(), "copy"), std::string(10000, 'x'));
+  auto list = allocations_.segments({});
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].kind, static_cast<uint32_t>(bundle::SegmentKind::kHost));
+  allocations_.remove_registered(memory.data());
+  EXPECT_EQ(dropped_, std::vector{address_of(memory.data())});
+  EXPECT_TRUE(allocations_.segments({}).empty());
+}
+
+}  // namespace
+}  // namespace mneme::record

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/annotation.h"
+
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <cmath>
+#include <cstring>
+#include <iterator>
+
+#include "annotate/mneme/MnemeAnnotation.hpp"
+
+namespace mneme::record {
+namespace {
+
+constexpr const char* kTypes[] = {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64"};
+constexpr const char* kKinds[] = {"absolute", "relative"};
+constexpr const char* kNorms[] = {"none", "l1", "l2", "linf"};
+
+// Characters beyond ASCII are escaped, which also finds a tag that is not UTF-8.
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::ASCII<>>;
+
+}  // namespace
+
+std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation, std::string& trouble) {
+  if (annotation.size < sizeof(mneme_annotation_v1)) {
+    trouble = "its structure is too small";
+  } else if (annotation.dtype >= std::size(kTypes)) {
+    trouble = "its element type is unknown";
+  } else if (annotation.kind >= std::size(kKinds)) {
+    trouble = "its kind of threshold is unknown";
+  } else if (annotation.norm >= std::size(kNorms)) {
+    trouble = "its norm is unknown";
+  } else if (!(annotation.threshold >= 0) || !std::isfinite(annotation.threshold)) {
+    trouble = "its threshold is not a number from 0 on";
+  }
+  if (!trouble.empty()) return std::nullopt;
+
+  const char* tag = annotation.tag ? annotation.tag : "";
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartObject();
+  writer.Key("offset");
+  writer.Uint64(0);
+  writer.Key("dtype");
+  writer.String(kTypes[annotation.dtype]);
+  writer.Key("threshold");
+  writer.Double(annotation.threshold);
+  writer.Key("kind");
+  writer.String(kKinds[annotation.kind]);
+  writer.Key("norm");
+  writer.String(kNorms[annotation.norm]);
+  writer.Key("tag");
+  bool text = writer.String(tag, static_cast<rapidjson::SizeType>(std::strlen(tag)));
+  writer.EndObject();
+  if (!text) {
+    trouble = "its tag is not UTF-8";
+    return std::nullopt;
+  }
+  return std::string(buffer.GetString(), buffer.GetSize());
+}
+
+}  // namespace mneme::record

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <optional>
+#include <string>
+
+struct mneme_annotation_v1;
+
+namespace mneme::record {
+
+// A segment's annotation as the bundle has it: {"offset":0,"dtype":"f64","threshold":1e-06,"kind":"relative",
+// "norm":"linf","tag":"out"}. The offset is where in its segment the annotated memory begins; a segment is cut there,
+// so it is always 0. nullopt, and the trouble, for values that mean nothing.
+std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation, std::string& trouble);
+
+}  // namespace mneme::record

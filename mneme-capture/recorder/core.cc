@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/core.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "recorder/annotation.h"
+
+namespace mneme::record {
+namespace {
+
+Limits limits_of(const Welcome& welcome) { return {welcome.max_instances, welcome.occurrences, welcome.skip}; }
+
+std::string reason_of(Policy::Verdict verdict) {
+  return verdict == Policy::Verdict::kSkipped ? "among the first ones, which --skip leaves out"
+                                              : "the kernel has its --max-instances";
+}
+
+}  // namespace
+
+thread_local bool Core::Nested::inside_ = false;
+
+Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
+    : runtime_(runtime),
+      connection_(std::move(connection)),
+      allocations_(runtime, connection_->welcome().range_size,
+                   {[this](const Chunk& chunk, int descriptor) { connection_->tell(chunk, descriptor); },
+                    [this](const Drop& drop) { connection_->tell(drop); }}),
+      limits_(limits_of(connection_->welcome())),
+      kernels_(limits_) {}
+
+void Core::stop() noexcept { recording_.store(false); }
+
+void Core::after_fork() noexcept {
+  stop();
+  ::close(connection_->socket());
+}
+
+// ---- what is registered and allocated ----------------------------------------------------------------------------
+
+void Core::add_fat_binary(void* handle, const std::byte* image) noexcept try {
+  kernels_.add_fat_binary(handle, image);
+} catch (...) {
+  stop();
+}
+
+void Core::add_stub(void* handle, const void* function, const char* name) noexcept try {
+  kernels_.add_stub(handle, function, name);
+} catch (...) {
+  stop();
+}
+
+void Core::remove_fat_binary(void* handle) noexcept try { kernels_.remove_fat_binary(handle); } catch (...) {
+  stop();
+}
+
+void* Core::allocate(Space space, uint64_t size, uint64_t flags) noexcept {
+  if (!recording()) return nullptr;
+  try {
+    return allocations_.allocate(space, size, flags);
+  } catch (const std::exception& error) {
+    stop();
+    try {
+      connection_->tell(Failed{error.what()});
+    } catch (...) {  // the parent is gone: nobody is left to tell
+    }
+    return nullptr;
+  }
+}
+
+std::optional<int> Core::release(const void* pointer, Wait wait, void* stream) noexcept try {
+  if (!allocations_.find(pointer)) return std::nullopt;
+  int status = wait == Wait::kStream ? runtime_.synchronize(stream) : runtime_.synchronize();
+  if (!allocations_.release(pointer)) return std::nullopt;
+  return status;
+} catch (...) {
+  stop();
+  return std::nullopt;
+}
+
+std::optional<Allocations::Known> Core::find(const void* pointer) const noexcept { return allocations_.find(pointer); }
+
+void Core::add_registered(const void* pointer, uint64_t size) noexcept try {
+  if (recording()) allocations_.add_registered(pointer, size);
+} catch (...) {
+  stop();
+}
+
+void Core::remove_registered(const void* pointer) noexcept try {
+  if (recording()) allocations_.remove_registered(pointer);
+} catch (...) {
+  stop();
+}
+
+void Core::annotate(const void* pointer, const mneme_annotation_v1& annotation) noexcept try {
+  if (!recording()) return;
+  std::string trouble;
+  std::optional<std::string> json = annotation_json(annotation, trouble);
+  if (json && !allocations_.annotate(pointer, std::move(*json))) trouble = "the pointer is to no device memory";
+  if (!trouble.empty()) std::fprintf(stderr, "mneme-capture: warning: annotation ignored: %s\n", trouble.c_str());
+} catch (...) {
+  stop();
+}
+
+// ---- launches ----------------------------------------------------------------------------------------------------
+
+std::string Core::kernel_name(const void* function) noexcept try {
+  std::shared_ptr<const Stub> stub = kernels_.find(function);
+  return stub ? stub->demangled : "(unknown kernel)";
+} catch (...) {
+  return {};
+}
+
+void Core::count(Recording& recording, const std::string& kernel, const std::string& reason, Why why) {
+  uint32_t& slot = recording.slots[reason];
+  if (slot == 0) {
+    slot = next_slot_++;
+    connection_->tell(Counter{slot, why, kernel, reason});
+  }
+  connection_->counters().add(slot);
+}
+
+std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept try {
+  Chosen chosen;
+  chosen.index = connection_->counters().add(Counters::kLaunches);
+  chosen.stub = kernels_.find(request.function);
+  std::lock_guard lock(mutex_);
+  if (!chosen.stub) {
+    Recording& unknown = passed_.try_emplace("(unknown kernel)", limits_).first->second;
+    count(unknown, "(unknown kernel)", "it was never registered", Why::kCannot);
+    return std::nullopt;
+  }
+  const Stub& stub = *chosen.stub;
+  Recording& recording = *stub.recording;
+  if (!recording.asked) {
+    recording.selected = connection_->ask<Selected>(Query{stub.demangled}).selected;
+    recording.asked = true;
+  }
+  if (!recording.selected) {
+    count(recording, stub.demangled, "not selected by --kernel", Why::kChoice);
+    return std::nullopt;
+  }
+  if (!stub.embedded || !recording.refused.empty()) {
+    count(recording, stub.demangled, stub.embedded ? recording.refused : stub.trouble, Why::kCannot);
+    return std::nullopt;
+  }
+  const bundle::KernelInfo& info = stub.embedded->info;
+  try {
+    chosen.arguments = gather_arguments(info, request.arguments);
+  } catch (const Error& error) {
+    count(recording, stub.demangled, error.what(), Why::kCannot);
+    return std::nullopt;
+  }
+  chosen.key = launch_key(info, request.grid, request.block, request.shared_bytes, chosen.arguments);
+  Policy::Choice choice = recording.policy.choose(chosen.key);
+  if (!choice.slot) {
+    count(recording, stub.demangled, reason_of(choice.verdict), Why::kChoice);
+    return std::nullopt;
+  }
+  if (*choice.slot == 0) *choice.slot = next_slot_++;
+  chosen.slot = *choice.slot;
+  connection_->counters().add(chosen.slot);
+  if (choice.verdict == Policy::Verdict::kAlike) return std::nullopt;
+  return chosen;
+} catch (...) {
+  stop();
+  return std::nullopt;
+}
+
+// The launch's own stream may belong to another device than the current one.
+int Core::settle(void* stream) {
+  int status = stream ? runtime_.synchronize(stream) : 0;
+  return status ? status : runtime_.synchronize();
+}
+
+void Core::drop(const Chosen& chosen, const std::string& reason, Why why) {
+  std::lock_guard lock(mutex_);
+  Recording& recording = *chosen.stub->recording;
+  recording.policy.withdraw(chosen.key);
+  count(recording, chosen.stub->demangled, reason, why);
+}
+
+void Core::send_kernel(const Chosen& chosen) {
+  Recording& recording = *chosen.stub->recording;
+  if (recording.sent) return;
+  const objects::EmbeddedKernel& kernel = *chosen.stub->embedded;
+  connection_->tell(Kernel{std::string(kernel.json), std::string(text_of(kernel.bitcode))});
+  recording.sent = true;
+}
+
+bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept try {
+  if (!recording()) return false;
+  if (runtime_.is_capturing(request.stream)) {
+    drop(chosen, "it was launched into a graph");
+    return false;
+  }
+  if (!runtime_.prepare(request.function)) {
+    drop(chosen, "it cannot run on this device");
+    return false;
+  }
+  if (int error = settle(request.stream)) {
+    drop(chosen, "what ran before it failed: " + runtime_.error_text(error), Why::kFailed);
+    return false;
+  }
+  send_kernel(chosen);
+  const bundle::KernelInfo& info = chosen.stub->embedded->info;
+  std::vector<Allocations::Symbol> symbols;
+  for (const bundle::Global& global : info.globals) {
+    if (auto range = runtime_.global(chosen.stub->fat_binary, global.name)) symbols.push_back({global.name, *range});
+  }
+  Prologue prologue;
+  prologue.kernel = info.id;
+  prologue.index = chosen.index;
+  prologue.grid = request.grid;
+  prologue.block = request.block;
+  prologue.shared_bytes = request.shared_bytes;
+  prologue.slot = chosen.slot;
+  prologue.arguments = chosen.arguments;
+  allocations_.hold();
+  prologue.segments = allocations_.segments(symbols);
+  allocations_.refresh_copies();
+  Prepared prepared = connection_->ask<Prepared>(prologue);
+  if (prepared.ready) return true;
+  allocations_.let_go();
+  drop(chosen, prepared.reason);
+  std::lock_guard lock(mutex_);
+  chosen.stub->recording->refused = prepared.reason;
+  return false;
+} catch (...) {
+  stop();
+  allocations_.let_go();
+  return false;
+}
+
+int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept try {
+  // After a launch that failed nothing more is called: the application asks the runtime for its last error.
+  bool launched = status == 0;
+  if (launched) status = settle(request.stream);
+  if (launched && status == 0) allocations_.refresh_copies();
+  Recorded recorded = connection_->ask<Recorded>(Epilogue{status == 0});
+  allocations_.let_go();
+  if (status != 0) drop(chosen, "the launch failed: " + runtime_.error_text(status), Why::kFailed);
+  if (!recorded.go_on) stop();
+  return status;
+} catch (...) {
+  stop();
+  allocations_.let_go();
+  return status;
+}
+
+}  // namespace mneme::record

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+#include "recorder/allocations.h"
+#include "recorder/connection.h"
+#include "recorder/kernels.h"
+#include "recorder/runtime.h"
+
+struct mneme_annotation_v1;
+
+namespace mneme::record {
+
+struct LaunchRequest {
+  const void* function = nullptr;
+  bundle::Dim3 grid, block;
+  uint32_t shared_bytes = 0;
+  void* const* arguments = nullptr;
+  void* stream = nullptr;
+};
+
+// The recorder of one process, whatever the vendor: hooks tell it what the application does. Nothing throws; when
+// anything goes wrong between us and the parent, recording ends and the application goes on as if alone.
+class Core {
+ public:
+  Core(Runtime& runtime, std::unique_ptr<Connection> connection);
+
+  void add_fat_binary(void* handle, const std::byte* image) noexcept;
+  void add_stub(void* handle, const void* function, const char* name) noexcept;
+  void remove_fat_binary(void* handle) noexcept;
+
+  // nullptr: no memory is left; or recording() has become false, and the vendor's own allocation has to serve.
+  void* allocate(Space space, uint64_t size, uint64_t flags = 0) noexcept;
+  // Waits for what may still use it, and releases; the vendor's status. nullopt: not ours.
+  enum class Wait { kStream, kWholeDevice };
+  std::optional<int> release(const void* pointer, Wait wait, void* stream = nullptr) noexcept;
+  std::optional<Allocations::Known> find(const void* pointer) const noexcept;
+  void add_registered(const void* pointer, uint64_t size) noexcept;
+  void remove_registered(const void* pointer) noexcept;
+  void annotate(const void* pointer, const mneme_annotation_v1& annotation) noexcept;
+
+  // Performs a launch by calling `real`, which returns the vendor's status, and records it if it is to be.
+  template <class Real>
+  int launch(const LaunchRequest& request, const Real& real) noexcept;
+  // Performs a launch of a kind that cannot be recorded.
+  template <class Real>
+  int pass(const std::string& kernel, const char* reason, const Real& real) noexcept;
+  std::string kernel_name(const void* function) noexcept;
+
+  bool recording() const { return recording_.load(std::memory_order_relaxed); }
+  // After fork(), in the child: the socket is the parent's, and nothing is recorded.
+  void after_fork() noexcept;
+
+ private:
+  struct Chosen {
+    std::shared_ptr<const Stub> stub;
+    std::string arguments;
+    Digest key;
+    uint64_t index = 0;
+    uint32_t slot = 0;
+  };
+
+  std::optional<Chosen> choose(const LaunchRequest& request) noexcept;
+  bool begin(const LaunchRequest& request, const Chosen& chosen) noexcept;
+  int end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept;
+  // Settles that a chosen launch is not recorded after all.
+  void drop(const Chosen& chosen, const std::string& reason, Why why = Why::kCannot);
+  void count(Recording& recording, const std::string& kernel, const std::string& reason, Why why);
+  int settle(void* stream);
+  void send_kernel(const Chosen& chosen);
+  void stop() noexcept;
+
+  // Launches made while another one of this thread's is under way are the runtime's own.
+  class Nested {
+   public:
+    Nested() : outermost_(!inside_) { inside_ = true; }
+    ~Nested() {
+      if (outermost_) inside_ = false;
+    }
+    bool outermost() const { return outermost_; }
+
+   private:
+    static thread_local bool inside_;
+    bool outermost_;
+  };
+
+  Runtime& runtime_;
+  std::unique_ptr<Connection> connection_;
+  Allocations allocations_;
+  Limits limits_;
+  Kernels kernels_;
+  std::atomic<bool> recording_{true};
+  std::shared_mutex launches_;  // shared by ordinary launches; a recorded one has it alone
+  std::mutex mutex_;            // policies, slots
+  uint32_t next_slot_ = Counters::kFirstFree;
+  std::map<std::string, Recording> passed_;  // launches of kinds that cannot be recorded, by kernel
+};
+
+template <class Real>
+int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
+  Nested nested;
+  if (!recording() || !nested.outermost()) return real();
+  std::optional<Chosen> chosen;
+  {
+    std::shared_lock ordinary(launches_);
+    chosen = choose(request);
+    if (!chosen) return real();
+  }
+  std::unique_lock alone(launches_);
+  if (!begin(request, *chosen)) return real();
+  return end(request, *chosen, real());
+}
+
+template <class Real>
+int Core::pass(const std::string& kernel, const char* reason, const Real& real) noexcept {
+  Nested nested;
+  if (!recording() || !nested.outermost()) return real();
+  std::shared_lock ordinary(launches_);
+  try {
+    std::lock_guard lock(mutex_);
+    connection_->counters().add(Counters::kLaunches);
+    count(passed_.try_emplace(kernel, limits_).first->second, kernel, reason, Why::kCannot);
+  } catch (...) {
+    stop();
+  }
+  return real();
+}
+
+}  // namespace mneme::record

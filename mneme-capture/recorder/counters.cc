@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/counters.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace mneme::record {
+namespace {
+
+constexpr size_t kBytes = Counters::kSlots * sizeof(uint64_t);
+
+}  // namespace
+
+Fd Counters::make() {
+  Fd memory = memory_file("mneme-counters");
+  if (::ftruncate(memory.get(), kBytes) != 0) throw system_error("cannot create the counters");
+  return memory;
+}
+
+Counters::Counters(const Fd& memory) {
+  void* address = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (address == MAP_FAILED) throw system_error("cannot map the counters");
+  slots_ = static_cast<std::atomic<uint64_t>*>(address);
+}
+
+Counters::~Counters() { ::munmap(slots_, kBytes); }
+
+}  // namespace mneme::record

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A device for tests: its memory is files in memory at the real addresses, its launches are calls.
+#pragma once
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <map>
+#include <vector>
+
+#include "recorder/runtime.h"
+
+namespace mneme::record {
+
+class FakeRuntime final : public Runtime {
+ public:
+  static constexpr uint64_t kRange = 256 << 20;  // bytes of address space that tests ask for
+
+  ~FakeRuntime() override {
+    for (const MemoryRange& range : reserved_) ::munmap(pointer(range.address), range.size);
+  }
+
+  void reserve(uint64_t base, uint64_t size) override {
+    if (taken) throw Error::of("the address range {:#x} is taken", base);
+    ::mmap(pointer(base), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    reserved_.push_back({base, size});
+  }
+  std::optional<Fd> back(uint64_t address, uint64_t size) override {
+    if (memory_left < size) return std::nullopt;
+    memory_left -= size;
+    Fd memory = memory_file("fake");
+    if (::ftruncate(memory.get(), static_cast<off_t>(size)) != 0) return std::nullopt;
+    ::mmap(pointer(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0);
+    return memory;
+  }
+  bool adopt_host(void*, uint64_t) override { return true; }
+  int synchronize() override {
+    ++synchronized;
+    return status;
+  }
+  int synchronize(void*) override { return status; }
+  bool is_capturing(void*) override { return capturing; }
+  std::string error_text(int error) override { return "fake error " + std::to_string(error); }
+  bool prepare(const void*) override { return runnable; }
+  std::optional<MemoryRange> global(void*, const std::string& name) override {
+    auto found = globals.find(name);
+    if (found == globals.end()) return std::nullopt;
+    return found->second;
+  }
+
+  bool taken = false, capturing = false, runnable = true;
+  int status = 0;
+  int synchronized = 0;
+  uint64_t memory_left = 1 << 30;
+  std::map<std::string, MemoryRange> globals;
+
+ private:
+  static void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+  std::vector<MemoryRange> reserved_;
+};
+
+}  // namespace mneme::record

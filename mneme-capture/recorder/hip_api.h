@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The part of HIP's runtime interface (5.x) that is hooked or called, declared here so that no vendor toolkit is
+// needed to build. hip_api_test.cc compares it with the vendor's header where there is one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace mneme::record::hip {
+
+using Error = int;  // hipError_t
+inline constexpr Error kSuccess = 0;
+inline constexpr Error kInvalidValue = 1;
+inline constexpr Error kOutOfMemory = 2;
+inline constexpr Error kNotSupported = 801;
+
+using Stream = void*;
+using Event = void*;
+using MemoryPool = void*;
+using Function = void*;  // hipFunction_t
+using Handle = void*;    // hipMemGenericAllocationHandle_t
+
+struct Dimensions {  // dim3
+  uint32_t x, y, z;
+};
+
+struct PitchedPointer {  // hipPitchedPtr
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+
+struct Extent {  // hipExtent
+  size_t width, height, depth;
+};
+
+struct PointerAttributes {  // hipPointerAttribute_t
+  int memory_type;
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+  int is_managed;
+  unsigned flags;
+};
+inline constexpr int kMemoryTypeHost = 0;
+inline constexpr int kMemoryTypeDevice = 1;
+
+struct MemoryLocation {  // hipMemLocation
+  int type;
+  int id;
+};
+inline constexpr int kLocationDevice = 1;
+
+struct MemoryProperties {  // hipMemAllocationProp
+  unsigned char compression;
+  MemoryLocation location;
+  int requested_handle_type;
+  int type;
+  unsigned short usage;
+  void* win32_metadata;
+};
+inline constexpr int kPinned = 1;
+inline constexpr int kFileDescriptor = 1;
+
+struct MemoryAccess {  // hipMemAccessDesc
+  MemoryLocation location;
+  int flags;
+};
+inline constexpr int kReadWrite = 3;
+
+inline constexpr unsigned kRegisterMapped = 2;  // hipHostRegisterMapped
+
+// What __hipRegisterFatBinary gets.
+struct FatBinaryWrapper {
+  uint32_t magic;
+  uint32_t version;
+  const std::byte* data;
+  void* unused;
+};
+inline constexpr uint32_t kWrapperMagic = 0x48495046;
+
+// Launch bounds of a cooperative launch over several devices: passed on, never looked into.
+struct LaunchParameters;
+
+}  // namespace mneme::record::hip

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What hip_api.h declares is what the vendor's header says, where there is one.
+#include "recorder/hip_api.h"
+
+#include <gtest/gtest.h>
+
+#if __has_include(<hip/hip_runtime_api.h>)
+#define __HIP_PLATFORM_AMD__ 1
+#define __HIP_DISABLE_CPP_FUNCTIONS__ 1
+#include <hip/hip_runtime_api.h>
+
+namespace mneme::record::hip {
+
+static_assert(sizeof(Dimensions) == sizeof(dim3));
+static_assert(sizeof(PitchedPointer) == sizeof(hipPitchedPtr));
+static_assert(offsetof(PitchedPointer, pitch) == offsetof(hipPitchedPtr, pitch));
+static_assert(sizeof(Extent) == sizeof(hipExtent));
+static_assert(sizeof(PointerAttributes) == sizeof(hipPointerAttribute_t));
+static_assert(offsetof(PointerAttributes, host_pointer) == offsetof(hipPointerAttribute_t, hostPointer));
+static_assert(offsetof(PointerAttributes, flags) == offsetof(hipPointerAttribute_t, allocationFlags));
+static_assert(kMemoryTypeHost == hipMemoryTypeHost && kMemoryTypeDevice == hipMemoryTypeDevice);
+static_assert(sizeof(MemoryProperties) == sizeof(hipMemAllocationProp));
+static_assert(offsetof(MemoryProperties, location) == offsetof(hipMemAllocationProp, location));
+static_assert(offsetof(MemoryProperties, requested_handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));
+static_assert(offsetof(MemoryProperties, type) == offsetof(hipMemAllocationProp, type));
+static_assert(sizeof(MemoryAccess) == sizeof(hipMemAccessDesc));
+static_assert(offsetof(MemoryAccess, flags) == offsetof(hipMemAccessDesc, flags));
+static_assert(kLocationDevice == hipMemLocationTypeDevice && kPinned == hipMemAllocationTypePinned);
+static_assert(kFileDescriptor == hipMemHandleTypePosixFileDescriptor && kReadWrite == hipMemAccessFlagsProtReadWrite);
+static_assert(kSuccess == hipSuccess && kInvalidValue == hipErrorInvalidValue && kOutOfMemory == hipErrorOutOfMemory);
+static_assert(kNotSupported == hipErrorNotSupported && kRegisterMapped == hipHostRegisterMapped);
+
+}  // namespace mneme::record::hip
+#endif
+
+// The comparison is the compiler's; this says that it took place.
+TEST(HipApi, AgreesWithTheVendorsHeader) { EXPECT_EQ(mneme::record::hip::kSuccess, 0); }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/hip_runtime.h"
+
+#include <pthread.h>
+
+#include <cstdio>
+#include <mutex>
+
+namespace mneme::record::hip {
+namespace {
+
+constinit Next<Error(void**, size_t, size_t, void*, unsigned long long)> next_reserve(kLibrary, "hipMemAddressReserve");
+constinit Next<Error(void*, size_t)> next_unreserve(kLibrary, "hipMemAddressFree");
+constinit Next<Error(Handle*, size_t, const MemoryProperties*, unsigned long long)> next_create(kLibrary,
+                                                                                                "hipMemCreate");
+constinit Next<Error(Handle)> next_release(kLibrary, "hipMemRelease");
+constinit Next<Error(void*, size_t, size_t, Handle, unsigned long long)> next_map(kLibrary, "hipMemMap");
+constinit Next<Error(void*, size_t)> next_unmap(kLibrary, "hipMemUnmap");
+constinit Next<Error(void*, size_t, const MemoryAccess*, size_t)> next_set_access(kLibrary, "hipMemSetAccess");
+constinit Next<Error(void*, Handle, int, unsigned long long)> next_export(kLibrary, "hipMemExportToShareableHandle");
+constinit Next<Error(void*, size_t, unsigned)> next_register(kLibrary, "hipHostRegister");
+constinit Next<Error()> next_device_synchronize(kLibrary, "hipDeviceSynchronize");
+constinit Next<Error(Stream)> next_stream_synchronize(kLibrary, "hipStreamSynchronize");
+constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapturing");
+constinit Next<Error()> next_last_error(kLibrary, "hipGetLastError");
+constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
+constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
+constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary, "mneme_hostgpu_global");
+
+constexpr uint64_t kGranularity = 2 << 20;
+
+void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+std::atomic<Core*> the_core{nullptr};
+
+}  // namespace
+
+void HipRuntime::reserve(uint64_t base, uint64_t size) {
+  void* got = nullptr;
+  Error status = next_reserve.call_or(kNotSupported, &got, size, kGranularity, pointer_to(base), 0);
+  if (status == kNotSupported) {
+    throw mneme::Error("this HIP runtime lacks the virtual memory functions that recording needs (ROCm 6 has them)");
+  }
+  if (status == kSuccess && got == pointer_to(base)) return;
+  if (status == kSuccess) next_unreserve.call_or(kNotSupported, got, size);
+  throw mneme::Error::of(
+      "the address range {:#x} to {:#x}, where device memory is recorded, is taken or too large in the application's "
+      "process; --va-size makes it smaller",
+      base, base + size);
+}
+
+std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size) {
+  MemoryProperties properties{};
+  properties.location = {kLocationDevice, 0};
+  properties.requested_handle_type = kFileDescriptor;
+  properties.type = kPinned;
+  Handle handle = nullptr;
+  if (next_create.call_or(kNotSupported, &handle, size, &properties, 0) != kSuccess) return std::nullopt;
+  MemoryAccess access{{kLocationDevice, 0}, kReadWrite};
+  int descriptor = -1;
+  bool mapped = next_map.call_or(kNotSupported, pointer_to(address), size, 0, handle, 0) == kSuccess;
+  bool ready = mapped && next_set_access.call_or(kNotSupported, pointer_to(address), size, &access, 1) == kSuccess &&
+               next_export.call_or(kNotSupported, &descriptor, handle, kFileDescriptor, 0) == kSuccess;
+  if (mapped && !ready) next_unmap.call_or(kNotSupported, pointer_to(address), size);
+  next_release.call_or(kNotSupported, handle);  // a mapping keeps the memory
+  if (!ready) return std::nullopt;
+  return Fd(descriptor);
+}
+
+bool HipRuntime::adopt_host(void* address, uint64_t size) {
+  return next_register.call_or(kNotSupported, address, size, kRegisterMapped) == kSuccess;
+}
+
+int HipRuntime::synchronize() { return next_device_synchronize.call_or(kNotSupported); }
+
+int HipRuntime::synchronize(void* stream) { return next_stream_synchronize.call_or(kNotSupported, stream); }
+
+bool HipRuntime::is_capturing(void* stream) {
+  if (!captures_streams.load(std::memory_order_relaxed)) return false;
+  int capturing = 0;
+  if (next_is_capturing.call_or(kNotSupported, stream, &capturing) == kSuccess) return capturing != 0;
+  next_last_error.call_or(kNotSupported);  // our question, not the application's error
+  return false;
+}
+
+std::string HipRuntime::error_text(int error) {
+  const char* text = next_error_string.call_or(nullptr, error);
+  return text ? text : "HIP error " + std::to_string(error);
+}
+
+bool HipRuntime::prepare(const void* host_function) {
+  return !next_prepare || next_prepare.call_or(kNotSupported, host_function) == kSuccess;
+}
+
+std::optional<MemoryRange> HipRuntime::global(void* fat_binary, const std::string& name) {
+  void* address = nullptr;
+  size_t size = 0;
+  if (next_global.call_or(kNotSupported, fat_binary, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
+  return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+}
+
+// Neither is ever destroyed: applications call HIP from destructors that run last.
+HipRuntime& runtime() {
+  static auto* only = new HipRuntime;
+  return *only;
+}
+
+Core* core() { return the_core.load(std::memory_order_acquire); }
+
+void start() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    try {
+      std::unique_ptr<Connection> connection = Connection::open();
+      if (!connection) return;
+      the_core.store(new Core(runtime(), std::move(connection)), std::memory_order_release);
+      ::pthread_atfork(nullptr, nullptr, [] { core()->after_fork(); });
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "mneme-capture: warning: this process is not recorded: %s\n", error.what());
+    }
+  });
+}
+
+}  // namespace mneme::record::hip

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <atomic>
+
+#include "recorder/core.h"
+#include "recorder/hip_api.h"
+#include "recorder/next.h"
+#include "recorder/runtime.h"
+
+namespace mneme::record::hip {
+
+inline constexpr char kLibrary[] = "libamdhip64.so.5";
+
+// HIP, or its stand-in on a machine with no GPU, which adds two functions of its own (lib/hostgpu/extensions.h).
+class HipRuntime final : public Runtime {
+ public:
+  void reserve(uint64_t base, uint64_t size) override;
+  std::optional<Fd> back(uint64_t address, uint64_t size) override;
+  bool adopt_host(void* address, uint64_t size) override;
+  int synchronize() override;
+  int synchronize(void* stream) override;
+  bool is_capturing(void* stream) override;
+  std::string error_text(int error) override;
+  bool prepare(const void* host_function) override;
+  std::optional<MemoryRange> global(void* fat_binary, const std::string& name) override;
+
+  // Set once the application has begun to build a graph from a stream; asking is not free.
+  std::atomic<bool> captures_streams{false};
+};
+
+HipRuntime& runtime();
+
+// This process's recorder; null while there is none, because no capture started it or wants it. start() is called
+// when the first device code is registered.
+Core* core();
+void start();
+
+}  // namespace mneme::record::hip

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "objects/embedded.h"
+#include "recorder/policy.h"
+
+namespace mneme::record {
+
+// What is known of one kernel's code, wherever it was registered (the same template may come from several units).
+// Guarded by the core's lock.
+struct Recording {
+  explicit Recording(const Limits& limits) : policy(limits) {}
+  Policy policy;
+  bool asked = false;                     // the parent was asked whether it wants this kernel
+  bool selected = false;                  // its answer
+  bool sent = false;                      // the parent has the code
+  std::string refused;                    // why it cannot be recorded; empty: it can
+  std::map<std::string, uint32_t> slots;  // counters of launches not recorded, by reason
+};
+
+// A host function that stands for a kernel. Lives until its fat binary is unregistered.
+struct Stub {
+  const void* function = nullptr;
+  void* fat_binary = nullptr;  // the handle
+  std::string demangled;
+  const objects::EmbeddedKernel* embedded = nullptr;  // null: `trouble` says why
+  std::string trouble;
+  std::shared_ptr<Recording> recording;
+  bool resolved = false;
+};
+
+// Fat binaries and their host stubs as the application registers them. Code is looked for at a kernel's first launch.
+// Thread-safe; a Stub's own members are settled once find() has returned it.
+class Kernels {
+ public:
+  explicit Kernels(const Limits& limits) : limits_(limits) {}
+
+  // `image` starts at the offload bundle's header; null when the registration was not understood.
+  void add_fat_binary(void* handle, const std::byte* image);
+  void add_stub(void* handle, const void* function, const char* name);
+  void remove_fat_binary(void* handle);
+
+  // nullptr: not registered here.
+  std::shared_ptr<const Stub> find(const void* function);
+
+ private:
+  struct FatBinary {
+    const std::byte* image = nullptr;
+    bool parsed = false;
+    std::string trouble;
+    std::vector<objects::DeviceCode> code;
+    std::list<std::vector<objects::EmbeddedKernel>> lists;
+    std::map<std::string, const objects::EmbeddedKernel*> kernels;
+  };
+
+  static void parse(FatBinary& binary);
+  void resolve(Stub& stub);
+
+  Limits limits_;
+  std::mutex mutex_;
+  std::map<void*, FatBinary> binaries_;                       // by handle
+  std::map<const void*, std::shared_ptr<Stub>> stubs_;        // by host function
+  std::map<std::string, std::shared_ptr<Recording>> others_;  // kernels without code, by name
+  std::map<Digest, std::shared_ptr<Recording>> recordings_;   // by static hash
+};
+
+// The bytes that the kernel gets, padding zeroed, from the list of pointers that a launch has.
+std::string gather_arguments(const bundle::KernelInfo& kernel, void* const* arguments);
+
+std::string demangle(const std::string& name);
+
+}  // namespace mneme::record

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/policy.h"
+
+namespace mneme::record {
+
+Digest launch_key(const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes,
+                  const std::string& arguments) {
+  const uint32_t dimensions[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes};
+  std::string text(reinterpret_cast<const char*>(dimensions), sizeof dimensions);
+  for (const bundle::Argument& argument : kernel.arguments) {
+    if (argument.kind != "pointer") text.append(arguments, argument.offset, argument.size);
+  }
+  return digest_of(text);
+}
+
+Policy::Choice Policy::choose(const Digest& key) {
+  if (seen_ < limits_.skip) {
+    ++seen_;
+    return {Verdict::kSkipped, nullptr};
+  }
+  auto known = keys_.find(key);
+  bool enough = recorded_ >= limits_.max_instances;
+  if (known == keys_.end()) {
+    if (enough) return {Verdict::kEnough, nullptr};
+    known = keys_.emplace(key, Key{}).first;
+  } else if (enough || known->second.recorded >= limits_.occurrences) {
+    return {Verdict::kAlike, &known->second.slot};
+  }
+  ++recorded_;
+  ++known->second.recorded;
+  return {Verdict::kRecord, &known->second.slot};
+}
+
+void Policy::withdraw(const Digest& key) {
+  --recorded_;
+  auto known = keys_.find(key);
+  if (--known->second.recorded == 0) keys_.erase(known);
+}
+
+}  // namespace mneme::record

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the recorder (in the application) and mneme-capture (its parent) say to each other over a local socket.
+// Both come from one build; the version is checked all the same, since the application may have loaded another's.
+//
+// A message is { u32 type, u32 reserved, u64 size } and `size` bytes; a descriptor may come with it. Chunk, Drop,
+// Kernel and Counter get no reply; the others wait for theirs.
+//
+//     recorder                         parent
+//     Hello                            Welcome (+ counters) or Refused
+//     Chunk (+ memory), Drop                                     memory appears, goes
+//     Query                            Selected                  once a kernel
+//     Kernel                                                     before a kernel's first Prologue
+//     Counter                                                    gives a meaning to a slot of the counters
+//     Prologue                         Prepared                  memory is at rest; the parent takes its state
+//     Epilogue                         Recorded                  the launch ended
+//     Failed                                                     nothing can be recorded
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "bundle/format.h"
+
+namespace mneme::record {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // the name of an abstract socket
+inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
+
+enum class Type : uint32_t {
+  kHello = 1,
+  kWelcome,
+  kRefused,
+  kChunk,
+  kDrop,
+  kQuery,
+  kSelected,
+  kKernel,
+  kCounter,
+  kPrologue,
+  kPrepared,
+  kEpilogue,
+  kRecorded,
+  kFailed
+};
+
+struct Hello {
+  static constexpr Type kType = Type::kHello;
+  uint32_t version = kProtocolVersion;
+  int64_t rank = -1;  // in an MPI job; -1: none
+  void visit(auto& visitor) { visitor(version, rank); }
+};
+
+// Comes with the descriptor of the counters (counters.h).
+struct Welcome {
+  static constexpr Type kType = Type::kWelcome;
+  uint64_t max_instances = 0;  // of a kernel
+  uint64_t occurrences = 0;    // of launches alike
+  uint64_t skip = 0;           // first launches of a kernel
+  uint64_t range_size = 0;     // bytes of each address range
+  void visit(auto& visitor) { visitor(max_instances, occurrences, skip, range_size); }
+};
+
+struct Refused {
+  static constexpr Type kType = Type::kRefused;
+  std::string reason;
+  void visit(auto& visitor) { visitor(reason); }
+};
+
+// Memory at [address, address + size) of the application is the descriptor's first `size` bytes. No two overlap.
+struct Chunk {
+  static constexpr Type kType = Type::kChunk;
+  uint64_t address = 0;
+  uint64_t size = 0;
+  void visit(auto& visitor) { visitor(address, size); }
+};
+
+struct Drop {
+  static constexpr Type kType = Type::kDrop;
+  uint64_t address = 0;  // of a Chunk
+  void visit(auto& visitor) { visitor(address); }
+};
+
+struct Query {
+  static constexpr Type kType = Type::kQuery;
+  std::string demangled;
+  void visit(auto& visitor) { visitor(demangled); }
+};
+
+struct Selected {
+  static constexpr Type kType = Type::kSelected;
+  bool selected = false;
+  void visit(auto& visitor) { visitor(selected); }
+};
+
+struct Kernel {
+  static constexpr Type kType = Type::kKernel;
+  std::string json;
+  std::string bitcode;
+  void visit(auto& visitor) { visitor(json, bitcode); }
+};
+
+// Why launches are not recorded: the user's choice, or something that is in the way, or they failed.
+enum class Why : uint32_t { kChoice, kCannot, kFailed };
+
+// Launches counted in `slot` were not recorded, for this reason.
+struct Counter {
+  static constexpr Type kType = Type::kCounter;
+  uint32_t slot = 0;
+  Why why = Why::kChoice;
+  std::string kernel;
+  std::string reason;
+  void visit(auto& visitor) { visitor(slot, why, kernel, reason); }
+};
+
+struct WireSegment {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint32_t kind = 0;  // bundle::SegmentKind
+  std::string symbol;
+  std::string annotation;
+  void visit(auto& visitor) { visitor(address, size, kind, symbol, annotation); }
+};
+
+struct Prologue {
+  static constexpr Type kType = Type::kPrologue;
+  Digest kernel;
+  uint64_t index = 0;
+  bundle::Dim3 grid, block;
+  uint32_t shared_bytes = 0;
+  uint32_t slot = 0;  // counts the launches alike
+  std::string arguments;
+  std::vector<WireSegment> segments;  // by address, disjoint
+  void visit(auto& visitor) { visitor(kernel, index, grid, block, shared_bytes, slot, arguments, segments); }
+};
+
+struct Prepared {
+  static constexpr Type kType = Type::kPrepared;
+  bool ready = false;
+  std::string reason;  // why this kernel cannot be recorded
+  void visit(auto& visitor) { visitor(ready, reason); }
+};
+
+struct Epilogue {
+  static constexpr Type kType = Type::kEpilogue;
+  bool completed = false;  // the launch and everything before it succeeded
+  void visit(auto& visitor) { visitor(completed); }
+};
+
+struct Recorded {
+  static constexpr Type kType = Type::kRecorded;
+  bool go_on = true;  // false: the parent can write no more
+  void visit(auto& visitor) { visitor(go_on); }
+};
+
+struct Failed {
+  static constexpr Type kType = Type::kFailed;
+  std::string reason;
+  void visit(auto& visitor) { visitor(reason); }
+};
+
+// ---- packing: integers little-endian as they lie in memory, strings and lists with a u64 count -----------------
+
+class Packer {
+ public:
+  template <class... T>
+  void operator()(T&... fields) {
+    (put(fields), ...);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  template <class T>
+  void put(T& field) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      put_number(field.size());
+      out_ += field;
+    } else if constexpr (requires { field.visit(*this); }) {
+      field.visit(*this);
+    } else if constexpr (requires { field.begin(); }) {
+      put_number(field.size());
+      for (auto& element : field) put(element);
+    } else {
+      static_assert(std::is_trivially_copyable_v<T>);
+      out_.append(reinterpret_cast<const char*>(&field), sizeof field);
+    }
+  }
+  void put_number(uint64_t number) { put(number); }
+
+  std::string out_;
+};
+
+// Throws Error on a message that is too short; whoever wrote it is not the other half of this build.
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view in) : in_(in) {}
+  template <class... T>
+  void operator()(T&... fields) {
+    (get(fields), ...);
+  }
+  bool done() const { return in_.empty(); }
+
+ private:
+  template <class T>
+  void get(T& field) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      field = take(get_number());
+    } else if constexpr (requires { field.visit(*this); }) {
+      field.visit(*this);
+    } else if constexpr (requires { field.emplace_back(); }) {
+      for (uint64_t left = get_number(); left > 0; --left) get(field.emplace_back());
+    } else {
+      static_assert(std::is_trivially_copyable_v<T>);
+      std::string_view raw = take(sizeof field);
+      if constexpr (std::is_same_v<T, bool>) {
+        field = raw[0] != 0;
+      } else {
+        raw.copy(reinterpret_cast<char*>(&field), sizeof field);
+      }
+    }
+  }
+  uint64_t get_number() {
+    uint64_t number = 0;
+    get(number);
+    return number;
+  }
+  std::string_view take(uint64_t size) {
+    if (size > in_.size()) throw Error("a message between the application and mneme-capture is too short");
+    std::string_view piece = in_.substr(0, size);
+    in_.remove_prefix(size);
+    return piece;
+  }
+
+  std::string_view in_;
+};
+
+template <class M>
+std::string pack(M message) {
+  Packer packer;
+  message.visit(packer);
+  return packer.take();
+}
+
+template <class M>
+M unpack(std::string_view body) {
+  M message;
+  Unpacker unpacker(body);
+  message.visit(unpacker);
+  if (!unpacker.done()) throw Error("a message between the application and mneme-capture is too long");
+  return message;
+}
+
+// ---- sending ---------------------------------------------------------------------------------------------------
+
+struct Message {
+  Type type{};
+  std::string body;
+  Fd descriptor;
+};
+
+// Both throw Error when the other side is gone or talks nonsense. Never raises SIGPIPE.
+void send_message(int socket, Type type, std::string_view body, int descriptor = -1);
+std::optional<Message> receive_message(int socket);  // nullopt: the other side has ended
+
+template <class M>
+void send_message(int socket, const M& message, int descriptor = -1) {
+  send_message(socket, M::kType, pack(message), descriptor);
+}
+
+}  // namespace mneme::record

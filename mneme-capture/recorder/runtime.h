@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/file.h"
+
+namespace mneme::record {
+
+struct MemoryRange {
+  uint64_t address = 0;
+  uint64_t size = 0;  // bytes
+};
+
+// A vendor's runtime as the recorder's core needs it. One a vendor, and a fake for tests. Everything here calls the
+// vendor's own functions, past the recorder's hooks.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  // Keeps device addresses [base, base + size) for back(). Throws Error when they are not to be had.
+  virtual void reserve(uint64_t base, uint64_t size) = 0;
+  // Puts device memory behind reserved addresses; the descriptor is that memory. nullopt: there is no more.
+  virtual std::optional<Fd> back(uint64_t address, uint64_t size) = 0;
+  // Makes ordinary memory reachable from kernels. False: the runtime refused.
+  virtual bool adopt_host(void* address, uint64_t size) = 0;
+
+  // Wait for everything launched so far, on all streams or on one; 0, or the runtime's error.
+  virtual int synchronize() = 0;
+  virtual int synchronize(void* stream) = 0;
+  // Launches into this stream are only noted down, for a graph.
+  virtual bool is_capturing(void* stream) = 0;
+  virtual std::string error_text(int error) = 0;
+
+  // Makes the kernel ready to run, so that its variables exist. False: it cannot run on this device.
+  virtual bool prepare(const void* host_function) = 0;
+  // Where a device variable of a registered fat binary lies.
+  virtual std::optional<MemoryRange> global(void* fat_binary, const std::string& name) = 0;
+};
+
+}  // namespace mneme::record

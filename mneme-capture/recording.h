@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "bundle_queue.h"
+#include "memory_view.h"
+#include "recorder/counters.h"
+#include "recorder/protocol.h"
+#include "snapshot.h"
+
+namespace mneme::capture {
+
+// What all recorded processes of one capture have in common: the bundle, and what is told of it at the end.
+struct Capture {
+  explicit Capture(BundleQueue& bundle_queue) : queue(bundle_queue) {}
+
+  BundleQueue& queue;
+  std::optional<std::regex> kernels;  // on the demangled name; all without one
+  bool verbose = false;
+  std::unordered_set<Digest> kernels_known;  // those in the bundle
+  std::unordered_set<Digest> instances;      // those in the bundle
+  bundle::Summary summary;
+  // Those of the summary that nobody asked to leave out: something was in the way, or the launch failed.
+  std::vector<bundle::Skipped> unrecordable, failed;
+  uint64_t launches = 0;
+};
+
+// Turns what the recorder of one process says into members of the bundle. One object a process; functions in the
+// order of the protocol. Throws Error on a message that makes no sense.
+class Recording {
+ public:
+  Recording(Capture& capture, Fd counters);
+  ~Recording();  // adds what was counted to the capture
+
+  void chunk(const record::Chunk& chunk, Fd memory);
+  void drop(const record::Drop& drop) { memory_.remove(drop.address); }
+  record::Selected query(const record::Query& query) const;
+  void kernel(const record::Kernel& kernel);
+  void counter(record::Counter counter) { counters_named_.push_back(std::move(counter)); }
+  record::Prepared prologue(const record::Prologue& prologue);
+  record::Recorded epilogue(const record::Epilogue& epilogue);
+
+  bool launched() const { return counters_.value(record::Counters::kLaunches) > 0; }
+
+ private:
+  struct KnownKernel {
+    std::string name;
+    std::string refused;  // why it is not in the bundle
+  };
+  // A launch between its prologue and its epilogue.
+  struct Launch {
+    bundle::InstanceInfo instance;
+    uint32_t slot = 0;
+    std::shared_ptr<Snapshot> before;
+  };
+
+  void add(Launch launch, std::shared_ptr<Snapshot> after);
+
+  Capture& capture_;
+  record::Counters counters_;
+  SharedMemory memory_;
+  std::map<Digest, KnownKernel> kernels_;
+  std::vector<record::Counter> counters_named_;
+  std::vector<std::pair<Digest, uint32_t>> slots_;  // instance, counter of launches like it
+  std::shared_ptr<Snapshot> last_;                  // the newest; blocks that did not change since are shared with it
+  std::optional<Launch> launch_;
+};
+
+}  // namespace mneme::capture

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "bundle/format.h"
+#include "memory_view.h"
+
+namespace mneme::capture {
+
+// The memory of some segments at one moment: its state, and a copy of every block's contents. Bytes of a block that
+// are in no segment count as zeros. Blocks that stay the same from one snapshot to the next are shared.
+class Snapshot {
+ public:
+  using Contents = std::array<std::byte, bundle::kBlockSize>;
+  using Block = std::shared_ptr<const Contents>;  // null: zeros
+
+  // Reads, in parallel. `segments` are in order and disjoint. `previous` may be null. Throws Error when a segment lies
+  // where there is no memory.
+  static Snapshot take(const std::vector<bundle::Segment>& segments, const MemoryView& memory,
+                       const Snapshot* previous);
+
+  const bundle::State& state() const { return state_; }
+  // kBlockSize bytes. Throws Error for a block that the snapshot does not have.
+  Bytes block(uint64_t address) const;
+
+ private:
+  bundle::State state_;
+  std::vector<Block> contents_;  // of each of the state's blocks
+};
+
+}  // namespace mneme::capture

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "snapshot.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace mneme::capture {
+namespace {
+
+using bundle::kBlockSize;
+using bundle::Segment;
+
+constexpr uint64_t kBase = 0x400000000000;
+
+// One piece of memory, given out at most `piece` bytes at a time.
+class FakeMemory final : public MemoryView {
+ public:
+  explicit FakeMemory(uint64_t size) : bytes(size, 'x') {}
+  Bytes at(uint64_t address, uint64_t size) const override {
+    if (address < kBase || address - kBase >= bytes.size()) return {};
+    uint64_t offset = address - kBase;
+    return std::as_bytes(std::span(bytes)).subspan(offset, std::min({size, bytes.size() - offset, piece}));
+  }
+  bool untouched(uint64_t address, uint64_t) const override { return address == untouched_block; }
+
+  std::string bytes;
+  uint64_t piece = UINT64_MAX;
+  uint64_t untouched_block = 0;
+};
+
+Segment segment(uint64_t offset, uint64_t size) { return {kBase + offset, size, bundle::SegmentKind::kHeap, {}, {}}; }
+
+std::string text(Bytes bytes) { return std::string(text_of(bytes)); }
+
+TEST(Snapshot, TakesWholeBlocks) {
+  FakeMemory memory(3 * kBlockSize);
+  Snapshot snapshot = Snapshot::take({segment(0, 3 * kBlockSize)}, memory, nullptr);
+  ASSERT_EQ(snapshot.state().blocks.size(), 3u);
+  EXPECT_EQ(snapshot.state().blocks[1].address, kBase + kBlockSize);
+  EXPECT_EQ(snapshot.state().blocks[1].digest, digest_of(std::string(kBlockSize, 'x')));
+  EXPECT_EQ(text(snapshot.block(kBase + 2 * kBlockSize)), std::string(kBlockSize, 'x'));
+  EXPECT_THROW(snapshot.block(kBase + 3 * kBlockSize), Error);
+}
+
+TEST(Snapshot, BytesOutsideSegmentsAreZeros) {
+  FakeMemory memory(2 * kBlockSize);
+  Snapshot snapshot = Snapshot::take({segment(100, 50), segment(200, kBlockSize)}, memory, nullptr);
+  ASSERT_EQ(snapshot.state().blocks.size(), 2u);
+  std::string first(kBlockSize, '\0');
+  first.replace(100, 50, 50, 'x');
+  first.replace(200, kBlockSize - 200, kBlockSize - 200, 'x');
+  EXPECT_EQ(text(snapshot.block(kBase)), first);
+  EXPECT_EQ(snapshot.state().blocks[0].digest, digest_of(first));
+  std::string second(kBlockSize, '\0');
+  second.replace(0, 200, 200, 'x');
+  EXPECT_EQ(text(snapshot.block(kBase + kBlockSize)), second);
+}
+
+TEST(Snapshot, PutsBlocksTogetherFromPieces) {
+  FakeMemory memory(kBlockSize);
+  for (size_t i = 0; i < kBlockSize; ++i) memory.bytes[i] = static_cast<char>(i * 7);
+  memory.piece = 1000;
+  Snapshot snapshot = Snapshot::take({segment(0, kBlockSize)}, memory, nullptr);
+  EXPECT_EQ(text(snapshot.block(kBase)), memory.bytes);
+}
+
+TEST(Snapshot, KeepsWhatTheMemoryWas) {
+  FakeMemory memory(2 * kBlockSize);
+  Snapshot before = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, nullptr);
+  memory.bytes[kBlockSize + 5] = 'y';
+  Snapshot after = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, &before);
+  EXPECT_EQ(before.state().blocks[0].digest, after.state().blocks[0].digest);
+  EXPECT_EQ(before.block(kBase).data(), after.block(kBase).data()) << "an unchanged block is shared";
+  EXPECT_NE(before.state().blocks[1].digest, after.state().blocks[1].digest);
+  EXPECT_EQ(text(before.block(kBase + kBlockSize)), std::string(kBlockSize, 'x'));
+  EXPECT_EQ(text(after.block(kBase + kBlockSize))[5], 'y');
+  EXPECT_EQ(digest_of(after.block(kBase + kBlockSize)), after.state().blocks[1].digest);
+}
+
+TEST(Snapshot, ZerosAreTheZeroBlock) {
+  FakeMemory memory(2 * kBlockSize);
+  std::fill_n(memory.bytes.begin(), kBlockSize, '\0');
+  memory.untouched_block = kBase + kBlockSize;
+  Snapshot snapshot = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, nullptr);
+  EXPECT_EQ(snapshot.state().blocks[0].digest, bundle::zero_block_digest());
+  EXPECT_EQ(snapshot.state().blocks[1].digest, bundle::zero_block_digest()) << "untouched memory is not read";
+  EXPECT_EQ(text(snapshot.block(kBase)), std::string(kBlockSize, '\0'));
+}
+
+TEST(Snapshot, RefusesMemoryThatIsNotThere) {
+  FakeMemory memory(kBlockSize);
+  EXPECT_THROW(Snapshot::take({segment(0, kBlockSize + 1)}, memory, nullptr), Error);
+}
+
+Fd memory_of(uint64_t size) {
+  Fd memory = memory_file("test");
+  EXPECT_EQ(::ftruncate(memory.get(), static_cast<off_t>(size)), 0);
+  return memory;
+}
+
+TEST(SharedMemory, ShowsWhatOthersWrite) {
+  Fd memory = memory_of(2 * kBlockSize);
+  int writer = ::dup(memory.get());
+  SharedMemory view;
+  view.add(kBase, 2 * kBlockSize, std::move(memory));
+  EXPECT_TRUE(view.untouched(kBase, kBlockSize));
+  ASSERT_EQ(::pwrite(writer, "hello", 5, kBlockSize + 10), 5);
+  ::close(writer);
+  EXPECT_TRUE(view.untouched(kBase, kBlockSize));
+  EXPECT_FALSE(view.untouched(kBase + kBlockSize, kBlockSize));
+  EXPECT_EQ(text(view.at(kBase + kBlockSize + 10, 5)), "hello");
+  EXPECT_EQ(view.at(kBase + kBlockSize, 2 * kBlockSize).size(), kBlockSize);
+  EXPECT_TRUE(view.at(kBase + 2 * kBlockSize, 1).empty());
+  EXPECT_TRUE(view.at(kBase - 1, 1).empty());
+  view.remove(kBase);
+  EXPECT_TRUE(view.at(kBase, 1).empty());
+}
+
+TEST(SharedMemory, RefusesWhatCannotBe) {
+  SharedMemory view;
+  EXPECT_THROW(view.add(kBase, 2 * kBlockSize, memory_of(kBlockSize)), Error) << "shorter than said";
+  view.add(kBase, kBlockSize, memory_of(kBlockSize));
+  EXPECT_THROW(view.add(kBase, kBlockSize, memory_of(kBlockSize)), Error);
+  EXPECT_THROW(view.add(kBase - kBlockSize, 2 * kBlockSize, memory_of(2 * kBlockSize)), Error);
+  EXPECT_THROW(view.add(UINT64_MAX - 10, kBlockSize, memory_of(kBlockSize)), Error);
+}
+
+}  // namespace
+}  // namespace mneme::capture

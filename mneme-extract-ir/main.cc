@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mneme-extract-ir: writes the IR of kernels, from a bundle or straight from an executable.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "kernels.h"
+#include "text.h"
+
+using namespace mneme;
+
+namespace {
+
+struct Request {
+  bool list = false;
+  bool text = false;
+  std::string output;
+  std::string target;
+
+  bool to_standard_output() const { return output.empty() || output == "-"; }
+  bool to_folder() const { return output.ends_with('/') || std::filesystem::is_directory(output); }
+};
+
+std::string shown(const bundle::KernelInfo& kernel) {
+  return extract::printable(kernel.demangled.empty() ? kernel.name : kernel.demangled);
+}
+
+// One line a kernel, separated by tabs: hash, name, size of the bitcode in bytes, target.
+std::string listing(const extract::Kernels& kernels) {
+  std::string lines;
+  for (const auto& [info, bitcode] : kernels) {
+    lines +=
+        fmt::format("{}\t{}\t{}\t{}\n", info.id.hex(), shown(info), bitcode.size(), extract::printable(info.target));
+  }
+  return lines;
+}
+
+std::string ir_of(const bundle::KernelMember& kernel, const Request& request) {
+  return request.text ? extract::disassemble(kernel.bitcode, "kernel '" + shown(kernel.info) + "'") : kernel.bitcode;
+}
+
+void write_one(std::string_view contents, const Request& request) {
+  if (!request.to_standard_output()) return write_file(request.output, contents);
+  write_all(STDOUT_FILENO, bytes_of(contents), "standard output");
+  Fd(STDOUT_FILENO).close_checked("standard output");
+}
+
+void write_folder(const extract::Kernels& kernels, const Request& request) {
+  std::error_code error;
+  std::filesystem::create_directories(request.output, error);
+  if (error) throw Error::of("cannot make the folder '{}': {}", request.output, error.message());
+  for (const auto& kernel : kernels) {
+    const auto& [info, bitcode] = kernel;
+    std::string stem = extract::file_stem(info.demangled.empty() ? info.name : info.demangled, info.id.hex());
+    write_file(std::filesystem::path(request.output) / (stem + (request.text ? ".ll" : ".bc")), ir_of(kernel, request));
+  }
+}
+
+// What is read would be gone, or, an executable, no longer run.
+void refuse_overwriting(const cli::Input& input, const Request& request) {
+  struct stat in{}, out{};
+  bool same = !request.to_standard_output() && ::fstat(input.fd(), &in) == 0 &&
+              ::stat(request.output.c_str(), &out) == 0 && S_ISREG(in.st_mode) && in.st_dev == out.st_dev &&
+              in.st_ino == out.st_ino;
+  if (same) throw Error::of("'{}' is also the input; name another file", request.output);
+}
+
+void refuse_several(const extract::Kernels& kernels) {
+  std::string names;
+  for (const auto& kernel : kernels) names += "\n  " + kernel.info.id.hex() + "  " + shown(kernel.info);
+  throw Error::of(
+      "{} kernels are selected; choose one with --kernel or --target, or write all to a folder with -o DIR/:{}",
+      kernels.size(), names);
+}
+
+void write(const extract::Kernels& kernels, const Request& request) {
+  if (request.list) return write_one(listing(kernels), request);
+  if (!request.to_standard_output() && request.to_folder()) return write_folder(kernels, request);
+  if (kernels.size() > 1) refuse_several(kernels);
+  if (request.to_standard_output() && !request.text && ::isatty(STDOUT_FILENO)) {
+    throw Error("bitcode is not written to a terminal; use -S for text, -o FILE, or pipe it into the next tool");
+  }
+  write_one(ir_of(kernels.front(), request), request);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cli::run_tool("mneme-extract-ir", [&]() -> Exit {
+    Request request;
+    cli::Input input;
+    cli::Selection selection;
+    cli::Options options("mneme-extract-ir", "Writes the IR of kernels, from a bundle or an executable.");
+    options.flag("--list", request.list, "list the kernels instead: hash, name, size in bytes, target");
+    options.flag("-S", request.text, "write LLVM assembly instead of bitcode");
+    options.value("-o,--output", request.output, "PATH",
+                  "write to this file, or, one file a kernel, to this folder (DIR/)");
+    options.value("--target", request.target, "TEXT", "only kernels for a target that contains TEXT, such as gfx90a");
+    selection.add_options(options);
+    input.add_options(options);
+    options.parse(argc, argv);
+    selection.check();
+    input.open();
+    refuse_overwriting(input, request);
+
+    extract::Found found = extract::find_kernels(input, selection, request.target);
+    write(found.kernels, request);
+    if (found.truncation.empty()) return Exit::kSuccess;
+    cli::warn(found.truncation);
+    return Exit::kBadInput;
+  });
+}

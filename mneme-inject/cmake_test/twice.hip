@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <hip/hip_runtime.h>
+
+__global__ void twice(float* data) { data[threadIdx.x] *= 2; }
+
+void run_twice(float* data) { twice<<<1, 1>>>(data); }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <string>
+#include <vector>
+
+namespace mneme::inject {
+
+// The file that `name` runs, through PATH, with links followed; empty if there is none.
+std::string resolve_program(const std::string& name);
+
+// The index in `command` of the compiler: behind compiler caches and the like, such as ccache.
+size_t compiler_index(const std::vector<std::string>& command);
+
+// Throws Error unless the compiler is clang 19, whose LLVM the pass plugin uses. Cheap for an installed clang-19;
+// asks others for their version.
+void require_clang_19(const std::string& compiler);
+
+}  // namespace mneme::inject

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "invocation.h"
+
+#include <cctype>
+#include <set>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace mneme::inject {
+namespace {
+
+constexpr int kMaxDepth = 16;  // of response files that name response files
+constexpr size_t kMaxResponseFile = 64 << 20;
+
+// clang's options whose value is the next word: that word is no input, whatever it looks like.
+bool takes_next_word(std::string_view option) {
+  static const std::set<std::string_view> kOptions = {"-o",
+                                                      "-I",
+                                                      "-D",
+                                                      "-U",
+                                                      "-L",
+                                                      "-l",
+                                                      "-F",
+                                                      "-B",
+                                                      "-T",
+                                                      "-u",
+                                                      "-e",
+                                                      "-z",
+                                                      "-G",
+                                                      "-A",
+                                                      "-b",
+                                                      "-include",
+                                                      "-include-pch",
+                                                      "-imacros",
+                                                      "-isystem",
+                                                      "-iquote",
+                                                      "-idirafter",
+                                                      "-isysroot",
+                                                      "-iprefix",
+                                                      "-iwithprefix",
+                                                      "-iwithprefixbefore",
+                                                      "-cxx-isystem",
+                                                      "-isystem-after",
+                                                      "-iframework",
+                                                      "-ivfsoverlay",
+                                                      "-imultilib",
+                                                      "-MF",
+                                                      "-MT",
+                                                      "-MQ",
+                                                      "-MJ",
+                                                      "-Xclang",
+                                                      "-Xlinker",
+                                                      "-Xassembler",
+                                                      "-Xpreprocessor",
+                                                      "-Xanalyzer",
+                                                      "-Xarch_host",
+                                                      "-Xarch_device",
+                                                      "-Xoffload-linker",
+                                                      "-Xcuda-ptxas",
+                                                      "-Xcuda-fatbinary",
+                                                      "-mllvm",
+                                                      "-target",
+                                                      "-arch",
+                                                      "-framework",
+                                                      "--param",
+                                                      "-working-directory",
+                                                      "-dumpdir",
+                                                      "-serialize-diagnostics",
+                                                      "--serialize-diagnostics",
+                                                      "-resource-dir",
+                                                      "--sysroot",
+                                                      "-rpath",
+                                                      "-undefined",
+                                                      "-x",
+                                                      "--language",
+                                                      "--output",
+                                                      "--include",
+                                                      "--define-macro",
+                                                      "--config",
+                                                      "-current_version"};
+  return kOptions.contains(option) || option.starts_with("-Xopenmp-target") || option.starts_with("-Xarch_");
+}
+
+struct Language {
+  bool hip = false;
+  bool cuda = false;
+};
+
+Language language_of_option(std::string_view name) {
+  return {.hip = name == "hip" || name == "hip-cpp-output", .cuda = name == "cuda" || name == "cuda-cpp-output"};
+}
+
+Language language_of_file(std::string_view file) {
+  return {.hip = file.ends_with(".hip") || file.ends_with(".hipi"),
+          .cuda = file.ends_with(".cu") || file.ends_with(".cui")};
+}
+
+// The words of a response file: separated by white space, quoted by ' and ", \ takes the next character as it is.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (!quote && std::isspace(static_cast<unsigned char>(c))) {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      words.back() += text[++i];
+    } else if (c == quote) {
+      quote = 0;
+    } else if (!quote && (c == '"' || c == '\'')) {
+      quote = c;
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments, int depth) {
+  std::vector<std::string> out;
+  for (const std::string& argument : arguments) {
+    bool is_file = argument.size() > 1 && argument[0] == '@' && depth < kMaxDepth && file_exists(argument.substr(1));
+    if (!is_file) {
+      out.push_back(argument);
+      continue;
+    }
+    auto words = expand_response_files(words_of(read_file(argument.substr(1), kMaxResponseFile)), depth + 1);
+    out.insert(out.end(), words.begin(), words.end());
+  }
+  return out;
+}
+
+Invocation understand(const std::vector<std::string>& given) {
+  std::vector<std::string> arguments = expand_response_files(given);
+  Invocation result;
+  std::string language = "none";  // of the inputs that follow
+  bool options_end = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view word = arguments[i];
+    auto value_of = [&](std::string_view option) { return word.starts_with(option) ? word.substr(option.size()) : ""; };
+    if (options_end || word == "-" || !word.starts_with('-')) {  // an input
+      Language it = language == "none" ? language_of_file(word) : language_of_option(language);
+      result.hip_sources |= it.hip;
+      result.cuda_sources |= it.cuda;
+    } else if (word == "--") {
+      options_end = true;
+    } else if (word == "-x" || word == "--language") {
+      if (i + 1 < arguments.size()) language = arguments[i + 1];
+    } else if (!value_of("--language=").empty()) {
+      language = value_of("--language=");
+    } else if (word.starts_with("-x")) {
+      language = value_of("-x");
+    } else if (word == "-fgpu-rdc" || word == "-fcuda-rdc") {
+      result.relocatable = true;
+    } else if (word == "-fno-gpu-rdc" || word == "-fno-cuda-rdc") {
+      result.relocatable = false;
+    } else if (word == "--hip-link" || word == "-hip-link") {
+      result.hip_link = true;
+    } else if (word == "--cuda-host-only" || word == "--offload-host-only") {
+      result.host_only = true;
+    } else if (word == "--cuda-device-only" || word == "--offload-device-only" ||
+               word == "--cuda-compile-host-device" || word == "--offload-host-device") {
+      result.host_only = false;
+    } else if (word.starts_with("--rocm-device-lib-path=") || word.starts_with("--hip-device-lib-path=") ||
+               word == "-nogpulib" || word == "-nocudalib") {
+      result.names_device_libraries = true;
+    } else if (!value_of("--rocm-path=").empty()) {
+      result.rocm_path = value_of("--rocm-path=");
+    }
+    if (!options_end && takes_next_word(word)) ++i;
+  }
+  return result;
+}
+
+}  // namespace mneme::inject

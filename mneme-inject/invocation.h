@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <string>
+#include <vector>
+
+namespace mneme::inject {
+
+// What a clang command line is about to do, as far as making its output recordable depends on it.
+struct Invocation {
+  bool hip_sources = false;             // some input is compiled as HIP
+  bool cuda_sources = false;            // or as CUDA
+  bool hip_link = false;                // --hip-link
+  bool relocatable = false;             // -fgpu-rdc: device code is linked across translation units
+  bool host_only = false;               // --cuda-host-only: no device compilation
+  bool names_device_libraries = false;  // or says that none are wanted
+  std::string rocm_path;                // --rocm-path=
+};
+
+// `arguments` without the compiler; response files (@file) are looked into.
+Invocation understand(const std::vector<std::string>& arguments);
+
+// `arguments` with each @file replaced by the words in it, as clang does on Unix. One that cannot be read stays.
+std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments, int depth = 0);
+
+}  // namespace mneme::inject

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mneme-inject COMPILER ARGS…: runs the compiler with what makes its output recordable.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "cli/options.h"
+#include "command.h"
+
+using namespace mneme;
+
+namespace {
+
+void print_flags(const std::vector<std::string>& steps) {
+  std::string step = steps.empty() ? "compile" : steps.front();
+  if (steps.size() > 1 || (step != "compile" && step != "link")) {
+    throw Error::of("--print-flags is for 'compile' or 'link', not for '{}'", steps.back());
+  }
+  // Linking needs nothing: the IR is in the device code that the objects carry.
+  std::string flags = step == "compile" ? inject::quoted(inject::compile_flags()) : "";
+  if (std::puts(flags.c_str()) < 0 || std::fflush(stdout) != 0) throw system_error("cannot write standard output");
+}
+
+[[noreturn]] void become(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+  Error error = system_error("cannot run '" + command.front() + "'");
+  throw Error(error.what(), Exit::kMissing);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cli::run_tool("mneme-inject", [&]() -> Exit {
+    bool only_flags = false;
+    std::vector<std::string> command;
+    cli::Options options("mneme-inject", "Runs a compiler so that the HIP kernels it compiles can be recorded.");
+    options.flag("--print-flags", only_flags,
+                 "print the compiler flags for one step, 'compile' (the default) or 'link', and run nothing");
+    options.command(command, "COMPILER ARGS...", "the compiler and its arguments, or 'compile' or 'link'");
+    options.parse(argc, argv);
+    if (only_flags) {
+      print_flags(command);
+      return Exit::kSuccess;
+    }
+    if (command.empty()) throw Error("no compiler to run; usage: mneme-inject clang++-19 -x hip ARGS...");
+
+    command = inject::recordable(command);
+    if (options.verbose()) cli::note(inject::quoted(command));
+    become(command);
+  });
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in
+// the code object. It is loaded into clang, whose LLVM it uses.
+#include <llvm/IR/AutoUpgrade.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include "base/error.h"
+#include "closure.h"
+#include "describe.h"
+#include "embed.h"
+#include "objects/embedded.h"
+
+namespace mneme::inject {
+namespace {
+
+// HIP 5's headers declare intrinsics that LLVM has removed since (atomicInc, atomicDec) by their assembler
+// names. A bitcode reader would upgrade them; clang's code generator does not, and the device link fails.
+void mend_removed_intrinsics(llvm::Module& module) {
+  for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+    if (function.isDeclaration() && function.getName().starts_with("llvm.")) llvm::UpgradeCallsToIntrinsic(&function);
+  }
+}
+
+void embed_kernel(llvm::Module& module, const llvm::Function& kernel) {
+  std::unique_ptr<llvm::Module> closure = closure_of(kernel);
+  std::string bitcode = bitcode_of(*closure);
+  bundle::KernelInfo info = describe(*closure, kernel.getName(), bitcode, module.getSourceFileName());
+  embed(module, kernel.getName(), objects::write_embedded(bundle::write(info), bytes_of(bitcode)));
+}
+
+class EmbedKernels : public llvm::PassInfoMixin<EmbedKernels> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    if (!llvm::Triple(module.getTargetTriple()).isAMDGCN()) return llvm::PreservedAnalyses::all();
+    try {
+      mend_removed_intrinsics(module);
+      for (llvm::Function& function : module) {
+        bool is_kernel = function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL && !function.isDeclaration();
+        if (is_kernel && !has_embedded(module, function.getName())) embed_kernel(module, function);
+      }
+    } catch (const std::exception& error) {
+      module.getContext().emitError(std::string("mneme-inject: ") + error.what());
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }  // at -O0 too, where kernels are optnone
+};
+
+}  // namespace
+}  // namespace mneme::inject
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "mneme-inject", MNEME_VERSION, [](llvm::PassBuilder& builder) {
+            builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+              passes.addPass(mneme::inject::EmbedKernels());
+            });
+          }};
+}

@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mneme-inject makes what clang builds recordable, and otherwise behaves like the compiler it runs."""
+
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["MNEME_BUILD"])
+INJECT = str(BUILD / "bin" / "mneme-inject")
+EXTRACT = str(BUILD / "bin" / "mneme-extract-ir")
+CLANG = "clang++-19"
+ARCH = "--offload-arch=gfx90a"
+DEVICE_LIBRARIES = "--rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+
+FIRST = """
+#include <hip/hip_runtime.h>
+template <class T> __global__ void scale(T* data, T factor) { data[threadIdx.x] *= factor; }
+static __global__ void local(int* data) { data[0] = 1; }
+void first(float* data) { scale<float><<<1, 1>>>(data, 2.0f); local<<<1, 1>>>(nullptr); }
+"""
+SECOND = """
+#include <hip/hip_runtime.h>
+template <class T> __global__ void scale(T* data, T factor) { data[threadIdx.x] *= factor; }
+static __global__ void local(int* data) { data[0] = 2; }
+void first(float*);
+int main() { scale<float><<<1, 1>>>(nullptr, 2.0f); local<<<1, 1>>>(nullptr); first(nullptr); }
+"""
+RICH = """
+#include <hip/hip_runtime.h>
+struct Body { float x, y, z; char tag; double mass; };
+struct Pointers { char c; float* p; short s; };
+union Either { struct { char c; int i; } a; char raw[8]; };
+struct WithUnion { Either u; float* q; Body bodies[2]; };
+__constant__ float coefficients[4];
+__device__ int counter;
+static __device__ float hidden;
+__device__ float unused[1000];
+__device__ __noinline__ float twice(float v) { return 2 * v; }
+__device__ __noinline__ float never(float v) { return 3 * v; }
+struct Base { __device__ virtual float f(float) = 0; };
+struct Derived : Base { __device__ float f(float x) override { return x + 1; } };
+__global__ void layout(Body b, bool flag, Pointers p, WithUnion w, _Float16 h, long n, float* out) {
+  out[0] = b.x + p.p[0] + w.q[n] + flag + static_cast<float>(h);
+}
+__global__ void variables(float* out) {
+  __shared__ float tile[16];
+  tile[threadIdx.x] = coefficients[threadIdx.x] + hidden;
+  __syncthreads();
+  out[0] = tile[0] + atomicInc(reinterpret_cast<unsigned*>(&counter), 7u);
+}
+__global__ void calls(float* out, int which) {
+  float (*f)(float) = which ? &twice : nullptr;
+  Derived derived;
+  Base* base = &derived;
+  if (f) out[0] = f(out[0]) + base->f(out[0]);
+}
+__global__ void math(double* out) { out[0] = sin(out[0]) + pow(out[1], out[2]); }
+int main() {
+  void* p = nullptr;
+  (void)hipGetSymbolAddress(&p, HIP_SYMBOL(hidden));
+  (void)hipGetSymbolAddress(&p, HIP_SYMBOL(unused));
+  variables<<<1, 1>>>(nullptr);
+}
+"""
+MAKEFILE = """
+app: first.o second.o
+	$(CXX) --hip-link {arch} $^ -o $@
+%.o: %.hip
+	$(CXX) $(CXXFLAGS) {arch} -c $< -o $@
+"""
+
+
+def embedded(path):
+    """The KernelInfo of every record in a file, by name: an independent reader of what objects/embedded.h says."""
+    contents, found, at = path.read_bytes(), {}, 0
+    while (at := contents.find(b"MNEMEIR1", at)) >= 0:
+        size, bitcode = struct.unpack_from("<QQ", contents, at + 8)
+        info = json.loads(contents[at + 24:at + 24 + size])
+        found[info["demangled"].split("(")[0]] = info
+        at += 24 + size + bitcode
+    return found
+
+
+class Recordable(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="mneme-inject-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        for name, text in [("first.hip", FIRST), ("second.hip", SECOND), ("rich.hip", RICH)]:
+            (self.folder / name).write_text(text)
+
+    def run_any(self, *command, **how):
+        how.setdefault("cwd", self.folder)
+        if "env" in how:
+            how["env"] = {**os.environ, **how["env"]}
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True, **how)
+
+    def run_well(self, *command, **how):
+        result = self.run_any(*command, **how)
+        self.assertEqual(result.returncode, 0, f"{command}\n{result.stderr}")
+        return result
+
+    def inject(self, *arguments, **how):
+        return self.run_well(INJECT, CLANG, "-Werror", *arguments, **how)
+
+    def kernels(self, name):
+        listed = self.run_well(EXTRACT, "--list", name).stdout
+        lines = [line.split("\t") for line in listed.splitlines()]
+        return sorted((kernel.split("(")[0], target.split("--")[1]) for _, kernel, _, target in lines)
+
+    def hashes(self, name):
+        return {line.split("\t")[0] for line in self.run_well(EXTRACT, "--list", name).stdout.splitlines()}
+
+    # ---- what is embedded ----------------------------------------------------------------------
+
+    def check_ir(self, binary):
+        """LLVM's own tools read the IR, and it is complete."""
+        self.run_well(EXTRACT, binary, "-o", "ir/")
+        files = sorted((self.folder / "ir").iterdir())
+        self.assertEqual(len(files), 4)
+        texts = {}
+        for file in files:
+            self.run_well("opt-19", "-passes=verify", "-disable-output", file)
+            with open(file) as bitcode:
+                text = self.run_well("llvm-dis-19", stdin=bitcode).stdout
+            texts[file.name.split("-")[0]] = text
+            self.assertIn("define protected amdgpu_kernel", text)
+            declared = [line for line in text.splitlines() if line.startswith("declare ") and "@llvm." not in line]
+            self.assertEqual(declared, [], file)
+            for unwanted in ["@unused", "@_Z5neverf", "llvm.used", "llvm.compiler.used", "!llvm.ident", "opencl.ocl",
+                             "__hip_cuid", "!DICompileUnit", str(self.folder)]:
+                self.assertNotIn(unwanted, text, file)
+        return texts
+
+    def test_closures_at_o3(self):
+        self.inject("-x", "hip", "-O3", "-g", ARCH, "rich.hip", "-o", "rich")
+        text = self.check_ir("rich")
+        self.assertIn("@_Z5twicef", text["calls"])
+        self.assertNotIn("@_Z5twicef", text["math"])
+        self.assertIn("externally_initialized", text["variables"])
+        self.assertIn("__ocml_pow_f64", text["math"], "the device libraries' code is part of the closure")
+        self.assertNotIn("llvm.amdgcn.atomic.inc", text["variables"], "an intrinsic that LLVM has removed")
+
+    def test_closures_at_o0(self):
+        self.inject("-x", "hip", "-O0", ARCH, "rich.hip", "-o", "rich")
+        self.assertIn("optnone", self.check_ir("rich")["layout"])
+
+    def test_the_device_code_itself_stays(self):
+        code = {}
+        for name, command in [("plain", [CLANG, DEVICE_LIBRARIES]), ("injected", [INJECT, CLANG])]:
+            self.run_well(*command, "-O2", ARCH, "--cuda-device-only", "--no-gpu-bundle-output", "-S", "second.hip", "-o",
+                          name)
+            lines = (self.folder / name).read_text().splitlines()
+            code[name] = [line for line in lines if line.startswith("\t") and "mneme" not in line and "." not in line]
+        self.assertGreater(len(code["plain"]), 10)
+        self.assertEqual(code["plain"], code["injected"])
+
+    # ---- the header ----------------------------------------------------------------------------
+
+    def test_header(self):
+        self.inject("-x", "hip", "-O1", ARCH, "-c", "rich.hip", "-o", "rich.o")
+        kernels = embedded(self.folder / "rich.o")
+        self.assertEqual(sorted(kernels), ["calls", "layout", "math", "variables"])
+        for info in kernels.values():
+            self.assertEqual(info["target"], "amdgcn-amd-amdhsa--gfx90a")
+            self.assertEqual(info["wave_size"], 64)
+            self.assertEqual(info["source"], "rich.hip")
+
+    def test_header_arguments(self):
+        self.inject("-x", "hip", "-O1", ARCH, "-c", "rich.hip", "-o", "rich.o")
+        info = embedded(self.folder / "rich.o")["layout"]
+        shape = [(a["offset"], a["size"], a["kind"]) for a in info["arguments"]]
+        self.assertEqual(shape, [(0, 24, "struct"), (24, 1, "scalar"), (32, 24, "struct"), (56, 64, "struct"),
+                                 (120, 2, "scalar"), (128, 8, "scalar"), (136, 8, "pointer")])
+        self.assertEqual(info["argument_bytes"], 144)
+        padding = [[(r["offset"], r["size"]) for r in a["padding"]] for a in info["arguments"]]
+        self.assertEqual(padding[0], [(13, 3)])
+        self.assertEqual(padding[2], [(1, 7), (18, 6)])
+        self.assertEqual(padding[3], [(29, 3), (53, 3)], "of the bodies in the array, and none of the union")
+        # The offsets are those of the backend's own metadata.
+        self.inject("-O1", ARCH, "--cuda-device-only", "--no-gpu-bundle-output", "rich.hip", "-o", "rich.co")
+        notes = self.run_well("llvm-readelf-19", "--notes", "rich.co").stdout.split(".args:")
+        own = next(note for note in notes if "layout" in note)
+        fields = [line.split() for line in own.splitlines()]
+        offsets = [int(f[-1]) for f in fields if ".offset:" in f]
+        self.assertEqual(offsets[:7], [a["offset"] for a in info["arguments"]])
+
+    def test_header_variables(self):
+        self.inject("-x", "hip", "-O1", ARCH, "-c", "rich.hip", "-o", "rich.o")
+        kernels = embedded(self.folder / "rich.o")
+        variables = {g["name"]: (g["size"], g["align"], g["constant"]) for g in kernels["variables"]["globals"]}
+        self.assertEqual(variables, {"coefficients": (16, 16, False), "counter": (4, 4, False),
+                                     "_ZL6hidden": (4, 4, False)})
+        self.assertEqual(kernels["layout"]["globals"], [])
+        self.assertEqual(kernels["math"]["globals"], [], "tables of the device libraries are code")
+        vtables = {g["name"]: (g["size"], g["constant"]) for g in kernels["calls"]["globals"]}
+        self.assertEqual(vtables["_ZTV7Derived"], (24, True))
+        functions = kernels["calls"]["functions"]
+        self.assertIn("_Z5twicef", functions)
+        self.assertIn("_ZN7Derived1fEf", functions)
+        self.assertEqual(kernels["variables"]["functions"], [])
+
+    def test_wave_size_and_processors(self):
+        self.inject("-O1", "--offload-arch=gfx906", "--offload-arch=gfx1030", "second.hip", "-c", "-o", "two.o")
+        self.assertEqual(self.kernels("two.o"), [("local", "gfx1030"), ("local", "gfx906"),
+                                                 ("void scale<float>", "gfx1030"), ("void scale<float>", "gfx906")])
+        for target, size in [("gfx906", 64), ("gfx1030", 32)]:
+            self.inject("-O1", f"--offload-arch={target}", "second.hip", "-c", "-o", "one.o")
+            self.assertEqual({i["wave_size"] for i in embedded(self.folder / "one.o").values()}, {size})
+
+    def test_hashes_tell_code_apart_and_nothing_else(self):
+        self.inject("-O2", ARCH, "-c", "first.hip", "-o", "a.o")
+        other = self.folder / "elsewhere"
+        other.mkdir()
+        (other / "renamed.hip").write_text(FIRST)
+        self.inject("-O2", "-g", ARCH, "-c", "renamed.hip", "-o", "b.o", cwd=other)
+        self.assertEqual(self.hashes("a.o"), self.hashes("elsewhere/b.o"))
+        (other / "renamed.hip").write_text(FIRST.replace("*=", "+="))
+        self.inject("-O2", ARCH, "-c", "renamed.hip", "-o", "c.o", cwd=other)
+        self.assertEqual(len(self.hashes("a.o") & self.hashes("elsewhere/c.o")), 1, "only 'local' stayed the same")
+
+    # ---- ways to build -------------------------------------------------------------------------
+
+    def check_two_units(self, binary):
+        self.assertEqual(len(self.hashes(binary)), 3, "one template, two static kernels of one name")
+        self.assertEqual({name for name, _ in self.kernels(binary)}, {"void scale<float>", "local"})
+
+    def test_one_step(self):
+        self.inject("-O2", ARCH, "first.hip", "second.hip", "-o", "app")
+        self.check_two_units("app")
+        self.assertEqual(self.run_any("./app").returncode, 0, "it still runs")
+
+    def test_compile_and_link(self):
+        for unit in ["first", "second"]:
+            self.inject("-O2", ARCH, "-c", f"{unit}.hip", "-o", f"{unit}.o")
+        self.inject("--hip-link", ARCH, "first.o", "second.o", "-o", "app")
+        self.check_two_units("app")
+
+    def test_as_cxx_in_make(self):
+        (self.folder / "Makefile").write_text(MAKEFILE.format(arch=ARCH))
+        self.run_well("make", f"CXX={INJECT} {CLANG}", "CXXFLAGS=-O2 -Werror", "app")
+        self.check_two_units("app")
+
+    def test_print_flags(self):
+        compile_flags = self.run_well(INJECT, "--print-flags", "compile").stdout.split()
+        self.assertEqual(self.run_well(INJECT, "--print-flags").stdout.split(), compile_flags)
+        self.assertEqual(self.run_well(INJECT, "--print-flags", "link").stdout.split(), [])
+        self.run_well(CLANG, "-O2", ARCH, *compile_flags, "first.hip", "second.hip", "-o", "app")
+        self.check_two_units("app")
+        self.assertEqual(self.run_any(INJECT, "--print-flags", "assemble").returncode, 2)
+
+    def test_other_names_and_languages(self):
+        (self.folder / "unit.cpp").write_text(SECOND)
+        self.inject("-x", "hip", ARCH, "-c", "unit.cpp", "-o", "unit.o")
+        self.assertEqual(len(self.hashes("unit.o")), 2)
+        (self.folder / "words").write_text("-x hip\n-c unit.cpp -o 'from response.o'")
+        self.inject("@words", ARCH)
+        self.assertEqual(len(self.hashes("from response.o")), 2)
+
+    def test_no_mode_of_the_compiler_is_disturbed(self):
+        for mode in (["-c", "-o", "x.o"], ["-E"], ["-M"], ["-MM"], ["-fsyntax-only"], ["-###"], ["-save-temps", "-c"],
+                     ["--cuda-host-only", "-c", "-o", "x.o"], ["--cuda-device-only", "-c", "-o", "x.o"],
+                     ["--cuda-device-only", "-S", "-emit-llvm", "-o", "x.ll"], ["-S", "-o", "x.s"],
+                     ["-MD", "-MF", "x.d", "-c", "-o", "x.o"], ["-shared", "-fPIC", "-o", "x.so"],
+                     ["--offload-compress", "-c", "-o", "x.o"]):
+            with self.subTest(mode=mode):
+                self.inject(ARCH, *mode, "first.hip")
+
+    def test_compressed_bundles(self):
+        self.inject("-O2", ARCH, "--offload-compress", "first.hip", "second.hip", "-o", "app")
+        self.assertIn(b"CCOB", (self.folder / "app").read_bytes())
+        self.check_two_units("app")
+
+    # ---- like the compiler ---------------------------------------------------------------------
+
+    def test_same_output(self):
+        for arguments in (["--version"], ["-print-resource-dir"], ["-dumpmachine"]):
+            plain = self.run_any(CLANG, *arguments)
+            ours = self.run_any(INJECT, CLANG, *arguments)
+            self.assertEqual((ours.returncode, ours.stdout, ours.stderr), (0, plain.stdout, plain.stderr))
+
+    def test_same_failure(self):
+        (self.folder / "bad.hip").write_text("int main( {")
+        plain = self.run_any(CLANG, DEVICE_LIBRARIES, ARCH, "-c", "bad.hip")
+        ours = self.run_any(INJECT, CLANG, ARCH, "-c", "bad.hip")
+        self.assertEqual((ours.returncode, ours.stderr), (plain.returncode, plain.stderr))
+        self.assertEqual(ours.returncode, 1)
+
+    def test_becomes_what_it_runs(self):
+        self.assertEqual(self.run_any(INJECT, "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(self.run_any(INJECT, "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
+        self.assertEqual(self.run_any(INJECT, "sh", "-c", "cat; echo $1", "", "-o", input="in ").stdout, "in -o\n")
+        pipe = self.run_any("sh", "-c", f"trap - PIPE; {INJECT} yes | head -1")
+        self.assertEqual((pipe.stdout, pipe.stderr), ("y\n", ""), "SIGPIPE is as it was")
+
+    def test_verbose_shows_the_command(self):
+        result = self.run_well(INJECT, "-v", CLANG, ARCH, "-fsyntax-only", "first.hip")
+        self.assertIn(f"mneme-inject: {CLANG} -fpass-plugin=", result.stderr)
+
+    def test_a_misleading_rocm_path(self):
+        wrapper = "__clang_hip_runtime_wrapper.h"
+        for name in ["ROCM_PATH", "HIP_PATH"]:
+            misled = {name: str(self.folder)}
+            plain = self.run_well(CLANG, DEVICE_LIBRARIES, ARCH, "-###", "-c", "first.hip", env=misled)
+            self.assertNotIn(wrapper, plain.stderr)
+            self.assertIn(wrapper, self.inject(ARCH, "-###", "-c", "first.hip", env=misled).stderr)
+
+    def test_another_place_of_the_device_libraries_stays(self):
+        shown = self.run_any(INJECT, "-v", CLANG, ARCH, "--rocm-device-lib-path=/nowhere", "-c", "first.hip")
+        self.assertEqual(shown.stderr.count("--rocm-device-lib-path"), 2, shown.stderr)  # ours, and clang's complaint
+        shown = self.run_any(INJECT, "-v", CLANG, ARCH, "-###", "-c", "first.hip", env={"HIP_DEVICE_LIB_PATH": "/nowhere"})
+        self.assertNotIn("--rocm-device-lib-path=/usr", shown.stderr)
+
+    # ---- what is refused -----------------------------------------------------------------------
+
+    def check_refused(self, status, sentence, *command):
+        result = self.run_any(*command)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, f"^mneme-inject: error: .*{sentence}")
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def test_refusals(self):
+        self.check_refused(2, "no compiler to run", INJECT)
+        self.check_refused(2, "'g\\+\\+' is not clang 19", INJECT, "g++", "-x", "hip", "first.hip")
+        self.check_refused(2, "hipcc' is not clang 19", INJECT, self.tool("hipcc"), "first.hip")
+        self.check_refused(3, "'no-such-compiler' is not found", INJECT, "no-such-compiler", "first.hip")
+        self.check_refused(3, "'no-such-compiler'", INJECT, "no-such-compiler", "first.cpp")
+        self.check_refused(2, "-fgpu-rdc", INJECT, CLANG, ARCH, "-fgpu-rdc", "-c", "first.hip")
+        self.check_refused(2, "-fgpu-rdc", INJECT, CLANG, ARCH, "-fgpu-rdc", "--hip-link", "first.o")
+        self.check_refused(2, "CUDA", INJECT, CLANG, "-x", "cuda", "-c", "first.cpp")
+        self.check_refused(2, "--nonsense", INJECT, "--nonsense", CLANG)
+
+    def tool(self, name):
+        path = self.folder / name
+        path.write_text("#!/bin/sh\nexit 0\n")
+        path.chmod(0o755)
+        return path
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

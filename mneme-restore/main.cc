@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mneme-restore: rebuilds recorded memory in full: as a bundle of raw members, as files, or on a device.
+#include <memory>
+#include <utility>
+
+#include "bundle_target.h"
+#include "check_target.h"
+#include "cli/options.h"
+#include "cli/stage.h"
+#include "dump_target.h"
+#include "merge.h"
+
+using namespace mneme;
+
+namespace {
+
+// All inputs are opened before anything is written: what is wrong with one is told at once.
+struct Inputs {
+  std::vector<std::unique_ptr<cli::Input>> files;
+  std::vector<std::unique_ptr<bundle::Reader>> readers;
+  std::vector<bundle::BundleInfo> infos;
+
+  explicit Inputs(std::vector<std::string> paths) {
+    if (paths.empty()) paths.push_back("-");
+    for (const std::string& path : paths) {
+      files.push_back(std::make_unique<cli::Input>(path));
+      files.back()->open();
+      readers.push_back(
+          std::make_unique<bundle::Reader>(files.back()->fd(), files.back()->name(), bundle::Memory::kDecode));
+      infos.push_back(readers.back()->info());
+    }
+  }
+};
+
+Exit restore_bundles(int argc, char** argv) {
+  cli::Options options("mneme-restore",
+                       "Rebuilds the recorded memory of bundles in full. Writes one bundle with all selected "
+                       "recordings, whose memory is plain members that tar and od can read.");
+  cli::Output output;
+  cli::Selection selection;
+  std::vector<std::string> paths;
+  std::string dump, device = "auto";
+  bool check = false;
+  options.value("--dump", dump, "DIR", "write files into the new folder DIR instead of a bundle");
+  options.flag("--check", check,
+               "instead of a bundle, restore each state onto the device, read it back and compare; exit status 1 "
+               "when something differs");
+  options.choice("--device", device, {"auto", "host", "cuda", "hip"}, "the device for --check (default auto)");
+  selection.add_options(options);
+  output.add_options(options);
+  options.files(paths, "FILE", "read the FILEs, one after another, instead of standard input");
+  options.parse(argc, argv);
+  selection.check();
+
+  Inputs inputs(paths);
+  std::vector<std::unique_ptr<restore::Target>> targets;
+  restore::CheckTarget* checked = nullptr;
+  std::unique_ptr<bundle::Writer> writer;
+  if (!dump.empty()) targets.push_back(std::make_unique<restore::DumpTarget>(dump));
+  if (check) {
+    auto target = std::make_unique<restore::CheckTarget>([&] { return device::make_device(device); });
+    checked = target.get();
+    targets.push_back(std::move(target));
+  }
+  if (targets.empty()) {
+    output.open();
+    writer = std::make_unique<bundle::Writer>(output.fd(), output.name());
+    bundle::BundleInfo info = cli::with_provenance(restore::merge(inputs.infos), "mneme-restore", options);
+    info.memory = "raw";
+    writer->add(std::string(bundle::kBundleMember), bundle::write(info));
+    targets.push_back(std::make_unique<restore::BundleTarget>(*writer));
+  }
+
+  std::vector<restore::Target*> borrowed;
+  for (const auto& target : targets) borrowed.push_back(target.get());
+  restore::Merge merge(selection, borrowed);
+  for (auto& reader : inputs.readers) {
+    if (writer) reader->copy_others_to(writer.get());
+    merge.take(*reader);
+    if (reader->truncated()) cli::warn(reader->truncation());
+    reader.reset();  // and its memory
+  }
+  if (!merge.truncated()) {
+    selection.check_met();
+    if (merge.instances() == 0) throw Error("nothing was restored: there are no recorded instances");
+  }
+  if (writer) {
+    writer->add(std::string(bundle::kSummaryMember), bundle::write(merge.summary()));
+    writer->finish();
+    output.close();
+  }
+  if (checked) {
+    cli::note(fmt::format("{} states of {} instances, {} bytes, were restored and read back{}", checked->states(),
+                          merge.instances(), checked->bytes(), checked->all_equal() ? "" : "; not all are equal"));
+    if (!checked->all_equal()) return Exit::kNotVerified;
+  }
+  return merge.truncated() ? Exit::kBadInput : Exit::kSuccess;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cli::run_tool("mneme-restore", [&] { return restore_bundles(argc, argv); });
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "merge.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace mneme::restore {
+
+bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos) {
+  bundle::BundleInfo all = infos.at(0);
+  for (size_t i = 1; i < infos.size(); i++) {
+    const bundle::BundleInfo& info = infos[i];
+    if (info.device != all.device) {
+      throw Error::of("recordings of device '{}' and of device '{}' cannot be merged", all.device, info.device);
+    }
+    for (const bundle::AddressRange& range : info.ranges) {
+      auto known = std::find_if(all.ranges.begin(), all.ranges.end(), [&](const bundle::AddressRange& r) {
+        return r.name == range.name && r.base == range.base;
+      });
+      if (known == all.ranges.end()) {
+        all.ranges.push_back(range);
+      } else {
+        known->size = std::max(known->size, range.size);
+      }
+    }
+    all.provenance.insert(all.provenance.end(), info.provenance.begin(), info.provenance.end());
+  }
+  return all;
+}
+
+void merge(bundle::Summary& into, const bundle::Summary& from) {
+  for (const bundle::Occurrence& occurrence : from.occurrences) {
+    auto known = std::find_if(into.occurrences.begin(), into.occurrences.end(),
+                              [&](const bundle::Occurrence& o) { return o.instance == occurrence.instance; });
+    if (known == into.occurrences.end()) {
+      into.occurrences.push_back(occurrence);
+    } else {
+      known->count += occurrence.count;
+    }
+  }
+  into.skipped.insert(into.skipped.end(), from.skipped.begin(), from.skipped.end());
+  if (!into.application.empty() && !from.application.empty()) into.application += "; ";
+  into.application += from.application;
+  into.truncated = into.truncated || from.truncated;
+}
+
+void Merge::take(const bundle::KernelMember& kernel) {
+  if (kernels_.count(kernel.info.id)) return;
+  bool selected = selection_.kernel(kernel.info);
+  kernels_[kernel.info.id] = selected;
+  if (!selected) return;
+  for (Target* target : targets_) target->take(kernel);
+}
+
+void Merge::take(const bundle::VariantMember& variant) {
+  if (!kernels_[variant.info.kernel] || !variants_.insert(variant.info.id).second) return;
+  for (Target* target : targets_) target->take(variant);
+}
+
+void Merge::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
+  instance_in_hand_ = {};
+  const Digest& id = instance.info.id;
+  if (!kernels_[instance.info.kernel] || !selection_.instance(id) || !instances_.insert(id).second) return;
+  if (reader.info().memory == "none") {
+    throw Error(
+        "the bundle holds no memory to restore: it has been through mneme-run, which keeps it only if told so "
+        "(--keep)");
+  }
+  instance_in_hand_ = id;
+  for (Target* target : targets_) target->take(instance, reader);
+}
+
+void Merge::take(const bundle::RunMember& run, const bundle::Reader& reader) {
+  if (instance_in_hand_.empty() || run.info.instance != instance_in_hand_) return;
+  for (Target* target : targets_) target->take(run, reader);
+}
+
+void Merge::take(bundle::Reader& reader) {
+  instance_in_hand_ = {};
+  while (std::optional<bundle::Item> item = reader.next()) {
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) take(*kernel);
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) take(*variant);
+    if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) take(*instance, reader);
+    if (auto* run = std::get_if<bundle::RunMember>(&*item)) take(*run, reader);
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) merge(summary_, *summary);
+  }
+  if (reader.truncated()) summary_.truncated = truncated_ = true;
+}
+
+}  // namespace mneme::restore

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <map>
+#include <set>
+#include <vector>
+
+#include "bundle/reader.h"
+#include "cli/stage.h"
+#include "target.h"
+
+namespace mneme::restore {
+
+// What bundle.json of the merged bundle says: the addresses of all inputs, and where each came from. Throws Error when
+// they were recorded on different devices.
+bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos);
+void merge(bundle::Summary& into, const bundle::Summary& from);
+
+// Gives several bundles' selected recordings to targets, one bundle after another, everything once: what occurs again
+// is dropped, an instance together with its runs.
+class Merge {
+ public:
+  Merge(const cli::Selection& selection, std::vector<Target*> targets)  // borrowed
+      : selection_(selection), targets_(std::move(targets)) {}
+
+  // Reads to the end.
+  void take(bundle::Reader& reader);
+  const bundle::Summary& summary() const { return summary_; }
+  bool truncated() const { return truncated_; }  // one of the inputs was cut short
+  uint64_t instances() const { return instances_.size(); }
+
+ private:
+  void take(const bundle::KernelMember& kernel);
+  void take(const bundle::VariantMember& variant);
+  void take(const bundle::InstanceMember& instance, const bundle::Reader& reader);
+  void take(const bundle::RunMember& run, const bundle::Reader& reader);
+
+  const cli::Selection& selection_;
+  std::vector<Target*> targets_;
+  std::map<Digest, bool> kernels_;  // all, and whether they are selected
+  std::set<Digest> variants_, instances_;
+  Digest instance_in_hand_;  // empty while one is passed over
+  bundle::Summary summary_;
+  bool truncated_ = false;
+};
+
+}  // namespace mneme::restore

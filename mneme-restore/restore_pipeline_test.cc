@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mneme-restore as a process, on bundles made by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/error.h"
+#include "bundle/names.h"
+#include "bundle/reader.h"
+#include "recording.h"
+
+namespace mneme::run {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr uint32_t kWords = 50'000;
+
+Ended restore(const std::string& bundle, Words options = {}) {
+  options.insert(options.begin(), MNEME_RESTORE);
+  return run_program(options, bundle);
+}
+
+std::string recorded(uint32_t seed = 7) {
+  Recording recording;
+  recording.add_variant("right");
+  recording.add_instance(kWords, seed);
+  return recording.finish();
+}
+
+// What a bundle holds, and the words of each instance's buffer, before and after, as they are restored from it.
+struct Contents {
+  bundle::BundleInfo info;
+  std::vector<Digest> kernels, variants, instances, runs;
+  Words others;
+  std::vector<std::string> before, after;
+  std::optional<bundle::Summary> summary;
+};
+
+std::string buffer_of(const bundle::Reader& reader, const bundle::InstanceMember& instance, bool epilogue) {
+  const bundle::Segment& segment = instance.info.segments.at(0);
+  bundle::Writer::BlockSource block = bundle::blocks_of(reader, instance);
+  std::string bytes;
+  uint64_t first = segment.address / bundle::kBlockSize * bundle::kBlockSize;
+  for (uint64_t at = first; at < segment.address + segment.size; at += bundle::kBlockSize) {
+    bytes += text_of(block(at, epilogue));
+  }
+  return bytes.substr(segment.address - first, segment.size);
+}
+
+Contents read(const std::string& bundle) {
+  Fd file = memory_file("bundle", bytes_of(bundle));
+  bundle::Reader reader(file.get(), "the output", bundle::Memory::kDecode);
+  Contents contents;
+  contents.info = reader.info();
+  while (auto item = reader.next()) {
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) contents.kernels.push_back(kernel->info.id);
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) contents.variants.push_back(variant->info.id);
+    if (auto* run = std::get_if<bundle::RunMember>(&*item)) contents.runs.push_back(run->info.variant);
+    if (auto* other = std::get_if<bundle::OtherMember>(&*item)) contents.others.push_back(other->name);
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) contents.summary = *summary;
+    if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) {
+      contents.instances.push_back(instance->info.id);
+      contents.before.push_back(buffer_of(reader, *instance, false));
+      contents.after.push_back(buffer_of(reader, *instance, true));
+    }
+  }
+  EXPECT_FALSE(reader.truncated()) << reader.truncation();
+  return contents;
+}
+
+TEST(Restore, WritesRawMemory) {
+  std::string bundle = recorded();
+  Ended ended = restore(bundle);
+  ASSERT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.errors, IsEmpty());
+  Contents contents = read(ended.output);
+  EXPECT_EQ(contents.info.memory, "raw");
+  EXPECT_EQ(contents.info.provenance.back().tool, "mneme-restore");
+  EXPECT_EQ(contents.kernels.size(), 1u);
+  EXPECT_EQ(contents.variants.size(), 1u);
+  ASSERT_EQ(contents.instances.size(), 1u);
+  EXPECT_EQ(contents.before[0], buffer_before(kWords, 7));
+  EXPECT_EQ(contents.after[0], buffer_after(kWords, 7));
+  ASSERT_TRUE(contents.summary);
+  EXPECT_EQ(contents.summary->application, "exited with status 0");
+  EXPECT_EQ(restore(bundle).output, ended.output) << "the same bytes every time";
+  EXPECT_EQ(read(restore(ended.output).output).after[0], buffer_after(kWords, 7)) << "from a raw bundle too";
+}
+
+TEST(Restore, TarUnpacksTheMemory) {
+  Ended ended = run_shell(MNEME_RESTORE " | tar xO --wildcards 'memory/*/table.raw' | od -An -c | head -1", recorded());
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.output, HasSubstr("t   t   t   t"));
+}
+
+TEST(Restore, WhatItWritesReplays) {
+  for (const char* options : {"", " --keep"}) {
+    Ended ended = run_shell(std::string(MNEME_RESTORE " | " MNEME_RUN) + options + " | " MNEME_VERIFY, recorded());
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_THAT(ended.output, HasSubstr("\"status\":\"verified\""));
+  }
+}
+
+TEST(Restore, MergesFiles) {
+  TemporaryFolder folder;
+  std::string a = folder.path() + "/a.tar", b = folder.path() + "/b.tar";
+  Recording first, second;
+  first.add_variant("right");
+  Digest one = first.add_instance(100, 1);
+  Digest two = first.add_instance(100, 2);
+  first.add_member("future/one", "of a newer version");
+  second.add_variant("right");
+  second.add_variant("nothing");
+  second.add_instance(100, 2);
+  Digest three = second.add_instance(100, 3);
+  Digest other = second.add_instance(100, 3, {}, "other");
+  second.add_member("future/two", "of a newer version");
+  write_file(a, first.finish());
+  write_file(b, second.finish());
+  Ended ended = restore("", {a, b});
+  ASSERT_EQ(ended.status, 0) << ended.errors;
+  Contents contents = read(ended.output);
+  EXPECT_EQ(contents.kernels.size(), 2u);
+  EXPECT_EQ(contents.variants.size(), 2u);
+  EXPECT_EQ(contents.instances, (std::vector<Digest>{one, two, three, other}));
+  EXPECT_EQ(contents.after[2], buffer_after(100, 3));
+  EXPECT_EQ(contents.others, (Words{"future/one", "future/two"}));
+  EXPECT_EQ(contents.info.provenance.size(), 3u);
+  EXPECT_EQ(contents.summary->application, "exited with status 0; exited with status 0");
+
+  Contents selected = read(restore("", {"--kernel", "^other", a, b}).output);
+  EXPECT_EQ(selected.instances, std::vector<Digest>{other});
+  EXPECT_EQ(selected.kernels.size(), 1u);
+  EXPECT_EQ(read(restore("", {"--instance", two.hex().substr(0, 10), a, b}).output).instances,
+            std::vector<Digest>{two});
+  EXPECT_EQ(restore("", {"--kernel", "absent", a}).status, 2);
+}
+
+TEST(Restore, PassesRunsOn) {
+  Ended run = run_program({MNEME_RUN, "--keep"}, recorded());
+  Recording wrong;
+  wrong.add_variant("wrong_byte");
+  wrong.add_instance(kWords, 9);
+  Ended wrong_run = run_program({MNEME_RUN, "--keep"}, wrong.finish());
+  for (const Ended* ended : {&run, &wrong_run}) {
+    Ended restored = restore(ended->output);
+    ASSERT_EQ(restored.status, 0) << restored.errors;
+    EXPECT_EQ(read(restored.output).runs.size(), 1u);
+    EXPECT_EQ(run_program({MNEME_VERIFY}, restored.output).status, ended == &run ? 0 : 1);
+  }
+}
+
+TEST(Restore, DumpsFiles) {
+  TemporaryFolder folder;
+  std::string into = folder.path() + "/new/dump";
+  std::string bundle = recorded();
+  Ended ended = restore(bundle, {"--dump", into});
+  ASSERT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.output, IsEmpty());
+  Contents contents = read(bundle);
+  std::string instance = into + "/instances/" + contents.instances[0].hex();
+  EXPECT_EQ(read_file(instance + "/prologue/0x400000000100.raw"), buffer_before(kWords, 7));
+  EXPECT_EQ(read_file(instance + "/epilogue/0x400000000100.raw"), buffer_after(kWords, 7));
+  EXPECT_EQ(read_file(instance + "/epilogue/table.raw"), std::string(kTableSize, 't'));
+  EXPECT_EQ(read_file(instance + "/arguments.raw").size(), 16u);
+  EXPECT_THAT(read_file(instance + "/instance.json"), HasSubstr("\"segments\""));
+  EXPECT_THAT(read_file(into + "/kernels/" + contents.kernels[0].hex() + "/kernel.json"), HasSubstr("add_one"));
+
+  Ended again = restore(bundle, {"--dump", into});
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.errors, HasSubstr("is not empty"));
+  EXPECT_EQ(restore(bundle, {"--dump", "/dev/null/x"}).status, 2);
+}
+
+TEST(Restore, ChecksOnTheDevice) {
+  Ended ended = restore(recorded(), {"--check"});
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.output, IsEmpty());
+  EXPECT_THAT(ended.errors, HasSubstr("2 states of 1 instances"));
+
+  Ended taken = run_shell("LD_PRELOAD=" RUN_FIXTURES "/occupy.so " MNEME_RESTORE " --check", recorded());
+  EXPECT_EQ(taken.status, 2);
+  EXPECT_THAT(taken.errors, HasSubstr("is taken"));
+  Ended missing = restore(recorded(), {"--check", "--device", "cuda"});
+  EXPECT_EQ(missing.status, 3);
+}
+
+TEST(Restore, SaysThatThereIsNoMemory) {
+  Ended ended = restore(run_program({MNEME_RUN}, recorded()).output);
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("--keep"));
+}
+
+TEST(Restore, ATruncatedBundleStillGivesWhatCameBefore) {
+  Recording recording;
+  recording.add_instance(kWords, 1);
+  recording.add_instance(kWords, 2);
+  std::string bundle = recording.unfinished();
+  Ended ended = restore(bundle.substr(0, bundle.size() - 700));
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("cut short"));
+  Contents contents = read(ended.output);
+  EXPECT_EQ(contents.instances.size(), 1u);
+  EXPECT_TRUE(contents.summary->truncated);
+}
+
+TEST(Restore, RefusesBadUsageAndInput) {
+  for (const Words& words : std::vector<Words>{{}, {"--bogus"}, {"/nonexistent"}, {"--device", "abacus"}}) {
+    Ended ended = restore("", words);
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_THAT(ended.errors, HasSubstr("mneme-restore: error: "));
+    EXPECT_THAT(ended.output, IsEmpty());
+  }
+  TemporaryFolder folder;
+  std::string path = folder.path() + "/a.tar";
+  write_file(path, recorded());
+  Ended same = restore("", {path, "-o", path});
+  EXPECT_EQ(same.status, 2);
+  EXPECT_EQ(read_file(path), recorded()) << "the input is as it was";
+}
+
+TEST(Restore, AFullDiskAndAClosedPipeAreErrors) {
+  Ended full = run_shell(MNEME_RESTORE " > /dev/full", recorded());
+  EXPECT_EQ(full.status, 2);
+  EXPECT_THAT(full.errors, HasSubstr("No space left"));
+  Ended closed = run_shell(MNEME_RESTORE " | head -c 100 > /dev/null", recorded());
+  EXPECT_EQ(closed.status, 2);
+  EXPECT_THAT(closed.errors, HasSubstr("Broken pipe"));
+}
+
+}  // namespace
+}  // namespace mneme::run

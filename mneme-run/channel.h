@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How mneme-run and its worker, the process that touches the device, talk: messages over a socket.
+#pragma once
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+
+namespace mneme::run {
+
+enum class MessageType : uint32_t {
+  // To the worker.
+  kInstance = 1,  // device, kernel json, instance json, prologue state, epilogue state
+  kVariant = 2,   // variant json, code, settings
+  kBlocks = 3,    // the answer to kNeed: the blocks' bytes, one after another
+  // From the worker.
+  kNeed = 16,      // digests, 16 bytes each
+  kReady = 17,     // name of the device: the prologue is in place
+  kForeign = 18,   // the kernel's own code begins to run: limit its time
+  kOwn = 19,       // it ended
+  kObserved = 20,  // address (8 bytes), digest expected, bytes of a block that differs
+  kResult = 21,    // run json
+  kRefused = 22,   // a sentence: the run failed
+  kNoDevice = 23,  // a sentence: the device is missing
+};
+
+struct Message {
+  MessageType type{};
+  std::vector<std::string> fields;
+};
+
+// What a worker may send at most: it runs a stranger's code, which may write anything to the socket.
+inline constexpr uint64_t kMaxFromWorker = 80u << 20;
+inline constexpr uint64_t kMaxToWorker = uint64_t{5} << 30;
+
+// One end of a connection. A peer that is gone: receive() gives nothing, send() false. Throws Error on a message
+// that is malformed or larger than the limit.
+class Channel {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Deadline = std::optional<Clock::time_point>;
+  struct TimedOut {};  // thrown when the deadline passes
+
+  Channel() = default;
+  Channel(Fd fd, uint64_t limit) : fd_(std::move(fd)), limit_(limit) {}
+
+  bool send(MessageType type, std::span<const std::string_view> fields, Deadline deadline = std::nullopt);
+  bool send(MessageType type, std::initializer_list<std::string_view> fields, Deadline deadline = std::nullopt) {
+    return send(type, std::span(fields.begin(), fields.size()), deadline);
+  }
+  std::optional<Message> receive(Deadline deadline = std::nullopt);
+
+ private:
+  bool wait(short events, const Deadline& deadline);
+  bool write(std::string_view bytes, const Deadline& deadline);
+  bool read(char* out, size_t size, const Deadline& deadline);
+
+  Fd fd_;
+  uint64_t limit_ = 0;
+};
+
+}  // namespace mneme::run

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mneme-run: replays every recorded instance with every compiled variant of its kernel.
+#include <utility>
+
+#include "cli/options.h"
+#include "cli/stage.h"
+#include "runner.h"
+
+using namespace mneme;
+
+namespace {
+
+constexpr uint64_t kMostExecutions = 1'000'000;
+
+Exit run_bundle(int argc, char** argv) {
+  cli::Options options("mneme-run",
+                       "Replays recorded kernel launches: restores each instance's memory, executes each compiled "
+                       "variant of its kernel, and records timings and how memory differs from the recording.");
+  cli::Input input;
+  cli::Output output;
+  cli::Selection selection;
+  run::RunnerOptions settings;
+  uint64_t warmup = settings.settings.warmup, iterations = settings.settings.iterations;
+  bool keep = false;
+  options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
+                 "where to run; auto (the default): where the variant's code belongs");
+  options.value("--warmup", warmup, "N", "executions before those that are timed (default 1)");
+  options.value("--iterations", iterations, "N", "executions that are timed (default 3)");
+  options.value("--timeout", settings.timeout, "SECONDS", "kill a kernel that runs longer (default 60)");
+  options.bytes("--max-diff", settings.settings.max_difference, "BYTES",
+                "store at most so much of the memory that differs, for each run; K, M and G are understood "
+                "(default 64M)");
+  options.flag("--keep", keep, "keep the recorded memory in the output");
+  selection.add_options(options);
+  output.add_options(options);
+  input.add_options(options);
+  options.parse(argc, argv);
+  selection.check();
+  if (iterations == 0 || iterations > kMostExecutions || warmup > kMostExecutions) {
+    throw Error::of("--iterations must be from 1 to {0} and --warmup from 0 to {0}", kMostExecutions);
+  }
+  if (settings.timeout <= 0) throw Error("--timeout must be more than 0 seconds");
+  settings.settings.warmup = static_cast<uint32_t>(warmup);
+  settings.settings.iterations = static_cast<uint32_t>(iterations);
+  settings.verbose = options.verbose();
+
+  input.open();
+  output.open();
+  bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kDecode);
+  bundle::Writer writer(output.fd(), output.name());
+  bundle::BundleInfo info = cli::with_provenance(reader.info(), "mneme-run", options);
+  if (!keep) info.memory = "none";
+  writer.add(std::string(bundle::kBundleMember), bundle::write(info));
+  reader.copy_to(&writer, keep);
+
+  run::Runner runner(reader, writer, selection, settings);
+  std::optional<bundle::Summary> summary;
+  while (std::optional<bundle::Item> item = reader.next()) {
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) runner.take(std::move(*kernel));
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) runner.take(std::move(*variant));
+    if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) runner.take(std::move(*instance));
+    if (auto* last = std::get_if<bundle::Summary>(&*item)) summary = std::move(*last);
+  }
+
+  // Where the input was cut short, that is the sentence to say: what is missing may have been behind the cut.
+  if (!reader.truncated()) {
+    selection.check_met();
+    runner.finish();
+  }
+  return cli::finish(reader, writer, output, summary);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cli::run_tool("mneme-run", [&] { return run_bundle(argc, argv); });
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recording.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/process.h"
+
+namespace mneme::run {
+namespace {
+
+using bundle::kBlockSize;
+
+std::string words_from(uint32_t words, uint32_t first) {
+  std::string bytes(words * sizeof(uint32_t), '\0');
+  for (uint32_t i = 0; i < words; i++) {
+    uint32_t word = first + i * 2654435761u;
+    std::memcpy(bytes.data() + i * sizeof word, &word, sizeof word);
+  }
+  return bytes;
+}
+
+using Blocks = std::map<uint64_t, std::string>;
+
+void place(Blocks& blocks, uint64_t address, const std::string& bytes) {
+  for (size_t i = 0; i < bytes.size(); i++) {
+    std::string& block = blocks[(address + i) / kBlockSize * kBlockSize];
+    block.resize(kBlockSize);
+    block[(address + i) % kBlockSize] = bytes[i];
+  }
+}
+
+bundle::State state_of(const Blocks& blocks) {
+  bundle::State state;
+  for (const auto& [address, contents] : blocks) state.blocks.push_back({address, digest_of(contents)});
+  return state;
+}
+
+}  // namespace
+
+std::string buffer_before(uint32_t words, uint32_t seed) { return words_from(words, seed); }
+std::string buffer_after(uint32_t words, uint32_t seed) { return words_from(words, seed + 1); }
+
+Recording::Recording(std::string memory) : file_(memory_file("recording")), memory_(std::move(memory)) {
+  writer_ = std::make_unique<bundle::Writer>(file_.get(), "a test's bundle");
+  bundle::BundleInfo info;
+  info.device = "host";
+  info.ranges = {{"device", 0x400000000000, uint64_t{1} << 40}, {"host", 0x600000000000, uint64_t{1} << 40}};
+  info.memory = memory_;
+  info.provenance = {{"mneme-capture", "0", {}, 0}};
+  writer_->add(std::string(bundle::kBundleMember), bundle::write(info));
+}
+
+const bundle::KernelInfo& Recording::kernel(const std::string& name) {
+  auto [found, fresh] = kernels_.try_emplace(name);
+  bundle::KernelInfo& info = found->second;
+  if (!fresh) return info;
+  std::string bitcode = "not really bitcode of " + name;
+  info.id = digest_of("kernel " + name);
+  info.name = "_Z" + name;
+  info.demangled = name + "(unsigned int*, unsigned int)";
+  info.target = "amdgcn-amd-amdhsa--gfx90a";
+  info.argument_bytes = 16;
+  info.arguments = {{0, 8, "pointer", "ptr", {}}, {8, 4, "scalar", "i32", {}}};
+  info.bitcode = digest_of(bitcode);
+  writer_->add(bundle::kernel_json_name(info.id), bundle::write(info));
+  writer_->add(bundle::kernel_bitcode_name(info.id), bitcode);
+  return info;
+}
+
+Digest Recording::add_variant(const std::string& fixture, const std::string& kernel) {
+  std::string code = read_file(std::string(RUN_FIXTURES) + "/" + fixture + ".so");
+  bundle::VariantInfo variant;
+  variant.kernel = this->kernel(kernel).id;
+  variant.configuration.target = "host:x86-64";
+  variant.configuration.passes = fixture;  // tells the variants of a test apart
+  variant.configuration.form = "auto";
+  variant.id = bundle::variant_id(variant.kernel, variant.configuration);
+  variant.code = "code.so";
+  variant.code_digest = digest_of(code);
+  variant.form = "loop";
+  writer_->add(bundle::variant_json_name(variant.kernel, variant.id), bundle::write(variant));
+  writer_->add(bundle::variant_code_name(variant.kernel, variant.id, variant.code), code);
+  return variant.id;
+}
+
+Digest Recording::add_instance(uint32_t words, uint32_t seed, Change change, const std::string& kernel) {
+  bundle::InstanceInfo info;
+  info.kernel = this->kernel(kernel).id;
+  info.index = launches_++;
+  info.grid = {(words + 255) / 256, 1, 1};
+  info.block = {256, 1, 1};
+  info.arguments.resize(16);
+  std::memcpy(info.arguments.data(), &kWordsAddress, 8);
+  std::memcpy(info.arguments.data() + 8, &words, 4);
+  info.segments = {{kWordsAddress, words * sizeof(uint32_t), bundle::SegmentKind::kHeap, "", ""},
+                   {kTableAddress, kTableSize, bundle::SegmentKind::kGlobal, "table", ""}};
+  Blocks memory[2];
+  std::string after = change.idle ? buffer_before(words, seed) : buffer_after(words, seed);
+  if (change.epilogue_byte) after[*change.epilogue_byte] = static_cast<char>(after[*change.epilogue_byte] ^ 1);
+  place(memory[0], kWordsAddress, buffer_before(words, seed));
+  place(memory[1], kWordsAddress, after);
+  for (Blocks& blocks : memory) place(blocks, kTableAddress, std::string(kTableSize, 't'));
+  bundle::State states[] = {state_of(memory[0]), state_of(memory[1])};
+  info.prologue = digest_of(bundle::write(states[0]));
+  info.epilogue = digest_of(bundle::write(states[1]));
+  info.id = bundle::instance_id(info);
+  auto source = [&](uint64_t address, bool epilogue) { return bytes_of(memory[epilogue].at(address)); };
+  if (memory_ == "raw") {
+    writer_->add_raw_instance(info, states[0], states[1], source);
+  } else {
+    writer_->add_instance(info, states[0], states[1], source);
+  }
+  return info.id;
+}
+
+std::string Recording::unfinished() {
+  writer_.reset();
+  ::lseek(file_.get(), 0, SEEK_SET);
+  return read_all(file_.get(), "a test's bundle");
+}
+
+std::string Recording::finish(bool truncated) {
+  bundle::Summary summary;
+  summary.application = "exited with status 0";
+  summary.truncated = truncated;
+  writer_->add(std::string(bundle::kSummaryMember), bundle::write(summary));
+  writer_->finish();
+  return unfinished();
+}
+
+Ended run_program(const Words& words, const std::string& input) {
+  CommandResult result = run_command(words, input);
+  if (!WIFEXITED(result.status)) throw Error::of("{} {}", words[0], describe_wait_status(result.status));
+  return {WEXITSTATUS(result.status), result.output, result.errors};
+}
+
+Ended run_shell(const std::string& script, const std::string& input) {
+  return run_program({"bash", "-c", "set -o pipefail; " + script}, input);
+}
+
+}  // namespace mneme::run

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "replay.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "base/error.h"
+
+namespace mneme::run {
+namespace {
+
+using bundle::kBlockSize;
+
+constexpr uint64_t kReadAtOnce = 1 << 20;  // bytes
+
+Bytes zero_block() {
+  static const std::vector<std::byte> zeros(kBlockSize);
+  return zeros;
+}
+
+bool is_zero(Bytes bytes) { return std::memcmp(bytes.data(), zero_block().data(), bytes.size()) == 0; }
+
+}  // namespace
+
+Replay::Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch)
+    : device_(device), instance_(std::move(instance)), fetch_(std::move(fetch)), layout_(instance_.info.segments) {
+  place_blocks();
+  for (const verify::Range& range : layout_.ranges()) device_.map(range.address, range.size);
+  write_prologue();
+}
+
+// Merges the two states, both by address.
+void Replay::place_blocks() {
+  const auto& before = instance_.prologue.blocks;
+  const auto& after = instance_.epilogue.blocks;
+  size_t b = 0, a = 0;
+  while (b < before.size() || a < after.size()) {
+    uint64_t address = UINT64_MAX;
+    if (b < before.size()) address = std::min(address, before[b].address);
+    if (a < after.size()) address = std::min(address, after[a].address);
+    if (!layout_.covers(address)) {
+      throw Error::of("instance {} holds a block at {:#x}, outside of its segments", instance_.info.id.hex(), address);
+    }
+    Block block{address, bundle::zero_block_digest(), bundle::zero_block_digest()};
+    if (b < before.size() && before[b].address == address) block.prologue = before[b++].digest;
+    if (a < after.size() && after[a].address == address) block.epilogue = after[a++].digest;
+    blocks_.push_back(block);
+  }
+}
+
+void Replay::write_prologue() {
+  const Digest& zero = bundle::zero_block_digest();
+  std::unordered_set<Digest> kept;
+  for (const Block& block : blocks_) {
+    if (block.prologue == block.epilogue) continue;
+    kept.insert(block.prologue);
+  }
+  kept.erase(zero);
+  auto keep = [&](const Digest& digest, Bytes bytes) {
+    if (kept.erase(digest)) at_hand_.emplace(digest, text_of(bytes));
+  };
+
+  std::vector<Digest> wanted;
+  std::vector<uint64_t> addresses;
+  auto flush = [&] {
+    fetch_(wanted, [&](size_t i, Bytes bytes) {
+      device_.write(addresses[i], bytes);
+      keep(wanted[i], bytes);
+    });
+    wanted.clear();
+    addresses.clear();
+  };
+  for (const Block& block : blocks_) {
+    if (block.prologue == zero) continue;  // as mapped
+    wanted.push_back(block.prologue);
+    addresses.push_back(block.address);
+    if (wanted.size() == kMaxFetchedAtOnce) flush();
+  }
+  flush();
+}
+
+Bytes Replay::pristine(const Digest& digest) {
+  if (digest == bundle::zero_block_digest()) return zero_block();
+  auto found = at_hand_.find(digest);
+  if (found == at_hand_.end()) {
+    fetch_(std::span(&digest, 1), [&](size_t, Bytes bytes) { found = at_hand_.emplace(digest, text_of(bytes)).first; });
+  }
+  return bytes_of(found->second);
+}
+
+Bytes Replay::expected(const Digest& digest) {
+  if (digest == bundle::zero_block_digest()) return zero_block();
+  auto found = at_hand_.find(digest);
+  if (found != at_hand_.end()) return bytes_of(found->second);
+  fetch_(std::span(&digest, 1), [&](size_t, Bytes bytes) { expected_ = text_of(bytes); });
+  return bytes_of(expected_);
+}
+
+// Whether these bytes are the block of that digest; by their own digest where the block is not at hand.
+bool Replay::is(const Digest& digest, Bytes bytes) {
+  if (digest == bundle::zero_block_digest()) return is_zero(bytes);
+  auto found = at_hand_.find(digest);
+  if (found == at_hand_.end()) return digest_of(bytes) == digest;
+  return std::memcmp(found->second.data(), bytes.data(), bytes.size()) == 0;
+}
+
+void Replay::restore() {
+  for (const Block& dirty : dirty_) device_.write(dirty.address, pristine(dirty.prologue));
+  dirty_.clear();
+}
+
+Replay::Scan Replay::scan(bundle::RunInfo* run, uint64_t max_difference, const Observed& observed) {
+  Scan scan;
+  verify::Comparison comparison(layout_);
+  std::vector<std::byte> buffer(kReadAtOnce);
+  auto known = blocks_.begin();
+  uint64_t observed_bytes = 0;
+  for (const verify::Range& range : layout_.ranges()) {
+    for (uint64_t done = 0; done < range.size; done += kReadAtOnce) {
+      std::span<std::byte> piece(buffer.data(), std::min(kReadAtOnce, range.size - done));
+      device_.read(range.address + done, piece);
+      for (uint64_t at = 0; at < piece.size(); at += kBlockSize) {
+        uint64_t address = range.address + done + at;
+        Bytes actual = Bytes(piece).subspan(at, kBlockSize);
+        Block block{address, bundle::zero_block_digest(), bundle::zero_block_digest()};
+        if (known != blocks_.end() && known->address == address) block = *known++;
+
+        bool changed = !is(block.prologue, actual);
+        if (changed) {
+          dirty_.push_back(block);
+          scan.changed_bytes += verify::count_differences(pristine(block.prologue), actual);
+        }
+        if (!run || (block.prologue == block.epilogue ? !changed : is(block.epilogue, actual))) continue;
+        if (!comparison.add(address, expected(block.epilogue), actual)) continue;
+        scan.equal = false;
+        if (!run->blocks_complete) continue;
+        observed_bytes += 2 * kBlockSize;
+        if (observed_bytes > max_difference) {
+          run->blocks_complete = false;
+          continue;
+        }
+        run->blocks.push_back({address, block.epilogue, digest_of(actual)});
+        observed(address, block.epilogue, actual);
+      }
+    }
+  }
+  if (run) run->differences = comparison.differences();
+  return scan;
+}
+
+bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
+                            const RunSettings& settings, const Foreign& foreign, const Observed& observed) {
+  const bundle::InstanceInfo& info = instance_.info;
+  bundle::RunInfo run;
+  run.kernel = info.kernel;
+  run.instance = info.id;
+  run.variant = variant.id;
+  run.device = device_.name();
+  run.status = "completed";
+  run.clock = device_.clock();
+  run.warmup = settings.warmup;
+  run.compared_bytes = layout_.segment_bytes();
+
+  foreign(true);
+  std::unique_ptr<device::Code> loaded = device_.load(kernel, code);
+  foreign(false);
+  device::Launch launch{info.grid, info.block, info.shared_bytes, info.arguments, info.segments};
+  bool equal = true;
+  for (uint32_t i = 0; i < settings.warmup + settings.iterations; i++) {
+    restore();
+    foreign(true);
+    uint64_t nanoseconds = device_.execute(*loaded, launch);
+    foreign(false);
+    if (i >= settings.warmup) run.nanoseconds.push_back(nanoseconds);
+    Scan scanned = scan(equal ? &run : nullptr, settings.max_difference, observed);
+    equal = equal && scanned.equal;
+    run.changed_bytes = scanned.changed_bytes;
+  }
+  restore();
+  return run;
+}
+
+}  // namespace mneme::run

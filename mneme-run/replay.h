@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bundle/reader.h"
+#include "device/device.h"
+#include "verify/compare.h"
+#include "verify/layout.h"
+
+namespace mneme::run {
+
+inline constexpr size_t kMaxFetchedAtOnce = 64;  // blocks
+
+struct RunSettings {
+  uint32_t warmup = 1;
+  uint32_t iterations = 3;
+  uint64_t max_difference = 64 << 20;  // bytes of blocks that differ, expected and actual, given to `observed`
+};
+
+// One recorded launch on a device: its memory in place, its kernel executed as often as wanted, each time from the
+// recorded prologue, and what memory then holds compared with the recorded epilogue.
+class Replay {
+ public:
+  // Calls `take(index, bytes)` once for each digest, in order; for at most kMaxFetchedAtOnce digests.
+  using Take = std::function<void(size_t, Bytes)>;
+  using Fetch = std::function<void(std::span<const Digest>, const Take&)>;
+  // Around code of the kernel's own: loading and executing it.
+  using Foreign = std::function<void(bool begins)>;
+  // A block that differs; `actual` is valid during the call.
+  using Observed = std::function<void(uint64_t address, const Digest& expected, Bytes actual)>;
+
+  // Maps the segments' blocks and writes the prologue. Throws Error when an address is taken.
+  Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch);
+
+  // Executes a variant: warm-ups, then iterations. Every execution is compared; the differences given are those of
+  // the first that has any. Throws Error when the kernel cannot be loaded or fails; the memory is then not restored.
+  bundle::RunInfo run(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
+                      const RunSettings& settings, const Foreign& foreign, const Observed& observed);
+
+ private:
+  struct Block {
+    uint64_t address = 0;
+    Digest prologue, epilogue;  // the zero block's where a state does not list it
+  };
+  struct Scan {
+    uint64_t changed_bytes = 0;
+    bool equal = true;
+  };
+
+  void place_blocks();
+  void write_prologue();
+  void restore();
+  // Reads all blocks back and notes which are no longer the prologue's. With `run` given, also compares them with the
+  // epilogue and stores the differences there.
+  Scan scan(bundle::RunInfo* run, uint64_t max_difference, const Observed& observed);
+  Bytes pristine(const Digest& digest);  // valid as long as this object
+  Bytes expected(const Digest& digest);  // valid until the next call
+  bool is(const Digest& digest, Bytes bytes);
+
+  device::Device& device_;
+  bundle::InstanceMember instance_;
+  Fetch fetch_;
+  verify::Layout layout_;
+  std::vector<Block> blocks_;                        // those that either state lists, by address
+  std::unordered_map<Digest, std::string> at_hand_;  // the prologue's blocks that some execution changes
+  std::string expected_;
+  std::vector<Block> dirty_;  // what the last execution changed
+};
+
+}  // namespace mneme::run

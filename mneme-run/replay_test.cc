@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "replay.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "base/error.h"
+
+namespace mneme::run {
+namespace {
+
+constexpr uint64_t kBlock = bundle::kBlockSize;
+constexpr uint64_t kBase = 0x400000000000;
+
+// A device whose kernels are C++ functions on its memory.
+class FakeDevice : public device::Device {
+ public:
+  std::string name() const override { return "fake"; }
+  std::string clock() const override { return "sundial"; }
+  void map(uint64_t address, uint64_t size) override {
+    if (address == taken) throw Error("taken");
+    for (uint64_t at = 0; at < size; at += kBlock) memory[address + at] = std::string(kBlock, '\0');
+  }
+  void write(uint64_t address, Bytes bytes) override { byte_copy(address, bytes.size(), bytes.data(), nullptr); }
+  void read(uint64_t address, std::span<std::byte> out) override {
+    byte_copy(address, out.size(), nullptr, out.data());
+  }
+  std::unique_ptr<device::Code> load(const bundle::KernelInfo&, Bytes) override {
+    return std::make_unique<device::Code>();
+  }
+  uint64_t execute(device::Code&, const device::Launch&) override {
+    kernel(executions++);
+    return 100 + executions;
+  }
+
+  char& at(uint64_t address) { return memory.at(address / kBlock * kBlock)[address % kBlock]; }
+
+  std::map<uint64_t, std::string> memory;
+  std::function<void(int execution)> kernel = [](int) {};
+  int executions = 0;
+  uint64_t taken = 0;
+
+ private:
+  void byte_copy(uint64_t address, uint64_t size, const std::byte* in, std::byte* out) {
+    for (uint64_t i = 0; i < size; i++) {
+      if (in) at(address + i) = static_cast<char>(in[i]);
+      if (out) out[i] = static_cast<std::byte>(at(address + i));
+    }
+  }
+};
+
+// An instance of three blocks: a segment of two and a bit, and a small one behind it in the third. The recorded kernel
+// added 1 to byte 10 of each block.
+struct Replayed : testing::Test {
+  FakeDevice device;
+  bundle::InstanceMember instance;
+  std::map<Digest, std::string> blocks;
+  std::vector<Digest> fetched;
+  RunSettings settings;
+  std::map<uint64_t, std::string> observed;
+  int foreign = 0;
+
+  Digest store(const std::string& contents) {
+    Digest digest = digest_of(contents);
+    if (digest != bundle::zero_block_digest()) blocks[digest] = contents;
+    return digest;
+  }
+
+  void SetUp() override {
+    instance.info.segments = {{kBase, 2 * kBlock + 100, {}, "", ""}, {kBase + 2 * kBlock + 256, 100, {}, "", ""}};
+    instance.info.grid = {1, 1, 1};
+    for (uint64_t i = 0; i < 3; i++) {
+      std::string contents(kBlock, i == 1 ? '\0' : static_cast<char>('a' + i));
+      Digest before = store(contents);
+      contents[10]++;
+      if (i != 1) instance.prologue.blocks.push_back({kBase + i * kBlock, before});
+      instance.epilogue.blocks.push_back({kBase + i * kBlock, store(contents)});
+    }
+    device.kernel = [this](int) { right(); };
+  }
+
+  void right() {
+    for (uint64_t i = 0; i < 3; i++) device.at(kBase + i * kBlock + 10)++;
+  }
+
+  bundle::RunInfo run() {
+    Replay replay(device, instance, [this](std::span<const Digest> digests, const Replay::Take& take) {
+      for (size_t i = 0; i < digests.size(); i++) {
+        fetched.push_back(digests[i]);
+        take(i, bytes_of(blocks.at(digests[i])));
+      }
+    });
+    return run(replay);
+  }
+  bundle::RunInfo run(Replay& replay) {
+    return replay.run(
+        {}, {}, {}, settings, [this](bool begins) { foreign += begins ? 1 : -1; },
+        [this](uint64_t address, const Digest&, Bytes actual) { observed[address] = std::string(text_of(actual)); });
+  }
+};
+
+TEST_F(Replayed, TheRightKernelLeavesNoDifference) {
+  bundle::RunInfo run = this->run();
+  EXPECT_EQ(run.status, "completed");
+  EXPECT_EQ(run.device, "fake");
+  EXPECT_EQ(run.clock, "sundial");
+  EXPECT_EQ(run.nanoseconds, (std::vector<uint64_t>{102, 103, 104})) << "one warm-up, three iterations";
+  EXPECT_EQ(run.changed_bytes, 3u);
+  EXPECT_EQ(run.compared_bytes, 2 * kBlock + 200);
+  EXPECT_TRUE(run.differences.empty());
+  EXPECT_TRUE(run.blocks.empty());
+  EXPECT_TRUE(run.blocks_complete);
+  EXPECT_EQ(foreign, 0);
+  EXPECT_EQ(device.at(kBase + 10), 'a') << "restored at the end";
+}
+
+TEST_F(Replayed, EveryExecutionStartsFromThePrologue) {
+  std::vector<char> seen;
+  device.kernel = [&](int) {
+    for (uint64_t at : {kBase + 10, kBase + kBlock + 10, kBase + 77}) seen.push_back(device.at(at));
+    right();
+    device.at(kBase + kBlock + 5) = 'x';  // a stray write to what was zero
+    device.at(kBase + 77)++;
+  };
+  run();
+  ASSERT_EQ(seen.size(), 12u);
+  for (size_t i = 0; i < 12; i++) EXPECT_EQ(seen[i], i % 3 == 1 ? '\0' : 'a');
+}
+
+TEST_F(Replayed, AWrongByteIsFound) {
+  device.kernel = [&](int) {
+    right();
+    device.at(kBase + kBlock + 20) = 'x';
+  };
+  bundle::RunInfo run = this->run();
+  ASSERT_EQ(run.differences.size(), 1u);
+  EXPECT_EQ(run.differences[0].address, kBase);
+  EXPECT_EQ(run.differences[0].first, kBlock + 20);
+  EXPECT_EQ(run.differences[0].bytes, 1u);
+  EXPECT_EQ(run.differences[0].expected, 0u);
+  EXPECT_EQ(run.differences[0].actual, uint32_t{'x'});
+  EXPECT_EQ(run.changed_bytes, 4u);
+  ASSERT_EQ(run.blocks.size(), 1u);
+  EXPECT_EQ(run.blocks[0].address, kBase + kBlock);
+  EXPECT_EQ(run.blocks[0].expected, instance.epilogue.blocks[1].digest);
+  EXPECT_EQ(run.blocks[0].actual, digest_of(observed.at(kBase + kBlock)));
+  EXPECT_EQ(observed.at(kBase + kBlock)[20], 'x');
+}
+
+TEST_F(Replayed, AKernelThatDoesNothingDiffers) {
+  device.kernel = [](int) {};
+  bundle::RunInfo run = this->run();
+  EXPECT_EQ(run.changed_bytes, 0u);
+  ASSERT_EQ(run.differences.size(), 1u);
+  EXPECT_EQ(run.differences[0].bytes, 3u);
+  EXPECT_EQ(run.differences[0].first, 10u);
+  EXPECT_EQ(run.blocks.size(), 3u);
+}
+
+TEST_F(Replayed, ABlockThatTheKernelShouldNotTouchIsComparedToo) {
+  instance.epilogue.blocks[2].digest = instance.prologue.blocks[1].digest;
+  bundle::RunInfo run = this->run();
+  ASSERT_EQ(run.differences.size(), 1u);
+  EXPECT_EQ(run.differences[0].first, 2 * kBlock + 10);
+}
+
+TEST_F(Replayed, AResultThatIsRightOnlyOnceIsFound) {
+  for (int wrong = 0; wrong < 4; wrong++) {
+    device.memory.clear();
+    device.executions = 0;
+    device.kernel = [&](int execution) {
+      right();
+      if (execution == wrong) device.at(kBase + 50) = '!';
+    };
+    bundle::RunInfo run = this->run();
+    ASSERT_EQ(run.differences.size(), 1u) << wrong;
+    EXPECT_EQ(run.differences[0].first, 50u);
+    EXPECT_EQ(run.blocks.size(), 1u);
+  }
+}
+
+TEST_F(Replayed, BytesBetweenSegmentsDoNotMatterButAreRestored) {
+  std::vector<char> seen;
+  device.kernel = [&](int) {
+    right();
+    seen.push_back(device.at(kBase + 2 * kBlock + 200));
+    device.at(kBase + 2 * kBlock + 200) = 'z';
+  };
+  EXPECT_TRUE(run().differences.empty());
+  EXPECT_EQ(seen, (std::vector<char>(4, 'c')));
+}
+
+TEST_F(Replayed, StoredBlocksAreLimited) {
+  device.kernel = [](int) {};
+  settings.max_difference = 4 * kBlock;
+  bundle::RunInfo run = this->run();
+  EXPECT_EQ(run.blocks.size(), 2u);
+  EXPECT_FALSE(run.blocks_complete);
+  EXPECT_EQ(run.differences[0].bytes, 3u);
+
+  settings.max_difference = 0;
+  device.memory.clear();
+  run = this->run();
+  EXPECT_TRUE(run.blocks.empty());
+  EXPECT_FALSE(run.blocks_complete);
+}
+
+TEST_F(Replayed, VariantsFollowOneAnother) {
+  Replay replay(device, instance, [this](std::span<const Digest> digests, const Replay::Take& take) {
+    for (size_t i = 0; i < digests.size(); i++) take(i, bytes_of(blocks.at(digests[i])));
+  });
+  device.kernel = [&](int) { device.at(kBase + 3) = '!'; };
+  EXPECT_FALSE(run(replay).differences.empty());
+  device.kernel = [&](int) { right(); };
+  EXPECT_TRUE(run(replay).differences.empty());
+}
+
+TEST_F(Replayed, BlocksAreFetchedOnce) {
+  run();
+  std::set<Digest> distinct(fetched.begin(), fetched.end());
+  EXPECT_EQ(fetched.size(), distinct.size());
+}
+
+TEST_F(Replayed, NoIterationIsNoResult) {
+  settings.warmup = 0;
+  settings.iterations = 0;
+  EXPECT_TRUE(run().nanoseconds.empty());
+}
+
+TEST_F(Replayed, ATakenAddressIsAnError) {
+  device.taken = kBase;
+  EXPECT_THROW(run(), Error);
+}
+
+TEST_F(Replayed, ABlockOutsideTheSegmentsIsAnError) {
+  instance.prologue.blocks.push_back({kBase + 9 * kBlock, instance.prologue.blocks[0].digest});
+  EXPECT_THROW(run(), Error);
+}
+
+}  // namespace
+}  // namespace mneme::run

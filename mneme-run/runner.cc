@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runner.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace mneme::run {
+namespace {
+
+std::string short_hash(const Digest& digest) { return digest.hex().substr(0, 12); }
+
+// Where a variant's code runs: the word before the colon in "host:x86-64-v3".
+std::string device_of(const bundle::VariantInfo& variant) {
+  const std::string& target = variant.configuration.target;
+  return target.substr(0, target.find(':'));
+}
+
+}  // namespace
+
+Runner::Runner(const bundle::Reader& reader, bundle::Writer& writer, const cli::Selection& selection,
+               RunnerOptions options)
+    : reader_(reader), writer_(writer), selection_(selection), options_(std::move(options)) {}
+
+const std::string& Runner::name(const Digest& kernel) const {
+  const bundle::KernelInfo& info = kernels_.at(kernel).info;
+  return info.demangled.empty() ? info.name : info.demangled;
+}
+
+void Runner::take(bundle::KernelMember kernel) {
+  bool selected = selection_.kernel(kernel.info);
+  Digest id = kernel.info.id;
+  kernels_.insert_or_assign(id, Kernel{std::move(kernel.info), selected});
+}
+
+void Runner::take(bundle::VariantMember variant) {
+  if (!kernels_.at(variant.info.kernel).selected) return;
+  Digest id = variant.info.id;
+  auto [place, fresh] = variants_.try_emplace(id, std::move(variant));
+  if (!fresh) return;
+  // An instance in hand that is not selected was not shown to pairing_.
+  if (!pairing_.variant(place->second.info.kernel, id) || !instance_) return;
+  if (uint64_t& waiting = waiting_[place->second.info.kernel]; instance_waits_) waiting--;
+  instance_waits_ = false;
+  run(place->second);
+}
+
+void Runner::take(bundle::InstanceMember instance) {
+  worker_.reset();
+  instance_.reset();
+  bool selected = kernels_.at(instance.info.kernel).selected;
+  if (!selected || !selection_.instance(instance.info.id)) {
+    pairing_.none_in_hand();
+    return;
+  }
+  if (reader_.info().memory == "none") {
+    throw Error::of(
+        "the bundle holds no memory to replay from: it has been through mneme-run, which keeps it only if told so "
+        "(--keep)");
+  }
+  instances_++;
+  instance_ = std::move(instance);
+  const std::vector<Digest>& variants = pairing_.instance(instance_->info.kernel, instance_->info.id);
+  instance_waits_ = variants.empty();
+  if (instance_waits_) waiting_[instance_->info.kernel]++;
+  for (const Digest& id : variants) run(variants_.at(id));
+}
+
+void Runner::run(const bundle::VariantMember& variant) {
+  const bundle::KernelInfo& kernel = kernels_.at(instance_->info.kernel).info;
+  progress_.show(fmt::format("{} runs of {} instances made, now {} {}", runs_, instances_, name(kernel.id),
+                             short_hash(instance_->info.id)));
+  std::string device = options_.device == "auto" ? device_of(variant.info) : options_.device;
+  if (!worker_ || device != worker_device_) {
+    worker_device_ = device;
+    worker_.reset();  // two would hold the memory twice
+    worker_ = std::make_unique<Worker>(Worker::Task{kernel, *instance_,
+                                                    [this](const Digest& digest) { return reader_.block(digest); },
+                                                    device, options_.settings, options_.timeout});
+  }
+  Worker::Outcome outcome = worker_->run(variant);
+  runs_++;
+  store(outcome);
+  report(outcome.run);
+}
+
+// Writes the blocks that a run cites, then the run.
+void Runner::store(const Worker::Outcome& outcome) {
+  std::vector<bundle::Writer::LooseBlock> blocks;
+  std::map<Digest, bool> listed;
+  auto add = [&](const Digest& digest) {
+    if (digest == bundle::zero_block_digest() || !listed.emplace(digest, true).second) return;
+    auto observed = outcome.observed.find(digest);
+    blocks.push_back({digest, observed != outcome.observed.end() ? bytes_of(observed->second) : reader_.block(digest)});
+  };
+  for (const bundle::BlockDifference& block : outcome.run.blocks) {
+    add(block.expected);
+    add(block.actual);
+  }
+  if (!blocks.empty()) writer_.add_blocks(blocks);
+  writer_.add(bundle::run_name(outcome.run.kernel, outcome.run.instance, outcome.run.variant),
+              bundle::write(outcome.run));
+}
+
+void Runner::report(const bundle::RunInfo& run) {
+  std::string what = fmt::format("kernel '{}', instance {}, variant {}", name(run.kernel), short_hash(run.instance),
+                                 short_hash(run.variant));
+  if (run.status == "failed") {
+    failed_++;
+    cli::warn(fmt::format("{}: the run failed: {}", what, run.reason));
+  } else if (options_.verbose && !run.nanoseconds.empty()) {
+    uint64_t fastest = *std::min_element(run.nanoseconds.begin(), run.nanoseconds.end());
+    cli::note(fmt::format("{}: {} ns on {}", what, fastest, run.device));
+  }
+}
+
+void Runner::finish() const {
+  for (const auto& [kernel, count] : waiting_) {
+    if (runs_ > 0 && count > 0) {
+      cli::warn(
+          fmt::format("kernel '{}' has no variant that could be run on {} of its instances: mneme-compile makes one",
+                      name(kernel), count));
+    }
+  }
+  if (runs_ > 0) return;
+  if (!variants_.empty()) throw Error("nothing was run: the bundle holds no instance of the compiled kernels");
+  throw Error("nothing was run because nothing was compiled: put mneme-compile before mneme-run");
+}
+
+}  // namespace mneme::run

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bundle/reader.h"
+#include "bundle/writer.h"
+#include "cli/progress.h"
+#include "cli/stage.h"
+#include "verify/pairing.h"
+#include "worker.h"
+
+namespace mneme::run {
+
+struct RunnerOptions {
+  std::string device = "auto";
+  RunSettings settings;
+  double timeout = 60;
+  bool verbose = false;
+};
+
+// Runs the selected pairs of variant and instance as they arrive, and writes their runs.
+class Runner {
+ public:
+  // All borrowed.
+  Runner(const bundle::Reader& reader, bundle::Writer& writer, const cli::Selection& selection, RunnerOptions options);
+
+  void take(bundle::KernelMember kernel);
+  void take(bundle::VariantMember variant);
+  void take(bundle::InstanceMember instance);
+  // After the last member: warns of what could not be run. Throws Error when nothing could.
+  void finish() const;
+
+ private:
+  struct Kernel {
+    bundle::KernelInfo info;
+    bool selected = false;
+  };
+
+  void run(const bundle::VariantMember& variant);
+  void store(const Worker::Outcome& outcome);
+  void report(const bundle::RunInfo& run);
+  const std::string& name(const Digest& kernel) const;
+
+  const bundle::Reader& reader_;
+  bundle::Writer& writer_;
+  const cli::Selection& selection_;
+  RunnerOptions options_;
+  cli::Progress progress_;
+
+  std::map<Digest, Kernel> kernels_;
+  std::map<Digest, bundle::VariantMember> variants_;  // of selected kernels
+  std::map<Digest, uint64_t> waiting_;                // instances of a kernel that met no variant, by kernel
+  verify::Pairing pairing_;
+  std::optional<bundle::InstanceMember> instance_;  // in hand, if selected
+  bool instance_waits_ = false;                     // it has met no variant yet
+  std::unique_ptr<Worker> worker_;                  // that holds it
+  std::string worker_device_;
+  uint64_t runs_ = 0, failed_ = 0, instances_ = 0;
+};
+
+}  // namespace mneme::run

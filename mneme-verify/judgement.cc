@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judgement.h"
+
+#include "base/error.h"
+
+namespace mneme::verify {
+
+void Judgement::take(const bundle::KernelMember& kernel) {
+  kernels_.insert_or_assign(kernel.info.id, Kernel{kernel.info, selection_.kernel(kernel.info)});
+}
+
+void Judgement::take(const bundle::VariantMember& variant) {
+  const Digest& id = variant.info.id;
+  bool selected = kernels_.at(variant.info.kernel).selected;
+  variants_.insert_or_assign(id, variant.info);
+  if (selected && pairing_.variant(variant.info.kernel, id) && instance_) expected_.push_back(id);
+}
+
+void Judgement::take(bundle::InstanceMember instance) {
+  leave_instance();
+  bool selected = kernels_.at(instance.info.kernel).selected;
+  if (!selected || !selection_.instance(instance.info.id)) {
+    pairing_.none_in_hand();
+    return;
+  }
+  instance_ = std::move(instance.info);
+  expected_ = pairing_.instance(instance_->kernel, instance_->id);
+}
+
+Row Judgement::row(const Digest& variant) const {
+  const bundle::KernelInfo& info = kernels_.at(instance_->kernel).info;
+  auto found = variants_.find(variant);
+  if (found == variants_.end() || found->second.kernel != info.id) {
+    throw Error::of("a run of instance {} is of variant {}, which the bundle lacks", instance_->id.hex(),
+                    variant.hex());
+  }
+  return {info.id,
+          info.demangled.empty() ? info.name : info.demangled,
+          instance_->id,
+          variant,
+          found->second.configuration,
+          found->second.form,
+          std::nullopt,
+          {}};
+}
+
+void Judgement::give(Row row) {
+  if (row.verdict.status != Status::kVerified) all_verified_ = false;
+  take_(std::move(row), instance_->segments);
+}
+
+void Judgement::take(bundle::RunMember run) {
+  if (!instance_ || run.info.instance != instance_->id || run.info.kernel != instance_->kernel) {
+    if (!instance_ && !selection_.everything()) return;
+    throw Error::of("a run of instance {} does not follow its instance", run.info.instance.hex());
+  }
+  runs_++;
+  met_.insert(run.info.variant);
+  Row out = row(run.info.variant);
+  out.verdict = judge(*instance_, run.info, [this](const Digest& digest) { return reader_.block(digest); });
+  out.run = std::move(run.info);
+  out.run->blocks = {};
+  give(std::move(out));
+}
+
+void Judgement::leave_instance() {
+  if (!instance_) return;
+  for (const Digest& variant : expected_) {
+    if (met_.count(variant)) continue;
+    Row missing = row(variant);
+    missing.verdict = {Status::kNotVerified, {"it was not run"}};
+    give(std::move(missing));
+  }
+  if (expected_.empty() && met_.empty()) {
+    const bundle::KernelInfo& info = kernels_.at(instance_->kernel).info;
+    uncompiled_[info.demangled.empty() ? info.name : info.demangled]++;
+  }
+  instance_.reset();
+  expected_.clear();
+  met_.clear();
+}
+
+void Judgement::finish(bool whole) {
+  if (whole) leave_instance();
+  instance_.reset();
+}
+
+}  // namespace mneme::verify

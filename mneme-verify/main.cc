@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mneme-verify: judges whether the runs in a bundle left memory as the recording says.
+#include <utility>
+
+#include "cli/options.h"
+#include "cli/stage.h"
+#include "judgement.h"
+#include "report.h"
+
+using namespace mneme;
+
+namespace {
+
+void explain(const verify::Row& row) {
+  for (const std::string& reason : row.verdict.reasons) {
+    cli::note(fmt::format("{}: kernel '{}', instance {}, variant {} ({}): {}", verify::to_string(row.verdict.status),
+                          row.name, row.instance.hex().substr(0, 12), row.variant.hex().substr(0, 12),
+                          row.configuration.passes, reason));
+  }
+}
+
+Exit verify_bundle(int argc, char** argv) {
+  cli::Options options("mneme-verify",
+                       "Judges replays: every byte of device memory must be as the recording left it. Writes a "
+                       "report of one line of json a run. Exit status 1 means that something is not verified.");
+  cli::Input input;
+  cli::Output output;
+  cli::Selection selection;
+  std::string format = "json", junit;
+  options.choice("--format", format, {"json", "table"}, "json lines (the default) or a table for people");
+  options.value("--junit", junit, "FILE", "also write a JUnit report to FILE");
+  selection.add_options(options);
+  output.add_options(options);
+  input.add_options(options);
+  options.parse(argc, argv);
+  selection.check();
+
+  input.open();
+  output.open(/*bundle=*/false);
+  bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kDecode);
+  std::vector<verify::Row> rows;
+  verify::Judgement judgement(reader, selection, [&](verify::Row row, const std::vector<bundle::Segment>& segments) {
+    explain(row);
+    if (format == "json") {
+      write_all(output.fd(), bytes_of(json_line(row, segments)), output.name());
+    }
+    rows.push_back(std::move(row));
+  });
+  bool cut_before = false;  // by an earlier stage
+  while (std::optional<bundle::Item> item = reader.next()) {
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) judgement.take(*kernel);
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) judgement.take(*variant);
+    if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) judgement.take(std::move(*instance));
+    if (auto* run = std::get_if<bundle::RunMember>(&*item)) judgement.take(std::move(*run));
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) cut_before = summary->truncated;
+  }
+  bool whole = !reader.truncated() && !cut_before;
+  judgement.finish(whole);
+
+  if (format == "table" && !rows.empty()) write_all(output.fd(), bytes_of(verify::table(rows)), output.name());
+  output.close();
+  if (!junit.empty()) write_file(junit, verify::junit(rows));
+
+  for (const auto& [kernel, count] : judgement.uncompiled()) {
+    cli::warn(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay", kernel,
+                          count));
+  }
+  if (reader.truncated()) throw Error(reader.truncation());
+  if (cut_before) throw Error("the bundle was cut short before an earlier stage: only what is there was judged");
+  selection.check_met();
+  if (judgement.runs() == 0) {
+    throw Error("nothing was verified because nothing was run: put mneme-run before mneme-verify");
+  }
+  return judgement.all_verified() ? Exit::kSuccess : Exit::kNotVerified;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cli::run_tool("mneme-verify", [&] { return verify_bundle(argc, argv); });
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What mneme-verify tells about the runs: a line of json each, a table for people, JUnit's xml for CI.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bundle/format.h"
+#include "verify/verdict.h"
+
+namespace mneme::verify {
+
+// One pair of variant and instance, judged.
+struct Row {
+  Digest kernel;
+  std::string name;  // demangled
+  Digest instance;
+  Digest variant;
+  bundle::Configuration configuration;
+  std::string form;                    // "loop", "coroutine"
+  std::optional<bundle::RunInfo> run;  // without its blocks; none: the pair was not run
+  Verdict verdict;
+};
+
+// In nanoseconds; 0 when there are none.
+uint64_t fastest(const std::vector<uint64_t>& nanoseconds);
+uint64_t median(std::vector<uint64_t> nanoseconds);
+
+// One line, with its newline. `segments` are the instance's.
+std::string json_line(const Row& row, const std::vector<bundle::Segment>& segments);
+// All rows below a heading, the columns aligned, and how many of them are verified.
+std::string table(const std::vector<Row>& rows);
+std::string junit(const std::vector<Row>& rows);
+
+}  // namespace mneme::verify

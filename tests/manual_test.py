@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The manual pages and --help agree: every option is in both."""
+
+import re
+import subprocess
+import unittest
+
+from support import ROOT, tool
+
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify"]
+MACROS = {"Ar", "Cm", "Op", "Oo", "Oc", "No", "Ns", "Pa", "Sm", "Li", "Ev", "Xo", "Xc", ",", "|", "=", "...", "…"}
+
+
+def options_of_help(text):
+    """The options in the left column of --help, which is indented by two."""
+    found = set()
+    for line in text.splitlines():
+        column = re.match(r"  ((?:--?[A-Za-z0-9][\w-]*)(?:[ =\[].*)?,?.*)", line)
+        if column:
+            words = re.split(r"\s{2,}", column.group(1))[0]
+            found |= set(re.findall(r"(?<![\w-])--?[A-Za-z0-9][\w-]*", words))
+    return found
+
+
+def options_of_manual(source):
+    """The options in `.It Fl …` lines of an mdoc page."""
+    found = set()
+    for line in re.findall(r"^\.It (Fl .*)$", source, re.MULTILINE):
+        in_flags = False
+        for word in line.split():
+            if word == "Fl":
+                in_flags = True
+            elif word in MACROS:
+                in_flags = in_flags and word in (",", "|")
+            elif in_flags:
+                found.add("-" + word.replace("\\-", "-"))
+    return found
+
+
+class Manuals(unittest.TestCase):
+    def test_options_agree(self):
+        for name in TOOLS:
+            with self.subTest(tool=name):
+                page = ROOT / f"mneme-{name}" / f"mneme-{name}.1"
+                shown = subprocess.run([tool(name), "--help"], capture_output=True, text=True, timeout=60)
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+                self.assertEqual(options_of_help(shown.stdout), options_of_manual(page.read_text()))
+
+    def test_every_tool_names_its_version(self):
+        version = re.search(r"project\(mneme VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+        for name in TOOLS:
+            with self.subTest(tool=name):
+                shown = subprocess.run([tool(name), "--version"], capture_output=True, text=True, timeout=60)
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+                self.assertIn(f"mneme-{name} {version}", shown.stdout)
+
+    def test_pages_are_well_formed(self):
+        for name in TOOLS:
+            page = ROOT / f"mneme-{name}" / f"mneme-{name}.1"
+            with self.subTest(tool=name):
+                lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
+                self.assertEqual(lint.returncode, 0, lint.stdout)
+                for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES"]:
+                    self.assertRegex(page.read_text(), rf"(?m)^\.Sh {section}$")
+
+
+class Parsing(unittest.TestCase):
+    def test_help(self):
+        text = "Usage: mneme-x [OPTIONS] -- that\n\nOptions:\n  -h, --help      Shows this, not -z\n  --kernel REGEX  x\n                  -y is meant\n"
+        self.assertEqual(options_of_help(text), {"-h", "--help", "--kernel"})
+        self.assertEqual(options_of_help("  -O0, -O1  none, or --some\n"), {"-O0", "-O1"})
+
+    def test_manual(self):
+        source = ".Bl -tag\n.It Fl h , -help\nSee\n.Fl z .\n.It Fl -kernel Ar REGEX\n.It Fl o Ar FILE , Fl -output Ar FILE\n"
+        self.assertEqual(options_of_manual(source), {"-h", "--help", "--kernel", "-o", "--output"})
+        self.assertEqual(options_of_manual(".It Fl O0 , O1\n"), {"-O0", "-O1"})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

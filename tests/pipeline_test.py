@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One test program through the whole product: pipeline_test.py PROGRAM.hip, or --self to test the test.
+
+The program is built recordable at -O0 and -O3, runs on the host device, is recorded, and its kernels are replayed in a
+matrix of modes: how the bundle travels x optimisation x recorded at x form. Every replay must verify, and one must have
+changed memory. By default a covering array is run, in which each pair of settings occurs; $MNEME_MATRIX=full runs all.
+"""
+
+import collections
+import itertools
+import json
+import os
+import pathlib
+import sys
+import unittest
+
+import bundles
+from support import TestCase, run, tool
+from tampering import Recording, pattern_of
+
+DIMENSIONS = {
+    "route": ["pipe", "files", "restored"],
+    "level": ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"],
+    "recorded": ["-O0", "-O3"],
+    "form": ["auto", "loop", "coroutine"],
+}
+Mode = collections.namedtuple("Mode", DIMENSIONS)
+
+
+def pairs(mode):
+    return set(itertools.combinations(enumerate(mode), 2))
+
+
+def covering_array():
+    """Modes in which each pair of settings of two dimensions occurs: greedy, and the same every time."""
+    everything = [Mode(*choice) for choice in itertools.product(*DIMENSIONS.values())]
+    open_pairs, chosen = set().union(*map(pairs, everything)), []
+    while open_pairs:
+        best = max(everything, key=lambda mode: len(pairs(mode) & open_pairs))
+        chosen.append(best)
+        open_pairs -= pairs(best)
+    return chosen
+
+
+def modes():
+    if os.environ.get("MNEME_MATRIX") == "full":
+        return [Mode(*choice) for choice in itertools.product(*DIMENSIONS.values())]
+    return covering_array()
+
+
+class CoveringArray(unittest.TestCase):
+    def test_covers_every_pair(self):
+        everything = set().union(*(pairs(Mode(*choice)) for choice in itertools.product(*DIMENSIONS.values())))
+        self.assertEqual(set().union(*map(pairs, covering_array())), everything)
+        self.assertLess(len(covering_array()), 25)
+
+
+class Pipeline(TestCase):
+    source = None  # set from the command line
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.programs, cls.recordings = {}, {}
+        for level in DIMENSIONS["recorded"]:
+            cls.programs[level] = cls.build(cls.source, f"{cls.source.stem}{level}", level)
+            cls.recordings[level] = cls.record(cls.programs[level], name=f"recorded{level}.tar")
+
+    def replay(self, mode):
+        """Runs the mode's pipe; the report's lines."""
+        capture = [tool("capture"), "--device", "host", self.programs[mode.recorded]]
+        recording = self.recordings[mode.recorded]
+        rest = [[tool("compile"), mode.level, "--form", mode.form], [tool("run")], [tool("verify")]]
+        if mode.route == "pipe":
+            result = self.run_well(capture, *rest)
+        elif mode.route == "restored":
+            result = self.run_well([tool("restore"), recording], *rest)
+        else:
+            bundle = recording
+            for i, stage in enumerate(rest[:-1]):
+                following = self.folder / f"stage{i}.tar"
+                self.run_well([*stage, "-o", following, bundle])
+                bundle = following
+            result = self.run_well([*rest[-1], bundle])
+        return [json.loads(line) for line in result.out.decode().splitlines()]
+
+    def test_program_runs(self):
+        for level, program in self.programs.items():
+            with self.subTest(recorded=level):
+                result = self.run_well([tool("capture"), "--device", "host", "--max-instances", "0", program])
+                self.assertRegex(result.error + result.out.decode(), rf"(?m)^{self.source.stem}: ok$", result.text())
+
+    def test_recordings_are_the_same_every_time(self):
+        if "hipHostRegister" in self.source.read_text():
+            return  # memory that the application registers lies where the system put it, which differs
+        before = self.recordings["-O3"].read_bytes()
+        again = self.record(self.programs["-O3"], name=self.recordings["-O3"].name)
+        self.assertEqual(again.read_bytes() == before, True, "two recordings differ")
+
+    def test_forms(self):
+        """Both forms can be had of every kernel, and are what was asked for."""
+        for level, form in itertools.product(DIMENSIONS["recorded"], ["loop", "coroutine"]):
+            with self.subTest(recorded=level, form=form):
+                compiled = self.run_well([tool("compile"), "-O1", "--form", form, self.recordings[level]]).out
+                forms = {bundles.parsed(m)["form"] for m in bundles.read(compiled) if m.name.endswith("/variant.json")}
+                self.assertEqual(forms, {form})
+
+    def test_modes(self):
+        instances = {level: sum(m.name.startswith("instances/") for m in bundles.read(recording.read_bytes()))
+                     for level, recording in self.recordings.items()}
+        changed = 0
+        for mode in modes():
+            with self.subTest(**mode._asdict()):
+                report = self.replay(mode)
+                self.assertEqual([line["status"] for line in report], ["verified"] * instances[mode.recorded])
+                changed += sum(line["changed_bytes"] for line in report)
+        self.assertGreater(changed, 0, "no replay changed memory")
+
+    def test_tampered_epilogue_is_found_out(self):
+        """Every verdict above could have been no."""
+        for level in DIMENSIONS["recorded"]:
+            recording = Recording(self.recordings[level].read_bytes())
+            bundle, address, offset = recording.with_changed_epilogue(recording.instances[-1])
+            with self.subTest(recorded=level):
+                result = run([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=bundle)
+                self.assertEqual(result.statuses, [0, 0, 1], result.text())
+                self.assertRegex(result.out.decode(), pattern_of(address, offset))
+
+
+if __name__ == "__main__":
+    program = sys.argv.pop(1)
+    if program == "--self":
+        unittest.main(defaultTest="CoveringArray", verbosity=2)
+    Pipeline.source = pathlib.Path(program).resolve()
+    unittest.main(defaultTest=None if sys.argv[1:] else "Pipeline", verbosity=2)
