@@ -29,12 +29,14 @@ llvm::ModulePassManager parse(llvm::PassBuilder& builder, const std::string& pas
 
 }  // namespace
 
-void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine) {
+void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine,
+              const Extension& extension) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder(machine, tuning());
+  if (extension) extension(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <functional>
 #include <string>
 
 namespace mneme::ir {
 
+// What a target adds to the standard pipelines (default<O2>, …) at their extension points; may be empty.
+using Extension = std::function<void(llvm::PassBuilder&)>;
+
 // Runs a pass pipeline in opt's -passes= syntax. `machine` (may be null) informs its cost models.
 // Throws Error with LLVM's own message when the text is no pipeline.
-void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine);
+void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine,
+              const Extension& extension = {});
 
 // Throws what optimize() would throw for the text, without running anything.
 void check_pipeline(const std::string& passes);

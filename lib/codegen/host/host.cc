@@ -8,6 +8,8 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "base/error.h"
 #include "codegen/host/flatten.h"
@@ -15,6 +17,7 @@
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
 #include "codegen/host/simplify.h"
+#include "codegen/host/trim_loops.h"
 #include "codegen/link.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
@@ -67,6 +70,15 @@ void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
   }
 }
 
+// What the host adds to LLVM's standard pipelines.
+void extend_pipelines(llvm::PassBuilder& builder) {
+  builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+    passes.addPass(TrimLoops());
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::LoopSimplifyPass());
+  });
+}
+
 // A pipeline of the user's own need not contain the passes that make coroutines into functions.
 void finish_coroutines(llvm::Module& module, llvm::TargetMachine& machine) {
   for (llvm::Function& function : module) {
@@ -116,7 +128,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   ir::verify_module(*module, "what kernel '" + kernel.demangled + "' was lowered to");
 
   ir::optimize(*module, coroutine ? "always-inline,coro-early" : "always-inline,globaldce", machine.get());
-  ir::optimize(*module, configuration.passes, machine.get());
+  ir::optimize(*module, configuration.passes, machine.get(), extend_pipelines);
   if (coroutine) finish_coroutines(*module, *machine);
   return {link_shared_object(emit_object(*module, *machine), {}), coroutine ? "coroutine" : "loop"};
 }
