@@ -30,6 +30,14 @@ void prepend(std::vector<std::string>& variables, const std::string& name, const
   variables.push_back(start + value);
 }
 
+// A file for a list whose separators cannot be escaped.
+std::string listable(const std::string& path) {
+  if (path.find_first_of(" :;") == std::string::npos) return path;
+  throw Error::of(Exit::kMissing,
+                  "the loader cannot preload '{}': install Mneme where the path has no space, colon or semicolon",
+                  path);
+}
+
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   for (const std::string& s : strings) pointers.push_back(const_cast<char*>(s.c_str()));
@@ -61,12 +69,12 @@ void wait_for(std::vector<pollfd> descriptors) {
 
 std::vector<std::string> environment_with(std::vector<std::string> variables, const Surroundings& surroundings) {
   if (!surroundings.socket_name.empty()) {
-    prepend(variables, "LD_PRELOAD", installed_part("libmneme-record.so"));
+    prepend(variables, "LD_PRELOAD", listable(installed_part("libmneme-record.so")));
     std::erase_if(variables, [](const std::string& v) { return v.starts_with(record::kSocketVariable); });
     variables.push_back(std::string(record::kSocketVariable) + "=" + surroundings.socket_name);
   }
   if (surroundings.device == Device::kHost) {
-    std::filesystem::path stand_in = installed_part("hostgpu/libamdhip64.so.5");
+    std::filesystem::path stand_in = listable(installed_part("hostgpu/libamdhip64.so.5"));
     prepend(variables, "LD_LIBRARY_PATH", stand_in.parent_path());
   }
   return variables;

@@ -32,15 +32,16 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   SessionSettings& session = settings.session;
   session.range_size = memory::kDefaultRangeSize;
   options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
-                 "where kernels run: the first GPU found, else the CPU (auto)");
+                 "where kernels run: the first GPU found, else the CPU (auto, the default)");
   options.value("--kernel", settings.kernel, "REGEX", "record only kernels whose demangled name matches");
   options.value("--max-instances", session.max_instances, "N",
-                "record at most N launches of each kernel (4); 0 only runs the application on the device");
+                "record at most N launches of each kernel (default 4); 0 only runs the application on the device");
   options.value("--occurrences", session.occurrences, "N",
-                "record at most N launches alike in dimensions and scalar arguments (1)");
+                "record at most N launches alike in dimensions and scalar arguments (default 1)");
   options.value("--skip", session.skip, "N", "leave out the first N launches of each kernel");
-  options.value("--ranks", settings.rank, "RANK", "of an MPI job's processes, record this one (0)");
-  options.bytes("--va-size", session.range_size, "BYTES", "address space for each range of recorded memory (1T)");
+  options.value("--ranks", settings.rank, "RANK", "of an MPI job's processes, record this one (default 0)");
+  options.bytes("--va-size", session.range_size, "BYTES",
+                "address space for each range of recorded memory (default 1T)");
   options.flag("--pass-exit", settings.pass_exit, "end with the application's own exit status when it fails");
   output.add_options(options);
   options.command(settings.command, "APPLICATION", "the application, and its arguments");

@@ -100,7 +100,11 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
     launch.instance.epilogue = digest_of(bundle::write(after->state()));
     add(std::move(launch), std::move(after));
   }
-  return {!capture_.queue.failed()};
+  bool failed = capture_.queue.failed();
+  if (failed && !std::exchange(capture_.told_of_failure, true)) {
+    cli::warn("the bundle can be written no further: the application runs on unrecorded");
+  }
+  return {!failed};
 }
 
 void Recording::add(Launch launch, std::shared_ptr<Snapshot> after) {

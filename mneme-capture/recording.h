@@ -23,6 +23,7 @@ struct Capture {
   BundleQueue& queue;
   std::optional<std::regex> kernels;  // on the demangled name; all without one
   bool verbose = false;
+  bool told_of_failure = false;
   std::unordered_set<Digest> kernels_known;  // those in the bundle
   std::unordered_set<Digest> instances;      // those in the bundle
   bundle::Summary summary;

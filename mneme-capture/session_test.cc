@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "annotate/mneme/MnemeAnnotation.hpp"
 #include "bundle/reader.h"
 #include "memory/arena.h"
 #include "objects/elf_builder.h"
@@ -203,10 +204,12 @@ TEST_F(SessionTest, MarksVariablesAndAnnotations) {
   int* data = device_ints(10);
   int* table = device_ints(4);
   runtime_.globals["table"] = {reinterpret_cast<uint64_t>(table), 16};
+  core_->annotate(data, {sizeof(mneme_annotation_v1), 5, 2, 0, 0, "data"});
   launch(data, 10);
   auto instances = end();
   ASSERT_EQ(instances.size(), 1u);
   ASSERT_EQ(instances[0].info.segments.size(), 2u);
+  EXPECT_NE(instances[0].info.segments[0].annotation.find("\"tag\":\"data\""), std::string::npos);
   EXPECT_EQ(instances[0].info.segments[1].symbol, "table");
   EXPECT_EQ(instances[0].info.segments[1].kind, bundle::SegmentKind::kGlobal);
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/allocations.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 namespace mneme::record {
 namespace {
 
 constexpr uint64_t kChunkSize = 64 << 20;
 constexpr uint64_t kPage = 4096;
+constexpr int kHighDescriptor = 1000;  // out of the application's way
 // What both vendors promise of device memory. Large ones start a block, so that equal contents give equal blocks.
 constexpr uint64_t kSmallAlign = 256;
 
@@ -48,7 +48,6 @@ Allocations::Allocations(Runtime& runtime, uint64_t range_size, Listener listene
       host_{Space::kHost, memory::Arena(memory::kHostBase, range_size), memory::kHostBase} {}
 
 Allocations::~Allocations() {
-  for (auto& [address, memory] : registered_) ::munmap(memory.copy, memory.size);
   if (reserved_) ::munmap(pointer_to(host_.arena.base()), host_.arena.size());
 }
 
@@ -159,12 +158,12 @@ void Allocations::add_registered(const void* pointer, uint64_t size) {
   std::lock_guard lock(mutex_);
   uint64_t address = address_of(pointer);
   if (size == 0 || owner(address) || registered_.contains(address)) return;
-  Fd copy = memory_file("mneme-copy");
+  Fd low = memory_file("mneme-copy");
+  Fd copy(::fcntl(low.get(), F_DUPFD_CLOEXEC, kHighDescriptor));
+  if (!copy) copy = std::move(low);
   if (::ftruncate(copy.get(), static_cast<off_t>(size)) != 0) throw system_error("cannot copy memory");
-  void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, copy.get(), 0);
-  if (mapped == MAP_FAILED) throw system_error("cannot copy memory");
-  registered_.emplace(address, Registered{size, static_cast<std::byte*>(mapped)});
   listener_.appeared(Chunk{address, size}, copy.get());
+  registered_.emplace(address, Registered{size, std::move(copy)});
 }
 
 void Allocations::remove_registered(const void* pointer) {
@@ -174,14 +173,20 @@ void Allocations::remove_registered(const void* pointer) {
   annotations_.erase(annotations_.lower_bound(found->first),
                      annotations_.lower_bound(found->first + found->second.size));
   listener_.gone(Drop{found->first});
-  ::munmap(found->second.copy, found->second.size);
   registered_.erase(found);
 }
 
 void Allocations::refresh_copies() {
   std::lock_guard lock(mutex_);
   for (auto& [address, memory] : registered_) {
-    std::memcpy(memory.copy, pointer_to(address), memory.size);
+    // Written rather than copied: an application may have unmapped what it registered, and must not crash here.
+    uint64_t done = 0;
+    while (done < memory.size) {
+      ssize_t written =
+          ::pwrite(memory.copy.get(), pointer_to(address + done), memory.size - done, static_cast<off_t>(done));
+      if (written <= 0) break;
+      done += static_cast<uint64_t>(written);
+    }
   }
 }
 

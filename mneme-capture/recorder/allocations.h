@@ -72,7 +72,7 @@ class Allocations {
   };
   struct Registered {
     uint64_t size = 0;
-    std::byte* copy = nullptr;
+    Fd copy;  // a file in memory
   };
 
   void reserve();

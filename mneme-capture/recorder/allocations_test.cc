@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <vector>
 
 #include "recorder/fake_runtime.h"
 
@@ -142,6 +143,16 @@ TEST_F(AllocationsTest, CopiesRegisteredMemory) {
   allocations_.remove_registered(memory.data());
   EXPECT_EQ(dropped_, std::vector{address_of(memory.data())});
   EXPECT_TRUE(allocations_.segments({}).empty());
+}
+
+TEST_F(AllocationsTest, RegisteredMemoryThatIsGoneDoesNoHarm) {
+  void* memory = ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memset(memory, 'x', 8192);
+  allocations_.add_registered(memory, 8192);
+  ::munmap(static_cast<char*>(memory) + 4096, 4096);
+  allocations_.refresh_copies();
+  EXPECT_EQ(read_all(last_.get(), "copy"), std::string(4096, 'x') + std::string(4096, '\0'));
+  ::munmap(memory, 4096);
 }
 
 }  // namespace

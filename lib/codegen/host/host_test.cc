@@ -212,6 +212,55 @@ TEST_P(EveryLevel, WorkItemsThatEndedDoNotHoldUpABarrier) {
   }
 }
 
+// Guards at the end of the data: whatever the bound, just those below it write.
+TEST_P(EveryLevel, BoundsCutABlockShort) {
+  constexpr char kBounded[] = R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %out, ptr addrspace(1) %bound) {
+  %n = ptrtoint ptr addrspace(1) %bound to i64
+  %m = trunc i64 %n to i32
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %x = zext i32 %l to i64
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  %below = icmp slt i32 %l, %m
+  br i1 %below, label %some, label %next
+some:
+  store i32 1, ptr addrspace(1) %p
+  br label %next
+next:
+  call void @llvm.amdgcn.s.barrier()
+  %shifted = add nsw i32 %l, -3
+  %far = icmp slt i32 %shifted, %m
+  br i1 %far, label %more, label %last
+more:
+  %v = load i32, ptr addrspace(1) %p
+  %w = add i32 %v, 2
+  store i32 %w, ptr addrspace(1) %p
+  br label %last
+last:
+  call void @llvm.amdgcn.s.barrier()
+  %under = icmp ult i32 %l, %m
+  br i1 %under, label %again, label %end
+again:
+  %y = load i32, ptr addrspace(1) %p
+  %z = add i32 %y, 4
+  store i32 %z, ptr addrspace(1) %p
+  br label %end
+end:
+  ret void
+})";
+  for (const char* form : {"loop", "coroutine"}) {
+    Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kBounded, configuration(GetParam(), form)));
+    for (int64_t bound : {-5, -1, 0, 1, 17, 39, 40, 41, 1000}) {
+      std::vector<int> out(60), expected(60);
+      for (int i = 0; i < 40; ++i) {
+        expected[i] = (i < bound ? 1 : 0) + (i - 3 < bound ? 2 : 0) + (bound < 0 || i < bound ? 4 : 0);
+      }
+      code.run({out.data(), reinterpret_cast<void*>(bound)}, 40);
+      EXPECT_EQ(out, expected) << form << " " << bound;
+    }
+  }
+}
+
 // An array of its own, indexed by what is known only at run time, lives on across a barrier.
 TEST_P(EveryLevel, LocalArraysOutliveBarriers) {
   constexpr char kLocal[] = R"(

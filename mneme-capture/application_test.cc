@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "application.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace mneme::capture {
+namespace {
+
+using ::testing::ElementsAre;
+
+// An installation with the two parts that an application needs.
+class EnvironmentTest : public ::testing::Test {
+ protected:
+  void install(const std::string& name) {
+    root_ = folder_.path() + "/" + name;
+    std::filesystem::create_directories(root_ + "/hostgpu");
+    write_file(root_ + "/libmneme-record.so", "");
+    write_file(root_ + "/hostgpu/libamdhip64.so.5", "");
+    ::setenv("MNEME_LIBDIR", root_.c_str(), 1);
+  }
+  ~EnvironmentTest() override { ::unsetenv("MNEME_LIBDIR"); }
+
+  TemporaryFolder folder_;
+  std::string root_;
+};
+
+TEST_F(EnvironmentTest, PutsOurLibrariesFirst) {
+  install("lib");
+  EXPECT_THAT(environment_with({"LD_LIBRARY_PATH=/a:/b", "A=b", "LD_PRELOAD=x.so", "MNEME_CAPTURE_SOCKET=old"},
+                               Surroundings{Device::kHost, "name", false}),
+              ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu:/a:/b", "A=b",
+                          "LD_PRELOAD=" + root_ + "/libmneme-record.so:x.so", "MNEME_CAPTURE_SOCKET=name"));
+}
+
+TEST_F(EnvironmentTest, UnrecordedApplicationsGetTheDeviceOnly) {
+  install("lib");
+  EXPECT_THAT(environment_with({"LD_LIBRARY_PATH="}, Surroundings{}),
+              ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu"));
+}
+
+TEST_F(EnvironmentTest, RefusesAPathThatTheLoaderWouldSplit) {
+  install("two words");
+  EXPECT_THROW(environment_with({}, Surroundings{Device::kHost, "name", false}), Error);
+}
+
+class ApplicationTest : public EnvironmentTest {
+ protected:
+  void SetUp() override { install("lib"); }
+  int run(const std::string& script) {
+    return Application({"sh", "-c", script}, Surroundings{}, signals_).wait(signals_);
+  }
+  Signals signals_;
+};
+
+TEST_F(ApplicationTest, TellsHowItEnded) {
+  EXPECT_EQ(WEXITSTATUS(run("exit 3")), 3);
+  EXPECT_EQ(WTERMSIG(run("kill -USR1 $$")), SIGUSR1);
+  EXPECT_THROW(Application({"/no/such/program"}, Surroundings{}, signals_), Error);
+}
+
+TEST_F(ApplicationTest, PassesOnSignalsThatWereSentToUs) {
+  EXPECT_EQ(WEXITSTATUS(run("trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.01; done")), 9);
+}
+
+TEST_F(ApplicationTest, SignalsAreNotBlockedInTheApplication) {
+  EXPECT_EQ(WTERMSIG(run("kill -TERM $$; exit 1")), SIGTERM);
+}
+
+TEST_F(ApplicationTest, WaitingEndsWithWhatIsWaitedForOrASignal) {
+  Fd ready(::eventfd(1, EFD_CLOEXEC)), never(::eventfd(0, EFD_CLOEXEC));
+  EXPECT_FALSE(interrupted_before(ready.get(), signals_));
+  ::kill(::getpid(), SIGTERM);
+  EXPECT_TRUE(interrupted_before(never.get(), signals_));
+}
+
+}  // namespace
+}  // namespace mneme::capture
