@@ -89,6 +89,8 @@ Signals::Signals() {
   if (!descriptor_) throw system_error("cannot wait for signals");
 }
 
+Signals::~Signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 Application::Application(const std::vector<std::string>& command, const Surroundings& surroundings,
                          const Signals& signals) {
   std::vector<std::string> variables = environment_with(environment(), surroundings);

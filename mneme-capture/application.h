@@ -26,6 +26,9 @@ struct Surroundings {
 class Signals {
  public:
   Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
   int descriptor() const { return descriptor_.get(); }
   const sigset_t& mask_before() const { return before_; }
 

@@ -98,21 +98,13 @@ Exit judge_application(int status, const Settings& settings) {
   return static_cast<Exit>(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-// Nothing was recorded because of something that is in the way: that is what to mend first, whatever became of the
-// application.
-void check_recordable(const Capture& capture, const Settings& settings) {
-  if (!capture.instances.empty() || capture.unrecordable.empty()) return;
-  const bundle::Skipped& first = capture.unrecordable[0];
-  throw Error::of("no kernel of '{}' could be recorded: {}: {}", settings.command[0], first.kernel, first.reason);
-}
-
-// A recording of a sound application with nothing in it.
+// A recording with nothing in it is worth nothing: says why it is so.
 void check_recorded(const Capture& capture, const Settings& settings) {
   if (!capture.instances.empty()) return;
   if (capture.launches == 0) throw Error::of("'{}' launched no kernels", settings.command[0]);
-  if (capture.summary.skipped.empty()) throw Error::of("no launch of '{}' was recorded", settings.command[0]);
-  const bundle::Skipped& first = capture.summary.skipped[0];
-  throw Error::of("no launch of '{}' was recorded: {}: {}", settings.command[0], first.kernel, first.reason);
+  const auto& reasons = capture.unrecordable.empty() ? capture.summary.skipped : capture.unrecordable;
+  if (reasons.empty()) throw Error::of("no launch of '{}' was recorded", settings.command[0]);
+  throw Error::of("no launch of '{}' was recorded: {}: {}", settings.command[0], reasons[0].kernel, reasons[0].reason);
 }
 
 // Runs the application as it is, on the device.
@@ -173,13 +165,10 @@ Exit capture_application(int argc, char** argv) {
   writer.finish();
   output.close();
 
-  for (const auto* list : {&capture.unrecordable, &capture.failed}) {
-    for (const bundle::Skipped& skipped : *list) {
-      cli::warn(fmt::format("{}: {} not recorded: {}", skipped.kernel, times(skipped.launches), skipped.reason));
-    }
+  for (const bundle::Skipped& skipped : capture.unrecordable) {
+    cli::warn(fmt::format("{}: {} not recorded: {}", skipped.kernel, times(skipped.launches), skipped.reason));
   }
   if (!session.failure().empty()) throw Error("recording failed: " + session.failure());
-  check_recordable(capture, settings);
   Exit exit = judge_application(status, settings);
   if (exit == Exit::kSuccess) check_recorded(capture, settings);
   return exit;

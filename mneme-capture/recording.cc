@@ -36,8 +36,7 @@ Recording::~Recording() {
   for (const record::Counter& counter : counters_named_) {
     bundle::Skipped skipped{counter.kernel, counters_.value(counter.slot), counter.reason};
     if (skipped.launches == 0) continue;
-    if (counter.why == record::Why::kCannot) capture_.unrecordable.push_back(skipped);
-    if (counter.why == record::Why::kFailed) capture_.failed.push_back(skipped);
+    if (counter.wanted) capture_.unrecordable.push_back(skipped);
     capture_.summary.skipped.push_back(std::move(skipped));
   }
 }

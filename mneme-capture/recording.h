@@ -27,8 +27,7 @@ struct Capture {
   std::unordered_set<Digest> kernels_known;  // those in the bundle
   std::unordered_set<Digest> instances;      // those in the bundle
   bundle::Summary summary;
-  // Those of the summary that nobody asked to leave out: something was in the way, or the launch failed.
-  std::vector<bundle::Skipped> unrecordable, failed;
+  std::vector<bundle::Skipped> unrecordable;  // those of the summary that nobody asked to leave out
   uint64_t launches = 0;
 };
 

@@ -221,7 +221,7 @@ TEST_F(SessionTest, AFailedLaunchIsDropped) {
   EXPECT_EQ(launch(data, 10), 0);
   EXPECT_EQ(end().size(), 1u);
   EXPECT_EQ(reason(), "the launch failed: fake error 719");
-  EXPECT_EQ(capture_.failed.size(), 1u);
+  EXPECT_EQ(capture_.unrecordable.size(), 1u);
 }
 
 TEST_F(SessionTest, AnErrorOfEarlierWorkIsNotBlamedOnTheLaunch) {

@@ -7,10 +7,7 @@
 namespace mneme::cli {
 namespace {
 
-// The standard library's usual matcher backtracks and recurses along the text: a stranger's name could exhaust the
-// stack. Its other one takes time in proportion to the text, and knows no back references.
-constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
-constexpr size_t kMatchedBytes = 64 * 1024;
+constexpr size_t kMatchedBytes = 64 * 1024;  // of a name; it may come from a stranger
 constexpr size_t kOthersNamed = 5;
 
 }  // namespace
@@ -22,10 +19,14 @@ void Selection::add_options(Options& options) {
 
 void Selection::check() {
   if (!kernel_.empty()) {
-    try {
-      expression_.emplace(kernel_, kSyntax);
-    } catch (const std::regex_error& error) {
-      throw Error::of("--kernel '{}' is no regular expression: {}", kernel_, error.what());
+    expression_ = {new regex_t, [](regex_t* compiled) {
+                     ::regfree(compiled);
+                     delete compiled;
+                   }};
+    if (int failed = ::regcomp(expression_.get(), kernel_.c_str(), REG_EXTENDED | REG_NOSUB)) {
+      char reason[256];
+      ::regerror(failed, expression_.get(), reason, sizeof reason);
+      throw Error::of("--kernel '{}' is no regular expression: {}", kernel_, reason);
     }
   }
   for (char& c : instance_) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -38,15 +39,9 @@ void Selection::check() {
 
 bool Selection::kernel(const bundle::KernelInfo& kernel) const {
   const std::string& name = kernel.demangled.empty() ? kernel.name : kernel.demangled;
-  if (expression_) {
-    try {
-      if (!std::regex_search(name.substr(0, kMatchedBytes), *expression_)) {
-        if (others_.size() <= kOthersNamed) others_.push_back(name);
-        return false;
-      }
-    } catch (const std::regex_error& error) {
-      throw Error::of("--kernel '{}' is too complex: {}", kernel_, error.what());
-    }
+  if (expression_ && ::regexec(expression_.get(), name.substr(0, kMatchedBytes).c_str(), 0, nullptr, 0) != 0) {
+    if (others_.size() <= kOthersNamed) others_.push_back(name);
+    return false;
   }
   kernel_met_ = true;
   return true;

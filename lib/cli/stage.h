@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every tool between two pipes does: open its input and output, select, pass the rest on.
 #pragma once
+#include <regex.h>
+
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,8 @@
 
 namespace mneme::cli {
 
-// --kernel REGEX (unanchored, on the demangled name) and --instance PREFIX (of the hash).
+// --kernel REGEX (extended, as grep -E knows it; unanchored; on the demangled name) and --instance PREFIX (of the
+// hash).
 class Selection {
  public:
   void add_options(Options& options);
@@ -28,7 +31,7 @@ class Selection {
 
  private:
   std::string kernel_, instance_;
-  std::optional<std::regex> expression_;
+  std::shared_ptr<regex_t> expression_;
   mutable bool kernel_met_ = false;
   mutable std::optional<Digest> instance_met_;
   mutable std::vector<std::string> others_;  // kernels that did not match, for the message

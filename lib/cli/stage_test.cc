@@ -61,7 +61,7 @@ TEST(Selection, NamesWhatIsThereWhenNothingMatches) {
 }
 
 TEST(Selection, KnowsTheUsualExpressions) {
-  for (const char* expression : {"^void", "add<(float|double)>", "\\w+_add", "a{2}|d{2}", "[a-z]+\\(.*\\)$"}) {
+  for (const char* expression : {"^void", "add<(float|double)>", "\\w+_add", "a{2}|d{2}", ">\\(.*\\)$"}) {
     Selected s({"--kernel", expression});
     EXPECT_TRUE(s.kernel("void vector_add<double>(double*)")) << expression;
     EXPECT_FALSE(s.kernel("9")) << expression;
@@ -84,7 +84,7 @@ TEST(Selection, TakesAnInstanceByPrefix) {
 
 TEST(Selection, RefusesNonsense) {
   EXPECT_THROW(Selected({"--kernel", "("}), Error);
-  EXPECT_THROW(Selected({"--kernel", "(a)\\1"}), Error);
+  EXPECT_THROW(Selected({"--kernel", "[a"}), Error);
   EXPECT_THROW(Selected({"--instance", "xyz"}), Error);
   EXPECT_THROW(Selected({"--instance", std::string(33, 'a')}), Error);
   Selected s({"--instance", "12"});

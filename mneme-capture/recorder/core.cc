@@ -112,11 +112,11 @@ std::string Core::kernel_name(const void* function) noexcept try {
   return {};
 }
 
-void Core::count(Recording& recording, const std::string& kernel, const std::string& reason, Why why) {
+void Core::count(Recording& recording, const std::string& kernel, const std::string& reason, bool wanted) {
   uint32_t& slot = recording.slots[reason];
   if (slot == 0) {
     slot = next_slot_++;
-    connection_->tell(Counter{slot, why, kernel, reason});
+    connection_->tell(Counter{slot, wanted, kernel, reason});
   }
   connection_->counters().add(slot);
 }
@@ -128,7 +128,7 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   std::lock_guard lock(mutex_);
   if (!chosen.stub) {
     Recording& unknown = passed_.try_emplace("(unknown kernel)", limits_).first->second;
-    count(unknown, "(unknown kernel)", "it was never registered", Why::kCannot);
+    count(unknown, "(unknown kernel)", "it was never registered", true);
     return std::nullopt;
   }
   const Stub& stub = *chosen.stub;
@@ -138,24 +138,24 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
     recording.asked = true;
   }
   if (!recording.selected) {
-    count(recording, stub.demangled, "not selected by --kernel", Why::kChoice);
+    count(recording, stub.demangled, "not selected by --kernel", false);
     return std::nullopt;
   }
   if (!stub.embedded || !recording.refused.empty()) {
-    count(recording, stub.demangled, stub.embedded ? recording.refused : stub.trouble, Why::kCannot);
+    count(recording, stub.demangled, stub.embedded ? recording.refused : stub.trouble, true);
     return std::nullopt;
   }
   const bundle::KernelInfo& info = stub.embedded->info;
   try {
     chosen.arguments = gather_arguments(info, request.arguments);
   } catch (const Error& error) {
-    count(recording, stub.demangled, error.what(), Why::kCannot);
+    count(recording, stub.demangled, error.what(), true);
     return std::nullopt;
   }
   chosen.key = launch_key(info, request.grid, request.block, request.shared_bytes, chosen.arguments);
   Policy::Choice choice = recording.policy.choose(chosen.key);
   if (!choice.slot) {
-    count(recording, stub.demangled, reason_of(choice.verdict), Why::kChoice);
+    count(recording, stub.demangled, reason_of(choice.verdict), false);
     return std::nullopt;
   }
   if (*choice.slot == 0) *choice.slot = next_slot_++;
@@ -174,11 +174,11 @@ int Core::settle(void* stream) {
   return status ? status : runtime_.synchronize();
 }
 
-void Core::drop(const Chosen& chosen, const std::string& reason, Why why) {
+void Core::drop(const Chosen& chosen, const std::string& reason) {
   std::lock_guard lock(mutex_);
   Recording& recording = *chosen.stub->recording;
   recording.policy.withdraw(chosen.key);
-  count(recording, chosen.stub->demangled, reason, why);
+  count(recording, chosen.stub->demangled, reason, true);
 }
 
 void Core::send_kernel(const Chosen& chosen) {
@@ -200,7 +200,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
     return false;
   }
   if (int error = settle(request.stream)) {
-    drop(chosen, "what ran before it failed: " + runtime_.error_text(error), Why::kFailed);
+    drop(chosen, "what ran before it failed: " + runtime_.error_text(error));
     return false;
   }
   send_kernel(chosen);
@@ -240,7 +240,7 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
   if (launched && status == 0) allocations_.refresh_copies();
   Recorded recorded = connection_->ask<Recorded>(Epilogue{status == 0});
   allocations_.let_go();
-  if (status != 0) drop(chosen, "the launch failed: " + runtime_.error_text(status), Why::kFailed);
+  if (status != 0) drop(chosen, "the launch failed: " + runtime_.error_text(status));
   if (!recorded.go_on) stop();
   return status;
 } catch (...) {

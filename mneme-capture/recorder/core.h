@@ -68,8 +68,8 @@ class Core {
   bool begin(const LaunchRequest& request, const Chosen& chosen) noexcept;
   int end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept;
   // Settles that a chosen launch is not recorded after all.
-  void drop(const Chosen& chosen, const std::string& reason, Why why = Why::kCannot);
-  void count(Recording& recording, const std::string& kernel, const std::string& reason, Why why);
+  void drop(const Chosen& chosen, const std::string& reason);
+  void count(Recording& recording, const std::string& kernel, const std::string& reason, bool wanted);
   int settle(void* stream);
   void send_kernel(const Chosen& chosen);
   void stop() noexcept;
@@ -123,7 +123,7 @@ int Core::pass(const std::string& kernel, const char* reason, const Real& real) 
   try {
     std::lock_guard lock(mutex_);
     connection_->counters().add(Counters::kLaunches);
-    count(passed_.try_emplace(kernel, limits_).first->second, kernel, reason, Why::kCannot);
+    count(passed_.try_emplace(kernel, limits_).first->second, kernel, reason, true);
   } catch (...) {
     stop();
   }

@@ -106,17 +106,14 @@ struct Kernel {
   void visit(auto& visitor) { visitor(json, bitcode); }
 };
 
-// Why launches are not recorded: the user's choice, or something that is in the way, or they failed.
-enum class Why : uint32_t { kChoice, kCannot, kFailed };
-
 // Launches counted in `slot` were not recorded, for this reason.
 struct Counter {
   static constexpr Type kType = Type::kCounter;
   uint32_t slot = 0;
-  Why why = Why::kChoice;
+  bool wanted = false;  // they would have been recorded if that were possible
   std::string kernel;
   std::string reason;
-  void visit(auto& visitor) { visitor(slot, why, kernel, reason); }
+  void visit(auto& visitor) { visitor(slot, wanted, kernel, reason); }
 };
 
 struct WireSegment {
