@@ -11,6 +11,8 @@ pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 
 add_library(mneme_options INTERFACE)
 target_compile_options(mneme_options INTERFACE -Wall -Wextra -Wpedantic)
+# Failed assertions name files of the source tree, not of the machine that built it.
+target_compile_options(mneme_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
 
   target_link_options(mneme_options INTERFACE -fuse-ld=lld)

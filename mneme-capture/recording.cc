@@ -92,7 +92,8 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
 
 record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
   if (!launch_) throw Error("a launch ended that never began");
-  Launch launch = *std::exchange(launch_, std::nullopt);
+  Launch launch = std::move(*launch_);
+  launch_.reset();
   if (epilogue.completed) {
     auto after = std::make_shared<Snapshot>(Snapshot::take(launch.instance.segments, memory_, launch.before.get()));
     last_ = after;

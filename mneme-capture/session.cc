@@ -16,7 +16,24 @@
 namespace mneme::capture {
 namespace {
 
-using namespace record;
+using record::Chunk;
+using record::Counter;
+using record::Counters;
+using record::Drop;
+using record::Epilogue;
+using record::Failed;
+using record::Hello;
+using record::Kernel;
+using record::kProtocolVersion;
+using record::Message;
+using record::Prologue;
+using record::Query;
+using record::receive_message;
+using record::Refused;
+using record::send_message;
+using record::Type;
+using record::unpack;
+using record::Welcome;
 
 // A name in the abstract space needs no file that would have to be removed.
 Fd listen_on(const std::string& name) {
@@ -148,7 +165,7 @@ void Session::greet(Fd socket) {
   Fd counters = Counters::make();
   Welcome welcome{settings_.max_instances, settings_.occurrences, settings_.skip, settings_.range_size};
   send_message(socket.get(), welcome, counters.get());
-  recording_.emplace(capture_, std::move(counters));
+  recording_ = std::make_unique<Recording>(capture_, std::move(counters));
   socket_ = std::move(socket);
   process_ = peer->pid;
 }

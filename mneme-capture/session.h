@@ -3,7 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -56,7 +56,7 @@ class Session {
 
   Fd socket_;  // of the process that is being recorded
   pid_t process_ = 0;
-  std::optional<Recording> recording_;
+  std::unique_ptr<Recording> recording_;
   bool taken_ = false;  // a process that launched kernels has been recorded
   std::string failure_;
 };

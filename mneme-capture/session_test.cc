@@ -83,7 +83,7 @@ class SessionTest : public ::testing::Test {
 
   // One launch of add_one over `data` on the fake device.
   int launch(int* data, int count, uint32_t grid = 1, int status = 0) {
-    void* arguments[] = {&data, &count};
+    void* arguments[] = {static_cast<void*>(&data), &count};
     LaunchRequest request;
     request.function = &stub_;
     request.grid = {grid, 1, 1};
@@ -154,7 +154,8 @@ TEST_F(SessionTest, RecordsALaunch) {
   EXPECT_EQ(pointer, memory::kDeviceBase);
   auto word = [&](const bundle::State& state, int index) {
     int value = 0;
-    std::memcpy(&value, reader_->block(state.blocks.at(0).digest).data() + index * 4, sizeof value);
+    std::memcpy(&value, reader_->block(state.blocks.at(0).digest).data() + uint64_t{4} * static_cast<uint64_t>(index),
+                sizeof value);
     return value;
   };
   EXPECT_EQ(word(instances[0].prologue, 99), 99);
@@ -273,7 +274,7 @@ TEST_F(SessionTest, LaunchesInsideALaunchAreTheRuntimesOwn) {
   begin();
   int* data = device_ints(10);
   int count = 10;
-  void* arguments[] = {&data, &count};
+  void* arguments[] = {static_cast<void*>(&data), &count};
   LaunchRequest request;
   request.function = &stub_;
   request.arguments = arguments;
@@ -286,7 +287,7 @@ TEST_F(SessionTest, MemoryFreedDuringALaunchStaysInTheSnapshot) {
   begin();
   int* data = device_ints(10);
   int count = 10;
-  void* arguments[] = {&data, &count};
+  void* arguments[] = {static_cast<void*>(&data), &count};
   LaunchRequest request;
   request.function = &stub_;
   request.arguments = arguments;

@@ -337,7 +337,7 @@ TEST(Run, AFullDiskAndAClosedPipeAreErrors) {
   Ended full = run_shell(MNEME_RUN " > /dev/full", recording);
   EXPECT_EQ(full.status, 2);
   EXPECT_THAT(full.errors, HasSubstr("No space left"));
-  Ended closed = run_shell(MNEME_RUN " | head -c 100 > /dev/null", recording);
+  Ended closed = run_shell("(sleep 0.5; exec " MNEME_RUN ") | true", recording);
   EXPECT_EQ(closed.status, 2);
   EXPECT_THAT(closed.errors, HasSubstr("Broken pipe"));
 }

@@ -29,7 +29,7 @@ class Install(TestCase):
         super().setUpClass()
         first = cls.folder / "first"
         subprocess.run(["cmake", "--install", BUILD, "--prefix", first], check=True, capture_output=True)
-        cls.prefix = cls.folder / "moved here"  # a space is part of the test
+        cls.prefix = cls.folder / "moved"
         first.rename(cls.prefix)
 
     def tool(self, name):
@@ -45,6 +45,12 @@ class Install(TestCase):
         self.run_well([self.tool("inject"), "clang++-19", "-x", "hip", "-O2", "--offload-arch=gfx90a",
                        PROGRAMS / "vector_add.hip", "-o", program], cwd="/")
         self.replay(program)
+
+    def test_path_that_the_loader_cannot_preload_from(self):
+        spaced = self.folder / "moved again"
+        shutil.copytree(self.prefix, spaced, symlinks=True)
+        result = run([spaced / "bin" / "mneme-capture", "--device", "host", "/bin/true"])
+        self.assert_refused(result, 3, "moved again.*space")
 
     def test_everything_is_there(self):
         for name in TOOLS:

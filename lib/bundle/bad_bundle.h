@@ -2,7 +2,9 @@
 // For tests: archives that no tool of ours would write.
 #pragma once
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +38,8 @@ inline std::string tar_header(const TarMember& member, uint64_t size) {
   header[156] = member.type;
   member.link.copy(header.data() + 157, 100);
   std::memcpy(header.data() + 257, "ustar\00000", 8);
-  if (member.name.size() > 100) {  // the folder goes into the prefix
-    size_t slash = member.name.rfind('/');
+  size_t slash = member.name.rfind('/');
+  if (member.name.size() > 100 && slash != std::string::npos) {  // the folder goes into the prefix
     std::memset(header.data(), 0, 100);
     member.name.substr(slash + 1).copy(header.data(), 100);
     member.name.substr(0, slash).copy(header.data() + 345, 155);
@@ -55,16 +57,22 @@ inline std::string tar_of(const std::vector<TarMember>& members) {
   return out + std::string(1024, '\0');
 }
 
-// The members of an archive of plain headers, such as Writer makes.
+// The member whose plain header, such as Writer makes, is at `at`, which moves on to the next; none at the archive's
+// end, or where the archive does not hold all of it.
+inline std::optional<TarMember> member_at(std::string_view tar, size_t& at) {
+  if (at > tar.size() || tar.size() - at < 512 || tar[at] == '\0') return std::nullopt;
+  const char* header = tar.data() + at;
+  std::string prefix(header + 345, ::strnlen(header + 345, 155)), name(header, ::strnlen(header, 100));
+  size_t size = std::strtoul(std::string(header + 124, 11).c_str(), nullptr, 8);
+  if (size > tar.size() - at - 512) return std::nullopt;
+  TarMember member{prefix.empty() ? name : prefix + "/" + name, std::string(tar.substr(at + 512, size)), '0', ""};
+  at += 512 + (size + 511) / 512 * 512;
+  return member;
+}
+
 inline std::vector<TarMember> members_of(std::string_view tar) {
   std::vector<TarMember> members;
-  for (size_t at = 0; at + 512 <= tar.size() && tar[at] != '\0';) {
-    const char* header = tar.data() + at;
-    std::string prefix(header + 345, ::strnlen(header + 345, 155)), name(header, ::strnlen(header, 100));
-    size_t size = std::stoul(std::string(header + 124, 11), nullptr, 8);
-    members.push_back({prefix.empty() ? name : prefix + "/" + name, std::string(tar.substr(at + 512, size)), '0', ""});
-    at += 512 + (size + 511) / 512 * 512;
-  }
+  for (size_t at = 0; auto member = member_at(tar, at);) members.push_back(std::move(*member));
   return members;
 }
 

@@ -2,7 +2,11 @@
 // Whole bundles through Writer and Reader.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/error.h"
+#include "base/process.h"
+#include "bundle/bad_bundle.h"
 #include "bundle/names.h"
 #include "bundle/reading.h"
 #include "bundle/sample.h"
@@ -238,6 +242,41 @@ TEST(Bundle, RunsKeepTheirBlocksWhenMemoryIsLeftOut) {
     met = true;
   }
   EXPECT_TRUE(met);
+}
+
+TEST(Bundle, IsATarThatTarReads) {
+  TemporaryFolder folder;
+  write_file(folder.path() + "/a.tar", sample_bundle({1, 1, 3 * kBlockSize, true, "packs"}));
+  CommandResult list = run_command({"tar", "-C", folder.path(), "-tvf", folder.path() + "/a.tar"});
+  EXPECT_EQ(list.status, 0) << list.errors;
+  EXPECT_EQ(list.errors, "");
+  EXPECT_NE(list.output.find("-rw-r--r-- 0/0"), std::string::npos) << list.output;
+  EXPECT_NE(list.output.find("1970-01-01 00:00 bundle.json\n"), std::string::npos) << list.output;
+  CommandResult unpack = run_command({"tar", "-C", folder.path(), "-xf", folder.path() + "/a.tar"});
+  EXPECT_EQ(unpack.status, 0) << unpack.errors;
+  EXPECT_EQ(read_file(folder.path() + "/" + kernel_bitcode_name(sample_kernel(0).info.id)), sample_kernel(0).bitcode);
+}
+
+TEST(Bundle, MembersAreThereWhenTheyAreWritten) {
+  Fd file = memory_file("bundle");
+  Writer writer(file.get(), "the bundle");
+  for (std::string name : {std::string(kBundleMember), std::string("a"), std::string("b")}) {
+    writer.add(name, name == kBundleMember ? write(BundleInfo{}) : "contents");
+    std::string so_far = read_file("/proc/self/fd/" + std::to_string(file.get()));
+    EXPECT_EQ(so_far.size() % 512, 0u);
+    EXPECT_EQ(members_of(so_far).back().name, name);
+  }
+}
+
+TEST(Bundle, CorpusOfTheFuzzerIsGood) {
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(MNEME_CORPUS)) {
+    Contents contents = read_bundle(read_file(entry.path()), Memory::kDecode);
+    EXPECT_FALSE(contents.kernels.empty()) << entry.path();
+    EXPECT_EQ(contents.truncated, entry.path().filename() == "truncated") << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 5u);
 }
 
 TEST(Bundle, WriterReportsAFullDisk) {

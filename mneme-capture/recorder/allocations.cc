@@ -110,8 +110,8 @@ Allocations::Area* Allocations::owner(uint64_t address) {
 
 void Allocations::forget(uint64_t address) {
   Area* area = owner(address);
-  std::optional<memory::Allocation> allocation = area->arena.find(address);
-  annotations_.erase(annotations_.lower_bound(address), annotations_.lower_bound(address + allocation->size));
+  uint64_t size = area->arena.allocations().at(address);
+  annotations_.erase(annotations_.lower_bound(address), annotations_.lower_bound(address + size));
   flags_.erase(address);
   area->arena.release(address);
 }
@@ -249,6 +249,7 @@ std::vector<WireSegment> Allocations::segments(const std::vector<Symbol>& symbol
     }
   }
   std::vector<WireSegment> list;
+  list.reserve(out.size());
   for (auto& [address, segment] : out) list.push_back(std::move(segment));
   return list;
 }

@@ -63,7 +63,8 @@ void* Core::allocate(Space space, uint64_t size, uint64_t flags) noexcept {
     stop();
     try {
       connection_->tell(Failed{error.what()});
-    } catch (...) {  // the parent is gone: nobody is left to tell
+    } catch (...) {
+      return nullptr;  // the parent is gone: nobody is left to tell
     }
     return nullptr;
   }

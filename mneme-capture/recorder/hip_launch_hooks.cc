@@ -3,10 +3,7 @@
 #include "annotate/mneme/MnemeAnnotation.hpp"
 #include "recorder/hip_runtime.h"
 
-using namespace mneme::record;
-using namespace mneme::record::hip;
-namespace bundle = mneme::bundle;
-
+namespace mneme::record::hip {
 namespace {
 
 constinit Next<void*(const void*)> next_register_binary(kLibrary, "__hipRegisterFatBinary");
@@ -166,3 +163,5 @@ void mneme_annotate_v1(const void* pointer, const mneme_annotation_v1* annotatio
 
 }  // extern "C"
 #pragma GCC visibility pop
+
+}  // namespace mneme::record::hip

@@ -3,9 +3,7 @@
 // recorder's arenas; what is not from there, and everything in a process that is not recorded, goes to the runtime.
 #include "recorder/hip_runtime.h"
 
-using namespace mneme::record;
-using namespace mneme::record::hip;
-
+namespace mneme::record::hip {
 namespace {
 
 constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "hipMalloc");
@@ -233,3 +231,5 @@ Error hipMemPtrGetInfo(void* pointer, size_t* size) {
 
 }  // extern "C"
 #pragma GCC visibility pop
+
+}  // namespace mneme::record::hip

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes the fuzzer's seeds: make_corpus FOLDER. Run it, and keep what it writes in lib/bundle/corpus, when the format
+// changes.
+#include <cstdio>
+
+#include "bundle/sample.h"
+
+int main(int argc, char** argv) {
+  using namespace mneme::bundle;
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_corpus FOLDER\n");
+    return 2;
+  }
+  auto save = [&](const char* name, const std::string& bytes) {
+    mneme::write_file(std::string(argv[1]) + "/" + name, bytes);
+  };
+  save("packs", sample_bundle({1, 2, 3000, true, "packs"}));
+  save("several_blocks", sample_bundle({1, 2, 3 * kBlockSize, false, "packs"}));
+  save("two_kernels", sample_bundle({2, 1, 500, true, "packs"}));
+  save("raw", sample_bundle({1, 2, 3000, true, "raw"}));
+  std::string cut = sample_bundle({1, 1, 500, true, "packs"});
+  save("truncated", cut.substr(0, cut.size() - 2000));
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "bundle/format.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "bundle/json.h"
+#include "bundle/names.h"
+
+namespace mneme::bundle {
+namespace {
+
+// What a failing call says.
+template <typename Function>
+std::string fault_of(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+const Digest kOne = digest_of("one"), kTwo = digest_of("two"), kThree = digest_of("three");
+
+TEST(Json, BundleRoundTrip) {
+  BundleInfo info{
+      1, "host", {{"device", 0x400000000000, 1ull << 40}}, "raw", {{"mneme-capture", "0.1.0", {"-o", "a \"b\"\n"}, 0}}};
+  std::string text = write(info);
+  EXPECT_TRUE(text.starts_with(R"({"version":1,"device":"host","ranges":[{"name":"device","base":"0x400000000000",)"
+                               R"("size":1099511627776}],"memory":"raw","provenance":[{"tool":"mneme-capture",)"));
+  BundleInfo back = parse_bundle(text, "bundle.json");
+  EXPECT_EQ(write(back), text);
+  EXPECT_EQ(back.provenance[0].arguments[1], "a \"b\"\n");
+}
+
+TEST(Json, KernelAndVariantRoundTrip) {
+  KernelInfo kernel{kOne,
+                    "_Z1fv",
+                    "f()",
+                    "amdgcn-amd-amdhsa--gfx90a",
+                    64,
+                    24,
+                    {{0, 8, "pointer", "float", {}}, {8, 16, "struct", "%struct.S", {{4, 4}}}},
+                    {{"table", 1024, 16, true}},
+                    {"callback"},
+                    "a.hip",
+                    kTwo};
+  EXPECT_EQ(write(parse_kernel(write(kernel), "kernel.json")), write(kernel));
+  VariantInfo variant{kTwo,      kOne,   {"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree},
+                      "code.so", kThree, "loop"};
+  VariantInfo back = parse_variant(write(variant), "variant.json");
+  EXPECT_EQ(write(back), write(variant));
+  EXPECT_EQ(variant_id(kOne, back.configuration), variant_id(kOne, variant.configuration));
+  EXPECT_NE(variant_id(kTwo, back.configuration), variant_id(kOne, variant.configuration));
+  EXPECT_EQ(write(parse_configuration(write(variant.configuration), "a line")), write(variant.configuration));
+}
+
+InstanceInfo instance() {
+  InstanceInfo info;
+  info.kernel = kOne;
+  info.index = 7;
+  info.grid = {4294967295, 2, 1};
+  info.block = {256, 1, 1};
+  info.arguments = std::string("\0\x80\xff", 3);
+  info.segments = {{0x400000000100, 1 << 20, SegmentKind::kHeap, "", R"({"dtype":"f32","threshold":1e-3})"},
+                   {0x400000200000, 8, SegmentKind::kGlobal, "counter", ""},
+                   {0x600000000000, 64, SegmentKind::kHost, "", ""}};
+  info.prologue = kTwo;
+  info.epilogue = kThree;
+  info.id = instance_id(info);
+  return info;
+}
+
+TEST(Json, InstanceRoundTrip) {
+  InstanceInfo back = parse_instance(write(instance()), "an instance");
+  EXPECT_EQ(write(back), write(instance()));
+  EXPECT_EQ(back.arguments, instance().arguments);
+  EXPECT_EQ(back.grid, instance().grid);
+  EXPECT_EQ(back.segments[2].kind, SegmentKind::kHost);
+  EXPECT_EQ(instance_id(back), back.id) << "however the annotation was spelt";
+}
+
+TEST(Json, TheDynamicHashCoversTheLaunch) {
+  auto differs = [](auto change) {
+    InstanceInfo info = instance();
+    change(info);
+    return instance_id(info) != info.id;
+  };
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.kernel = kTwo; }));
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.grid.y = 3; }));
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.block.x = 128; }));
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.shared_bytes = 1; }));
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.arguments[0] = 1; }));
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.segments[0].annotation = "{}"; }));
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.prologue = kThree; }));
+  EXPECT_FALSE(differs([](InstanceInfo& info) { info.index = 8; }));
+  EXPECT_FALSE(differs([](InstanceInfo& info) { info.epilogue = kOne; }));
+}
+
+TEST(Json, RunAndSummaryRoundTrip) {
+  RunInfo run{kOne,
+              kTwo,
+              kThree,
+              "host",
+              "failed",
+              "it trapped",
+              "steady",
+              2,
+              {5, 6},
+              10,
+              20,
+              {{0x400000000000, 3, 17, 255, 0}},
+              {{0x400000010000, kOne, kTwo}},
+              false};
+  EXPECT_EQ(write(parse_run(write(run), "a run")), write(run));
+  Summary summary{{{kOne, 12}}, {{"f()", 3, "it has no IR"}}, "was killed", true};
+  EXPECT_EQ(write(parse_summary(write(summary), "summary.json")), write(summary));
+}
+
+TEST(Json, KeysThatAreNotKnownAreIgnored) {
+  EXPECT_EQ(parse_configuration(R"({"new":[1,{"a":null}],"target":"host","passes":"default<O1>","codegen_opt":1,)"
+                                R"("form":"auto","fuse":false,"ir":"","more":-1.5})",
+                                "a line")
+                .passes,
+            "default<O1>");
+}
+
+TEST(Json, FaultsNameThePlace) {
+  auto parse = [](const std::string& text) { return fault_of([&] { parse_configuration(text, "line 3"); }); };
+  EXPECT_EQ(parse("{}"), "line 3: 'target' is missing");
+  EXPECT_EQ(parse(R"({"target":1})"), "line 3: 'target' is not a text");
+  EXPECT_EQ(parse(R"({"target":"t","passes":"p","codegen_opt":4})"), "line 3: 'codegen_opt' is 4, more than 3");
+  EXPECT_EQ(parse(R"({"target":"t","passes":"p","codegen_opt":3,"form":"f","fuse":0})"),
+            "line 3: 'fuse' is not true or false");
+  EXPECT_EQ(parse("[1]"), "line 3 is not a json object");
+  EXPECT_EQ(fault_of([] { parse_instance(R"({"id":"xyz"})", "it"); }),
+            "it: 'id' is not a digest of 32 hexadecimal digits");
+}
+
+TEST(Json, SealsTellEveryFlippedBit) {
+  std::string text = write(Summary{{}, {}, "exited with status 0", false});
+  EXPECT_EQ(json::check_seal(text), json::Seal::kRight);
+  for (size_t i = 0; i < 8 * text.size(); ++i) {
+    std::string flipped = text;
+    flipped[i / 8] ^= static_cast<char>(1 << i % 8);
+    EXPECT_NE(json::check_seal(flipped), json::Seal::kRight) << i;
+  }
+}
+
+TEST(Json, TextsBecomeUtf8) {
+  json::Text text;
+  text.open().add("a", std::string_view("\xff\xc3\xa4\xe2\x82", 5)).close();
+  EXPECT_EQ(text.text(), "{\"a\":\"\uFFFD\u00e4\uFFFD\uFFFD\"}");
+}
+
+TEST(Json, CanonicalTextsStayAsTheyAre) {
+  std::string once = json::canonical(R"( { "b" : [ 1 , -2, 2.50, 1e-3, true, null, "x\u0041" ], "a": {} } )", "it");
+  EXPECT_EQ(once, R"({"b":[1,-2,2.5,0.001,true,null,"xA"],"a":{}})");
+  EXPECT_EQ(json::canonical(once, "it"), once);
+}
+
+TEST(State, RoundTripAndFaults) {
+  State state{{{0x400000000000, kOne}, {0x400000010000, kTwo}}};
+  std::string bytes = write(state);
+  State back = parse_state(bytes_of(bytes), "a state");
+  ASSERT_EQ(back.blocks.size(), 2u);
+  EXPECT_EQ(back.blocks[1].digest, kTwo);
+  auto fault = [](const std::string& text) { return fault_of([&] { parse_state(bytes_of(text), "a state"); }); };
+  EXPECT_EQ(fault("MNST"), "a state is not a state");
+  EXPECT_EQ(fault("XXXX" + bytes.substr(4)), "a state is not a state");
+  for (size_t size = 16; size < bytes.size(); ++size) EXPECT_NE(fault(bytes.substr(0, size)), "none") << size;
+  std::string many = bytes;
+  many[15] = '\x7f';
+  EXPECT_NE(fault(many).find("which its size"), std::string::npos);
+  std::string unordered = write(State{{{0x10000, kOne}, {0x10000, kTwo}}});
+  EXPECT_NE(fault(unordered).find("ascending"), std::string::npos);
+  EXPECT_NE(fault(write(State{{{0x10001, kOne}}})).find("multiple of 65536"), std::string::npos);
+}
+
+TEST(Names, AreTakenApart) {
+  EXPECT_EQ(parse_name("bundle.json").kind, MemberKind::kBundle);
+  EXPECT_EQ(parse_name("summary.json").kind, MemberKind::kSummary);
+  EXPECT_EQ(parse_name(kernel_json_name(kOne)).digests[0], kOne);
+  EXPECT_EQ(parse_name(kernel_bitcode_name(kOne)).kind, MemberKind::kKernelBitcode);
+  EXPECT_EQ(parse_name(variant_json_name(kOne, kTwo)).kind, MemberKind::kVariantJson);
+  EXPECT_EQ(parse_name(variant_code_name(kOne, kTwo, "code.hsaco")).file, "code.hsaco");
+  EXPECT_EQ(parse_name(pack_name(12)).kind, MemberKind::kPack);
+  EXPECT_EQ(parse_name(state_name(kOne)).kind, MemberKind::kState);
+  EXPECT_EQ(parse_name(instance_name(kOne, kTwo)).digests[1], kTwo);
+  EXPECT_EQ(parse_name(run_name(kOne, kTwo, kThree)).digests[2], kThree);
+  EXPECT_EQ(parse_name(raw_name(kOne, "0x400000000000.raw")).kind, MemberKind::kRaw);
+  for (const char* name : {"notes", "memory/x.pack", "memory/1.pack.gz", "states/xyz", "kernels/abc/kernel.json",
+                           "bundle.json/x", "runs/a/b/c.json", "variants/../../code.so"}) {
+    EXPECT_EQ(parse_name(name).kind, MemberKind::kOther) << name;
+  }
+}
+
+TEST(Names, OfRawMembersAreFitForFiles) {
+  std::vector<Segment> segments = {{0x10000, 8, SegmentKind::kGlobal, "counter", ""},
+                                   {0x20000, 8, SegmentKind::kGlobal, "twice", ""},
+                                   {0x30000, 8, SegmentKind::kGlobal, "twice", ""},
+                                   {0x40000, 8, SegmentKind::kGlobal, "../evil", ""},
+                                   {0x50000, 8, SegmentKind::kGlobal, std::string(300, 'x'), ""},
+                                   {0x60000, 8, SegmentKind::kHeap, "", ""}};
+  EXPECT_EQ(raw_files(segments), (std::vector<std::string>{"counter.raw", "0x20000.raw", "0x30000.raw", "0x40000.raw",
+                                                           "0x50000.raw", "0x60000.raw"}));
+}
+
+}  // namespace
+}  // namespace mneme::bundle
