@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "text.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cctype>
-#include <cerrno>
 
 #include "base/confine.h"
-#include "base/error.h"
-#include "base/file.h"
-#include "base/process.h"
 #include "ir/module.h"
 
 namespace mneme::extract {
@@ -20,47 +12,13 @@ namespace {
 constexpr size_t kLongestStem = 80;
 constexpr size_t kHashDigits = 12;
 
-constexpr char kText = 'T';    // then the text
-constexpr char kFailed = 'E';  // then the message
-
-[[noreturn]] void child(int result, const std::string& bitcode, const std::string& what) {
-  std::string answer;
-  try {
-    confine_process();
-    llvm::LLVMContext context;
-    answer = kText + ir::print_module(*ir::load_module(context, bitcode, what));
-  } catch (const std::exception& error) {
-    answer = kFailed + std::string(error.what());
-  }
-  try {
-    write_all(result, bytes_of(answer), "the IR");
-  } catch (const Error&) {
-    ::_exit(1);
-  }
-  ::_exit(0);
-}
-
 }  // namespace
 
 std::string disassemble(const std::string& bitcode, const std::string& what) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("cannot create a pipe");
-  Fd from(ends[0]), to(ends[1]);
-  pid_t pid = ::fork();
-  if (pid < 0) throw system_error("cannot start a process that reads IR");
-  if (pid == 0) child(to.get(), bitcode, what);
-  to = Fd();
-  std::string answer = read_all(from.get(), "the IR");
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status != 0 || answer.empty()) {
-    throw Error::of("LLVM cannot read the IR of {}: it {}", what, describe_wait_status(status));
-  }
-  bool failed = answer[0] == kFailed;
-  answer.erase(0, 1);
-  if (failed) throw Error(answer);
-  return answer;
+  return run_confined("reading the IR of " + what, [&] {
+    llvm::LLVMContext context;
+    return ir::print_module(*ir::load_module(context, bitcode, what));
+  });
 }
 
 std::string printable(const std::string& name) {

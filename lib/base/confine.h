@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <functional>
+#include <string>
 
 namespace mneme {
 
@@ -7,5 +9,9 @@ namespace mneme {
 // new privileges, no core dumps, and a seccomp filter under which starting programs, sockets, tracing other processes,
 // and opening files for writing fail with EPERM. A system without seccomp leaves only the first two; that is no error.
 void confine_process();
+
+// What `body` returns, run in a confined child process: for handling a stranger's input with code that the input may
+// bring down. An Error of the body's is thrown here too; a child that dies is an Error: "<what> was killed by …".
+std::string run_confined(const std::string& what, const std::function<std::string()>& body);
 
 }  // namespace mneme

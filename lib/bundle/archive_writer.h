@@ -35,6 +35,7 @@ class ArchiveWriter {
   int write_errno_ = 0;
   uint64_t missing_ = 0;
   bool finished_ = false;
+  bool discard_ = false;  // what libarchive still writes goes nowhere
 };
 
 // Lets a pipe hold more, which saves switches between the processes at its ends. No pipe: nothing happens.

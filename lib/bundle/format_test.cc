@@ -178,6 +178,11 @@ TEST(State, RoundTripAndFaults) {
   EXPECT_NE(fault(write(State{{{0x10001, kOne}}})).find("multiple of 65536"), std::string::npos);
 }
 
+TEST(State, TheZeroBlockIsTheOneOfTheSpecification) {
+  EXPECT_EQ(zero_block_digest(), digest_of(std::string(kBlockSize, '\0')));
+  EXPECT_EQ(zero_block_digest().hex(), "fd5ee061c8433a0f33b202d302b65caa");
+}
+
 TEST(Names, AreTakenApart) {
   EXPECT_EQ(parse_name("bundle.json").kind, MemberKind::kBundle);
   EXPECT_EQ(parse_name("summary.json").kind, MemberKind::kSummary);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/confine.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <functional>
+
+#include "base/file.h"
+#include "base/process.h"
+
+namespace mneme {
+namespace {
+
+// What `attempt` gives in a confined child: the confinement cannot be undone, so the test itself is not confined.
+int in_confined_child(const std::function<int()>& attempt) {
+  pid_t pid = ::fork();
+  if (pid == 0) {
+    confine_process();
+    ::_exit(attempt());
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << describe_wait_status(status);
+  return WEXITSTATUS(status);
+}
+
+// The error of a call that returns -1; 0 if it worked.
+int error_of(long result) { return result < 0 ? errno : 0; }
+
+bool system_has_seccomp() {
+  return in_confined_child([] { return ::prctl(PR_GET_SECCOMP) == 2; }) == 1;
+}
+
+class Confine : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(system_has_seccomp()); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Confine, ReadingWorks) {
+  std::string path = folder_.path() + "/file";
+  write_file(path, "contents");
+  EXPECT_EQ(in_confined_child([&] { return read_file(path) == "contents" ? 0 : 1; }), 0);
+}
+
+TEST_F(Confine, WritingToWhatIsOpenWorks) {
+  Fd file = memory_file("result");
+  EXPECT_EQ(in_confined_child([&] { return error_of(::write(file.get(), "x", 1)); }), 0);
+}
+
+TEST_F(Confine, OpeningForWritingFails) {
+  std::string path = folder_.path() + "/file";
+  write_file(path, "contents");
+  for (int flags : {O_WRONLY, O_RDWR, O_RDONLY | O_CREAT, O_WRONLY | O_APPEND, O_WRONLY | O_CREAT | O_TRUNC}) {
+    EXPECT_EQ(in_confined_child([&] { return error_of(::open(path.c_str(), flags, 0666)); }), EPERM) << flags;
+  }
+  EXPECT_EQ(in_confined_child([&] { return error_of(::creat(path.c_str(), 0666)); }), EPERM);
+  EXPECT_EQ(read_file(path), "contents");
+}
+
+TEST_F(Confine, ChangingFoldersFails) {
+  std::string path = folder_.path() + "/file", other = folder_.path() + "/other";
+  write_file(path, "contents");
+  EXPECT_EQ(in_confined_child([&] { return error_of(::unlink(path.c_str())); }), EPERM);
+  EXPECT_EQ(in_confined_child([&] { return error_of(::rename(path.c_str(), other.c_str())); }), EPERM);
+  EXPECT_EQ(in_confined_child([&] { return error_of(::mkdir(other.c_str(), 0777)); }), EPERM);
+  EXPECT_EQ(in_confined_child([&] { return error_of(::truncate(path.c_str(), 0)); }), EPERM);
+  EXPECT_EQ(in_confined_child([&] { return error_of(::symlink(path.c_str(), other.c_str())); }), EPERM);
+}
+
+TEST_F(Confine, TheNetworkFails) {
+  for (int family : {AF_INET, AF_INET6, AF_UNIX}) {
+    EXPECT_EQ(in_confined_child([&] { return error_of(::socket(family, SOCK_STREAM, 0)); }), EPERM) << family;
+  }
+}
+
+TEST_F(Confine, OtherProgramsAndProcessesAreOutOfReach) {
+  EXPECT_EQ(in_confined_child([] { return error_of(::execl("/bin/true", "true", nullptr)); }), EPERM);
+  EXPECT_EQ(in_confined_child([] { return error_of(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)); }), EPERM);
+}
+
+TEST_F(Confine, NoCoreIsDumpedAndNoPrivilegeGained) {
+  EXPECT_EQ(in_confined_child([] {
+              rlimit core{1, 1};
+              ::getrlimit(RLIMIT_CORE, &core);
+              return core.rlim_max == 0 && ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 1;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace mneme
