@@ -36,7 +36,7 @@ TEST(Fd, ClosesWhatItOwns) {
     raw = file.get();
     Fd other = std::move(file);
     EXPECT_EQ(other.get(), raw);
-    EXPECT_FALSE(file);
+    EXPECT_FALSE(file);  // NOLINT(bugprone-use-after-move): that it is empty is the point
     EXPECT_TRUE(is_open(raw));
   }
   EXPECT_FALSE(is_open(raw));

@@ -34,7 +34,7 @@ ArchiveWriter::ArchiveWriter(int fd, std::string name)
 
 ArchiveWriter::~ArchiveWriter() {
   // libarchive frees all that it has only when it may write its end mark: it may, but nobody gets it.
-  discard_ = !finished_;
+  discard_ = discard_ || !finished_;
   if (missing_ > kMostPadding) archive_write_fail(archive_);
   archive_write_free(archive_);
 }
@@ -46,18 +46,19 @@ ssize_t ArchiveWriter::write_some(archive*, void* self, const void* bytes, size_
     ssize_t written = ::write(writer->fd_, bytes, size);
     if (written >= 0) return written;
     if (errno == EINTR) continue;
+    // libarchive is not told: it would not free all that it has. check() tells our caller.
     writer->write_errno_ = errno;
-    return -1;
+    writer->discard_ = true;
+    return static_cast<ssize_t>(size);
   }
 }
 
 void ArchiveWriter::check(int status) {
-  if (status >= ARCHIVE_OK) return;
-  archive_write_fail(archive_);
   if (write_errno_) {
     errno = write_errno_;
     throw system_error("cannot write " + name_);
   }
+  if (status >= ARCHIVE_OK) return;
   const char* reason = archive_error_string(archive_);
   throw Error::of("cannot write {}: {}", name_, reason ? reason : "unknown reason");
 }
@@ -81,7 +82,7 @@ void ArchiveWriter::append(Bytes piece) {
   if (piece.size() > missing_) throw Error::of("cannot write {}: a member is longer than announced", name_);
   while (!piece.empty()) {
     la_ssize_t written = archive_write_data(archive_, piece.data(), piece.size());
-    if (written <= 0) check(ARCHIVE_FATAL);
+    check(written > 0 ? ARCHIVE_OK : ARCHIVE_FATAL);
     piece = piece.subspan(static_cast<size_t>(written));
     missing_ -= static_cast<uint64_t>(written);
     if (missing_ == 0) check(archive_write_finish_entry(archive_));

@@ -260,7 +260,7 @@ TEST(Bundle, IsATarThatTarReads) {
 TEST(Bundle, MembersAreThereWhenTheyAreWritten) {
   Fd file = memory_file("bundle");
   Writer writer(file.get(), "the bundle");
-  for (std::string name : {std::string(kBundleMember), std::string("a"), std::string("b")}) {
+  for (const std::string& name : {std::string(kBundleMember), std::string("a"), std::string("b")}) {
     writer.add(name, name == kBundleMember ? write(BundleInfo{}) : "contents");
     std::string so_far = read_file("/proc/self/fd/" + std::to_string(file.get()));
     EXPECT_EQ(so_far.size() % 512, 0u);

@@ -110,7 +110,7 @@ std::string Document::serialize(size_t index) const {
         break;
       case Type::kText:
         // The writer knows by itself which texts are keys.
-        writer.String(text(value).data(), value.size);
+        writer.String(texts_.data() + value.number, value.size);
         break;
       case Type::kObject:
       case Type::kList:

@@ -89,7 +89,7 @@ void PackDecoder::add(std::vector<std::byte> pack, std::string where) {
   decoded.entries = parse_pack_index(pack, decoded.where);
   bool few = decoded.entries.size() <= kFewBlocks;
   // Bounds what is in memory on its way, whatever the number of packs.
-  while (pending_.size() >= 2 * Workers::count()) settle_first();
+  while (pending_.size() >= 2 * size_t{Workers::count()}) settle_first();
   auto task = [this, pack = std::move(pack), decoded = std::move(decoded)]() mutable {
     return decode(std::move(pack), std::move(decoded));
   };

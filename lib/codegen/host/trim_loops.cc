@@ -48,11 +48,22 @@ std::optional<BoundedLoop> match_loop(llvm::Loop& loop) {
   if (!test || !test->isConditional()) return std::nullopt;
   if (test->getSuccessor(0) != latch && test->getSuccessor(1) != latch) return std::nullopt;
   auto* end = llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator());
+  if (!end) return std::nullopt;
   auto* counted = llvm::dyn_cast<llvm::ICmpInst>(end->getCondition());
-  if (!counted || !counted->isEquality() || !counted->hasOneUse()) return std::nullopt;
+  if (!counted || !counted->hasOneUse()) return std::nullopt;
+  // Equal is when it ends, not when it goes on.
+  unsigned when_equal = counted->getPredicate() == llvm::ICmpInst::ICMP_EQ ? 0 : 1;
+  if (!counted->isEquality() || end->getSuccessor(when_equal) == header) return std::nullopt;
   if (counted->getOperand(0) != index->getIncomingValueForBlock(latch)) return std::nullopt;
   if (!loop.isLoopInvariant(counted->getOperand(1))) return std::nullopt;
   return BoundedLoop{index, test, counted, counted->getOperand(1)};
+}
+
+// Whether the index, which counts up from 0, may pass the largest signed number. No loop runs 2^63 times.
+bool may_turn_negative(const BoundedLoop& bounded) {
+  if (bounded.index->getType()->getIntegerBitWidth() >= 64) return false;
+  auto* next = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(bounded.counted->getOperand(0));
+  return !next || !next->hasNoSignedWrap();
 }
 
 // How many iterations, from 0 on, pass the test; null if it is no such test.
@@ -69,6 +80,7 @@ llvm::Value* passing_iterations(const BoundedLoop& bounded, llvm::Loop& loop, ll
   }
   bool is_signed = predicate == llvm::ICmpInst::ICMP_SLT;
   if ((!is_signed && predicate != llvm::ICmpInst::ICMP_ULT) || !loop.isLoopInvariant(bound)) return nullptr;
+  if (is_signed && may_turn_negative(bounded)) return nullptr;
 
   llvm::Value* base = nullptr;
   if (left == bounded.index) {
@@ -92,12 +104,18 @@ bool trim(llvm::Loop& loop) {
   llvm::Value* passing = passing_iterations(*bounded, loop, builder);
   if (!passing) return false;
 
-  llvm::Value* count = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, passing, bounded->count);
-  bounded->counted->setOperand(1, count);
+  // Of the last iterations, the earlier: a count of zero stands for as many as the index has values.
+  llvm::Value* one = llvm::ConstantInt::get(passing->getType(), 1);
+  llvm::Value* last = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, builder.CreateSub(passing, one),
+                                                    builder.CreateSub(bounded->count, one));
+  bounded->counted->setOperand(1, builder.CreateAdd(last, one));
   bool passes_when_true = bounded->test->getSuccessor(1) == loop.getLoopLatch();
   bounded->test->setCondition(builder.getInt1(passes_when_true));
   // None may pass.
-  llvm::Value* none = builder.CreateIsNull(count);
+  llvm::Value* none = builder.CreateIsNull(passing);
+  for (llvm::PHINode& phi : loop.getExitBlock()->phis()) {
+    phi.addIncoming(phi.getIncomingValueForBlock(loop.getLoopLatch()), before);  // not computed in the loop
+  }
   builder.CreateCondBr(none, loop.getExitBlock(), loop.getHeader());
   before->getTerminator()->eraseFromParent();
   return true;
