@@ -21,8 +21,7 @@ enum class Exit : int {
 // wrong, in which file or kernel, and what to do about it; no trailing full stop, no "error:".
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message, Exit exit = Exit::kBadInput)
-      : std::runtime_error(message), exit_(exit) {}
+  explicit Error(const std::string& message, Exit exit = Exit::kBadInput) : std::runtime_error(message), exit_(exit) {}
 
   template <typename... Args>
   static Error of(fmt::format_string<Args...> format, Args&&... args) {

@@ -38,6 +38,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::strin
   posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, err.get(), 2);
   std::vector<char*> arguments;
+  arguments.reserve(argv.size() + 1);
   for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
   pid_t pid = 0;

@@ -5,8 +5,10 @@
 
 #include "bundle/sample.h"
 
+using mneme::bundle::kBlockSize;
+using mneme::bundle::sample_bundle;
+
 int main(int argc, char** argv) {
-  using namespace mneme::bundle;
   if (argc != 2) {
     std::fprintf(stderr, "usage: make_corpus FOLDER\n");
     return 2;

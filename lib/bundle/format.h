@@ -13,7 +13,7 @@
 namespace mneme::bundle {
 
 inline constexpr int kFormatVersion = 1;
-inline constexpr uint64_t kBlockSize = 64 << 10;     // bytes; blocks are aligned to their size
+inline constexpr uint64_t kBlockSize = 64 << 10;      // bytes; blocks are aligned to their size
 inline constexpr size_t kBlocksPerPack = 128;         // 8 MiB of blocks
 inline constexpr uint64_t kMaxJsonSize = 64 << 20;    // bytes of one json member
 inline constexpr uint64_t kMaxCodeSize = 512u << 20;  // bytes of one kernel.bc or code member

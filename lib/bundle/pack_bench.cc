@@ -47,7 +47,8 @@ void fill_temperature(float* out, size_t count, size_t part, int step) {
   constexpr size_t kWidth = 2048;
   float decay = std::exp(-0.01f * static_cast<float>(step)), shift = 0.37f * static_cast<float>(part);
   for (size_t i = 0; i < count; ++i) {
-    float x = static_cast<float>(i % kWidth) / kWidth + shift, y = static_cast<float>(i / kWidth) / kWidth + shift;
+    size_t row = i / kWidth, column = i % kWidth;
+    float x = static_cast<float>(column) / kWidth + shift, y = static_cast<float>(row) / kWidth + shift;
     out[i] = 20.0f + 80.0f * decay * std::sin(3.14159f * x) * std::sin(6.28318f * y) + 5.0f * x * y;
   }
 }

@@ -11,7 +11,7 @@
 namespace mneme::bundle {
 namespace {
 
-constexpr size_t kGroup = 32;          // blocks that share a choice
+constexpr size_t kGroup = 32;         // blocks that share a choice
 constexpr size_t kSample = 16 << 10;  // bytes of one of them that are tried
 constexpr size_t kFrom = (kBlockSize - kSample) / 2;
 constexpr size_t kRepetitive = 8;  // a sample that shrinks to one of so many parts is left as it is

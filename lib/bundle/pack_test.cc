@@ -149,6 +149,7 @@ TEST(Workers, RunEverythingAndHandExceptionsOn) {
                Error);
   Workers workers;
   std::vector<std::future<int>> results;
+  results.reserve(100);
   for (int i = 0; i < 100; ++i) results.push_back(workers.submit([i] { return i * i; }));
   for (int i = 0; i < 100; ++i) EXPECT_EQ(results[static_cast<size_t>(i)].get(), i * i);
   EXPECT_THROW(workers.submit([]() -> int { throw Error("no"); }).get(), Error);

@@ -19,7 +19,7 @@ namespace mneme::bundle {
 
 struct SampleShape {
   size_t kernels = 1;
-  size_t instances = 2;       // of each kernel; the next one's prologue is the epilogue of the one before
+  size_t instances = 2;            // of each kernel; the next one's prologue is the epilogue of the one before
   uint64_t heap = 4 * kBlockSize;  // bytes of the one large segment
   bool runs = true;
   std::string memory = "packs";  // or "raw"

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -258,6 +259,87 @@ end:
       code.run({out.data(), reinterpret_cast<void*>(bound)}, 40);
       EXPECT_EQ(out, expected) << form << " " << bound;
     }
+  }
+}
+
+// Loops that count in their own ways: once round all that the index can be, and for as long as it equals something.
+TEST_P(EveryLevel, GuardsCutOnlyLoopsThatTheyBound) {
+  constexpr char kCounting[] = R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %out, ptr addrspace(1) %bound) {
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %n = ptrtoint ptr addrspace(1) %bound to i64
+  %m = trunc i64 %n to i32
+  %b = trunc i64 %n to i8
+  %o = mul i32 %l, 260
+  %y = zext i32 %o to i64
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %y
+  br label %around
+around:
+  %i = phi i8 [ 0, %0 ], [ %j, %onwards ]
+  %low = icmp ult i8 %i, %b
+  br i1 %low, label %count, label %onwards
+count:
+  %x = zext i8 %i to i64
+  %q = getelementptr i32, ptr addrspace(1) %p, i64 %x
+  store i32 1, ptr addrspace(1) %q
+  br label %onwards
+onwards:
+  %j = add i8 %i, 1
+  %all = icmp eq i8 %j, 0
+  br i1 %all, label %equal, label %around
+equal:
+  %e = phi i32 [ 0, %onwards ], [ %f, %further ]
+  %less = icmp ult i32 %e, %m
+  br i1 %less, label %mark, label %further
+mark:
+  %z = zext i32 %e to i64
+  %r = getelementptr i32, ptr addrspace(1) %p, i64 %z
+  %s = getelementptr i32, ptr addrspace(1) %r, i64 256
+  store i32 2, ptr addrspace(1) %s
+  br label %further
+further:
+  %f = add i32 %e, 1
+  %same = icmp eq i32 %f, 1
+  br i1 %same, label %equal, label %end
+end:
+  ret void
+})";
+  for (const char* form : {"loop", "coroutine"}) {
+    Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kCounting, configuration(GetParam(), form)));
+    for (int64_t bound : {0, 1, 2, 3, 100, 255}) {
+      std::vector<int> out(520), expected(520);
+      for (int i = 0; i < 520; ++i)
+        expected[i] = i % 260 < 256 ? i % 260 < bound : i % 260 - 256 < std::min<int64_t>(bound, 2) ? 2 : 0;
+      code.run({out.data(), reinterpret_cast<void*>(bound)}, 2);
+      EXPECT_EQ(out, expected) << form << " " << bound;
+    }
+  }
+}
+
+// Its alignment, even where it is not a multiple of its size, is what code relies on.
+TEST_P(EveryLevel, LocalArraysThatOutliveBarriersAreAligned) {
+  constexpr char kAligned[] = R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %out) {
+  %a = alloca [5 x i32], align 16, addrspace(5)
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %j = and i32 %l, 3
+  %e = getelementptr [5 x i32], ptr addrspace(5) %a, i32 0, i32 %j
+  store <4 x i32> <i32 1, i32 2, i32 3, i32 4>, ptr addrspace(5) %a, align 16
+  store i32 %l, ptr addrspace(5) %e
+  call void @llvm.amdgcn.s.barrier()
+  %v = load volatile <4 x i32>, ptr addrspace(5) %a, align 16
+  %s = call i32 @llvm.vector.reduce.add.v4i32(<4 x i32> %v)
+  %x = zext i32 %l to i64
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  store i32 %s, ptr addrspace(1) %p
+  ret void
+}
+declare i32 @llvm.vector.reduce.add.v4i32(<4 x i32>))";
+  for (const char* form : {"loop", "coroutine"}) {
+    Loaded code(compile(kernel_of_pointers(1), std::string(kHeader) + kAligned, configuration(GetParam(), form)));
+    std::vector<int> out(50, -1);
+    code.run({out.data()}, 50);
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(out[i], 10 - (i % 4 + 1) + i) << form;
   }
 }
 

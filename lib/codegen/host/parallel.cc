@@ -14,7 +14,7 @@ namespace {
 // Memory that only this work-item sees. Each iteration of the loop over work-items uses the same stack.
 bool may_be_private(const llvm::Value* pointer, bool private_escapes) {
   llvm::SmallVector<const llvm::Value*, 4> objects;
-  llvm::getUnderlyingObjects(pointer, objects);
+  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);  // however far away
   for (const llvm::Value* object : objects) {
     if (llvm::isa<llvm::AllocaInst>(object)) return true;
     if (private_escapes && !llvm::isa<llvm::Argument, llvm::GlobalVariable>(object)) return true;

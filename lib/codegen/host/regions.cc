@@ -41,7 +41,8 @@ llvm::Value* slot_address(llvm::IRBuilderBase& builder, const Slot& slot, llvm::
                           llvm::Value* index) {
   llvm::Value* offset = builder.CreateMul(count, builder.getInt64(slot.offset), "", true, true);
   llvm::Value* array = builder.CreateInBoundsGEP(builder.getInt8Ty(), frames, offset);
-  return builder.CreateInBoundsGEP(slot.type, array, index);
+  llvm::Type* element = llvm::ArrayType::get(builder.getInt8Ty(), slot.stride);
+  return builder.CreateInBoundsGEP(element, array, index);
 }
 
 Regions::Regions(llvm::Module& module, llvm::Function& item)
@@ -183,12 +184,12 @@ void Regions::keep_values_across_regions() {
   }
   for (llvm::Instruction& instruction : *entry_) {
     auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-    if (local) slots_.push_back({local, local->getAllocatedType(), false, 0});
+    if (local) slots_.push_back({local, local->getAllocatedType(), false});
   }
   for (llvm::Instruction* value : values) {
     bool uniform = uniformity_->is_uniform(*value);
     llvm::Type* type = value->getType();
-    slots_.push_back({llvm::DemoteRegToStack(*value, false, entry_->begin()), type, uniform, 0});
+    slots_.push_back({llvm::DemoteRegToStack(*value, false, entry_->begin()), type, uniform});
   }
 }
 
@@ -200,7 +201,8 @@ void Regions::lay_out_slots() {
     if (auto* size = llvm::dyn_cast<llvm::ConstantInt>(slot.local->getArraySize())) count = size->getZExtValue();
     if (count > 1) slot.type = llvm::ArrayType::get(slot.type, count);
     slot.offset = bytes_per_item_;
-    bytes_per_item_ += layout.getTypeAllocSize(slot.type);
+    slot.stride = llvm::alignTo(layout.getTypeAllocSize(slot.type), slot.local->getAlign());
+    bytes_per_item_ += slot.stride;
   }
 }
 
@@ -245,6 +247,9 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
                                           "mneme.region." + std::to_string(number), module_);
   function->setDoesNotThrow();
   Context(module_).mark(*function->getArg(0));
+  // Of the block function's parameter that is known; saying it again here would leave, inlined, a declaration of the
+  // scope in the loop over work-items, which counts as an access that may depend on another iteration's.
+  function->removeParamAttr(0, llvm::Attribute::NoAlias);
 
   llvm::ValueToValueMapTy map;
   for (unsigned i = 0; i < 4; ++i) map[item_.getArg(i)] = function->getArg(i);

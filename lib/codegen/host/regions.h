@@ -17,8 +17,9 @@ inline constexpr uint32_t kEnded = 0;  // a work-item's place: ended, or the num
 struct Slot {
   llvm::AllocaInst* local;  // where the work-item function keeps it
   llvm::Type* type;
-  bool uniform;     // the same for all work-items that are at the same place
-  uint64_t offset;  // of its array in the frames: bytes for each work-item of the block
+  bool uniform;         // the same for all work-items that are at the same place
+  uint64_t offset = 0;  // of its array in the frames: bytes for each work-item of the block
+  uint64_t stride = 0;  // bytes from a work-item's element to the next one's: its size, and more if it wants aligning
 };
 
 // The code between two barriers, for one work-item.
