@@ -29,8 +29,7 @@ struct BlockContext {
 
 enum BlockFault : uint32_t {
   kNoFault = 0,
-  kFramesExhausted = 1,   // `frames_size` is too small for the block's work-items
-  kBarrierDivergence = 2  // some work-items finished while others wait at a barrier
+  kFramesExhausted = 1  // `frames_size` is too small for what the block's work-items keep
 };
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address

@@ -14,6 +14,7 @@
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/parallel.h"
+#include "codegen/host/reachable.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -138,19 +139,7 @@ bool Regions::may_part(const std::set<llvm::BasicBlock*>& blocks) {
 
 // Blocks that can be reached from a region's start without meeting `stop` or a barrier.
 std::set<llvm::BasicBlock*> Regions::reachable(llvm::BasicBlock* start, llvm::BasicBlock* stop) {
-  std::set<llvm::BasicBlock*> seen;
-  std::vector<llvm::BasicBlock*> work;
-  auto visit = [&](llvm::BasicBlock* block) {
-    if (block != stop && seen.insert(block).second) work.push_back(block);
-  };
-  visit(start);
-  while (!work.empty()) {
-    llvm::BasicBlock* block = work.back();
-    work.pop_back();
-    if (exits_.count(block)) continue;
-    for (llvm::BasicBlock* next : llvm::successors(block)) visit(next);
-  }
-  return seen;
+  return reachable_blocks(start, stop, [&](llvm::BasicBlock* block) { return exits_.count(block) > 0; });
 }
 
 // Whether a region can use the value without having computed it.

@@ -7,6 +7,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "codegen/host/neutral.h"
+#include "codegen/host/reachable.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -27,21 +28,6 @@ bool has_barrier(const llvm::BasicBlock& block) {
     if (operation && operation->kind == OperationKind::kBarrier) return true;
   }
   return false;
-}
-
-std::set<llvm::BasicBlock*> blocks_from(llvm::BasicBlock* start, llvm::BasicBlock* stop) {
-  std::set<llvm::BasicBlock*> seen;
-  std::vector<llvm::BasicBlock*> work;
-  auto visit = [&](llvm::BasicBlock* block) {
-    if (block != stop && seen.insert(block).second) work.push_back(block);
-  };
-  visit(start);
-  while (!work.empty()) {
-    llvm::BasicBlock* block = work.back();
-    work.pop_back();
-    for (llvm::BasicBlock* next : llvm::successors(block)) visit(next);
-  }
-  return seen;
 }
 
 // Divergence spreads from values to what is computed with them, and from branches to what depends on the way
@@ -82,7 +68,7 @@ class Spread {
     partings.push_back({&branch, join});
     std::set<llvm::BasicBlock*> ways;
     if (!leaves(block, ways)) {
-      for (llvm::BasicBlock* next : llvm::successors(block)) ways.merge(blocks_from(next, join));
+      for (llvm::BasicBlock* next : llvm::successors(block)) ways.merge(reachable_blocks(next, join));
       if (join) mark_phis(*join);
     }
     for (llvm::BasicBlock* way : ways) {
@@ -100,7 +86,7 @@ class Spread {
   bool leaves(llvm::BasicBlock* block, std::set<llvm::BasicBlock*>& ways) {
     if (std::distance(llvm::succ_begin(block), llvm::succ_end(block)) != 2) return false;
     for (llvm::BasicBlock* next : llvm::successors(block)) {
-      std::set<llvm::BasicBlock*> blocks = blocks_from(next, nullptr);
+      std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
       if (!blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has_barrier(*b); })) {
         ways = std::move(blocks);
         return true;

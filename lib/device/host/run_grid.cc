@@ -96,11 +96,7 @@ std::string describe(const BlockContext& context) {
                   thread / context.block[0] / context.block[1]);
   switch (context.fault) {
     case codegen::host::kFramesExhausted:
-      return fmt::format("needs more than {} MiB for its threads' variables, reached by {},", context.frames_size >> 20,
-                         where);
-    case codegen::host::kBarrierDivergence:
-      return fmt::format("never ends: some threads finished while others, the first of them {}, wait at a barrier",
-                         where);
+      return fmt::format("needs more than {} MiB for its threads' variables", context.frames_size >> 20);
     default:
       return fmt::format("failed (fault {}) at {}", context.fault, where);
   }

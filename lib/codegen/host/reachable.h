@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/IR/CFG.h>
+
+#include <set>
+#include <vector>
+
+namespace mneme::codegen::host {
+
+// Blocks that can be reached from `start`, itself included, without meeting `stop` (may be null); those for which
+// `is_end` holds are reached but not left.
+inline std::set<llvm::BasicBlock*> reachable_blocks(
+    llvm::BasicBlock* start, llvm::BasicBlock* stop,
+    llvm::function_ref<bool(llvm::BasicBlock*)> is_end = [](llvm::BasicBlock*) { return false; }) {
+  std::set<llvm::BasicBlock*> seen;
+  std::vector<llvm::BasicBlock*> work;
+  auto visit = [&](llvm::BasicBlock* block) {
+    if (block != stop && seen.insert(block).second) work.push_back(block);
+  };
+  visit(start);
+  while (!work.empty()) {
+    llvm::BasicBlock* block = work.back();
+    work.pop_back();
+    if (is_end(block)) continue;
+    for (llvm::BasicBlock* next : llvm::successors(block)) visit(next);
+  }
+  return seen;
+}
+
+}  // namespace mneme::codegen::host
