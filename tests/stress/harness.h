@@ -15,7 +15,7 @@ using W = std::uint64_t;
 using B = std::uint8_t;
 
 constexpr U kThreads = 128;  // at most, in a block
-constexpr U kOut = 8;        // words of its own that each thread has in `out`
+constexpr U kOut = 8;        // words of its own that each thread has in `out`, the first of all threads first
 constexpr U kIn = 256, kUni = 16, kCells = 8, kBlocks = 3;
 
 struct Extra {
@@ -213,7 +213,7 @@ void try_kernel(const char* name, K kernel) {
     U threads = shape.x * shape.y * shape.z;
     for (U i = 0; i < threads * shape.blocks; ++i) {
       std::printf("  %u.%u:", i / threads, i % threads);
-      for (U j = 0; j < kOut; ++j) std::printf(" %x", out[i * kOut + j]);
+      for (U j = 0; j < kOut; ++j) std::printf(" %x", out[j * kThreads * kBlocks + i]);
       std::printf("\n");
     }
   }

@@ -50,6 +50,7 @@ class Kernel:
         self.order = self.random.random() < 0.3  # uses what atomics return
         self.talk = self.random.choice(["shared", "shared", "dynamic", "global", "none"])
         self.update = self.random.choice(["atomicAdd", "atomicXor", "atomicOr", "atomicMax", "atomicMin", "atomicSub"])
+        self.plain = self.one_in(3)  # without what keeps loops over its threads from being vectorised
         self.functions = []
         self.budget = self.random.randint(6, 40)
         self.nodes = self.prologue()
@@ -109,7 +110,7 @@ class Kernel:
         if pick == 7 and self.wide:
             return self.random.choice(["(U)w", "(U)(w >> 32)"])
         if pick == 8 and depth:
-            return f"out[g * kOut + ({sub()} & 7)]"
+            return f"OUT({sub()})"
         if pick < 11:
             return self.random.choice(self.own)
         if pick == 11 and talks and self.talk != "none":
@@ -174,18 +175,20 @@ class Kernel:
     def statement(self, context):
         choices = [(self.assign, 6), (self.store_array, 3 if self.arrays else 0), (self.pointer, 1 if self.arrays else 0),
                    (self.store_out, 1), (self.assign_real, 2 if self.real else 0), (self.assign_wide, 2 if self.wide else 0),
-                   (self.declare_function, 1 if len(self.functions) < 3 else 0), (self.global_atomic, 1)]
+                   (self.assign_alike, 3)]
+        if not self.plain:
+            choices += [(self.declare_function, 1 if len(self.functions) < 3 else 0), (self.global_atomic, 1)]
         if context.uniform:
             choices += [(self.assign_common, 4)]
         if context.talks and self.talk != "none":
-            choices += [(self.write, 3), (self.count, 2)]
+            choices += [(self.write, 3), (self.count, 0 if self.plain else 2)]
             if context.uniform:
                 choices += [(self.barrier, 5)]
-            if self.order:
+            if self.order and not self.plain:
                 choices += [(self.ticket, 2)]
         if context.depth < 4:
             choices += [(self.if_own, 3), (self.if_common, 4), (self.leave, 1), (self.switch, 1)]
-            if context.loops < 3:
+            if context.loops < 3 and not self.plain:
                 choices += [(self.loop_common, 3), (self.loop_own, 2), (self.search, 2), (self.narrow_loop, 1)]
         if context.loop:
             choices += [(self.jump, 2)]
@@ -195,6 +198,10 @@ class Kernel:
     def assign(self, context):
         op = self.random.choice(["=", "=", "=", "+=", "^=", "-=", "*="])
         return [Node(f"{self.random.choice(self.own)} {op} {self.value(3, context.talks)};")]
+
+    # Its own only because not all come by.
+    def assign_alike(self, context):
+        return [Node(f"{self.random.choice(self.own)} = {self.uniform(1, context.talks)};")]
 
     def assign_common(self, context):
         op = self.random.choice(["=", "=", "+=", "^="])
@@ -224,7 +231,8 @@ class Kernel:
                      self.statements(context.inside(), 1) + [Node(f"*{name} += {self.value(2, context.talks)};")])]
 
     def store_out(self, context):
-        return [Node(f"out[g * kOut + ({self.value(1, context.talks)} & 7)] = {self.value(2, context.talks)};")]
+        return [Node(f"OUT({self.random.randrange(8)}) = {self.value(2, context.talks)};" if self.one_in(2) else
+                     f"OUT({self.value(1, context.talks)}) = {self.value(2, context.talks)};")]
 
     def global_atomic(self, context):
         return [Node(f"atomicAdd(&cells[{self.value(1, context.talks)} & 7], {self.value(1, context.talks)});")]
@@ -278,7 +286,7 @@ class Kernel:
         if self.one_in(2):
             test = f"({test} && {self.own_test(context)})"
         before = self.statements(inner, self.random.randint(0, 2))
-        return [Node(f"if {test} {{", before + [Node(f"out[g * kOut] += {self.value(1, context.talks)};"),
+        return [Node(f"if {test} {{", before + [Node(f"OUT(0) += {self.value(1, context.talks)};"),
                                                 Node("return;")])]
 
     def jump(self, context):
@@ -325,7 +333,7 @@ class Kernel:
         body = [Node(f"++{counter};", fixed=True)] + self.statements(inner, self.random.randint(0, 3))
         ends = [Node(f"if {self.own_test(context)} break;"),
                 Node(f"if ({counter} > {self.random.choice(['(I)(b & 7)', '5', '(I)(uni[3] & 7)', 'a'])}) "
-                     + self.random.choice(["break;", "{ out[g * kOut + 1] = (U)%s; return; }" % counter]), fixed=True)]
+                     + self.random.choice(["break;", "{ OUT(1) = (U)%s; return; }" % counter]), fixed=True)]
         self.random.shuffle(ends)
         self.common_read.remove(counter)
         self.own_read.append(counter)
@@ -391,7 +399,7 @@ class Kernel:
             nodes.append("SHARED_DYNAMIC(tile);")
         elif self.talk == "global":
             nodes.append("U* tile = board + blockIdx.x * 2 * kThreads;")
-        nodes += [f"U {name} = {self.random.choice(['t', 'g * 7u', 'in[g & 255]', '1u', 'b', 't * t'])};" for name in self.own]
+        nodes += [f"U {name} = {self.random.choice(['t', 'g * 7u', 'in[g & 255]', '1u', '1u', '2u', 'b', 't * t'])};" for name in self.own]
         nodes += [f"U {name} = {self.random.choice(['b', '(U)a', '3u', 'uni[blockIdx.x]'])};" for name in self.common]
         nodes += ["float f = e.f * (float)t;"] * self.real + ["W w = e.w + g;"] * self.wide
         for name, mask in self.arrays:
@@ -408,8 +416,8 @@ class Kernel:
     def epilogue(self):
         names = [f"{x}" for x in self.own + self.common + self.own_read] + ["page"]
         names += ["bits(f)"] * self.real + ["(w ^ (w >> 32))"] * self.wide
-        nodes = [Node(f"out[g * kOut + {i % 8}] = out[g * kOut + {i % 8}] * 31u + (U){name};") for i, name in enumerate(names)]
-        nodes += [Node(f"for (U i = 0; i <= {mask}; ++i) out[g * kOut + 7] = out[g * kOut + 7] * 33u + {name}[i];")
+        nodes = [Node(f"OUT({i % 8}) = OUT({i % 8}) * 31u + (U){name};") for i, name in enumerate(names)]
+        nodes += [Node(f"for (U i = 0; i <= {mask}; ++i) OUT(7) = OUT(7) * 33u + {name}[i];")
                   for name, mask in self.arrays]
         return nodes
 
@@ -422,6 +430,7 @@ class Kernel:
 
 HEAD = """#include "harness.h"
 
+#define OUT(j) out[((j) & 7) * kThreads * kBlocks + g]
 #define READ(i) tile[page * kThreads + (i) % n]
 #define WRITE(v) (tile[(page ^ 1) * kThreads + t] = (v))
 #define TURN() (__syncthreads(), page ^= 1)
