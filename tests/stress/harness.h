@@ -117,15 +117,33 @@ U update(U* at, F f) {
   *at = f(old);
   return old;
 }
-inline U atomicAdd(U* at, U v) { return update(at, [=](U o) { return o + v; }); }
-inline U atomicSub(U* at, U v) { return update(at, [=](U o) { return o - v; }); }
-inline U atomicXor(U* at, U v) { return update(at, [=](U o) { return o ^ v; }); }
-inline U atomicOr(U* at, U v) { return update(at, [=](U o) { return o | v; }); }
-inline U atomicAnd(U* at, U v) { return update(at, [=](U o) { return o & v; }); }
-inline U atomicMin(U* at, U v) { return update(at, [=](U o) { return o < v ? o : v; }); }
-inline U atomicMax(U* at, U v) { return update(at, [=](U o) { return o < v ? v : o; }); }
-inline U atomicExch(U* at, U v) { return update(at, [=](U) { return v; }); }
-inline U atomicCAS(U* at, U c, U v) { return update(at, [=](U o) { return o == c ? v : o; }); }
+inline U atomicAdd(U* at, U v) {
+  return update(at, [=](U o) { return o + v; });
+}
+inline U atomicSub(U* at, U v) {
+  return update(at, [=](U o) { return o - v; });
+}
+inline U atomicXor(U* at, U v) {
+  return update(at, [=](U o) { return o ^ v; });
+}
+inline U atomicOr(U* at, U v) {
+  return update(at, [=](U o) { return o | v; });
+}
+inline U atomicAnd(U* at, U v) {
+  return update(at, [=](U o) { return o & v; });
+}
+inline U atomicMin(U* at, U v) {
+  return update(at, [=](U o) { return o < v ? o : v; });
+}
+inline U atomicMax(U* at, U v) {
+  return update(at, [=](U o) { return o < v ? v : o; });
+}
+inline U atomicExch(U* at, U v) {
+  return update(at, [=](U) { return v; });
+}
+inline U atomicCAS(U* at, U c, U v) {
+  return update(at, [=](U o) { return o == c ? v : o; });
+}
 
 #define LAUNCH(kernel, shape, ...) reference::launch(shape, [=] { kernel(__VA_ARGS__); })
 
@@ -152,7 +170,7 @@ inline void check(hipError_t status) {
   std::exit(1);
 }
 
-#define LAUNCH(kernel, shape, ...)                                                                            \
+#define LAUNCH(kernel, shape, ...)                                                                  \
   kernel<<<shape.blocks, dim3(shape.x, shape.y, shape.z), 2 * kThreads * sizeof(U)>>>(__VA_ARGS__), \
       check(hipDeviceSynchronize())
 
