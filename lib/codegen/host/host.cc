@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "codegen/host/flatten.h"
+#include "codegen/host/hoist_divisions.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
@@ -76,6 +77,7 @@ void extend_pipelines(llvm::PassBuilder& builder) {
     passes.addPass(TrimLoops());
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(HoistDivisions());
   });
 }
 

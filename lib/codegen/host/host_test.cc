@@ -316,6 +316,59 @@ end:
   }
 }
 
+// Under a condition that some work-items meet, a division whose result is the same for all: the first of those side by
+// side in a vector need not be one of them. By 0 nobody divides who does not have to.
+TEST_P(EveryLevel, ConditionalDivisionsAreForThoseWhoMeetTheCondition) {
+  auto kernel = [](const char* operation) {
+    return std::string(kHeader) + R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out, ptr addrspace(1) %by) {
+  %n = ptrtoint ptr addrspace(1) %by to i64
+  %m = trunc i64 %n to i32
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %x = zext i32 %l to i64
+  %p = getelementptr i32, ptr addrspace(1) %in, i64 %x
+  %v = load i32, ptr addrspace(1) %p
+  %z = icmp eq i32 %v, 0
+  br i1 %z, label %end, label %divide
+divide:
+  %a = )" + operation +
+           R"( i32 -25, %m
+  %i = and i32 %a, 31
+  %j = zext i32 %i to i64
+  %e = getelementptr i32, ptr addrspace(1) %in, i64 %j
+  %f = getelementptr i32, ptr addrspace(1) %e, i64 64
+  %w = load i32, ptr addrspace(1) %f
+  br label %end
+end:
+  %s = phi i32 [ 7, %0 ], [ %w, %divide ]
+  %q = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  store i32 %s, ptr addrspace(1) %q
+  ret void
+})";
+  };
+  using Divide = unsigned (*)(int, int);
+  std::pair<const char*, Divide> operations[] = {
+      {"sdiv", [](int x, int y) { return static_cast<unsigned>(x / y); }},
+      {"srem", [](int x, int y) { return static_cast<unsigned>(x % y); }},
+      {"udiv", [](int x, int y) { return static_cast<unsigned>(x) / static_cast<unsigned>(y); }},
+      {"urem", [](int x, int y) { return static_cast<unsigned>(x) % static_cast<unsigned>(y); }}};
+  for (auto [operation, divide] : operations) {
+    for (const char* form : {"loop", "coroutine"}) {
+      Loaded code(compile(kernel_of_pointers(3), kernel(operation), configuration(GetParam(), form)));
+      for (int by : {-25, -7, -1, 0, 1, 3, 25, 1000}) {
+        std::vector<int> in(96), out(64), expected(64, 7);
+        for (int i = 0; i < 32; ++i) in[64 + i] = 100 + i;
+        for (int i = 1; i < 64 && by != 0; i += 3) {
+          in[i] = 1;
+          expected[i] = 100 + static_cast<int>(divide(-25, by) % 32);
+        }
+        code.run({in.data(), out.data(), reinterpret_cast<void*>(static_cast<int64_t>(by))}, 64);
+        EXPECT_EQ(out, expected) << form << ": " << operation << " by " << by;
+      }
+    }
+  }
+}
+
 // Its alignment, even where it is not a multiple of its size, is what code relies on.
 TEST_P(EveryLevel, LocalArraysThatOutliveBarriersAreAligned) {
   constexpr char kAligned[] = R"(
