@@ -58,7 +58,7 @@ format: setup  ## format the sources
 
 lint: configure  ## check the formatting and run clang-tidy
 	clang-format-19 --dry-run -Werror $(sources)
-	run-clang-tidy-19 -quiet -p $(BUILD) -j $(JOBS) '/(lib|mneme-[a-z-]+)/'
+	run-clang-tidy-19 -quiet -p $(BUILD) -j $(JOBS) '/(lib|mneme-[a-z-]+)/.*(?<!_test)\.cc$$'
 
 clean:  ## remove the build folder
 	rm -rf $(BUILD)

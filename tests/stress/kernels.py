@@ -187,7 +187,7 @@ class Kernel:
             if self.order and not self.plain:
                 choices += [(self.ticket, 2)]
         if context.depth < 4:
-            choices += [(self.if_own, 3), (self.if_common, 4), (self.leave, 1), (self.switch, 1)]
+            choices += [(self.mark, 2), (self.if_own, 3), (self.if_common, 4), (self.leave, 1), (self.switch, 1)]
             if context.loops < 3 and not self.plain:
                 choices += [(self.loop_common, 3), (self.loop_own, 2), (self.search, 2), (self.narrow_loop, 1)]
         if context.loop:
@@ -202,6 +202,22 @@ class Kernel:
     # Its own only because not all come by.
     def assign_alike(self, context):
         return [Node(f"{self.random.choice(self.own)} = {self.uniform(1, context.talks)};")]
+
+    # Nothing in it differs between threads, but which of them come by, or how often.
+    def mark(self, context):
+        name = self.fresh("v")
+        head = f"if {self.own_test(context)} {{"
+        if not self.plain and context.loops < 3 and self.one_in(2):
+            counter = self.fresh("i")
+            head = f"for (I {counter} = 0; {counter} < (I)({self.value(1, context.talks)} & 3); ++{counter}) {{"
+            self.common_read.append(counter)
+        body = [Node(f"{name} = {self.uniform(1, context.talks)};"),
+                Node(f"OUT({self.random.randrange(8)}) {self.random.choice(['=', '+='])} {self.value(1, context.talks)};")]
+        if head.startswith("for"):
+            self.common_read.pop()
+        before = f"U {name} = {self.uniform(1, context.talks)};"
+        self.own_read.append(name)
+        return [Node(before, fixed=True), Node(head, body)]
 
     def assign_common(self, context):
         op = self.random.choice(["=", "=", "+=", "^="])

@@ -6,8 +6,10 @@
 
 namespace mneme::codegen::host {
 
-inline constexpr uint32_t kAbiVersion = 1;
+inline constexpr uint32_t kAbiVersion = 2;
 inline constexpr char kEntrySymbol[] = "mneme_code_object";  // a CodeObject, in the shared object
+
+struct Services;
 
 // Everything that the work-items of one block see. One a thread of the CPU; `group` changes from
 // block to block.
@@ -25,12 +27,55 @@ struct BlockContext {
   // How the block ended, set by the code: 0 well; see BlockFault.
   uint32_t fault;
   uint32_t fault_thread;  // linear index in the block
+  const Services* services;
+  void* launch;  // the caller's own, for its services
 };
 
 enum BlockFault : uint32_t {
   kNoFault = 0,
-  kFramesExhausted = 1  // `frames_size` is too small for what the block's work-items keep
+  kFramesExhausted = 1,  // `frames_size` is too small for what the block's work-items keep
+  kTrapped = 2,          // __builtin_trap and the like
+  kAborted = 3,          // abort()
+  kAssertionFailed = 4,  // stop()'s text is the message
+  kWildCall = 5,         // a call through a pointer to no function of the device's
+  kOther = 6             // stop()'s text says what, as a verb's phrase: "uses a texture that …"
 };
+
+// What code may ask of whoever runs it. Each is called on the thread that runs the block, with the block's context and
+// the asking work-item's linear index in the block. In IR: `mneme.service.<member>(what follows those two)`
+// (neutral.h, services.cc).
+struct Services {
+  // Ends the launch and does not return. `text`: null, or more about it.
+  void (*stop)(BlockContext*, uint32_t thread, uint32_t fault, const char* text);
+
+  // printf as HIP's device library sends it: begun for stdout (1) or stderr (2), then the format and each string
+  // argument
+  // (`length` counts the final zero; null for a null pointer), and other arguments as up to seven 64-bit words. The one
+  // with `last` set ends it and gives what printf returns; the others give the message to pass to the next.
+  uint64_t (*print_begin)(BlockContext*, uint32_t thread, uint32_t stream);
+  uint64_t (*print_string)(BlockContext*, uint32_t thread, uint64_t message, const char* bytes, uint64_t length,
+                           uint32_t last);
+  uint64_t (*print_words)(BlockContext*, uint32_t thread, uint64_t message, uint32_t count, uint64_t, uint64_t,
+                          uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint32_t last);
+
+  // The device's heap. Null: it is full.
+  void* (*allocate)(BlockContext*, uint32_t thread, uint64_t size);
+  void (*release)(BlockContext*, uint32_t thread, void* address);
+
+  // Before each access to memory that is not the work-item's own, in code compiled to be checked. Does not return if
+  // `size` bytes at `address` are not to be had.
+  void (*check)(BlockContext*, uint32_t thread, const void* address, uint64_t size, uint32_t access /* MemoryAccess */);
+
+  // Every block of the grid meets here (once a block, when all its work-items have come).
+  void (*meet_grid)(BlockContext*, uint32_t thread);
+};
+
+enum MemoryAccess : uint32_t { kReads = 0, kWrites = 1, kUpdates = 2 };
+
+// Members of Services, in order.
+inline constexpr const char* kServiceNames[] = {"stop",     "print_begin", "print_string", "print_words",
+                                                "allocate", "release",     "check",        "meet_grid"};
+static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address
 // before the first block runs. `initial` is what a fresh one holds (for a constant, always); pointers

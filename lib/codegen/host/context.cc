@@ -23,7 +23,7 @@ Context::Context(llvm::Module& module) {
   llvm::Type* word = llvm::Type::getInt32Ty(context);
   llvm::Type* triple = llvm::ArrayType::get(word, 3);
   type_ = llvm::StructType::get(context, {pointer, pointer, pointer, pointer, pointer, llvm::Type::getInt64Ty(context),
-                                          triple, triple, triple, word, word, word});
+                                          triple, triple, triple, word, word, word, pointer, pointer});
 }
 
 llvm::Value* Context::address(llvm::IRBuilderBase& builder, llvm::Value* context, Member member, unsigned index) const {

@@ -29,6 +29,8 @@ TEST(Context, IsLaidOutAsTheCallersStructure) {
   EXPECT_EQ(offset(Context::kSharedDynamic), offsetof(BlockContext, shared_dynamic));
   EXPECT_EQ(offset(Context::kFault), offsetof(BlockContext, fault));
   EXPECT_EQ(offset(Context::kFaultThread), offsetof(BlockContext, fault_thread));
+  EXPECT_EQ(offset(Context::kServices), offsetof(BlockContext, services));
+  EXPECT_EQ(offset(Context::kLaunch), offsetof(BlockContext, launch));
   EXPECT_EQ(static_cast<uint64_t>(layout->getSizeInBytes()), sizeof(BlockContext));
 }
 

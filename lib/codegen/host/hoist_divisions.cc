@@ -69,9 +69,11 @@ bool hoist_all(llvm::Loop& loop) {
 }  // namespace
 
 llvm::PreservedAnalyses HoistDivisions::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  // Outer loops first, so that each moves once. Not only the innermost ones, which the vectoriser takes: they may still
+  // be deleted before it comes.
   bool changed = false;
   for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
-    if (loop->isInnermost()) changed |= hoist_all(*loop);
+    changed |= hoist_all(*loop);
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }

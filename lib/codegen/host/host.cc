@@ -121,6 +121,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   bool ordered = depends_on_order(*module);
   bool coroutine = use_coroutines(kernel, configuration.form);
 
+  lower_services(*module);
   llvm::Function& item = make_item(*module, kernel);
   uint64_t shared_static = lower_shared_memory(*module, kernel);
   auto globals = lower_device_variables(*module, kernel);

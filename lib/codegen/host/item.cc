@@ -29,9 +29,11 @@ class Answers {
       case OperationKind::kDispatch:
         if (!dispatch_) dispatch_ = context_type_.load(builder_, context_, Context::kDispatch, 0, kDispatchSize);
         return dispatch_;
+      case OperationKind::kContext:
+        return context_;
       case OperationKind::kQuery:
         break;
-      case OperationKind::kBarrier:
+      default:  // places, where work-items meet
         return nullptr;
     }
     llvm::Value*& known = queries_[static_cast<size_t>(operation.query)][operation.dimension];
@@ -124,7 +126,7 @@ void publish_item(llvm::Function& item) {
   llvm::IRBuilder<> entry(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
   store(entry);
   for (auto& [call, operation] : operations_in(item)) {
-    if (operation.kind != OperationKind::kBarrier) continue;
+    if (!is_block_place(operation) && !is_wave_place(operation)) continue;
     llvm::IRBuilder<> after(call->getNextNode());
     store(after);
   }
@@ -139,16 +141,19 @@ bool answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
     std::optional<Answers> answers;
     outside |= !is_item;
     for (auto& [call, operation] : operations_in(function)) {
-      if (operation.kind == OperationKind::kBarrier) {
+      if (is_block_place(operation) || is_wave_place(operation)) {
         if (is_item) continue;
         throw Error::of(
-            "kernel '{}' has a barrier in '{}', a function that is recursive or called through a pointer, "
+            "kernel '{}' has a barrier or wave operation in '{}', a function that is recursive or called through a "
+            "pointer, "
             "which the host device does not have",
             kernel.demangled, function.getName().str());
       }
       if (!answers) answers.emplace(function);
       llvm::Value* answer = answers->answer(operation);
-      if (operation.kind != OperationKind::kQuery) mark_invariant_loads(call);
+      if (operation.kind == OperationKind::kImplicit || operation.kind == OperationKind::kDispatch) {
+        mark_invariant_loads(call);
+      }
       call->replaceAllUsesWith(answer);
       call->eraseFromParent();
     }

@@ -29,7 +29,9 @@ class Context {
     kGrid,
     kSharedDynamic,
     kFault,
-    kFaultThread
+    kFaultThread,
+    kServices,
+    kLaunch
   };
 
   llvm::StructType* type() const { return type_; }
@@ -48,6 +50,9 @@ inline constexpr char kItemFunction[] = "mneme.item";
 inline constexpr char kBlockFunction[] = "mneme.run_block";
 
 // The steps, in order. Each leaves valid IR.
+
+// Calls of services become calls through the context's table of them.
+void lower_services(llvm::Module& module);
 
 // Turns `void kernel(arguments…)` into `void mneme.item(ptr context, i32 x, i32 y, i32 z)`, the work-item
 // at (x, y, z) of the context's block; neutral queries are answered, barriers are left. Returns it.

@@ -19,15 +19,62 @@ llvm::Value* call_query(llvm::IRBuilderBase& builder, Query query, unsigned dime
 llvm::Value* call_implicit(llvm::IRBuilderBase& builder);
 llvm::Value* call_dispatch(llvm::IRBuilderBase& builder);
 
-// `void mneme.barrier()`: every work-item of the block that has not ended meets here.
-void call_barrier(llvm::IRBuilderBase& builder);
+// `ptr mneme.context()`: the BlockContext (abi.h).
+llvm::Value* call_context(llvm::IRBuilderBase& builder);
+// The work-item's linear index in the block, i32, x fastest; and in its wave.
+llvm::Value* thread_index(llvm::IRBuilderBase& builder);
+llvm::Value* lane_index(llvm::IRBuilderBase& builder, uint32_t wave_size);
 
-enum class OperationKind { kQuery, kImplicit, kDispatch, kBarrier };
+// Places where work-items meet. At those of the block, every work-item of it that has not ended:
+//   void mneme.barrier()
+//   i32 mneme.barrier.count(i1)        how many brought `true`
+//   void mneme.barrier.grid()          every block's
+llvm::CallInst* call_barrier(llvm::IRBuilderBase& builder);
+llvm::CallInst* call_barrier_count(llvm::IRBuilderBase& builder, llvm::Value* condition);
+llvm::CallInst* call_grid_barrier(llvm::IRBuilderBase& builder);
+
+// At those of a wave (`wave_size` work-items, consecutive by thread_index), the lanes that are at this very place in
+// the same iterations of the loops around it; others have ended or are elsewhere.
+//   void mneme.wave.meet()                    no more than that
+//   i64 mneme.wave.ballot(i1)                 a bit for each lane that brought `true`
+//   T mneme.wave.permute.T(T, T, i32 lane)    what `lane` (below the wave's size) brought first; the second if it is
+//   not here T mneme.wave.first.T(T)                   what the lowest lane here brought
+// T: i32 or i64.
+llvm::CallInst* call_wave_meet(llvm::IRBuilderBase& builder);
+llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition);
+llvm::CallInst* call_permute(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Value* otherwise,
+                             llvm::Value* lane);
+llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
+
+// `mneme.service.<name>`: one of abi.h's Services; `arguments` are those after the thread.
+llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name, llvm::Type* result,
+                             llvm::ArrayRef<llvm::Value*> arguments);
+// Ends the launch with one of abi.h's BlockFaults. The code behind it is never reached, but goes on as if it were.
+llvm::CallInst* call_stop(llvm::IRBuilderBase& builder, uint32_t fault, llvm::Value* text = nullptr);
+
+enum class OperationKind {
+  kQuery,
+  kImplicit,
+  kDispatch,
+  kContext,
+  kBarrier,
+  kBarrierCount,
+  kBarrierGrid,
+  kWaveMeet,
+  kBallot,
+  kPermute,
+  kFirst,
+  kService
+};
 struct Operation {
   OperationKind kind;
   Query query;
   unsigned dimension;
+  unsigned service = 0;  // index in Services
 };
+// Whether work-items meet there: of the block, or of a wave.
+bool is_block_place(const Operation& operation);
+bool is_wave_place(const Operation& operation);
 // What a function is, if it is a neutral operation.
 std::optional<Operation> operation_of(const llvm::Function& function);
 // The calls of neutral operations in a function.

@@ -88,6 +88,8 @@ FaultGuard::FaultGuard() {
 
 FaultGuard::~FaultGuard() { active = nullptr; }
 
+void FaultGuard::leave() { siglongjmp(active->jump, kStopped); }
+
 std::string describe_fault(int signal, const FaultGuard& guard) {
   if (guard.has_address) {
     return fmt::format("used address {}, where it has no memory (SIG{})", guard.address, ::sigabbrev_np(signal));

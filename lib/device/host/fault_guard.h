@@ -16,6 +16,11 @@ class FaultGuard {
   FaultGuard(const FaultGuard&) = delete;
   FaultGuard& operator=(const FaultGuard&) = delete;
 
+  // Leaves the kernel that runs on this thread as a fault does; sigsetjmp then returns kStopped. A guard must be
+  // active.
+  [[noreturn]] static void leave();
+  static constexpr int kStopped = 1000;
+
   sigjmp_buf jump;
   const void* address = nullptr;  // set by a fault: the address that could not be used, if the signal tells
   bool has_address = false;

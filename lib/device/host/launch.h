@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Running a compiled kernel on the CPU's cores: shared by the replaying Device and by lib/hostgpu.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/digest.h"
 #include "bundle/format.h"
@@ -45,10 +47,35 @@ inline constexpr uint64_t kMaxSharedBytes = 64 * 1024;          // static and dy
 // than kMaxThreadsPerDimension, too much shared memory.
 void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes);
 
+// Memory that a kernel may use, for code compiled to be checked.
+struct KnownMemory {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  std::string what;  // "a 4096-byte allocation made by hipMalloc"
+};
+
+// What a launch needs beyond its arguments. Referred to until run_grid returns.
+struct RunOptions {
+  // Takes what the kernel prints, to stdout (1) or stderr (2), a message a call; called from several threads, one at a
+  // time. Empty: it is dropped.
+  std::function<void(int stream, std::string_view text)> print;
+  // The device's heap, for kernels that allocate: zeroed memory to begin with, kept between launches. Empty: there is
+  // none, and device malloc() returns null.
+  std::span<std::byte> heap;
+  // Shared memory begins as kPoison bytes instead of zeros.
+  bool poison_shared = false;
+  // By address, disjoint. Looked at by checked code only.
+  std::span<const KnownMemory> memory;
+  // Takes warnings about the kernel (threads that do not come to a barrier), a sentence a call, as `print` is called.
+  std::function<void(const std::string& sentence)> warn;
+};
+inline constexpr uint8_t kPoison = 0xCB;
+
 // Runs all blocks, over the cores with oneTBB unless the code wants order, and returns when the last
 // one ended. Shared memory is zeroed for each block, so that even a kernel that reads what it never wrote gives the
 // same bytes every time. Throws Error as check_launch() does, for a fault that the code reported, naming kernel, block
 // and thread, and for a trap or a wild pointer, naming kernel, block and address.
-void run_grid(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments);
+void run_grid(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments,
+              const RunOptions& options = {});
 
 }  // namespace mneme::device::host

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "device/host/fault_guard.h"
 #include "device/host/launch.h"
+#include "device/host/services.h"
 #include "device/host/workspace.h"
 
 namespace mneme::device::host {
@@ -32,7 +33,7 @@ void put(std::byte* at, T value) {
 
 // All that the blocks of a launch have in common.
 struct Launch {
-  Launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes, Bytes bytes);
+  Launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes, Bytes bytes, const RunOptions& options);
 
   const HostCode& code;
   Dim3 grid, block;
@@ -41,6 +42,7 @@ struct Launch {
   alignas(64) std::byte dispatch[64] = {};   // an AQL kernel dispatch packet
   std::vector<uint64_t> arguments;           // words, for their alignment
   BlockContext context = {};
+  ServiceState services;
 
   // The first fault that was met.
   std::mutex mutex;
@@ -49,11 +51,12 @@ struct Launch {
 
   void run(uint64_t first, uint64_t last);
   uint64_t run_for_a_moment(uint64_t last);  // how many blocks have been run
-  void fail(const uint32_t (&group)[3], const std::string& what);
+  void fail(const uint32_t (&group)[3], const std::string& thread, const std::string& what);
 };
 
-Launch::Launch(const HostCode& code_, Dim3 grid_, Dim3 block_, uint32_t shared_bytes, Bytes bytes)
-    : code(code_), grid(grid_), block(block_), arguments((bytes.size() + 7) / 8 + 8) {
+Launch::Launch(const HostCode& code_, Dim3 grid_, Dim3 block_, uint32_t shared_bytes, Bytes bytes,
+               const RunOptions& options)
+    : code(code_), grid(grid_), block(block_), arguments((bytes.size() + 7) / 8 + 8), services{options, {}} {
   // Room to spare after the arguments: a vectorised load may take in more than it needs.
   if (!bytes.empty()) std::memcpy(arguments.data(), bytes.data(), bytes.size());
   shared_size = (code.object().shared_static + 15) / 16 * 16 + shared_bytes;
@@ -78,27 +81,31 @@ Launch::Launch(const HostCode& code_, Dim3 grid_, Dim3 block_, uint32_t shared_b
   context.implicit = implicit;
   context.dispatch = dispatch;
   context.shared_dynamic = shared_bytes;
+  context.services = &host::services();
+  context.launch = &services;
 }
 
-void Launch::fail(const uint32_t (&group)[3], const std::string& what) {
+void Launch::fail(const uint32_t (&group)[3], const std::string& thread, const std::string& what) {
   std::lock_guard lock(mutex);
   if (fault.empty()) {
-    fault =
-        fmt::format("kernel '{}' {} in block ({}, {}, {})", code.object().kernel, what, group[0], group[1], group[2]);
+    fault = fmt::format("kernel '{}', block ({}, {}, {}){}: {}", code.object().kernel, group[0], group[1], group[2],
+                        thread.empty() ? "" : ", thread " + thread, what);
   }
   tasks.cancel_group_execution();
 }
 
-std::string describe(const BlockContext& context) {
+std::string describe_thread(const BlockContext& context) {
   uint32_t thread = context.fault_thread;
-  std::string where =
-      fmt::format("thread ({}, {}, {})", thread % context.block[0], thread / context.block[0] % context.block[1],
-                  thread / context.block[0] / context.block[1]);
+  return fmt::format("({}, {}, {})", thread % context.block[0], thread / context.block[0] % context.block[1],
+                     thread / context.block[0] / context.block[1]);
+}
+
+std::string describe(const BlockContext& context) {
   switch (context.fault) {
     case codegen::host::kFramesExhausted:
       return fmt::format("needs more than {} MiB for its threads' variables", context.frames_size >> 20);
     default:
-      return fmt::format("failed (fault {}) at {}", context.fault, where);
+      return fmt::format("failed (fault {}) at thread {}", context.fault, describe_thread(context));
   }
 }
 
@@ -117,15 +124,19 @@ void Launch::run(uint64_t first, uint64_t last) {
 
   FaultGuard guard;
   if (int signal = sigsetjmp(guard.jump, 0)) {
-    fail(mine.group, describe_fault(signal, guard));
+    if (signal == FaultGuard::kStopped) {
+      fail(mine.group, describe_thread(mine), stop_reason());
+    } else {
+      fail(mine.group, "", describe_fault(signal, guard));
+    }
     return;
   }
   void (*run_block)(BlockContext*) = code.object().run_block;
   for (uint64_t i = first; i < last; ++i) {
-    if (shared_size) std::memset(mine.shared, 0, shared_size);
+    if (shared_size) std::memset(mine.shared, services.options.poison_shared ? kPoison : 0, shared_size);
     run_block(&mine);
     if (mine.fault != codegen::host::kNoFault) {
-      fail(mine.group, describe(mine));
+      fail(mine.group, "", describe(mine));
       return;
     }
     if (++mine.group[0] < grid.x) continue;
@@ -173,9 +184,10 @@ void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_b
   }
 }
 
-void run_grid(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes, Bytes arguments) {
+void run_grid(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes, Bytes arguments,
+              const RunOptions& options) {
   check_launch(code, grid, block, shared_bytes);
-  Launch launch(code, grid, block, shared_bytes, arguments);
+  Launch launch(code, grid, block, shared_bytes, arguments, options);
   uint64_t count = grid.count();
   uint64_t done = 0;
   if (count == 1 || code.object().ordered || count * block.count() <= kSerialThreads) {

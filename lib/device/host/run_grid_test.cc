@@ -113,14 +113,14 @@ std::string fault(unsigned fault, unsigned group = 3, unsigned blocks = 5000) {
 TEST(RunGrid, NamesKernelBlockAndThreadOfAFault) {
   EXPECT_EQ(fault(0), "no error");
   EXPECT_THAT(fault(codegen::host::kFramesExhausted), HasSubstr("MiB for its threads' variables"));
-  EXPECT_EQ(fault(77), "kernel 'faulty()' failed (fault 77) at thread (5, 0, 1) in block (3, 0, 0)");
+  EXPECT_EQ(fault(77), "kernel 'faulty()', block (3, 0, 0): failed (fault 77) at thread (5, 0, 1)");
 }
 
 TEST(RunGrid, SurvivesTrapsAndWildPointers) {
   for (int again = 0; again < 3; ++again) {
     EXPECT_EQ(fault(10, 4000),
-              "kernel 'faulty()' used address 0x1230, where it has no memory (SIGSEGV) in block (4000, 0, 0)");
-    EXPECT_EQ(fault(11, 0, 1), "kernel 'faulty()' trapped (SIGILL) in block (0, 0, 0)");
+              "kernel 'faulty()', block (4000, 0, 0): used address 0x1230, where it has no memory (SIGSEGV)");
+    EXPECT_EQ(fault(11, 0, 1), "kernel 'faulty()', block (0, 0, 0): trapped (SIGILL)");
   }
 }
 
