@@ -74,6 +74,10 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
     std::erase_if(variables, [](const std::string& v) { return v.starts_with(record::kSocketVariable); });
     variables.push_back(std::string(record::kSocketVariable) + "=" + surroundings.socket_name);
   }
+  if (surroundings.check_memory) {
+    std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_CHECK_MEMORY="); });
+    variables.push_back("MNEME_CHECK_MEMORY=1");
+  }
   if (surroundings.device == Device::kHost) {
     std::filesystem::path stand_in = listable(installed_part("hostgpu/libamdhip64.so.5"));
     prepend(variables, "LD_LIBRARY_PATH", stand_in.parent_path());

@@ -18,6 +18,7 @@ enum class Device { kHost };
 struct Surroundings {
   Device device = Device::kHost;
   std::string socket_name;        // of the session; empty: run it unrecorded
+  bool check_memory = false;      // kernels are compiled to check their accesses
   bool output_to_errors = false;  // its standard output becomes this process's standard error
 };
 

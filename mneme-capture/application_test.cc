@@ -34,7 +34,7 @@ class EnvironmentTest : public ::testing::Test {
 TEST_F(EnvironmentTest, PutsOurLibrariesFirst) {
   install("lib");
   EXPECT_THAT(environment_with({"LD_LIBRARY_PATH=/a:/b", "A=b", "LD_PRELOAD=x.so", "MNEME_CAPTURE_SOCKET=old"},
-                               Surroundings{Device::kHost, "name", false}),
+                               Surroundings{Device::kHost, "name", false, false}),
               ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu:/a:/b", "A=b",
                           "LD_PRELOAD=" + root_ + "/libmneme-record.so:x.so", "MNEME_CAPTURE_SOCKET=name"));
 }
@@ -45,9 +45,15 @@ TEST_F(EnvironmentTest, UnrecordedApplicationsGetTheDeviceOnly) {
               ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu"));
 }
 
+TEST_F(EnvironmentTest, SaysThatAccessesAreToBeChecked) {
+  install("lib");
+  EXPECT_THAT(environment_with({"MNEME_CHECK_MEMORY=0"}, Surroundings{Device::kHost, "", true, false}),
+              ElementsAre("MNEME_CHECK_MEMORY=1", "LD_LIBRARY_PATH=" + root_ + "/hostgpu"));
+}
+
 TEST_F(EnvironmentTest, RefusesAPathThatTheLoaderWouldSplit) {
   install("two words");
-  EXPECT_THROW(environment_with({}, Surroundings{Device::kHost, "name", false}), Error);
+  EXPECT_THROW(environment_with({}, Surroundings{Device::kHost, "name", false, false}), Error);
 }
 
 class ApplicationTest : public EnvironmentTest {

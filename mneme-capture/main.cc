@@ -24,6 +24,7 @@ struct Settings {
   SessionSettings session;
   uint64_t rank = 0;
   bool pass_exit = false;
+  bool check_memory = false;
   bool verbose = false;
   std::vector<std::string> command;
 };
@@ -43,6 +44,8 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.bytes("--va-size", session.range_size, "BYTES",
                 "address space for each range of recorded memory (default 1T)");
   options.flag("--pass-exit", settings.pass_exit, "end with the application's own exit status when it fails");
+  options.flag("--check-memory", settings.check_memory,
+               "host device: find out before each access of a kernel's whether there is memory, and say so if not");
   output.add_options(options);
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
 }
@@ -109,7 +112,7 @@ void check_recorded(const Capture& capture, const Settings& settings) {
 
 // Runs the application as it is, on the device.
 Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device) {
-  Application application(settings.command, Surroundings{device, {}, false}, signals);
+  Application application(settings.command, Surroundings{device, {}, settings.check_memory, false}, signals);
   return judge_application(application.wait(signals), settings);
 }
 
@@ -150,7 +153,7 @@ Exit capture_application(int argc, char** argv) {
   capture.kernels = std::move(kernels);
   capture.verbose = options.verbose();
   Session session(settings.session, capture);
-  Surroundings surroundings{device, session.socket_name(), !output.is_file()};
+  Surroundings surroundings{device, session.socket_name(), settings.check_memory, !output.is_file()};
 
   // An application that cannot be started leaves no bundle.
   int status = run_recorded(settings, signals, surroundings, session, [&] {

@@ -87,7 +87,7 @@ class SessionTest : public ::testing::Test {
     LaunchRequest request;
     request.function = &stub_;
     request.grid = {grid, 1, 1};
-    request.arguments = arguments;
+    request.arguments.list = arguments;
     return core_->launch(request, [&] {
       if (status == 0) {
         for (int i = 0; i < count; ++i) ++data[i];
@@ -277,7 +277,7 @@ TEST_F(SessionTest, LaunchesInsideALaunchAreTheRuntimesOwn) {
   void* arguments[] = {static_cast<void*>(&data), &count};
   LaunchRequest request;
   request.function = &stub_;
-  request.arguments = arguments;
+  request.arguments.list = arguments;
   EXPECT_EQ(core_->launch(request, [&] { return launch(data, 5); }), 0);
   EXPECT_EQ(end().size(), 1u);
   EXPECT_EQ(capture_.launches, 1u);
@@ -290,7 +290,7 @@ TEST_F(SessionTest, MemoryFreedDuringALaunchStaysInTheSnapshot) {
   void* arguments[] = {static_cast<void*>(&data), &count};
   LaunchRequest request;
   request.function = &stub_;
-  request.arguments = arguments;
+  request.arguments.list = arguments;
   core_->launch(request, [&] {
     core_->release(data, Core::Wait::kWholeDevice);
     EXPECT_NE(device_ints(10), data);

@@ -21,9 +21,10 @@ void Settings::add_options(cli::Options& options) {
   options.value("--ir", ir_file_, "FILE", "compile this IR, .ll or .bc, in place of the recorded kernel's");
   options.value("--target", target_, "TARGET",
                 "what to compile for: host:x86-64-v2, -v3 or -v4 (default: this machine)");
-  options.choice("--form", form_, {"auto", "loop", "coroutine"},
+  options.choice("--form", form_, {"auto", "loop", "fiber"},
                  "host device: how a block's work-items are run (default: auto)");
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
+  options.flag("--check-memory", check_memory_, "find out before each access to memory whether there is any");
 }
 
 void Settings::check(const cli::Options& options) {
@@ -38,6 +39,7 @@ void Settings::check(const cli::Options& options) {
   codegen::host::check_target(configuration_.target);
   configuration_.form = form_;
   configuration_.fuse = fuse_;
+  configuration_.check_memory = check_memory_;
   if (!ir_file_.empty()) {
     edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
     configuration_.ir = digest_of(*edited_ir_);

@@ -21,14 +21,12 @@ std::vector<std::string> flags_for(const Invocation& invocation) {
   return flags;
 }
 
+// Where translation units' device code is linked, as IR: by lld.
+std::vector<std::string> link_flags() { return {"-Xoffload-linker", "--load-pass-plugin=" + plugin()}; }
+
 void refuse_unrecordable(const Invocation& invocation) {
   if (invocation.cuda_sources) {
     throw Error("CUDA sources cannot be made recordable; compile them as HIP (-x hip), or without mneme-inject");
-  }
-  if (invocation.relocatable && (invocation.hip_sources || invocation.hip_link)) {
-    throw Error(
-        "relocatable device code (-fgpu-rdc) cannot be made recordable, because a kernel's code is spread over several "
-        "translation units; compile without -fgpu-rdc, or without mneme-inject");
   }
 }
 
@@ -50,11 +48,16 @@ std::vector<std::string> recordable(const std::vector<std::string>& command) {
   if (!invocation.hip_sources && !invocation.hip_link) return command;
   require_clang_19(command[compiler]);
   drop_misleading_paths();
-  if (!invocation.hip_sources || invocation.host_only) return command;
+  bool compiles = invocation.hip_sources && !invocation.host_only;
+  bool links_units = invocation.relocatable && invocation.links && (invocation.hip_sources || invocation.hip_link);
+  if (!compiles && !links_units) return command;
 
   tell_ccache();
   std::vector<std::string> out(command.begin(), arguments);
-  for (std::string& flag : flags_for(invocation)) out.push_back(std::move(flag));
+  auto add = [&](const std::vector<std::string>& flags) { out.insert(out.end(), flags.begin(), flags.end()); };
+  if (compiles) add(flags_for(invocation));
+  if (links_units) add(link_flags());
+  if (invocation.relocatable) ::setenv("MNEME_INJECT_RELOCATABLE", "1", 1);
   out.insert(out.end(), arguments, command.end());
   return out;
 }

@@ -165,6 +165,9 @@ Invocation understand(const std::vector<std::string>& given) {
       result.relocatable = false;
     } else if (word == "--hip-link" || word == "-hip-link") {
       result.hip_link = true;
+    } else if (word == "-c" || word == "-S" || word == "-E" || word == "-M" || word == "-MM" ||
+               word == "-fsyntax-only" || word == "--precompile") {
+      result.links = false;
     } else if (word == "--cuda-host-only" || word == "--offload-host-only") {
       result.host_only = true;
     } else if (word == "--cuda-device-only" || word == "--offload-device-only" ||

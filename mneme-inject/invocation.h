@@ -11,6 +11,7 @@ struct Invocation {
   bool cuda_sources = false;            // or as CUDA
   bool hip_link = false;                // --hip-link
   bool relocatable = false;             // -fgpu-rdc: device code is linked across translation units
+  bool links = true;                    // no -c, -S and the like
   bool host_only = false;               // --cuda-host-only: no device compilation
   bool names_device_libraries = false;  // or says that none are wanted
   std::string rocm_path;                // --rocm-path=

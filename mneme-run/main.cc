@@ -2,6 +2,7 @@
 // mneme-run: replays every recorded instance with every compiled variant of its kernel.
 #include <utility>
 
+#include "checked_input.h"
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "runner.h"
@@ -12,6 +13,37 @@ namespace {
 
 constexpr uint64_t kMostExecutions = 1'000'000;
 
+struct Options {
+  run::RunnerOptions runner;
+  bool keep = false;
+};
+
+Exit replay(int input, const std::string& name, cli::Output& output, const cli::Options& options,
+            const cli::Selection& selection, const Options& settings) {
+  bundle::Reader reader(input, name, bundle::Memory::kDecode);
+  bundle::Writer writer(output.fd(), output.name());
+  bundle::BundleInfo info = cli::with_provenance(reader.info(), "mneme-run", options);
+  if (!settings.keep) info.memory = "none";
+  writer.add(std::string(bundle::kBundleMember), bundle::write(info));
+  reader.copy_to(&writer, settings.keep);
+
+  run::Runner runner(reader, writer, selection, settings.runner);
+  std::optional<bundle::Summary> summary;
+  while (std::optional<bundle::Item> item = reader.next()) {
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) runner.take(std::move(*kernel));
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) runner.take(std::move(*variant));
+    if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) runner.take(std::move(*instance));
+    if (auto* last = std::get_if<bundle::Summary>(&*item)) summary = std::move(*last);
+  }
+
+  // Where the input was cut short, that is the sentence to say: what is missing may have been behind the cut.
+  if (!reader.truncated()) {
+    selection.check_met();
+    runner.finish();
+  }
+  return cli::finish(reader, writer, output, summary);
+}
+
 Exit run_bundle(int argc, char** argv) {
   cli::Options options("mneme-run",
                        "Replays recorded kernel launches: restores each instance's memory, executes each compiled "
@@ -19,9 +51,10 @@ Exit run_bundle(int argc, char** argv) {
   cli::Input input;
   cli::Output output;
   cli::Selection selection;
-  run::RunnerOptions settings;
+  Options all;
+  run::RunnerOptions& settings = all.runner;
   uint64_t warmup = settings.settings.warmup, iterations = settings.settings.iterations;
-  bool keep = false;
+  bool check_memory = false;
   options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
                  "where to run; auto (the default): where the variant's code belongs");
   options.value("--warmup", warmup, "N", "executions before those that are timed (default 1)");
@@ -30,7 +63,11 @@ Exit run_bundle(int argc, char** argv) {
   options.bytes("--max-diff", settings.settings.max_difference, "BYTES",
                 "store at most so much of the memory that differs, for each run; K, M and G are understood "
                 "(default 64M)");
-  options.flag("--keep", keep, "keep the recorded memory in the output");
+  options.flag("--poison", settings.settings.poison_shared,
+               "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
+  options.flag("--check-memory", check_memory,
+               "host device: also run each kernel compiled to find out before each access whether there is memory");
+  options.flag("--keep", all.keep, "keep the recorded memory in the output");
   selection.add_options(options);
   output.add_options(options);
   input.add_options(options);
@@ -46,28 +83,16 @@ Exit run_bundle(int argc, char** argv) {
 
   input.open();
   output.open();
-  bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kDecode);
-  bundle::Writer writer(output.fd(), output.name());
-  bundle::BundleInfo info = cli::with_provenance(reader.info(), "mneme-run", options);
-  if (!keep) info.memory = "none";
-  writer.add(std::string(bundle::kBundleMember), bundle::write(info));
-  reader.copy_to(&writer, keep);
-
-  run::Runner runner(reader, writer, selection, settings);
-  std::optional<bundle::Summary> summary;
-  while (std::optional<bundle::Item> item = reader.next()) {
-    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) runner.take(std::move(*kernel));
-    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) runner.take(std::move(*variant));
-    if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) runner.take(std::move(*instance));
-    if (auto* last = std::get_if<bundle::Summary>(&*item)) summary = std::move(*last);
+  if (!check_memory) return replay(input.fd(), input.name(), output, options, selection, all);
+  run::CheckedInput checked(input.fd(), selection.kernel_words());
+  try {
+    Exit exit = replay(checked.fd(), input.name(), output, options, selection, all);
+    checked.finish();
+    return exit;
+  } catch (const Error&) {
+    checked.check_end();  // what it has to say comes first
+    throw;
   }
-
-  // Where the input was cut short, that is the sentence to say: what is missing may have been behind the cut.
-  if (!reader.truncated()) {
-    selection.check_met();
-    runner.finish();
-  }
-  return cli::finish(reader, writer, output, summary);
 }
 
 }  // namespace

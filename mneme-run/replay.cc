@@ -2,6 +2,7 @@
 #include "replay.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <unordered_set>
 
@@ -166,12 +167,15 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
   std::unique_ptr<device::Code> loaded = device_.load(kernel, code);
   foreign(false);
   device::Launch launch{info.grid, info.block, info.shared_bytes, info.arguments, info.segments};
+  launch.poison_shared = settings.poison_shared;
+  launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };
   bool equal = true;
   for (uint32_t i = 0; i < settings.warmup + settings.iterations; i++) {
     restore();
     foreign(true);
     uint64_t nanoseconds = device_.execute(*loaded, launch);
     foreign(false);
+    launch.warn = {};  // once is enough
     if (i >= settings.warmup) run.nanoseconds.push_back(nanoseconds);
     Scan scanned = scan(equal ? &run : nullptr, settings.max_difference, observed);
     equal = equal && scanned.equal;

@@ -17,7 +17,7 @@ struct Row {
   Digest instance;
   Digest variant;
   bundle::Configuration configuration;
-  std::string form;                    // "loop", "coroutine"
+  std::string form;                    // "loop", "fiber"
   std::optional<bundle::RunInfo> run;  // without its blocks; none: the pair was not run
   Verdict verdict;
 };

@@ -23,9 +23,10 @@ DIMENSIONS = {
     "route": ["pipe", "files", "restored"],
     "level": ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"],
     "recorded": ["-O0", "-O3"],
-    "form": ["auto", "loop", "coroutine"],
+    "form": ["auto", "loop", "fiber"],
 }
 Mode = collections.namedtuple("Mode", DIMENSIONS)
+ONLY_FIBERS = {"barrier_in_recursion", "barrier_in_virtual"}  # programs some of whose kernels cannot be had as loops
 
 
 def pairs(mode):
@@ -99,9 +100,14 @@ class Pipeline(TestCase):
         self.assertEqual(again.read_bytes() == before, True, "two recordings differ")
 
     def test_forms(self):
-        """Both forms can be had of every kernel, and are what was asked for."""
-        for level, form in itertools.product(DIMENSIONS["recorded"], ["loop", "coroutine"]):
+        """Both forms can be had of every kernel, with few exceptions, and are what was asked for."""
+        for level, form in itertools.product(DIMENSIONS["recorded"], ["loop", "fiber"]):
             with self.subTest(recorded=level, form=form):
+                if form == "loop" and self.source.stem in ONLY_FIBERS:
+                    result = run([tool("compile"), "--form", form, self.recordings[level]])
+                    self.assertEqual(result.statuses, [2], result.text())
+                    self.assertIn("that takes the form fiber", result.error)
+                    continue
                 compiled = self.run_well([tool("compile"), "-O1", "--form", form, self.recordings[level]]).out
                 forms = {bundles.parsed(m)["form"] for m in bundles.read(compiled) if m.name.endswith("/variant.json")}
                 self.assertEqual(forms, {form})
@@ -111,6 +117,8 @@ class Pipeline(TestCase):
                      for level, recording in self.recordings.items()}
         changed = 0
         for mode in modes():
+            if mode.form == "loop" and self.source.stem in ONLY_FIBERS:
+                continue
             with self.subTest(**mode._asdict()):
                 report = self.replay(mode)
                 self.assertEqual([line["status"] for line in report], ["verified"] * instances[mode.recorded])

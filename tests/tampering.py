@@ -35,8 +35,13 @@ class Recording:
                         if data is not None:
                             contents[state, segment["address"]] = data
         instance = bundles.parsed(self.members[index])
-        return {int(address, 16): (contents[instance["prologue"], address], contents[instance["epilogue"], address])
-                for address in (segment["address"] for segment in instance["segments"])}
+
+        def content(when, segment):
+            # A segment that only a later instance has is zeros in a state shared with an earlier one.
+            return contents.get((instance[when], segment["address"]), bytes(segment["size"]))
+
+        return {int(segment["address"], 16): (content("prologue", segment), content("epilogue", segment))
+                for segment in instance["segments"]}
 
     def with_changed_epilogue(self, index):
         """One byte, of those that the kernel changed if it changed any, is another in the epilogue of the instance,

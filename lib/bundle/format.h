@@ -70,6 +70,10 @@ struct Global {
   bool constant = false;
 };
 
+// The device's heap, among the globals of kernels that allocate from it: one a process, and as large as that makes it;
+// its size here is 0.
+inline constexpr char kDeviceHeap[] = "__mneme_device_heap";
+
 // Also the header that mneme-inject embeds in the executable (objects/embedded.h).
 struct KernelInfo {
   Digest id;         // static hash
@@ -89,12 +93,13 @@ struct KernelInfo {
 
 // One replay configuration. Its canonical json is hashed, with the kernel's id, to the variant id.
 struct Configuration {
-  std::string target;   // "host:x86-64-v3"
-  std::string passes;   // LLVM pipeline text: "default<O3>"
-  int codegen_opt = 3;  // 0..3
-  std::string form;     // host device: "auto", "loop", "coroutine"
-  bool fuse = false;    // multiply-adds may be fused
-  Digest ir;            // of the edited IR given by --ir; empty: the recorded one
+  std::string target;         // "host:x86-64-v3"
+  std::string passes;         // LLVM pipeline text: "default<O3>"
+  int codegen_opt = 3;        // 0..3
+  std::string form;           // host device: "auto", "loop", "fiber"
+  bool fuse = false;          // multiply-adds may be fused
+  Digest ir;                  // of the edited IR given by --ir; empty: the recorded one
+  bool check_memory = false;  // every access is checked; in json only if true
 };
 
 struct VariantInfo {
@@ -103,7 +108,7 @@ struct VariantInfo {
   Configuration configuration;
   std::string code;  // the code member's file name: "code.so"
   Digest code_digest;
-  std::string form;  // the form that was chosen: "loop", "coroutine"
+  std::string form;  // the form that was chosen: "loop", "fiber"
 };
 
 // ---- instances/<static>/<dynamic>.json ---------------------------------------------------------

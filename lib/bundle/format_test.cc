@@ -47,13 +47,23 @@ TEST(Json, KernelAndVariantRoundTrip) {
                     "a.hip",
                     kTwo};
   EXPECT_EQ(write(parse_kernel(write(kernel), "kernel.json")), write(kernel));
-  VariantInfo variant{kTwo,      kOne,   {"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree},
+  VariantInfo variant{kTwo,      kOne,   {"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false},
                       "code.so", kThree, "loop"};
   VariantInfo back = parse_variant(write(variant), "variant.json");
   EXPECT_EQ(write(back), write(variant));
   EXPECT_EQ(variant_id(kOne, back.configuration), variant_id(kOne, variant.configuration));
   EXPECT_NE(variant_id(kTwo, back.configuration), variant_id(kOne, variant.configuration));
   EXPECT_EQ(write(parse_configuration(write(variant.configuration), "a line")), write(variant.configuration));
+}
+
+// What variants were called before there was such a thing is not to change.
+TEST(Json, OnlyCheckedVariantsSaySo) {
+  Configuration configuration{"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false};
+  EXPECT_EQ(write(configuration).find("check_memory"), std::string::npos);
+  Digest unchecked = variant_id(kOne, configuration);
+  configuration.check_memory = true;
+  EXPECT_NE(variant_id(kOne, configuration), unchecked);
+  EXPECT_TRUE(parse_configuration(write(configuration), "a line").check_memory);
 }
 
 InstanceInfo instance() {

@@ -38,6 +38,7 @@ void write_configuration(json::Text& out, const Configuration& configuration) {
   out.add("target", configuration.target).add("passes", configuration.passes);
   out.add("codegen_opt", configuration.codegen_opt).add("form", configuration.form);
   out.add("fuse", configuration.fuse).add("ir", configuration.ir);
+  if (configuration.check_memory) out.add("check_memory", true);
 }
 
 Configuration read_configuration(const json::Object& in) {
@@ -48,6 +49,7 @@ Configuration read_configuration(const json::Object& in) {
   configuration.form = in.text("form");
   configuration.fuse = in.boolean("fuse");
   configuration.ir = in.digest_or_empty("ir");
+  configuration.check_memory = in.has("check_memory") && in.boolean("check_memory");
   return configuration;
 }
 

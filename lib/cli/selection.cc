@@ -37,6 +37,11 @@ void Selection::check() {
   }
 }
 
+std::vector<std::string> Selection::kernel_words() const {
+  if (kernel_.empty()) return {};
+  return {"--kernel", kernel_};
+}
+
 bool Selection::kernel(const bundle::KernelInfo& kernel) const {
   const std::string& name = kernel.demangled.empty() ? kernel.name : kernel.demangled;
   if (expression_ && ::regexec(expression_.get(), name.substr(0, kMatchedBytes).c_str(), 0, nullptr, 0) != 0) {

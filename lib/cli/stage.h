@@ -25,6 +25,7 @@ class Selection {
   // Of a selected kernel. Throws Error when the prefix fits a second instance.
   bool instance(const Digest& instance) const;
   bool everything() const { return kernel_.empty() && instance_.empty(); }
+  std::vector<std::string> kernel_words() const;  // that give another tool the same selection of kernels
   bool selects_instances() const { return !instance_.empty(); }
   // Call at the end, before the archive is finished: throws Error when nothing was selected.
   void check_met() const;

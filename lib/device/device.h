@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,8 +20,10 @@ struct Launch {
   bundle::Dim3 grid;
   bundle::Dim3 block;
   uint32_t shared_bytes = 0;
-  std::string arguments;                  // bytes
-  std::vector<bundle::Segment> segments;  // globals among them are found by symbol
+  std::string arguments;                                       // bytes
+  std::vector<bundle::Segment> segments;                       // globals among them are found by symbol
+  bool poison_shared = false;                                  // shared memory does not begin as zeros
+  std::function<void(const std::string& sentence)> warn = {};  // about the kernel; from several threads
 };
 
 // Where kernels run. One process uses one device; addresses are the recording's. All throw Error;

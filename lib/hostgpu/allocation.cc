@@ -2,6 +2,7 @@
 // hipMalloc and its kin.
 #include "hostgpu/errors.h"
 #include "hostgpu/memory.h"
+#include "hostgpu/memory_pools.h"
 #include "hostgpu/streams.h"
 
 namespace mneme::hostgpu {
@@ -9,11 +10,20 @@ namespace {
 
 constexpr size_t kPitch = 256;
 
+constexpr unsigned kHostFlags = hipHostMallocPortable | hipHostMallocMapped | hipHostMallocWriteCombined |
+                                hipHostMallocNumaUser | hipHostMallocCoherent | hipHostMallocNonCoherent;
+
 hipError_t give(void** pointer, size_t size, MemoryKind kind, unsigned flags = 0) {
   return answer_on_device([&] {
     require(pointer);
     *pointer = size ? allocate(size, kind, flags) : nullptr;
   });
+}
+
+hipError_t give_host(void** pointer, size_t size, unsigned flags) {
+  bool both = (flags & hipHostMallocCoherent) && (flags & hipHostMallocNonCoherent);
+  if ((flags & ~kHostFlags) || both) return note_error(hipErrorInvalidValue);
+  return give(pointer, size, MemoryKind::kPinned, flags);
 }
 
 // Rows of `width` bytes, each beginning at a multiple of kPitch.
@@ -30,16 +40,23 @@ hipError_t give_rows(void** pointer, size_t* pitch, size_t width, size_t height,
   });
 }
 
-hipError_t take_back(void* pointer) {
-  return answer_on_device([&] {
-    if (!pointer || release(pointer, false)) return;
-    auto block = find_block(pointer);
-    require(block && block->kind == MemoryKind::kManaged && release(pointer, true));
-  });
+// Device and managed memory are freed alike.
+void require_start(const void* pointer) {
+  auto block = find_block(pointer);
+  require(block && block->kind != MemoryKind::kPinned && block->address == reinterpret_cast<uint64_t>(pointer));
+}
+
+void take_back(void* pointer) {
+  count_out_of_pools(pointer);
+  require(release(pointer, false) || release(pointer, true));
 }
 
 hipError_t take_back_host(void* pointer) {
-  return answer_on_device([&] { require(!pointer || release(pointer, true)); });
+  return answer_on_device([&] {
+    if (!pointer) return;
+    synchronize_device();
+    require(release(pointer, true));
+  });
 }
 
 }  // namespace
@@ -57,14 +74,30 @@ hipError_t hipExtMallocWithFlags(void** pointer, size_t size, unsigned flags) {
 
 hipError_t hipMallocAsync(void** pointer, size_t size, hipStream_t stream) {
   if (hipError_t bad = check_stream(stream); bad != hipSuccess) return bad;
-  return give(pointer, size, MemoryKind::kDevice);
+  hipError_t given = give(pointer, size, MemoryKind::kDevice);
+  if (given == hipSuccess && *pointer) count_in_current_pool(*pointer, size);
+  return given;
 }
 
-hipError_t hipFree(void* pointer) { return take_back(pointer); }
+hipError_t hipFree(void* pointer) {
+  return answer_on_device([&] {
+    if (!pointer) return;
+    require_start(pointer);
+    synchronize_device();  // kernels may be using it still
+    take_back(pointer);
+  });
+}
 
 hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
-  if (hipError_t bad = check_stream(stream); bad != hipSuccess) return bad;
-  return take_back(pointer);
+  return answer_on_device([&] {
+    std::shared_ptr<Queue> queue = queue_of(stream);
+    if (!pointer) return;
+    require_start(pointer);
+    Operation operation;
+    operation.work = make_work([pointer] { take_back(pointer); });
+    operation.always = true;
+    submit(queue, std::move(operation), Promptness::kLight);
+  });
 }
 
 hipError_t hipMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -89,12 +122,8 @@ hipError_t hipMallocManaged(void** pointer, size_t size, unsigned flags) {
   return give(pointer, size, MemoryKind::kManaged, flags);
 }
 
-hipError_t hipHostMalloc(void** pointer, size_t size, unsigned flags) {
-  return give(pointer, size, MemoryKind::kPinned, flags);
-}
-hipError_t hipHostAlloc(void** pointer, size_t size, unsigned flags) {
-  return give(pointer, size, MemoryKind::kPinned, flags);
-}
+hipError_t hipHostMalloc(void** pointer, size_t size, unsigned flags) { return give_host(pointer, size, flags); }
+hipError_t hipHostAlloc(void** pointer, size_t size, unsigned flags) { return give_host(pointer, size, flags); }
 hipError_t hipMallocHost(void** pointer, size_t size) { return give(pointer, size, MemoryKind::kPinned); }
 hipError_t hipMemAllocHost(void** pointer, size_t size) { return give(pointer, size, MemoryKind::kPinned); }
 hipError_t hipHostFree(void* pointer) { return take_back_host(pointer); }

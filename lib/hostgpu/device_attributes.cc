@@ -32,10 +32,12 @@ int attribute(hipDeviceAttribute_t which) {
     case hipDeviceAttributeLocalL1CacheSupported:
     case hipDeviceAttributeIsLargeBar:
     case hipDeviceAttributeFineGrainSupport:
+    case hipDeviceAttributeCooperativeLaunch:
+    case hipDeviceAttributeMemoryPoolsSupported:
+    case hipDeviceAttributeImageSupport:
       return 1;
     case hipDeviceAttributeAccessPolicyMaxWindowSize:
     case hipDeviceAttributeComputePreemptionSupported:
-    case hipDeviceAttributeCooperativeLaunch:
     case hipDeviceAttributeCooperativeMultiDeviceLaunch:
     case hipDeviceAttributeCooperativeMultiDeviceUnmatchedFunc:
     case hipDeviceAttributeCooperativeMultiDeviceUnmatchedGridDim:
@@ -48,24 +50,29 @@ int attribute(hipDeviceAttribute_t which) {
     case hipDeviceAttributeTccDriver:
     case hipDeviceAttributePersistingL2CacheMaxSize:
     case hipDeviceAttributeReservedSharedMemPerBlock:
-    case hipDeviceAttributeMemoryPoolsSupported:
-    case hipDeviceAttributeImageSupport:
     case hipDeviceAttributeCanUseStreamWaitValue:
     case hipDeviceAttributeAsicRevision:
     case hipDeviceAttributePciBusId:
     case hipDeviceAttributePciDeviceId:
     case hipDeviceAttributePciDomainID:
-    case hipDeviceAttributeMaxSurface1D:
-    case hipDeviceAttributeMaxSurface2D:
-    case hipDeviceAttributeMaxSurface3D:
-    case hipDeviceAttributeMaxTexture1DWidth:
-    case hipDeviceAttributeMaxTexture1DLinear:
-    case hipDeviceAttributeMaxTexture2DWidth:
-    case hipDeviceAttributeMaxTexture2DHeight:
-    case hipDeviceAttributeMaxTexture3DWidth:
-    case hipDeviceAttributeMaxTexture3DHeight:
-    case hipDeviceAttributeMaxTexture3DDepth:
       return 0;
+    case hipDeviceAttributeMaxSurface1D:
+    case hipDeviceAttributeMaxTexture1DWidth:
+      return p.maxTexture1D;
+    case hipDeviceAttributeMaxTexture1DLinear:
+      return p.maxTexture1DLinear;
+    case hipDeviceAttributeMaxSurface2D:
+    case hipDeviceAttributeMaxTexture2DWidth:
+      return p.maxTexture2D[0];
+    case hipDeviceAttributeMaxTexture2DHeight:
+      return p.maxTexture2D[1];
+    case hipDeviceAttributeMaxSurface3D:
+    case hipDeviceAttributeMaxTexture3DWidth:
+      return p.maxTexture3D[0];
+    case hipDeviceAttributeMaxTexture3DHeight:
+      return p.maxTexture3D[1];
+    case hipDeviceAttributeMaxTexture3DDepth:
+      return p.maxTexture3D[2];
     case hipDeviceAttributeClockRate:
       return p.clockRate;
     case hipDeviceAttributeComputeMode:

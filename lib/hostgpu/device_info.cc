@@ -9,9 +9,11 @@
 #include <thread>
 
 #include "device/host/launch.h"
+#include "hostgpu/device_heap.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/memory.h"
 #include "hostgpu/program.h"
+#include "hostgpu/queue.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -22,6 +24,18 @@ constexpr char kBusId[] = "0000:00:00.0";
 std::string processor() {
   std::string target = first_target();
   return target.empty() ? "gfx90a" : target;
+}
+
+// "gfx90a:xnack-": 9, 0, 10; the last two digits are the minor version and the stepping, in hexadecimal.
+struct ArchVersion {
+  int major, minor, stepping;
+};
+ArchVersion version_of(const std::string& arch) {
+  std::string digits = arch.substr(0, arch.find(':'));
+  digits.erase(0, digits.find_first_of("0123456789"));
+  if (digits.size() < 3) return {9, 0, 10};
+  auto digit = [&](size_t from_end) { return std::stoi(digits.substr(digits.size() - from_end, 1), nullptr, 16); };
+  return {std::stoi(digits.substr(0, digits.size() - 2)), digit(2), digit(1)};
 }
 
 }  // namespace
@@ -48,8 +62,9 @@ const hipDeviceProp_t& properties() {
     p.memoryBusWidth = 4096;
     p.clockInstructionRate = 100000;
     p.totalConstMem = 2147483647;
-    p.major = 9;
-    p.minor = 0;
+    ArchVersion version = version_of(arch);
+    p.major = version.major;
+    p.minor = version.minor;
     p.multiProcessorCount = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     p.l2CacheSize = 8 << 20;
     p.maxThreadsPerMultiProcessor = 2048;
@@ -60,9 +75,13 @@ const hipDeviceProp_t& properties() {
     p.arch.hasSharedInt64Atomics = p.arch.hasDoubles = p.arch.hasWarpVote = p.arch.hasWarpBallot = 1;
     p.arch.hasWarpShuffle = p.arch.hasThreadFenceSystem = p.arch.has3dGrid = 1;
     p.concurrentKernels = 1;
+    p.cooperativeLaunch = 1;
     p.canMapHostMemory = 1;
-    p.gcnArch = 910;
-    p.maxTexture1DLinear = 0;
+    p.gcnArch = version.major * 100 + version.minor * 10 + version.stepping;
+    p.maxTexture1D = 16384;
+    p.maxTexture1DLinear = 1 << 27;
+    std::fill_n(p.maxTexture2D, 2, 16384);
+    std::fill_n(p.maxTexture3D, 3, 8192);
     p.memPitch = 2147483647;
     p.textureAlignment = 256;
     p.texturePitchAlignment = 256;
@@ -177,21 +196,11 @@ hipError_t hipDeviceGetByPCIBusId(int* device, const char* id) {
   });
 }
 
-// There is no other device to be a peer.
-hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
-  return answer([&] {
-    require(can);
-    check_device(device);
-    check_device(peer);
-    *can = 0;
-  });
-}
-hipError_t hipDeviceEnablePeerAccess(int, unsigned) { return note_error(hipErrorInvalidDevice); }
-hipError_t hipDeviceDisablePeerAccess(int) { return note_error(hipErrorInvalidDevice); }
-
 hipError_t hipDeviceReset() {
-  mend_device();
-  return hipSuccess;
+  return answer([] {
+    wait_for_device();
+    mend_device();
+  });
 }
 
 hipError_t hipSetDeviceFlags(unsigned flags) {
@@ -226,7 +235,7 @@ hipError_t hipDeviceGetLimit(size_t* value, hipLimit_t limit) {
   return answer([&] {
     require(value);
     require(limit == hipLimitMallocHeapSize, hipErrorUnsupportedLimit);
-    *value = total_memory();
+    *value = device_heap_size();
   });
 }
 

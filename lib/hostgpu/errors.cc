@@ -163,12 +163,4 @@ const char* hipGetErrorString(hipError_t code) {
   return found ? found->text : "unknown error";
 }
 
-// What the weak definitions made from exports.list answer.
-int mneme_unsupported(const char* name) {
-  return answer([&] {
-    say_once(fmt::format("{} is not available on the host device", name));
-    throw HipError(hipErrorNotSupported);
-  });
-}
-
 }  // extern "C"

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Events: the steady clock at the moment they are recorded, since all work before has been done by then.
-#include <chrono>
-#include <mutex>
-#include <optional>
-#include <unordered_set>
+// Events: the ticket of a place in a stream, whose time is that at which everything before it was done.
+#include "hostgpu/events.h"
 
+#include <mutex>
+#include <unordered_map>
+
+#include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
-#include "hostgpu/streams.h"
 
 struct ihipEvent_t {
   unsigned flags = 0;
-  std::optional<std::chrono::steady_clock::time_point> recorded;
 };
 
 namespace mneme::hostgpu {
 namespace {
 
+struct Recorded {
+  TicketPtr ticket;  // null: it never was, or in a capture
+  std::shared_ptr<Queue> queue;
+  CapturedMoment moment;
+};
+
 struct Events {
   std::mutex mutex;
-  std::unordered_set<hipEvent_t> live;
+  std::unordered_map<hipEvent_t, Recorded> live;
 };
 
 // Never destroyed: applications destroy events from destructors that run last.
@@ -27,10 +32,12 @@ Events& events() {
   return *all;
 }
 
-// With the lock held. Throws HipError for what is no event.
-ihipEvent_t& checked(hipEvent_t event) {
-  require(event && events().live.contains(event), hipErrorInvalidHandle);
-  return *event;
+// As it is now. Throws HipError for what is no event.
+Recorded find(hipEvent_t event) {
+  std::lock_guard lock(events().mutex);
+  auto found = events().live.find(event);
+  require(found != events().live.end(), hipErrorInvalidHandle);
+  return found->second;
 }
 
 hipError_t create(hipEvent_t* event, unsigned flags) {
@@ -38,25 +45,63 @@ hipError_t create(hipEvent_t* event, unsigned flags) {
                               hipEventReleaseToDevice | hipEventReleaseToSystem;
   return answer_on_device([&] {
     require(event && (flags & ~kKnown) == 0);
-    auto* made = new ihipEvent_t{flags, {}};
+    auto* made = new ihipEvent_t{flags};
     std::lock_guard lock(events().mutex);
-    events().live.insert(made);
+    events().live[made];
     *event = made;
   });
 }
 
-hipError_t happened(hipEvent_t event) {
-  return answer_on_device([&] {
-    std::lock_guard lock(events().mutex);
-    checked(event);
-  });
+hipError_t record(hipEvent_t event, hipStream_t stream, bool per_thread) {
+  return answer_on_device([&] { record_event(event, queue_of(stream, per_thread)); });
+}
+
+hipError_t stream_wait(hipStream_t stream, hipEvent_t event, bool per_thread) {
+  return answer_on_device([&] { wait_for_event(queue_of(stream, per_thread), event); });
+}
+
+void check_device() {
+  if (device_state() != hipSuccess) throw HipError(device_state());
 }
 
 }  // namespace
 
-void record_event(hipEvent_t event) {
+void check_event(hipEvent_t event) { find(event); }
+
+void record_event(hipEvent_t event, const std::shared_ptr<Queue>& queue) {
+  find(event);
+  check_legacy(queue);
+  Recorded now;
+  now.moment = moment_of(queue);
+  if (!now.moment.capture) {
+    now.queue = queue;
+    Operation operation;
+    operation.always = true;
+    now.ticket = submit(queue, std::move(operation));
+  }
   std::lock_guard lock(events().mutex);
-  checked(event).recorded = std::chrono::steady_clock::now();
+  auto found = events().live.find(event);
+  require(found != events().live.end(), hipErrorInvalidHandle);
+  found->second = std::move(now);
+}
+
+void wait_for_event(const std::shared_ptr<Queue>& queue, hipEvent_t event) {
+  Recorded recorded = find(event);
+  check_legacy(queue);
+  if (recorded.moment.capture) {
+    join_capture(queue, recorded.moment);
+    return;
+  }
+  if (is_captured(queue)) {
+    if (!recorded.ticket) return;
+    invalidate_capture(queue);
+    throw HipError(hipErrorStreamCaptureIsolation);
+  }
+  if (!recorded.ticket || recorded.ticket->done.load()) return;
+  Operation operation;
+  operation.always = true;
+  operation.after.push_back(recorded.ticket);
+  submit(queue, std::move(operation));
 }
 
 }  // namespace mneme::hostgpu
@@ -76,22 +121,43 @@ hipError_t hipEventDestroy(hipEvent_t event) {
   });
 }
 
-hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
-  if (hipError_t bad = check_stream(stream); bad != hipSuccess) return bad;
-  return answer_on_device([&] { record_event(event); });
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) { return record(event, stream, false); }
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned) {
+  return stream_wait(stream, event, false);
+}
+hipError_t hipStreamWaitEvent_spt(hipStream_t stream, hipEvent_t event, unsigned) {
+  return stream_wait(stream, event, true);
 }
 
-hipError_t hipEventSynchronize(hipEvent_t event) { return happened(event); }
-hipError_t hipEventQuery(hipEvent_t event) { return happened(event); }
+hipError_t hipEventSynchronize(hipEvent_t event) {
+  return answer_on_device([&] {
+    Recorded recorded = find(event);
+    check_moment(recorded.moment);
+    if (recorded.ticket) wait(recorded.ticket, recorded.queue);
+    check_device();
+  });
+}
+
+// An event that was never recorded has nothing left to wait for.
+hipError_t hipEventQuery(hipEvent_t event) {
+  return answer_on_device([&] {
+    Recorded recorded = find(event);
+    check_moment(recorded.moment);
+    require(!recorded.ticket || recorded.ticket->done.load(), hipErrorNotReady);
+    check_device();
+  });
+}
 
 hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t stop) {
   return answer([&] {
     require(milliseconds);
-    std::lock_guard lock(events().mutex);
-    const ihipEvent_t &first = checked(start), &last = checked(stop);
-    bool timed = !((first.flags | last.flags) & hipEventDisableTiming);
-    require(timed && first.recorded && last.recorded, hipErrorInvalidHandle);
-    *milliseconds = std::chrono::duration<float, std::milli>(*last.recorded - *first.recorded).count();
+    Recorded first = find(start), last = find(stop);
+    check_moment(first.moment);
+    check_moment(last.moment);
+    bool timed = !((start->flags | stop->flags) & hipEventDisableTiming);
+    require(timed && first.ticket && last.ticket, hipErrorInvalidHandle);
+    require(first.ticket->done.load() && last.ticket->done.load(), hipErrorNotReady);
+    *milliseconds = std::chrono::duration<float, std::milli>(last.ticket->when - first.ticket->when).count();
   });
 }
 

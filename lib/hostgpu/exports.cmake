@@ -1,10 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# From exports.list: the linker's version script, and a weak definition of every function.
+# From exports.list: the linker's version script, and a weak definition of every function, which refuses the call for
+# the reason that refusals.list gives.
 set(list ${CMAKE_CURRENT_LIST_DIR}/exports.list)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+set(refusals ${CMAKE_CURRENT_LIST_DIR}/refusals.list)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list} ${refusals})
+file(STRINGS ${refusals} refusal_lines REGEX "^[^#]")
+
+function(mneme_refusal symbol out)
+  foreach(line IN LISTS refusal_lines)
+    string(REGEX MATCH "^([^ ]+) (.*)$" parsed "${line}")
+    set(pattern "${CMAKE_MATCH_1}")
+    set(reason "${CMAKE_MATCH_2}")
+    if(symbol MATCHES "^(${pattern})$")
+      set(${out} "${reason}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "refusals.list gives no reason for ${symbol}")
+endfunction()
+
 file(STRINGS ${list} lines REGEX "^[A-Za-z_]")
 
-set(code "// Made from exports.list.\nextern \"C\" int mneme_unsupported(const char* name);\n")
+set(code "// Made from exports.list.\nextern \"C\" int mneme_unsupported(const char* name, const char* reason);\n")
 set(nodes)
 foreach(line IN LISTS lines)
   string(REPLACE " " ";" words ${line})
@@ -14,8 +31,9 @@ foreach(line IN LISTS lines)
     list(APPEND nodes ${node})
   endif()
   string(APPEND symbols_of_${node} "    ${symbol};\n")
+  mneme_refusal(${symbol} reason)
   string(APPEND code "extern \"C\" __attribute__((weak, visibility(\"default\"))) int ${symbol}() { "
-                     "return mneme_unsupported(\"${symbol}\"); }\n")
+                     "return mneme_unsupported(\"${symbol}\", \"${reason}\"); }\n")
 endforeach()
 
 list(SORT nodes)

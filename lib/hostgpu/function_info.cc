@@ -30,6 +30,56 @@ hipError_t answer_active_blocks(int* blocks, const void* function, int block, si
   });
 }
 
+hipError_t answer_best_block(int* grid, int* block, const void* function, size_t dynamic, int limit) {
+  return answer([&] {
+    require(grid && block && limit >= 0);
+    const Kernel& kernel = ready_kernel(function);
+    *block = limit > 0 ? std::min(limit, kUsualBlock) : kUsualBlock;
+    *grid = active_blocks(kernel, *block, dynamic) * properties().multiProcessorCount;
+  });
+}
+
+hipFuncAttributes attributes_of(const Kernel& kernel) {
+  size_t shared = kernel.code()->object().shared_static;
+  hipFuncAttributes attributes = {};
+  attributes.sharedSizeBytes = shared;
+  attributes.maxThreadsPerBlock = properties().maxThreadsPerBlock;
+  attributes.maxDynamicSharedSizeBytes = static_cast<int>(properties().sharedMemPerBlock - shared);
+  attributes.numRegs = 64;
+  attributes.binaryVersion = attributes.ptxVersion = properties().major * 10 + properties().minor;
+  for (const bundle::Global& global : kernel.info().globals) {
+    if (global.constant) attributes.constSizeBytes += global.size;
+  }
+  return attributes;
+}
+
+int attribute(const hipFuncAttributes& attributes, hipFunction_attribute which) {
+  switch (which) {
+    case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return attributes.maxThreadsPerBlock;
+    case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      return static_cast<int>(attributes.sharedSizeBytes);
+    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+      return static_cast<int>(attributes.constSizeBytes);
+    case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+      return static_cast<int>(attributes.localSizeBytes);
+    case HIP_FUNC_ATTRIBUTE_NUM_REGS:
+      return attributes.numRegs;
+    case HIP_FUNC_ATTRIBUTE_PTX_VERSION:
+      return attributes.ptxVersion;
+    case HIP_FUNC_ATTRIBUTE_BINARY_VERSION:
+      return attributes.binaryVersion;
+    case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+      return attributes.cacheModeCA;
+    case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      return attributes.maxDynamicSharedSizeBytes;
+    case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return attributes.preferredShmemCarveout;
+    default:
+      throw HipError(hipErrorInvalidValue);
+  }
+}
+
 }  // namespace
 }  // namespace mneme::hostgpu
 
@@ -40,26 +90,36 @@ extern "C" {
 hipError_t hipFuncGetAttributes(hipFuncAttributes* attributes, const void* function) {
   return answer([&] {
     require(attributes);
-    const Kernel& kernel = ready_kernel(function);
-    size_t shared = kernel.code()->object().shared_static;
-    *attributes = {};
-    attributes->sharedSizeBytes = shared;
-    attributes->maxThreadsPerBlock = properties().maxThreadsPerBlock;
-    attributes->maxDynamicSharedSizeBytes = static_cast<int>(properties().sharedMemPerBlock - shared);
-    attributes->numRegs = 64;
-    attributes->binaryVersion = attributes->ptxVersion = properties().major * 10 + properties().minor;
-    for (const mneme::bundle::Global& global : kernel.info().globals) {
-      if (global.constant) attributes->constSizeBytes += global.size;
-    }
+    *attributes = attributes_of(ready_kernel(function));
+  });
+}
+
+hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute which, hipFunction_t function) {
+  return answer([&] {
+    require(value);
+    require(function, hipErrorInvalidDeviceFunction);
+    *value = attribute(attributes_of(ready_kernel(function)), which);
   });
 }
 
 // Hints.
-hipError_t hipFuncSetAttribute(const void* function, hipFuncAttribute, int) {
-  return answer([&] { registered_function(function); });
+hipError_t hipFuncSetAttribute(const void* function, hipFuncAttribute which, int value) {
+  return answer([&] {
+    registered_function(function);
+    require(which == hipFuncAttributeMaxDynamicSharedMemorySize ||
+            which == hipFuncAttributePreferredSharedMemoryCarveout);
+    require(value >= -1);
+    // More than any launch may have is an error at once, as it would be of the launch.
+    if (which != hipFuncAttributeMaxDynamicSharedMemorySize) return;
+    require(static_cast<uint64_t>(std::max(value, 0)) <= properties().sharedMemPerBlock);
+  });
 }
-hipError_t hipFuncSetCacheConfig(const void*, hipFuncCache_t) { return hipSuccess; }
-hipError_t hipFuncSetSharedMemConfig(const void*, hipSharedMemConfig) { return hipSuccess; }
+hipError_t hipFuncSetCacheConfig(const void* function, hipFuncCache_t) {
+  return answer([&] { require(function, hipErrorInvalidDeviceFunction); });
+}
+hipError_t hipFuncSetSharedMemConfig(const void* function, hipSharedMemConfig) {
+  return answer([&] { require(function, hipErrorInvalidDeviceFunction); });
+}
 
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block, size_t dynamic) {
   return answer_active_blocks(blocks, function, block, dynamic);
@@ -69,13 +129,25 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, co
   return answer_active_blocks(blocks, function, block, dynamic);
 }
 
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t function, int block,
+                                                              size_t dynamic) {
+  return answer_active_blocks(blocks, function, block, dynamic);
+}
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, hipFunction_t function, int block,
+                                                                       size_t dynamic, unsigned) {
+  return answer_active_blocks(blocks, function, block, dynamic);
+}
+
 hipError_t hipOccupancyMaxPotentialBlockSize(int* grid, int* block, const void* function, size_t dynamic, int limit) {
-  return answer([&] {
-    require(grid && block);
-    const Kernel& kernel = ready_kernel(function);
-    *block = limit > 0 ? std::min(limit, kUsualBlock) : kUsualBlock;
-    *grid = active_blocks(kernel, *block, dynamic) * properties().multiProcessorCount;
-  });
+  return answer_best_block(grid, block, function, dynamic, limit);
+}
+hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hipFunction_t function, size_t dynamic,
+                                                   int limit) {
+  return answer_best_block(grid, block, function, dynamic, limit);
+}
+hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, hipFunction_t function,
+                                                            size_t dynamic, int limit, unsigned) {
+  return answer_best_block(grid, block, function, dynamic, limit);
 }
 
 const char* hipKernelNameRefByPtr(const void* function, hipStream_t) {

@@ -30,14 +30,15 @@ std::string cache_folder() {
 }
 
 // What the code depends on: another compiler, or another machine sharing the folder, has files of its own.
-Digest key(const objects::EmbeddedKernel& kernel, const std::string& form, const std::string& compiler) {
+Digest key(const objects::EmbeddedKernel& kernel, const CompileOptions& options, const std::string& compiler) {
   struct stat about{};
   ::stat(compiler.c_str(), &about);
   DigestStream stream;
   stream.add(codegen::host::kAbiVersion);
   stream.add(codegen::host::default_target());
-  stream.add(form.size());
-  stream.add(form);
+  stream.add(options.form.size());
+  stream.add(options.form);
+  stream.add(uint64_t{options.check_memory});
   stream.add(static_cast<uint64_t>(about.st_size));
   stream.add(static_cast<uint64_t>(about.st_mtim.tv_sec));
   stream.add(static_cast<uint64_t>(about.st_mtim.tv_nsec));
@@ -49,9 +50,10 @@ Digest key(const objects::EmbeddedKernel& kernel, const std::string& form, const
 
 }  // namespace
 
-KernelCache::KernelCache(const objects::EmbeddedKernel& kernel, const std::string& form, const std::string& compiler)
+KernelCache::KernelCache(const objects::EmbeddedKernel& kernel, const CompileOptions& options,
+                         const std::string& compiler)
     : folder_(cache_folder()) {
-  if (!folder_.empty()) path_ = folder_ + "/" + key(kernel, form, compiler).hex() + ".so";
+  if (!folder_.empty()) path_ = folder_ + "/" + key(kernel, options, compiler).hex() + ".so";
 }
 
 // A file ends in the digest of what is before, which the loader does not mind.

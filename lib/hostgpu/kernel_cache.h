@@ -9,6 +9,11 @@
 
 namespace mneme::hostgpu {
 
+struct CompileOptions {
+  std::string form = "auto";
+  bool check_memory = false;  // find out before each access whether there is memory
+};
+
 struct CachedCode {
   std::string path;  // empty: in no file
   std::string code;
@@ -16,7 +21,7 @@ struct CachedCode {
 
 class KernelCache {
  public:
-  KernelCache(const objects::EmbeddedKernel& kernel, const std::string& form, const std::string& compiler);
+  KernelCache(const objects::EmbeddedKernel& kernel, const CompileOptions& options, const std::string& compiler);
 
   std::optional<CachedCode> find() const;
   // The file's path, or empty when it could not be written.

@@ -22,7 +22,9 @@ class Cache : public testing::Test {
     kernel_.json = "{}";
     kernel_.bitcode = bytes_of("bitcode");
   }
-  KernelCache cache(const std::string& form = "auto") const { return KernelCache(kernel_, form, compiler_); }
+  KernelCache cache(const std::string& form = "auto", bool check_memory = false) const {
+    return KernelCache(kernel_, {form, check_memory}, compiler_);
+  }
 
   TemporaryFolder folder_{"mneme-cache"};
   std::string compiler_;
@@ -45,6 +47,7 @@ TEST_F(Cache, GivesBackWhatWasAdded) {
 TEST_F(Cache, DependsOnEverythingThatTheCodeDoes) {
   cache().add("code");
   EXPECT_FALSE(cache("loop").find());
+  EXPECT_FALSE(cache("auto", true).find());
   kernel_.bitcode = bytes_of("bitcodf");
   EXPECT_FALSE(cache().find());
   kernel_.bitcode = bytes_of("bitcode");

@@ -19,9 +19,11 @@ std::string form() {
   return form && *form ? form : "auto";
 }
 
-std::string compile(const objects::EmbeddedKernel& kernel, const std::string& compiler) {
+std::string compile(const objects::EmbeddedKernel& kernel, const CompileOptions& options, const std::string& compiler) {
   std::string record = objects::write_embedded(kernel.json, kernel.bitcode);
-  CommandResult result = run_detached({compiler, "--form", form()}, bytes_of(record));
+  std::vector<std::string> command = {compiler, "--form", options.form};
+  if (options.check_memory) command.push_back("--check-memory");
+  CommandResult result = run_detached(command, bytes_of(record));
   if (result.status == 0) return std::move(result.output);
   while (!result.errors.empty() && result.errors.back() == '\n') result.errors.pop_back();
   throw Error::of("kernel '{}' cannot be compiled for the host: {}", kernel.info.demangled,
@@ -44,9 +46,15 @@ std::unique_ptr<device::host::HostCode> load(const CachedCode& cached, const std
 
 }  // namespace
 
-std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel) {
+bool checks_memory() {
+  const char* value = std::getenv("MNEME_CHECK_MEMORY");
+  return value && *value && *value != '0';
+}
+
+std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel, bool check_memory) {
   std::string compiler = installed_part("mneme-host-compile");
-  KernelCache cache(kernel, form(), compiler);
+  CompileOptions options{form(), check_memory};
+  KernelCache cache(kernel, options, compiler);
   if (auto cached = cache.find()) {
     try {
       return load(*cached, kernel.info.demangled);
@@ -54,7 +62,7 @@ std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& k
       // A file that is not what it was: compile it again.
     }
   }
-  CachedCode made{{}, compile(kernel, compiler)};
+  CachedCode made{{}, compile(kernel, options, compiler)};
   made.path = cache.add(made.code);
   return load(made, kernel.info.demangled);
 }

@@ -7,8 +7,12 @@
 
 namespace mneme::hostgpu {
 
+// Whether all code is to check its accesses to memory: $MNEME_CHECK_MEMORY.
+bool checks_memory();
+
 // The kernel compiled for the host, from the cache or by the compiler, loaded as a copy of its own. Throws Error with
 // the compiler's sentence.
-std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel);
+std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel,
+                                                bool check_memory = checks_memory());
 
 }  // namespace mneme::hostgpu

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernel launches: they run to their end on the calling thread (and the cores that help it) before they return.
+// Kernel launches: what is wrong with them is said at once, what goes wrong in the kernel when somebody waits.
 #include <cstring>
 #include <vector>
 
+#include "hostgpu/calls.h"
+#include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/events.h"
 #include "hostgpu/registration.h"
-#include "hostgpu/streams.h"
+#include "hostgpu/run_kernel.h"
 
 // Declared in <hip/hip_ext.h>, which is for device code too.
 extern "C" hipError_t hipExtLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
@@ -20,6 +23,8 @@ struct CallConfiguration {
   hipStream_t stream;
 };
 thread_local std::vector<CallConfiguration> call_configurations;
+
+bundle::Dim3 dimensions(const dim3& d) { return {d.x, d.y, d.z}; }
 
 std::vector<std::byte> argument_bytes(const bundle::KernelInfo& kernel, void** values) {
   std::vector<std::byte> bytes(kernel.argument_bytes);
@@ -38,33 +43,56 @@ std::vector<std::byte> argument_bytes(const bundle::KernelInfo& kernel, void** v
   return bytes;
 }
 
-bundle::Dim3 dimensions(const dim3& d) { return {d.x, d.y, d.z}; }
-
-void launch(const void* function, const dim3& grid, const dim3& block, void** values, size_t shared) {
-  require(shared <= UINT32_MAX);
-  Kernel& kernel = ready_kernel(function);
-  try {
-    device::host::check_launch(*kernel.code(), dimensions(grid), dimensions(block), static_cast<uint32_t>(shared));
-  } catch (const Error& error) {
-    throw HipError(hipErrorInvalidConfiguration, error.what());
-  }
-  std::vector<std::byte> arguments = argument_bytes(kernel.info(), values);
-  try {
-    device::host::run_grid(*kernel.code(), dimensions(grid), dimensions(block), static_cast<uint32_t>(shared),
-                           arguments);
-  } catch (const Error& error) {
-    break_device(hipErrorLaunchFailure);
-    throw HipError(hipErrorLaunchFailure, error.what());
-  }
+void run(const KernelCall& call) {
+  run_kernel(*call.kernel, dimensions(call.grid), dimensions(call.block), call.shared, call.arguments);
 }
 
-hipError_t launch_on(hipStream_t stream, const void* function, const dim3& grid, const dim3& block, void** values,
-                     size_t shared) {
-  if (hipError_t bad = check_stream(stream); bad != hipSuccess) return bad;
-  return answer_on_device([&] { launch(function, grid, block, values, shared); });
+hipError_t launch(hipStream_t stream, const void* function, const dim3& grid, const dim3& block, void** values,
+                  size_t shared, bool per_thread = false, bool cooperative = false) {
+  return answer_on_device([&] {
+    auto queue = queue_of(stream, per_thread);
+    KernelCall call = kernel_call(function, grid, block, values, shared);
+    call.cooperative = cooperative;
+    put(queue, std::move(call));
+  });
 }
 
 }  // namespace
+
+KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** values, size_t shared) {
+  require(shared <= UINT32_MAX);
+  KernelCall call;
+  call.function = function;
+  {
+    AllowUnsafeCalls preparing;
+    call.kernel = &ready_kernel(function);
+  }
+  call.grid = grid;
+  call.block = block;
+  call.shared = static_cast<unsigned>(shared);
+  try {
+    device::host::check_launch(*call.kernel->code(), dimensions(grid), dimensions(block), call.shared);
+  } catch (const Error& error) {
+    throw HipError(hipErrorInvalidConfiguration, error.what());
+  }
+  call.arguments = argument_bytes(call.kernel->info(), values);
+  return call;
+}
+
+std::vector<void*> argument_list(KernelCall& call) {
+  std::vector<void*> list;
+  for (const bundle::Argument& argument : call.kernel->info().arguments) {
+    list.push_back(call.arguments.data() + argument.offset);
+  }
+  return list;
+}
+
+void queue_kernel(const std::shared_ptr<Queue>& queue, KernelCall call) {
+  Operation operation;
+  operation.work = make_work([call = std::move(call)] { run(call); });
+  submit(queue, std::move(operation));
+}
+
 }  // namespace mneme::hostgpu
 
 using namespace mneme::hostgpu;
@@ -89,33 +117,36 @@ hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, hi
 
 hipError_t hipLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                            hipStream_t stream) {
-  return launch_on(stream, function, grid, block, arguments, shared);
+  return launch(stream, function, grid, block, arguments, shared);
 }
 
 hipError_t hipLaunchKernel_spt(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                                hipStream_t stream) {
-  return launch_on(stream, function, grid, block, arguments, shared);
+  return launch(stream, function, grid, block, arguments, shared, true);
 }
 
 hipError_t hipExtLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                               hipStream_t stream, hipEvent_t start, hipEvent_t stop, int) {
-  if (hipError_t bad = check_stream(stream); bad != hipSuccess) return bad;
   return answer_on_device([&] {
-    if (start) record_event(start);
-    launch(function, grid, block, arguments, shared);
-    if (stop) record_event(stop);
+    auto queue = queue_of(stream);
+    for (hipEvent_t event : {start, stop}) {
+      if (event) check_event(event);
+    }
+    KernelCall call = kernel_call(function, grid, block, arguments, shared);
+    if (start) record_event(start, queue);
+    put(queue, std::move(call));
+    if (stop) record_event(stop, queue);
   });
 }
 
-// A kernel that synchronises its whole grid is refused when it is compiled; others do not need all blocks at once.
 hipError_t hipLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, unsigned shared,
                                       hipStream_t stream) {
-  return launch_on(stream, function, grid, block, arguments, shared);
+  return launch(stream, function, grid, block, arguments, shared, false, true);
 }
 
 hipError_t hipLaunchCooperativeKernel_spt(const void* function, dim3 grid, dim3 block, void** arguments,
                                           uint32_t shared, hipStream_t stream) {
-  return launch_on(stream, function, grid, block, arguments, shared);
+  return launch(stream, function, grid, block, arguments, shared, true, true);
 }
 
 }  // extern "C"

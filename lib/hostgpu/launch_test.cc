@@ -128,7 +128,8 @@ class Launch : public testing::Test {
   hipError_t launch(const void* function, dim3 grid = 1, dim3 block = 1, size_t shared = 0) {
     Seen* argument = seen_;
     void* arguments[] = {&argument};
-    return hipLaunchKernel(function, grid, block, arguments, shared, nullptr);
+    hipError_t launched = hipLaunchKernel(function, grid, block, arguments, shared, nullptr);
+    return launched == hipSuccess ? hipDeviceSynchronize() : launched;
   }
 
   TemporaryFolder folder_{"mneme-launch"};
@@ -149,14 +150,14 @@ TEST_F(Launch, RunsAKernel) {
 }
 
 TEST_F(Launch, GivesTheCompilerOneRecordAndTheForm) {
-  ::setenv("MNEME_HOST_FORM", "coroutine", 1);
+  ::setenv("MNEME_HOST_FORM", "fiber", 1);
   compiler("cat >'" + folder_.path() + "/record'; echo \"$@\" >'" + folder_.path() +
            "/options'; cat '" FIXTURES "/host_code_plain.so'");
   Application application({plain_kernel("k"), plain_kernel("other")});
   application.function(&stub_, "k");
   ASSERT_EQ(launch(&stub_), hipSuccess);
   ::unsetenv("MNEME_HOST_FORM");
-  EXPECT_EQ(read_file(folder_.path() + "/options"), "--form coroutine\n");
+  EXPECT_EQ(read_file(folder_.path() + "/options"), "--form fiber\n");
   std::string record = read_file(folder_.path() + "/record");
   auto kernels = objects::parse_embedded(bytes_of(record), "record");
   ASSERT_EQ(kernels.size(), 1u);
@@ -306,9 +307,15 @@ TEST_F(Launch, AFaultBreaksTheDeviceUntilItIsReset) {
   } argument{0, 10};
   void* arguments[] = {&argument};
   testing::internal::CaptureStderr();
-  EXPECT_EQ(hipLaunchKernel(&stub_, 1, 1, arguments, 0, nullptr), hipErrorLaunchFailure);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("used address 0x1230"));
+  hipStream_t stream = nullptr;
+  ASSERT_EQ(hipStreamCreate(&stream), hipSuccess);
+  EXPECT_EQ(hipLaunchKernel(&stub_, 1, 1, arguments, 0, stream), hipSuccess) << "the launch itself is good";
+  EXPECT_EQ(hipStreamSynchronize(stream), hipErrorLaunchFailure);
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("used address 0x1230"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   EXPECT_EQ(hipDeviceSynchronize(), hipErrorLaunchFailure);
+  EXPECT_EQ(hipLaunchKernel(&stub_, 1, 1, arguments, 0, stream), hipErrorLaunchFailure);
   void* pointer = nullptr;
   EXPECT_EQ(hipMalloc(&pointer, 1), hipErrorLaunchFailure);
   EXPECT_EQ(hipGetLastError(), hipErrorLaunchFailure);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -19,6 +20,7 @@ constexpr uint64_t kSmallestRange = uint64_t{1} << 30;
 // Memory of this size goes back to the system when it is freed.
 constexpr uint64_t kLarge = uint64_t{1} << 20;
 constexpr uint64_t kPage = 4096;
+constexpr size_t kRemembered = 1000;  // blocks that were released
 
 std::atomic<uint64_t> used{0};
 
@@ -46,6 +48,9 @@ class Range {
     auto found = arena_->find(address);
     if (!found || found->address != address) return std::nullopt;
     arena_->release(address);
+    auto [kind, flags] = details_.at(address);
+    released_.push_front({address, found->size, kind, flags});
+    if (released_.size() > kRemembered) released_.pop_back();
     details_.erase(address);
     if (found->size >= kLarge) {
       uint64_t first = (address + kPage - 1) / kPage * kPage, last = (address + found->size) / kPage * kPage;
@@ -61,6 +66,20 @@ class Range {
     if (!found) return std::nullopt;
     auto [kind, flags] = details_.at(found->address);
     return Block{found->address, found->size, kind, flags};
+  }
+
+  void list(std::vector<Block>& live) {
+    std::lock_guard lock(mutex_);
+    if (!arena_) return;
+    for (auto [address, size] : arena_->allocations()) {
+      auto [kind, flags] = details_.at(address);
+      live.push_back({address, size, kind, flags});
+    }
+  }
+
+  void list_released(std::vector<Block>& released) {
+    std::lock_guard lock(mutex_);
+    released.insert(released.end(), released_.begin(), released_.end());
   }
 
   bool holds(uint64_t address) const { return address >= base_ && address - base_ < memory::kDefaultRangeSize; }
@@ -97,6 +116,7 @@ class Range {
   std::optional<memory::Arena> arena_;
   uint64_t backed_ = 0;  // addresses below are memory
   std::map<uint64_t, std::pair<MemoryKind, unsigned>> details_;
+  std::deque<Block> released_;  // the latest first
 };
 
 // Never destroyed: applications free memory from destructors that run last.
@@ -134,6 +154,20 @@ std::optional<Block> find_block(const void* pointer) {
     if (range->holds(address)) return range->find(address);
   }
   return std::nullopt;
+}
+
+std::vector<Block> all_blocks() {
+  std::vector<Block> blocks;
+  device_range().list(blocks);
+  host_range().list(blocks);
+  return blocks;
+}
+
+std::vector<Block> released_blocks() {
+  std::vector<Block> blocks;
+  device_range().list_released(blocks);
+  host_range().list_released(blocks);
+  return blocks;
 }
 
 void check_range(const void* pointer, uint64_t size) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace mneme::hostgpu {
 
@@ -21,9 +22,16 @@ struct Block {
 void* allocate(uint64_t size, MemoryKind kind, unsigned flags = 0, uint64_t align = 256);
 bool release(const void* address, bool host);  // false: not the start of an allocation of that side
 std::optional<Block> find_block(const void* address);
+// All that is there, by address; and what was released last, the latest first.
+std::vector<Block> all_blocks();
+std::vector<Block> released_blocks();
+// Host memory that the application registered (pointers.cc).
+std::vector<Block> registered_blocks();
 // Throws HipError for null, and for a range that leaves the allocation it begins in. Memory that somebody else gave
 // out is taken on trust.
 void check_range(const void* address, uint64_t size);
+// Memory that kernels reach only by chance: neither given out nor registered (pointers.cc).
+bool is_pageable(const void* address);
 
 // What the pretended device has, and has left; bytes. Memory made through the virtual memory API counts.
 uint64_t total_memory();

@@ -27,7 +27,6 @@ hipChannelFormatDesc hipCreateChannelDesc(int x, int y, int z, int w, hipChannel
 
 const char* hipApiName(uint32_t) { return "unknown"; }
 const char* hipGetCmdName(unsigned) { return "unknown"; }
-const char* hipKernelNameRef(const hipFunction_t) { return nullptr; }
 void __hipGetPCH(const char** header, unsigned* size) {
   *header = nullptr;
   *size = 0;

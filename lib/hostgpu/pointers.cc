@@ -6,7 +6,6 @@
 
 #include "hostgpu/errors.h"
 #include "hostgpu/memory.h"
-#include "hostgpu/streams.h"
 #include "hostgpu/vmm.h"
 
 namespace mneme::hostgpu {
@@ -95,6 +94,18 @@ void attribute(void* data, hipPointer_attribute which, const void* pointer) {
 }
 
 }  // namespace
+
+std::vector<Block> registered_blocks() {
+  std::lock_guard lock(registry().mutex);
+  std::vector<Block> blocks;
+  for (const auto& [address, range] : registry().ranges) {
+    blocks.push_back({address, range.size, MemoryKind::kPinned, range.flags});
+  }
+  return blocks;
+}
+
+bool is_pageable(const void* pointer) { return !find_pointer(pointer); }
+
 }  // namespace mneme::hostgpu
 
 using namespace mneme::hostgpu;
@@ -183,22 +194,6 @@ hipError_t hipHostGetFlags(unsigned* flags, void* host) {
     Known found = known(host);
     require(found.type == hipMemoryTypeHost);
     *flags = found.flags;
-  });
-}
-
-// Hints: all memory is the host's.
-hipError_t hipMemPrefetchAsync(const void* pointer, size_t, int device, hipStream_t stream) {
-  if (hipError_t bad = check_stream(stream); bad != hipSuccess) return bad;
-  return answer([&] {
-    require(pointer);
-    require(device == 0 || device == hipCpuDeviceId, hipErrorInvalidDevice);
-  });
-}
-
-hipError_t hipMemAdvise(const void* pointer, size_t size, hipMemoryAdvise, int device) {
-  return answer([&] {
-    require(pointer && size);
-    require(device == 0 || device == hipCpuDeviceId, hipErrorInvalidDevice);
   });
 }
 

@@ -4,12 +4,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hostgpu/device_heap.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/kernel_code.h"
 
 namespace mneme::hostgpu {
 
 using codegen::host::GlobalSlot;
+
+bool Kernel::uses_heap() const {
+  return std::ranges::any_of(info().globals, [](const auto& global) { return global.name == bundle::kDeviceHeap; });
+}
 
 namespace {
 
@@ -33,7 +38,7 @@ void Program::add_variable(const std::string& name, uint64_t size, void* managed
 void Program::parse() {
   if (std::exchange(parsed_, true)) return;
   try {
-    images_ = objects::device_code_of_fatbin(fat_binary_, SIZE_MAX, kWhere);
+    images_ = objects::device_code_of_image(image_, SIZE_MAX, kWhere);
     if (!images_.empty()) target_ = processor_of(images_.front().target);
     // Built for several processors: the first that carries IR serves.
     for (const auto& image : images_) {
@@ -59,6 +64,12 @@ Kernel* Program::kernel(const std::string& name) {
   return found == kernels_.end() ? nullptr : found->second.get();
 }
 
+bool Program::has_kernels() {
+  std::lock_guard lock(mutex_);
+  parse();
+  return !kernels_.empty();
+}
+
 std::string Program::target() {
   std::lock_guard lock(mutex_);
   parse();
@@ -70,23 +81,34 @@ const device::host::HostCode& Program::prepare(Kernel& kernel) {
   parse();
   place_variables();
   if (!kernel.code()) {
+    if (kernel.uses_heap()) make_device_heap();
     compile(kernel);
     bind(kernel);
   }
   return *kernel.code();
 }
 
-Program::Variable Program::variable(const std::string& name) {
+std::optional<Program::Variable> Program::find_variable(const std::string& name) {
   std::lock_guard lock(mutex_);
   parse();
   place_variables();
   auto found = variables_.find(name);
-  require(found != variables_.end(), hipErrorInvalidSymbol);
+  if (found == variables_.end()) return std::nullopt;
   fill(name);
   return found->second;
 }
 
+Program::Variable Program::variable(const std::string& name) {
+  auto found = find_variable(name);
+  require(found.has_value(), hipErrorInvalidSymbol);
+  return *found;
+}
+
 std::optional<Program::Variable> Program::peek(const std::string& name) {
+  if (name == bundle::kDeviceHeap) {
+    std::span<std::byte> heap = device_heap();
+    return Variable{.size = heap.size(), .address = heap.data()};
+  }
   std::lock_guard lock(mutex_);
   auto found = variables_.find(name);
   if (found == variables_.end()) return std::nullopt;
@@ -98,6 +120,7 @@ void Program::place_variables() {
   if (placed_) return;
   for (const auto& [name, kernel] : kernels_) {
     for (const auto& global : kernel->info().globals) {
+      if (global.name == bundle::kDeviceHeap) continue;
       Variable& variable = variables_[global.name];
       variable.size = std::max<uint64_t>(variable.size, global.size);
       variable.align = std::max<uint64_t>(variable.align, global.align);
@@ -111,13 +134,23 @@ void Program::place_variables() {
 void Program::place(Variable& variable) {
   if (variable.address) return;
   uint64_t slack = variable.align > 256 ? variable.align : 0;
-  void* address = nullptr;
-  require(hipMalloc(&address, std::max<uint64_t>(variable.size, 1) + slack) == hipSuccess, hipErrorOutOfMemory);
+  void* memory = nullptr;
+  require(hipMalloc(&memory, std::max<uint64_t>(variable.size, 1) + slack) == hipSuccess, hipErrorOutOfMemory);
+  void* address = memory;
   if (slack) {
     address = reinterpret_cast<void*>((reinterpret_cast<uint64_t>(address) + slack - 1) / slack * slack);
   }
   std::memset(address, 0, variable.size);
+  variable.memory = memory;
   variable.address = address;
+}
+
+void Program::release_variables() {
+  std::lock_guard lock(mutex_);
+  for (auto& [name, variable] : variables_) {
+    if (variable.memory) static_cast<void>(hipFree(variable.memory));
+  }
+  variables_.clear();
 }
 
 void Program::compile(Kernel& kernel) {
@@ -183,7 +216,18 @@ void Program::fill(const std::string& name) {
   }
   Variable& variable = variables_.at(name);
   if (variable.managed) std::memcpy(variable.address, &variable.managed, sizeof variable.managed);
-  variable.filled = true;  // no kernel that runs refers to it: nobody can tell it from zeros
+  if (!variable.managed) fill_from_image(name, variable);
+  variable.filled = true;
+}
+
+// No kernel that runs refers to it: the host alone can tell what it holds.
+void Program::fill_from_image(const std::string& name, Variable& variable) {
+  for (const auto& image : images_) {
+    Bytes first = objects::elf_variable(image.image, name, kWhere);
+    if (first.empty()) continue;
+    std::memcpy(variable.address, first.data(), std::min<uint64_t>(first.size(), variable.size));
+    return;
+  }
 }
 
 }  // namespace mneme::hostgpu

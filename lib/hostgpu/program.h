@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A registered fat binary: its kernels, as far as they carry IR, and its device variables. All kernels of one share
-// its variables by name.
+// A registered fat binary or a loaded module: its kernels, as far as they carry IR, and its device variables. All
+// kernels of one share its variables by name.
 #pragma once
 #include <atomic>
 #include <map>
@@ -21,6 +21,7 @@ class Kernel {
 
   const objects::EmbeddedKernel& embedded() const { return embedded_; }
   const bundle::KernelInfo& info() const { return embedded_.info; }
+  bool uses_heap() const;
   // Null until it is ready to run: compiled, its variables placed and filled.
   const device::host::HostCode* code() const { return ready_.load(std::memory_order_acquire); }
 
@@ -34,7 +35,8 @@ class Kernel {
 
 class Program {
  public:
-  explicit Program(const std::byte* fat_binary) : fat_binary_(fat_binary) {}
+  // `image` (objects::device_code_of_image) stays where it is.
+  explicit Program(const std::byte* image) : image_(image) {}
 
   // At registration. A managed variable is a pointer to `managed` in device code.
   void add_variable(const std::string& name, uint64_t size, void* managed = nullptr);
@@ -49,14 +51,23 @@ class Program {
     uint64_t align = 1;
     void* managed = nullptr;
     void* address = nullptr;  // null: not placed yet
+    void* memory = nullptr;   // the allocation that holds it
     bool filled = false;      // it holds what it holds at the start
   };
   // Placed and filled. Throws HipError(hipErrorInvalidSymbol) for one that there is not.
   Variable variable(const std::string& name);
+  std::optional<Variable> find_variable(const std::string& name);
   // As it is now; null: there is none.
   std::optional<Variable> peek(const std::string& name);
 
+  const std::byte* fat_binary() const { return image_; }
+  bool unregistered = false;  // what lies at that address now may be another's; under the registry's lock
+  // Frees the variables' memory. Nothing of the program may be used any more.
+  void release_variables();
+
   bool is_damaged() const { return damaged_; }
+  // Whether any kernel carries IR.
+  bool has_kernels();
   // "gfx90a"; empty when there is no code for a device.
   std::string target();
 
@@ -68,9 +79,10 @@ class Program {
   void compile(Kernel& kernel);
   void bind(Kernel& kernel);
   void fill(const std::string& name);
+  void fill_from_image(const std::string& name, Variable& variable);
   Variable& variable_of(const codegen::host::GlobalSlot& slot);
 
-  const std::byte* fat_binary_;
+  const std::byte* image_;
   std::mutex mutex_;
   bool parsed_ = false, placed_ = false;
   std::atomic<bool> damaged_{false};

@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -90,6 +91,28 @@ Kernel& ready_kernel(const void* host) {
   return *kernel;
 }
 
+Function& add_function(Program& program, const std::string& name) {
+  auto made = std::make_unique<Function>();
+  made->program = &program;
+  made->name = name;
+  Function& function = *made;
+  std::unique_lock lock(registry().mutex);
+  registry().functions[&function] = std::move(made);
+  return function;
+}
+
+void add_symbol(const void* host, Program& program, const std::string& name, uint64_t size) {
+  std::unique_lock lock(registry().mutex);
+  registry().variables.try_emplace(host, Shadow{&program, name, nullptr, size});
+}
+
+void forget(Program& program) {
+  std::unique_lock lock(registry().mutex);
+  program.unregistered = true;
+  std::erase_if(registry().functions, [&](const auto& entry) { return entry.second->program == &program; });
+  std::erase_if(registry().variables, [&](const auto& entry) { return entry.second.program == &program; });
+}
+
 Symbol registered_symbol(const void* host) {
   Shadow shadow;
   {
@@ -116,9 +139,13 @@ void** __hipRegisterFatBinary(const void* data) {
     say("the application registers device code of a kind that is not understood; build it with mneme-inject");
     return nullptr;
   }
+  // Translation units whose device code was linked into one register it each.
   std::unique_lock lock(registry().mutex);
-  registry().programs.push_back(std::make_unique<Program>(wrapper->data));
-  return reinterpret_cast<void**>(registry().programs.back().get());
+  auto& programs = registry().programs;
+  auto known = std::ranges::find_if(
+      programs, [&](auto& program) { return program->fat_binary() == wrapper->data && !program->unregistered; });
+  if (known == programs.end()) known = programs.insert(programs.end(), std::make_unique<Program>(wrapper->data));
+  return reinterpret_cast<void**>(known->get());
 }
 
 // The first registration of a stub counts: a template used in two translation units is registered twice.
@@ -137,8 +164,13 @@ int __hipRegisterFunction(void** handle, const void* host, char*, const char* na
 void __hipRegisterVar(void** handle, void* host, char*, char* name, int, size_t size, int, int) {
   if (!handle) return;
   program_of(handle)->add_variable(name, size);
-  std::unique_lock lock(registry().mutex);
-  registry().variables.try_emplace(host, Shadow{program_of(handle), name, nullptr, size});
+  add_symbol(host, *program_of(handle), name, size);
+}
+
+void __hipRegisterTexture(void** handle, void* host, char*, char* name, int, int, int) {
+  if (!handle) return;
+  program_of(handle)->add_variable(name, sizeof(textureReference));
+  add_symbol(host, *program_of(handle), name, sizeof(textureReference));
 }
 
 void __hipRegisterManagedVar(void** handle, void** pointer, void* initial, const char* name, size_t size, unsigned) {
@@ -159,10 +191,7 @@ void __hipRegisterManagedVar(void** handle, void** pointer, void* initial, const
 
 // Its host pointers may come to stand for something else. The program itself stays: a launch may be under way.
 void __hipUnregisterFatBinary(void** handle) {
-  if (!handle) return;
-  std::unique_lock lock(registry().mutex);
-  std::erase_if(registry().functions, [&](const auto& entry) { return entry.second->program == program_of(handle); });
-  std::erase_if(registry().variables, [&](const auto& entry) { return entry.second.program == program_of(handle); });
+  if (handle) forget(*program_of(handle));
 }
 
 int mneme_hostgpu_global(const void* fat_binary, const char* name, void** address, size_t* size) {

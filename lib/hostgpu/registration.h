@@ -13,6 +13,13 @@ struct Function {
   std::atomic<Kernel*> kernel{nullptr};  // once it has been looked up
 };
 
+// A function of a module, which its own address stands for from now on.
+Function& add_function(Program& program, const std::string& name);
+// A variable of a module that `host` stands for from now on.
+void add_symbol(const void* host, Program& program, const std::string& name, uint64_t size);
+// Host pointers no longer stand for anything of this program.
+void forget(Program& program);
+
 // Throw HipError: hipErrorInvalidDeviceFunction, hipErrorInvalidSymbol for what is not registered.
 Function& registered_function(const void* host);
 // The kernel with its code ready to run; HipError, with a message, when it has no IR or cannot be compiled.

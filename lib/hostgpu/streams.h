@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Streams do their work at once, on the calling thread: they are trivially in order, and never busy.
 #pragma once
-#include "hostgpu/hip.h"
+#include "hostgpu/queue.h"
 
 namespace mneme::hostgpu {
 
 // hipErrorInvalidHandle, noted, for what is no stream.
 hipError_t check_stream(hipStream_t stream);
 
-// The moment of hipEventRecord, for whoever records an event on the application's behalf. Throws HipError.
-void record_event(hipEvent_t event);
+// Waits for all that was launched, as hipDeviceSynchronize does. Throws HipError: the device is or gets broken, or a
+// capture forbids it.
+void synchronize_device();
 
 }  // namespace mneme::hostgpu

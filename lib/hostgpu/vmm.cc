@@ -121,6 +121,13 @@ std::optional<Mapping> find_mapping(const void* pointer) {
   return Mapping{found->first, found->second.size};
 }
 
+std::vector<Mapping> all_mappings() {
+  std::lock_guard lock(state().mutex);
+  std::vector<Mapping> all;
+  for (const auto& [address, mapped] : state().mappings) all.push_back({address, mapped.size});
+  return all;
+}
+
 }  // namespace mneme::hostgpu
 
 using mneme::Fd;

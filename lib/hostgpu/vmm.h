@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace mneme::hostgpu {
 
@@ -12,5 +13,7 @@ struct Mapping {
 
 // The piece made by hipMemMap that contains an address.
 std::optional<Mapping> find_mapping(const void* address);
+// Every such piece, by address.
+std::vector<Mapping> all_mappings();
 
 }  // namespace mneme::hostgpu

@@ -33,6 +33,10 @@ std::vector<EmbeddedKernel> parse_embedded(Bytes section, const std::string& whe
 // Every offset is checked against `elf`; throws Error on a malformed image.
 Bytes elf_section(Bytes elf, std::string_view name, const std::string& where);
 
+// What an exported variable of a 64-bit little-endian ELF image holds at first, without its relocations; empty when
+// there is none of that name, or none of its bytes are in the file. Throws Error on a malformed image.
+Bytes elf_variable(Bytes elf, std::string_view name, const std::string& where);
+
 // The device code objects (AMDGPU ELF images) that an executable or a registered fat binary carries.
 struct DeviceCode {
   std::string target;                        // "hipv4-amdgcn-amd-amdhsa--gfx90a"
@@ -42,6 +46,12 @@ struct DeviceCode {
 // `fatbin` starts at a "__CLANG_OFFLOAD_BUNDLE__" header (what a registration wrapper's data points
 // to). `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used.
 std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where);
+// How many bytes the bundle has that `bytes` starts with.
+size_t size_of_fatbin(Bytes bytes, const std::string& where);
+// What a program loads as a module, in a file or in memory: a bundle, or one code object by itself. `size` as above.
+std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where);
+// How many bytes an image in memory has, by its own headers. Throws Error for what is neither.
+size_t size_of_image(const std::byte* image, const std::string& where);
 // Of a host executable or object file: every bundle in section ".hip_fatbin".
 std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where);
 

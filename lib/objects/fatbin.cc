@@ -54,8 +54,14 @@ uint64_t read_plain(Bytes bytes, const std::string& where, const std::shared_ptr
   return std::max(extent, at);
 }
 
-// Likewise for a compressed bundle.
-uint64_t read_compressed(Bytes bytes, const std::string& where, std::vector<DeviceCode>& out) {
+// The sizes in a compressed bundle's header, which `bytes` holds in full.
+struct CompressedSizes {
+  uint64_t total = 0;  // with the header
+  uint64_t header = 0;
+  uint64_t uncompressed = 0;
+};
+
+CompressedSizes compressed_sizes(Bytes bytes, const std::string& where) {
   constexpr uint64_t kLongestHeader = 32;
   if (bytes.size() < kLongestHeader) throw malformed(where, "it ends in its header");
   uint16_t version = word_at<uint16_t>(bytes, 4);
@@ -66,9 +72,13 @@ uint64_t read_compressed(Bytes bytes, const std::string& where, std::vector<Devi
         "without --offload-compress",
         where, version, method);
   }
-  uint64_t total = version == 2 ? word_at<uint32_t>(bytes, 8) : word_at<uint64_t>(bytes, 8);
-  uint64_t uncompressed = version == 2 ? word_at<uint32_t>(bytes, 12) : word_at<uint64_t>(bytes, 16);
-  uint64_t header = version == 2 ? 24 : 32;
+  if (version == 2) return {word_at<uint32_t>(bytes, 8), 24, word_at<uint32_t>(bytes, 12)};
+  return {word_at<uint64_t>(bytes, 8), 32, word_at<uint64_t>(bytes, 16)};
+}
+
+// Likewise for a compressed bundle.
+uint64_t read_compressed(Bytes bytes, const std::string& where, std::vector<DeviceCode>& out) {
+  auto [total, header, uncompressed] = compressed_sizes(bytes, where);
   if (total < header || total > bytes.size() || uncompressed > kMaxUncompressed) {
     throw malformed(where, "the sizes of its compressed bundle do not fit");
   }
@@ -104,6 +114,13 @@ std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t si
     throw malformed(where, "it does not start with a bundle");
   }
   return code;
+}
+
+size_t size_of_fatbin(Bytes bytes, const std::string& where) {
+  if (is_compressed(bytes)) return compressed_sizes(bytes, where).total;
+  if (!is_plain(bytes)) throw malformed(where, "it does not start with a bundle");
+  std::vector<DeviceCode> ignored;
+  return read_plain(bytes, where, nullptr, ignored);
 }
 
 std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where) {

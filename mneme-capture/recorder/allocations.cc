@@ -15,6 +15,7 @@ constexpr uint64_t kPage = 4096;
 constexpr int kHighDescriptor = 1000;  // out of the application's way
 // What both vendors promise of device memory. Large ones start a block, so that equal contents give equal blocks.
 constexpr uint64_t kSmallAlign = 256;
+constexpr size_t kRemembered = 1000;  // allocations that were released
 
 constexpr uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
@@ -112,8 +113,24 @@ void Allocations::forget(uint64_t address) {
   Area* area = owner(address);
   uint64_t size = area->arena.allocations().at(address);
   annotations_.erase(annotations_.lower_bound(address), annotations_.lower_bound(address + size));
+  auto flags = flags_.find(address);
+  forgotten_.push_front({area->space, address, size, flags == flags_.end() ? 0 : flags->second});
+  if (forgotten_.size() > kRemembered) forgotten_.pop_back();
   flags_.erase(address);
   area->arena.release(address);
+}
+
+Allocations::Listing Allocations::list() const {
+  std::lock_guard lock(mutex_);
+  Listing listing;
+  for (const Area* area : {&device_, &host_}) {
+    for (auto [address, size] : area->arena.allocations()) {
+      auto flags = flags_.find(address);
+      listing.live.push_back({area->space, address, size, flags == flags_.end() ? 0 : flags->second});
+    }
+  }
+  listing.released.assign(forgotten_.begin(), forgotten_.end());
+  return listing;
 }
 
 bool Allocations::release(const void* pointer) {

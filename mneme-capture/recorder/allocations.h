@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -45,6 +46,12 @@ class Allocations {
   bool release(const void* pointer);
   // The allocation of ours that contains the address.
   std::optional<Known> find(const void* pointer) const;
+
+  // What there is, and after it what was released last, the latest first.
+  struct Listing {
+    std::vector<Known> live, released;
+  };
+  Listing list() const;
 
   // Ordinary memory of the application that kernels reach from now on.
   void add_registered(const void* pointer, uint64_t size);
@@ -92,6 +99,7 @@ class Allocations {
   std::map<uint64_t, std::string> annotations_;  // by address
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held
+  std::deque<Known> forgotten_;     // the latest first
 };
 
 }  // namespace mneme::record

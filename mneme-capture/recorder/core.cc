@@ -45,6 +45,12 @@ void Core::add_fat_binary(void* handle, const std::byte* image) noexcept try {
   stop();
 }
 
+void Core::add_module(void* handle, std::string image) noexcept try {
+  kernels_.add_module(handle, std::move(image));
+} catch (...) {
+  stop();
+}
+
 void Core::add_stub(void* handle, const void* function, const char* name) noexcept try {
   kernels_.add_stub(handle, function, name);
 } catch (...) {

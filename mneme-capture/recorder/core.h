@@ -19,7 +19,7 @@ struct LaunchRequest {
   const void* function = nullptr;
   bundle::Dim3 grid, block;
   uint32_t shared_bytes = 0;
-  void* const* arguments = nullptr;
+  Arguments arguments;
   void* stream = nullptr;
 };
 
@@ -30,6 +30,7 @@ class Core {
   Core(Runtime& runtime, std::unique_ptr<Connection> connection);
 
   void add_fat_binary(void* handle, const std::byte* image) noexcept;
+  void add_module(void* handle, std::string image) noexcept;
   void add_stub(void* handle, const void* function, const char* name) noexcept;
   void remove_fat_binary(void* handle) noexcept;
 
@@ -39,6 +40,7 @@ class Core {
   enum class Wait { kStream, kWholeDevice };
   std::optional<int> release(const void* pointer, Wait wait, void* stream = nullptr) noexcept;
   std::optional<Allocations::Known> find(const void* pointer) const noexcept;
+  Allocations::Listing list_memory() const { return allocations_.list(); }
   void add_registered(const void* pointer, uint64_t size) noexcept;
   void remove_registered(const void* pointer) noexcept;
   void annotate(const void* pointer, const mneme_annotation_v1& annotation) noexcept;

@@ -11,11 +11,13 @@ using Error = int;  // hipError_t
 inline constexpr Error kSuccess = 0;
 inline constexpr Error kInvalidValue = 1;
 inline constexpr Error kOutOfMemory = 2;
+inline constexpr Error kNotReady = 600;
 inline constexpr Error kNotSupported = 801;
 
 using Stream = void*;
 using Event = void*;
 using MemoryPool = void*;
+using Module = void*;    // hipModule_t
 using Function = void*;  // hipFunction_t
 using Handle = void*;    // hipMemGenericAllocationHandle_t
 
@@ -42,6 +44,14 @@ struct PointerAttributes {  // hipPointerAttribute_t
 };
 inline constexpr int kMemoryTypeHost = 0;
 inline constexpr int kMemoryTypeDevice = 1;
+
+inline constexpr int kAttributeMemoryType = 2;  // HIP_POINTER_ATTRIBUTE_…
+inline constexpr int kAttributeDevicePointer = 3;
+inline constexpr int kAttributeHostPointer = 4;
+inline constexpr int kAttributeBufferId = 7;
+inline constexpr int kAttributeIsManaged = 8;
+inline constexpr int kAttributeRangeStart = 11;
+inline constexpr int kAttributeRangeSize = 12;
 
 struct MemoryLocation {  // hipMemLocation
   int type;
@@ -76,6 +86,11 @@ struct FatBinaryWrapper {
   void* unused;
 };
 inline constexpr uint32_t kWrapperMagic = 0x48495046;
+
+// HIP_LAUNCH_PARAM_…, in hipModuleLaunchKernel's `extra`.
+inline constexpr uintptr_t kParameterBuffer = 1;
+inline constexpr uintptr_t kParameterSize = 2;
+inline constexpr uintptr_t kParameterEnd = 3;
 
 // Launch bounds of a cooperative launch over several devices: passed on, never looked into.
 struct LaunchParameters;

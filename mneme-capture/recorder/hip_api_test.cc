@@ -19,6 +19,13 @@ static_assert(sizeof(PointerAttributes) == sizeof(hipPointerAttribute_t));
 static_assert(offsetof(PointerAttributes, host_pointer) == offsetof(hipPointerAttribute_t, hostPointer));
 static_assert(offsetof(PointerAttributes, flags) == offsetof(hipPointerAttribute_t, allocationFlags));
 static_assert(kMemoryTypeHost == hipMemoryTypeHost && kMemoryTypeDevice == hipMemoryTypeDevice);
+static_assert(kAttributeMemoryType == HIP_POINTER_ATTRIBUTE_MEMORY_TYPE);
+static_assert(kAttributeDevicePointer == HIP_POINTER_ATTRIBUTE_DEVICE_POINTER);
+static_assert(kAttributeHostPointer == HIP_POINTER_ATTRIBUTE_HOST_POINTER);
+static_assert(kAttributeBufferId == HIP_POINTER_ATTRIBUTE_BUFFER_ID);
+static_assert(kAttributeIsManaged == HIP_POINTER_ATTRIBUTE_IS_MANAGED);
+static_assert(kAttributeRangeStart == HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+static_assert(kAttributeRangeSize == HIP_POINTER_ATTRIBUTE_RANGE_SIZE);
 static_assert(sizeof(MemoryProperties) == sizeof(hipMemAllocationProp));
 static_assert(offsetof(MemoryProperties, location) == offsetof(hipMemAllocationProp, location));
 static_assert(offsetof(MemoryProperties, requested_handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));
@@ -28,7 +35,15 @@ static_assert(offsetof(MemoryAccess, flags) == offsetof(hipMemAccessDesc, flags)
 static_assert(kLocationDevice == hipMemLocationTypeDevice && kPinned == hipMemAllocationTypePinned);
 static_assert(kFileDescriptor == hipMemHandleTypePosixFileDescriptor && kReadWrite == hipMemAccessFlagsProtReadWrite);
 static_assert(kSuccess == hipSuccess && kInvalidValue == hipErrorInvalidValue && kOutOfMemory == hipErrorOutOfMemory);
-static_assert(kNotSupported == hipErrorNotSupported && kRegisterMapped == hipHostRegisterMapped);
+static_assert(kNotSupported == hipErrorNotSupported && kNotReady == hipErrorNotReady);
+static_assert(kRegisterMapped == hipHostRegisterMapped);
+
+// The vendor's are casts, which no constant expression may have.
+TEST(HipApi, ParametersOfModuleLaunchesAreTheVendors) {
+  EXPECT_EQ(kParameterBuffer, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_BUFFER_POINTER));
+  EXPECT_EQ(kParameterSize, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_BUFFER_SIZE));
+  EXPECT_EQ(kParameterEnd, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_END));
+}
 
 }  // namespace mneme::record::hip
 #endif

@@ -23,10 +23,6 @@ constinit Next<Error(const void*, Dimensions, Dimensions, void**, unsigned, Stre
 constinit Next<Error(LaunchParameters*, int, unsigned)> next_cooperative_multi(kLibrary,
                                                                                "hipLaunchCooperativeKernelMultiDevice");
 constinit Next<Error(LaunchParameters*, int, unsigned)> next_multi(kLibrary, "hipExtLaunchMultiKernelMultiDevice");
-constinit Next<Error(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
-                     void**)>
-    next_module_launch(kLibrary, "hipModuleLaunchKernel");
-constinit Next<const char*(Function)> next_function_name(kLibrary, "hipKernelNameRef");
 constinit Next<Error(void*, Stream)> next_graph_launch(kLibrary, "hipGraphLaunch");
 constinit Next<Error(Stream, int)> next_begin_capture(kLibrary, "hipStreamBeginCapture");
 
@@ -36,15 +32,19 @@ template <class Real>
 Error launch(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared, Stream stream,
              const Real& real) {
   Core* recorder = core();
-  if (!recorder) return real();
+  // What the stand-in notes down for a graph it launches through here later.
+  bool noted_down = recorder && runtime().is_stand_in() && runtime().is_capturing(stream);
+  if (!recorder || noted_down) return real();
   LaunchRequest request;
   request.function = function;
   request.grid = dimensions(grid);
   request.block = dimensions(block);
   request.shared_bytes = static_cast<uint32_t>(shared);
-  request.arguments = arguments;
+  request.arguments = {arguments, {}};
   request.stream = stream;
-  return recorder->launch(request, real);
+  // A launch that has not ended when it should have is not recorded; to the application it is one like others.
+  Error status = recorder->launch(request, real);
+  return status == kNotReady ? kSuccess : status;
 }
 
 template <class Real>
@@ -59,6 +59,8 @@ Error pass_function(const void* function, const char* reason, const Real& real) 
   return recorder ? recorder->pass(recorder->kernel_name(function), reason, real) : real();
 }
 
+// The stand-in knows of its code whether blocks wait for each other, and does what is more than a launch by calling the
+// functions here for each kernel of it.
 constexpr char kCooperative[] = "cooperative launches are not recorded";
 constexpr char kSeveralDevices[] = "launches on several devices are not recorded";
 
@@ -113,42 +115,33 @@ Error hipExtLaunchKernel(const void* function, Dimensions grid, Dimensions block
 
 Error hipLaunchCooperativeKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
                                  unsigned shared, Stream stream) {
-  return pass_function(function, kCooperative, [&] {
-    return next_cooperative.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
-  });
+  auto real = [&] { return next_cooperative.call_or(kNotSupported, function, grid, block, arguments, shared, stream); };
+  if (runtime().is_stand_in()) return launch(function, grid, block, arguments, shared, stream, real);
+  return pass_function(function, kCooperative, real);
 }
 
 Error hipLaunchCooperativeKernel_spt(const void* function, Dimensions grid, Dimensions block, void** arguments,
                                      unsigned shared, Stream stream) {
-  return pass_function(function, kCooperative, [&] {
+  auto real = [&] {
     return next_cooperative_spt.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
-  });
+  };
+  if (runtime().is_stand_in()) return launch(function, grid, block, arguments, shared, stream, real);
+  return pass_function(function, kCooperative, real);
 }
 
 Error hipLaunchCooperativeKernelMultiDevice(LaunchParameters* launches, int devices, unsigned flags) {
-  return pass("(several devices)", kSeveralDevices,
-              [&] { return next_cooperative_multi.call_or(kNotSupported, launches, devices, flags); });
+  auto real = [&] { return next_cooperative_multi.call_or(kNotSupported, launches, devices, flags); };
+  return runtime().is_stand_in() ? real() : pass("(several devices)", kSeveralDevices, real);
 }
 
 Error hipExtLaunchMultiKernelMultiDevice(LaunchParameters* launches, int devices, unsigned flags) {
-  return pass("(several devices)", kSeveralDevices,
-              [&] { return next_multi.call_or(kNotSupported, launches, devices, flags); });
-}
-
-Error hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                            unsigned block_y, unsigned block_z, unsigned shared, Stream stream, void** arguments,
-                            void** extra) {
-  const char* name = core() ? next_function_name.call_or(nullptr, function) : nullptr;
-  return pass(name ? demangle(name) : "(module function)", "kernels of modules loaded at run time are not recorded",
-              [&] {
-                return next_module_launch.call_or(kNotSupported, function, grid_x, grid_y, grid_z, block_x, block_y,
-                                                  block_z, shared, stream, arguments, extra);
-              });
+  auto real = [&] { return next_multi.call_or(kNotSupported, launches, devices, flags); };
+  return runtime().is_stand_in() ? real() : pass("(several devices)", kSeveralDevices, real);
 }
 
 Error hipGraphLaunch(void* graph, Stream stream) {
-  return pass("(graph)", "kernels of graphs are not recorded",
-              [&] { return next_graph_launch.call_or(kNotSupported, graph, stream); });
+  auto real = [&] { return next_graph_launch.call_or(kNotSupported, graph, stream); };
+  return runtime().is_stand_in() ? real() : pass("(graph)", "kernels of graphs are not recorded", real);
 }
 
 Error hipStreamBeginCapture(Stream stream, int mode) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The HIP functions that give out and describe memory, as the application finds them first. Memory comes from the
 // recorder's arenas; what is not from there, and everything in a process that is not recorded, goes to the runtime.
+#include "memory/listing.h"
 #include "recorder/hip_runtime.h"
 
 namespace mneme::record::hip {
@@ -27,6 +28,8 @@ constinit Next<Error(void*)> next_host_unregister(kLibrary, "hipHostUnregister")
 constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "hipHostGetDevicePointer");
 constinit Next<Error(unsigned*, void*)> next_host_flags(kLibrary, "hipHostGetFlags");
 constinit Next<Error(PointerAttributes*, const void*)> next_attributes(kLibrary, "hipPointerGetAttributes");
+constinit Next<Error(void*, int, void*)> next_attribute(kLibrary, "hipPointerGetAttribute");
+constinit Next<Error(unsigned, int*, void**, void*)> next_attribute_list(kLibrary, "hipDrvPointerGetAttributes");
 constinit Next<Error(void**, size_t*, void*)> next_address_range(kLibrary, "hipMemGetAddressRange");
 constinit Next<Error(void*, size_t*)> next_pointer_info(kLibrary, "hipMemPtrGetInfo");
 
@@ -73,6 +76,40 @@ std::optional<Allocations::Known> known(const void* pointer) {
 
 bool is_host(const Allocations::Known& memory) { return memory.space == Space::kHost && !(memory.flags & kManaged); }
 
+template <class T>
+bool put(void* data, T value) {
+  *static_cast<T*>(data) = value;
+  return true;
+}
+
+// False: it is for the runtime to answer, as it would of any memory.
+bool answer_attribute(void* data, int which, void* pointer, const Allocations::Known& memory) {
+  bool managed = memory.flags & kManaged;
+  switch (which) {
+    case kAttributeMemoryType:
+      return put(data, is_host(memory) ? kMemoryTypeHost : kMemoryTypeDevice);
+    case kAttributeDevicePointer:
+      return put(data, pointer);
+    case kAttributeHostPointer:
+      return (is_host(memory) || managed) && put(data, pointer);
+    case kAttributeBufferId:
+    case kAttributeRangeStart:
+      return put(data, memory.address);
+    case kAttributeIsManaged:
+      return put(data, managed);
+    case kAttributeRangeSize:
+      return put(data, memory.size);
+    default:
+      return false;
+  }
+}
+
+Error attribute(void* data, int which, void* pointer) {
+  std::optional<Allocations::Known> memory = known(pointer);
+  if (memory && data && answer_attribute(data, which, pointer, *memory)) return kSuccess;
+  return next_attribute.call_or(kNotSupported, data, which, pointer);
+}
+
 template <class Real>
 Error take_back(void* pointer, bool host, Core::Wait wait, Stream stream, const Real& real) {
   std::optional<Allocations::Known> memory = known(pointer);
@@ -85,6 +122,24 @@ Error take_back(void* pointer, bool host, Core::Wait wait, Stream stream, const 
 
 #pragma GCC visibility push(default)
 extern "C" {
+
+// memory/listing.h
+bool mneme_record_list_memory(void (*take)(void* user, const memory::ListedMemory&), void* user) {
+  Core* recorder = core();
+  if (!recorder || !recorder->recording()) return false;
+  auto give_one = [&](const Allocations::Known& known, bool released) {
+    using memory::ListedKind;
+    take(user, {known.address, known.size,
+                known.space == Space::kDevice ? ListedKind::kDevice
+                : known.flags & kManaged      ? ListedKind::kManaged
+                                              : ListedKind::kPinned,
+                released});
+  };
+  Allocations::Listing listing = recorder->list_memory();
+  for (const auto& known : listing.live) give_one(known, false);
+  for (const auto& known : listing.released) give_one(known, true);
+  return true;
+}
 
 Error hipMalloc(void** pointer, size_t size) {
   return give(pointer, size, Space::kDevice, 0, [&] { return next_malloc.call_or(kNotSupported, pointer, size); });
@@ -211,6 +266,18 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
   attributes->host_pointer = host || managed ? same : nullptr;
   attributes->is_managed = managed;
   attributes->flags = static_cast<unsigned>(memory->flags);
+  return kSuccess;
+}
+
+Error hipPointerGetAttribute(void* data, int which, void* pointer) { return attribute(data, which, pointer); }
+
+Error hipDrvPointerGetAttributes(unsigned count, int* which, void** data, void* pointer) {
+  if (!known(pointer) || !which || !data) {
+    return next_attribute_list.call_or(kNotSupported, count, which, data, pointer);
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    if (Error status = attribute(data[i], which[i], pointer)) return status;
+  }
   return kSuccess;
 }
 

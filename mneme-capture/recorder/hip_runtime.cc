@@ -25,9 +25,12 @@ constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapt
 constinit Next<Error()> next_last_error(kLibrary, "hipGetLastError");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
 constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
+constinit Next<Error(unsigned)> next_settle(kLibrary, "mneme_hostgpu_settle");
 constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary, "mneme_hostgpu_global");
 
 constexpr uint64_t kGranularity = 2 << 20;
+// A kernel may wait for what the application does next. As long as a replay may take.
+constexpr unsigned kPatience = 60'000;  // milliseconds
 
 void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
@@ -71,9 +74,18 @@ bool HipRuntime::adopt_host(void* address, uint64_t size) {
   return next_register.call_or(kNotSupported, address, size, kRegisterMapped) == kSuccess;
 }
 
-int HipRuntime::synchronize() { return next_device_synchronize.call_or(kNotSupported); }
+int HipRuntime::synchronize() {
+  return is_stand_in() ? next_settle.call_or(kNotSupported, kPatience) : next_device_synchronize.call_or(kNotSupported);
+}
 
-int HipRuntime::synchronize(void* stream) { return next_stream_synchronize.call_or(kNotSupported, stream); }
+int HipRuntime::synchronize(void* stream) {
+  return is_stand_in() ? synchronize() : next_stream_synchronize.call_or(kNotSupported, stream);
+}
+
+bool HipRuntime::is_stand_in() {
+  static const bool is = static_cast<bool>(next_settle);
+  return is;
+}
 
 bool HipRuntime::is_capturing(void* stream) {
   if (!captures_streams.load(std::memory_order_relaxed)) return false;

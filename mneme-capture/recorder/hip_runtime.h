@@ -11,7 +11,7 @@ namespace mneme::record::hip {
 
 inline constexpr char kLibrary[] = "libamdhip64.so.5";
 
-// HIP, or its stand-in on a machine with no GPU, which adds two functions of its own (lib/hostgpu/extensions.h).
+// HIP, or its stand-in on a machine with no GPU, which adds functions of its own (lib/hostgpu/extensions.h).
 class HipRuntime final : public Runtime {
  public:
   void reserve(uint64_t base, uint64_t size) override;
@@ -23,6 +23,8 @@ class HipRuntime final : public Runtime {
   std::string error_text(int error) override;
   bool prepare(const void* host_function) override;
   std::optional<MemoryRange> global(void* fat_binary, const std::string& name) override;
+
+  bool is_stand_in();
 
   // Set once the application has begun to build a graph from a stream; asking is not free.
   std::atomic<bool> captures_streams{false};

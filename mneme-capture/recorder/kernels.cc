@@ -23,6 +23,14 @@ void Kernels::add_fat_binary(void* handle, const std::byte* image) {
   binary.image = image;
 }
 
+void Kernels::add_module(void* handle, std::string image) {
+  std::lock_guard lock(mutex_);
+  FatBinary& binary = binaries_[handle];
+  binary.owned = std::move(image);
+  binary.image = reinterpret_cast<const std::byte*>(binary.owned.data());
+  binary.size = binary.owned.size();
+}
+
 void Kernels::add_stub(void* handle, const void* function, const char* name) {
   std::lock_guard lock(mutex_);
   auto stub = std::make_shared<Stub>();
@@ -43,7 +51,7 @@ void Kernels::parse(FatBinary& binary) {
   binary.trouble = "it carries no IR; build the application with mneme-inject";
   if (!binary.image) return;
   try {
-    binary.code = objects::device_code_of_fatbin(binary.image, SIZE_MAX, "the application's device code");
+    binary.code = objects::device_code_of_image(binary.image, binary.size, "the application's device code");
     for (const objects::DeviceCode& code : binary.code) {
       Bytes section = objects::elf_section(code.image, objects::kEmbeddedSection, code.target);
       if (section.empty()) continue;
@@ -84,13 +92,17 @@ std::shared_ptr<const Stub> Kernels::find(const void* function) {
   return found->second;
 }
 
-std::string gather_arguments(const bundle::KernelInfo& kernel, void* const* arguments) {
+std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments) {
   std::string bytes(kernel.argument_bytes, '\0');
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     const bundle::Argument& argument = kernel.arguments[i];
-    if (uint64_t{argument.offset} + argument.size > bytes.size()) throw Error("its argument layout is broken");
-    if (!arguments || !arguments[i]) throw Error("it was launched without its arguments");
-    std::memcpy(bytes.data() + argument.offset, arguments[i], argument.size);
+    uint64_t end = uint64_t{argument.offset} + argument.size;
+    if (end > bytes.size()) throw Error("its argument layout is broken");
+    const void* value = nullptr;
+    if (arguments.list) value = arguments.list[i];
+    if (!arguments.packed.empty() && end <= arguments.packed.size()) value = &arguments.packed[argument.offset];
+    if (!value) throw Error("it was launched without its arguments");
+    std::memcpy(bytes.data() + argument.offset, value, argument.size);
     for (const bundle::ByteRange& hole : argument.padding) {
       if (uint64_t{hole.offset} + hole.size > argument.size) throw Error("its argument layout is broken");
       std::memset(bytes.data() + argument.offset + hole.offset, 0, hole.size);

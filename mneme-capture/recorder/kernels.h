@@ -42,6 +42,8 @@ class Kernels {
 
   // `image` starts at the offload bundle's header; null when the registration was not understood.
   void add_fat_binary(void* handle, const std::byte* image);
+  // Loaded at run time; its functions are stubs too.
+  void add_module(void* handle, std::string image);
   void add_stub(void* handle, const void* function, const char* name);
   void remove_fat_binary(void* handle);
 
@@ -51,6 +53,8 @@ class Kernels {
  private:
   struct FatBinary {
     const std::byte* image = nullptr;
+    size_t size = SIZE_MAX;  // known of a module
+    std::string owned;       // a module's bytes
     bool parsed = false;
     std::string trouble;
     std::vector<objects::DeviceCode> code;
@@ -69,8 +73,13 @@ class Kernels {
   std::map<Digest, std::shared_ptr<Recording>> recordings_;   // by static hash
 };
 
-// The bytes that the kernel gets, padding zeroed, from the list of pointers that a launch has.
-std::string gather_arguments(const bundle::KernelInfo& kernel, void* const* arguments);
+// What a launch gives its kernel: a list of pointers, or all in one buffer.
+struct Arguments {
+  void* const* list = nullptr;
+  Bytes packed = {};
+};
+// The bytes that the kernel gets, padding zeroed.
+std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments);
 
 std::string demangle(const std::string& name);
 

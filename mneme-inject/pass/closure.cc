@@ -1,41 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "closure.h"
 
-#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DebugInfo.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
-#include <vector>
+#include "reached.h"
 
 namespace mneme::inject {
 namespace {
-
-using Reached = llvm::DenseSet<const llvm::Constant*>;
-
-Reached reachable_from(const llvm::Function& kernel) {
-  Reached reached;
-  llvm::SmallVector<const llvm::Constant*, 64> pending;
-  auto visit = [&](const llvm::Value* value) {
-    auto* constant = llvm::dyn_cast<llvm::Constant>(value);
-    if (constant && reached.insert(constant).second) pending.push_back(constant);
-  };
-  visit(&kernel);
-  while (!pending.empty()) {
-    const llvm::Constant* constant = pending.pop_back_val();
-    // Of a constant expression its parts, of a variable its initialiser, of an alias what it stands for.
-    for (const llvm::Value* operand : constant->operand_values()) visit(operand);
-    auto* function = llvm::dyn_cast<llvm::Function>(constant);
-    if (!function) continue;
-    for (const llvm::Instruction& instruction : llvm::instructions(*function)) {
-      for (const llvm::Value* operand : instruction.operand_values()) visit(operand);
-    }
-  }
-  return reached;
-}
 
 void erase(llvm::GlobalValue& value) {
   value.removeDeadConstantUsers();
@@ -44,8 +20,8 @@ void erase(llvm::GlobalValue& value) {
   value.eraseFromParent();
 }
 
-// Of the module's named metadata only the flags matter to what the code does, and of them not those of debuggers.
-void strip_metadata(llvm::Module& module) {
+// Of the module's named metadata only the flags matter to what the code does, and of them those of debuggers do not.
+void strip_metadata(llvm::Module& module, bool debuggable) {
   llvm::SmallVector<llvm::Module::ModuleFlagEntry, 8> flags;
   module.getModuleFlagsMetadata(flags);
   for (const char* name : {"llvm.ident", "opencl.ocl.version", "opencl.spir.version", "llvm.module.flags"}) {
@@ -53,16 +29,30 @@ void strip_metadata(llvm::Module& module) {
   }
   for (const auto& flag : flags) {
     llvm::StringRef name = flag.Key->getString();
-    if (name == "Debug Info Version" || name.starts_with("Dwarf") || name == "debug-info-assignment-tracking") continue;
-    module.addModuleFlag(flag.Behavior, name, flag.Val);
+    bool debuggers =
+        name == "Debug Info Version" || name.starts_with("Dwarf") || name == "debug-info-assignment-tracking";
+    if (!debuggers || debuggable) module.addModuleFlag(flag.Behavior, name, flag.Val);
+  }
+}
+
+// Of what debuggers are told, only what the closure's own code refers to.
+void thin_debug_information(llvm::Module& module) {
+  for (llvm::DICompileUnit* unit : module.debug_compile_units()) {
+    unit->replaceEnumTypes(nullptr);
+    unit->replaceRetainedTypes(nullptr);
+    unit->replaceGlobalVariables(nullptr);
+    unit->replaceImportedEntities(nullptr);
+    unit->replaceMacros(nullptr);
   }
 }
 
 }  // namespace
 
-std::unique_ptr<llvm::Module> closure_of(const llvm::Function& kernel) {
+bool is_debuggable(const llvm::Function& kernel) { return kernel.getSubprogram() != nullptr; }
+
+std::unique_ptr<llvm::Module> closure_of(const llvm::Function& kernel, bool debuggable) {
   const llvm::Module& unit = *kernel.getParent();
-  Reached reached = reachable_from(kernel);
+  Reached reached(kernel);
   llvm::ValueToValueMapTy clones;
   std::unique_ptr<llvm::Module> module =
       llvm::CloneModule(unit, clones, [&](const llvm::GlobalValue* value) { return reached.contains(value); });
@@ -70,10 +60,20 @@ std::unique_ptr<llvm::Module> closure_of(const llvm::Function& kernel) {
     if (!reached.contains(&value)) erase(*llvm::cast<llvm::GlobalValue>(clones[&value]));
   }
 
+  llvm::SmallVector<llvm::GlobalValue*, 8> by_pointer;
+  for (const llvm::GlobalObject* object : reached.by_pointer()) {
+    by_pointer.push_back(llvm::cast<llvm::GlobalValue>(clones[object]));
+  }
+  if (!by_pointer.empty()) llvm::appendToCompilerUsed(*module, by_pointer);
+
   auto* copy = llvm::cast<llvm::Function>(clones[&kernel]);
   if (copy->hasLocalLinkage()) copy->setLinkage(llvm::GlobalValue::ExternalLinkage);
-  llvm::StripDebugInfo(*module);
-  strip_metadata(*module);
+  if (debuggable) {
+    thin_debug_information(*module);
+  } else {
+    llvm::StripDebugInfo(*module);
+  }
+  strip_metadata(*module, debuggable);
   module->setModuleIdentifier("mneme");
   module->setSourceFileName("mneme");
   return module;

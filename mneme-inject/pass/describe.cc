@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "describe.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
@@ -15,6 +17,10 @@ namespace {
 // LLVM's numbers of the AMDGPU backend's address spaces.
 constexpr unsigned kGlobalSpace = 1;
 constexpr unsigned kConstantSpace = 4;
+
+bool is_in_memory_space(const llvm::GlobalVariable& variable) {
+  return variable.getAddressSpace() == kGlobalSpace || variable.getAddressSpace() == kConstantSpace;
+}
 
 llvm::StringRef attribute(const llvm::Function& function, llvm::StringRef name) {
   return function.getFnAttribute(name).getValueAsString();
@@ -34,26 +40,77 @@ bool is_empty_object(const llvm::GlobalVariable& variable, uint64_t size) {
          llvm::isa<llvm::UndefValue>(variable.getInitializer());
 }
 
-// Variables in device memory that the host can fill, or that memory can point to. String literals and tables
-// of the device libraries are part of the code.
-bool is_device_variable(const llvm::GlobalVariable& variable, uint64_t size) {
-  if (size == 0 || is_empty_object(variable, size)) return false;
+// Variables in device memory that the host can fill, or that memory can point to. Most string literals, and tables of
+// the device libraries, are part of the code.
+bool lies_in_memory(const llvm::GlobalVariable& variable, uint64_t size) {
+  if (size == 0 || is_empty_object(variable, size) || !variable.hasName()) return false;
   if (variable.getAddressSpace() == kGlobalSpace) return true;
   return variable.getAddressSpace() == kConstantSpace && variable.isExternallyInitialized();
+}
+
+// The variables whose addresses are in a variable's first contents.
+llvm::SmallPtrSet<const llvm::GlobalVariable*, 8> targets_of(const llvm::GlobalVariable& variable) {
+  llvm::SmallPtrSet<const llvm::GlobalVariable*, 8> targets;
+  llvm::SmallVector<const llvm::Value*, 16> pending(variable.operand_values());
+  llvm::SmallPtrSet<const llvm::Value*, 32> seen;
+  while (!pending.empty()) {
+    const llvm::Value* value = pending.pop_back_val();
+    if (!seen.insert(value).second) continue;
+    if (auto* target = llvm::dyn_cast<llvm::GlobalVariable>(value)) {
+      targets.insert(target);
+    } else if (auto* constant = llvm::dyn_cast<llvm::Constant>(value); constant && !llvm::isa<llvm::Function>(value)) {
+      pending.append(constant->value_op_begin(), constant->value_op_end());
+    }
+  }
+  return targets;
+}
+
+using Variables = llvm::SmallPtrSet<const llvm::GlobalVariable*, 16>;
+
+// With those that lie in memory, those that they point to (a table's strings), and constants that point to them: they
+// have to be where the pointers say, too.
+Variables device_variables(const llvm::Module& closure) {
+  const llvm::DataLayout& layout = closure.getDataLayout();
+  Variables found;
+  for (const llvm::GlobalVariable& variable : closure.globals()) {
+    if (lies_in_memory(variable, layout.getTypeAllocSize(variable.getValueType()))) found.insert(&variable);
+  }
+  for (size_t known = 0; known != found.size();) {
+    known = found.size();
+    for (const llvm::GlobalVariable& variable : closure.globals()) {
+      if (!is_in_memory_space(variable) || !variable.hasName() || variable.getName().starts_with("llvm.")) continue;
+      auto targets = targets_of(variable);
+      if (found.contains(&variable)) {
+        for (const llvm::GlobalVariable* target : targets) {
+          if (is_in_memory_space(*target) && target->hasName()) found.insert(target);
+        }
+      } else if (llvm::any_of(targets, [&](auto* target) { return found.contains(target); })) {
+        found.insert(&variable);
+      }
+    }
+  }
+  return found;
+}
+
+// Kernels that allocate list the device's heap.
+bool uses_heap(const llvm::Module& closure) {
+  return closure.getFunction("__ockl_dm_alloc") || closure.getFunction("__ockl_dm_dealloc");
 }
 
 std::vector<bundle::Global> globals_of(const llvm::Module& closure) {
   const llvm::DataLayout& layout = closure.getDataLayout();
   std::vector<bundle::Global> globals;
+  Variables in_memory = device_variables(closure);
   for (const llvm::GlobalVariable& variable : closure.globals()) {
     uint64_t size = layout.getTypeAllocSize(variable.getValueType());
-    if (!is_device_variable(variable, size)) continue;
+    if (!in_memory.contains(&variable)) continue;
     llvm::Align align = layout.getValueOrABITypeAlignment(variable.getAlign(), variable.getValueType());
     globals.push_back({.name = variable.getName().str(),
                        .size = size,
                        .align = static_cast<uint32_t>(align.value()),
                        .constant = variable.isConstant()});
   }
+  if (uses_heap(closure)) globals.push_back({.name = bundle::kDeviceHeap, .size = 0, .align = 16, .constant = false});
   return globals;
 }
 

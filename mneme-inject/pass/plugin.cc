@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in
-// the code object. It is loaded into clang, whose LLVM it uses.
+// the code object; under -fgpu-rdc that is done when the units are linked. It is loaded into clang, or lld, whose LLVM
+// it uses.
 #include <llvm/IR/AutoUpgrade.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "closure.h"
 #include "describe.h"
 #include "embed.h"
 #include "objects/embedded.h"
+#include "units.h"
 
 namespace mneme::inject {
 namespace {
@@ -27,19 +31,36 @@ void mend_removed_intrinsics(llvm::Module& module) {
 void embed_kernel(llvm::Module& module, const llvm::Function& kernel) {
   std::unique_ptr<llvm::Module> closure = closure_of(kernel);
   std::string bitcode = bitcode_of(*closure);
-  bundle::KernelInfo info = describe(*closure, kernel.getName(), bitcode, module.getSourceFileName());
+  bundle::KernelInfo info = describe(*closure, kernel.getName(), bitcode, kernel.getParent()->getSourceFileName());
+  // What debuggers are told is no part of what the kernel is.
+  if (is_debuggable(kernel)) {
+    bitcode = bitcode_of(*closure_of(kernel, /*debuggable=*/true));
+    info.bitcode = digest_of(bitcode);
+  }
   embed(module, kernel.getName(), objects::write_embedded(bundle::write(info), bytes_of(bitcode)));
 }
 
-class EmbedKernels : public llvm::PassInfoMixin<EmbedKernels> {
+// Embeds in `module` the kernels of `program`, which may be the same.
+void embed_kernels(llvm::Module& module, const llvm::Module& program) {
+  for (const llvm::Function& function : program) {
+    bool is_kernel = function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL && !function.isDeclaration();
+    if (is_kernel && !has_embedded(module, function.getName())) embed_kernel(module, function);
+  }
+}
+
+// mneme-inject says so: a module does not.
+bool is_relocatable() { return std::getenv("MNEME_INJECT_RELOCATABLE") != nullptr; }
+
+class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     if (!llvm::Triple(module.getTargetTriple()).isAMDGCN()) return llvm::PreservedAnalyses::all();
     try {
       mend_removed_intrinsics(module);
-      for (llvm::Function& function : module) {
-        bool is_kernel = function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL && !function.isDeclaration();
-        if (is_kernel && !has_embedded(module, function.getName())) embed_kernel(module, function);
+      if (is_relocatable()) {
+        carry_unit(module);
+      } else {
+        embed_kernels(module, module);
       }
     } catch (const std::exception& error) {
       module.getContext().emitError(std::string("mneme-inject: ") + error.what());
@@ -50,13 +71,31 @@ class EmbedKernels : public llvm::PassInfoMixin<EmbedKernels> {
   static bool isRequired() { return true; }  // at -O0 too, where kernels are optnone
 };
 
+class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    try {
+      if (auto program = carried_units(module)) embed_kernels(module, *program);
+    } catch (const std::exception& error) {
+      module.getContext().emitError(std::string("mneme-inject: ") + error.what());
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 }  // namespace
 }  // namespace mneme::inject
 
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "mneme-inject", MNEME_VERSION, [](llvm::PassBuilder& builder) {
             builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-              passes.addPass(mneme::inject::EmbedKernels());
+              passes.addPass(mneme::inject::CompileUnit());
             });
+            builder.registerFullLinkTimeOptimizationEarlyEPCallback(
+                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+                  passes.addPass(mneme::inject::LinkUnits());
+                });
           }};
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What random kernels are written with. Compiled as HIP, they run on a device; with REFERENCE defined, as plain C++ in
-// which each thread of a block has a stack of its own and they take turns, in order, from barrier to barrier.
+// which each thread of a block has a stack of its own and they take turns, in order, from barrier to barrier. There
+// each thread also counts the iterations of the loops that it is in (LOOP, ITER), so that the lanes of a wave that meet
+// are, by definition, those that say the same about where they are. WAVE is the number of threads in a wave.
 #pragma once
 
 #include <cstdint>
@@ -48,11 +50,19 @@ struct Index {
 inline Index thread, block, block_size, grid_size;
 inline U dynamic_shared[2 * kThreads];
 
+enum class Wait { kNothing, kBlock, kWave, kEnd };
+
 struct Fiber {
   ucontext_t state;
   std::vector<char> stack;
   Index index;
-  bool ended;
+  Wait wait;
+  std::vector<U> key;  // loop, iteration, loop, iteration, …, and, at a place of the wave, that
+  // What it brought, and what it gets.
+  W value;
+  U from;
+  W result;
+  void (*meet)(std::vector<Fiber*>& lanes, U first);
 };
 inline std::vector<Fiber> fibers;
 inline ucontext_t scheduler;
@@ -62,11 +72,80 @@ inline const void* body_data;
 
 inline void start() {
   body(body_data);
-  running->ended = true;
+  running->wait = Wait::kEnd;
   swapcontext(&running->state, &scheduler);
 }
 
-__attribute__((noinline)) inline void wait() { swapcontext(&running->state, &scheduler); }
+__attribute__((noinline)) inline void wait(Wait what) {
+  running->wait = what;
+  swapcontext(&running->state, &scheduler);
+}
+
+inline U thread_number() { return static_cast<U>(running - fibers.data()); }
+
+// Round a loop: made in front of it, told of each iteration.
+class Loop {
+ public:
+  explicit Loop(U place) : key_(running->key) {
+    key_.push_back(place);
+    key_.push_back(0);
+    depth_ = key_.size();
+  }
+  ~Loop() { key_.resize(depth_ - 2); }
+  void next() { ++key_[depth_ - 1]; }
+
+ private:
+  std::vector<U>& key_;
+  std::size_t depth_;
+};
+
+// `meet` gives each of the lanes that are here its result, by what they brought; `first` is the wave's first thread.
+inline W at_wave_place(U place, W value, U from, void (*meet)(std::vector<Fiber*>& lanes, U first)) {
+  running->key.push_back(place);
+  running->value = value;
+  running->from = from;
+  running->meet = meet;
+  wait(Wait::kWave);
+  running->key.pop_back();
+  return running->result;
+}
+
+inline void take(std::vector<Fiber*>& lanes, U first) {
+  for (Fiber* lane : lanes) {
+    lane->result = 0;
+    for (Fiber* other : lanes) {
+      if (static_cast<U>(other - fibers.data()) == first + (lane->from & (WAVE - 1))) lane->result = other->value;
+    }
+  }
+}
+inline void vote(std::vector<Fiber*>& lanes, U first) {
+  W votes = 0;
+  for (Fiber* lane : lanes) votes |= (lane->value ? W{1} : W{0}) << (static_cast<U>(lane - fibers.data()) - first);
+  for (Fiber* lane : lanes) lane->result = votes;
+}
+
+inline void resume(Fiber& fiber) {
+  running = &fiber;
+  thread = fiber.index;
+  fiber.wait = Wait::kNothing;
+  swapcontext(&scheduler, &fiber.state);
+}
+
+// The lanes of a wave go on until each has ended or waits for the block.
+inline void settle(U first) {
+  while (true) {
+    std::vector<Fiber*> least;
+    for (U i = first; i < first + WAVE && i < fibers.size(); ++i) {
+      Fiber& fiber = fibers[i];
+      if (fiber.wait != Wait::kWave) continue;
+      if (!least.empty() && fiber.key < least[0]->key) least.clear();
+      if (least.empty() || fiber.key == least[0]->key) least.push_back(&fiber);
+    }
+    if (least.empty()) return;
+    least[0]->meet(least, first);
+    for (Fiber* fiber : least) resume(*fiber);
+  }
+}
 
 inline void run_block(U block_number, const Shape& shape) {
   block = {block_number, 0, 0};
@@ -78,7 +157,8 @@ inline void run_block(U block_number, const Shape& shape) {
     Fiber& fiber = fibers[i];
     fiber.stack.resize(64 << 10);
     fiber.index = {i % shape.x, i / shape.x % shape.y, i / shape.x / shape.y};
-    fiber.ended = false;
+    fiber.wait = Wait::kBlock;
+    fiber.key.clear();
     getcontext(&fiber.state);
     fiber.state.uc_stack.ss_sp = fiber.stack.data();
     fiber.state.uc_stack.ss_size = fiber.stack.size();
@@ -86,13 +166,20 @@ inline void run_block(U block_number, const Shape& shape) {
   }
   for (bool some = true; some;) {
     some = false;
+    std::vector<Fiber*> released;
+    U votes = 0;
     for (Fiber& fiber : fibers) {
-      if (fiber.ended) continue;
-      running = &fiber;
-      thread = fiber.index;
-      swapcontext(&scheduler, &fiber.state);
+      if (fiber.wait != Wait::kBlock) continue;
+      released.push_back(&fiber);
+      votes += fiber.value != 0;
+    }
+    for (Fiber* fiber : released) {
+      fiber->result = votes;
+      fiber->value = released.size();
+      resume(*fiber);
       some = true;
     }
+    for (U first = 0; first < count; first += WAVE) settle(first);
   }
 }
 
@@ -109,7 +196,36 @@ void launch(const Shape& shape, F kernel) {
 #define blockIdx reference::block
 #define blockDim reference::block_size
 #define gridDim reference::grid_size
-inline void __syncthreads() { reference::wait(); }
+inline void __syncthreads() { reference::wait(reference::Wait::kBlock); }
+inline I __syncthreads_count(I vote) {
+  reference::running->value = vote ? 1 : 0;
+  reference::wait(reference::Wait::kBlock);
+  return static_cast<I>(reference::running->result);
+}
+inline I __syncthreads_or(I vote) { return __syncthreads_count(vote) != 0; }
+inline I __syncthreads_and(I vote) {
+  U votes = static_cast<U>(__syncthreads_count(vote));
+  return votes == reference::running->value;  // as many as there were
+}
+
+#define LOOP(name) reference::Loop loop_##name(__COUNTER__)
+#define ITER(name) loop_##name.next()
+#define SHFL(value, from, width) reference::shuffle(__COUNTER__, value, (from) + (reference::lane() & ~((width) - 1)))
+#define SHFL_UP(value, by, width) reference::shuffle(__COUNTER__, value, reference::above(by, width))
+#define SHFL_DOWN(value, by, width) reference::shuffle(__COUNTER__, value, reference::below(by, width))
+#define SHFL_XOR(value, mask, width) reference::shuffle(__COUNTER__, value, reference::across(mask, width))
+#define BALLOT(test) reference::at_wave_place(__COUNTER__, (test) ? 1 : 0, 0, reference::vote)
+#define ANY(test) (BALLOT(test) != 0)
+#define ALL(test) (BALLOT(!(test)) == 0)
+namespace reference {
+inline U lane() { return thread_number() & (WAVE - 1); }
+inline U above(U by, U width) { return by > (lane() & (width - 1)) ? lane() : lane() - by; }
+inline U below(U by, U width) { return (lane() & (width - 1)) + by >= width ? lane() : lane() + by; }
+inline U across(U mask, U width) {
+  return (lane() ^ mask) >= ((lane() + width) & ~(width - 1)) ? lane() : lane() ^ mask;
+}
+inline U shuffle(U place, U value, U from) { return static_cast<U>(at_wave_place(place, value, from, take)); }
+}  // namespace reference
 
 template <class F>
 U update(U* at, F f) {
@@ -161,6 +277,15 @@ inline void read_back(std::vector<U>& values, U* memory) {
 #else
 #include <hip/hip_runtime.h>
 
+#define LOOP(name)
+#define ITER(name)
+#define SHFL(value, lane, width) __shfl(value, static_cast<I>(lane), static_cast<I>(width))
+#define SHFL_UP(value, by, width) __shfl_up(value, by, static_cast<I>(width))
+#define SHFL_DOWN(value, by, width) __shfl_down(value, by, static_cast<I>(width))
+#define SHFL_XOR(value, mask, width) __shfl_xor(value, static_cast<I>(mask), static_cast<I>(width))
+#define BALLOT(test) __ballot(test)
+#define ANY(test) (__any(test) != 0)
+#define ALL(test) (__all(test) != 0)
 #define SHARED(type, declarator) __shared__ type declarator
 #define SHARED_DYNAMIC(name) extern __shared__ U name[]
 
@@ -211,7 +336,8 @@ inline U digest(const std::vector<U>& values) {
 // Launches a kernel in some shapes, and prints a line for each: all that it left in memory, in short or in full.
 template <class K>
 void try_kernel(const char* name, K kernel) {
-  static const Shape kShapes[] = {{37, 1, 1, 3}, {64, 1, 1, 2}, {7, 5, 1, 2}, {13, 3, 2, 1}, {1, 1, 1, 3}};
+  static const Shape kShapes[] = {{37, 1, 1, 3}, {64, 1, 1, 2}, {7, 5, 1, 2},
+                                  {13, 3, 2, 1}, {1, 1, 1, 3},  {100, 1, 1, 2}};
   static const bool in_full = std::getenv("IN_FULL") != nullptr;
   U seed = 1;
   for (const Shape& shape : kShapes) {

@@ -4,6 +4,7 @@
 Threads of a block talk through a board of two pages: each reads anybody's word of one page, writes its own word of the
 other, and the pages change places at barriers. Barriers stand where all threads that have not ended come by: that
 follows from every condition around them being uniform, or from what parts from the others never meeting a barrier again.
+Operations of a wave stand anywhere: who meets there follows from where they stand.
 """
 
 import random
@@ -28,12 +29,13 @@ class Node:
 class Context:
     """Where a statement stands: do all threads that are left come by, what encloses it, what may be said there."""
 
-    def __init__(self, uniform, depth=0, loop=None, talks=True, loops=0):
+    def __init__(self, uniform, depth=0, loop=None, talks=True, loops=0, waves=True):
         self.uniform, self.depth, self.loop, self.talks, self.loops = uniform, depth, loop, talks, loops
+        self.waves = waves
 
-    def inside(self, uniform=None, loop=None):
+    def inside(self, uniform=None, loop=None, waves=True):
         return Context(self.uniform if uniform is None else self.uniform and uniform, self.depth + 1,
-                       loop or self.loop, self.talks, self.loops + (loop is not None))
+                       loop or self.loop, self.talks, self.loops + (loop is not None), self.waves and waves)
 
 
 class Kernel:
@@ -48,6 +50,7 @@ class Kernel:
         self.wide = self.random.random() < 0.4
         self.real = self.random.random() < 0.5
         self.order = self.random.random() < 0.3  # uses what atomics return
+        self.waves = not self.order and not self.one_in(4)  # whose lanes go on in an order of their own
         self.talk = self.random.choice(["shared", "shared", "dynamic", "global", "none"])
         self.update = self.random.choice(["atomicAdd", "atomicXor", "atomicOr", "atomicMax", "atomicMin", "atomicSub"])
         self.plain = self.one_in(3)  # without what keeps loops over its threads from being vectorised
@@ -152,6 +155,9 @@ class Kernel:
         return f"({sub()} {self.random.choice(['<', '>', '==', '!=', '<=', '>='])} {sub()})"
 
     def own_test(self, context):
+        if self.waves and self.one_in(2):  # surely so for some and not for others, now and then
+            turn = self.random.choice([f"(U){name}" for name in self.common_read] or ["3u"])
+            return f"((in[(t * 7u + {turn} * 31u + {self.random.randrange(99)}u) & 255] & {self.random.choice([1, 1, 2, 3])}u) != 0u)"
         if self.one_in(3):
             return f"(t {self.random.choice(['<', '>', '==', '>='])} {self.random.choice(['5u', '17u', 'n / 2', 'b % 40'])})"
         return self.test(lambda: self.value(1, context.talks))
@@ -186,6 +192,12 @@ class Kernel:
                 choices += [(self.barrier, 5)]
             if self.order and not self.plain:
                 choices += [(self.ticket, 2)]
+        if self.waves and context.waves:
+            choices += [(self.wave, 16)]
+            if context.loops < 3 and context.depth < 4:
+                choices += [(self.parting_loop, 5)]
+            if context.uniform and context.talks:
+                choices += [(self.votes, 1)]
         if context.depth < 4:
             choices += [(self.mark, 2), (self.if_own, 3), (self.if_common, 4), (self.leave, 1), (self.switch, 1)]
             if context.loops < 3 and not self.plain:
@@ -269,6 +281,35 @@ class Kernel:
     def barrier(self, context):
         return [Node(self.random.choice(["TURN();", "TURN();", "TURN();", "__syncthreads();"]))]
 
+    def wave(self, context):
+        value, other = self.value(2, context.talks), self.value(1, context.talks)
+        width = self.random.choice(["WAVE", "WAVE", "32u", "16u", "8u", "2u", "1u"])
+        target = self.random.choice(self.own)
+        if self.one_in(3):
+            test = self.own_test(context)
+            if self.wide and self.one_in(2):
+                return [Node(f"w ^= BALLOT({test});")]
+            vote = self.random.choice([f"(U)(BALLOT({test}) % 65521u)", f"(U)ANY({test})", f"(U)ALL({test})"])
+            return [Node(f"{target} {self.random.choice(['=', '^=', '+='])} {vote};")]
+        lane = f"({self.random.choice([other, 't + 1u', f'{self.random.randrange(64)}u'])}) & ({width} - 1)"
+        mask = self.random.choice([f"{self.random.choice([1, 2, 4, 8, 16, 7, 33])}u", f"{other} & 63"])
+        return [Node(f"{target} {self.random.choice(['=', '^=', '+='])} " + self.random.choice([
+            f"SHFL({value}, {lane}, {width});", f"SHFL_UP({value}, {mask}, {width});",
+            f"SHFL_DOWN({value}, {mask}, {width});", f"SHFL_XOR({value}, {mask}, {width});"]))]
+
+    # Barriers that count, as all see it.
+    def votes(self, context):
+        how = self.random.choice(["count", "or", "and"])
+        return [Node(f"{self.random.choice(self.common)} = (U)__syncthreads_{how}({self.own_test(context)});")]
+
+    # A loop whose iterations the reference counts.
+    def counted(self, nodes):
+        if not self.waves:
+            return nodes
+        name = self.fresh("l")
+        nodes[-1].body.insert(0, Node(f"ITER({name});", fixed=True))
+        return nodes[:-1] + [Node("{", [Node(f"LOOP({name});", fixed=True), nodes[-1]])]
+
     def if_own(self, context):
         node = Node(f"if {self.own_test(context)} {{", self.statements(context.inside(False), self.random.randint(1, 4)))
         return self.with_else(node, context.inside(False))
@@ -297,7 +338,8 @@ class Kernel:
         return [Node(f"switch ({on} % 5u) {{", body)]
 
     def leave(self, context):
-        inner = context.inside(False)
+        # In a loop this is behind it, for whoever leaves at whatever iteration.
+        inner = context.inside(False, waves=context.loops == 0)
         test = self.common_test(context) if self.one_in(3) else self.own_test(context)
         if self.one_in(2):
             test = f"({test} && {self.own_test(context)})"
@@ -312,8 +354,12 @@ class Kernel:
         if context.loop in ("common", "drop"):  # others may meet barriers in this loop
             if not context.uniform:
                 return self.assign(context)
-            return [Node(f"if {self.common_test(context)} {word};")]
-        return [Node(f"if {self.own_test(context)} {word};")]
+            return [Node(f"if {self.sometimes(self.common_test(context), 'uni[3]')} {word};")]
+        return [Node(f"if {self.sometimes(self.own_test(context), 'in[t]')} {word};")]
+
+    # What always leaves a loop, as far as a compiler can tell, is behind it.
+    def sometimes(self, test, memory):
+        return f"({test} && {memory} != 0x12345u)" if self.waves else test
 
     def loop_head(self, counter, bound):
         return self.random.choice([
@@ -330,7 +376,7 @@ class Kernel:
         self.common_read.append(counter)
         body = self.statements(inner, self.random.randint(1, 5))
         self.common_read.remove(counter)
-        return [Node("{", [head, Node(self.loop_head(counter, bound), body)])]
+        return [Node("{", self.counted([head, Node(self.loop_head(counter, bound), body)]))]
 
     def loop_own(self, context):
         counter, bound = self.fresh("i"), self.fresh("m")
@@ -339,7 +385,25 @@ class Kernel:
         self.common_read.append(counter)  # as long as one is in there
         body = self.statements(inner, self.random.randint(1, 4))
         self.common_read.remove(counter)
-        return [Node("{", [head, Node(self.loop_head(counter, bound), body)])]
+        return [Node("{", self.counted([head, Node(self.loop_head(counter, bound), body)]))]
+
+    # Lanes go round as often as they like, pass over what others do, and leave.
+    def parting_loop(self, context):
+        counter, bound = self.fresh("i"), self.fresh("m")
+        head = Node(f"const I {bound} = (I)({self.value(1, context.talks)} & 3) + (I)(in[t * 3u & 255] & 3);", fixed=True)
+        inner = context.inside(False, loop="own")
+        self.common_read.append(counter)
+        body = []
+        for _ in range(self.random.randint(2, 4)):
+            part = self.random.choice([self.wave, self.wave, self.part, self.part, self.jump])
+            body += part(inner)
+        self.common_read.remove(counter)
+        return [Node("{", self.counted([head, Node(self.loop_head(counter, bound), body)]))]
+
+    def part(self, context):
+        inner = context.inside(False)
+        node = Node(f"if {self.own_test(context)} {{", self.wave(inner) + (self.statements(inner, 1) if self.one_in(2) else []))
+        return [node] if self.one_in(2) else [Node("{", [node, Node("else {", self.wave(inner))])]
 
     # Each leaves the loop when its time has come; what counted is then its own.
     def search(self, context):
@@ -347,14 +411,14 @@ class Kernel:
         inner = context.inside(False, loop="search")
         self.common_read.append(counter)
         body = [Node(f"++{counter};", fixed=True)] + self.statements(inner, self.random.randint(0, 3))
-        ends = [Node(f"if {self.own_test(context)} break;"),
+        ends = [Node(f"if {self.sometimes(self.own_test(context), 'in[t]')} break;"),
                 Node(f"if ({counter} > {self.random.choice(['(I)(b & 7)', '5', '(I)(uni[3] & 7)', 'a'])}) "
                      + self.random.choice(["break;", "{ OUT(1) = (U)%s; return; }" % counter]), fixed=True)]
         self.random.shuffle(ends)
         self.common_read.remove(counter)
         self.own_read.append(counter)
-        return [Node(f"I {counter} = {self.random.choice(['0', '-2', 'a'])};", fixed=True),
-                Node("while (true) {", body + ends)] + ([Node(f"if (({counter} & 1) == 0) {{",
+        return self.counted([Node(f"I {counter} = {self.random.choice(['0', '-2', 'a'])};", fixed=True),
+                             Node("while (true) {", body + ends)]) + ([Node(f"if (({counter} & 1) == 0) {{",
                      self.statements(context.inside(False), 2))] if self.one_in(2) else [])
 
     # Loops about whose number of iterations one can be wrong.
@@ -389,8 +453,8 @@ class Kernel:
         self.common_read.remove(counter)
         rounds = self.random.choice(["t & 3", "in[t & 255] & 3", "READ(0) & 3", "READ(t + 1) & 3", "(t + b) % 5u",
                                      "t < b % n ? 3u : 1u"]) if self.talk != "none" else "t & 3"
-        return [Node("{", [Node(f"const I rounds = (I)({rounds});", fixed=True),
-                           Node(f"for (I {counter} = 0; {counter} < rounds; ++{counter}) {{", body)])]
+        return [Node("{", self.counted([Node(f"const I rounds = (I)({rounds});", fixed=True),
+                                        Node(f"for (I {counter} = 0; {counter} < rounds; ++{counter}) {{", body)]))]
 
     def declare_function(self, context):
         if not self.functions and self.one_in(2):

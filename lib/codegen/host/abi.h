@@ -6,10 +6,17 @@
 
 namespace mneme::codegen::host {
 
-inline constexpr uint32_t kAbiVersion = 2;
+inline constexpr uint32_t kAbiVersion = 3;
 inline constexpr char kEntrySymbol[] = "mneme_code_object";  // a CodeObject, in the shared object
 
 struct Services;
+struct BlockContext;
+
+// Four channels of an image: floats, or the bits of integers.
+using Texel = uint32_t __attribute__((vector_size(16)));
+
+// A work-item of the context's block.
+using ItemFunction = void (*)(BlockContext*, uint32_t x, uint32_t y, uint32_t z);
 
 // Everything that the work-items of one block see. One a thread of the CPU; `group` changes from
 // block to block.
@@ -63,18 +70,70 @@ struct Services {
   void (*release)(BlockContext*, uint32_t thread, void* address);
 
   // Before each access to memory that is not the work-item's own, in code compiled to be checked. Does not return if
-  // `size` bytes at `address` are not to be had.
-  void (*check)(BlockContext*, uint32_t thread, const void* address, uint64_t size, uint32_t access /* MemoryAccess */);
+  // `size` bytes at `address`, which is to be a multiple of `align`, are not to be had. The address was computed from
+  // `origin`: where that is memory of the device's, only the same piece of it will do.
+  void (*check)(BlockContext*, uint32_t thread, const void* origin, const void* address, uint64_t size,
+                uint32_t access /* MemoryAccess */, uint32_t align);
 
   // Every block of the grid meets here (once a block, when all its work-items have come).
   void (*meet_grid)(BlockContext*, uint32_t thread);
+
+  // assert(): says so on stderr and ends the launch.
+  void (*fail_assertion)(BlockContext*, uint32_t thread, const char* assertion, const char* file, uint32_t line,
+                         const char* function);
+  // Ticks since some moment, kWallClockRate of them a millisecond.
+  uint64_t (*wall_clock)(BlockContext*, uint32_t thread);
+
+  // For code in the fiber form (fiber_form.cc). Calls `item` for each work-item of the block, each on a stack of its
+  // own. Returns when all have ended.
+  void (*run_items)(BlockContext*, uint32_t thread, ItemFunction item, uint32_t wave_size);
+  // A work-item comes to where it meets others, at the place with this number (places.h) of the function it is in.
+  // Returns when they have met, with what the operation gives.
+  uint64_t (*meet)(BlockContext*, uint32_t thread, uint32_t meeting /* Meeting */, uint32_t place, uint64_t value,
+                   uint64_t otherwise, uint32_t lane);
+  // Before and after a call of a function with such places: the call's own number.
+  void (*enter)(BlockContext*, uint32_t thread, uint32_t place);
+  void (*leave)(BlockContext*, uint32_t thread);
+
+  // A barrier was released that not all work-items of the block came to. Each of `count` is, by its linear index, at
+  // the barrier of the given number, or has ended (kEndedPlace). `thread` is 0.
+  void (*parted)(BlockContext*, uint32_t thread, const uint32_t* places, uint32_t count);
+
+  // Images, by the addresses of their descriptors (device/host/images.h). A texel outside reads as zeros and takes
+  // no stores. `shape`: dimensions, and whether z is a layer (ImageShape).
+  Texel (*image_load)(BlockContext*, uint32_t thread, uint64_t image, int32_t x, int32_t y, int32_t z);
+  void (*image_store)(BlockContext*, uint32_t thread, uint64_t image, int32_t x, int32_t y, int32_t z, Texel);
+  Texel (*image_sample)(BlockContext*, uint32_t thread, uint64_t image, uint64_t sampler, uint32_t shape, float x,
+                        float y, float z);
+  Texel (*image_gather)(BlockContext*, uint32_t thread, uint64_t image, uint64_t sampler, uint32_t channel, float x,
+                        float y);
+  uint32_t (*image_query)(BlockContext*, uint32_t thread, uint64_t image, uint32_t what /* ImageQuery */);
+};
+
+enum ImageShape : uint32_t { kImageDimensions = 3, kImageLayers = 4 };
+enum ImageQuery : uint32_t { kChannelType = 0, kChannelOrder = 1 };
+
+inline constexpr uint32_t kEndedPlace = ~0u;
+inline constexpr uint32_t kWallClockRate = 100'000;  // kHz, as on AMD's GPUs
+
+// Places where work-items meet, as neutral.h describes them.
+enum Meeting : uint32_t {
+  kMeetBlock = 0,
+  kMeetBlockCount = 1,
+  kMeetGrid = 2,
+  kWaveMeet = 3,
+  kWaveBallot = 4,
+  kWavePermute = 5,
+  kWaveFirst = 6
 };
 
 enum MemoryAccess : uint32_t { kReads = 0, kWrites = 1, kUpdates = 2 };
 
 // Members of Services, in order.
-inline constexpr const char* kServiceNames[] = {"stop",     "print_begin", "print_string", "print_words",
-                                                "allocate", "release",     "check",        "meet_grid"};
+inline constexpr const char* kServiceNames[] = {
+    "stop",      "print_begin",    "print_string", "print_words",  "allocate",     "release",    "check",
+    "meet_grid", "fail_assertion", "wall_clock",   "run_items",    "meet",         "enter",      "leave",
+    "parted",    "image_load",     "image_store",  "image_sample", "image_gather", "image_query"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address
@@ -94,11 +153,17 @@ struct GlobalSlot {
   void* address;  // written by the caller
 };
 
+enum Keeps : uint32_t {
+  kKeepsNothing = 0,  // BlockContext's `frames` may be null
+  kKeepsFrames = 1,   // in `frames`
+  kKeepsStacks = 2    // on stacks of their own: run_items
+};
+
 struct CodeObject {
-  uint32_t version;  // kAbiVersion
-  uint32_t keeps;    // 1: work-items keep something across barriers, in `frames`; 0: `frames` may be null
-  uint32_t ordered;  // 1: the result depends on the order of blocks (order of atomics): run them in order
-  uint32_t reserved;
+  uint32_t version;     // kAbiVersion
+  uint32_t keeps;       // where work-items keep what outlives a barrier: Keeps
+  uint32_t ordered;     // 1: the result depends on the order of blocks (order of atomics): run them in order
+  uint32_t meets_grid;  // 1: blocks wait for each other at meet_grid: all must be resident
   void (*run_block)(BlockContext*);
   uint64_t shared_static;  // bytes of static shared memory
   GlobalSlot* globals;

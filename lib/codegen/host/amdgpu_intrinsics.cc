@@ -1,50 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// AMDGPU's intrinsics, one by one, as they are met in what the device library leaves.
-#include <llvm/IR/IRBuilder.h>
+// AMDGPU's intrinsics, one by one, as they are met in what the device library leaves: here those that ask about the
+// launch or steer the wave; amdgpu_waves.cc and the others have the rest.
+#include "codegen/host/amdgpu_intrinsics.h"
+
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 
-#include <numbers>
-
+#include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
 
 namespace mneme::codegen::host {
 namespace {
 
-using llvm::Intrinsic::ID;
+using llvm::Value;
+using Builder = llvm::IRBuilderBase;
 
-llvm::Value* in_address_space(llvm::IRBuilderBase& builder, llvm::Value* pointer, llvm::Type* type) {
+constexpr uint64_t kSharedSizeInDispatch = 28;  // offset in the dispatch packet
+constexpr uint64_t kNearStack = 1 << 20;        // a work-item's variables are no farther from its stack pointer
+
+Value* in_address_space(Builder& builder, Value* pointer, llvm::Type* type) {
   return pointer->getType() == type ? pointer : builder.CreateAddrSpaceCast(pointer, type);
 }
 
-// The bits [offset, offset + width) of a 32-bit value; a width of zero gives zero.
-llvm::Value* bit_field(llvm::IRBuilderBase& builder, llvm::CallInst& call, bool is_signed) {
-  llvm::Value* offset = builder.CreateAnd(call.getArgOperand(1), 31);
-  llvm::Value* width = builder.CreateAnd(call.getArgOperand(2), 31);
-  llvm::Value* zero = llvm::ConstantInt::get(call.getType(), 0);
-  llvm::Value* bits = llvm::ConstantInt::get(call.getType(), 32);
-  llvm::Value* end = builder.CreateAdd(offset, width);
-  llvm::Value* fits = builder.CreateICmpULT(end, bits);
-  llvm::Value* left = builder.CreateSelect(fits, builder.CreateSub(bits, end), zero);
-  llvm::Value* raised = builder.CreateShl(call.getArgOperand(0), left);
-  llvm::Value* right = builder.CreateAnd(builder.CreateSelect(fits, builder.CreateSub(bits, width), offset), 31);
-  llvm::Value* field = is_signed ? builder.CreateAShr(raised, right) : builder.CreateLShr(raised, right);
-  return builder.CreateSelect(builder.CreateICmpEQ(width, zero), zero, field);
+Value* of_context(Builder& builder, Context::Member member) {
+  return Context(*builder.GetInsertBlock()->getModule()).load(builder, call_context(builder), member);
 }
 
-llvm::Value* fraction(llvm::IRBuilderBase& builder, llvm::Value* x) {
-  // x - floor(x), kept below one: the largest float below it stands for what rounds up.
-  llvm::Value* difference = builder.CreateFSub(x, builder.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x));
-  llvm::APFloat below = llvm::APFloat::getOne(x->getType()->getFltSemantics());
-  below.next(true);
-  llvm::Value* limit = llvm::ConstantFP::get(x->getType(), below);
-  return builder.CreateSelect(builder.CreateFCmpOGT(difference, limit), limit, difference);
+Value* shared_size(Builder& builder) {
+  Value* address =
+      builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), call_dispatch(builder), kSharedSizeInDispatch);
+  return builder.CreateLoad(builder.getInt32Ty(), address);
 }
 
-llvm::Value* raised(llvm::IRBuilderBase& builder, llvm::CallInst& call, const bundle::KernelInfo& kernel) {
+Value* distance(Builder& builder, Value* pointer, Value* from) {
+  llvm::Type* word = builder.getInt64Ty();
+  return builder.CreateSub(builder.CreatePtrToInt(pointer, word), builder.CreatePtrToInt(from, word));
+}
+
+Value* is_shared(Builder& builder, Value* pointer) {
+  Value* size = builder.CreateZExt(shared_size(builder), builder.getInt64Ty());
+  return builder.CreateICmpULT(distance(builder, pointer, of_context(builder, Context::kShared)), size);
+}
+
+// A work-item's variables lie on the stack that it runs on, or where it keeps them across barriers. Shared memory may
+// lie close to a stack.
+Value* is_private(Builder& builder, Value* pointer) {
+  Value* stack = builder.CreateIntrinsic(llvm::Intrinsic::frameaddress, {builder.getPtrTy()}, {builder.getInt32(0)});
+  Value* beside = builder.CreateAdd(distance(builder, pointer, stack), builder.getInt64(kNearStack));
+  Value* on_stack = builder.CreateICmpULT(beside, builder.getInt64(2 * kNearStack));
+  Value* kept = builder.CreateICmpULT(distance(builder, pointer, of_context(builder, Context::kFrames)),
+                                      of_context(builder, Context::kFramesSize));
+  return builder.CreateAnd(builder.CreateOr(on_stack, kept), builder.CreateNot(is_shared(builder, pointer)));
+}
+
+// The hardware's registers that a program may want: where it runs, and how it rounds. `place`: the register's number,
+// then the first bit and, less one, the number of bits to give of it.
+Raised hardware_register(Builder& builder, uint64_t place) {
+  uint64_t number = place & 63, offset = (place >> 6) & 31, size = ((place >> 11) & 31) + 1;
+  Value* whole = nullptr;
+  switch (number) {
+    case 1:  // MODE: nearest, denormal numbers kept, IEEE
+      whole = builder.getInt32(0x3f0);
+      break;
+    case 4:   // HW_ID, to gfx9
+    case 23:  // HW_ID1, from gfx10: a compute unit (bits 8 to 11) that depends on the block alone
+      whole = builder.CreateShl(builder.CreateAnd(call_query(builder, Query::kGroupId, 0), 15), 8);
+      break;
+    case 20:  // XCC_ID
+      whole = builder.getInt32(0);
+      break;
+    case 29:  // SHADER_CYCLES
+      whole =
+          builder.CreateTrunc(builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {}), builder.getInt32Ty());
+      break;
+    default:
+      return std::nullopt;
+  }
+  return builder.CreateAnd(builder.CreateLShr(whole, offset), UINT32_MAX >> (32 - size));
+}
+
+}  // namespace
+
+Raised raise_launch_intrinsic(Builder& builder, llvm::CallInst& call, const bundle::KernelInfo& kernel) {
   auto query = [&](Query what, unsigned dimension) { return call_query(builder, what, dimension); };
-  auto operand = [&](unsigned i) { return call.getArgOperand(i); };
   llvm::Type* type = call.getType();
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::amdgcn_workitem_id_x:
@@ -63,84 +102,71 @@ llvm::Value* raised(llvm::IRBuilderBase& builder, llvm::CallInst& call, const bu
       return in_address_space(builder, call_implicit(builder), type);
     case llvm::Intrinsic::amdgcn_dispatch_ptr:
       return in_address_space(builder, call_dispatch(builder), type);
+    case llvm::Intrinsic::amdgcn_kernarg_segment_ptr:
+      return in_address_space(builder, of_context(builder, Context::kArguments), type);
+    case llvm::Intrinsic::amdgcn_dispatch_id:
+      return llvm::ConstantInt::get(type, 0);
     case llvm::Intrinsic::amdgcn_wavefrontsize:
       return builder.getInt32(kernel.wave_size);
-
-    case llvm::Intrinsic::amdgcn_rcp:
-      return builder.CreateFDiv(llvm::ConstantFP::get(type, 1.0), operand(0));
-    case llvm::Intrinsic::amdgcn_rsq:
-      return builder.CreateFDiv(llvm::ConstantFP::get(type, 1.0),
-                                builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, operand(0)));
-    case llvm::Intrinsic::amdgcn_sqrt:
-      return builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, operand(0));
-    case llvm::Intrinsic::amdgcn_fract:
-      return fraction(builder, operand(0));
-    case llvm::Intrinsic::amdgcn_frexp_mant:
-    case llvm::Intrinsic::amdgcn_frexp_exp: {
-      llvm::Value* parts =
-          builder.CreateIntrinsic(llvm::Intrinsic::frexp, {operand(0)->getType(), builder.getInt32Ty()}, {operand(0)});
-      bool mantissa = call.getIntrinsicID() == llvm::Intrinsic::amdgcn_frexp_mant;
-      llvm::Value* part = builder.CreateExtractValue(parts, mantissa ? 0 : 1);
-      return mantissa ? part : builder.CreateSExtOrTrunc(part, type);
-    }
-    case llvm::Intrinsic::amdgcn_class: {
-      // Which classes of number to ask for is a run-time value there and a constant here.
-      auto* classes = llvm::dyn_cast<llvm::ConstantInt>(operand(1));
-      return classes ? builder.createIsFPClass(operand(0), static_cast<unsigned>(classes->getZExtValue())) : nullptr;
-    }
-    case llvm::Intrinsic::amdgcn_fmed3: {
-      llvm::Value* low = builder.CreateMinNum(operand(0), operand(1));
-      llvm::Value* high = builder.CreateMaxNum(operand(0), operand(1));
-      return builder.CreateMaxNum(low, builder.CreateMinNum(high, operand(2)));
-    }
-    case llvm::Intrinsic::amdgcn_ubfe:
-      return bit_field(builder, call, false);
-    case llvm::Intrinsic::amdgcn_sbfe:
-      return bit_field(builder, call, true);
-    case llvm::Intrinsic::amdgcn_mul_u24:
-    case llvm::Intrinsic::amdgcn_mul_i24: {
-      bool is_signed = call.getIntrinsicID() == llvm::Intrinsic::amdgcn_mul_i24;
-      auto low = [&](llvm::Value* x) {
-        llvm::Value* up = builder.CreateShl(builder.CreateZExtOrTrunc(x, type), 8);
-        return is_signed ? builder.CreateAShr(up, 8) : builder.CreateLShr(up, 8);
-      };
-      return type->isIntegerTy(32) ? builder.CreateMul(low(operand(0)), low(operand(1))) : nullptr;
-    }
-    case llvm::Intrinsic::amdgcn_alignbyte:
-      return builder.CreateIntrinsic(llvm::Intrinsic::fshr, {type},
-                                     {operand(0), operand(1), builder.CreateShl(operand(2), 3)});
-
+    case llvm::Intrinsic::amdgcn_wave_id:
+    case llvm::Intrinsic::amdgcn_s_get_waveid_in_workgroup:
+      return builder.CreateUDiv(thread_index(builder), builder.getInt32(kernel.wave_size));
+    case llvm::Intrinsic::amdgcn_groupstaticsize:  // where dynamic shared memory begins
+      return builder.CreateSub(shared_size(builder), of_context(builder, Context::kSharedDynamic));
+    case llvm::Intrinsic::amdgcn_is_shared:
+      return is_shared(builder, call.getArgOperand(0));
+    case llvm::Intrinsic::amdgcn_is_private:
+      return is_private(builder, call.getArgOperand(0));
+    case llvm::Intrinsic::amdgcn_addrspacecast_nonnull:
+      return in_address_space(builder, call.getArgOperand(0), type);
+    case llvm::Intrinsic::amdgcn_s_getreg:
+      return hardware_register(builder, llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->getZExtValue());
     case llvm::Intrinsic::amdgcn_s_memtime:
-    case llvm::Intrinsic::amdgcn_s_memrealtime:
       return builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
-    default:
+
+    case llvm::Intrinsic::amdgcn_s_barrier:
+      call_barrier(builder);
       return nullptr;
+    case llvm::Intrinsic::amdgcn_endpgm:
+      call_end(builder);
+      return nullptr;
+    // Hints, waits for what is here done at once, and signals to hardware that is not here.
+    case llvm::Intrinsic::amdgcn_s_sleep:
+    case llvm::Intrinsic::amdgcn_s_sleep_var:
+    case llvm::Intrinsic::amdgcn_s_nop:
+    case llvm::Intrinsic::amdgcn_s_setprio:
+    case llvm::Intrinsic::amdgcn_s_waitcnt:
+    case llvm::Intrinsic::amdgcn_s_dcache_inv:
+    case llvm::Intrinsic::amdgcn_s_dcache_inv_vol:
+    case llvm::Intrinsic::amdgcn_s_dcache_wb:
+    case llvm::Intrinsic::amdgcn_s_dcache_wb_vol:
+    case llvm::Intrinsic::amdgcn_s_incperflevel:
+    case llvm::Intrinsic::amdgcn_s_decperflevel:
+    case llvm::Intrinsic::amdgcn_s_ttracedata:
+    case llvm::Intrinsic::amdgcn_s_ttracedata_imm:
+    case llvm::Intrinsic::amdgcn_s_sendmsg:
+    case llvm::Intrinsic::amdgcn_sched_barrier:
+    case llvm::Intrinsic::amdgcn_sched_group_barrier:
+    case llvm::Intrinsic::amdgcn_iglp_opt:
+    case llvm::Intrinsic::amdgcn_ds_gws_init:
+      return nullptr;
+    default:
+      return std::nullopt;
   }
 }
-
-}  // namespace
 
 bool raise_intrinsic(llvm::CallInst& call, const bundle::KernelInfo& kernel) {
   llvm::IRBuilder<> builder(&call);
   if (call.getType()->isFPOrFPVectorTy()) {
     if (auto* math = llvm::dyn_cast<llvm::FPMathOperator>(&call)) builder.setFastMathFlags(math->getFastMathFlags());
   }
-  switch (call.getIntrinsicID()) {
-    case llvm::Intrinsic::amdgcn_s_barrier:
-      call_barrier(builder);
-      call.eraseFromParent();
-      return true;
-    case llvm::Intrinsic::amdgcn_s_sleep:       // a hint
-    case llvm::Intrinsic::amdgcn_wave_barrier:  // orders the compiler's moves within a wave: none here
-    case llvm::Intrinsic::amdgcn_sched_barrier:
-      call.eraseFromParent();
-      return true;
-    default:
-      break;
-  }
-  llvm::Value* value = raised(builder, call, kernel);
+  Raised value = raise_launch_intrinsic(builder, call, kernel);
+  if (!value) value = raise_wave_intrinsic(builder, call, kernel.wave_size);
+  if (!value) value = raise_atomic_intrinsic(builder, call, kernel.wave_size);
+  if (!value) value = raise_integer_intrinsic(builder, call);
+  if (!value) value = raise_float_intrinsic(builder, call);
   if (!value) return false;
-  call.replaceAllUsesWith(value);
+  if (*value) call.replaceAllUsesWith(*value);
   call.eraseFromParent();
   return true;
 }

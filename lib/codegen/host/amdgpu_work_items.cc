@@ -61,14 +61,6 @@ void raise_work_item_functions(llvm::Module& module) {
   answer("__ockl_get_global_id", 0, global_id);
   answer("__ockl_get_global_size", 1, global_size);
   answer("__ockl_get_global_offset", 0, [](llvm::IRBuilderBase& builder, unsigned) { return builder.getInt32(0); });
-  // A failed assertion ends the kernel as a trap does.
-  for (const char* name : {"__assert_fail", "__assertfail"}) {
-    if (llvm::Function* function = module.getFunction(name)) {
-      llvm::IRBuilder<> builder = rebuild(*function);
-      builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
-      builder.CreateUnreachable();
-    }
-  }
 }
 
 }  // namespace mneme::codegen::host

@@ -10,6 +10,7 @@
 #include <llvm/Transforms/Utils/ValueMapper.h>
 
 #include "base/error.h"
+#include "codegen/host/debug_information.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -124,6 +125,7 @@ std::unique_ptr<llvm::Module> flatten_address_spaces(const llvm::Module& device,
   auto host = std::make_unique<llvm::Module>("kernel", device.getContext());
   host->setDataLayout(layout);
   host->setTargetTriple(triple);
+  prepare_debug_information(device, *host);
 
   FlatTypes types;
   llvm::ValueToValueMapTy map;

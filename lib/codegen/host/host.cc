@@ -12,8 +12,15 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "base/error.h"
+#include "codegen/host/check_memory.h"
+#include "codegen/host/debug_information.h"
+#include "codegen/host/define_locals.h"
+#include "codegen/host/fiber_form.h"
 #include "codegen/host/flatten.h"
+#include "codegen/host/guard_divisions.h"
 #include "codegen/host/hoist_divisions.h"
+#include "codegen/host/indirect_calls.h"
+#include "codegen/host/lock_step.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
@@ -56,11 +63,18 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const bundle::Configuration& c
   return machine;
 }
 
-bool use_coroutines(const bundle::KernelInfo& kernel, const std::string& form) {
-  if (form != "auto" && form != "loop" && form != "coroutine") {
-    throw Error::of("kernel '{}': '{}' is not a form: auto, loop or coroutine", kernel.demangled, form);
+bool use_fibers(llvm::Module& module, const bundle::KernelInfo& kernel, const std::string& form) {
+  if (form != "auto" && form != "loop" && form != "fiber") {
+    throw Error::of("kernel '{}': '{}' is not a form: auto, loop or fiber", kernel.demangled, form);
   }
-  return form == "coroutine";
+  return form == "fiber" || (form == "auto" && needs_fibers(module, kernel));
+}
+
+bool meets_grid(llvm::Module& module) {
+  return llvm::any_of(module, [](llvm::Function& function) {
+    return llvm::any_of(operations_in(function),
+                        [](const auto& found) { return found.second.kind == OperationKind::kBarrierGrid; });
+  });
 }
 
 void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
@@ -68,6 +82,9 @@ void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
     if (function.isDeclaration()) continue;
     function.addFnAttr("target-cpu", machine.getTargetCPU());
     function.addFnAttr("frame-pointer", "none");
+    // No page of the stack is passed over, so that using up the stack faults at the page behind it.
+    function.addFnAttr("probe-stack", "inline-asm");
+    function.setUWTableKind(llvm::UWTableKind::Async);  // for whoever walks the stack
   }
 }
 
@@ -79,17 +96,6 @@ void extend_pipelines(llvm::PassBuilder& builder) {
     passes.addPass(llvm::LoopSimplifyPass());
     passes.addPass(HoistDivisions());
   });
-}
-
-// A pipeline of the user's own need not contain the passes that make coroutines into functions.
-void finish_coroutines(llvm::Module& module, llvm::TargetMachine& machine) {
-  for (llvm::Function& function : module) {
-    if (function.isPresplitCoroutine()) {
-      ir::optimize(module, "cgscc(coro-split)", &machine);
-      break;
-    }
-  }
-  ir::optimize(module, "coro-cleanup,globaldce", &machine);
 }
 
 std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -114,26 +120,39 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   raise_amdgpu(*device, kernel, configuration.fuse);
   std::unique_ptr<llvm::Module> module =
       flatten_address_spaces(*device, machine->createDataLayout(), kTriple, kernel.demangled);
+  lower_indirect_calls(*module, kernel);
+  if (configuration.check_memory) keep_null_accesses(*module);
   inline_into_kernel(*module);
+  define_locals(*module);
+  return_at_ends(*module, kernel);
   if (configuration.passes != "default<O0>") promote_locals(*module);
+  meet_in_lock_step(*module, kernel.name);
+  if (configuration.check_memory) check_memory(*module, kernel.name);
+  guard_divisions(*module, configuration.check_memory);
   relax_shared_atomics(*module);
   mark_global_ids(*module);
-  bool ordered = depends_on_order(*module);
-  bool coroutine = use_coroutines(kernel, configuration.form);
+  bool ordered = depends_on_order(*module) || uses_ordered_services(*module);
+  bool fibers = use_fibers(*module, kernel, configuration.form);
+  bool grid = meets_grid(*module);
 
+  if (fibers) lower_places(*module);
   lower_services(*module);
+  llvm::DISubprogram* source = subprogram_of(*module, kernel.name);
   llvm::Function& item = make_item(*module, kernel);
+  if (source && configuration.passes == "default<O0>") item.addFnAttr(kKeepLocals);
   uint64_t shared_static = lower_shared_memory(*module, kernel);
   auto globals = lower_device_variables(*module, kernel);
-  BlockCode code = coroutine ? make_coroutine_form(*module, item) : make_loop_form(*module, item);
-  make_code_object(*module, code, kernel, ordered, shared_static, globals);
+  BlockCode code = fibers ? make_fiber_form(*module, item, kernel.wave_size) : make_loop_form(*module, item, kernel);
+  make_code_object(*module, code, kernel, ordered, grid, shared_static, globals);
+  scope_debug_information(*module, source);
   set_processor(*module, *machine);
   ir::verify_module(*module, "what kernel '" + kernel.demangled + "' was lowered to");
 
-  ir::optimize(*module, coroutine ? "always-inline,coro-early" : "always-inline,globaldce", machine.get());
+  ir::optimize(*module, "always-inline,globaldce", machine.get());
   ir::optimize(*module, configuration.passes, machine.get(), extend_pipelines);
-  if (coroutine) finish_coroutines(*module, *machine);
-  return {link_shared_object(emit_object(*module, *machine), {}), coroutine ? "coroutine" : "loop"};
+  // What profilers and debuggers show.
+  module->getFunction(kBlockFunction)->setName(kernel.name);
+  return {link_shared_object(emit_object(*module, *machine), {}), fibers ? "fiber" : "loop"};
 }
 
 }  // namespace mneme::codegen::host

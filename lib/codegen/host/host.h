@@ -14,8 +14,11 @@ void check_target(const std::string& target);
 
 struct Result {
   std::string code;  // the shared object
-  std::string form;  // "loop" or "coroutine"
+  std::string form;  // "loop" or "fiber"
 };
+
+// Whether the IR was compiled for a debugger: with debug information, and not to be optimised.
+bool is_for_debugging(const bundle::KernelInfo& info, std::string_view ir);
 
 // Compiles the kernel `info.name` in `ir` (bitcode or text). Deterministic. Throws Error with LLVM's
 // own message for bad IR or a bad pipeline, and by name for an intrinsic that the host device lacks.

@@ -15,20 +15,26 @@
 
 namespace {
 
-// The application runs at full optimisation, whatever its own build asked for.
-mneme::bundle::Configuration configuration(const std::string& form) {
+// The application runs at full optimisation, whatever its own build asked for; unless it was built for a debugger.
+mneme::bundle::Configuration configuration(const std::string& form, bool check_memory) {
   mneme::bundle::Configuration configuration;
   configuration.target = mneme::codegen::host::default_target();
-  configuration.passes = "default<O3>";
+  // Of code that checks its accesses no speed is asked.
+  configuration.passes = check_memory ? "default<O1>" : "default<O3>";
   configuration.form = form;
+  configuration.check_memory = check_memory;
   return configuration;
 }
 
-void compile(const std::string& form) {
+void compile(mneme::bundle::Configuration configuration) {
   std::string record = mneme::read_all(STDIN_FILENO, "standard input");
   auto kernels = mneme::objects::parse_embedded(mneme::bytes_of(record), "standard input");
   if (kernels.size() != 1) throw mneme::Error("standard input is not one embedded kernel");
-  auto result = mneme::codegen::host::compile(kernels[0].info, mneme::text_of(kernels[0].bitcode), configuration(form));
+  if (mneme::codegen::host::is_for_debugging(kernels[0].info, mneme::text_of(kernels[0].bitcode))) {
+    configuration.passes = "default<O0>";
+    configuration.codegen_opt = 0;
+  }
+  auto result = mneme::codegen::host::compile(kernels[0].info, mneme::text_of(kernels[0].bitcode), configuration);
   mneme::write_all(STDOUT_FILENO, mneme::bytes_of(result.code), "standard output");
 }
 
@@ -37,13 +43,18 @@ void compile(const std::string& form) {
 int main(int argc, char** argv) {
   try {
     std::string form = "auto";
-    if (argc == 3 && std::strcmp(argv[1], "--form") == 0) {
-      form = argv[2];
-    } else if (argc != 1) {
-      throw mneme::Error("usage: mneme-host-compile [--form auto|loop|coroutine]");
+    bool check_memory = false;
+    for (int i = 1; i < argc; ++i) {
+      if (std::strcmp(argv[i], "--form") == 0 && i + 1 < argc) {
+        form = argv[++i];
+      } else if (std::strcmp(argv[i], "--check-memory") == 0) {
+        check_memory = true;
+      } else {
+        throw mneme::Error("usage: mneme-host-compile [--form auto|loop|fiber] [--check-memory]");
+      }
     }
     mneme::confine_process();
-    compile(form);
+    compile(configuration(form, check_memory));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

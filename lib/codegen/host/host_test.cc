@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cstring>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -46,6 +50,45 @@ bundle::Configuration configuration(const std::string& passes = "default<O3>", c
   return configuration;
 }
 
+// Work-items as threads of the CPU that take turns, and meet at barriers.
+class Threads {
+ public:
+  static constexpr Services services() {
+    Services services{};
+    services.run_items = [](BlockContext* context, uint32_t, ItemFunction item, uint32_t) {
+      static_cast<Threads*>(context->launch)->run(*context, item);
+    };
+    services.meet = [](BlockContext* context, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t) {
+      static_cast<Threads*>(context->launch)->meet();
+      return uint64_t{0};
+    };
+    services.parted = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
+    return services;
+  }
+
+ private:
+  void run(BlockContext& context, ItemFunction item) {
+    barrier_.emplace(context.block[0]);
+    std::vector<std::jthread> threads;
+    for (uint32_t x = 0; x < context.block[0]; ++x) {
+      threads.emplace_back([this, &context, item, x] {
+        turn_.lock();
+        item(&context, x, 0, 0);
+        turn_.unlock();
+        barrier_->arrive_and_drop();
+      });
+    }
+  }
+  void meet() {
+    turn_.unlock();
+    barrier_->arrive_and_wait();
+    turn_.lock();
+  }
+
+  std::mutex turn_;
+  std::optional<std::barrier<>> barrier_;
+};
+
 // Compiled, loaded, and run one block at a time.
 class Loaded {
  public:
@@ -74,6 +117,10 @@ class Loaded {
     context.block[1] = context.block[2] = 1;
     context.grid[0] = 7;
     context.grid[1] = context.grid[2] = 1;
+    static constexpr Services kServices = Threads::services();
+    Threads items;
+    context.services = &kServices;
+    context.launch = &items;
     object->run_block(&context);
     return context;
   }
@@ -127,7 +174,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
 class EveryLevel : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryLevel, LoopOverWorkItems) {
-  for (const char* form : {"loop", "coroutine"}) {
+  for (const char* form : {"loop", "fiber"}) {
     Loaded code(compile(kernel_of_pointers(1), std::string(kHeader) + kScale, configuration(GetParam(), form)));
     EXPECT_EQ(code.form, form);
     std::vector<int> out(128, -1);
@@ -137,7 +184,7 @@ TEST_P(EveryLevel, LoopOverWorkItems) {
 }
 
 TEST_P(EveryLevel, BarrierSeparatesWritesFromReads) {
-  for (const char* form : {"loop", "coroutine"}) {
+  for (const char* form : {"loop", "fiber"}) {
     Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kReverse, configuration(GetParam(), form)));
     EXPECT_EQ(code.form, form);
     EXPECT_EQ(code.object->shared_static, 256u);
@@ -149,11 +196,9 @@ TEST_P(EveryLevel, BarrierSeparatesWritesFromReads) {
 }
 
 TEST(HostCompile, TellsWhenFramesDoNotFit) {
-  for (const char* form : {"loop", "coroutine"}) {
-    Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kReverse, configuration("default<O3>", form)));
-    std::vector<int> in(64), out(64);
-    EXPECT_EQ(code.run({in.data(), out.data()}, 64, 0, 128).fault, kFramesExhausted);
-  }
+  Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kReverse, configuration("default<O3>", "loop")));
+  std::vector<int> in(64), out(64);
+  EXPECT_EQ(code.run({in.data(), out.data()}, 64, 0, 128).fault, kFramesExhausted);
 }
 
 // Each work-item meets as many barriers as its argument says, and some leave early: at every round those that
@@ -204,7 +249,7 @@ TEST_P(EveryLevel, WorkItemsThatEndedDoNotHoldUpABarrier) {
         expected[i] += count;
       }
     }
-    for (const char* form : {"loop", "coroutine"}) {
+    for (const char* form : {"loop", "fiber"}) {
       Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kRounds, configuration(GetParam(), form)));
       std::vector<int> out(40);
       EXPECT_EQ(code.run({in.data(), out.data()}, 40).fault, kNoFault);
@@ -249,7 +294,7 @@ again:
 end:
   ret void
 })";
-  for (const char* form : {"loop", "coroutine"}) {
+  for (const char* form : {"loop", "fiber"}) {
     Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kBounded, configuration(GetParam(), form)));
     for (int64_t bound : {-5, -1, 0, 1, 17, 39, 40, 41, 1000}) {
       std::vector<int> out(60), expected(60);
@@ -304,7 +349,7 @@ further:
 end:
   ret void
 })";
-  for (const char* form : {"loop", "coroutine"}) {
+  for (const char* form : {"loop", "fiber"}) {
     Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kCounting, configuration(GetParam(), form)));
     for (int64_t bound : {0, 1, 2, 3, 100, 255}) {
       std::vector<int> out(520), expected(520);
@@ -353,7 +398,7 @@ end:
       {"udiv", [](int x, int y) { return static_cast<unsigned>(x) / static_cast<unsigned>(y); }},
       {"urem", [](int x, int y) { return static_cast<unsigned>(x) % static_cast<unsigned>(y); }}};
   for (auto [operation, divide] : operations) {
-    for (const char* form : {"loop", "coroutine"}) {
+    for (const char* form : {"loop", "fiber"}) {
       Loaded code(compile(kernel_of_pointers(3), kernel(operation), configuration(GetParam(), form)));
       for (int by : {-25, -7, -1, 0, 1, 3, 25, 1000}) {
         std::vector<int> in(96), out(64), expected(64, 7);
@@ -366,6 +411,52 @@ end:
         EXPECT_EQ(out, expected) << form << ": " << operation << " by " << by;
       }
     }
+  }
+}
+
+// As on a GPU, which has no instruction that could trap.
+TEST_P(EveryLevel, DivisionsDoNotTrap) {
+  constexpr char kDivisions[] = R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, ptr addrspace(1) %out) {
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = zext i32 %l to i64
+  %px = getelementptr i32, ptr addrspace(1) %x, i64 %i
+  %py = getelementptr i32, ptr addrspace(1) %y, i64 %i
+  %a = load i32, ptr addrspace(1) %px
+  %b = load i32, ptr addrspace(1) %py
+  %q = sdiv i32 %a, %b
+  %r = srem i32 %a, %b
+  %s = udiv i32 %a, %b
+  %t = urem i32 %a, %b
+  %j = mul i64 %i, 4
+  %o = getelementptr i32, ptr addrspace(1) %out, i64 %j
+  %o1 = getelementptr i32, ptr addrspace(1) %o, i64 1
+  %o2 = getelementptr i32, ptr addrspace(1) %o, i64 2
+  %o3 = getelementptr i32, ptr addrspace(1) %o, i64 3
+  store i32 %q, ptr addrspace(1) %o
+  store i32 %r, ptr addrspace(1) %o1
+  store i32 %s, ptr addrspace(1) %o2
+  store i32 %t, ptr addrspace(1) %o3
+  ret void
+})";
+  std::vector<int> x, y, expected;
+  for (int a : {INT32_MIN, -25, 0, 7, INT32_MAX}) {
+    for (int b : {0, -1, 1, -7, 25}) {
+      x.push_back(a);
+      y.push_back(b);
+      auto wide = static_cast<int64_t>(a);
+      auto unsigned_a = static_cast<uint32_t>(a), unsigned_b = static_cast<uint32_t>(b);
+      expected.push_back(b ? static_cast<int>(wide / b) : -1);
+      expected.push_back(b ? static_cast<int>(wide % b) : a);
+      expected.push_back(static_cast<int>(b ? unsigned_a / unsigned_b : UINT32_MAX));
+      expected.push_back(static_cast<int>(b ? unsigned_a % unsigned_b : unsigned_a));
+    }
+  }
+  for (const char* form : {"loop", "fiber"}) {
+    Loaded code(compile(kernel_of_pointers(3), std::string(kHeader) + kDivisions, configuration(GetParam(), form)));
+    std::vector<int> out(expected.size());
+    code.run({x.data(), y.data(), out.data()}, static_cast<uint32_t>(x.size()));
+    EXPECT_EQ(out, expected) << form;
   }
 }
 
@@ -388,7 +479,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %out) {
   ret void
 }
 declare i32 @llvm.vector.reduce.add.v4i32(<4 x i32>))";
-  for (const char* form : {"loop", "coroutine"}) {
+  for (const char* form : {"loop", "fiber"}) {
     Loaded code(compile(kernel_of_pointers(1), std::string(kHeader) + kAligned, configuration(GetParam(), form)));
     std::vector<int> out(50, -1);
     code.run({out.data()}, 50);
@@ -412,7 +503,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %out) {
   store i32 %v, ptr addrspace(1) %p
   ret void
 })";
-  for (const char* form : {"loop", "coroutine"}) {
+  for (const char* form : {"loop", "fiber"}) {
     Loaded code(compile(kernel_of_pointers(1), std::string(kHeader) + kLocal, configuration(GetParam(), form)));
     std::vector<int> out(50, -1);
     code.run({out.data()}, 50);
@@ -503,14 +594,14 @@ void expect_error(const bundle::KernelInfo& kernel, const std::string& ir, const
 }
 
 TEST(HostCompile, RefusesByName) {
-  std::string wave = std::string(kHeader) + R"(
-declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+  std::string counter = std::string(kHeader) + R"(
+declare i64 @llvm.amdgcn.s.getpc()
 define amdgpu_kernel void @k(ptr addrspace(1) %p) {
-  %a = call i32 @llvm.amdgcn.ds.bpermute(i32 0, i32 1)
-  store i32 %a, ptr addrspace(1) %p
+  %a = call i64 @llvm.amdgcn.s.getpc()
+  store i64 %a, ptr addrspace(1) %p
   ret void
 })";
-  expect_error(kernel_of_pointers(1), wave, configuration(), "llvm.amdgcn.ds.bpermute");
+  expect_error(kernel_of_pointers(1), counter, configuration(), "llvm.amdgcn.s.getpc");
   expect_error(kernel_of_pointers(2), std::string(kHeader) + kReverse, configuration("default<O3>", "ring"), "ring");
   expect_error(kernel_of_pointers(1), std::string(kHeader) + kReverse, configuration(), "takes 2 arguments");
   expect_error(kernel_of_pointers(1), std::string(kHeader) + kScale, configuration("default<O9>"),
@@ -519,10 +610,10 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p) {
   expect_error(kernel_of_pointers(1), kHeader, configuration(), "does not define the kernel");
   expect_error(kernel_of_pointers(1), std::string(kHeader) + R"(
 define amdgpu_kernel void @k(ptr addrspace(1) %p) {
-  call void asm sideeffect "s_nop 0", ""()
+  call void asm sideeffect "v_nop", ""()
   ret void
 })",
-               configuration(), "inline assembly");
+               configuration(), "inline assembly ('v_nop')");
   bundle::Configuration arm = configuration();
   arm.target = "host:armv8";
   expect_error(kernel_of_pointers(1), std::string(kHeader) + kScale, arm, "host:armv8");

@@ -139,14 +139,14 @@ bool answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
     if (function.isDeclaration()) continue;
     bool is_item = function.getName() == kItemFunction;
     std::optional<Answers> answers;
+    std::vector<llvm::CallInst*> answered;  // erased last: the answers may be computed ahead of one of them
     outside |= !is_item;
     for (auto& [call, operation] : operations_in(function)) {
       if (is_block_place(operation) || is_wave_place(operation)) {
         if (is_item) continue;
         throw Error::of(
-            "kernel '{}' has a barrier or wave operation in '{}', a function that is recursive or called through a "
-            "pointer, "
-            "which the host device does not have",
+            "kernel '{}' has a barrier or wave operation in '{}', a function that is recursive: that takes the form "
+            "fiber",
             kernel.demangled, function.getName().str());
       }
       if (!answers) answers.emplace(function);
@@ -155,8 +155,9 @@ bool answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
         mark_invariant_loads(call);
       }
       call->replaceAllUsesWith(answer);
-      call->eraseFromParent();
+      answered.push_back(call);
     }
+    for (llvm::CallInst* call : answered) call->eraseFromParent();
   }
   return outside;
 }

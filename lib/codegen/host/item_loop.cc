@@ -55,6 +55,35 @@ void for_each_item(llvm::IRBuilder<>& builder, llvm::Value* context, llvm::MDNod
   });
 }
 
+// Row by row: a block has at most 1024 work-items, so 32 bits hold every index.
+void for_items_between(llvm::IRBuilder<>& builder, llvm::Value* context, llvm::Value* first, llvm::Value* last,
+                       llvm::MDNode* metadata,
+                       llvm::function_ref<void(llvm::Value*, llvm::Value*, llvm::Value*, llvm::Value*)> body) {
+  Context type(*builder.GetInsertBlock()->getModule());
+  llvm::Value* width = type.load(builder, context, Context::kBlock, 0);
+  llvm::Value* height = type.load(builder, context, Context::kBlock, 1);
+  llvm::Value* one = builder.getInt32(1);
+  llvm::Value* begin = builder.CreateTrunc(first, builder.getInt32Ty());
+  llvm::Value* end = builder.CreateTrunc(last, builder.getInt32Ty());
+  llvm::Value* top = builder.CreateUDiv(begin, width);
+  llvm::Value* bottom = builder.CreateUDiv(builder.CreateSub(end, one), width);
+  make_loop(builder, builder.CreateAdd(builder.CreateSub(bottom, top), one), nullptr, [&](llvm::Value* i) {
+    llvm::Value* row = builder.CreateAdd(top, i, "", true, true);
+    llvm::Value* origin = builder.CreateMul(row, width, "", true, true);
+    llvm::Value* left = builder.CreateSub(builder.CreateBinaryIntrinsic(llvm::Intrinsic::umax, begin, origin), origin);
+    llvm::Value* right =
+        builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, width, builder.CreateSub(end, origin, "", true, true));
+    llvm::Value* y = builder.CreateURem(row, height);
+    llvm::Value* z = builder.CreateUDiv(row, height);
+    make_loop(builder, builder.CreateSub(right, left, "", true, true), metadata, [&](llvm::Value* j) {
+      llvm::Value* x = builder.CreateAdd(left, j, "", true, true);
+      llvm::Value* index = builder.CreateAdd(builder.CreateZExt(origin, builder.getInt64Ty()),
+                                             builder.CreateZExt(x, builder.getInt64Ty()), "", true, true);
+      body(x, y, z, index);
+    });
+  });
+}
+
 llvm::Value* count_items(llvm::IRBuilder<>& builder, llvm::Value* context) {
   Context type(*builder.GetInsertBlock()->getModule());
   llvm::Value* count = builder.getInt64(1);

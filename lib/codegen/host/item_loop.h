@@ -15,6 +15,11 @@ void make_loop(llvm::IRBuilder<>& builder, llvm::Value* count, llvm::MDNode* met
 void for_each_item(llvm::IRBuilder<>& builder, llvm::Value* context, llvm::MDNode* metadata,
                    llvm::function_ref<void(llvm::Value*, llvm::Value*, llvm::Value*, llvm::Value*)> body);
 
+// The same for the work-items from `first` to before `last` (linear indices, i64), at least one.
+void for_items_between(llvm::IRBuilder<>& builder, llvm::Value* context, llvm::Value* first, llvm::Value* last,
+                       llvm::MDNode* metadata,
+                       llvm::function_ref<void(llvm::Value*, llvm::Value*, llvm::Value*, llvm::Value*)> body);
+
 // The number of work-items in the context's block (i64).
 llvm::Value* count_items(llvm::IRBuilder<>& builder, llvm::Value* context);
 

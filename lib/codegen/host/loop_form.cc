@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A block as loops over its work-items, one for each region of code between two barriers.
+// A block as loops over its work-items, one for each region of code between two places where they meet.
 //
-// A region starts at the kernel's entry or behind a barrier, and ends at the barriers that can be reached
-// next or at the kernel's end. Values that live on from one region to another are kept in arrays with an
-// element a work-item, so the loops over work-items vectorise; those that are the same for all are ordinary variables.
-// Usually all work-items arrive at the same place, and the next loop runs that region; where they did not, the block is
-// finished in rounds in which each work-item runs the region that it is at. Either way a round ends when all have
-// reached a barrier.
+// A region starts at the kernel's entry or behind a place (a barrier, or an operation of a wave), and ends at the
+// places that can be reached next or at the kernel's end. Values that live on from one region to another are kept in
+// arrays with an element a work-item, so the loops over work-items vectorise; those that are the same for all are
+// ordinary variables. Usually all work-items arrive at the same place; what they ask of each other there is answered,
+// from such arrays to such arrays, and the next loop runs the region behind it. Where they did not, each wave goes on
+// by itself (apart.h) until all meet at a barrier again.
+#include "base/error.h"
 #include "codegen/host/abi.h"
+#include "codegen/host/apart.h"
+#include "codegen/host/exchange.h"
 #include "codegen/host/item_loop.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/regions.h"
@@ -18,11 +21,13 @@ namespace {
 // `void mneme.run_block(ptr context)`: which region's loop runs when.
 class Schedule {
  public:
-  Schedule(llvm::Module& module, std::vector<Region> regions, const std::vector<Slot>& slots, uint64_t bytes_per_item)
+  Schedule(llvm::Module& module, std::vector<Region> regions, const std::vector<Slot>& slots, uint64_t bytes_per_item,
+           uint32_t wave_size)
       : module_(module),
         regions_(std::move(regions)),
         slots_(slots),
         bytes_per_item_(bytes_per_item),
+        wave_size_(wave_size),
         type_(module),
         builder_(module.getContext()) {}
 
@@ -48,7 +53,7 @@ class Schedule {
   }
 
  private:
-  static constexpr uint64_t kAlign = 64;
+  static constexpr uint64_t kAlign = 64;  // and no wave is larger
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
 
@@ -59,9 +64,9 @@ class Schedule {
       count_ = builder_.getInt64(0);
       return;
     }
-    llvm::Value* exact = count_items(builder_, context_);
+    exact_ = count_items(builder_, context_);
     count_ =
-        builder_.CreateAnd(builder_.CreateAdd(exact, builder_.getInt64(kAlign - 1)), builder_.getInt64(~(kAlign - 1)));
+        builder_.CreateAnd(builder_.CreateAdd(exact_, builder_.getInt64(kAlign - 1)), builder_.getInt64(~(kAlign - 1)));
     frames_ = type_.load(builder_, context_, Context::kFrames);
     places_ = builder_.CreateGEP(builder_.getInt8Ty(), frames_,
                                  builder_.CreateMul(count_, builder_.getInt64(bytes_per_item_)));
@@ -76,30 +81,40 @@ class Schedule {
     builder_.SetInsertPoint(fits);
   }
 
-  llvm::BasicBlock* target(uint32_t place) { return place == kEnded ? done_ : heads_[place - 1]; }
+  llvm::BasicBlock* target(uint32_t place) { return place == kEnded ? done_ : heads_[(place & ~kWaits) - 1]; }
 
-  llvm::Value* place_address(llvm::Value* index) {
-    return builder_.CreateInBoundsGEP(builder_.getInt32Ty(), places_, index);
+  Frames frames() const { return {context_, frames_, count_, places_}; }
+
+  // All work-items have come to where a region begins.
+  void meet(const Exchange& exchange) {
+    if (is_block_place(exchange.operation)) {
+      meet_block(builder_, exchange, frames(), exact_, nullptr);
+    } else if (exchange.result.slot) {
+      for_each_wave(builder_, wave_size_, exact_, [&](llvm::Value* first) {
+        meet_wave(builder_, exchange, frames(), wave_size_, first, lanes_of_wave(builder_, wave_size_, first, exact_));
+      });
+    }
   }
 
   // All work-items, which are at the start of this region.
   void run_together(uint32_t number) {
     const Region& region = regions_[number - 1];
     builder_.SetInsertPoint(heads_[number - 1]);
+    if (region.exchange) meet(*region.exchange);
     std::vector<llvm::Value*> arguments = {context_, nullptr, nullptr, nullptr, frames_, count_, nullptr};
     for (auto [slot, variable] : uniform_) arguments.push_back(builder_.CreateLoad(slot->type, variable));
     if (region.parts) {
       builder_.CreateStore(builder_.getInt32(~0u), low_);
       builder_.CreateStore(builder_.getInt32(0), high_);
     }
-    for_each_item(builder_, context_, region.loop,
+    for_each_item(builder_, context_, region.together_loop->metadata(),
                   [&](llvm::Value* x, llvm::Value* y, llvm::Value* z, llvm::Value* index) {
                     arguments[1] = x, arguments[2] = y, arguments[3] = z, arguments[6] = index;
                     llvm::CallInst* result = builder_.CreateCall(region.together, arguments);
                     result->addFnAttr(llvm::Attribute::AlwaysInline);
                     llvm::Value* place = builder_.CreateExtractValue(result, 0);
                     if (region.parts) {
-                      note_place(place, index, *region.loop);
+                      note_place(place, index, *region.together_loop);
                     } else if (region.exits.size() > 1) {
                       builder_.CreateStore(place, result_place_);
                     }
@@ -120,10 +135,8 @@ class Schedule {
     }
   }
 
-  void note_place(llvm::Value* place, llvm::Value* index, const llvm::MDNode& loop) {
-    llvm::StoreInst* store = builder_.CreateStore(place, place_address(index));
-    auto* parallel = llvm::cast<llvm::MDNode>(loop.getOperand(1));
-    store->setMetadata(llvm::LLVMContext::MD_access_group, llvm::cast<llvm::MDNode>(parallel->getOperand(1)));
+  void note_place(llvm::Value* place, llvm::Value* index, const ParallelLoop& loop) {
+    loop.mark(*builder_.CreateStore(place, place_address(builder_, frames(), index)));
     merge(low_, place, llvm::Intrinsic::umin);
     merge(high_, place, llvm::Intrinsic::umax);
   }
@@ -175,39 +188,32 @@ class Schedule {
     builder_.CreateBr(apart_);
   }
 
-  // Work-items at different places: rounds in which each runs the region that it is at, until all have ended.
+  // Work-items at different places, until they are together again.
   void run_apart() {
     builder_.SetInsertPoint(apart_);
-    builder_.CreateStore(builder_.getInt32(0), high_);
-    for_each_item(builder_, context_, nullptr, [&](llvm::Value* x, llvm::Value* y, llvm::Value* z, llvm::Value* index) {
-      llvm::BasicBlock* next = block("next");
-      llvm::Value* at = builder_.CreateLoad(builder_.getInt32Ty(), place_address(index));
-      llvm::SwitchInst* where = builder_.CreateSwitch(at, next);
-      for (uint32_t number = 1; number <= regions_.size(); ++number) {
-        llvm::BasicBlock* here = block("at");
-        where->addCase(builder_.getInt32(number), here);
-        builder_.SetInsertPoint(here);
-        llvm::CallInst* result =
-            builder_.CreateCall(regions_[number - 1].alone, {context_, x, y, z, frames_, count_, index});
-        llvm::Value* place = builder_.CreateExtractValue(result, 0);
-        builder_.CreateStore(place, place_address(index));
-        merge(high_, place, llvm::Intrinsic::umax);
-        builder_.CreateBr(next);
-      }
-      builder_.SetInsertPoint(next);
-    });
-    llvm::Value* all_ended = builder_.CreateIsNull(builder_.CreateLoad(builder_.getInt32Ty(), high_));
-    builder_.CreateCondBr(all_ended, done_, apart_);
+    llvm::BasicBlock* rejoin = block("rejoin");
+    Apart(module_, regions_, wave_size_).emit(builder_, frames(), exact_, result_place_, done_, rejoin);
+    builder_.SetInsertPoint(rejoin);
+    for (auto [slot, variable] : uniform_) {
+      llvm::Value* first = slot_address(builder_, *slot, frames_, count_, builder_.getInt64(0));
+      builder_.CreateStore(builder_.CreateLoad(slot->type, first), variable);
+    }
+    llvm::SwitchInst* next = builder_.CreateSwitch(builder_.CreateLoad(builder_.getInt32Ty(), result_place_), done_);
+    for (uint32_t number = 2; number <= regions_.size(); ++number) {
+      if (!is_block_place(regions_[number - 1].exchange->operation)) continue;
+      next->addCase(builder_.getInt32(number | kWaits), heads_[number - 1]);
+    }
   }
 
   llvm::Module& module_;
   std::vector<Region> regions_;
   const std::vector<Slot>& slots_;
   uint64_t bytes_per_item_;
+  uint32_t wave_size_;
   Context type_;
   llvm::IRBuilder<> builder_;
   llvm::Function* function_ = nullptr;
-  llvm::Value *context_ = nullptr, *frames_ = nullptr, *places_ = nullptr, *count_ = nullptr;
+  llvm::Value *context_ = nullptr, *frames_ = nullptr, *places_ = nullptr, *exact_ = nullptr, *count_ = nullptr;
   llvm::Value *result_place_ = nullptr, *low_ = nullptr, *high_ = nullptr;
   std::vector<std::pair<const Slot*, llvm::AllocaInst*>> uniform_;
   std::vector<llvm::BasicBlock*> heads_;
@@ -216,11 +222,18 @@ class Schedule {
 
 }  // namespace
 
-BlockCode make_loop_form(llvm::Module& module, llvm::Function& item) {
+BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel) {
   Regions regions(module, item);
   std::vector<Region> parts = regions.make();
-  bool keeps = parts.size() > 1;
-  return {&Schedule(module, std::move(parts), regions.slots(), regions.bytes_per_item()).make(), keeps};
+  bool has_wave_places = llvm::any_of(
+      parts, [](const Region& region) { return region.exchange && is_wave_place(region.exchange->operation); });
+  if (has_wave_places && kernel.wave_size != 32 && kernel.wave_size != 64) {
+    throw Error::of("kernel '{}' has operations of waves of {} threads: the host device has those of 32 and of 64",
+                    kernel.demangled, kernel.wave_size);
+  }
+  uint32_t keeps = parts.size() > 1 ? kKeepsFrames : kKeepsNothing;
+  uint32_t wave_size = has_wave_places ? kernel.wave_size : 64;
+  return {&Schedule(module, std::move(parts), regions.slots(), regions.bytes_per_item(), wave_size).make(), keeps};
 }
 
 }  // namespace mneme::codegen::host

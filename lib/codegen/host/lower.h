@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "bundle/format.h"
@@ -51,8 +52,14 @@ inline constexpr char kBlockFunction[] = "mneme.run_block";
 
 // The steps, in order. Each leaves valid IR.
 
+// Whether the code prints or uses the heap: then the order of blocks shows in what is printed, and in addresses.
+bool uses_ordered_services(const llvm::Module& module);
+
 // Calls of services become calls through the context's table of them.
 void lower_services(llvm::Module& module);
+// Such a call, where context and thread are at hand.
+llvm::CallInst* call_through_table(llvm::IRBuilderBase& builder, std::string_view service, llvm::Type* result,
+                                   llvm::Value* context, llvm::Value* thread, llvm::ArrayRef<llvm::Value*> more);
 
 // Turns `void kernel(arguments…)` into `void mneme.item(ptr context, i32 x, i32 y, i32 z)`, the work-item
 // at (x, y, z) of the context's block; neutral queries are answered, barriers are left. Returns it.
@@ -70,14 +77,13 @@ std::pair<llvm::Constant*, uint64_t> lower_device_variables(llvm::Module& module
 // Make `void mneme.run_block(ptr context)` out of the item.
 struct BlockCode {
   llvm::Function* run_block;
-  bool keeps;  // something across barriers, in the context's frames
+  uint32_t keeps;  // Keeps (abi.h)
 };
-BlockCode make_loop_form(llvm::Module& module, llvm::Function& item);
-BlockCode make_coroutine_form(llvm::Module& module, llvm::Function& item);
+BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel);
 
 // The CodeObject that the shared object exports.
 void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel, bool ordered,
-                      uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals);
+                      bool meets_grid, uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals);
 
 // The BlockContext in a function: work-item code gets it as its first parameter; a function that was
 // not inlined finds it in a thread-local variable. Loaded at the function's entry.

@@ -20,10 +20,11 @@ constexpr llvm::StringLiteral kContext = "mneme.context";
 constexpr llvm::StringLiteral kBarrier = "mneme.barrier";
 constexpr llvm::StringLiteral kBarrierCount = "mneme.barrier.count";
 constexpr llvm::StringLiteral kBarrierGrid = "mneme.barrier.grid";
-constexpr llvm::StringLiteral kWaveMeet = "mneme.wave.meet";
+constexpr llvm::StringLiteral kMeetOfWave = "mneme.wave.meet";
 constexpr llvm::StringLiteral kBallot = "mneme.wave.ballot";
 constexpr llvm::StringLiteral kPermute = "mneme.wave.permute.";
 constexpr llvm::StringLiteral kFirst = "mneme.wave.first.";
+constexpr llvm::StringLiteral kEnd = "mneme.end";
 constexpr llvm::StringLiteral kService = "mneme.service.";
 constexpr llvm::StringLiteral kItemOrdered = "mneme.ordered";
 constexpr llvm::StringLiteral kMemoryAttribute = "mneme-memory";
@@ -105,7 +106,7 @@ llvm::CallInst* call_grid_barrier(llvm::IRBuilderBase& builder) {
   return call_convergent(builder, kBarrierGrid, builder.getVoidTy(), {});
 }
 llvm::CallInst* call_wave_meet(llvm::IRBuilderBase& builder) {
-  return call_convergent(builder, kWaveMeet, builder.getVoidTy(), {});
+  return call_convergent(builder, kMeetOfWave, builder.getVoidTy(), {});
 }
 llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition) {
   return call_convergent(builder, kBallot, builder.getInt64Ty(), {condition});
@@ -133,6 +134,17 @@ llvm::CallInst* call_stop(llvm::IRBuilderBase& builder, uint32_t fault, llvm::Va
   return call_service(builder, "stop", builder.getVoidTy(), {builder.getInt32(fault), text});
 }
 
+llvm::CallInst* call_end(llvm::IRBuilderBase& builder) {
+  llvm::FunctionCallee callee =
+      module_of(builder).getOrInsertFunction(kEnd, llvm::FunctionType::get(builder.getVoidTy(), false));
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotReturn();
+  function->setDoesNotThrow();
+  return builder.CreateCall(callee);
+}
+
+bool is_end(const llvm::Function& function) { return function.getName() == kEnd; }
+
 std::optional<Operation> operation_of(const llvm::Function& function) {
   llvm::StringRef name = function.getName();
   if (!name.starts_with("mneme.")) return std::nullopt;
@@ -140,7 +152,7 @@ std::optional<Operation> operation_of(const llvm::Function& function) {
       {kImplicit, OperationKind::kImplicit},         {kDispatch, OperationKind::kDispatch},
       {kContext, OperationKind::kContext},           {kBarrier, OperationKind::kBarrier},
       {kBarrierCount, OperationKind::kBarrierCount}, {kBarrierGrid, OperationKind::kBarrierGrid},
-      {kWaveMeet, OperationKind::kWaveMeet},         {kBallot, OperationKind::kBallot}};
+      {kMeetOfWave, OperationKind::kWaveMeet},       {kBallot, OperationKind::kBallot}};
   for (auto [known, kind] : kNamed) {
     if (name == known) return Operation{kind, {}, 0};
   }

@@ -52,6 +52,10 @@ llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name
 // Ends the launch with one of abi.h's BlockFaults. The code behind it is never reached, but goes on as if it were.
 llvm::CallInst* call_stop(llvm::IRBuilderBase& builder, uint32_t fault, llvm::Value* text = nullptr);
 
+// `void mneme.end()`: ends the work-item. Gone once all is inlined into the kernel (simplify.h: return_at_ends).
+llvm::CallInst* call_end(llvm::IRBuilderBase& builder);
+bool is_end(const llvm::Function& function);
+
 enum class OperationKind {
   kQuery,
   kImplicit,

@@ -24,25 +24,27 @@ bool may_be_private(const llvm::Value* pointer, bool private_escapes) {
 
 }  // namespace
 
-llvm::MDNode* mark_parallel(llvm::Function& item) {
-  llvm::LLVMContext& context = item.getContext();
+ParallelLoop::ParallelLoop(llvm::LLVMContext& context) : group_(llvm::MDNode::getDistinct(context, {})) {
+  llvm::Metadata* parallel[] = {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), group_};
+  llvm::Metadata* loop[] = {nullptr, llvm::MDNode::get(context, parallel)};
+  metadata_ = llvm::MDNode::getDistinct(context, loop);
+  metadata_->replaceOperandWith(0, metadata_);
+}
+
+ParallelLoop mark_parallel(llvm::Function& item) {
   bool private_escapes = false;
   for (llvm::Instruction& instruction : llvm::instructions(item)) {
     if (llvm::isa<llvm::AllocaInst>(instruction)) {
       private_escapes |= llvm::PointerMayBeCaptured(&instruction, true, true);
     }
   }
-  llvm::MDNode* group = llvm::MDNode::getDistinct(context, {});
+  ParallelLoop loop(item.getContext());
   for (llvm::Instruction& instruction : llvm::instructions(item)) {
     const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
     if (!pointer || instruction.isAtomic() || instruction.isVolatile() || is_item_ordered(instruction)) continue;
-    if (!may_be_private(pointer, private_escapes)) instruction.setMetadata(llvm::LLVMContext::MD_access_group, group);
+    if (!may_be_private(pointer, private_escapes)) loop.mark(instruction);
   }
-  llvm::Metadata* parallel[] = {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), group};
-  llvm::Metadata* loop[] = {nullptr, llvm::MDNode::get(context, parallel)};
-  llvm::MDNode* metadata = llvm::MDNode::getDistinct(context, loop);
-  metadata->replaceOperandWith(0, metadata);
-  return metadata;
+  return loop;
 }
 
 }  // namespace mneme::codegen::host

@@ -2,7 +2,6 @@
 #include "codegen/host/raise_amdgpu.h"
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Support/AMDGPUAddrSpace.h>
@@ -11,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "codegen/host/function_addresses.h"
 #include "codegen/host/neutral.h"
 
 namespace mneme::codegen::host {
@@ -22,12 +22,13 @@ void prune(llvm::Module& module, llvm::Function& kernel) {
     if (llvm::GlobalVariable* used = module.getNamedGlobal(list)) used->eraseFromParent();
   }
   for (llvm::Function& function : module) {
-    if (&function != &kernel && !function.isDeclaration()) {
+    if (&function != &kernel && !function.isDeclaration() && !is_kept(function)) {
       function.setComdat(nullptr);
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
     }
   }
   for (llvm::GlobalVariable& variable : module.globals()) {
+    if (is_kept(variable)) continue;
     variable.setComdat(nullptr);
     // A variable that is only declared stays so: dynamic shared memory, or somebody else's.
     if (!variable.isDeclaration()) variable.setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -45,6 +46,9 @@ void classify_memory(llvm::Module& module, const bundle::KernelInfo& kernel) {
       set_memory_class(variable, dynamic ? MemoryClass::kSharedDynamic : MemoryClass::kShared);
     } else if (device.count(variable.getName().str())) {
       set_memory_class(variable, MemoryClass::kDevice);
+      // Kept even when nothing is left that refers to it: its first contents are known here, and code compiled
+      // otherwise may read them.
+      if (!variable.isDeclaration()) variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
     } else if (variable.isDeclaration()) {
       throw Error::of("kernel '{}' uses the variable '{}', which its IR does not define", kernel.demangled,
                       variable.getName().str());
@@ -65,24 +69,19 @@ void set_system_scope(llvm::Instruction& instruction) {
   if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) exchange->setSyncScopeID(kSystem);
 }
 
-// Synchronisation within a block or wave is a matter of one CPU thread: nothing of it is left.
-// Wider scopes become the host's widest: other blocks run on other cores.
+// Other blocks run on other cores: what is wider than a block becomes the host's widest scope. Within a block one CPU
+// thread runs everything; its fences still show where lanes are to be in step (lock_step.h), and stay for that.
 void raise_scopes(llvm::Module& module) {
-  llvm::LLVMContext& context = module.getContext();
   llvm::SmallVector<llvm::StringRef, 8> names;
-  context.getSyncScopeNames(names);
+  module.getContext().getSyncScopeNames(names);
   auto within_block = [&](llvm::SyncScope::ID scope) {
     llvm::StringRef name = scope < names.size() ? names[scope] : "";
     return name.starts_with("workgroup") || name.starts_with("wavefront") || name.starts_with("singlethread");
   };
   for (llvm::Function& function : module) {
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
-        if (within_block(fence->getSyncScopeID())) {
-          fence->eraseFromParent();
-        } else {
-          fence->setSyncScopeID(llvm::SyncScope::System);
-        }
+        if (!within_block(fence->getSyncScopeID())) fence->setSyncScopeID(llvm::SyncScope::System);
       } else if (instruction.isAtomic()) {
         set_system_scope(instruction);
       }
@@ -111,7 +110,8 @@ void raise_intrinsics(llvm::Module& module, const bundle::KernelInfo& kernel) {
   for (llvm::Function& intrinsic : llvm::make_early_inc_range(module)) {
     llvm::StringRef name = intrinsic.getName();
     if (!intrinsic.isDeclaration() || operation_of(intrinsic)) continue;
-    bool vendor = name.starts_with("llvm.amdgcn.") || name.starts_with("llvm.r600.");
+    bool vendor = name.starts_with("llvm.amdgcn.") || name.starts_with("llvm.r600.") ||
+                  intrinsic.getIntrinsicID() == llvm::Intrinsic::read_register;
     if (vendor) {
       for (llvm::User* user : llvm::make_early_inc_range(intrinsic.users())) {
         auto* call = llvm::dyn_cast<llvm::CallInst>(user);
@@ -126,30 +126,6 @@ void raise_intrinsics(llvm::Module& module, const bundle::KernelInfo& kernel) {
   }
 }
 
-void refuse_inline_assembly(llvm::Module& module, const bundle::KernelInfo& kernel) {
-  for (llvm::Function& function : module) {
-    for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-      if (call && call->isInlineAsm()) {
-        throw Error::of("kernel '{}' uses inline assembly ('{}'), which the host device does not have",
-                        kernel.demangled, llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString());
-      }
-    }
-  }
-}
-
-// Parts of the device library that talk to the host: named for what the user wrote, not for the wave
-// operations inside them.
-void refuse_host_calls(llvm::Module& module, const bundle::KernelInfo& kernel) {
-  for (auto [function, what] : {std::pair{"__ockl_printf_begin", "printf"},
-                                {"__ockl_fprintf_stderr_begin", "printf"},
-                                {"__ockl_dm_alloc", "malloc or new"},
-                                {"__ockl_hostcall_preview", "a host call"}}) {
-    if (!module.getFunction(function)) continue;
-    throw Error::of("kernel '{}' uses {}, which the host device does not have", kernel.demangled, what);
-  }
-}
-
 }  // namespace
 
 void raise_amdgpu(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse) {
@@ -158,12 +134,17 @@ void raise_amdgpu(llvm::Module& module, const bundle::KernelInfo& kernel, bool f
     throw Error::of("the IR does not define the kernel '{}'", kernel.demangled);
   }
   raise_work_item_functions(module);
+  raise_wave_functions(module, kernel.wave_size);
   raise_math_functions(module);
+  raise_image_functions(module);
+  raise_services(module);
+  mark_kept(module);
   prune(module, *entry);
   refuse_host_calls(module, kernel);
   classify_memory(module, kernel);
   raise_intrinsics(module, kernel);
-  refuse_inline_assembly(module, kernel);
+  raise_inline_assembly(module, kernel);
+  raise_shared_pointers(module);
   raise_scopes(module);
   if (!fuse) unfuse(module);
 }

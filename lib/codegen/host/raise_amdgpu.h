@@ -14,8 +14,19 @@ void raise_amdgpu(llvm::Module& module, const bundle::KernelInfo& kernel, bool f
 
 // The parts, each in a file of its own.
 void raise_work_item_functions(llvm::Module& module);  // __ockl_get_local_id, …
-void raise_math_functions(llvm::Module& module);       // __ocml_sin_f32, …
+// __any, __syncthreads_count, grid-wide synchronisation, …
+void raise_wave_functions(llvm::Module& module, uint32_t wave_size);
+void raise_math_functions(llvm::Module& module);   // __ocml_sin_f32, …
+void raise_image_functions(llvm::Module& module);  // __ockl_image_sample_2D, …
+void raise_services(llvm::Module& module);         // printf, malloc, assert, traps, …
+// Throws Error when what is left of the device library talks to the host: named for what the user wrote, not for the
+// wave operations inside it.
+void refuse_host_calls(llvm::Module& module, const bundle::KernelInfo& kernel);
 // One call of an llvm.amdgcn intrinsic; false: not one that is known.
 bool raise_intrinsic(llvm::CallInst& call, const bundle::KernelInfo& kernel);
+// Throws Error with the text of one that cannot be.
+void raise_inline_assembly(llvm::Module& module, const bundle::KernelInfo& kernel);
+// Conversions between pointers to shared memory and integers.
+void raise_shared_pointers(llvm::Module& module);
 
 }  // namespace mneme::codegen::host

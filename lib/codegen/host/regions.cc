@@ -11,9 +11,11 @@
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include <algorithm>
+
+#include "codegen/host/debug_information.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
-#include "codegen/host/parallel.h"
 #include "codegen/host/reachable.h"
 
 namespace mneme::codegen::host {
@@ -47,11 +49,12 @@ llvm::Value* slot_address(llvm::IRBuilderBase& builder, const Slot& slot, llvm::
 }
 
 Regions::Regions(llvm::Module& module, llvm::Function& item)
-    : module_(module), item_(item), builder_(module.getContext()) {
+    : module_(module), item_(item), builder_(module.getContext()), exchanges_(item) {
   gather_locals();
   hoist_what_each_region_can_compute();
+  find_places();
   uniformity_ = std::make_unique<Uniformity>(item);
-  cut_at_barriers();
+  cut_at_places();
   keep_values_across_regions();
   lay_out_slots();
 }
@@ -95,15 +98,35 @@ void Regions::hoist_what_each_region_can_compute() {
   }
 }
 
-// Each barrier ends its block; the block behind it starts a region.
-void Regions::cut_at_barriers() {
-  for (auto& [call, operation] : operations_in(item_)) {
-    if (operation.kind != OperationKind::kBarrier) continue;
+// Numbers places, and lets what work-items bring to them and take from them go through local variables.
+void Regions::find_places() {
+  bool has_wave_places = llvm::any_of(operations_in(item_), [](auto& found) { return is_wave_place(found.second); });
+  std::optional<Uniformity> uniformity;
+  if (has_wave_places) uniformity.emplace(item_);
+  places_ = order_places(item_, uniformity ? &*uniformity : nullptr);
+  auto of_wave = [](const Place& place) { return is_wave_place(*place.operation); };
+  std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
+    return std::pair(of_wave(a), a.number) < std::pair(of_wave(b), b.number);
+  });
+  for (Place& place : places_) {
+    place.number = static_cast<uint32_t>(&place - places_.data()) + 2;
+    exchange_behind_.push_back(exchanges_.replace(*place.call, *place.operation));
+  }
+}
+
+// Each place ends its block; the block behind it starts a region.
+void Regions::cut_at_places() {
+  std::map<llvm::CallInst*, const Place*> by_call;
+  for (const Place& place : places_) by_call[place.call] = &place;
+  starts_.resize(places_.size() + 1);
+  for (auto& [call, operation] : operations_in(item_)) {  // in order within each block
+    auto found = by_call.find(call);
+    if (found == by_call.end()) continue;
+    uint32_t number = found->second->number;
     llvm::BasicBlock* before = call->getParent();
-    llvm::BasicBlock* after = before->splitBasicBlock(call->getNextNode(), "region");
+    starts_[number - 1] = before->splitBasicBlock(call->getNextNode(), "region");
     call->eraseFromParent();
-    exits_[before] = static_cast<uint32_t>(starts_.size() + 1);
-    starts_.push_back(after);
+    exits_[before] = number | (is_block_place(operation) ? kWaits : 0);
   }
 }
 
@@ -137,7 +160,7 @@ bool Regions::may_part(const std::set<llvm::BasicBlock*>& blocks) {
   return false;
 }
 
-// Blocks that can be reached from a region's start without meeting `stop` or a barrier.
+// Blocks that can be reached from a region's start without meeting `stop` or a place.
 std::set<llvm::BasicBlock*> Regions::reachable(llvm::BasicBlock* start, llvm::BasicBlock* stop) {
   return reachable_blocks(start, stop, [&](llvm::BasicBlock* block) { return exits_.count(block) > 0; });
 }
@@ -173,12 +196,15 @@ void Regions::keep_values_across_regions() {
   }
   for (llvm::Instruction& instruction : *entry_) {
     auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-    if (local) slots_.push_back({local, local->getAllocatedType(), false});
+    if (!local) continue;
+    // Whoever has its address may use it in a region that does not show it.
+    bool in_memory = exchanges_.owns(*local) || !llvm::isAllocaPromotable(local);
+    slots_.push_back({local, local->getAllocatedType(), false, 0, 0, exchanges_.owns(*local), in_memory});
   }
   for (llvm::Instruction* value : values) {
     bool uniform = uniformity_->is_uniform(*value);
     llvm::Type* type = value->getType();
-    slots_.push_back({llvm::DemoteRegToStack(*value, false, entry_->begin()), type, uniform});
+    slots_.push_back({llvm::DemoteRegToStack(*value, false, entry_->begin()), type, uniform, 0, 0, false, false});
   }
 }
 
@@ -193,6 +219,13 @@ void Regions::lay_out_slots() {
     slot.stride = llvm::alignTo(layout.getTypeAllocSize(slot.type), slot.local->getAlign());
     bytes_per_item_ += slot.stride;
   }
+  std::map<const llvm::AllocaInst*, const Slot*> by_local;
+  for (const Slot& slot : slots_) by_local[slot.local] = &slot;
+  for (Exchange& exchange : exchange_behind_) {
+    for (Brought* brought : {&exchange.value, &exchange.otherwise, &exchange.lane, &exchange.result}) {
+      if (brought->local) brought->slot = by_local.at(brought->local);
+    }
+  }
 }
 
 std::vector<Region> Regions::make() {
@@ -203,7 +236,9 @@ std::vector<Region> Regions::make() {
     parts |= regions.back().parts;
   }
   for (uint32_t number = 1; parts && number <= starts_.size(); ++number) {
-    regions[number - 1].alone = make_function(number, false, regions[number - 1]);
+    Region& region = regions[number - 1];
+    region.alone = make_function(number, false, region);
+    region.alone_loop = mark_parallel(*region.alone);
   }
   item_.eraseFromParent();
   return regions;
@@ -211,11 +246,12 @@ std::vector<Region> Regions::make() {
 
 Region Regions::make_region(uint32_t number) {
   Region region;
+  if (number > 1) region.exchange = exchange_behind_[number - 2];
   std::set<llvm::BasicBlock*> blocks = reachable(starts_[number - 1], nullptr);
   region.exits = exits_of(blocks);
   region.parts = region.exits.size() > 1 && may_part(blocks);
   region.together = make_function(number, true, region);
-  region.loop = mark_parallel(*region.together);
+  region.together_loop = mark_parallel(*region.together);
   return region;
 }
 
@@ -244,7 +280,9 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
   for (unsigned i = 0; i < 4; ++i) map[item_.getArg(i)] = function->getArg(i);
   for (llvm::BasicBlock& block : item_) map[&block] = llvm::CloneBasicBlock(&block, map, "", function);
   for (llvm::Instruction& instruction : llvm::instructions(*function)) {
-    llvm::RemapInstruction(&instruction, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+    const auto flags = llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals;
+    llvm::RemapInstruction(&instruction, map, flags);
+    llvm::RemapDbgRecordRange(&module_, instruction.getDbgRecordRange(), map, flags);
   }
   auto copy = [&](llvm::BasicBlock* block) { return llvm::cast<llvm::BasicBlock>(&*map[block]); };
   auto leave_for = [&](uint32_t place) {
@@ -263,6 +301,10 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
       auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
       return store && store->getPointerOperand() == local;
     });
+    if (slot.exchanged) {
+      connect(*function, slot, *local, nullptr, false);
+      continue;
+    }
     if (together && stored) region.written.insert(&slot);
     llvm::Value* initial = nullptr;
     bool keep = stored;
@@ -270,7 +312,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
       initial = function->getArg(parameter++);
       uniform.push_back(local);
       keep &= region.parts;
-    } else if (number > 1 && llvm::isAllocaPromotable(local) && !local->use_empty()) {
+    } else if (number > 1 && !slot.in_memory && !local->use_empty()) {
       builder_.SetInsertPoint(&*function->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
       initial = builder_.CreateLoad(
           slot.type, slot_address(builder_, slot, function->getArg(4), function->getArg(5), function->getArg(6)));
@@ -294,7 +336,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
     if (local && llvm::isAllocaPromotable(local)) promotable.push_back(local);
   }
   llvm::DominatorTree dominators(*function);
-  llvm::PromoteMemToReg(promotable, dominators);
+  if (!item_.hasFnAttribute(kKeepLocals)) llvm::PromoteMemToReg(promotable, dominators);
   return function;
 }
 
@@ -305,7 +347,7 @@ void Regions::connect(llvm::Function& function, const Slot& slot, llvm::AllocaIn
   auto element = [&] {
     return slot_address(builder_, slot, function.getArg(4), function.getArg(5), function.getArg(6));
   };
-  if (!llvm::isAllocaPromotable(&local)) {
+  if (slot.in_memory) {
     builder_.SetInsertPoint(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
     local.replaceAllUsesWith(element());
     return;

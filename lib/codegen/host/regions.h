@@ -7,11 +7,18 @@
 #include <set>
 #include <vector>
 
+#include "codegen/host/abi.h"
+#include "codegen/host/exchange.h"
+#include "codegen/host/parallel.h"
+#include "codegen/host/places.h"
 #include "codegen/host/uniformity.h"
 
 namespace mneme::codegen::host {
 
-inline constexpr uint32_t kEnded = 0;  // a work-item's place: ended, or the number of the region that it is to run next
+// A work-item's place: the number of the region that it is to run next, with kWaits if it waits for the whole block
+// before that; or that it has ended. The lanes of a wave that has parted go on from the smallest.
+inline constexpr uint32_t kEnded = kEndedPlace;
+inline constexpr uint32_t kWaits = 1u << 31;
 
 // A value that lives on from one region to another.
 struct Slot {
@@ -20,10 +27,13 @@ struct Slot {
   bool uniform;         // the same for all work-items that are at the same place
   uint64_t offset = 0;  // of its array in the frames: bytes for each work-item of the block
   uint64_t stride = 0;  // bytes from a work-item's element to the next one's: its size, and more if it wants aligning
+  bool exchanged = false;  // used where work-items meet: read and written right there
+  bool in_memory = false;  // its address is taken, or it is exchanged: always the array's element, never a register
 };
 
-// The code between two barriers, for one work-item.
+// The code between two places where work-items meet, for one of them.
 struct Region {
+  std::optional<Exchange> exchange;  // how it begins, but for the first
   // `{i32 place, uniform values…} (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index, uniform values…)`
   // for when all work-items are at the same place: uniform values come and go as such. `count` is the
   // rounded number of work-items, `index` this one's.
@@ -31,13 +41,13 @@ struct Region {
   // `i32 place (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index)` for when they are not: each
   // keeps its own of everything in the frames.
   llvm::Function* alone = nullptr;
-  llvm::MDNode* loop = nullptr;  // metadata for a loop that calls `together`
-  std::set<uint32_t> exits;      // places that it leads to
+  std::optional<ParallelLoop> together_loop, alone_loop;  // for loops that call them
+  std::set<uint32_t> exits;                               // places that it leads to
   bool parts = false;  // whether work-items may come out at different ones; uniform values then go to the frames
   std::set<const Slot*> written;  // slots that it may change
 };
 
-// Cuts the work-item function (lower.h) at its barriers.
+// Cuts the work-item function (lower.h) at its places.
 class Regions {
  public:
   Regions(llvm::Module& module, llvm::Function& item);
@@ -50,7 +60,8 @@ class Regions {
  private:
   void gather_locals();
   void hoist_what_each_region_can_compute();
-  void cut_at_barriers();
+  void find_places();
+  void cut_at_places();
   std::set<llvm::BasicBlock*> reachable(llvm::BasicBlock* start, llvm::BasicBlock* stop);
   std::set<uint32_t> exits_of(const std::set<llvm::BasicBlock*>& blocks);
   bool may_part(const std::set<llvm::BasicBlock*>& blocks);
@@ -67,8 +78,11 @@ class Regions {
   llvm::IRBuilder<> builder_;
   std::unique_ptr<Uniformity> uniformity_;
   llvm::BasicBlock* entry_ = nullptr;
-  std::vector<llvm::BasicBlock*> starts_;               // of region n at n - 1
-  llvm::MapVector<llvm::BasicBlock*, uint32_t> exits_;  // blocks that end at a barrier, and the region behind it
+  std::vector<llvm::BasicBlock*> starts_;  // of region n at n - 1
+  Exchanges exchanges_;
+  std::vector<Place> places_;  // those of the block first; region n begins behind that at n - 2
+  std::vector<Exchange> exchange_behind_;
+  llvm::MapVector<llvm::BasicBlock*, uint32_t> exits_;  // blocks that end at a place, and which
   std::map<llvm::BasicBlock*, std::set<llvm::BasicBlock*>> reached_without_;
   std::vector<Slot> slots_;
   uint64_t bytes_per_item_ = 0;

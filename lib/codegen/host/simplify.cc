@@ -7,8 +7,10 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LowerAtomic.h>
 
+#include "base/error.h"
 #include "codegen/host/neutral.h"
 #include "ir/optimize.h"
 
@@ -69,6 +71,29 @@ void inline_into_kernel(llvm::Module& module) {
     }
   }
   ir::optimize(module, "always-inline,globaldce", nullptr);
+}
+
+void return_at_ends(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  llvm::Function* end = nullptr;
+  for (llvm::Function& function : module) {
+    if (is_end(function)) end = &function;
+  }
+  if (!end) return;
+  for (llvm::User* user : llvm::make_early_inc_range(end->users())) {
+    auto* call = llvm::cast<llvm::CallInst>(user);
+    if (call->getFunction()->getName() != kernel.name) {
+      throw Error::of(
+          "kernel '{}' ends threads in '{}', a function that is recursive or called through a pointer, "
+          "which the host device does not have",
+          kernel.demangled, call->getFunction()->getName().str());
+    }
+    llvm::BasicBlock* block = call->getParent();
+    llvm::changeToUnreachable(call);
+    llvm::Instruction* last = block->getTerminator();
+    llvm::ReturnInst::Create(module.getContext(), nullptr, last->getIterator());
+    last->eraseFromParent();
+  }
+  end->eraseFromParent();
 }
 
 void promote_locals(llvm::Module& module) {

@@ -2,12 +2,18 @@
 #pragma once
 #include <llvm/IR/Module.h>
 
+#include "bundle/format.h"
+
 namespace mneme::codegen::host {
 
 // Inlines what can be inlined into the kernel: a barrier suspends only the function it stands in, and
 // queries are answered where the work-item is known. Functions that are recursive or called through
 // pointers stay.
 void inline_into_kernel(llvm::Module& module);
+
+// A work-item that ends in the middle of the kernel returns there. Throws Error for one that ends in a function that
+// could not be inlined.
+void return_at_ends(llvm::Module& module, const bundle::KernelInfo& kernel);
 
 // Brings the kernel's local variables into registers, so that what is private to a work-item can be
 // told from memory.

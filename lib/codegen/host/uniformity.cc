@@ -12,6 +12,14 @@
 namespace mneme::codegen::host {
 namespace {
 
+constexpr llvm::StringLiteral kUniform = "mneme.uniform";
+
+std::optional<Operation> operation_at(const llvm::Instruction& instruction) {
+  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (!call || !call->getCalledFunction()) return std::nullopt;
+  return operation_of(*call->getCalledFunction());
+}
+
 // Values that no operand explains: what memory holds may differ by address and, for atomics, by turn. What
 // cannot change while the kernel runs is the same for all who read it at the same address.
 bool is_source(const llvm::Instruction& instruction) {
@@ -20,14 +28,18 @@ bool is_source(const llvm::Instruction& instruction) {
   return !instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);
 }
 
-bool has_barrier(const llvm::BasicBlock& block) {
-  for (const llvm::Instruction& instruction : block) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (!call || !call->getCalledFunction()) continue;
-    auto operation = operation_of(*call->getCalledFunction());
-    if (operation && operation->kind == OperationKind::kBarrier) return true;
-  }
-  return false;
+// Whatever it is made of.
+bool is_the_same_for_all(const llvm::Instruction& instruction) {
+  if (instruction.hasMetadata(kUniform)) return true;
+  auto operation = operation_at(instruction);
+  return operation && operation->kind == OperationKind::kBarrierCount;
+}
+
+bool has_place(const llvm::BasicBlock& block) {
+  return llvm::any_of(block, [](const llvm::Instruction& instruction) {
+    auto operation = operation_at(instruction);
+    return operation && (is_block_place(*operation) || is_wave_place(*operation));
+  });
 }
 
 // Divergence spreads from values to what is computed with them, and from branches to what depends on the way
@@ -37,6 +49,8 @@ class Spread {
   explicit Spread(llvm::Function& item) : joins_(item) {}
 
   void mark(const llvm::Value* value) {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (instruction && is_the_same_for_all(*instruction)) return;
     if (divergent.insert(value).second) work_.push_back(value);
   }
 
@@ -87,7 +101,7 @@ class Spread {
     if (std::distance(llvm::succ_begin(block), llvm::succ_end(block)) != 2) return false;
     for (llvm::BasicBlock* next : llvm::successors(block)) {
       std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
-      if (!blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has_barrier(*b); })) {
+      if (!blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has_place(*b); })) {
         ways = std::move(blocks);
         return true;
       }
@@ -105,6 +119,8 @@ class Spread {
 };
 
 }  // namespace
+
+void mark_uniform(llvm::Instruction& value) { value.setMetadata(kUniform, llvm::MDNode::get(value.getContext(), {})); }
 
 Uniformity::Uniformity(llvm::Function& item) {
   Spread spread(item);

@@ -28,4 +28,7 @@ class Uniformity {
   std::vector<Parting> partings_;
 };
 
+// A value that is read from where it differs by work-item, yet is the same for all.
+void mark_uniform(llvm::Instruction& value);
+
 }  // namespace mneme::codegen::host

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where module-level variables live: shared memory, and device variables.
+#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/ReplaceConstant.h>
@@ -62,12 +63,8 @@ class Relocations {
 
   llvm::Constant* take_out(llvm::Constant* constant, uint64_t offset) {
     if (llvm::isa<llvm::UndefValue>(constant)) return llvm::Constant::getNullValue(constant->getType());
-    if (constant->getType()->isPointerTy()) return pointer(constant, offset);
     auto* aggregate = llvm::dyn_cast<llvm::ConstantAggregate>(constant);
-    if (!aggregate) {
-      if (llvm::isa<llvm::ConstantExpr>(constant)) refuse("a computed address");
-      return constant;
-    }
+    if (!aggregate) return address(constant, offset);
     llvm::SmallVector<llvm::Constant*, 16> elements;
     for (unsigned i = 0; i < aggregate->getNumOperands(); ++i) {
       elements.push_back(take_out(aggregate->getOperand(i), offset + element_offset(aggregate->getType(), i)));
@@ -91,17 +88,29 @@ class Relocations {
     return i * layout_.getTypeAllocSize(llvm::GetElementPtrInst::getTypeAtIndex(type, uint64_t{0}));
   }
 
-  llvm::Constant* pointer(llvm::Constant* constant, uint64_t offset) {
-    if (constant->isNullValue()) return constant;
-    llvm::APInt addend(layout_.getIndexSizeInBits(0), 0);
-    llvm::Value* base = constant->stripAndAccumulateConstantOffsets(layout_, addend, true);
-    auto* target = llvm::dyn_cast<llvm::GlobalVariable>(base);
-    if (!target) refuse("the address of a function");
-    auto found = index_.find(target);
+  // A pointer, or an integer made of one; or neither.
+  llvm::Constant* address(llvm::Constant* constant, uint64_t offset) {
+    llvm::GlobalValue* base = nullptr;
+    llvm::APInt addend;
+    if (!llvm::IsConstantOffsetFromGlobal(constant, base, addend, layout_)) {
+      // A function's address is a number already.
+      if (is_number(constant)) return constant;
+      refuse("a computed address");
+    }
+    auto found = index_.find(llvm::dyn_cast<llvm::GlobalVariable>(base));
     if (found == index_.end()) return constant;  // the code object's own constant
+    if (layout_.getTypeStoreSize(constant->getType()) != sizeof(uint64_t)) refuse("part of an address");
     list_.emplace_back(offset, found->second);
-    llvm::Type* number = llvm::Type::getInt64Ty(constant->getContext());
-    return llvm::ConstantExpr::getIntToPtr(llvm::ConstantInt::get(number, addend.getSExtValue()), constant->getType());
+    llvm::Type* type = llvm::Type::getInt64Ty(constant->getContext());
+    llvm::Constant* number = llvm::ConstantInt::get(type, addend.getSExtValue());
+    return constant->getType()->isPointerTy() ? llvm::ConstantExpr::getIntToPtr(number, constant->getType()) : number;
+  }
+
+  static bool is_number(const llvm::Constant* constant) {
+    if (llvm::isa<llvm::ConstantData>(constant)) return true;
+    auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(constant);
+    return expression && expression->getOpcode() == llvm::Instruction::IntToPtr &&
+           llvm::isa<llvm::ConstantInt>(expression->getOperand(0));
   }
 
   [[noreturn]] void refuse(const char* what) const {
@@ -215,7 +224,7 @@ std::pair<llvm::Constant*, uint64_t> lower_device_variables(llvm::Module& module
 }
 
 void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel, bool ordered,
-                      uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals) {
+                      bool meets_grid, uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
   llvm::IntegerType* word = llvm::Type::getInt32Ty(context);
@@ -223,7 +232,7 @@ void make_code_object(llvm::Module& module, const BlockCode& code, const bundle:
   auto* type = llvm::StructType::get(context, {word, word, word, word, pointer, number, pointer, number, pointer});
   llvm::Constant* object = llvm::ConstantStruct::get(
       type, {llvm::ConstantInt::get(word, kAbiVersion), llvm::ConstantInt::get(word, code.keeps),
-             llvm::ConstantInt::get(word, ordered), llvm::ConstantInt::get(word, 0), code.run_block,
+             llvm::ConstantInt::get(word, ordered), llvm::ConstantInt::get(word, meets_grid), code.run_block,
              llvm::ConstantInt::get(number, shared_static), globals.first,
              llvm::ConstantInt::get(number, globals.second), text_constant(module, kernel.demangled)});
   new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, object, kEntrySymbol);

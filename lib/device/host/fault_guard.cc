@@ -2,6 +2,7 @@
 #include "device/host/fault_guard.h"
 
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
@@ -34,14 +35,24 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   }
 }
 
+// Memory at and above the stack pointer is the stack's: where there is none, the stack has come to its end.
+bool is_stack(const void* address, const void* context) {
+  constexpr uint64_t kBelow = 4096, kAbove = 1 << 20;  // what a call and its frame use at once
+  auto place = reinterpret_cast<uint64_t>(address);
+  auto top = static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+  return place + kBelow >= top && place < top + kAbove;
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   FaultGuard* guard = active;
   if (!guard || info->si_code <= 0) {
     pass_on(signal, info, context);
     return;
   }
-  guard->has_address = signal == SIGSEGV || signal == SIGBUS;
+  // An address that is none, or not aligned as the instruction has it, is not told (SI_KERNEL).
+  guard->has_address = (signal == SIGSEGV || signal == SIGBUS) && info->si_code != SI_KERNEL;
   guard->address = info->si_addr;
+  guard->stack_full = guard->has_address && is_stack(info->si_addr, context);
   siglongjmp(guard->jump, signal);
 }
 
@@ -91,10 +102,15 @@ FaultGuard::~FaultGuard() { active = nullptr; }
 void FaultGuard::leave() { siglongjmp(active->jump, kStopped); }
 
 std::string describe_fault(int signal, const FaultGuard& guard) {
+  if (guard.stack_full) return "has used up its stack";
+  if (guard.has_address && !guard.address) return "used a null pointer (SIGSEGV)";
   if (guard.has_address) {
     return fmt::format("used address {}, where it has no memory (SIG{})", guard.address, ::sigabbrev_np(signal));
   }
-  if (signal == SIGFPE) return "divided by zero (SIGFPE)";
+  if (signal == SIGSEGV || signal == SIGBUS) {
+    return fmt::format("used an address that is none, or not a multiple of its type's size (SIG{})",
+                       ::sigabbrev_np(signal));
+  }
   return fmt::format("trapped (SIG{})", ::sigabbrev_np(signal));
 }
 

@@ -24,9 +24,10 @@ class FaultGuard {
   sigjmp_buf jump;
   const void* address = nullptr;  // set by a fault: the address that could not be used, if the signal tells
   bool has_address = false;
+  bool stack_full = false;  // set by a fault: the address is where the thread's stack would have to grow
 };
 
-// "used address 0x10, which is not mapped (SIGSEGV)"; reads after "kernel".
+// "used address 0x10, where it has no memory (SIGSEGV)"; reads after "kernel".
 std::string describe_fault(int signal, const FaultGuard& guard);
 
 }  // namespace mneme::device::host

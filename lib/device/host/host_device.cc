@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "device/host/launch.h"
+#include "device/host/segment_memory.h"
 
 namespace mneme::device {
 namespace {
@@ -132,8 +133,14 @@ class HostDevice : public Device {
       if (!segment.symbol.empty()) mapped(segment.address, segment.size);
     }
     loaded.place_globals(launch.segments);
+    host::RunOptions options;  // what the kernel prints is dropped
+    options.heap = heap_of(launch);
+    options.poison_shared = launch.poison_shared;
+    std::vector<host::KnownMemory> known = host::known_memory(launch.segments, loaded.host().globals());
+    options.memory = known;
+    options.warn = launch.warn;
     auto start = std::chrono::steady_clock::now();
-    host::run_grid(loaded.host(), launch.grid, launch.block, launch.shared_bytes, bytes_of(launch.arguments));
+    host::run_grid(loaded.host(), launch.grid, launch.block, launch.shared_bytes, bytes_of(launch.arguments), options);
     auto end = std::chrono::steady_clock::now();
     return static_cast<uint64_t>(std::chrono::nanoseconds(end - start).count());
   }
@@ -148,6 +155,15 @@ class HostDevice : public Device {
     }
     if (size == 0) return nullptr;
     throw Error::of("the address range {:#x}-{:#x} is not mapped", address, address + size);
+  }
+
+  // The recorded heap; empty for a kernel that does not allocate.
+  static std::span<std::byte> heap_of(const Launch& launch) {
+    for (const bundle::Segment& segment : launch.segments) {
+      if (segment.symbol != bundle::kDeviceHeap) continue;
+      return {reinterpret_cast<std::byte*>(segment.address), segment.size};
+    }
+    return {};
   }
 
   std::map<uint64_t, uint64_t> mapped_;  // address → size

@@ -3,11 +3,13 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/digest.h"
+#include "base/error.h"
 #include "bundle/format.h"
 #include "codegen/host/abi.h"
 
@@ -43,8 +45,12 @@ inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
 inline constexpr uint64_t kMaxThreadsPerDimension = INT32_MAX;  // of the grid; the code generator relies on it
 inline constexpr uint64_t kMaxSharedBytes = 64 * 1024;          // static and dynamic together
 
+// How many blocks of these dimensions there can be at once: as many as a grid may have whose blocks wait for each
+// other.
+uint64_t most_resident_blocks(const HostCode& code, bundle::Dim3 block);
+
 // Throws Error for a launch that cannot be: an empty grid or block, more than kMaxThreadsPerBlock, more
-// than kMaxThreadsPerDimension, too much shared memory.
+// than kMaxThreadsPerDimension, too much shared memory, more than most_resident_blocks() that wait for each other.
 void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes);
 
 // Memory that a kernel may use, for code compiled to be checked.
@@ -64,17 +70,36 @@ struct RunOptions {
   std::span<std::byte> heap;
   // Shared memory begins as kPoison bytes instead of zeros.
   bool poison_shared = false;
-  // By address, disjoint. Looked at by checked code only.
-  std::span<const KnownMemory> memory;
+  // By address, disjoint. Looked at by checked code only; and what was freed, the last first, to tell so.
+  std::span<const KnownMemory> memory, freed;
+  // Runs this block alone.
+  std::optional<bundle::Dim3> only;
   // Takes warnings about the kernel (threads that do not come to a barrier), a sentence a call, as `print` is called.
   std::function<void(const std::string& sentence)> warn;
 };
 inline constexpr uint8_t kPoison = 0xCB;
 
+// A kernel that did not end well.
+class KernelFault : public Error {
+ public:
+  KernelFault(const std::string& sentence, uint32_t kind, bundle::Dim3 block, bool exact)
+      : Error(sentence), kind_(kind), block_(block), exact_(exact) {}
+  // codegen::host::BlockFault. kNoFault: a signal came, and code that checks its accesses may tell more.
+  uint32_t kind() const { return kind_; }
+  bundle::Dim3 block() const { return block_; }
+  // False: it is not known which of the block's work-items it was.
+  bool exact() const { return exact_; }
+
+ private:
+  uint32_t kind_;
+  bundle::Dim3 block_;
+  bool exact_;
+};
+
 // Runs all blocks, over the cores with oneTBB unless the code wants order, and returns when the last
 // one ended. Shared memory is zeroed for each block, so that even a kernel that reads what it never wrote gives the
-// same bytes every time. Throws Error as check_launch() does, for a fault that the code reported, naming kernel, block
-// and thread, and for a trap or a wild pointer, naming kernel, block and address.
+// same bytes every time. Throws Error as check_launch() does; KernelFault for a fault that the code reported, naming
+// kernel, block and thread, and for a trap or a wild pointer, naming kernel, block and address.
 void run_grid(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments,
               const RunOptions& options = {});
 

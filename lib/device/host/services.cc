@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/host/services.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
+
 #include "device/host/fault_guard.h"
+#include "device/host/heap.h"
+#include "device/host/images.h"
+#include "device/host/memory_check.h"
+#include "device/host/parted.h"
+#include "device/host/running_block.h"
 
 namespace mneme::device::host {
 namespace {
@@ -13,27 +22,141 @@ std::string& reason() {
   return text;
 }
 
+ServiceState& state_of(BlockContext* context) { return *static_cast<ServiceState*>(context->launch); }
+
 void stop(BlockContext* context, uint32_t thread, uint32_t fault, const char* text) {
   const char* more = text ? text : "";
   switch (fault) {
     case codegen::host::kTrapped:
-      stop_block(context, thread, "trapped");
+      stop_block(context, thread, "trapped", fault);
     case codegen::host::kAborted:
-      stop_block(context, thread, "called abort()");
+      stop_block(context, thread, "called abort()", fault);
     case codegen::host::kAssertionFailed:
-      stop_block(context, thread, std::string("failed an assertion: ") + more);
+      stop_block(context, thread, std::string("failed an assertion: ") + more, fault);
     case codegen::host::kWildCall:
-      stop_block(context, thread, "called a function through a pointer that leads to none");
+      stop_block(context, thread, "called a function through a pointer that leads to none", fault);
     default:
-      stop_block(context, thread, more);
+      stop_block(context, thread, more, fault);
   }
+}
+
+// ---- printf ------------------------------------------------------------------------------------------------------
+
+uint64_t print_begin(BlockContext* context, uint32_t, uint32_t stream) {
+  ServiceState& state = state_of(context);
+  std::lock_guard lock(state.output);
+  state.messages[++state.last_message].stream = static_cast<int>(stream);
+  return state.last_message;
+}
+
+// Null for what is no message: one that has ended.
+PrintMessage* find(ServiceState& state, uint64_t message) {
+  std::lock_guard lock(state.output);
+  auto found = state.messages.find(message);
+  return found == state.messages.end() ? nullptr : &found->second;
+}
+
+// Only the work-item that began a message adds to it: it needs no lock.
+uint64_t add_part(ServiceState& state, uint64_t message, PrintPart part) {
+  if (PrintMessage* found = find(state, message)) found->parts.push_back(std::move(part));
+  return message;
+}
+
+uint64_t print_end(BlockContext* context, uint64_t message) {
+  ServiceState& state = state_of(context);
+  PrintMessage* found = find(state, message);
+  if (!found) return 0;
+  touch_strings(found->parts);
+  std::string text = formatted(found->parts);
+  std::lock_guard lock(state.output);
+  if (state.options.print) state.options.print(found->stream, text);
+  state.messages.erase(message);
+  return text.size();
+}
+
+// `length` bytes can be read, or the thread faults here, where nothing is held.
+void touch(const char* bytes, uint64_t length) {
+  constexpr uint64_t kPage = 4096;
+  for (uint64_t i = 0; i < length; i += kPage) static_cast<void>(*static_cast<const volatile char*>(bytes + i));
+  if (length) static_cast<void>(*static_cast<const volatile char*>(bytes + length - 1));
+}
+
+uint64_t print_string(BlockContext* context, uint32_t, uint64_t message, const char* bytes, uint64_t length,
+                      uint32_t last) {
+  if (bytes) {
+    touch(bytes, length);
+    add_part(state_of(context), message, {PrintPart::kText, 0, std::string(bytes, length ? length - 1 : 0)});
+  } else {
+    add_part(state_of(context), message, {PrintPart::kNullText, 0, {}});
+  }
+  return last ? print_end(context, message) : message;
+}
+
+uint64_t print_words(BlockContext* context, uint32_t, uint64_t message, uint32_t count, uint64_t a, uint64_t b,
+                     uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint32_t last) {
+  const uint64_t words[] = {a, b, c, d, e, f, g};
+  for (uint32_t i = 0; i < count && i < 7; ++i) add_part(state_of(context), message, {PrintPart::kWord, words[i], {}});
+  return last ? print_end(context, message) : message;
+}
+
+void fail_assertion(BlockContext* context, uint32_t thread, const char* assertion, const char* file, uint32_t line,
+                    const char* function) {
+  {
+    ServiceState& state = state_of(context);
+    std::string text = fmt::format("{}:{}: {}: Device-side assertion `{}' failed.\n", file, line, function, assertion);
+    std::lock_guard lock(state.output);
+    if (state.options.print) state.options.print(2, text);
+  }
+  stop(context, thread, codegen::host::kAssertionFailed, assertion);
+}
+
+// ---- the heap ----------------------------------------------------------------------------------------------------
+
+// Launches on several streams may allocate at once.
+std::mutex& heap_lock() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+void* allocate(BlockContext* context, uint32_t thread, uint64_t size) {
+  HeapAnswer answer;
+  {
+    std::lock_guard lock(heap_lock());
+    answer = heap_allocate(state_of(context).options.heap, size);
+  }
+  if (answer.trouble == HeapTrouble::kNone) return answer.address;
+  stop_block(context, thread, "finds the device's heap damaged: something wrote to memory that was not its own");
+}
+
+void release(BlockContext* context, uint32_t thread, void* address) {
+  HeapTrouble trouble;
+  {
+    std::lock_guard lock(heap_lock());
+    trouble = heap_release(state_of(context).options.heap, address);
+  }
+  switch (trouble) {
+    case HeapTrouble::kNone:
+      return;
+    case HeapTrouble::kReleased:
+      stop_block(context, thread, fmt::format("frees {} a second time", fmt::ptr(address)));
+    case HeapTrouble::kNotAllocated:
+      stop_block(context, thread, fmt::format("frees {}, which no kernel allocated", fmt::ptr(address)));
+    case HeapTrouble::kDamaged:
+      stop_block(context, thread, "finds the device's heap damaged: something wrote to memory that was not its own");
+  }
+}
+
+uint64_t wall_clock(BlockContext*, uint32_t) {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  constexpr uint64_t kNanosecondsPerTick = 1'000'000 / codegen::host::kWallClockRate;
+  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) / kNanosecondsPerTick;
 }
 
 }  // namespace
 
-void stop_block(BlockContext* context, uint32_t thread, std::string why) {
+void stop_block(BlockContext* context, uint32_t thread, std::string why, uint32_t fault) {
   reason() = std::move(why);
-  context->fault = codegen::host::kOther;
+  context->fault = fault;
   context->fault_thread = thread;
   FaultGuard::leave();
 }
@@ -43,19 +166,25 @@ const std::string& stop_reason() { return reason(); }
 const codegen::host::Services& services() {
   static const codegen::host::Services kServices = {
       .stop = stop,
-      .print_begin = [](BlockContext* context, uint32_t thread, uint32_t) -> uint64_t {
-        stop_block(context, thread, "uses printf, which the host device does not have");
-      },
-      .print_string = [](BlockContext*, uint32_t, uint64_t, const char*, uint64_t, uint32_t) -> uint64_t { return 0; },
-      .print_words = [](BlockContext*, uint32_t, uint64_t, uint32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                        uint64_t, uint64_t, uint32_t) -> uint64_t { return 0; },
-      .allocate = [](BlockContext*, uint32_t, uint64_t) -> void* { return nullptr; },
-      .release = [](BlockContext*, uint32_t, void*) {},
-      .check = [](BlockContext*, uint32_t, const void*, uint64_t, uint32_t) {},
-      .meet_grid =
-          [](BlockContext* context, uint32_t thread) {
-            stop_block(context, thread, "synchronises its grid, which the host device does not have");
-          },
+      .print_begin = print_begin,
+      .print_string = print_string,
+      .print_words = print_words,
+      .allocate = allocate,
+      .release = release,
+      .check = check_access,
+      .meet_grid = meet_grid,
+      .fail_assertion = fail_assertion,
+      .wall_clock = wall_clock,
+      .run_items = run_items,
+      .meet = meet,
+      .enter = enter,
+      .leave = leave,
+      .parted = parted,
+      .image_load = load_texel,
+      .image_store = store_texel,
+      .image_sample = sample_image,
+      .image_gather = gather_texels,
+      .image_query = query_image,
   };
   return kServices;
 }

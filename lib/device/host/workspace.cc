@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -12,8 +13,7 @@ namespace mneme::device::host {
 namespace {
 
 constexpr uint64_t kGuard = 64 * 1024;  // on both sides of shared memory
-constexpr uint64_t kFramesMost = uint64_t{4} << 30;
-constexpr uint64_t kFramesLeast = uint64_t{64} << 20;
+constexpr uint64_t kPage = 4096;
 
 void* reserve(uint64_t size, int protection) {
   void* address = ::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -32,7 +32,7 @@ Workspace::~Workspace() {
   if (frames_) ::munmap(frames_, frames_size_);
 }
 
-void* Workspace::shared() {
+void* Workspace::shared(uint64_t size) {
   if (!shared_) {
     void* address = reserve(kMaxSharedBytes + 2 * kGuard, PROT_NONE);
     if (!address) throw system_error("cannot reserve shared memory");
@@ -40,16 +40,19 @@ void* Workspace::shared() {
     if (::mprotect(shared_ + kGuard, kMaxSharedBytes, PROT_READ | PROT_WRITE) != 0) {
       throw system_error("cannot map shared memory");
     }
-    // Vectorised kernels make masked accesses beyond the variable at hand; on pages that are not there yet
-    // each costs hundreds of cycles, though nothing is accessed.
-    std::memset(shared_ + kGuard, 0, kMaxSharedBytes);
+  }
+  // Vectorised kernels make masked accesses beyond the variable at hand; on pages that are not there yet
+  // each costs hundreds of cycles, though nothing is accessed.
+  if (uint64_t end = std::min(size + kPage, kMaxSharedBytes); end > shared_touched_) {
+    std::memset(shared_ + kGuard + shared_touched_, 0, end - shared_touched_);
+    shared_touched_ = end;
   }
   return shared_ + kGuard;
 }
 
 void* Workspace::frames() {
   // A limit on address space (ulimit -v) may leave less than the usual.
-  for (uint64_t size = kFramesMost; !frames_ && size >= kFramesLeast; size /= 2) {
+  for (uint64_t size = frames_most_; !frames_ && size >= kFramesLeast; size /= 2) {
     frames_ = reserve(size, PROT_READ | PROT_WRITE);
     frames_size_ = size;
   }

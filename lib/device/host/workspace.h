@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a thread of the CPU keeps from block to block: shared memory and room for coroutine frames.
+// Memory for a block to run in: shared memory, and room for what its work-items keep across barriers. A thread of the
+// CPU keeps one from block to block.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,20 +9,26 @@ namespace mneme::device::host {
 
 class Workspace {
  public:
+  static constexpr uint64_t kFramesMost = uint64_t{4} << 30;
+  static constexpr uint64_t kFramesLeast = uint64_t{64} << 20;
+
   static Workspace& of_this_thread();
+  // With at most so much room for frames, at least kFramesLeast.
+  explicit Workspace(uint64_t frames_most = kFramesMost) : frames_most_(frames_most) {}
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // `size` bytes (at most kMaxSharedBytes) aligned to 128, their end as near as that allows to a page that faults.
-  void* shared();
+  // `size` bytes, at most kMaxSharedBytes, aligned to a page; far below and above them are pages that fault.
+  void* shared(uint64_t size);
   // A reservation of address space, touched only as far as it is used. Throws Error when none can be had.
   void* frames();
   uint64_t frames_size() const { return frames_size_; }
 
  private:
-  Workspace() = default;
+  uint64_t frames_most_;
   std::byte* shared_ = nullptr;
+  uint64_t shared_touched_ = 0;
   void* frames_ = nullptr;
   uint64_t frames_size_ = 0;
 };

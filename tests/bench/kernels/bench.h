@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the kernel benchmarks share, HIP or OpenMP: arguments, data, timing, and one line of JSON as the result.
+// What the kernel benchmarks share. A benchmark NAME is a problem (NAME.h) and three programs that solve it: NAME.hip,
+// NAME_openmp.cc and NAME.cl. Each prints one line of JSON, unless its result is wrong.
 #pragma once
 
 #include <algorithm>
@@ -10,23 +11,35 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
 
-struct Arguments {
-  std::size_t size;  // what it counts is up to the benchmark
-  int repeats;
+// An array of 4-byte elements, which a kernel takes by pointer.
+struct Array {
+  template <class T>
+  explicit Array(const std::vector<T>& values) : words(values.size()) {
+    static_assert(sizeof(T) == 4);
+    std::memcpy(words.data(), values.data(), 4 * values.size());
+  }
+  static Array zeros(std::size_t count) { return Array(std::vector<std::uint32_t>(count)); }
+
+  const float* floats() const { return reinterpret_cast<const float*>(words.data()); }
+  float* floats() { return reinterpret_cast<float*>(words.data()); }
+  const int* ints() const { return reinterpret_cast<const int*>(words.data()); }
+  int* ints() { return reinterpret_cast<int*>(words.data()); }
+
+  std::vector<std::uint32_t> words;
 };
 
-// PROGRAM [SIZE [REPEATS]]
-inline Arguments parse_arguments(int argc, char** argv, std::size_t default_size) {
-  Arguments arguments{default_size, 10};
-  if (argc > 1) arguments.size = std::strtoull(argv[1], nullptr, 10);
-  if (argc > 2) arguments.repeats = std::atoi(argv[2]);
-  if (argc > 3 || arguments.size == 0 || arguments.repeats <= 0) {
-    std::fprintf(stderr, "usage: %s [SIZE [REPEATS]]\n", argv[0]);
-    std::exit(2);
-  }
-  return arguments;
-}
+// A kernel's arguments are the arrays, in order, and then n.
+struct Problem {
+  std::vector<Array> arrays;
+  int n = 0;
+  unsigned grid[2] = {1, 1};  // blocks
+  unsigned block[2] = {1, 1};
+  std::function<bool(const Problem&)> is_right;
+};
 
 // The data: a number between 0.5 and 1.5 for each index.
 inline float value_at(std::size_t index) {
@@ -34,16 +47,26 @@ inline float value_at(std::size_t index) {
   return 0.5f + static_cast<float>(mixed >> 8) * 0x1p-24f;
 }
 
+inline std::vector<float> values(std::size_t count, std::size_t first = 0) {
+  std::vector<float> made(count);
+  for (std::size_t i = 0; i < count; ++i) made[i] = value_at(first + i);
+  return made;
+}
+
+inline unsigned ceil_div(std::size_t count, std::size_t block) {
+  return static_cast<unsigned>((count + block - 1) / block);
+}
+
 inline bool is_close(double got, double want) {
   return std::fabs(got - want) <= 1e-4 * std::fmax(1.0, std::fabs(want));
 }
 
-// The shortest of `repeats` executions, in nanoseconds, after one that warms up.
+// The shortest of ten executions, in nanoseconds, after one that warms up.
 template <class Execute>
-long long best_of(int repeats, Execute execute) {
+long long best_of_ten(Execute execute) {
   execute();
   auto best = std::chrono::nanoseconds::max();
-  for (int i = 0; i < repeats; ++i) {
+  for (int i = 0; i < 10; ++i) {
     auto begin = std::chrono::steady_clock::now();
     execute();
     best = std::min(best, std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin));
@@ -52,11 +75,17 @@ long long best_of(int repeats, Execute execute) {
 }
 
 // Prints the result, unless it was computed wrongly. Returns the program's exit status.
-inline int report(const char* name, long long nanoseconds, bool right) {
-  if (!right) {
-    std::fprintf(stderr, "%s: FAILED: the result is wrong\n", name);
+// `ready`: how long it took to have the kernel's code, in nanoseconds.
+inline int report(const Problem& solved, long long nanoseconds, long long ready = 0) {
+  if (!solved.is_right(solved)) {
+    std::fprintf(stderr, "the result is wrong\n");
     return 1;
   }
-  std::printf("{\"name\":\"%s\",\"ns\":%lld}\n", name, nanoseconds);
+  std::printf("{\"ns\":%lld,\"ready_ns\":%lld}\n", nanoseconds, ready);
   return 0;
+}
+
+inline int run_openmp(Problem problem, void (*solve)(Problem&)) {
+  long long best = best_of_ten([&] { solve(problem); });
+  return report(problem, best);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A code object in the coroutine form that faults in the block its arguments name, in the way that they name.
+// A code object that faults in the block its arguments name, in the way that they name.
 #include <cstring>
 
 #include "codegen/host/abi.h"

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+namespace mneme::codegen::host {
+
+// Elementary functions by their name in C (exp, pow, …) and type (half, float, double).
+bool has_elementary(llvm::StringRef name, const llvm::Type& type);
+llvm::Value* call_elementary(llvm::IRBuilderBase& builder, llvm::StringRef name,
+                             llvm::ArrayRef<llvm::Value*> arguments);
+
+// Replaces a call of an intrinsic of LLVM's or AMDGPU's that has no equal on the host, if it is a mathematical one.
+void raise_math_intrinsic(llvm::IntrinsicInst& call);
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A launch on its way: what run_grid's ways to run blocks have in common.
+#pragma once
+#include <oneapi/tbb/task_group.h>
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/host/fault_guard.h"
+#include "device/host/launch.h"
+#include "device/host/running_block.h"
+#include "device/host/services.h"
+#include "device/host/workspace.h"
+
+namespace mneme::device::host {
+
+class GridLaunch {
+ public:
+  GridLaunch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments,
+             const RunOptions& options);
+
+  const codegen::host::CodeObject& code() const { return code_; }
+  uint64_t block_count() const { return grid_.count(); }
+  uint64_t threads_per_block() const { return block_.count(); }
+
+  // A block that is still to be told which one it is.
+  RunningBlock make_block(Workspace& workspace, ItemFibers* items) const;
+  // Makes it the block with this number, x fastest, not begun, its shared memory fresh.
+  void prepare(RunningBlock& block, uint64_t number) const;
+
+  // Why a block did not end well: the first that is told is what the launch fails for; the others need not go on.
+  // `signal`: what sigsetjmp returned for `guard`.
+  void fail(const RunningBlock& block, int signal, const FaultGuard& guard);
+  // True if the code reported a fault of this block's.
+  bool failed(const RunningBlock& block);
+  bool failed() const { return failed_; }
+
+  // Ends the tasks that run blocks when one has failed.
+  oneapi::tbb::task_group_context tasks;
+
+  // Throws Error if the launch failed.
+  void finish() const;
+
+ private:
+  void fail(const RunningBlock& block, const std::string& thread, const std::string& what);
+
+  const codegen::host::CodeObject& code_;
+  bundle::Dim3 grid_, block_;
+  uint64_t shared_size_;
+  alignas(64) std::byte implicit_[256] = {};  // AMDGPU's implicit arguments, code object version 5
+  alignas(64) std::byte dispatch_[64] = {};   // an AQL kernel dispatch packet
+  std::vector<uint64_t> arguments_;           // words, for their alignment
+  RunningBlock any_block_ = {};
+  mutable ServiceState services_;
+
+  std::mutex mutex_;
+  std::atomic<bool> failed_ = false;
+  std::string fault_;
+  uint32_t fault_kind_ = codegen::host::kNoFault;
+  bundle::Dim3 fault_block_;
+  bool fault_is_exact_ = false;
+};
+
+// All blocks at once, each on a fiber of its own: for code whose blocks wait for each other. Throws Error if there are
+// more than there is room for.
+void run_resident_grid(GridLaunch& launch);
+
+}  // namespace mneme::device::host

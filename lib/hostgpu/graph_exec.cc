@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Graphs that can be launched: copies of those that were built.
+#include "hostgpu/graph_exec.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "hostgpu/capture.h"
+#include "hostgpu/errors.h"
+
+struct hipGraphExec {
+  std::shared_ptr<ihipGraph> graph;
+  std::mutex launching;
+  // Of its latest launch: one ends before the next begins.
+  mneme::hostgpu::TicketPtr last;
+};
+
+namespace mneme::hostgpu {
+namespace {
+
+// Under graph_lock(). Never destroyed, as graphs are not.
+std::unordered_map<const hipGraphExec*, std::shared_ptr<hipGraphExec>>& live() {
+  static auto* all = new std::unordered_map<const hipGraphExec*, std::shared_ptr<hipGraphExec>>;
+  return *all;
+}
+
+std::shared_ptr<hipGraphExec> checked(hipGraphExec_t exec) {
+  auto found = live().find(exec);
+  require(found != live().end());
+  return found->second;
+}
+
+hipGraphNode_t find_copy(ihipGraph& graph, const hipGraphNode* original) {
+  for (const auto& node : graph.nodes) {
+    if (node->original == original) return node.get();
+    if (auto* child = std::get_if<GraphCall>(&node->call)) {
+      if (hipGraphNode_t inside = find_copy(*child->graph, original)) return inside;
+    }
+  }
+  return nullptr;
+}
+
+hipError_t instantiate(hipGraphExec_t* exec, hipGraph_t graph) {
+  return answer([&] {
+    auto lock = graph_lock();
+    require(exec);
+    auto made = std::make_shared<hipGraphExec>();
+    made->graph = clone(mneme::hostgpu::checked(graph));
+    live()[made.get()] = made;
+    *exec = made.get();
+  });
+}
+
+void launch(hipGraphExec& exec, const std::shared_ptr<Queue>& queue) {
+  std::lock_guard one(exec.launching);
+  if (exec.last && !exec.last->done.load()) {
+    Operation turn;
+    turn.always = true;
+    turn.after.push_back(exec.last);
+    submit(queue, std::move(turn));
+  }
+  queue_graph(queue, *exec.graph);
+  Operation end;
+  end.always = true;
+  exec.last = submit(queue, std::move(end));
+}
+
+// Checks first, so that a graph is updated as a whole or not at all.
+UpdateResult compare(ihipGraph& graph, ihipGraph& from) {
+  std::vector<hipGraphNode_t> old = in_order(graph), fresh = in_order(from);
+  if (old.size() != fresh.size()) return {hipGraphExecUpdateErrorTopologyChanged, nullptr};
+  auto position = [](const std::vector<hipGraphNode_t>& order, hipGraphNode_t node) {
+    return std::ranges::find(order, node) - order.begin();
+  };
+  for (size_t i = 0; i < old.size(); ++i) {
+    if (old[i]->call.index() != fresh[i]->call.index()) return {hipGraphExecUpdateErrorNodeTypeChanged, fresh[i]};
+    std::vector<std::ptrdiff_t> before, now;
+    for (hipGraphNode_t node : old[i]->before) before.push_back(position(old, node));
+    for (hipGraphNode_t node : fresh[i]->before) now.push_back(position(fresh, node));
+    std::ranges::sort(before);
+    std::ranges::sort(now);
+    if (before != now) return {hipGraphExecUpdateErrorTopologyChanged, fresh[i]};
+    if (auto* child = std::get_if<GraphCall>(&old[i]->call)) {
+      UpdateResult inside = compare(*child->graph, *std::get<GraphCall>(fresh[i]->call).graph);
+      if (inside.result != hipGraphExecUpdateSuccess) return inside;
+    }
+  }
+  return {};
+}
+
+void take_calls(ihipGraph& graph, ihipGraph& from) {
+  std::vector<hipGraphNode_t> old = in_order(graph), fresh = in_order(from);
+  for (size_t i = 0; i < old.size(); ++i) {
+    if (auto* child = std::get_if<GraphCall>(&old[i]->call)) {
+      take_calls(*child->graph, *std::get<GraphCall>(fresh[i]->call).graph);
+    } else {
+      set_call(*old[i], fresh[i]->call);
+    }
+  }
+}
+
+}  // namespace
+
+hipGraphNode& node_in(hipGraphExec_t exec, const hipGraphNode* original) {
+  hipGraphNode_t found = find_copy(*checked(exec)->graph, original);
+  require(original && found);
+  return *found;
+}
+
+UpdateResult update(ihipGraph& graph, ihipGraph& from) {
+  UpdateResult result = compare(graph, from);
+  if (result.result == hipGraphExecUpdateSuccess) take_calls(graph, from);
+  return result;
+}
+
+}  // namespace mneme::hostgpu
+
+using namespace mneme::hostgpu;
+
+extern "C" {
+
+hipError_t hipGraphInstantiate(hipGraphExec_t* exec, hipGraph_t graph, hipGraphNode_t* error, char* log, size_t size) {
+  if (error) *error = nullptr;
+  if (log && size) *log = '\0';
+  return instantiate(exec, graph);
+}
+
+// Memory is never allocated in a graph: there is none to free at a launch.
+hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph, unsigned long long flags) {
+  if (flags & ~static_cast<unsigned long long>(hipGraphInstantiateFlagAutoFreeOnLaunch)) {
+    return note_error(hipErrorInvalidValue);
+  }
+  return instantiate(exec, graph);
+}
+
+hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream) {
+  return answer_on_device([&] {
+    std::shared_ptr<hipGraphExec> launched;
+    auto queue = queue_of(stream);
+    check_legacy(queue);
+    {
+      auto lock = graph_lock();
+      launched = checked(exec);
+      Call call = GraphCall{};
+      if (is_captured(queue)) {
+        call = GraphCall{clone(*launched->graph)};
+        capture_call(queue, call);
+        return;
+      }
+    }
+    launch(*launched, queue);
+  });
+}
+
+hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
+  return answer([&] {
+    auto lock = graph_lock();
+    checked(exec);
+    live().erase(exec);
+  });
+}
+
+hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t* error,
+                              hipGraphExecUpdateResult* result) {
+  return answer([&] {
+    auto lock = graph_lock();
+    if (result) *result = hipGraphExecUpdateError;
+    UpdateResult done = update(*checked(exec)->graph, mneme::hostgpu::checked(graph));
+    if (result) *result = done.result;
+    if (error) *error = done.node;
+    require(done.result == hipGraphExecUpdateSuccess, hipErrorGraphExecUpdateFailure);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Streams as queues. What is queued is done in order, on the queue's own thread, which starts with the first thing that
+// needs it and leaves when it has had nothing to do for a while; or on the thread of an application that waits for it.
+// The legacy stream (null) begins what it is given after everything that blocking streams were given before, and they
+// begin what they are given later after it.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "hostgpu/hip.h"
+
+namespace mneme::hostgpu {
+
+using Queue = ihipStream_t;
+
+// One queued thing: whether it has been done, and when.
+struct Ticket {
+  std::atomic<bool> done{false};
+  std::chrono::steady_clock::time_point when;      // once done
+  std::vector<std::shared_ptr<Queue>> dependents;  // their first operation waits for this; under the queues' lock
+};
+using TicketPtr = std::shared_ptr<Ticket>;
+
+class Work {
+ public:
+  virtual ~Work() = default;
+  virtual void run() = 0;  // HipError breaks the device
+};
+template <typename Body>
+std::unique_ptr<Work> make_work(Body body) {
+  struct Made final : Work {
+    explicit Made(Body b) : body(std::move(b)) {}
+    void run() override { body(); }
+    Body body;
+  };
+  return std::make_unique<Made>(std::move(body));
+}
+
+struct Operation {
+  std::unique_ptr<Work> work;    // null: it only has its place in the order
+  bool own_thread = false;       // the application's code, or something that waits for it: on the queue's thread only
+  bool always = false;           // done even when the device is broken
+  std::vector<TicketPtr> after;  // of other queues, before it begins
+  TicketPtr ticket;
+};
+
+enum class Promptness {
+  kLater,   // on the queue's thread
+  kLight,   // on this thread, before submit() returns, if nothing is before it: it is short and waits for nobody
+  kWaited,  // the caller waits for it at once
+};
+
+// Null is the legacy stream, or the thread's own where a per-thread entry point was called. Throws
+// HipError(hipErrorInvalidHandle) for what is no stream.
+std::shared_ptr<Queue> queue_of(hipStream_t stream, bool per_thread = false);
+std::shared_ptr<Queue> make_queue(unsigned flags, int priority);
+// The handle is no stream any more; what is queued will be done. Throws HipError(hipErrorInvalidHandle).
+std::shared_ptr<Queue> close_queue(hipStream_t stream);
+
+TicketPtr submit(const std::shared_ptr<Queue>& queue, Operation operation, Promptness promptness = Promptness::kLater);
+// Returns once it is done. `queue` is where it was queued, and this thread may do what is before it there. Throws
+// HipError when it is called by what the ticket would have to wait for (a callback).
+void wait(const TicketPtr& ticket, const std::shared_ptr<Queue>& queue);
+// For all that the stream has been given; the legacy stream's wait is for the blocking streams too.
+void wait_for(const std::shared_ptr<Queue>& queue);
+bool is_idle(const std::shared_ptr<Queue>& queue);
+void wait_for_device();
+// Only as long as that, and without doing anything on this thread. False: not all has been done.
+bool wait_for_device_until(std::chrono::steady_clock::time_point end);
+// Does something on this thread, in its place in the queue.
+void run_in_order(const std::shared_ptr<Queue>& queue, std::unique_ptr<Work> work);
+
+// For work that waits for the application: whether it should give up, because the process ends.
+bool is_ending();
+
+}  // namespace mneme::hostgpu
+
+struct ihipStream_t {
+  unsigned flags = 0;
+  int priority = 0;
+  bool legacy = false;
+
+  // Under the queues' lock.
+  std::deque<mneme::hostgpu::Operation> operations;  // the first is under way when `running`
+  bool running = false;
+  std::thread::id runner;          // while running
+  bool armed = false;              // the first one's dependencies know of us
+  mneme::hostgpu::TicketPtr last;  // of what was queued last; may be done
+  bool closed = false;
+  std::thread thread;
+  bool has_thread = false;
+  bool awake = false;  // the thread is, or has been told to be
+  std::condition_variable wake;
+};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hostgpu/run_kernel.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "hostgpu/device_heap.h"
+#include "hostgpu/errors.h"
+#include "hostgpu/explain_fault.h"
+#include "hostgpu/kernel_code.h"
+#include "hostgpu/known_memory.h"
+
+namespace mneme::hostgpu {
+namespace {
+
+bool poisons_shared_memory() {
+  static const bool poisons = [] {
+    const char* value = std::getenv("MNEME_HOST_POISON");
+    return value && *value && *value != '0';
+  }();
+  return poisons;
+}
+
+hipError_t code_of_fault(uint32_t fault) {
+  switch (fault) {
+    case codegen::host::kAssertionFailed:
+      return hipErrorAssert;
+    default:
+      return hipErrorLaunchFailure;
+  }
+}
+
+// On the application's own streams, so that its messages and the kernel's come in order; all out when the launch ends.
+class Printer {
+ public:
+  ~Printer() {
+    if (wrote_) std::fflush(stdout);
+  }
+  void print(int stream, std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stream == 2 ? stderr : stdout);
+    wrote_ = true;
+  }
+
+ private:
+  bool wrote_ = false;
+};
+
+}  // namespace
+
+void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments) {
+  Printer printer;
+  device::host::RunOptions options;
+  options.print = [&printer](int stream, std::string_view text) { printer.print(stream, text); };
+  options.heap = device_heap();
+  options.poison_shared = poisons_shared_memory();
+  options.warn = [](const std::string& sentence) { say(sentence); };
+  MemoryTable table;
+  if (checks_memory()) {
+    table = known_memory(kernel.code()->globals());
+    options.memory = table.live;
+    options.freed = table.released;
+  }
+  try {
+    device::host::run_grid(*kernel.code(), grid, block, shared_bytes, arguments, options);
+  } catch (const device::host::KernelFault& fault) {
+    throw HipError(code_of_fault(fault.kind()),
+                   explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault));
+  } catch (const Error& error) {
+    throw HipError(hipErrorLaunchFailure, error.what());
+  }
+}
+
+}  // namespace mneme::hostgpu

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How the stand-in for the vendor's runtime learns of the memory that the recorder gave out in its stead.
+#pragma once
+#include <cstdint>
+
+namespace mneme::memory {
+
+enum class ListedKind : uint32_t { kDevice, kPinned, kManaged, kRegistered };
+
+struct ListedMemory {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  ListedKind kind = ListedKind::kDevice;
+  bool released = false;  // of these only the latest, the last one first
+};
+
+// The recorder exports it by this name. Calls `take` for each piece of memory; false: it gives out none.
+using ListMemory = bool (*)(void (*take)(void* user, const ListedMemory&), void* user);
+inline constexpr char kListMemorySymbol[] = "mneme_record_list_memory";
+
+}  // namespace mneme::memory
