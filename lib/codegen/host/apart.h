@@ -13,7 +13,7 @@ namespace mneme::codegen::host {
 // Emits code that goes on, in rounds, until all work-items have ended (and goes to `done`) or all are at the same place
 // of the block (`rejoin`, with that place in `place`, an i32 variable). In each round every wave for itself goes on
 // until each of its lanes has ended or waits for the block: from the smallest place at which some lanes are, for as
-// long as there is any.
+// long as there is any. If all that are there have yielded, it goes on in the next round.
 class Apart {
  public:
   Apart(llvm::Module& module, const std::vector<Region>& regions, uint32_t wave_size);
@@ -22,9 +22,11 @@ class Apart {
             llvm::BasicBlock* done, llvm::BasicBlock* rejoin);
 
  private:
+  bool has(bool (*is_kind)(const Operation&)) const;
   llvm::Function* make_wave_function();
   void emit_case(llvm::IRBuilder<>& builder, uint32_t number, const Frames& frames, llvm::Value* first,
                  llvm::Value* last, llvm::Value* active);
+  void let_look_again(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact);
   void release(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact);
 
   llvm::Module& module_;

@@ -83,7 +83,8 @@ BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundl
 
 // The CodeObject that the shared object exports.
 void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel, bool ordered,
-                      bool meets_grid, uint64_t shared_static, std::pair<llvm::Constant*, uint64_t> globals);
+                      uint32_t waits, uint32_t most_threads, uint64_t shared_static,
+                      std::pair<llvm::Constant*, uint64_t> globals);
 
 // The BlockContext in a function: work-item code gets it as its first parameter; a function that was
 // not inlined finds it in a thread-local variable. Loaded at the function's entry.

@@ -24,6 +24,7 @@ constexpr llvm::StringLiteral kMeetOfWave = "mneme.wave.meet";
 constexpr llvm::StringLiteral kBallot = "mneme.wave.ballot";
 constexpr llvm::StringLiteral kPermute = "mneme.wave.permute.";
 constexpr llvm::StringLiteral kFirst = "mneme.wave.first.";
+constexpr llvm::StringLiteral kYieldOfItem = "mneme.yield";
 constexpr llvm::StringLiteral kEnd = "mneme.end";
 constexpr llvm::StringLiteral kService = "mneme.service.";
 constexpr llvm::StringLiteral kItemOrdered = "mneme.ordered";
@@ -119,6 +120,10 @@ llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value) {
   return call_convergent(builder, kFirst.str() + width_name(value), value->getType(), {value});
 }
 
+llvm::CallInst* call_yield(llvm::IRBuilderBase& builder) {
+  return call_convergent(builder, kYieldOfItem, builder.getVoidTy(), {});
+}
+
 llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name, llvm::Type* result,
                              llvm::ArrayRef<llvm::Value*> arguments) {
   llvm::SmallVector<llvm::Type*, 12> types;
@@ -152,7 +157,8 @@ std::optional<Operation> operation_of(const llvm::Function& function) {
       {kImplicit, OperationKind::kImplicit},         {kDispatch, OperationKind::kDispatch},
       {kContext, OperationKind::kContext},           {kBarrier, OperationKind::kBarrier},
       {kBarrierCount, OperationKind::kBarrierCount}, {kBarrierGrid, OperationKind::kBarrierGrid},
-      {kMeetOfWave, OperationKind::kWaveMeet},       {kBallot, OperationKind::kBallot}};
+      {kMeetOfWave, OperationKind::kWaveMeet},       {kBallot, OperationKind::kBallot},
+      {kYieldOfItem, OperationKind::kYield}};
   for (auto [known, kind] : kNamed) {
     if (name == known) return Operation{kind, {}, 0};
   }
@@ -179,6 +185,19 @@ bool is_block_place(const Operation& operation) {
 bool is_wave_place(const Operation& operation) {
   return operation.kind == OperationKind::kWaveMeet || operation.kind == OperationKind::kBallot ||
          operation.kind == OperationKind::kPermute || operation.kind == OperationKind::kFirst;
+}
+
+bool is_yield(const Operation& operation) { return operation.kind == OperationKind::kYield; }
+
+bool is_place(const Operation& operation) {
+  return is_block_place(operation) || is_wave_place(operation) || is_yield(operation);
+}
+
+bool lanes_meet(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    auto operation = operation_of(function);
+    return operation && is_wave_place(*operation) && !function.use_empty();
+  });
 }
 
 std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function& function) {
