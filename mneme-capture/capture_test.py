@@ -7,6 +7,8 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -82,6 +84,51 @@ class Capture(TestCase):
             kinds = [s["kind"] for s in instance["segments"]]
             self.assertEqual(kinds.count("host"), 2, "the pinned and the registered memory")
 
+    def test_what_is_not_recorded_is_named(self):
+        result = self.capture(self.program("unrecorded_memory"))
+        self.assertIn("unrecorded_memory: ok", result.error)
+        names = self.kernels(result)
+        missing = {names[i["kernel"]].split("(")[0]: i.get("missing") for i in self.instances(result)}
+        self.assertEqual(len(missing), 3)
+        self.assertIsNone(missing["use_recorded"])
+        self.assertRegex(missing["use_pointer"][0], "argument 0 points to 0x")
+        self.assertRegex(missing["follow_pointer"][0], "memory at 0x4.* holds the address 0x3.*mapped at two addresses")
+        for kernel in ["use_pointer", "follow_pointer"]:
+            self.assertEqual(len(missing[kernel]), 1)
+            self.assertEqual(result.error.count(f"warning: the recording of '{kernel}("), 1)
+        self.assertEqual(sum(i.get("complete", True) for i in self.instances(result)), 1)
+
+        compiled = run([tool("compile"), "-O1"], input=result.out)
+        self.assertEqual(compiled.status, 0, compiled.text())
+        refused = run([tool("run")], input=compiled.out)
+        self.assert_refused(refused, 2, "2 recorded launch.*not complete")
+        self.assertIn(missing["use_pointer"][0], refused.error)
+        runs = [bundles.parsed(m) for m in bundles.read(refused.out) if m.name.startswith("runs/")]
+        self.assertEqual([names[r["kernel"]].split("(")[0] for r in runs], ["use_recorded"])
+        verdicts = run([tool("verify")], input=refused.out)
+        self.assertEqual((verdicts.status, verdicts.error.count("it was not run")), (1, 2), verdicts.text())
+        forced = self.run_well([tool("run"), "--force"], input=compiled.out)
+        runs = [bundles.parsed(m) for m in bundles.read(forced.out) if m.name.startswith("runs/")]
+        self.assertEqual(sorted(r["status"] for r in runs), ["completed", "failed", "failed"])
+
+    def test_virtual_memory_is_recorded(self):
+        program = self.program("virtual_memory")
+        result = self.capture(program)
+        self.assertEqual(len(self.instances(result)), 3)
+        for instance in self.instances(result):
+            self.assertEqual([s["address"][:4] for s in instance["segments"]], ["0x30"] * 4 + ["0x40"])
+            self.assertNotIn("missing", instance)
+        self.assertEqual(self.capture(program).out, result.out)
+
+    def test_a_launch_does_not_wait_for_what_waits_for_the_application(self):
+        program = self.program("pending_stream")
+        begin = time.monotonic()
+        result = self.capture(program)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertIn("pending_stream: ok", result.error)
+        self.assertEqual([i["index"] for i in self.instances(result)], [1], "the one that could go on")
+        self.assertRegex(self.summary(result)["skipped"][0]["reason"], "waits for the application")
+
     def test_annotations(self):
         result = self.capture(self.program("annotated"))
         first, second = sorted(self.instances(result), key=lambda i: i["index"])
@@ -115,6 +162,66 @@ class Capture(TestCase):
         self.assertEqual(max(counts["--max-instances", "2"].values()), 2)
         self.assertLess(sum(counts["--skip", "1"].values()), len(self.instances(self.capture(program))))
 
+    def test_every_nth(self):
+        program = self.program("conjugate_gradient")
+        def indices(*options):
+            result = self.capture(program, options=["--max-instances", "99", "--occurrences", "99", *options])
+            by_kernel = {}
+            for instance in self.instances(result):
+                by_kernel.setdefault(instance["kernel"], []).append(instance["index"])
+            return by_kernel, {s["reason"] for s in self.summary(result)["skipped"]}
+        everything, no_reasons = indices()
+        some, reasons = indices("--skip", "1", "--every", "3")
+        self.assertEqual(no_reasons, set())
+        self.assertEqual(reasons, {"among the first ones, which --skip leaves out", "between those that --every chooses"})
+        self.assertEqual(some, {kernel: list(all)[1::3] for kernel, all in everything.items() if len(all) > 1})
+
+    def test_only_config(self):
+        program = self.program("configurations")
+        def launches(*options):
+            return [(i["grid"], i["block"], i["shared_bytes"])
+                    for i in self.instances(self.capture(program, options=["--max-instances", "99", *options]))]
+        self.assertEqual(len(launches()), 6)
+        alike = launches("--only-config")
+        self.assertEqual(alike, [([1, 1, 1], [64, 1, 1], 0), ([2, 1, 1], [64, 1, 1], 0), ([2, 1, 1], [32, 1, 1], 0),
+                                 ([2, 1, 1], [32, 1, 1], 64)])
+
+    def test_environment_mirrors_the_options(self):
+        program = self.program("conjugate_gradient")
+        names = sorted(set(self.kernels(self.capture(program)).values()))
+        chosen = "^" + names[0].split("(")[0] + r"\("
+        environment = {"MNEME_KERNEL": chosen, "MNEME_MAX_INSTANCES": "1", "MNEME_DEVICE": "cuda"}
+        result = self.capture(program, env=environment)  # the command line's --device wins
+        self.assertEqual((set(self.kernels(result).values()), len(self.instances(result))), ({names[0]}, 1))
+        told = bundles.parsed(bundles.read(result.out)[0])["provenance"][0]["arguments"]
+        self.assertEqual(told[:4], [f"--kernel={chosen}", "--max-instances=1", "--device", "host"])
+        wrong = run([tool("capture"), "--device", "host", program], env={"MNEME_SKIP": "few"})
+        self.assert_refused(wrong, 2, "MNEME_SKIP.*'few' is not a whole number")
+
+    def test_summary(self):
+        program = self.program("conjugate_gradient")
+        options = ["--max-instances", "1", "--every", "2"]
+        quiet = self.capture(program, options=options)
+        self.assertNotIn("recorded", quiet.error)
+        result = self.capture(program, options=[*options, "--summary"])
+        summary, instances = self.summary(result), self.instances(result)
+        totals = summary["totals"]
+        self.assertEqual([k["kernel"] for k in totals["kernels"] if k["recorded"]],
+                         [self.kernels(result)[i["kernel"]] for i in instances])
+        seen = 0
+        for kernel in totals["kernels"]:
+            skipped = [s["launches"] for s in summary["skipped"] if s["kernel"] == kernel["kernel"]]
+            alike = sum(o["count"] for o, i in zip(summary["occurrences"], instances)
+                        if self.kernels(result)[i["kernel"]] == kernel["kernel"])
+            self.assertEqual(kernel["launches"], alike + sum(skipped))
+            self.assertIn(f"mneme-capture: {kernel['kernel']}: {kernel['launches']} launch", result.error)
+            seen += kernel["launches"]
+        self.assertIn(f"{len(totals['kernels'])} kernels, {seen} launches, {len(instances)} recorded", result.error)
+        self.assertIn("not: between those that --every chooses", result.error)
+        self.assertEqual(totals["seen_bytes"], 2 * sum(s["size"] for i in instances for s in i["segments"]))
+        self.assertEqual(totals["stored_bytes"], sum(len(m.data) for m in bundles.read(result.out)
+                                                     if m.name.startswith(("memory/", "states/"))))
+
     def test_occurrences_are_counted(self):
         program = self.program("conjugate_gradient")
         result = self.capture(program)
@@ -143,7 +250,9 @@ class Capture(TestCase):
         program = self.program("vector_add")
         for options, message in [(["--kernel", "("], "regular expression"), (["--occurrences", "0"], "at least 1"),
                                  (["--va-size", "1M"], "--va-size"), (["--va-size", "40T"], "--va-size"),
-                                 (["--ranks", "99999999999"], "no rank"), (["--max-instances", "-1"], "")]:
+                                 (["--ranks", "99999999999"], "no rank"), (["--ranks", "2-1"], "before it begins"),
+                                 (["--ranks", ""], "no rank"), (["--every", "0"], "at least 1"),
+                                 (["-o", "x-%r.tar"], "%r is the rank"), (["--max-instances", "-1"], "")]:
             with self.subTest(options):
                 result = run([tool("capture"), *options, program])
                 self.assert_refused(result, 2, message)
@@ -206,6 +315,57 @@ class Capture(TestCase):
         self.assert_refused(closed, 2, "pipe", stage=0)
         self.assertEqual(len(closed.out), 100)
 
+    # ---- applications in narrow circumstances ----
+
+    def limited(self, how, options=(), status=0):
+        result = self.capture(self.program("limited"), how, options=options, status=status)
+        self.assertIn("limited: ok", result.error)
+        return result
+
+    def test_limits_that_recording_gets_along_with(self):
+        for how in ["plain", "addresses", "larger-files", "no-files-in-memory", "forks"]:
+            with self.subTest(how):
+                result = self.limited(how)
+                self.assertEqual(result.error, "limited: ok\n")
+                self.assertEqual(len(self.instances(result)), 4)
+        # The last: files in memory were forbidden to the recorder, not to these.
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
+
+    def test_where_nothing_can_be_recorded_the_application_runs_on(self):
+        for how, reason in [("files", "ulimit -f"), ("closes-first", "closed its connection")]:
+            with self.subTest(how):
+                result = self.limited(how, status=2)
+                self.assertRegex(result.error, f"4 launches not recorded: recording had ended: .*{reason}")
+                self.assertRegex(result.error, "error: no launch .* was recorded")
+                skipped = [(s["launches"], s["reason"]) for s in self.summary(result)["skipped"]]
+                self.assertEqual([launches for launches, _ in skipped], [4])
+                self.assertIn(reason, skipped[0][1])
+
+    def test_recording_that_ends_in_the_middle_says_so(self):
+        result = self.limited("closes")
+        self.assertEqual(len(self.instances(result)), 1)
+        self.assertRegex(result.error, "3 launches not recorded: recording had ended: .* closed its connection")
+
+    def test_a_program_that_becomes_another_is_recorded_still(self):
+        result = self.limited("goes-on-as-another", options=["--occurrences", "2", "--max-instances", "9"])
+        # The first launch of both programs is the same in everything.
+        self.assertEqual([i["index"] for i in self.instances(result)], [0, 2, 3, 4])
+        self.assertEqual(self.summary(result)["occurrences"][0]["count"], 2)
+
+    def test_network_namespaces(self):
+        apart = ["unshare", "--user", "--map-root-user", "--net"]
+        if subprocess.run([*apart, "true"], capture_output=True).returncode != 0:
+            self.skipTest("namespaces are not permitted here")
+        folder = tempfile.mkdtemp(dir=self.folder)
+        result = self.capture(*apart, self.program("limited"), "plain", env={"TMPDIR": folder})
+        self.assertEqual(len(self.instances(result)), 4)
+        elsewhere = f"MNEME_CAPTURE_SOCKET=nobody {self.program('limited')} plain"
+        missed = self.capture(*apart, "sh", "-c", elsewhere, status=2)
+        self.assertIn("limited: ok", missed.error)
+        self.assertIn("this process is not recorded: mneme-capture cannot be reached", missed.error)
+        self.assertIn("out of mneme-capture's reach", missed.error)
+        self.assertEqual(os.listdir(folder), [])
+
     # ---- several processes ----
 
     def test_one_process_is_recorded(self):
@@ -224,7 +384,14 @@ class Capture(TestCase):
         self.assertTrue(all("transpose" in name for name in chosen), chosen)
         # Started by the launcher itself, once a rank.
         other = self.capture(first, env={"PMI_RANK": "1"})
-        self.assertEqual(other.out, b"vector_add: ok\n")
+        self.assertEqual((other.out, other.error), (b"", "vector_add: ok\n"))  # others may write a bundle there
+        kept = self.folder / "of-a-rank.tar"
+        other = self.capture(first, env={"FLUX_TASK_RANK": "1"}, options=["-o", kept])
+        self.assertEqual((other.out, kept.exists()), (b"vector_add: ok\n", False))
+        listed = self.capture(first, env={"FLUX_TASK_RANK": "5"}, options=["--ranks", "0,4-6", "-o", f"{kept}-%r"])
+        self.assertEqual((listed.out, pathlib.Path(f"{kept}-5").exists()), (b"vector_add: ok\n", True))
+        both = self.capture("sh", "-c", launcher, options=["--ranks", "all"])
+        self.assertEqual(len(self.kernels(both)), 2)
         own = self.capture(first, env={"PMI_RANK": "1"}, options=["--ranks", "1"])
         self.assertEqual(len(self.instances(own)), 1)
 
@@ -263,7 +430,8 @@ class Capture(TestCase):
     def test_a_killed_recording_is_truncated_and_the_application_goes_on(self):
         bundle = self.folder / "cut.tar"
         process = subprocess.Popen([tool("capture"), "--device", "host", "-o", bundle, self.program("waits")],
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                   env={**os.environ, "TMPDIR": str(self.folder)})
         while "ready" not in process.stderr.readline():
             pass
         children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mneme-capture: runs an application, records kernel launches, writes them as a bundle.
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <regex>
 
@@ -10,6 +11,7 @@
 #include "cli/stage.h"
 #include "memory/arena.h"
 #include "recorder/rank.h"
+#include "report.h"
 #include "session.h"
 
 namespace mneme::capture {
@@ -22,10 +24,11 @@ struct Settings {
   std::string device = "auto";
   std::string kernel;
   SessionSettings session;
-  uint64_t rank = 0;
+  std::string ranks;
+  std::optional<int64_t> rank;  // of this process, if an MPI launcher started it
   bool pass_exit = false;
   bool check_memory = false;
-  bool verbose = false;
+  bool summary = false;
   std::vector<std::string> command;
 };
 
@@ -40,12 +43,17 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.value("--occurrences", session.occurrences, "N",
                 "record at most N launches alike in dimensions and scalar arguments (default 1)");
   options.value("--skip", session.skip, "N", "leave out the first N launches of each kernel");
-  options.value("--ranks", settings.rank, "RANK", "of an MPI job's processes, record this one (default 0)");
+  options.value("--every", session.every, "N", "of the launches of each kernel after those, consider each Nth only");
+  options.flag("--only-config", session.only_config,
+               "take launches for alike that have the same dimensions, whatever their arguments are");
+  options.value("--ranks", settings.ranks, "RANKS",
+                "of an MPI job's processes, record these: all, or such as 0,4-7 (default 0; all with %r in -o)");
   options.bytes("--va-size", session.range_size, "BYTES",
                 "address space for each range of recorded memory (default 1T)");
   options.flag("--pass-exit", settings.pass_exit, "end with the application's own exit status when it fails");
   options.flag("--check-memory", settings.check_memory,
                "host device: find out before each access of a kernel's whether there is memory, and say so if not");
+  options.flag("--summary", settings.summary, "at the end, print what was launched, recorded and skipped, and why");
   output.add_options(options);
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
 }
@@ -60,13 +68,32 @@ void check(Settings& settings, std::optional<std::regex>& kernels) {
     }
   }
   if (settings.session.occurrences == 0) throw Error("--occurrences has to be at least 1");
+  if (settings.session.every == 0) throw Error("--every has to be at least 1");
   uint64_t& range = settings.session.range_size;
   if (range < kChunk || range > kMaxRange) {
     throw Error::of("--va-size has to be between 64M and {}T", kMaxRange >> 40);
   }
   range = (range + kChunk - 1) / kChunk * kChunk;
-  if (settings.rank > INT32_MAX) throw Error::of("--ranks {} is no rank", settings.rank);
-  settings.session.rank = static_cast<int64_t>(settings.rank);
+}
+
+// Which ranks are recorded, and the bundle's name. A launcher starts one of us for each rank, or we the launcher.
+void choose_ranks(Settings& settings, const cli::Options& options, cli::Output& output) {
+  Ranks& ranks = settings.session.ranks;
+  settings.rank = record::rank_in_environment();
+  bool name_of_its_own = names_each_rank(output.path());
+  if (options.given("--ranks")) {
+    ranks = Ranks::parse(settings.ranks);
+  } else if (settings.rank && name_of_its_own) {
+    ranks = Ranks::all();
+  }
+  if (settings.rank && ranks.several() && !name_of_its_own) {
+    throw Error::of(
+        "several ranks are recorded, and this one of them, rank {}, was started by the launcher: each needs a bundle "
+        "of "
+        "its own; name them with %r, as in -o rank-%r.tar",
+        *settings.rank);
+  }
+  output.set_path(name_for_process(output.path(), settings.rank, ::getpid()));
 }
 
 Device choose_device(const std::string& name) {
@@ -104,15 +131,22 @@ Exit judge_application(int status, const Settings& settings) {
 // A recording with nothing in it is worth nothing: says why it is so.
 void check_recorded(const Capture& capture, const Settings& settings) {
   if (!capture.instances.empty()) return;
-  if (capture.launches == 0) throw Error::of("'{}' launched no kernels", settings.command[0]);
+  if (settings.rank && settings.session.ranks.several()) {
+    // Others may have launched something, and a launcher ends them all when one fails.
+    return cli::warn(fmt::format("rank {}: no launch was recorded", *settings.rank));
+  }
+  if (capture.launches == 0) {
+    throw Error::of("'{}' launched no kernels{}", settings.command[0],
+                    capture.processes ? "" : ", or in processes only that are out of mneme-capture's reach");
+  }
   const auto& reasons = capture.unrecordable.empty() ? capture.summary.skipped : capture.unrecordable;
   if (reasons.empty()) throw Error::of("no launch of '{}' was recorded", settings.command[0]);
   throw Error::of("no launch of '{}' was recorded: {}: {}", settings.command[0], reasons[0].kernel, reasons[0].reason);
 }
 
 // Runs the application as it is, on the device.
-Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device) {
-  Application application(settings.command, Surroundings{device, {}, settings.check_memory, false}, signals);
+Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device, bool output_to_errors) {
+  Application application(settings.command, Surroundings{device, {}, settings.check_memory, output_to_errors}, signals);
   return judge_application(application.wait(signals), settings);
 }
 
@@ -138,13 +172,16 @@ Exit capture_application(int argc, char** argv) {
   options.parse(argc, argv);
   std::optional<std::regex> kernels;
   check(settings, kernels);
+  choose_ranks(settings, options, output);
   Device device = choose_device(settings.device);
 
   // From here on signals wait to be read, in every thread.
   Signals signals;
-  // Started by an MPI launcher ourselves, once a rank: one of us records.
-  bool another_rank = record::rank_in_environment().value_or(settings.session.rank) != settings.session.rank;
-  if (settings.session.max_instances == 0 || another_rank) return run_unrecorded(settings, signals, device);
+  if (settings.session.max_instances == 0) return run_unrecorded(settings, signals, device, false);
+  // What a launcher's other processes print goes where this rank's bundle goes: not beside a bundle.
+  if (settings.rank && !settings.session.ranks.contains(*settings.rank)) {
+    return run_unrecorded(settings, signals, device, !output.is_file());
+  }
 
   output.open();
   bundle::Writer writer(output.fd(), output.name());
@@ -164,10 +201,14 @@ Exit capture_application(int argc, char** argv) {
   // However the application ended, what was recorded becomes a whole bundle.
   queue.finish();
   capture.summary.application = describe_wait_status(status);
+  capture.summary.totals->stored_bytes = writer.memory_bytes();
   writer.add(std::string(bundle::kSummaryMember), bundle::write(capture.summary));
   writer.finish();
   output.close();
 
+  if (settings.summary) {
+    for (const std::string& line : report(capture.summary)) cli::note(line);
+  }
   for (const bundle::Skipped& skipped : capture.unrecordable) {
     cli::warn(fmt::format("{}: {} not recorded: {}", skipped.kernel, times(skipped.launches), skipped.reason));
   }

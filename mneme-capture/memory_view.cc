@@ -13,8 +13,11 @@
 
 namespace mneme::capture {
 
-SharedMemory::~SharedMemory() {
+SharedMemory::~SharedMemory() { clear(); }
+
+void SharedMemory::clear() {
   for (auto& [address, chunk] : chunks_) ::munmap(const_cast<std::byte*>(chunk.mapped), chunk.size);
+  chunks_.clear();
 }
 
 void SharedMemory::add(uint64_t address, uint64_t size, Fd memory) {

@@ -31,6 +31,7 @@ class SharedMemory final : public MemoryView {
   // The first `size` bytes of `memory` are what lies at `address`. Throws Error when they are not there, or overlap.
   void add(uint64_t address, uint64_t size, Fd memory);
   void remove(uint64_t address);
+  void clear();
 
   Bytes at(uint64_t address, uint64_t size) const override;
   bool untouched(uint64_t address, uint64_t size) const override;

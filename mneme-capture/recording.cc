@@ -2,8 +2,10 @@
 #include "recording.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/options.h"
+#include "outside_references.h"
 
 namespace mneme::capture {
 namespace {
@@ -26,19 +28,62 @@ std::vector<bundle::Segment> segments_of(const record::Prologue& prologue) {
 
 }  // namespace
 
-Recording::Recording(Capture& capture, Fd counters) : capture_(capture), counters_(counters) {}
+Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_before)
+    : capture_(capture), counters_(counters), launches_before_(launches_before) {
+  counters_.set(record::Counters::kLaunches, launches_before);
+}
 
 Recording::~Recording() {
-  capture_.launches += counters_.value(record::Counters::kLaunches);
+  capture_.launches += launched();
+  if (uint64_t unrecorded = counters_.value(record::Counters::kUnrecorded)) {
+    add_skipped({"(all kernels)", unrecorded, "recording had ended: " + stopped_}, true);
+  }
   for (const auto& [instance, slot] : slots_) {
     capture_.summary.occurrences.push_back({instance, std::max<uint64_t>(counters_.value(slot), 1)});
   }
-  for (const record::Counter& counter : counters_named_) {
-    bundle::Skipped skipped{counter.kernel, counters_.value(counter.slot), counter.reason};
-    if (skipped.launches == 0) continue;
-    if (counter.wanted) capture_.unrecordable.push_back(skipped);
-    capture_.summary.skipped.push_back(std::move(skipped));
+  for (const auto& [instance, slot] : known_) {
+    auto known = std::ranges::find(capture_.summary.occurrences, instance, &bundle::Occurrence::instance);
+    if (known != capture_.summary.occurrences.end()) known->count += counters_.value(slot);
   }
+  for (const record::Counter& counter : counters_named_) {
+    uint64_t launches = counters_.value(counter.slot);
+    if (counter.reason.empty()) {
+      capture_.summary.totals->of(counter.kernel).launches += launches;
+    } else if (launches > 0) {
+      add_skipped({counter.kernel, launches, counter.reason}, counter.wanted);
+    }
+  }
+}
+
+void Recording::counter(record::Counter counter) {
+  if (counter.reason.empty()) capture_.summary.totals->of(counter.kernel);  // has its place in the order now
+  counters_named_.push_back(std::move(counter));
+}
+
+void Recording::add_skipped(bundle::Skipped skipped, bool wanted) {
+  auto add = [&](std::vector<bundle::Skipped>& list) {
+    auto alike = std::ranges::find_if(list, [&](const bundle::Skipped& other) {
+      return other.kernel == skipped.kernel && other.reason == skipped.reason;
+    });
+    if (alike == list.end()) {
+      list.push_back(skipped);
+    } else {
+      alike->launches += skipped.launches;
+    }
+  };
+  add(capture_.summary.skipped);
+  if (wanted) add(capture_.unrecordable);
+}
+
+void Recording::stop(const std::string& reason) {
+  if (stopped_.empty()) stopped_ = reason;
+}
+
+void Recording::leave() {
+  stop("the application closed its connection to mneme-capture, as programs do that close all descriptors");
+  memory_.clear();
+  launch_.reset();
+  last_.reset();
 }
 
 void Recording::chunk(const record::Chunk& chunk, Fd memory) {
@@ -84,6 +129,9 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
     return {false, error.what()};
   }
   last_ = launch.before;
+  instance.missing = prologue.missing;
+  std::ranges::move(references_to(prologue.outside, instance.segments, *launch.before),
+                    std::back_inserter(instance.missing));
   instance.prologue = digest_of(bundle::write(launch.before->state()));
   instance.id = bundle::instance_id(instance);
   launch_ = std::move(launch);
@@ -104,14 +152,27 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
   if (failed && !std::exchange(capture_.told_of_failure, true)) {
     cli::warn("the bundle can be written no further: the application runs on unrecorded");
   }
+  if (failed) stop("the bundle can be written no further");
   return {!failed};
 }
 
 void Recording::add(Launch launch, std::shared_ptr<Snapshot> after) {
   const bundle::InstanceInfo& instance = launch.instance;
   // A launch that repeats another one in everything is in the bundle already.
-  if (!capture_.instances.insert(instance.id).second) return;
-  slots_.emplace_back(instance.id, launch.slot);
+  std::pair slot(instance.id, launch.slot);
+  if (!capture_.instances.insert(instance.id).second) {
+    bool counted = std::ranges::count(slots_, slot) + std::ranges::count(known_, slot) > 0;
+    if (!counted) known_.push_back(slot);
+    return;
+  }
+  slots_.push_back(slot);
+  bundle::Totals& totals = *capture_.summary.totals;
+  ++totals.of(kernels_.at(instance.kernel).name).recorded;
+  for (const bundle::Segment& segment : instance.segments) totals.seen_bytes += 2 * segment.size;
+  if (KnownKernel& kernel = kernels_.at(instance.kernel);
+      !instance.missing.empty() && !std::exchange(kernel.told_of_missing, true)) {
+    cli::warn(fmt::format("the recording of '{}' is not complete: {}", kernel.name, instance.missing[0]));
+  }
   if (capture_.verbose)
     cli::note(fmt::format("recorded {} <<<({}, {}, {}), ({}, {}, {})>>> as {}", kernels_.at(instance.kernel).name,
                           instance.grid.x, instance.grid.y, instance.grid.z, instance.block.x, instance.block.y,

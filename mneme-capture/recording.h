@@ -18,7 +18,7 @@ namespace mneme::capture {
 
 // What all recorded processes of one capture have in common: the bundle, and what is told of it at the end.
 struct Capture {
-  explicit Capture(BundleQueue& bundle_queue) : queue(bundle_queue) {}
+  explicit Capture(BundleQueue& bundle_queue) : queue(bundle_queue) { summary.totals.emplace(); }
 
   BundleQueue& queue;
   std::optional<std::regex> kernels;  // on the demangled name; all without one
@@ -29,29 +29,37 @@ struct Capture {
   bundle::Summary summary;
   std::vector<bundle::Skipped> unrecordable;  // those of the summary that nobody asked to leave out
   uint64_t launches = 0;
+  uint64_t processes = 0;  // that asked to be recorded
 };
 
 // Turns what the recorder of one process says into members of the bundle. One object a process; functions in the
 // order of the protocol. Throws Error on a message that makes no sense.
 class Recording {
  public:
-  Recording(Capture& capture, Fd counters);
+  // `launches_before`: by the programs that the process was before.
+  Recording(Capture& capture, const Fd& counters, uint64_t launches_before = 0);
   ~Recording();  // adds what was counted to the capture
 
   void chunk(const record::Chunk& chunk, Fd memory);
   void drop(const record::Drop& drop) { memory_.remove(drop.address); }
   record::Selected query(const record::Query& query) const;
   void kernel(const record::Kernel& kernel);
-  void counter(record::Counter counter) { counters_named_.push_back(std::move(counter)); }
+  void counter(record::Counter counter);
   record::Prepared prologue(const record::Prologue& prologue);
   record::Recorded epilogue(const record::Epilogue& epilogue);
 
-  bool launched() const { return counters_.value(record::Counters::kLaunches) > 0; }
+  // The process records no more, for a reason that it may have told before. What it launches is still counted.
+  void stop(const std::string& reason);
+  void leave();
+
+  // How many kernels the process has launched.
+  uint64_t launched() const { return counters_.value(record::Counters::kLaunches) - launches_before_; }
 
  private:
   struct KnownKernel {
     std::string name;
-    std::string refused;  // why it is not in the bundle
+    std::string refused;           // why it is not in the bundle
+    bool told_of_missing = false;  // the user, of an instance that is not complete
   };
   // A launch between its prologue and its epilogue.
   struct Launch {
@@ -61,13 +69,17 @@ class Recording {
   };
 
   void add(Launch launch, std::shared_ptr<Snapshot> after);
+  void add_skipped(bundle::Skipped skipped, bool wanted);
 
   Capture& capture_;
   record::Counters counters_;
+  const uint64_t launches_before_;
+  std::string stopped_;  // why
   SharedMemory memory_;
   std::map<Digest, KnownKernel> kernels_;
   std::vector<record::Counter> counters_named_;
   std::vector<std::pair<Digest, uint32_t>> slots_;  // instance, counter of launches like it
+  std::vector<std::pair<Digest, uint32_t>> known_;  // the same of instances that another process had recorded
   std::shared_ptr<Snapshot> last_;                  // the newest; blocks that did not change since are shared with it
   std::optional<Launch> launch_;
 };

@@ -5,11 +5,9 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <random>
+#include <algorithm>
 
 #include "cli/options.h"
 
@@ -21,7 +19,6 @@ using record::Counter;
 using record::Counters;
 using record::Drop;
 using record::Epilogue;
-using record::Failed;
 using record::Hello;
 using record::Kernel;
 using record::kProtocolVersion;
@@ -31,28 +28,10 @@ using record::Query;
 using record::receive_message;
 using record::Refused;
 using record::send_message;
+using record::Stopped;
 using record::Type;
 using record::unpack;
 using record::Welcome;
-
-// A name in the abstract space needs no file that would have to be removed.
-Fd listen_on(const std::string& name) {
-  Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (!listener || ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(listener.get(), SOMAXCONN) != 0) {
-    throw system_error("cannot listen for the application");
-  }
-  return listener;
-}
-
-std::string unique_name() {
-  std::random_device random;
-  return fmt::format("mneme-capture-{}-{:08x}{:08x}", ::getpid(), random(), random());
-}
 
 Fd event() {
   Fd fd(::eventfd(0, EFD_CLOEXEC));
@@ -76,13 +55,7 @@ std::optional<ucred> peer_of(int socket) {
 }  // namespace
 
 Session::Session(const SessionSettings& settings, Capture& capture)
-    : settings_(settings),
-      capture_(capture),
-      name_(unique_name()),
-      listener_(listen_on(name_)),
-      closing_(event()),
-      aborting_(event()),
-      ended_(event()) {}
+    : settings_(settings), capture_(capture), closing_(event()), aborting_(event()), ended_(event()) {}
 
 Session::~Session() {
   abort();
@@ -104,36 +77,64 @@ void Session::run() {
   } catch (const std::exception& error) {
     if (failure_.empty()) failure_ = error.what();
   }
-  recording_.reset();
-  socket_ = Fd();
-  listener_ = Fd();
+  processes_.clear();
+  left_.clear();
+  listener_.close();
   raise_event(ended_);
 }
 
 void Session::serve_until_closed() {
   bool open = true;
-  while (open || recording_) {
-    pollfd waiting[] = {{aborting_.get(), POLLIN, 0},
-                        {recording_ ? socket_.get() : -1, POLLIN, 0},
-                        {open ? closing_.get() : -1, POLLIN, 0},
-                        {open ? listener_.get() : -1, POLLIN, 0}};
-    if (::poll(waiting, std::size(waiting), -1) < 0) {
+  while (open || !processes_.empty()) {
+    std::vector<pollfd> waiting = {{aborting_.get(), POLLIN, 0},
+                                   {open ? closing_.get() : -1, POLLIN, 0},
+                                   {open ? listener_.abstract() : -1, POLLIN, 0},
+                                   {open ? listener_.named() : -1, POLLIN, 0}};
+    const size_t first = waiting.size();
+    for (const Process& process : processes_) waiting.push_back({process.socket.get(), POLLIN, 0});
+    if (::poll(waiting.data(), waiting.size(), -1) < 0) {
       if (errno == EINTR) continue;
       throw system_error("cannot wait for the application");
     }
     if (waiting[0].revents) return;
-    if (waiting[1].revents && !handle()) {
-      taken_ = taken_ || recording_->launched();
-      recording_.reset();
-      socket_ = Fd();
+    for (size_t i = processes_.size(); i-- > 0;) {
+      if (waiting[first + i].revents && !handle(processes_[i])) leave(i);
     }
-    if (waiting[3].revents) {
-      accept();
-    } else if (waiting[2].revents) {
+    if (waiting[2].revents) {
+      accept(listener_.abstract());
+    } else if (waiting[3].revents) {
+      accept(listener_.named());
+    } else if (waiting[1].revents) {
       open = false;  // nobody is waiting at the door
-      listener_ = Fd();
+      listener_.close();
     }
   }
+}
+
+void Session::leave(size_t process) {
+  Process left = std::move(processes_[process]);
+  processes_.erase(processes_.begin() + static_cast<ptrdiff_t>(process));
+  if (!left.recording->launched()) taken_.erase(left.place);
+  left.recording->leave();
+  left.socket = Fd();
+  left_.push_back(std::move(left));
+}
+
+void Session::hear_out(pid_t id) {
+  for (size_t i = processes_.size(); i-- > 0;) {
+    if (processes_[i].id != id) continue;
+    pollfd more{processes_[i].socket.get(), POLLIN, 0};
+    while (::poll(&more, 1, 0) > 0) {
+      if (handle(processes_[i])) continue;
+      leave(i);
+      break;
+    }
+  }
+}
+
+bool Session::was_there(int64_t place, pid_t id) const {
+  auto is_it = [&](const Process& process) { return process.place == place && process.id == id; };
+  return std::ranges::any_of(left_, is_it) && std::ranges::none_of(processes_, is_it);
 }
 
 void Session::refuse(int socket, const std::string& reason) {
@@ -141,13 +142,13 @@ void Session::refuse(int socket, const std::string& reason) {
   send_message(socket, Refused{reason});
 }
 
-void Session::accept() {
-  Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+void Session::accept(int listener) {
+  Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket) return;  // gone again
   try {
     greet(std::move(socket));
   } catch (const Error& error) {
-    if (capture_.verbose) cli::note(fmt::format("a process could not be recorded: {}", error.what()));
+    cli::warn(fmt::format("a process could not be recorded: {}", error.what()));
   }
 }
 
@@ -157,50 +158,58 @@ void Session::greet(Fd socket) {
   std::optional<Message> message = receive_message(socket.get());
   if (!message || message->type != Type::kHello) return;
   Hello hello = unpack<Hello>(message->body);
+  ++capture_.processes;
   if (hello.version != kProtocolVersion) return refuse(socket.get(), "its recorder is of another version");
-  if (taken_ || recording_) return refuse(socket.get(), "one process is recorded");
-  if (hello.rank >= 0 && hello.rank != settings_.rank) {
+  if (hello.rank >= 0 && !settings_.ranks.contains(hello.rank)) {
     return refuse(socket.get(), fmt::format("it is rank {}", hello.rank));
   }
+  int64_t place = settings_.ranks.several() ? hello.rank : 0;
+  hear_out(peer->pid);  // exec has closed the connection of the program that was there before
+  if (taken_.contains(place) && !was_there(place, peer->pid)) return refuse(socket.get(), "one process is recorded");
   Fd counters = Counters::make();
-  Welcome welcome{settings_.max_instances, settings_.occurrences, settings_.skip, settings_.range_size};
+  Welcome welcome{settings_.max_instances, settings_.occurrences, settings_.skip,
+                  settings_.every,         settings_.only_config, settings_.range_size};
+  uint64_t launches_before = 0;
+  for (const Process& left : left_) {
+    if (left.id == peer->pid) launches_before += left.recording->launched();
+  }
+  // Sets the counters, so it comes before the process uses them.
+  auto recording = std::make_unique<Recording>(capture_, counters, launches_before);
   send_message(socket.get(), welcome, counters.get());
-  recording_ = std::make_unique<Recording>(capture_, std::move(counters));
-  socket_ = std::move(socket);
-  process_ = peer->pid;
+  processes_.push_back({std::move(socket), peer->pid, place, std::move(recording)});
+  taken_.insert(place);
 }
 
-bool Session::handle() {
-  std::optional<Message> message = receive_message(socket_.get());
+bool Session::handle(Process& process) {
+  int socket = process.socket.get();
+  std::optional<Message> message = receive_message(socket);
   if (!message) return false;
   const std::string& body = message->body;
-  int socket = socket_.get();
+  Recording& recording = *process.recording;
   switch (message->type) {
     case Type::kChunk:
-      recording_->chunk(unpack<Chunk>(body), std::move(message->descriptor));
+      recording.chunk(unpack<Chunk>(body), std::move(message->descriptor));
       return true;
     case Type::kDrop:
-      recording_->drop(unpack<Drop>(body));
+      recording.drop(unpack<Drop>(body));
       return true;
     case Type::kQuery:
-      send_message(socket, recording_->query(unpack<Query>(body)));
+      send_message(socket, recording.query(unpack<Query>(body)));
       return true;
     case Type::kKernel:
-      recording_->kernel(unpack<Kernel>(body));
+      recording.kernel(unpack<Kernel>(body));
       return true;
     case Type::kCounter:
-      recording_->counter(unpack<Counter>(body));
+      recording.counter(unpack<Counter>(body));
       return true;
     case Type::kPrologue:
-      send_message(socket, recording_->prologue(unpack<Prologue>(body)));
+      send_message(socket, recording.prologue(unpack<Prologue>(body)));
       return true;
     case Type::kEpilogue:
-      send_message(socket, recording_->epilogue(unpack<Epilogue>(body)));
+      send_message(socket, recording.epilogue(unpack<Epilogue>(body)));
       return true;
-    case Type::kFailed:
-      // Nothing has been launched yet: better to end now than to run for nothing.
-      failure_ = unpack<Failed>(body).reason;
-      ::kill(process_, SIGTERM);
+    case Type::kStopped:
+      recording.stop(unpack<Stopped>(body).reason);
       return true;
     default:
       throw Error("the application's recorder said something that mneme-capture does not understand");

@@ -4,9 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "listener.h"
+#include "ranks.h"
 #include "recording.h"
 
 namespace mneme::capture {
@@ -15,22 +19,25 @@ struct SessionSettings {
   uint64_t max_instances = 4;
   uint64_t occurrences = 1;
   uint64_t skip = 0;
-  uint64_t range_size = 0;  // bytes of each address range
-  int64_t rank = 0;         // of an MPI job's processes, the one to record
+  uint64_t every = 1;
+  bool only_config = false;
+  uint64_t range_size = 0;       // bytes of each address range
+  Ranks ranks = Ranks::only(0);  // of an MPI job's processes, those to record
 };
 
-// The parent's side of the protocol, on a thread of its own: waits for a process that wants to be recorded, and serves
-// it until it ends. One process is recorded; others are told to run on as they are. Only a process that launched
-// nothing (a launcher, say) leaves its place to a later one.
+// The parent's side of the protocol, on a thread of its own: waits for processes that want to be recorded, and serves
+// them until they end. One process is recorded, or of several ranks one each, also when it goes on as another program
+// (exec); others are told to run on as they are. Only a process that launched nothing (a launcher, say) leaves its
+// place to a later one.
 class Session {
  public:
   Session(const SessionSettings& settings, Capture& capture);
   ~Session();  // as abort()
 
   // What goes into the application's environment.
-  const std::string& socket_name() const { return name_; }
+  const std::string& socket_name() const { return listener_.address(); }
   void start();
-  // No more processes are taken; the one that is being recorded is served to its end.
+  // No more processes are taken; those that are being recorded are served to their ends.
   void close();
   // Ends at once.
   void abort();
@@ -41,23 +48,33 @@ class Session {
   const std::string& failure() const { return failure_; }
 
  private:
+  // One that is being recorded.
+  struct Process {
+    Fd socket;
+    pid_t id = 0;
+    int64_t place = 0;  // its rank, if several are recorded
+    std::unique_ptr<Recording> recording;
+  };
+
   void run();
   void serve_until_closed();
-  void accept();
+  void accept(int listener);
   void greet(Fd socket);
   void refuse(int socket, const std::string& reason);
-  bool handle();  // one message; false: the process has ended
+  bool handle(Process& process);  // one message; false: the connection has ended
+  void leave(size_t process);     // its connection has ended
+  void hear_out(pid_t process);   // reads what is there to be read
+  bool was_there(int64_t place, pid_t process) const;
 
   const SessionSettings settings_;
   Capture& capture_;
-  std::string name_;
-  Fd listener_, closing_, aborting_, ended_;
+  Listener listener_;
+  Fd closing_, aborting_, ended_;
   std::thread thread_;
 
-  Fd socket_;  // of the process that is being recorded
-  pid_t process_ = 0;
-  std::unique_ptr<Recording> recording_;
-  bool taken_ = false;  // a process that launched kernels has been recorded
+  std::vector<Process> processes_;
+  std::vector<Process> left_;  // without a connection any more; those that live on count what they launch
+  std::set<int64_t> taken_;    // places of processes that are being recorded, or launched kernels when they were
   std::string failure_;
 };
 

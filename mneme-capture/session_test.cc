@@ -1,137 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The recorder's core on a fake device, talking to a session: what an application does becomes a bundle.
+// What an application does becomes a bundle.
 #include "session.h"
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <cstring>
-
-#include "annotate/mneme/MnemeAnnotation.hpp"
-#include "bundle/reader.h"
-#include "memory/arena.h"
-#include "objects/elf_builder.h"
-#include "objects/embedded.h"
-#include "recorder/core.h"
-#include "recorder/fake_runtime.h"
+#include "session_fixture.h"
 
 namespace mneme::capture {
 namespace {
-
-using record::Core;
-using record::FakeRuntime;
-using record::LaunchRequest;
-using record::Space;
-
-constexpr char kBitcode[] = "not really bitcode";
-
-bundle::KernelInfo add_one() {
-  bundle::KernelInfo info;
-  info.id = digest_of("add_one");
-  info.name = "_Z7add_onePii";
-  info.demangled = "add_one(int*, int)";
-  info.target = "amdgcn-amd-amdhsa--gfx90a";
-  info.argument_bytes = 12;
-  info.arguments = {{0, 8, "pointer", "ptr", {}}, {8, 4, "scalar", "i32", {}}};
-  info.globals = {{"table", 16, 4, false}};
-  info.bitcode = digest_of(kBitcode);
-  return info;
-}
-
-template <typename Number>
-void append(std::string& out, Number value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-// An offload bundle with one kernel's IR, as a registration has it.
-std::string fat_binary(const bundle::KernelInfo& info, std::string_view bitcode = kBitcode) {
-  std::string section = objects::write_embedded(bundle::write(info), bytes_of(bitcode));
-  std::string elf = objects::build_elf({{std::string(objects::kEmbeddedSection), section}});
-  std::string triple = "hipv4-amdgcn-amd-amdhsa--gfx90a";
-  std::string out = "__CLANG_OFFLOAD_BUNDLE__";
-  append(out, uint64_t{1});
-  append(out, uint64_t{1024});
-  append(out, uint64_t{elf.size()});
-  append(out, uint64_t{triple.size()});
-  out += triple;
-  out.resize(1024, '\0');
-  return out + elf;
-}
-
-class SessionTest : public ::testing::Test {
- protected:
-  // Starts the session and connects a recorder to it, as a process with `rank` would.
-  void begin(const char* rank = nullptr) {
-    settings_.range_size = FakeRuntime::kRange;
-    session_.emplace(settings_, capture_);
-    queue_.add([](bundle::Writer& writer) {
-      bundle::BundleInfo info;
-      info.device = "host";
-      writer.add(std::string(bundle::kBundleMember), bundle::write(info));
-    });
-    session_->start();
-    ::setenv(record::kSocketVariable, session_->socket_name().c_str(), 1);
-    if (rank) ::setenv("PMI_RANK", rank, 1);
-    std::unique_ptr<record::Connection> connection = record::Connection::open();
-    ::unsetenv("PMI_RANK");
-    if (!connection) return;
-    core_ = std::make_unique<Core>(runtime_, std::move(connection));
-    core_->add_fat_binary(&binary_, reinterpret_cast<const std::byte*>(binary_.data()));
-    core_->add_stub(&binary_, &stub_, "_Z7add_onePii");
-  }
-
-  // One launch of add_one over `data` on the fake device.
-  int launch(int* data, int count, uint32_t grid = 1, int status = 0) {
-    void* arguments[] = {static_cast<void*>(&data), &count};
-    LaunchRequest request;
-    request.function = &stub_;
-    request.grid = {grid, 1, 1};
-    request.arguments.list = arguments;
-    return core_->launch(request, [&] {
-      if (status == 0) {
-        for (int i = 0; i < count; ++i) ++data[i];
-      }
-      return status;
-    });
-  }
-
-  int* device_ints(uint64_t count) { return static_cast<int*>(core_->allocate(Space::kDevice, count * sizeof(int))); }
-
-  // The application ends; what the bundle then has.
-  std::vector<bundle::InstanceMember> end() {
-    core_.reset();
-    session_->close();
-    session_->join();
-    queue_.finish();
-    writer_.add(std::string(bundle::kSummaryMember), bundle::write(capture_.summary));
-    writer_.finish();
-    ::lseek(file_.get(), 0, SEEK_SET);
-    reader_.emplace(file_.get(), "test", bundle::Memory::kDecode);
-    std::vector<bundle::InstanceMember> instances;
-    while (std::optional<bundle::Item> item = reader_->next()) {
-      if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) instances.push_back(*instance);
-      if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) kernels_.push_back(*kernel);
-    }
-    EXPECT_FALSE(reader_->truncated()) << reader_->truncation();
-    return instances;
-  }
-
-  std::string reason() const { return capture_.summary.skipped.empty() ? "" : capture_.summary.skipped[0].reason; }
-
-  std::string binary_ = fat_binary(add_one());
-  int stub_ = 0;
-  FakeRuntime runtime_;
-  Fd file_ = memory_file("bundle");
-  bundle::Writer writer_{file_.get(), "test"};
-  BundleQueue queue_{writer_};
-  Capture capture_{queue_};
-  SessionSettings settings_;
-  std::optional<Session> session_;
-  std::unique_ptr<Core> core_;
-  std::optional<bundle::Reader> reader_;
-  std::vector<bundle::KernelMember> kernels_;
-};
 
 TEST_F(SessionTest, RecordsALaunch) {
   begin();
@@ -181,6 +55,55 @@ TEST_F(SessionTest, CountsWhatItDoesNotRecord) {
   EXPECT_EQ(capture_.summary.skipped[0].kernel, "add_one(int*, int)");
   EXPECT_NE(reason().find("--max-instances"), std::string::npos);
   EXPECT_TRUE(capture_.unrecordable.empty());
+  const bundle::Totals& totals = *capture_.summary.totals;
+  ASSERT_EQ(totals.kernels.size(), 1u);
+  EXPECT_EQ(totals.kernels[0].kernel, "add_one(int*, int)");
+  EXPECT_EQ(totals.kernels[0].launches, 7u);
+  EXPECT_EQ(totals.kernels[0].recorded, 2u);
+  EXPECT_EQ(totals.seen_bytes, 2u * 2 * 40);
+  EXPECT_GT(writer_.memory_bytes(), 0u);
+}
+
+TEST_F(SessionTest, RecordsEachNthLaunch) {
+  settings_.every = 3;
+  settings_.occurrences = 9;
+  begin();
+  int* data = device_ints(10);
+  for (int i = 0; i < 7; ++i) launch(data, 10);
+  auto instances = end();
+  ASSERT_EQ(instances.size(), 3u);
+  EXPECT_EQ(instances[2].info.index, 6u);
+  EXPECT_NE(reason().find("--every"), std::string::npos);
+  EXPECT_EQ(capture_.summary.skipped[0].launches, 4u);
+}
+
+TEST_F(SessionTest, RecordsOnePerConfiguration) {
+  settings_.only_config = true;
+  begin();
+  int* data = device_ints(10);
+  for (int count : {10, 9, 8}) launch(data, count);
+  launch(data, 10, 2);
+  EXPECT_EQ(end().size(), 2u);
+  EXPECT_EQ(capture_.summary.occurrences.at(0).count, 3u);
+}
+
+TEST_F(SessionTest, RecordsOneProcessOfEachRankAskedFor) {
+  settings_.ranks = Ranks::parse("1-2");
+  begin("1");
+  ASSERT_NE(core_, nullptr);
+  auto connect = [](const char* rank) {
+    ::setenv("PMI_RANK", rank, 1);
+    std::unique_ptr<record::Connection> connection = record::Connection::open();
+    ::unsetenv("PMI_RANK");
+    return connection;
+  };
+  EXPECT_EQ(connect("0"), nullptr);
+  std::unique_ptr<record::Connection> second = connect("2");
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(connect("3"), nullptr);
+  launch(device_ints(10), 10);
+  second.reset();
+  EXPECT_EQ(end().size(), 1u);
 }
 
 TEST_F(SessionTest, ALaunchThatRepeatsAnotherIsOneInstance) {
@@ -213,6 +136,94 @@ TEST_F(SessionTest, MarksVariablesAndAnnotations) {
   EXPECT_NE(instances[0].info.segments[0].annotation.find("\"tag\":\"data\""), std::string::npos);
   EXPECT_EQ(instances[0].info.segments[1].symbol, "table");
   EXPECT_EQ(instances[0].info.segments[1].kind, bundle::SegmentKind::kGlobal);
+}
+
+TEST_F(SessionTest, WhatIsMissingIsNamedInTheInstance) {
+  begin();
+  int* data = device_ints(10);
+  std::vector<int> ordinary(10);
+  launch(ordinary.data(), 10);
+  EXPECT_EQ(launch(data, 9), 0);
+  testing::internal::CaptureStderr();
+  auto instances = end();
+  testing::internal::GetCapturedStderr();
+  ASSERT_EQ(instances.size(), 2u);
+  ASSERT_EQ(instances[0].info.missing.size(), 1u);
+  EXPECT_NE(instances[0].info.missing[0].find("argument 0 points to 0x"), std::string::npos);
+  EXPECT_TRUE(instances[1].info.missing.empty());
+}
+
+TEST_F(SessionTest, MemoryThatHoldsAnAddressOutsideIsNamed) {
+  begin();
+  uint64_t before = 0x2fffffffffff, inside = 0x300000000008, behind = 0x300000000040;
+  auto* holder = static_cast<uint64_t*>(core_->allocate(Space::kDevice, 8 * sizeof(uint64_t)));
+  core_->add_outside(reinterpret_cast<const void*>(uint64_t{0x300000000000}), 64, "memory of a test's");
+  core_->add_outside(reinterpret_cast<const void*>(uint64_t{0x300000001000}), 64, "other memory of a test's");
+  for (auto [address, count] : {std::pair{before, 1}, std::pair{behind, 2}, std::pair{inside, 3}}) {
+    holder[5] = address;
+    EXPECT_EQ(launch(reinterpret_cast<int*>(holder), 0, static_cast<uint32_t>(count)), 0);
+  }
+  core_->remove_outside(reinterpret_cast<const void*>(uint64_t{0x300000000000}));
+  EXPECT_EQ(launch(reinterpret_cast<int*>(holder), 0, 4), 0);
+  auto instances = end();
+  ASSERT_EQ(instances.size(), 4u);
+  for (size_t i : {0, 1, 3}) EXPECT_TRUE(instances[i].info.missing.empty()) << i;
+  ASSERT_EQ(instances[2].info.missing.size(), 1u);
+  EXPECT_EQ(instances[2].info.missing[0],
+            "the memory at 0x400000000028 holds the address 0x300000000008, memory of a test's");
+}
+
+TEST_F(SessionTest, MappedMemoryIsRecorded) {
+  begin();
+  Fd memory = memory_file("mapped");
+  constexpr uint64_t kSize = 2 << 20;
+  ASSERT_EQ(::ftruncate(memory.get(), kSize), 0);
+  auto map = [&] {
+    return static_cast<int*>(::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));
+  };
+  int* data = map();
+  ASSERT_TRUE(core_->add_mapped(data, kSize, memory.get()));
+  EXPECT_FALSE(core_->add_mapped(data, kSize, memory.get()));
+  data[3] = 41;
+  int count = 10;
+  void* arguments[] = {static_cast<void*>(&data), &count};
+  LaunchRequest request;
+  request.function = &stub_;
+  request.arguments.list = arguments;
+  // Unmapped while it is recorded: the recording has it all the same.
+  core_->launch(request, [&] {
+    ++data[3];
+    core_->remove_mapped(data, kSize);
+    return 0;
+  });
+  launch(data, 9);
+  auto instances = end();
+  ASSERT_EQ(instances.size(), 2u);
+  ASSERT_EQ(instances[0].info.segments.size(), 1u);
+  EXPECT_EQ(instances[0].info.segments[0].address, reinterpret_cast<uint64_t>(data));
+  EXPECT_EQ(instances[0].info.segments[0].kind, bundle::SegmentKind::kHeap);
+  EXPECT_TRUE(instances[0].info.missing.empty());
+  EXPECT_NE(instances[0].info.prologue, instances[0].info.epilogue);
+  EXPECT_TRUE(instances[1].info.segments.empty());
+  EXPECT_EQ(instances[1].info.missing.size(), 1u) << "to the recorder it is memory like others now";
+  ::munmap(data, kSize);
+}
+
+TEST_F(SessionTest, LaunchesOnAnotherDeviceAreCounted) {
+  runtime_.current_device = 2;
+  begin();
+  int* data = device_ints(10);
+  EXPECT_TRUE(core_->on_recorded_device());
+  EXPECT_EQ(launch(data, 10), 0);
+  runtime_.current_device = 1;
+  EXPECT_FALSE(core_->on_recorded_device());
+  EXPECT_EQ(launch(data, 9), 0);
+  EXPECT_EQ(data[0], 2) << "the launch was made";
+  runtime_.current_device = 2;
+  EXPECT_EQ(launch(data, 8), 0);
+  EXPECT_EQ(end().size(), 2u);
+  EXPECT_EQ(reason(), "it ran on device 1, and device 2 is recorded");
+  EXPECT_EQ(capture_.unrecordable.size(), 1u);
 }
 
 TEST_F(SessionTest, AFailedLaunchIsDropped) {
@@ -298,53 +309,6 @@ TEST_F(SessionTest, MemoryFreedDuringALaunchStaysInTheSnapshot) {
   });
   EXPECT_EQ(device_ints(10), data);
   EXPECT_EQ(end().size(), 1u);
-}
-
-TEST_F(SessionTest, OneProcessIsRecorded) {
-  begin();
-  EXPECT_EQ(record::Connection::open(), nullptr);
-  EXPECT_EQ(launch(device_ints(10), 10), 0);
-  EXPECT_EQ(end().size(), 1u);
-}
-
-TEST_F(SessionTest, AProcessThatLaunchedNothingLeavesItsPlace) {
-  begin();
-  core_.reset();
-  std::unique_ptr<record::Connection> next;
-  for (int i = 0; i < 1000 && !next; ++i) {  // until the session has seen the end of the first
-    next = record::Connection::open();
-    ::usleep(1000);
-  }
-  EXPECT_NE(next, nullptr);
-  next.reset();
-  EXPECT_TRUE(end().empty());
-}
-
-TEST_F(SessionTest, AnotherRankIsRefused) {
-  begin("1");
-  EXPECT_EQ(core_, nullptr);
-  EXPECT_TRUE(end().empty());
-}
-
-TEST_F(SessionTest, TheRankAskedForIsRecorded) {
-  settings_.rank = 1;
-  begin("1");
-  ASSERT_NE(core_, nullptr);
-  launch(device_ints(10), 10);
-  EXPECT_EQ(end().size(), 1u);
-}
-
-TEST_F(SessionTest, WithoutItsParentTheApplicationGoesOn) {
-  begin();
-  int* data = device_ints(10);
-  session_->abort();
-  session_->join();
-  EXPECT_EQ(launch(data, 10), 0);
-  EXPECT_EQ(data[9], 1);
-  EXPECT_FALSE(core_->recording());
-  EXPECT_EQ(core_->allocate(Space::kDevice, 10), nullptr) << "the vendor's own allocation serves from now on";
-  EXPECT_EQ(core_->release(data, Core::Wait::kWholeDevice), 0) << "but what was given out is taken back";
-  core_.reset();
 }
 
 }  // namespace

@@ -43,6 +43,15 @@ void merge(bundle::Summary& into, const bundle::Summary& from) {
   if (!into.application.empty() && !from.application.empty()) into.application += "; ";
   into.application += from.application;
   into.truncated = into.truncated || from.truncated;
+  if (!from.totals) return;
+  if (!into.totals) into.totals.emplace();
+  for (const bundle::KernelCount& count : from.totals->kernels) {
+    bundle::KernelCount& sum = into.totals->of(count.kernel);
+    sum.launches += count.launches;
+    sum.recorded += count.recorded;
+  }
+  into.totals->seen_bytes += from.totals->seen_bytes;
+  into.totals->stored_bytes += from.totals->stored_bytes;
 }
 
 void Merge::take(const bundle::KernelMember& kernel) {

@@ -32,7 +32,7 @@ int wait_for(pid_t process) {
 }  // namespace
 
 CheckedInput::CheckedInput(int input, const std::vector<std::string>& selection) {
-  std::vector<std::string> words = {installed_part("mneme-compile"), "--check-memory", kLevel};
+  std::vector<std::string> words = {installed_part("mneme-compile"), "--check-memory", kLevel, "--output=-"};
   words.insert(words.end(), selection.begin(), selection.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

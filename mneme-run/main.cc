@@ -41,7 +41,11 @@ Exit replay(int input, const std::string& name, cli::Output& output, const cli::
     selection.check_met();
     runner.finish();
   }
-  return cli::finish(reader, writer, output, summary);
+  Exit exit = cli::finish(reader, writer, output, summary);
+  if (exit == Exit::kSuccess && runner.refused() > 0) {
+    throw Error::of("{} recorded launch(es) were not run because they are not complete", runner.refused());
+  }
+  return exit;
 }
 
 Exit run_bundle(int argc, char** argv) {
@@ -67,6 +71,7 @@ Exit run_bundle(int argc, char** argv) {
                "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
   options.flag("--check-memory", check_memory,
                "host device: also run each kernel compiled to find out before each access whether there is memory");
+  options.flag("--force", settings.force, "also run recorded launches of which the recording is not complete");
   options.flag("--keep", all.keep, "keep the recorded memory in the output");
   selection.add_options(options);
   output.add_options(options);

@@ -108,6 +108,7 @@ Digest Recording::add_instance(uint32_t words, uint32_t seed, Change change, con
   info.prologue = digest_of(bundle::write(states[0]));
   info.epilogue = digest_of(bundle::write(states[1]));
   info.id = bundle::instance_id(info);
+  info.missing = change.missing;
   auto source = [&](uint64_t address, bool epilogue) { return bytes_of(memory[epilogue].at(address)); };
   if (memory_ == "raw") {
     writer_->add_raw_instance(info, states[0], states[1], source);

@@ -20,6 +20,7 @@ inline constexpr uint64_t kTableSize = 64;
 struct Change {
   std::optional<uint64_t> epilogue_byte = {};  // of the buffer: recorded as another than the kernel leaves
   bool idle = false;                           // recorded as a launch that changed nothing
+  std::vector<std::string> missing = {};       // what the instance says is not in it
 };
 
 class Recording {

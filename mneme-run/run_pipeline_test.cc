@@ -125,6 +125,32 @@ TEST(Run, ConsumesTheMemoryUnlessToldToKeepIt) {
   EXPECT_EQ(read(twice.output).runs.at("right").nanoseconds.size(), 5u) << "the new run stands";
 }
 
+TEST(Run, RefusesInstancesThatAreNotCompleteUnlessForced) {
+  const Change incomplete{.missing = {"argument 0 points to 0x1000, memory of a test's", "and another"}};
+  Recording recording;
+  recording.add_variant("right");
+  recording.add_instance(kWords, 1);
+  recording.add_instance(kWords, 2, incomplete);
+  std::string bundle = recording.finish();
+  Ended ended = run_tool({}, bundle);
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("argument 0 points to 0x1000, memory of a test's; and another; --force"));
+  EXPECT_THAT(ended.errors, HasSubstr("1 recorded launch"));
+  Contents contents = read(ended.output);
+  EXPECT_EQ(contents.instances, 2u) << "it is passed on";
+  EXPECT_EQ(contents.runs.at("right").status, "completed") << "the other one was run";
+  EXPECT_EQ(run_shell("tar t | grep -c ^runs/", ended.output).output, "1\n");
+  EXPECT_FALSE(contents.truncated);
+
+  Ended forced = run_tool({"--force"}, bundle);
+  EXPECT_EQ(forced.status, 0) << forced.errors;
+  EXPECT_EQ(run_shell("tar t | grep -c ^runs/", forced.output).output, "2\n");
+
+  Ended nothing = run_tool({}, one_run("right", incomplete));
+  EXPECT_EQ(nothing.status, 2);
+  EXPECT_THAT(nothing.errors, HasSubstr("nothing was run: no instance is complete"));
+}
+
 TEST(Run, FindsAWrongByte) {
   Ended ended = run_tool({}, one_run("wrong_byte"));
   ASSERT_EQ(ended.status, 0) << "to judge is mneme-verify's: " << ended.errors;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runner.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -58,12 +60,23 @@ void Runner::take(bundle::InstanceMember instance) {
         "the bundle holds no memory to replay from: it has been through mneme-run, which keeps it only if told so "
         "(--keep)");
   }
+  if (!instance.info.missing.empty() && !options_.force) {
+    refuse(instance.info);
+    return;
+  }
   instances_++;
   instance_ = std::move(instance);
   const std::vector<Digest>& variants = pairing_.instance(instance_->info.kernel, instance_->info.id);
   instance_waits_ = variants.empty();
   if (instance_waits_) waiting_[instance_->info.kernel]++;
   for (const Digest& id : variants) run(variants_.at(id));
+}
+
+void Runner::refuse(const bundle::InstanceInfo& instance) {
+  pairing_.none_in_hand();
+  refused_++;
+  cli::warn(fmt::format("kernel '{}', instance {}, is not complete and not run: {}; --force runs it all the same",
+                        name(instance.kernel), short_hash(instance.id), fmt::join(instance.missing, "; ")));
 }
 
 void Runner::run(const bundle::VariantMember& variant) {
@@ -123,6 +136,9 @@ void Runner::finish() const {
     }
   }
   if (runs_ > 0) return;
+  if (refused_ > 0 && instances_ == 0) {
+    throw Error("nothing was run: no instance is complete; --force runs them all the same");
+  }
   if (!variants_.empty()) throw Error("nothing was run: the bundle holds no instance of the compiled kernels");
   throw Error("nothing was run because nothing was compiled: put mneme-compile before mneme-run");
 }

@@ -18,6 +18,7 @@ struct RunnerOptions {
   std::string device = "auto";
   RunSettings settings;
   double timeout = 60;
+  bool force = false;  // also instances that are not complete
   bool verbose = false;
 };
 
@@ -32,6 +33,8 @@ class Runner {
   void take(bundle::InstanceMember instance);
   // After the last member: warns of what could not be run. Throws Error when nothing could.
   void finish() const;
+  // Instances that were left out because they are not complete; each was named.
+  uint64_t refused() const { return refused_; }
 
  private:
   struct Kernel {
@@ -39,6 +42,7 @@ class Runner {
     bool selected = false;
   };
 
+  void refuse(const bundle::InstanceInfo& instance);
   void run(const bundle::VariantMember& variant);
   void store(const Worker::Outcome& outcome);
   void report(const bundle::RunInfo& run);
@@ -58,7 +62,7 @@ class Runner {
   bool instance_waits_ = false;                     // it has met no variant yet
   std::unique_ptr<Worker> worker_;                  // that holds it
   std::string worker_device_;
-  uint64_t runs_ = 0, failed_ = 0, instances_ = 0;
+  uint64_t runs_ = 0, failed_ = 0, instances_ = 0, refused_ = 0;
 };
 
 }  // namespace mneme::run

@@ -61,7 +61,7 @@ class Manuals(unittest.TestCase):
             with self.subTest(tool=name):
                 lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
                 self.assertEqual(lint.returncode, 0, lint.stdout)
-                for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES"]:
+                for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "EXIT STATUS", "EXAMPLES"]:
                     self.assertRegex(page.read_text(), rf"(?m)^\.Sh {section}$")
 
 

@@ -18,6 +18,7 @@ BUILD = pathlib.Path(os.environ.get("MNEME_BUILD", ROOT / "build")).resolve()
 PROGRAMS = ROOT / "tests" / "programs"
 TIMEOUT = 300  # seconds that a pipe may take on a busy machine
 
+KEEP = os.environ.pop("MNEME_KEEP", None) is not None  # to mneme-run it would be --keep
 os.environ.setdefault("XDG_CACHE_HOME", str(BUILD / "tests" / "cache"))  # compiled kernels, shared by the tests
 
 
@@ -119,7 +120,7 @@ class TestCase(unittest.TestCase):
         if not os.path.exists(tool("run")):
             raise FileNotFoundError(f"{BUILD} has no tools: run make, or set MNEME_BUILD to the build folder")
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="mneme-test-"))
-        if "MNEME_KEEP" in os.environ:
+        if KEEP:
             print(f"{cls.__name__}: {cls.folder}")
         else:
             cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)

@@ -9,8 +9,13 @@
 #include <cerrno>
 #include <initializer_list>
 
+#include "base/file.h"
+
 namespace mneme {
 namespace {
+
+// What a compiler in a confined process takes for the linker's input and output, and as much again.
+constexpr size_t kMemoryFiles = 4;
 
 // Opening for writing is told by bits of the flags argument, so each access mode is its own rule.
 void refuse_writing(scmp_filter_ctx filter, int call, unsigned flags_argument) {
@@ -27,6 +32,7 @@ void refuse_writing(scmp_filter_ctx filter, int call, unsigned flags_argument) {
 }  // namespace
 
 void confine_process() {
+  set_memory_files_aside(kMemoryFiles);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,14 +82,6 @@ bool read_exactly(int fd, std::span<std::byte> out, const std::string& name) {
     done += static_cast<size_t>(n);
   }
   return true;
-}
-
-Fd memory_file(const std::string& name, Bytes contents) {
-  Fd fd(::memfd_create(name.c_str(), MFD_CLOEXEC));
-  if (!fd) throw system_error("cannot create a file in memory");
-  write_all(fd.get(), contents, "a file in memory");
-  ::lseek(fd.get(), 0, SEEK_SET);
-  return fd;
 }
 
 bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

@@ -37,8 +37,15 @@ void write_file(const std::string& path, std::string_view contents);
 void write_all(int fd, Bytes bytes, const std::string& name);  // a closed pipe is an Error too
 // Reads exactly out.size() bytes; false at end of file before the first, Error in the middle.
 bool read_exactly(int fd, std::span<std::byte> out, const std::string& name);
-// An anonymous file in memory holding `contents`, offset 0.
+// An anonymous file in memory holding `contents`, offset 0. Where the system forbids those (a container's rules may):
+// a file without a name in $TMPDIR or /tmp.
 Fd memory_file(const std::string& name, Bytes contents = {});
+// The same, of `size` zeros to be mapped. Where it is on a disk, its space is taken already.
+Fd zeroed_memory_file(const std::string& name, uint64_t size);
+// Makes sure that memory_file() works that many times more, though this process may soon create no files.
+void set_memory_files_aside(size_t count);
+// How large a file this process may make (ulimit -f), in bytes.
+uint64_t largest_file();
 bool file_exists(const std::string& path);
 
 // A folder that exists until this object dies, made under $TMPDIR or /tmp.

@@ -134,6 +134,9 @@ struct InstanceInfo {
   std::vector<Segment> segments;  // by address, disjoint
   Digest prologue;                // state ids
   Digest epilogue;
+  // Sentences: what the kernel could reach that is not recorded. In json, with "complete": false, only if there are
+  // any.
+  std::vector<std::string> missing;
 };
 
 // ---- runs/<static>/<dynamic>/<variant>.json ----------------------------------------------------
@@ -182,11 +185,27 @@ struct Skipped {
   std::string reason;
 };
 
+struct KernelCount {
+  std::string kernel;     // name as far as it is known
+  uint64_t launches = 0;  // all of them
+  uint64_t recorded = 0;  // those that became an instance
+};
+
+// What was seen and what was stored of it while recording, whatever was made of the bundle since.
+struct Totals {
+  std::vector<KernelCount> kernels;  // those launched, in the order of their first launches
+  uint64_t seen_bytes = 0;           // of the instances' segments, before and after
+  uint64_t stored_bytes = 0;         // of the packs and states that hold them
+
+  KernelCount& of(const std::string& kernel);  // added if it was not there
+};
+
 struct Summary {
   std::vector<Occurrence> occurrences;
   std::vector<Skipped> skipped;
   std::string application;  // how it ended: "exited with status 0"
   bool truncated = false;
+  std::optional<Totals> totals;
 };
 
 // ---- member names ------------------------------------------------------------------------------

@@ -91,6 +91,33 @@ TEST(Json, InstanceRoundTrip) {
   EXPECT_EQ(instance_id(back), back.id) << "however the annotation was spelt";
 }
 
+TEST(Json, OnlyIncompleteInstancesSaySo) {
+  InstanceInfo info = instance();
+  EXPECT_EQ(write(info).find("complete"), std::string::npos);
+  info.missing = {"argument 0 points to 0x1000", "a second reason"};
+  std::string text = write(info);
+  EXPECT_NE(text.find(R"("complete":false,"missing":["argument 0 points to 0x1000","a second reason"])"),
+            std::string::npos);
+  InstanceInfo back = parse_instance(text, "an instance");
+  EXPECT_EQ(back.missing, info.missing);
+  EXPECT_EQ(write(back), text);
+  EXPECT_EQ(instance_id(back), instance().id) << "it is the same launch";
+
+  // One key without the other is nobody's: an instance must not pass for complete by the loss of one of them.
+  auto changed = [&](const std::string& from, const std::string& to) {
+    std::string other = text.substr(0, text.rfind(",\"digest\""));
+    other.replace(other.find(from), from.size(), to);
+    other += ",\"digest\":\"" + digest_of(other).hex() + "\"}";
+    return fault_of([&] { parse_instance(other, "an instance"); });
+  };
+  EXPECT_EQ(changed("\"complete\":false", "\"complete\":false"), "none");
+  EXPECT_NE(changed("\"complete\":false,", "").find("missing"), std::string::npos);
+  EXPECT_NE(changed("\"complete\":false", "\"complete\":true").find("missing"), std::string::npos);
+  EXPECT_NE(changed("\"complete\":false", "\"complete\":0").find("complete"), std::string::npos);
+  EXPECT_NE(changed("[\"argument 0 points to 0x1000\",\"a second reason\"]", "[]").find("missing"), std::string::npos);
+  EXPECT_NE(changed("[\"argument 0 points to 0x1000\",\"a second reason\"]", "7").find("missing"), std::string::npos);
+}
+
 TEST(Json, TheDynamicHashCoversTheLaunch) {
   auto differs = [](auto change) {
     InstanceInfo info = instance();
@@ -124,8 +151,28 @@ TEST(Json, RunAndSummaryRoundTrip) {
               {{0x400000010000, kOne, kTwo}},
               false};
   EXPECT_EQ(write(parse_run(write(run), "a run")), write(run));
-  Summary summary{{{kOne, 12}}, {{"f()", 3, "it has no IR"}}, "was killed", true};
+  Summary summary{{{kOne, 12}}, {{"f()", 3, "it has no IR"}}, "was killed", true, {}};
   EXPECT_EQ(write(parse_summary(write(summary), "summary.json")), write(summary));
+  EXPECT_EQ(write(summary).find("totals"), std::string::npos);
+  summary.totals = Totals{{{"f()", 3, 0}, {"g()", 7, 2}}, 4096, 100};
+  EXPECT_EQ(write(parse_summary(write(summary), "summary.json")), write(summary));
+  EXPECT_EQ(parse_summary(write(summary), "summary.json").totals->kernels.at(1).recorded, 2u);
+}
+
+TEST(Json, TotalsAreWholeOrNotThere) {
+  auto fault_with = [](const std::string& totals) {
+    std::string text = R"({"occurrences":[],"skipped":[],"application":"","truncated":false,"totals":)" + totals;
+    text += ",\"digest\":\"" + digest_of(text).hex() + "\"}";
+    return fault_of([&] { parse_summary(text, "summary.json"); });
+  };
+  EXPECT_EQ(fault_with(R"({"kernels":[],"seen_bytes":1,"stored_bytes":1})"), "none");
+  EXPECT_NE(fault_with(R"({"kernels":[],"seen_bytes":1})").find("stored_bytes"), std::string::npos);
+  EXPECT_NE(fault_with(R"({"kernels":[],"stored_bytes":1})").find("seen_bytes"), std::string::npos);
+  EXPECT_NE(fault_with(R"({"seen_bytes":1,"stored_bytes":1})").find("kernels"), std::string::npos);
+  EXPECT_NE(fault_with("[]").find("totals"), std::string::npos);
+  EXPECT_NE(fault_with(R"({"kernels":[{"kernel":"f","launches":-1,"recorded":0}],"seen_bytes":1,"stored_bytes":1})")
+                .find("launches"),
+            std::string::npos);
 }
 
 TEST(Json, KeysThatAreNotKnownAreIgnored) {
@@ -149,7 +196,7 @@ TEST(Json, FaultsNameThePlace) {
 }
 
 TEST(Json, SealsTellEveryFlippedBit) {
-  std::string text = write(Summary{{}, {}, "exited with status 0", false});
+  std::string text = write(Summary{{}, {}, "exited with status 0", false, {}});
   EXPECT_EQ(json::check_seal(text), json::Seal::kRight);
   for (size_t i = 0; i < 8 * text.size(); ++i) {
     std::string flipped = text;

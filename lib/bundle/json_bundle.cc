@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // bundle.json and summary.json.
+#include <algorithm>
+
 #include "base/error.h"
 #include "bundle/format.h"
 #include "bundle/json.h"
@@ -59,7 +61,20 @@ std::string write(const Summary& summary) {
     out.open().add("kernel", entry.kernel).add("launches", entry.launches).add("reason", entry.reason).close();
   }
   out.close_array().add("application", summary.application).add("truncated", summary.truncated);
+  if (summary.totals) {
+    out.open("totals").open_array("kernels");
+    for (const KernelCount& entry : summary.totals->kernels) {
+      out.open().add("kernel", entry.kernel).add("launches", entry.launches).add("recorded", entry.recorded).close();
+    }
+    out.close_array().add("seen_bytes", summary.totals->seen_bytes);
+    out.add("stored_bytes", summary.totals->stored_bytes).close();
+  }
   return out.close().sealed();
+}
+
+KernelCount& Totals::of(const std::string& kernel) {
+  auto known = std::ranges::find(kernels, kernel, &KernelCount::kernel);
+  return known != kernels.end() ? *known : kernels.emplace_back(KernelCount{kernel});
 }
 
 Summary parse_summary(std::string_view text, const std::string& where) {
@@ -75,6 +90,15 @@ Summary parse_summary(std::string_view text, const std::string& where) {
   });
   summary.application = in.text("application");
   summary.truncated = in.boolean("truncated");
+  if (!in.has("totals")) return summary;
+  in.object("totals", [&](json::Object totals) {
+    Totals& out = summary.totals.emplace();
+    totals.each("kernels", [&](json::Object entry) {
+      out.kernels.push_back({entry.text("kernel"), entry.number("launches"), entry.number("recorded")});
+    });
+    out.seen_bytes = totals.number("seen_bytes");
+    out.stored_bytes = totals.number("stored_bytes");
+  });
   return summary;
 }
 

@@ -62,6 +62,7 @@ std::string write(const InstanceInfo& info) {
   for (const Segment& segment : info.segments)
     write_segment(out, segment, "an annotation of instance " + info.id.hex());
   out.close_array().add("prologue", info.prologue).add("epilogue", info.epilogue);
+  if (!info.missing.empty()) out.add("complete", false).add_all("missing", info.missing);
   return out.close().sealed();
 }
 
@@ -86,6 +87,9 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   });
   info.prologue = in.digest("prologue");
   info.epilogue = in.digest("epilogue");
+  if (in.has("missing")) info.missing = in.texts("missing");
+  bool complete = !in.has("complete") || in.boolean("complete");
+  if (complete != info.missing.empty()) in.fail("missing", "does not go with what 'complete' says");
   return info;
 }
 

@@ -48,7 +48,10 @@ struct Writer::Implementation {
     begin(name, contents.size());
     archive.append(contents);
   }
-  void begin_pack(uint64_t size) { archive.begin(pack_name(packs++), size); }
+  void begin_pack(uint64_t size) {
+    memory_bytes += size;
+    archive.begin(pack_name(packs++), size);
+  }
   void add_pack(Bytes pack) {
     begin_pack(pack.size());
     archive.append(pack);
@@ -61,6 +64,7 @@ struct Writer::Implementation {
   PackWriter pack_writer;
   std::unordered_set<Digest> names;  // digests of the names written
   uint64_t packs = 0;
+  uint64_t memory_bytes = 0;
   // What the next instance may cite: blocks and states cited by the instance before or stored since.
   std::unordered_set<Digest> blocks;
   std::unordered_set<Digest> states;
@@ -80,6 +84,7 @@ void Writer::Implementation::begin(const std::string& name, uint64_t size) {
     blocks.clear();
     states.clear();
   }
+  if (kind == MemberKind::kState || kind == MemberKind::kPack || kind == MemberKind::kRaw) memory_bytes += size;
   archive.begin(name, size);
 }
 
@@ -88,6 +93,7 @@ void Writer::begin(const std::string& name, uint64_t size) { implementation_->be
 void Writer::append(Bytes piece) { implementation_->archive.append(piece); }
 void Writer::begin_pack(uint64_t size) { implementation_->begin_pack(size); }
 bool Writer::has(const std::string& name) const { return implementation_->names.contains(digest_of(name)); }
+uint64_t Writer::memory_bytes() const { return implementation_->memory_bytes; }
 void Writer::finish() { implementation_->archive.finish(); }
 
 std::string Writer::Implementation::check_state(const InstanceInfo& instance, const State& state, bool epilogue) const {

@@ -53,6 +53,9 @@ class Writer {
   };
   void add_blocks(std::span<const LooseBlock> blocks);
 
+  // Bytes of the packs, states and raw members written so far.
+  uint64_t memory_bytes() const;
+
   // Ends the archive.
   void finish();
 

@@ -5,19 +5,45 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "cli/help.h"
 
 namespace mneme::cli {
+namespace {
+
+// The environment's name for "--max-diff": MNEME_MAX_DIFF.
+std::string variable_of(const std::string& long_name) {
+  std::string variable = "MNEME_" + long_name;
+  for (char& c : variable) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return variable;
+}
+
+// Whether a variable that stands for a flag sets it.
+bool parse_flag(const std::string& text) {
+  if (text == "1" || text == "true" || text == "yes" || text == "on") return true;
+  if (text == "0" || text == "false" || text == "no" || text == "off") return false;
+  throw Error::of("'{}' is neither 1 nor 0", text);
+}
+
+}  // namespace
 
 struct Options::Implementation {
+  // An option that a variable of the environment can stand for.
+  struct Mirrored {
+    CLI::Option* option;
+    std::function<void(const std::string&)> take;
+  };
+
   std::string tool;
   CLI::App app;
   HelpText help;
   std::set<std::string> with_value;  // "-o", "--output": options that are followed by a value
   std::vector<std::string>* command = nullptr;
   std::vector<std::string> arguments;
+  std::vector<Mirrored> mirrored;
+  std::set<const CLI::Option*> from_environment;
   bool verbose = false;
 
   explicit Implementation(std::string name, const std::string& summary)
@@ -25,13 +51,16 @@ struct Options::Implementation {
 
   CLI::Option* add(const std::string& names, const std::string& value, const std::string& text,
                    std::function<void(const std::string&)> take) {
-    CLI::Option* option = app.add_option_function<std::string>(names, std::move(take), text);
-    finish(option, names, value, text);
+    CLI::Option* option = app.add_option_function<std::string>(names, take, text);
+    finish(option, names, value, text, std::move(take));
     return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
 
-  void finish(CLI::Option* option, const std::string& names, const std::string& value, const std::string& text) {
+  // `take` reads the variable of the environment that may stand for the option.
+  void finish(CLI::Option* option, const std::string& names, const std::string& value, const std::string& text,
+              std::function<void(const std::string&)> take) {
     help.options.push_back({names, value, text});
+    if (take && !option->get_lnames().empty()) mirrored.push_back({option, std::move(take)});
     if (value.empty()) return;
     for (const std::string& name : option->get_lnames()) with_value.insert("--" + name);
     for (const std::string& name : option->get_snames()) with_value.insert("-" + name);
@@ -55,6 +84,25 @@ struct Options::Implementation {
     }
     return std::min(i, arguments.size());
   }
+
+  // Options that the command line did not give. They join the arguments: what a tool did follows from those alone.
+  void read_environment() {
+    std::vector<std::string> taken;
+    for (const Mirrored& setting : mirrored) {
+      const std::string& name = setting.option->get_lnames().front();
+      std::string variable = variable_of(name);
+      const char* text = std::getenv(variable.c_str());
+      if (!text || !*text || setting.option->count() > 0) continue;
+      try {
+        setting.take(text);
+      } catch (const Error& error) {
+        throw Error::of("the environment's {}: {}", variable, error.what());
+      }
+      from_environment.insert(setting.option);
+      taken.push_back(fmt::format("--{}={}", name, text));
+    }
+    arguments.insert(arguments.begin(), taken.begin(), taken.end());
+  }
 };
 
 Options::Options(std::string tool, std::string summary)
@@ -66,7 +114,7 @@ Options::~Options() = default;
 
 void Options::flag(const std::string& names, bool& target, const std::string& help) {
   CLI::Option* option = implementation_->app.add_flag(names, target, help);
-  implementation_->finish(option, names, "", help);
+  implementation_->finish(option, names, "", help, [&target](const std::string& text) { target = parse_flag(text); });
 }
 
 void Options::value(const std::string& names, std::string& target, const std::string& value, const std::string& help) {
@@ -103,7 +151,7 @@ void Options::values(const std::string& names, std::vector<std::string>& target,
                      const std::string& help) {
   CLI::Option* option = implementation_->app.add_option(names, target, help);
   option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  implementation_->finish(option, names, value, help);
+  implementation_->finish(option, names, value, help, [&target](const std::string& text) { target = {text}; });
 }
 
 void Options::choice(const std::string& names, std::string& target, const std::vector<std::string>& choices,
@@ -139,8 +187,10 @@ void Options::parse(int argc, const char* const* argv) {
   Implementation& self = *implementation_;
   bool help = false, version = false;
   flag("-v,--verbose", self.verbose, "say more about what is done");
-  flag("-h,--help", help, "print this help");
-  flag("--version", version, "print the version");
+  for (auto [names, target, text] :
+       {std::tuple{"-h,--help", &help, "print this help"}, std::tuple{"--version", &version, "print the version"}}) {
+    self.finish(self.app.add_flag(names, *target, text), names, "", text, nullptr);
+  }
 
   if (argc > 1) self.arguments.assign(argv + 1, argv + argc);
   std::vector<std::string> own = self.arguments;
@@ -155,7 +205,7 @@ void Options::parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw Error::of("{}; see {} --help", error.what(), self.tool);
   }
-  if (!help && !version) return;
+  if (!help && !version) return self.read_environment();
   std::string text = help ? format_help(self.help) : fmt::format("{} {}\n", self.tool, kVersion);
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
     throw system_error("cannot write standard output");
@@ -165,7 +215,7 @@ void Options::parse(int argc, const char* const* argv) {
 
 bool Options::given(const std::string& name) const {
   const CLI::Option* option = implementation_->app.get_option_no_throw(name);
-  return option && option->count() > 0;
+  return option && (option->count() > 0 || implementation_->from_environment.contains(option));
 }
 
 bool Options::verbose() const { return implementation_->verbose; }

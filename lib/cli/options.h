@@ -14,7 +14,8 @@
 namespace mneme::cli {
 
 // A tool's command line. --help, --version and -v/--verbose are always there. An option given twice: the last
-// one holds.
+// one holds. An option that is not given, and has a long name "--like-this", is read from the environment's
+// MNEME_LIKE_THIS unless that is empty; a flag's is 1 or 0.
 class Options {
  public:
   Options(std::string tool, std::string summary);
@@ -42,9 +43,9 @@ class Options {
 
   // Throws Error (kBadInput) on bad usage. --help and --version print to standard output and exit.
   void parse(int argc, const char* const* argv);
-  bool given(const std::string& name) const;  // "--output": whether it was on the command line
+  bool given(const std::string& name) const;  // "--output": whether command line or environment have it
   bool verbose() const;
-  const std::vector<std::string>& arguments() const;  // as given, for the provenance chain
+  const std::vector<std::string>& arguments() const;  // for the provenance chain: the environment's, then as given
 
  private:
   struct Implementation;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <map>
+
 #include "cli/help.h"
 
 namespace mneme::cli {
@@ -105,6 +108,83 @@ TEST(Options, NameWhatIsWrong) {
   EXPECT_NE(message.find("abacus"), std::string::npos) << message;
   Tool other;
   EXPECT_NE(other.failure({"--bogus"}).find("--bogus"), std::string::npos);
+}
+
+// Sets variables for as long as it lives.
+class Environment {
+ public:
+  explicit Environment(std::map<std::string, std::string> variables) : variables_(std::move(variables)) {
+    for (const auto& [name, value] : variables_) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const auto& [name, value] : variables_) ::unsetenv(name.c_str());
+  }
+
+ private:
+  std::map<std::string, std::string> variables_;
+};
+
+TEST(Options, AreMirroredByTheEnvironment) {
+  Environment environment({{"MNEME_KEEP", "1"},
+                           {"MNEME_OUTPUT", "x"},
+                           {"MNEME_NUMBER", "12"},
+                           {"MNEME_TIMEOUT", "0.5"},
+                           {"MNEME_MAX", "64M"},
+                           {"MNEME_PASSES", "a,b"},
+                           {"MNEME_DEVICE", "host"},
+                           {"MNEME_VERBOSE", "yes"},
+                           {"MNEME_VERSION", "1"},
+                           {"MNEME_HELP", "1"}});
+  Tool tool;
+  tool.parse({"--max", "1M", "--number", "3"});
+  EXPECT_TRUE(tool.flag);
+  EXPECT_TRUE(tool.options.verbose());
+  EXPECT_EQ(tool.text, "x");
+  EXPECT_EQ(tool.seconds, 0.5);
+  EXPECT_EQ(tool.many, Words{"a,b"});
+  EXPECT_EQ(tool.choice, "host");
+  EXPECT_TRUE(tool.options.given("--passes"));
+  // The command line wins.
+  EXPECT_EQ(tool.size, uint64_t{1} << 20);
+  EXPECT_EQ(tool.number, 3u);
+  EXPECT_EQ(tool.options.arguments(), (Words{"--keep=1", "--output=x", "--timeout=0.5", "--passes=a,b", "--device=host",
+                                             "--verbose=yes", "--max", "1M", "--number", "3"}));
+
+  Tool several;
+  several.parse({"--passes", "c", "--passes", "d"});
+  EXPECT_EQ(several.many, (Words{"c", "d"}));
+}
+
+TEST(Options, TakeEmptyVariablesAndThoseThatSayNoForUnset) {
+  Environment environment({{"MNEME_KEEP", "0"}, {"MNEME_OUTPUT", ""}, {"MNEME_K", "1"}});
+  Tool tool;
+  tool.parse({});
+  EXPECT_FALSE(tool.flag);
+  EXPECT_EQ(tool.text, "default");
+  EXPECT_FALSE(tool.options.given("--output"));
+}
+
+TEST(Options, LeaveTheEnvironmentsBesideACommandAlone) {
+  Environment environment({{"MNEME_OUTPUT", "x"}});
+  Tool tool;
+  tool.options.command(tool.command, "APP ARGS...", "application");
+  tool.parse({"app", "-o", "y"});
+  EXPECT_EQ(tool.text, "x");
+  EXPECT_EQ(tool.command, (Words{"app", "-o", "y"}));
+}
+
+TEST(Options, NameTheVariableThatIsWrong) {
+  for (auto [name, value] : {std::pair{"MNEME_NUMBER", "x"},
+                             {"MNEME_DEVICE", "abacus"},
+                             {"MNEME_KEEP", "maybe"},
+                             {"MNEME_MAX", "1Q"},
+                             {"MNEME_TIMEOUT", "-1"}}) {
+    Environment environment({{name, value}});
+    Tool tool;
+    std::string message = tool.failure({});
+    EXPECT_NE(message.find(name), std::string::npos) << message;
+    EXPECT_NE(message.find(value), std::string::npos) << message;
+  }
 }
 
 TEST(Options, TakeFiles) {

@@ -42,10 +42,12 @@ class Selection {
 class Output {
  public:
   void add_options(Options& options);
+  const std::string& path() const { return path_; }  // empty: standard output
+  void set_path(std::string path) { path_ = std::move(path); }
   void open(bool bundle = true);  // after the inputs were opened
   int fd() const { return fd_.get(); }
   const std::string& name() const { return name_; }
-  bool is_file() const { return !path_.empty(); }
+  bool is_file() const { return !path_.empty() && path_ != "-"; }
   void close();  // checked
 
  private:

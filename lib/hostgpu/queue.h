@@ -74,9 +74,9 @@ void wait_for(const std::shared_ptr<Queue>& queue);
 bool is_idle(const std::shared_ptr<Queue>& queue);
 // For all streams, except one whose callback calls this.
 void wait_for_device();
-// Only as long as that, and without doing anything on this thread; and only for so long without a break in which nothing
-// goes on but the application's own functions and waits for words that it may have to write. False: not all has been
-// done.
+// Only as long as that, and without doing anything on this thread; and only for so long without a break in which
+// nothing goes on but the application's own functions and waits for words that it may have to write. False: not all has
+// been done.
 bool wait_for_device_until(std::chrono::steady_clock::time_point end, std::chrono::milliseconds patience);
 // Returns once the work, in its place in the queue, is done; by this thread, if nothing else is before it. When this
 // throws, the work is not queued.

@@ -11,6 +11,8 @@ namespace mneme::record {
 namespace {
 
 constexpr uint64_t kChunkSize = 64 << 20;
+constexpr uint64_t kSmallestChunk = 2 << 20;            // what vendors give memory out in
+constexpr uint64_t kSmallestRange = uint64_t{1} << 30;  // of addresses
 constexpr uint64_t kPage = 4096;
 constexpr int kHighDescriptor = 1000;  // out of the application's way
 // What both vendors promise of device memory. Large ones start a block, so that equal contents give equal blocks.
@@ -28,16 +30,23 @@ uint64_t alignment(Space space, uint64_t size) {
 }
 
 // Address space without memory; nothing else of the process can come to lie there.
-void reserve_host(uint64_t base, uint64_t size) {
+bool reserve_host(uint64_t base, uint64_t size) {
   void* want = pointer_to(base);
   void* got = ::mmap(want, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got == want) return;
+  if (got == want) return true;
   if (got != MAP_FAILED) ::munmap(got, size);  // a kernel that takes the address as a hint only
-  throw Error::of(
-      "the address range {:#x} to {:#x}, where host memory that kernels reach is recorded, is taken or too large in "
-      "the "
-      "application's process; --va-size makes it smaller",
-      base, base + size);
+  return false;
+}
+
+// Calls `reserve` with a size, and with half of it, and so on, until there is that much: the process may have a limit
+// (ulimit -v). nullopt: not even the least is to be had; `reserve` knows when it is asked for that.
+template <typename Reserve>
+std::optional<uint64_t> reserve_most(uint64_t size, const Reserve& reserve) {
+  const uint64_t least = std::min(size, kSmallestRange);
+  for (;; size = std::max(size / 2 / kChunkSize * kChunkSize, least)) {
+    if (reserve(size, size == least)) return size;
+    if (size == least) return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -52,39 +61,91 @@ Allocations::~Allocations() {
   if (reserved_) ::munmap(pointer_to(host_.arena.base()), host_.arena.size());
 }
 
+void Allocations::abandon() {
+  std::lock_guard lock(mutex_);
+  bool used = device_.backed > device_.arena.base() || host_.backed > host_.arena.base();
+  if (reserved_ && !used) unreserve();
+}
+
 // Both at once, and early: later somebody else may lie there.
 void Allocations::reserve() {
   if (reserved_) return;
-  runtime_.reserve(device_.arena.base(), device_.arena.size());
-  reserve_host(host_.arena.base(), host_.arena.size());
+  uint64_t base = device_.arena.base();
+  std::optional<uint64_t> size = reserve_most(device_.arena.size(), [&](uint64_t part, bool least) {
+    try {
+      runtime_.reserve(base, part);
+      return true;
+    } catch (const Error&) {
+      if (least) throw;
+      return false;
+    }
+  });
+  if (*size < device_.arena.size()) device_.arena = memory::Arena(base, *size);
+  // What the process is limited to has to do for both, and for what it does else.
+  base = host_.arena.base();
+  size =
+      reserve_most(std::min(host_.arena.size(), *size), [&](uint64_t part, bool) { return reserve_host(base, part); });
+  if (!size) {
+    runtime_.unreserve(device_.arena.base(), device_.arena.size());
+    throw Error::of(
+        "the address range at {:#x}, where host memory that kernels reach is recorded, is taken or too large in the "
+        "application's process",
+        base);
+  }
+  if (*size < host_.arena.size()) host_.arena = memory::Arena(base, *size);
   reserved_ = true;
 }
 
-bool Allocations::back_host(uint64_t address, uint64_t size) {
-  Fd memory = memory_file("mneme-host");
-  if (::ftruncate(memory.get(), static_cast<off_t>(size)) != 0) return false;
+void Allocations::unreserve() {
+  runtime_.unreserve(device_.arena.base(), device_.arena.size());
+  ::munmap(pointer_to(host_.arena.base()), host_.arena.size());
+  reserved_ = false;
+}
+
+void Allocations::unback_host(uint64_t address, uint64_t size) {
+  ::mmap(pointer_to(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+std::optional<Fd> Allocations::back_host(uint64_t address, uint64_t size) {
+  Fd memory = zeroed_memory_file("mneme-host", size);
   void* want = pointer_to(address);
-  if (::mmap(want, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0) == MAP_FAILED) return false;
-  if (!runtime_.adopt_host(want, size)) {
-    ::mmap(want, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    return false;
+  if (::mmap(want, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0) == MAP_FAILED) {
+    return std::nullopt;
   }
-  listener_.appeared(Chunk{address, size}, memory.get());
+  if (runtime_.adopt_host(want, size)) return memory;
+  unback_host(address, size);
+  return std::nullopt;
+}
+
+bool Allocations::back_piece(Area& area, uint64_t size) {
+  bool host = area.space == Space::kHost;
+  std::optional<Fd> memory = host ? back_host(area.backed, size) : runtime_.back(area.backed, size);
+  if (!memory) return false;
+  try {
+    listener_.appeared(Chunk{area.backed, size}, memory->get());
+  } catch (...) {
+    if (host) {
+      runtime_.disown_host(pointer_to(area.backed));
+      unback_host(area.backed, size);
+    } else {
+      runtime_.unback(area.backed, size);
+    }
+    throw;
+  }
+  area.backed += size;
   return true;
 }
 
 bool Allocations::back(Area& area, uint64_t end) {
-  if (end <= area.backed) return true;
   uint64_t limit = area.arena.base() + area.arena.size();
-  uint64_t size = std::min(round_up(end - area.backed, kChunkSize), limit - area.backed);
-  if (area.space == Space::kHost) {
-    if (!back_host(area.backed, size)) return false;
-  } else {
-    std::optional<Fd> memory = runtime_.back(area.backed, size);
-    if (!memory) return false;
-    listener_.appeared(Chunk{area.backed, size}, memory->get());
+  while (area.backed < end) {
+    uint64_t most = largest_file() / kSmallestChunk * kSmallestChunk;  // shared memory is a file
+    if (most == 0) {
+      throw Error::of("the process may make files of {} bytes at most (ulimit -f), too little for memory to be shared",
+                      largest_file());
+    }
+    if (!back_piece(area, std::min({round_up(end - area.backed, kChunkSize), most, limit - area.backed}))) return false;
   }
-  area.backed += size;
   return true;
 }
 
@@ -94,7 +155,14 @@ void* Allocations::allocate(Space space, uint64_t size, uint64_t flags) {
   reserve();
   std::optional<uint64_t> address = area.arena.allocate(size, alignment(space, size));
   if (!address) return nullptr;
-  if (!back(area, *address + size)) {
+  bool backed = false;
+  try {
+    backed = back(area, *address + size);
+  } catch (...) {
+    area.arena.release(*address);
+    throw;
+  }
+  if (!backed) {
     area.arena.release(*address);
     return nullptr;
   }
@@ -157,6 +225,9 @@ void Allocations::let_go() {
   held_ = false;
   for (uint64_t address : released_) forget(address);
   released_.clear();
+  for (auto memory = registered_.begin(); memory != registered_.end();) {
+    memory = memory->second.gone ? forget_registered(memory) : std::next(memory);
+  }
 }
 
 std::optional<Allocations::Known> Allocations::find(const void* pointer) const {
@@ -175,32 +246,67 @@ void Allocations::add_registered(const void* pointer, uint64_t size) {
   std::lock_guard lock(mutex_);
   uint64_t address = address_of(pointer);
   if (size == 0 || owner(address) || registered_.contains(address)) return;
-  Fd low = memory_file("mneme-copy");
+  Fd low = zeroed_memory_file("mneme-copy", size);
   Fd copy(::fcntl(low.get(), F_DUPFD_CLOEXEC, kHighDescriptor));
   if (!copy) copy = std::move(low);
-  if (::ftruncate(copy.get(), static_cast<off_t>(size)) != 0) throw system_error("cannot copy memory");
   listener_.appeared(Chunk{address, size}, copy.get());
-  registered_.emplace(address, Registered{size, std::move(copy)});
+  registered_.emplace(address, Registered{size, KeptDescriptor(std::move(copy)), false, false});
 }
 
 void Allocations::remove_registered(const void* pointer) {
   std::lock_guard lock(mutex_);
   auto found = registered_.find(address_of(pointer));
   if (found == registered_.end()) return;
-  annotations_.erase(annotations_.lower_bound(found->first),
-                     annotations_.lower_bound(found->first + found->second.size));
-  listener_.gone(Drop{found->first});
-  registered_.erase(found);
+  forget_registered(found);
+}
+
+// The next.
+std::map<uint64_t, Allocations::Registered>::iterator Allocations::forget_registered(
+    std::map<uint64_t, Registered>::iterator memory) {
+  if (held_) {
+    memory->second.gone = true;
+    return std::next(memory);
+  }
+  annotations_.erase(annotations_.lower_bound(memory->first),
+                     annotations_.lower_bound(memory->first + memory->second.size));
+  listener_.gone(Drop{memory->first});
+  return registered_.erase(memory);
+}
+
+bool Allocations::add_mapped(const void* pointer, uint64_t size, int descriptor) {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer);
+  auto next = registered_.lower_bound(address);
+  if (next != registered_.end() && next->first < address + size) return false;
+  if (next != registered_.begin() && std::prev(next)->first + std::prev(next)->second.size > address) return false;
+  listener_.appeared(Chunk{address, size}, descriptor);
+  registered_.emplace(address, Registered{size, KeptDescriptor(), true, false});
+  return true;
+}
+
+void Allocations::remove_mapped(const void* pointer, uint64_t size) {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer);
+  for (auto memory = registered_.lower_bound(address); memory != registered_.end() && memory->first < address + size;) {
+    memory = memory->second.mapped ? forget_registered(memory) : std::next(memory);
+  }
 }
 
 void Allocations::refresh_copies() {
   std::lock_guard lock(mutex_);
   for (auto& [address, memory] : registered_) {
+    if (memory.mapped) continue;
+    if (memory.size > largest_file()) {
+      throw Error::of(
+          "the process may make files of {} bytes at most (ulimit -f), and registered more memory than that",
+          largest_file());
+    }
+    int copy = memory.copy.get();
+    if (copy < 0) throw Error("the application closed what recording of the memory that it registered needs");
     // Written rather than copied: an application may have unmapped what it registered, and must not crash here.
     uint64_t done = 0;
     while (done < memory.size) {
-      ssize_t written =
-          ::pwrite(memory.copy.get(), pointer_to(address + done), memory.size - done, static_cast<off_t>(done));
+      ssize_t written = ::pwrite(copy, pointer_to(address + done), memory.size - done, static_cast<off_t>(done));
       if (written <= 0) break;
       done += static_cast<uint64_t>(written);
     }
@@ -233,7 +339,10 @@ std::vector<WireSegment> Allocations::segments(const std::vector<Symbol>& symbol
   };
   for (auto [address, size] : device_.arena.allocations()) add(address, size, bundle::SegmentKind::kHeap);
   for (auto [address, size] : host_.arena.allocations()) add(address, size, bundle::SegmentKind::kHost);
-  for (const auto& [address, memory] : registered_) add(address, memory.size, bundle::SegmentKind::kHost);
+  for (const auto& [address, memory] : registered_) {
+    if (!memory.gone)
+      add(address, memory.size, memory.mapped ? bundle::SegmentKind::kHeap : bundle::SegmentKind::kHost);
+  }
 
   // Cuts the segment that contains `address` in two; the second begins there.
   auto split = [&](uint64_t address) -> WireSegment* {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory/arena.h"
+#include "recorder/kept_descriptor.h"
 #include "recorder/protocol.h"
 #include "recorder/runtime.h"
 
@@ -40,8 +41,11 @@ class Allocations {
   Allocations(Runtime& runtime, uint64_t range_size, Listener listener);
   ~Allocations();
 
-  // nullptr: no memory left. Throws Error when the address range itself is taken.
+  // nullptr: no memory left. Throws Error when there is none that can be recorded: the address range itself is taken,
+  // the process may make no files to share. Nothing is left of the attempt then.
   void* allocate(Space space, uint64_t size, uint64_t flags = 0);
+  // Nothing is going to be allocated any more: the address ranges go back to the process if they were never used.
+  void abandon();
   // False: not an allocation of ours.
   bool release(const void* pointer);
   // The allocation of ours that contains the address.
@@ -56,6 +60,10 @@ class Allocations {
   // Ordinary memory of the application that kernels reach from now on.
   void add_registered(const void* pointer, uint64_t size);
   void remove_registered(const void* pointer);
+  // Memory that the application made itself and mapped there; the descriptor is that memory. False: not now, while the
+  // same place is held.
+  bool add_mapped(const void* pointer, uint64_t size, int descriptor);
+  void remove_mapped(const void* pointer, uint64_t size);  // all that begins there
 
   // `json` describes the memory from `pointer` on. False: no memory of which we know.
   bool annotate(const void* pointer, std::string json);
@@ -79,15 +87,21 @@ class Allocations {
   };
   struct Registered {
     uint64_t size = 0;
-    Fd copy;  // a file in memory
+    KeptDescriptor copy;  // a file in memory; none of mapped memory
+    bool mapped = false;
+    bool gone = false;  // while held
   };
 
   void reserve();
+  void unreserve();
   bool back(Area& area, uint64_t end);
-  bool back_host(uint64_t address, uint64_t size);
+  bool back_piece(Area& area, uint64_t size);
+  std::optional<Fd> back_host(uint64_t address, uint64_t size);
+  void unback_host(uint64_t address, uint64_t size);
   Area* owner(uint64_t address);
   std::optional<MemoryRange> containing(uint64_t address) const;  // allocation or registered memory
   void forget(uint64_t address);
+  std::map<uint64_t, Registered>::iterator forget_registered(std::map<uint64_t, Registered>::iterator memory);
 
   Runtime& runtime_;
   Listener listener_;
@@ -95,7 +109,7 @@ class Allocations {
   Area device_, host_;
   bool reserved_ = false;
   std::map<uint64_t, uint64_t> flags_;           // of allocations that have some
-  std::map<uint64_t, Registered> registered_;    // by address
+  std::map<uint64_t, Registered> registered_;    // and mapped, by address
   std::map<uint64_t, std::string> annotations_;  // by address
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held

@@ -64,6 +64,45 @@ TEST_F(AllocationsTest, ThrowsWhenTheRangeIsTaken) {
   EXPECT_THROW(device(1), Error);
 }
 
+TEST_F(AllocationsTest, TakesFewerAddressesWhereAProcessIsLimited) {
+  runtime_.largest_range = uint64_t{1} << 30;
+  Allocations allocations{runtime_, uint64_t{5} << 30, {[](const Chunk&, int) {}, [](const Drop&) {}}};
+  EXPECT_EQ(address_of(allocations.allocate(Space::kDevice, 10)), memory::kDeviceBase);
+  EXPECT_EQ(address_of(allocations.allocate(Space::kHost, 10)), memory::kHostBase);
+  EXPECT_EQ(allocations.allocate(Space::kDevice, (uint64_t{1} << 30) + 1), nullptr);
+  runtime_.largest_range = (uint64_t{1} << 30) - 1;
+  Allocations others{runtime_, uint64_t{5} << 30, {[](const Chunk&, int) {}, [](const Drop&) {}}};
+  EXPECT_THROW(others.allocate(Space::kDevice, 10), Error);
+}
+
+bool is_free(uint64_t address) {
+  void* want = reinterpret_cast<void*>(address);
+  void* got = ::mmap(want, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got != MAP_FAILED) ::munmap(got, 4096);
+  return got == want;
+}
+
+TEST_F(AllocationsTest, LeavesNothingBehindOfWhatCannotBeShared) {
+  Allocations allocations{
+      runtime_, FakeRuntime::kRange, {[](const Chunk&, int) { throw Error("nobody listens"); }, [](const Drop&) {}}};
+  uint64_t left = runtime_.memory_left;
+  EXPECT_THROW(allocations.allocate(Space::kDevice, 10), Error);
+  EXPECT_THROW(allocations.allocate(Space::kHost, 10), Error);
+  EXPECT_FALSE(allocations.find(reinterpret_cast<void*>(memory::kDeviceBase)));
+  EXPECT_EQ(runtime_.memory_left, left);
+  EXPECT_FALSE(is_free(memory::kDeviceBase));
+  allocations.abandon();
+  EXPECT_TRUE(is_free(memory::kDeviceBase));
+  EXPECT_TRUE(is_free(memory::kHostBase));
+}
+
+TEST_F(AllocationsTest, KeepsAddressesThatWereUsed) {
+  device(10);
+  allocations_.abandon();
+  EXPECT_FALSE(is_free(memory::kDeviceBase));
+  EXPECT_TRUE(allocations_.find(reinterpret_cast<void*>(memory::kDeviceBase)));
+}
+
 TEST_F(AllocationsTest, ReleasesOnlyItsOwn) {
   void* first = device(1000);
   EXPECT_FALSE(allocations_.release(static_cast<char*>(first) + 256));

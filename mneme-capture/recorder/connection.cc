@@ -3,12 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 
+#include "recorder/meeting_point.h"
 #include "recorder/rank.h"
 
 namespace mneme::record {
@@ -17,34 +16,36 @@ namespace {
 // Descriptors of the application's own stay as low as they would be.
 constexpr int kHighDescriptor = 1000;
 
-Fd connect_to(const char* name) {
+// No descriptor: nobody listens there.
+Fd connect_to(const std::optional<SocketAddress>& address) {
+  if (!address) return Fd();
   Fd low(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!low) return Fd();
+  if (!low) throw system_error("cannot connect to mneme-capture");
   Fd socket(::fcntl(low.get(), F_DUPFD_CLOEXEC, kHighDescriptor));
   if (!socket) socket = std::move(low);  // few descriptors are allowed
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  size_t length = std::strlen(name);
-  if (length + 1 > sizeof address.sun_path) return Fd();
-  std::memcpy(address.sun_path + 1, name, length);  // a leading zero: abstract
-  socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
-  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) return Fd();
+  if (::connect(socket.get(), address->get(), address->size()) != 0) return Fd();
   // Anyone may bind an abstract name: memory is shown to this user's processes only.
   ucred peer{};
-  socklen_t peer_size = sizeof peer;
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0) return Fd();
-  if (peer.uid != ::geteuid()) return Fd();
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::geteuid()) {
+    throw Error("mneme-capture runs as another user");
+  }
   return socket;
 }
 
 }  // namespace
 
 std::unique_ptr<Connection> Connection::open() {
-  const char* name = std::getenv(kSocketVariable);
-  if (!name || !*name) return nullptr;
-  Fd socket = connect_to(name);
-  if (!socket) return nullptr;
-  return over(std::move(socket));
+  const char* text = std::getenv(kSocketVariable);
+  if (!text || !*text) return nullptr;
+  MeetingPoint point = MeetingPoint::parse(text);
+  Fd socket = connect_to(abstract_address(point.name));
+  if (!socket && !point.path.empty()) socket = connect_to(file_address(point.path));
+  if (socket) return over(std::move(socket));
+  if (point.deserted()) return nullptr;  // this process outlives the recording
+  throw Error(
+      "mneme-capture cannot be reached: it takes no more processes, or this one runs in a container that does not see "
+      "the folder for temporary files ($TMPDIR)");
 }
 
 std::unique_ptr<Connection> Connection::over(Fd socket) {

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "recorder/counters.h"
+#include "recorder/kept_descriptor.h"
 #include "recorder/protocol.h"
 
 namespace mneme::record {
@@ -13,8 +14,8 @@ namespace mneme::record {
 // asked at a time. Everything throws Error once the parent is gone.
 class Connection {
  public:
-  // Connects to the capture that started this process; nullptr where there is none, or it does not want this
-  // process.
+  // Connects to the capture that started this process; nullptr where there is none any more, or it does not want this
+  // process. Throws Error when it is there and out of reach.
   static std::unique_ptr<Connection> open();
   // Says hello over a socket that is connected.
   static std::unique_ptr<Connection> over(Fd socket);
@@ -35,14 +36,14 @@ class Connection {
     return unpack<Reply>(receive(Reply::kType).body);
   }
 
-  // The descriptor alone, for a process that forked and must not keep it.
+  // The descriptor alone, for a process that forked and must not keep it. -1: the application closed it.
   int socket() const { return socket_.get(); }
 
  private:
   explicit Connection(Fd socket) : socket_(std::move(socket)) {}
   Message receive(Type expected);
 
-  Fd socket_;
+  KeptDescriptor socket_;
   Welcome welcome_;
   std::unique_ptr<Counters> counters_;
   std::mutex sending_, asking_;

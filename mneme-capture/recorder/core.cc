@@ -10,11 +10,19 @@
 namespace mneme::record {
 namespace {
 
-Limits limits_of(const Welcome& welcome) { return {welcome.max_instances, welcome.occurrences, welcome.skip}; }
+Limits limits_of(const Welcome& welcome) {
+  return {welcome.max_instances, welcome.occurrences, welcome.skip, welcome.every, welcome.only_config};
+}
 
 std::string reason_of(Policy::Verdict verdict) {
-  return verdict == Policy::Verdict::kSkipped ? "among the first ones, which --skip leaves out"
-                                              : "the kernel has its --max-instances";
+  switch (verdict) {
+    case Policy::Verdict::kSkipped:
+      return "among the first ones, which --skip leaves out";
+    case Policy::Verdict::kBetween:
+      return "between those that --every chooses";
+    default:
+      return "the kernel has its --max-instances";
+  }
 }
 
 }  // namespace
@@ -30,10 +38,31 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
       limits_(limits_of(connection_->welcome())),
       kernels_(limits_) {}
 
-void Core::stop() noexcept { recording_.store(false); }
+void Core::stop() noexcept {
+  std::string reason;
+  try {
+    if (std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    reason = error.what();
+  } catch (...) {
+  }
+  if (!recording_.exchange(false)) return;
+  try {
+    connection_->tell(Stopped{reason});
+  } catch (...) {  // the parent is gone: nobody is left to tell
+  }
+  allocations_.abandon();
+}
+
+void Core::count_unrecorded() noexcept {
+  if (forked_.load(std::memory_order_relaxed)) return;
+  connection_->counters().add(Counters::kLaunches);
+  connection_->counters().add(Counters::kUnrecorded);
+}
 
 void Core::after_fork() noexcept {
-  stop();
+  forked_.store(true);
+  recording_.store(false);
   ::close(connection_->socket());
 }
 
@@ -65,13 +94,8 @@ void* Core::allocate(Space space, uint64_t size, uint64_t flags) noexcept {
   if (!recording()) return nullptr;
   try {
     return allocations_.allocate(space, size, flags);
-  } catch (const std::exception& error) {
+  } catch (...) {
     stop();
-    try {
-      connection_->tell(Failed{error.what()});
-    } catch (...) {
-      return nullptr;  // the parent is gone: nobody is left to tell
-    }
     return nullptr;
   }
 }
@@ -100,6 +124,39 @@ void Core::remove_registered(const void* pointer) noexcept try {
   stop();
 }
 
+bool Core::add_mapped(const void* pointer, uint64_t size, int descriptor) noexcept try {
+  return allocations_.add_mapped(pointer, size, descriptor);
+} catch (...) {
+  stop();
+  return false;
+}
+
+void Core::remove_mapped(const void* pointer, uint64_t size) noexcept try {
+  outside_.remove_all_in(reinterpret_cast<uint64_t>(pointer), size);
+  if (recording()) allocations_.remove_mapped(pointer, size);
+} catch (...) {
+  stop();
+}
+
+bool Core::is_recorded_device(int device) noexcept {
+  int recorded = device_.load(std::memory_order_relaxed);
+  if (recorded < 0 && device_.compare_exchange_strong(recorded, device)) return true;
+  return recorded == device;
+}
+
+std::string Core::other_device() const {
+  return "on device " + std::to_string(runtime_.device()) + ", and device " + std::to_string(device_.load()) +
+         " is recorded";
+}
+
+void Core::add_outside(const void* pointer, uint64_t size, std::string reason) noexcept try {
+  if (recording()) outside_.add(reinterpret_cast<uint64_t>(pointer), size, std::move(reason));
+} catch (...) {
+  stop();
+}
+
+void Core::remove_outside(const void* pointer) noexcept { outside_.remove(reinterpret_cast<uint64_t>(pointer)); }
+
 void Core::annotate(const void* pointer, const mneme_annotation_v1& annotation) noexcept try {
   if (!recording()) return;
   std::string trouble;
@@ -119,6 +176,14 @@ std::string Core::kernel_name(const void* function) noexcept try {
   return {};
 }
 
+void Core::count_launch(Recording& recording, const std::string& kernel) {
+  if (recording.launches == 0) {
+    recording.launches = next_slot_++;
+    connection_->tell(Counter{recording.launches, false, kernel, {}});
+  }
+  connection_->counters().add(recording.launches);
+}
+
 void Core::count(Recording& recording, const std::string& kernel, const std::string& reason, bool wanted) {
   uint32_t& slot = recording.slots[reason];
   if (slot == 0) {
@@ -135,17 +200,23 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   std::lock_guard lock(mutex_);
   if (!chosen.stub) {
     Recording& unknown = passed_.try_emplace("(unknown kernel)", limits_).first->second;
+    count_launch(unknown, "(unknown kernel)");
     count(unknown, "(unknown kernel)", "it was never registered", true);
     return std::nullopt;
   }
   const Stub& stub = *chosen.stub;
   Recording& recording = *stub.recording;
+  count_launch(recording, stub.demangled);
   if (!recording.asked) {
     recording.selected = connection_->ask<Selected>(Query{stub.demangled}).selected;
     recording.asked = true;
   }
   if (!recording.selected) {
     count(recording, stub.demangled, "not selected by --kernel", false);
+    return std::nullopt;
+  }
+  if (!on_recorded_device()) {
+    count(recording, stub.demangled, "it ran " + other_device(), true);
     return std::nullopt;
   }
   if (!stub.embedded || !recording.refused.empty()) {
@@ -159,7 +230,7 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
     count(recording, stub.demangled, error.what(), true);
     return std::nullopt;
   }
-  chosen.key = launch_key(info, request.grid, request.block, request.shared_bytes, chosen.arguments);
+  chosen.key = launch_key(limits_, info, request.grid, request.block, request.shared_bytes, chosen.arguments);
   Policy::Choice choice = recording.policy.choose(chosen.key);
   if (!choice.slot) {
     count(recording, stub.demangled, reason_of(choice.verdict), false);
@@ -171,6 +242,7 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   if (choice.verdict == Policy::Verdict::kAlike) return std::nullopt;
   return chosen;
 } catch (...) {
+  connection_->counters().add(Counters::kUnrecorded);
   stop();
   return std::nullopt;
 }
@@ -197,7 +269,10 @@ void Core::send_kernel(const Chosen& chosen) {
 }
 
 bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept try {
-  if (!recording()) return false;
+  if (!recording()) {
+    connection_->counters().add(Counters::kUnrecorded);
+    return false;
+  }
   if (runtime_.is_capturing(request.stream)) {
     drop(chosen, "it was launched into a graph");
     return false;
@@ -207,7 +282,8 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
     return false;
   }
   if (int error = settle(request.stream)) {
-    drop(chosen, "what ran before it failed: " + runtime_.error_text(error));
+    drop(chosen, error == kStillRunning ? "what was launched before it waits for the application, or takes too long"
+                                        : "what ran before it failed: " + runtime_.error_text(error));
     return false;
   }
   send_kernel(chosen);
@@ -226,6 +302,9 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   prologue.arguments = chosen.arguments;
   allocations_.hold();
   prologue.segments = allocations_.segments(symbols);
+  prologue.outside = outside_.list();
+  prologue.missing =
+      missing_of(info, prologue.arguments, prologue.segments, prologue.outside, connection_->welcome().range_size);
   allocations_.refresh_copies();
   Prepared prepared = connection_->ask<Prepared>(prologue);
   if (prepared.ready) return true;
@@ -235,6 +314,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   chosen.stub->recording->refused = prepared.reason;
   return false;
 } catch (...) {
+  connection_->counters().add(Counters::kUnrecorded);
   stop();
   allocations_.let_go();
   return false;
@@ -247,10 +327,14 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
   if (launched && status == 0) allocations_.refresh_copies();
   Recorded recorded = connection_->ask<Recorded>(Epilogue{status == 0});
   allocations_.let_go();
-  if (status != 0) drop(chosen, "the launch failed: " + runtime_.error_text(status));
-  if (!recorded.go_on) stop();
+  if (status != 0) {
+    drop(chosen, status == kStillRunning ? "it, or what else was launched, waits for the application, or takes too long"
+                                         : "the launch failed: " + runtime_.error_text(status));
+  }
+  if (!recorded.go_on) recording_.store(false);
   return status;
 } catch (...) {
+  connection_->counters().add(Counters::kUnrecorded);
   stop();
   allocations_.let_go();
   return status;

@@ -9,6 +9,7 @@
 #include "recorder/allocations.h"
 #include "recorder/connection.h"
 #include "recorder/kernels.h"
+#include "recorder/outside.h"
 #include "recorder/runtime.h"
 
 struct mneme_annotation_v1;
@@ -24,7 +25,8 @@ struct LaunchRequest {
 };
 
 // The recorder of one process, whatever the vendor: hooks tell it what the application does. Nothing throws; when
-// anything goes wrong between us and the parent, recording ends and the application goes on as if alone.
+// anything goes wrong, here or between us and the parent, recording ends and the application goes on as if alone. What
+// it launches from then on is counted still, in memory that the parent sees.
 class Core {
  public:
   Core(Runtime& runtime, std::unique_ptr<Connection> connection);
@@ -43,6 +45,15 @@ class Core {
   Allocations::Listing list_memory() const { return allocations_.list(); }
   void add_registered(const void* pointer, uint64_t size) noexcept;
   void remove_registered(const void* pointer) noexcept;
+  bool add_mapped(const void* pointer, uint64_t size, int descriptor) noexcept;
+  void remove_mapped(const void* pointer, uint64_t size) noexcept;
+  // One device is recorded: the first that memory is allocated on or a kernel launched.
+  bool is_recorded_device(int device) noexcept;
+  bool on_recorded_device() noexcept { return is_recorded_device(runtime_.device()); }
+  std::string other_device() const;  // "on device 1, and device 0 is recorded"
+  // Memory that the vendor gave out itself. Launches that can reach it are recorded as incomplete, for this reason.
+  void add_outside(const void* pointer, uint64_t size, std::string reason) noexcept;
+  void remove_outside(const void* pointer) noexcept;
   void annotate(const void* pointer, const mneme_annotation_v1& annotation) noexcept;
 
   // Performs a launch by calling `real`, which returns the vendor's status, and records it if it is to be.
@@ -71,10 +82,14 @@ class Core {
   int end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept;
   // Settles that a chosen launch is not recorded after all.
   void drop(const Chosen& chosen, const std::string& reason);
+  void count_launch(Recording& recording, const std::string& kernel);
+  // A launch that is not recorded.
   void count(Recording& recording, const std::string& kernel, const std::string& reason, bool wanted);
   int settle(void* stream);
   void send_kernel(const Chosen& chosen);
+  // Recording ends, because of the exception that is being handled.
   void stop() noexcept;
+  void count_unrecorded() noexcept;
 
   // Launches made while another one of this thread's is under way are the runtime's own.
   class Nested {
@@ -93,11 +108,14 @@ class Core {
   Runtime& runtime_;
   std::unique_ptr<Connection> connection_;
   Allocations allocations_;
+  Outside outside_;
   Limits limits_;
   Kernels kernels_;
   std::atomic<bool> recording_{true};
-  std::shared_mutex launches_;  // shared by ordinary launches; a recorded one has it alone
-  std::mutex mutex_;            // policies, slots
+  std::atomic<int> device_{-1};      // the one that is recorded
+  std::atomic<bool> forked_{false};  // this is a child of the process that is or was recorded
+  std::shared_mutex launches_;       // shared by ordinary launches; a recorded one has it alone
+  std::mutex mutex_;                 // policies, slots
   uint32_t next_slot_ = Counters::kFirstFree;
   std::map<std::string, Recording> passed_;  // launches of kinds that cannot be recorded, by kernel
 };
@@ -105,7 +123,11 @@ class Core {
 template <class Real>
 int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
   Nested nested;
-  if (!recording() || !nested.outermost()) return real();
+  if (!nested.outermost()) return real();
+  if (!recording()) {
+    count_unrecorded();
+    return real();
+  }
   std::optional<Chosen> chosen;
   {
     std::shared_lock ordinary(launches_);
@@ -120,13 +142,20 @@ int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
 template <class Real>
 int Core::pass(const std::string& kernel, const char* reason, const Real& real) noexcept {
   Nested nested;
-  if (!recording() || !nested.outermost()) return real();
+  if (!nested.outermost()) return real();
+  if (!recording()) {
+    count_unrecorded();
+    return real();
+  }
   std::shared_lock ordinary(launches_);
   try {
     std::lock_guard lock(mutex_);
     connection_->counters().add(Counters::kLaunches);
-    count(passed_.try_emplace(kernel, limits_).first->second, kernel, reason, true);
+    Recording& passed = passed_.try_emplace(kernel, limits_).first->second;
+    count_launch(passed, kernel);
+    count(passed, kernel, reason, true);
   } catch (...) {
+    connection_->counters().add(Counters::kUnrecorded);
     stop();
   }
   return real();

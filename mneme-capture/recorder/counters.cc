@@ -13,11 +13,7 @@ constexpr size_t kBytes = Counters::kSlots * sizeof(uint64_t);
 
 }  // namespace
 
-Fd Counters::make() {
-  Fd memory = memory_file("mneme-counters");
-  if (::ftruncate(memory.get(), kBytes) != 0) throw system_error("cannot create the counters");
-  return memory;
-}
+Fd Counters::make() { return zeroed_memory_file("mneme-counters", kBytes); }
 
 Counters::Counters(const Fd& memory) {
   void* address = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);

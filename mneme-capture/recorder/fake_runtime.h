@@ -20,9 +20,13 @@ class FakeRuntime final : public Runtime {
   }
 
   void reserve(uint64_t base, uint64_t size) override {
-    if (taken) throw Error::of("the address range {:#x} is taken", base);
+    if (taken || size > largest_range) throw Error::of("the address range {:#x} is taken", base);
     ::mmap(pointer(base), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     reserved_.push_back({base, size});
+  }
+  void unreserve(uint64_t base, uint64_t size) override {
+    ::munmap(pointer(base), size);
+    std::erase_if(reserved_, [&](const MemoryRange& range) { return range.address == base && range.size == size; });
   }
   std::optional<Fd> back(uint64_t address, uint64_t size) override {
     if (memory_left < size) return std::nullopt;
@@ -32,7 +36,13 @@ class FakeRuntime final : public Runtime {
     ::mmap(pointer(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0);
     return memory;
   }
+  void unback(uint64_t address, uint64_t size) override {
+    ::mmap(pointer(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    memory_left += size;
+  }
   bool adopt_host(void*, uint64_t) override { return true; }
+  void disown_host(void*) override {}
+  int device() override { return current_device; }
   int synchronize() override {
     ++synchronized;
     return status;
@@ -49,8 +59,10 @@ class FakeRuntime final : public Runtime {
 
   bool taken = false, capturing = false, runnable = true;
   int status = 0;
+  int current_device = 0;
   int synchronized = 0;
   uint64_t memory_left = 1 << 30;
+  uint64_t largest_range = uint64_t{1} << 40;  // that can be reserved
   std::map<std::string, MemoryRange> globals;
 
  private:

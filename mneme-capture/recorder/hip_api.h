@@ -76,7 +76,8 @@ struct MemoryAccess {  // hipMemAccessDesc
 };
 inline constexpr int kReadWrite = 3;
 
-inline constexpr unsigned kRegisterMapped = 2;  // hipHostRegisterMapped
+inline constexpr unsigned kRegisterPortable = 1;  // hipHostRegister…
+inline constexpr unsigned kRegisterMapped = 2;
 
 // What __hipRegisterFatBinary gets.
 struct FatBinaryWrapper {

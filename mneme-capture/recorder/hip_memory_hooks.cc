@@ -41,12 +41,27 @@ template <class Real>
 Error give(void** pointer, size_t size, Space space, uint64_t flags, const Real& real) {
   Core* recorder = core();
   if (!recorder || !recorder->recording() || !pointer || size == 0) return real();
-  if (void* memory = recorder->allocate(space, size, flags)) {
+  bool here = space == Space::kHost || recorder->on_recorded_device();
+  if (void* memory = here ? recorder->allocate(space, size, flags) : nullptr) {
     *pointer = memory;
     return kSuccess;
   }
   // Out of memory, here or altogether: the runtime says which, and sets the application's last error.
-  return real();
+  Error status = real();
+  if (status == kSuccess) {
+    recorder->add_outside(*pointer, size,
+                          here ? "memory for which the range of recorded addresses had no room (--va-size)"
+                               : "memory that was allocated " + recorder->other_device());
+  }
+  return status;
+}
+
+// By the runtime, of what it gave out itself.
+template <class Real>
+Error take_outside_back(void* pointer, const Real& real) {
+  Error status = real();
+  if (Core* recorder = core(); recorder && status == kSuccess) recorder->remove_outside(pointer);
+  return status;
 }
 
 // Rows of `width` bytes, each at a multiple of kPitch. False: the size does not fit a number.
@@ -113,7 +128,7 @@ Error attribute(void* data, int which, void* pointer) {
 template <class Real>
 Error take_back(void* pointer, bool host, Core::Wait wait, Stream stream, const Real& real) {
   std::optional<Allocations::Known> memory = known(pointer);
-  if (!memory || is_host(*memory) != host) return real();
+  if (!memory || is_host(*memory) != host) return take_outside_back(pointer, real);
   std::optional<int> status = core()->release(pointer, wait, stream);
   return status ? *status : real();
 }
@@ -126,7 +141,7 @@ extern "C" {
 // memory/listing.h
 bool mneme_record_list_memory(void (*take)(void* user, const memory::ListedMemory&), void* user) {
   Core* recorder = core();
-  if (!recorder || !recorder->recording()) return false;
+  if (!recorder) return false;
   auto give_one = [&](const Allocations::Known& known, bool released) {
     using memory::ListedKind;
     take(user, {known.address, known.size,
@@ -179,7 +194,9 @@ Error hipMalloc3D(PitchedPointer* pitched, Extent extent) {
   bool ours = true;
   Error status = give(&memory, size, Space::kDevice, 0, [&] {
     ours = false;
-    return real();
+    Error status = real();
+    if (status == kSuccess) memory = pitched->ptr;
+    return status;
   });
   if (ours) *pitched = {memory, pitch, extent.width, extent.height};
   return status;

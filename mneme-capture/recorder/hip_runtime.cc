@@ -19,9 +19,13 @@ constinit Next<Error(void*, size_t)> next_unmap(kLibrary, "hipMemUnmap");
 constinit Next<Error(void*, size_t, const MemoryAccess*, size_t)> next_set_access(kLibrary, "hipMemSetAccess");
 constinit Next<Error(void*, Handle, int, unsigned long long)> next_export(kLibrary, "hipMemExportToShareableHandle");
 constinit Next<Error(void*, size_t, unsigned)> next_register(kLibrary, "hipHostRegister");
+constinit Next<Error(void*)> next_unregister(kLibrary, "hipHostUnregister");
 constinit Next<Error()> next_device_synchronize(kLibrary, "hipDeviceSynchronize");
 constinit Next<Error(Stream)> next_stream_synchronize(kLibrary, "hipStreamSynchronize");
 constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapturing");
+constinit Next<Error(int*)> next_device_count(kLibrary, "hipGetDeviceCount");
+constinit Next<Error(int*)> next_get_device(kLibrary, "hipGetDevice");
+constinit Next<Error(int)> next_set_device(kLibrary, "hipSetDevice");
 constinit Next<Error()> next_last_error(kLibrary, "hipGetLastError");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
 constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
@@ -36,6 +40,14 @@ void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 std::atomic<Core*> the_core{nullptr};
 
+bool has_several_devices() {
+  static const bool has = [] {
+    int count = 0;
+    return next_device_count.call_or(kNotSupported, &count) == kSuccess && count > 1;
+  }();
+  return has;
+}
+
 }  // namespace
 
 void HipRuntime::reserve(uint64_t base, uint64_t size) {
@@ -48,18 +60,23 @@ void HipRuntime::reserve(uint64_t base, uint64_t size) {
   if (status == kSuccess) next_unreserve.call_or(kNotSupported, got, size);
   throw mneme::Error::of(
       "the address range {:#x} to {:#x}, where device memory is recorded, is taken or too large in the application's "
-      "process; --va-size makes it smaller",
+      "process",
       base, base + size);
+}
+
+void HipRuntime::unreserve(uint64_t base, uint64_t size) {
+  next_unreserve.call_or(kNotSupported, pointer_to(base), size);
 }
 
 std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size) {
   MemoryProperties properties{};
-  properties.location = {kLocationDevice, 0};
+  int device = this->device();
+  properties.location = {kLocationDevice, device};
   properties.requested_handle_type = kFileDescriptor;
   properties.type = kPinned;
   Handle handle = nullptr;
   if (next_create.call_or(kNotSupported, &handle, size, &properties, 0) != kSuccess) return std::nullopt;
-  MemoryAccess access{{kLocationDevice, 0}, kReadWrite};
+  MemoryAccess access{{kLocationDevice, device}, kReadWrite};
   int descriptor = -1;
   bool mapped = next_map.call_or(kNotSupported, pointer_to(address), size, 0, handle, 0) == kSuccess;
   bool ready = mapped && next_set_access.call_or(kNotSupported, pointer_to(address), size, &access, 1) == kSuccess &&
@@ -67,15 +84,35 @@ std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size) {
   if (mapped && !ready) next_unmap.call_or(kNotSupported, pointer_to(address), size);
   next_release.call_or(kNotSupported, handle);  // a mapping keeps the memory
   if (!ready) return std::nullopt;
+  backed_device_.store(device);
   return Fd(descriptor);
 }
 
+void HipRuntime::unback(uint64_t address, uint64_t size) {
+  next_unmap.call_or(kNotSupported, pointer_to(address), size);
+}
+
 bool HipRuntime::adopt_host(void* address, uint64_t size) {
-  return next_register.call_or(kNotSupported, address, size, kRegisterMapped) == kSuccess;
+  unsigned flags = kRegisterMapped | (has_several_devices() ? kRegisterPortable : 0);
+  return next_register.call_or(kNotSupported, address, size, flags) == kSuccess;
+}
+
+void HipRuntime::disown_host(void* address) { next_unregister.call_or(kNotSupported, address); }
+
+int HipRuntime::device() {
+  int device = 0;
+  if (has_several_devices()) next_get_device.call_or(kNotSupported, &device);
+  return device;
 }
 
 int HipRuntime::synchronize() {
-  return is_stand_in() ? next_settle.call_or(kNotSupported, kPatience) : next_device_synchronize.call_or(kNotSupported);
+  if (is_stand_in()) return next_settle.call_or(kNotSupported, kPatience);
+  int current = device(), recorded = backed_device_.load();
+  bool elsewhere = recorded >= 0 && recorded != current;
+  if (elsewhere) next_set_device.call_or(kNotSupported, recorded);
+  Error status = next_device_synchronize.call_or(kNotSupported);
+  if (elsewhere) next_set_device.call_or(kNotSupported, current);
+  return status;
 }
 
 int HipRuntime::synchronize(void* stream) {

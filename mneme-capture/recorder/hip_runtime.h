@@ -15,8 +15,12 @@ inline constexpr char kLibrary[] = "libamdhip64.so.5";
 class HipRuntime final : public Runtime {
  public:
   void reserve(uint64_t base, uint64_t size) override;
+  void unreserve(uint64_t base, uint64_t size) override;
   std::optional<Fd> back(uint64_t address, uint64_t size) override;
+  void unback(uint64_t address, uint64_t size) override;
   bool adopt_host(void* address, uint64_t size) override;
+  void disown_host(void* address) override;
+  int device() override;
   int synchronize() override;
   int synchronize(void* stream) override;
   bool is_capturing(void* stream) override;
@@ -28,6 +32,9 @@ class HipRuntime final : public Runtime {
 
   // Set once the application has begun to build a graph from a stream; asking is not free.
   std::atomic<bool> captures_streams{false};
+
+ private:
+  std::atomic<int> backed_device_{-1};  // whose memory is behind the addresses; -1: none's yet
 };
 
 HipRuntime& runtime();

@@ -20,6 +20,7 @@ struct Recording {
   bool selected = false;                  // its answer
   bool sent = false;                      // the parent has the code
   std::string refused;                    // why it cannot be recorded; empty: it can
+  uint32_t launches = 0;                  // counter of all launches; 0 until the first
   std::map<std::string, uint32_t> slots;  // counters of launches not recorded, by reason
 };
 

@@ -3,10 +3,11 @@
 
 namespace mneme::record {
 
-Digest launch_key(const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes,
-                  const std::string& arguments) {
+Digest launch_key(const Limits& limits, const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::Dim3 block,
+                  uint32_t shared_bytes, const std::string& arguments) {
   const uint32_t dimensions[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes};
   std::string text(reinterpret_cast<const char*>(dimensions), sizeof dimensions);
+  if (limits.only_config) return digest_of(text);
   for (const bundle::Argument& argument : kernel.arguments) {
     if (argument.kind != "pointer") text.append(arguments, argument.offset, argument.size);
   }
@@ -14,10 +15,9 @@ Digest launch_key(const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::D
 }
 
 Policy::Choice Policy::choose(const Digest& key) {
-  if (seen_ < limits_.skip) {
-    ++seen_;
-    return {Verdict::kSkipped, nullptr};
-  }
+  uint64_t number = seen_++;
+  if (number < limits_.skip) return {Verdict::kSkipped, nullptr};
+  if ((number - limits_.skip) % limits_.every != 0) return {Verdict::kBetween, nullptr};
   auto known = keys_.find(key);
   bool enough = recorded_ >= limits_.max_instances;
   if (known == keys_.end()) {

@@ -13,12 +13,14 @@ struct Limits {
   uint64_t max_instances = 4;  // of a kernel
   uint64_t occurrences = 1;    // of launches alike
   uint64_t skip = 0;           // first launches of a kernel
+  uint64_t every = 1;          // of those after them, each Nth is considered
+  bool only_config = false;    // launches are alike whose dimensions are, whatever their arguments
 };
 
-// What a launch is told apart by: dimensions and the values of arguments that are no pointers. Two launches of one
-// kernel with the same key are alike.
-Digest launch_key(const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes,
-                  const std::string& arguments);
+// What a launch is told apart by: dimensions and, unless these are all that counts, the values of arguments that are no
+// pointers. Two launches of one kernel with the same key are alike.
+Digest launch_key(const Limits& limits, const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::Dim3 block,
+                  uint32_t shared_bytes, const std::string& arguments);
 
 // Which launches of one kernel are recorded. Not thread-safe. Holds as many keys as there are instances, however many
 // launches there are.
@@ -28,6 +30,7 @@ class Policy {
     kRecord,
     kAlike,    // an occurrence of what was recorded
     kSkipped,  // among the first ones
+    kBetween,  // not each Nth
     kEnough    // the kernel has its instances
   };
   struct Choice {

@@ -43,6 +43,13 @@ TEST(Policy, SkipsTheFirstLaunches) {
             (std::vector{Verdict::kSkipped, Verdict::kSkipped, Verdict::kRecord, Verdict::kAlike, Verdict::kRecord}));
 }
 
+TEST(Policy, TakesEachNth) {
+  Policy policy({4, 4, 1, 3});
+  EXPECT_EQ(verdicts(policy, {1, 1, 1, 1, 2, 1, 1, 1}),
+            (std::vector{Verdict::kSkipped, Verdict::kRecord, Verdict::kBetween, Verdict::kBetween, Verdict::kRecord,
+                         Verdict::kBetween, Verdict::kBetween, Verdict::kRecord}));
+}
+
 TEST(Policy, WithdrawnLaunchesLeaveRoom) {
   Policy policy({1, 1, 0});
   EXPECT_EQ(policy.choose(key(1)).verdict, Verdict::kRecord);
@@ -62,18 +69,22 @@ TEST(LaunchKey, CoversDimensionsAndValuesButNotPointers) {
   bundle::KernelInfo kernel;
   kernel.arguments = {{0, 8, "pointer", "ptr", {}}, {8, 4, "scalar", "i32", {}}, {16, 8, "struct", "%s", {}}};
   std::string arguments(24, 'a');
+  Limits limits;
   auto changed = [&](size_t at) {
     std::string other = arguments;
     other[at] = 'b';
-    return launch_key(kernel, {1, 2, 3}, {4, 5, 6}, 7, other);
+    return launch_key(limits, kernel, {1, 2, 3}, {4, 5, 6}, 7, other);
   };
-  Digest same = launch_key(kernel, {1, 2, 3}, {4, 5, 6}, 7, arguments);
+  Digest same = launch_key({}, kernel, {1, 2, 3}, {4, 5, 6}, 7, arguments);
   EXPECT_EQ(changed(0), same);
   EXPECT_NE(changed(8), same);
   EXPECT_NE(changed(20), same);
-  EXPECT_NE(launch_key(kernel, {2, 1, 3}, {4, 5, 6}, 7, arguments), same);
-  EXPECT_NE(launch_key(kernel, {1, 2, 3}, {4, 6, 5}, 7, arguments), same);
-  EXPECT_NE(launch_key(kernel, {1, 2, 3}, {4, 5, 6}, 8, arguments), same);
+  EXPECT_NE(launch_key({}, kernel, {2, 1, 3}, {4, 5, 6}, 7, arguments), same);
+  EXPECT_NE(launch_key({}, kernel, {1, 2, 3}, {4, 6, 5}, 7, arguments), same);
+  EXPECT_NE(launch_key({}, kernel, {1, 2, 3}, {4, 5, 6}, 8, arguments), same);
+  limits.only_config = true;
+  EXPECT_EQ(changed(8), changed(20));
+  EXPECT_NE(launch_key(limits, kernel, {1, 2, 3}, {4, 5, 6}, 8, arguments), changed(8));
 }
 
 }  // namespace

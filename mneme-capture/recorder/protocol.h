@@ -3,7 +3,7 @@
 // Both come from one build; the version is checked all the same, since the application may have loaded another's.
 //
 // A message is { u32 type, u32 reserved, u64 size } and `size` bytes; a descriptor may come with it. Chunk, Drop,
-// Kernel and Counter get no reply; the others wait for theirs.
+// Kernel, Counter and Stopped get no reply; the others wait for theirs.
 //
 //     recorder                         parent
 //     Hello                            Welcome (+ counters) or Refused
@@ -13,7 +13,7 @@
 //     Counter                                                    gives a meaning to a slot of the counters
 //     Prologue                         Prepared                  memory is at rest; the parent takes its state
 //     Epilogue                         Recorded                  the launch ended
-//     Failed                                                     nothing can be recorded
+//     Stopped                                                    nothing is recorded any more
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@
 namespace mneme::record {
 
 inline constexpr uint32_t kProtocolVersion = 1;
-inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // the name of an abstract socket
+inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
 
 enum class Type : uint32_t {
@@ -47,7 +47,7 @@ enum class Type : uint32_t {
   kPrepared,
   kEpilogue,
   kRecorded,
-  kFailed
+  kStopped
 };
 
 struct Hello {
@@ -63,8 +63,10 @@ struct Welcome {
   uint64_t max_instances = 0;  // of a kernel
   uint64_t occurrences = 0;    // of launches alike
   uint64_t skip = 0;           // first launches of a kernel
+  uint64_t every = 1;          // of those after them, each Nth
+  bool only_config = false;    // launches are alike whose dimensions are
   uint64_t range_size = 0;     // bytes of each address range
-  void visit(auto& visitor) { visitor(max_instances, occurrences, skip, range_size); }
+  void visit(auto& visitor) { visitor(max_instances, occurrences, skip, every, only_config, range_size); }
 };
 
 struct Refused {
@@ -106,7 +108,7 @@ struct Kernel {
   void visit(auto& visitor) { visitor(json, bitcode); }
 };
 
-// Launches counted in `slot` were not recorded, for this reason.
+// Launches counted in `slot` were not recorded, for this reason; without one they are all of the kernel's.
 struct Counter {
   static constexpr Type kType = Type::kCounter;
   uint32_t slot = 0;
@@ -125,6 +127,14 @@ struct WireSegment {
   void visit(auto& visitor) { visitor(address, size, kind, symbol, annotation); }
 };
 
+// Memory that kernels may reach, and of which no recording can be made.
+struct OutsideMemory {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  std::string reason;  // "memory that …"
+  void visit(auto& visitor) { visitor(address, size, reason); }
+};
+
 struct Prologue {
   static constexpr Type kType = Type::kPrologue;
   Digest kernel;
@@ -133,8 +143,12 @@ struct Prologue {
   uint32_t shared_bytes = 0;
   uint32_t slot = 0;  // counts the launches alike
   std::string arguments;
-  std::vector<WireSegment> segments;  // by address, disjoint
-  void visit(auto& visitor) { visitor(kernel, index, grid, block, shared_bytes, slot, arguments, segments); }
+  std::vector<WireSegment> segments;   // by address, disjoint
+  std::vector<OutsideMemory> outside;  // by address
+  std::vector<std::string> missing;    // what its arguments point to that is in no segment: sentences
+  void visit(auto& visitor) {
+    visitor(kernel, index, grid, block, shared_bytes, slot, arguments, segments, outside, missing);
+  }
 };
 
 struct Prepared {
@@ -156,8 +170,8 @@ struct Recorded {
   void visit(auto& visitor) { visitor(go_on); }
 };
 
-struct Failed {
-  static constexpr Type kType = Type::kFailed;
+struct Stopped {
+  static constexpr Type kType = Type::kStopped;
   std::string reason;
   void visit(auto& visitor) { visitor(reason); }
 };

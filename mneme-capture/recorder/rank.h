@@ -9,7 +9,9 @@ namespace mneme::record {
 
 // This process's rank, as MPI launchers tell it; nullopt where there was none.
 inline std::optional<int64_t> rank_in_environment() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  // Slurm last: others may have been started within its steps.
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID",
+                           "ALPS_APP_PE", "JSM_NAMESPACE_RANK", "FLUX_TASK_RANK", "SLURM_PROCID"}) {
     const char* text = std::getenv(name);
     if (!text || !*text) continue;
     // Slurm sets its variable for a batch script too, which is no rank of anything.

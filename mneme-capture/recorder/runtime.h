@@ -13,6 +13,9 @@ struct MemoryRange {
   uint64_t size = 0;  // bytes
 };
 
+// What both vendors' runtimes call work that has not ended.
+inline constexpr int kStillRunning = 600;
+
 // A vendor's runtime as the recorder's core needs it. One a vendor, and a fake for tests. Everything here calls the
 // vendor's own functions, past the recorder's hooks.
 class Runtime {
@@ -21,12 +24,19 @@ class Runtime {
 
   // Keeps device addresses [base, base + size) for back(). Throws Error when they are not to be had.
   virtual void reserve(uint64_t base, uint64_t size) = 0;
+  virtual void unreserve(uint64_t base, uint64_t size) = 0;  // the same that were reserved, with nothing behind them
   // Puts device memory behind reserved addresses; the descriptor is that memory. nullopt: there is no more.
   virtual std::optional<Fd> back(uint64_t address, uint64_t size) = 0;
+  virtual void unback(uint64_t address, uint64_t size) = 0;  // as it was given to back()
   // Makes ordinary memory reachable from kernels. False: the runtime refused.
   virtual bool adopt_host(void* address, uint64_t size) = 0;
+  virtual void disown_host(void* address) = 0;
 
-  // Wait for everything launched so far, on all streams or on one; 0, or the runtime's error.
+  // The number of the calling thread's device.
+  virtual int device() = 0;
+
+  // Wait for everything launched so far, on all streams or on one; 0, or the runtime's error. kStillRunning: it would
+  // take too long, because it waits for the application perhaps.
   virtual int synchronize() = 0;
   virtual int synchronize(void* stream) = 0;
   // Launches into this stream are only noted down, for a graph.

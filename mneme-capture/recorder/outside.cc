@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/outside.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "memory/arena.h"
+
+namespace mneme::record {
+namespace {
+
+constexpr uint64_t kWord = sizeof(uint64_t);
+
+// The last piece that begins at or before the address.
+template <class Pieces>
+auto at_or_before(const Pieces& pieces, uint64_t address) {
+  auto after = std::ranges::upper_bound(pieces, address, {}, [](const auto& piece) { return piece.address; });
+  return after == pieces.begin() ? pieces.end() : std::prev(after);
+}
+
+// Or right behind one: the end of a range is a pointer like others.
+bool is_recorded(const std::vector<WireSegment>& segments, uint64_t address) {
+  auto found = at_or_before(segments, address);
+  return found != segments.end() && address - found->address <= found->size;
+}
+
+// What is in no segment there was freed, or never given out.
+bool is_in_a_range(uint64_t address, uint64_t range_size) {
+  return address - memory::kDeviceBase < range_size || address - memory::kHostBase < range_size;
+}
+
+bool is_memory(uint64_t address) {
+  static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  unsigned char resident = 0;
+  return ::mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
+}
+
+}  // namespace
+
+void Outside::add(uint64_t address, uint64_t size, std::string reason) {
+  std::lock_guard lock(mutex_);
+  pieces_.insert_or_assign(address, OutsideMemory{address, size, std::move(reason)});
+}
+
+void Outside::remove(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  pieces_.erase(address);
+}
+
+void Outside::remove_all_in(uint64_t address, uint64_t size) {
+  std::lock_guard lock(mutex_);
+  pieces_.erase(pieces_.lower_bound(address), pieces_.lower_bound(address + size));
+}
+
+std::vector<OutsideMemory> Outside::list() const {
+  std::lock_guard lock(mutex_);
+  std::vector<OutsideMemory> list;
+  for (const auto& [address, piece] : pieces_) list.push_back(piece);
+  return list;
+}
+
+std::vector<std::string> missing_of(const bundle::KernelInfo& kernel, const std::string& arguments,
+                                    const std::vector<WireSegment>& segments, const std::vector<OutsideMemory>& outside,
+                                    uint64_t range_size) {
+  std::vector<std::string> missing;
+  auto reason_of = [&](uint64_t address, bool is_argument) -> std::optional<std::string> {
+    if (address == 0 || is_recorded(segments, address)) return std::nullopt;
+    auto piece = at_or_before(outside, address);
+    if (piece != outside.end() && address - piece->address < piece->size) return piece->reason;
+    if (!is_argument || is_in_a_range(address, range_size) || !is_memory(address)) return std::nullopt;
+    return "memory that no allocation known to the recorder gave out";
+  };
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const bundle::Argument& argument = kernel.arguments[i];
+    if (argument.kind == "scalar" || uint64_t{argument.offset} + argument.size > arguments.size()) continue;
+    bool is_pointer = argument.kind == "pointer";
+    for (uint64_t at = 0; at + kWord <= argument.size; at += kWord) {
+      uint64_t address = 0;
+      std::memcpy(&address, arguments.data() + argument.offset + at, kWord);
+      std::optional<std::string> reason = reason_of(address, is_pointer);
+      if (!reason) continue;
+      missing.push_back(
+          fmt::format("argument {}{} points to {:#x}, {}", i, is_pointer ? "" : ", a structure,", address, *reason));
+      break;
+    }
+  }
+  return missing;
+}
+
+}  // namespace mneme::record
