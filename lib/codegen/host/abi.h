@@ -6,7 +6,7 @@
 
 namespace mneme::codegen::host {
 
-inline constexpr uint32_t kAbiVersion = 3;
+inline constexpr uint32_t kAbiVersion = 4;
 inline constexpr char kEntrySymbol[] = "mneme_code_object";  // a CodeObject, in the shared object
 
 struct Services;
@@ -169,6 +169,9 @@ struct CodeObject {
   GlobalSlot* globals;
   uint64_t global_count;
   const char* kernel;  // demangled name, for messages
+  // For each dimension: the code takes the grid's size times this, too, to be a number of work-items that a launch may
+  // have (blockIdx.x * 256 + threadIdx.x). 0: no such number.
+  uint32_t block_strides[3];
 };
 
 }  // namespace mneme::codegen::host

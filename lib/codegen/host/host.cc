@@ -8,6 +8,8 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/LoopDeletion.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
@@ -25,6 +27,7 @@
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
 #include "codegen/host/simplify.h"
+#include "codegen/host/split_loops.h"
 #include "codegen/host/trim_loops.h"
 #include "codegen/link.h"
 #include "ir/module.h"
@@ -91,7 +94,11 @@ void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
 // What the host adds to LLVM's standard pipelines.
 void extend_pipelines(llvm::PassBuilder& builder) {
   builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopDeletionPass()));  // what peeling left of some
     passes.addPass(TrimLoops());
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(SplitLoops());
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::LoopSimplifyPass());
     passes.addPass(HoistDivisions());
@@ -130,20 +137,21 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   if (configuration.check_memory) check_memory(*module, kernel.name);
   guard_divisions(*module, configuration.check_memory);
   relax_shared_atomics(*module);
-  mark_global_ids(*module);
-  bool ordered = depends_on_order(*module) || uses_ordered_services(*module);
+  Traits traits = {};
+  traits.block_strides = mark_global_ids(*module);
+  traits.ordered = depends_on_order(*module) || uses_ordered_services(*module);
   bool fibers = use_fibers(*module, kernel, configuration.form);
-  bool grid = meets_grid(*module);
+  traits.meets_grid = meets_grid(*module);
 
   if (fibers) lower_places(*module);
   lower_services(*module);
   llvm::DISubprogram* source = subprogram_of(*module, kernel.name);
   llvm::Function& item = make_item(*module, kernel);
   if (source && configuration.passes == "default<O0>") item.addFnAttr(kKeepLocals);
-  uint64_t shared_static = lower_shared_memory(*module, kernel);
+  traits.shared_static = lower_shared_memory(*module, kernel);
   auto globals = lower_device_variables(*module, kernel);
   BlockCode code = fibers ? make_fiber_form(*module, item, kernel.wave_size) : make_loop_form(*module, item, kernel);
-  make_code_object(*module, code, kernel, ordered, grid, shared_static, globals);
+  make_code_object(*module, code, kernel, traits, globals);
   scope_debug_information(*module, source);
   set_processor(*module, *machine);
   ir::verify_module(*module, "what kernel '" + kernel.demangled + "' was lowered to");

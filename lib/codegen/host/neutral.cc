@@ -21,6 +21,7 @@ constexpr llvm::StringLiteral kBarrier = "mneme.barrier";
 constexpr llvm::StringLiteral kBarrierCount = "mneme.barrier.count";
 constexpr llvm::StringLiteral kBarrierGrid = "mneme.barrier.grid";
 constexpr llvm::StringLiteral kMeetOfWave = "mneme.wave.meet";
+constexpr llvm::StringLiteral kStep = "mneme.step";
 constexpr llvm::StringLiteral kBallot = "mneme.wave.ballot";
 constexpr llvm::StringLiteral kPermute = "mneme.wave.permute.";
 constexpr llvm::StringLiteral kFirst = "mneme.wave.first.";
@@ -119,6 +120,10 @@ llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value) {
   return call_convergent(builder, kFirst.str() + width_name(value), value->getType(), {value});
 }
 
+llvm::CallInst* call_step(llvm::IRBuilderBase& builder) {
+  return call_convergent(builder, kStep, builder.getVoidTy(), {});
+}
+
 llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name, llvm::Type* result,
                              llvm::ArrayRef<llvm::Value*> arguments) {
   llvm::SmallVector<llvm::Type*, 12> types;
@@ -148,11 +153,15 @@ bool is_end(const llvm::Function& function) { return function.getName() == kEnd;
 std::optional<Operation> operation_of(const llvm::Function& function) {
   llvm::StringRef name = function.getName();
   if (!name.starts_with("mneme.")) return std::nullopt;
-  static const std::pair<llvm::StringRef, OperationKind> kNamed[] = {
-      {kImplicit, OperationKind::kImplicit},         {kDispatch, OperationKind::kDispatch},
-      {kContext, OperationKind::kContext},           {kBarrier, OperationKind::kBarrier},
-      {kBarrierCount, OperationKind::kBarrierCount}, {kBarrierGrid, OperationKind::kBarrierGrid},
-      {kMeetOfWave, OperationKind::kWaveMeet},       {kBallot, OperationKind::kBallot}};
+  static const std::pair<llvm::StringRef, OperationKind> kNamed[] = {{kImplicit, OperationKind::kImplicit},
+                                                                     {kDispatch, OperationKind::kDispatch},
+                                                                     {kContext, OperationKind::kContext},
+                                                                     {kBarrier, OperationKind::kBarrier},
+                                                                     {kBarrierCount, OperationKind::kBarrierCount},
+                                                                     {kBarrierGrid, OperationKind::kBarrierGrid},
+                                                                     {kMeetOfWave, OperationKind::kWaveMeet},
+                                                                     {kBallot, OperationKind::kBallot},
+                                                                     {kStep, OperationKind::kStep}};
   for (auto [known, kind] : kNamed) {
     if (name == known) return Operation{kind, {}, 0};
   }
@@ -180,6 +189,8 @@ bool is_wave_place(const Operation& operation) {
   return operation.kind == OperationKind::kWaveMeet || operation.kind == OperationKind::kBallot ||
          operation.kind == OperationKind::kPermute || operation.kind == OperationKind::kFirst;
 }
+
+bool is_step(const Operation& operation) { return operation.kind == OperationKind::kStep; }
 
 std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function& function) {
   std::vector<std::pair<llvm::CallInst*, Operation>> found;

@@ -46,6 +46,10 @@ llvm::CallInst* call_permute(llvm::IRBuilderBase& builder, llvm::Value* value, l
                              llvm::Value* lane);
 llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
 
+// `void mneme.step()`: work-items that go through a loop in step pass here one after the other, and nobody waits for
+// anybody who does not come (step_loops.h). Only in the loop form.
+llvm::CallInst* call_step(llvm::IRBuilderBase& builder);
+
 // `mneme.service.<name>`: one of abi.h's Services; `arguments` are those after the thread.
 llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name, llvm::Type* result,
                              llvm::ArrayRef<llvm::Value*> arguments);
@@ -68,6 +72,7 @@ enum class OperationKind {
   kBallot,
   kPermute,
   kFirst,
+  kStep,
   kService
 };
 struct Operation {
@@ -79,6 +84,7 @@ struct Operation {
 // Whether work-items meet there: of the block, or of a wave.
 bool is_block_place(const Operation& operation);
 bool is_wave_place(const Operation& operation);
+bool is_step(const Operation& operation);
 // What a function is, if it is a neutral operation.
 std::optional<Operation> operation_of(const llvm::Function& function);
 // The calls of neutral operations in a function.

@@ -34,7 +34,8 @@ std::vector<Place> places_of(llvm::Function& function, HasPlaces has_places) {
     if (!call) continue;
     std::optional<Operation> operation;
     if (call->getCalledFunction()) operation = operation_of(*call->getCalledFunction());
-    if (operation ? is_block_place(*operation) || is_wave_place(*operation) : has_places(*call)) {
+    if (operation ? is_block_place(*operation) || is_wave_place(*operation) || is_step(*operation)
+                  : has_places(*call)) {
       places.push_back({call, operation, 0});
     }
   }
@@ -227,9 +228,9 @@ class Order {
 
 std::vector<Place> order_places(llvm::Function& function, const Uniformity* uniformity, HasPlaces has_places) {
   std::vector<Place> places = places_of(function, has_places);
-  bool of_block_only =
-      llvm::all_of(places, [](const Place& place) { return place.operation && is_block_place(*place.operation); });
-  if (of_block_only) {
+  bool none_of_wave =
+      llvm::all_of(places, [](const Place& place) { return place.operation && !is_wave_place(*place.operation); });
+  if (none_of_wave) {
     for (uint32_t i = 0; i < places.size(); ++i) places[i].number = i + 1;
     return places;
   }

@@ -34,6 +34,15 @@ void end_block(llvm::BasicBlock& block, llvm::Instruction* end) {
   llvm::ReplaceInstWithInst(block.getTerminator(), end);
 }
 
+// Not to be computed twice: divisions, and mathematical functions.
+bool is_dear(const llvm::Instruction& instruction) {
+  if (instruction.getOpcode() == llvm::Instruction::FDiv || instruction.getOpcode() == llvm::Instruction::FRem)
+    return true;
+  auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction);
+  if (operation && operation->isIntDivRem()) return !llvm::isa<llvm::Constant>(operation->getOperand(1));
+  return llvm::isa<llvm::CallInst>(instruction) && instruction.getType()->isFPOrFPVectorTy();
+}
+
 uint32_t place_of(const llvm::ReturnInst& back) {
   return static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(back.getReturnValue())->getZExtValue());
 }
@@ -91,7 +100,7 @@ void Regions::hoist_what_each_region_can_compute() {
       if (instruction.mayWriteToMemory()) continue;
       bool fixed = !instruction.mayReadFromMemory() || instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);
       if (!fixed || !llvm::all_of(instruction.operands(), is_early)) continue;
-      if (!llvm::isSafeToSpeculativelyExecute(&instruction, end)) continue;
+      if (is_dear(instruction) || !llvm::isSafeToSpeculativelyExecute(&instruction, end)) continue;
       instruction.moveBefore(end);
       early.insert(&instruction);
     }
@@ -127,6 +136,7 @@ void Regions::cut_at_places() {
     starts_[number - 1] = before->splitBasicBlock(call->getNextNode(), "region");
     call->eraseFromParent();
     exits_[before] = number | (is_block_place(operation) ? kWaits : 0);
+    if (is_step(operation)) steps_.insert(number);
   }
 }
 
@@ -230,7 +240,7 @@ void Regions::lay_out_slots() {
 
 std::vector<Region> Regions::make() {
   std::vector<Region> regions;
-  bool parts = false;
+  bool parts = !steps_.empty();
   for (uint32_t number = 1; number <= starts_.size(); ++number) {
     regions.push_back(make_region(number));
     parts |= regions.back().parts;
@@ -289,7 +299,9 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
     return llvm::ReturnInst::Create(module_.getContext(), builder_.getInt32(place));
   };
   for (llvm::ReturnInst* back : returns_of(*function)) llvm::ReplaceInstWithInst(back, leave_for(kEnded));
-  for (auto [block, next] : exits_) end_block(*copy(block), leave_for(next));
+  for (auto [block, next] : exits_) {
+    if (together || !steps_.count(next)) end_block(*copy(block), leave_for(next));
+  }
   if (number > 1) end_block(*copy(entry_), llvm::BranchInst::Create(copy(starts_[number - 1])));
   llvm::removeUnreachableBlocks(*function);
 
