@@ -15,6 +15,7 @@
 #include "codegen/host/item_loop.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/regions.h"
+#include "codegen/host/share_code.h"
 #include "codegen/host/step_loops.h"
 
 namespace mneme::codegen::host {
@@ -247,6 +248,7 @@ class Schedule {
 
 BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel) {
   if (!item.hasFnAttribute(kKeepLocals)) step_through_loops(item);
+  share_code(item);
   Regions regions(module, item);
   std::vector<Region> parts = regions.make();
   bool has_wave_places = llvm::any_of(

@@ -22,6 +22,7 @@ constexpr llvm::StringLiteral kBarrierCount = "mneme.barrier.count";
 constexpr llvm::StringLiteral kBarrierGrid = "mneme.barrier.grid";
 constexpr llvm::StringLiteral kMeetOfWave = "mneme.wave.meet";
 constexpr llvm::StringLiteral kStep = "mneme.step";
+constexpr llvm::StringLiteral kJoint = "mneme.joint";
 constexpr llvm::StringLiteral kBallot = "mneme.wave.ballot";
 constexpr llvm::StringLiteral kPermute = "mneme.wave.permute.";
 constexpr llvm::StringLiteral kFirst = "mneme.wave.first.";
@@ -123,6 +124,9 @@ llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value) {
 llvm::CallInst* call_step(llvm::IRBuilderBase& builder) {
   return call_convergent(builder, kStep, builder.getVoidTy(), {});
 }
+llvm::CallInst* call_joint(llvm::IRBuilderBase& builder) {
+  return call_convergent(builder, kJoint, builder.getVoidTy(), {});
+}
 
 llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name, llvm::Type* result,
                              llvm::ArrayRef<llvm::Value*> arguments) {
@@ -161,7 +165,8 @@ std::optional<Operation> operation_of(const llvm::Function& function) {
                                                                      {kBarrierGrid, OperationKind::kBarrierGrid},
                                                                      {kMeetOfWave, OperationKind::kWaveMeet},
                                                                      {kBallot, OperationKind::kBallot},
-                                                                     {kStep, OperationKind::kStep}};
+                                                                     {kStep, OperationKind::kStep},
+                                                                     {kJoint, OperationKind::kJoint}};
   for (auto [known, kind] : kNamed) {
     if (name == known) return Operation{kind, {}, 0};
   }
@@ -191,6 +196,7 @@ bool is_wave_place(const Operation& operation) {
 }
 
 bool is_step(const Operation& operation) { return operation.kind == OperationKind::kStep; }
+bool is_joint(const Operation& operation) { return operation.kind == OperationKind::kJoint; }
 
 std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function& function) {
   std::vector<std::pair<llvm::CallInst*, Operation>> found;

@@ -49,6 +49,8 @@ llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
 // `void mneme.step()`: work-items that go through a loop in step pass here one after the other, and nobody waits for
 // anybody who does not come (step_loops.h). Only in the loop form.
 llvm::CallInst* call_step(llvm::IRBuilderBase& builder);
+// `void mneme.joint()`: the same for code that is to be there once (share_code.h).
+llvm::CallInst* call_joint(llvm::IRBuilderBase& builder);
 
 // `mneme.service.<name>`: one of abi.h's Services; `arguments` are those after the thread.
 llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name, llvm::Type* result,
@@ -73,6 +75,7 @@ enum class OperationKind {
   kPermute,
   kFirst,
   kStep,
+  kJoint,
   kService
 };
 struct Operation {
@@ -85,6 +88,7 @@ struct Operation {
 bool is_block_place(const Operation& operation);
 bool is_wave_place(const Operation& operation);
 bool is_step(const Operation& operation);
+bool is_joint(const Operation& operation);
 // What a function is, if it is a neutral operation.
 std::optional<Operation> operation_of(const llvm::Function& function);
 // The calls of neutral operations in a function.

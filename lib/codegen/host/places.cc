@@ -34,8 +34,7 @@ std::vector<Place> places_of(llvm::Function& function, HasPlaces has_places) {
     if (!call) continue;
     std::optional<Operation> operation;
     if (call->getCalledFunction()) operation = operation_of(*call->getCalledFunction());
-    if (operation ? is_block_place(*operation) || is_wave_place(*operation) || is_step(*operation)
-                  : has_places(*call)) {
+    if (operation ? is_block_place(*operation) || is_wave_place(*operation) : has_places(*call)) {
       places.push_back({call, operation, 0});
     }
   }

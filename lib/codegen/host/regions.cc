@@ -117,6 +117,12 @@ void Regions::find_places() {
   std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
     return std::pair(of_wave(a), a.number) < std::pair(of_wave(b), b.number);
   });
+  // Where nobody meets: first, so that lanes go on from there before others behind it meet.
+  std::vector<Place> passages;
+  for (auto& [call, operation] : operations_in(item_)) {
+    if (is_step(operation) || is_joint(operation)) passages.push_back({call, operation, 0});
+  }
+  places_.insert(places_.begin(), passages.begin(), passages.end());
   for (Place& place : places_) {
     place.number = static_cast<uint32_t>(&place - places_.data()) + 2;
     exchange_behind_.push_back(exchanges_.replace(*place.call, *place.operation));
