@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "codegen/host/coalesce.h"
 #include "codegen/host/debug_information.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
@@ -217,10 +218,23 @@ void Regions::keep_values_across_regions() {
     bool in_memory = exchanges_.owns(*local) || !llvm::isAllocaPromotable(local);
     slots_.push_back({local, local->getAllocatedType(), false, 0, 0, exchanges_.owns(*local), in_memory});
   }
-  for (llvm::Instruction* value : values) {
-    bool uniform = uniformity_->is_uniform(*value);
-    llvm::Type* type = value->getType();
-    slots_.push_back({llvm::DemoteRegToStack(*value, false, entry_->begin()), type, uniform, 0, 0, false, false});
+  auto groups = coalesce(values, [&](llvm::Instruction& a, llvm::Instruction& b) {
+    return uniformity_->is_uniform(a) == uniformity_->is_uniform(b);
+  });
+  for (const std::vector<llvm::Instruction*>& group : groups) {
+    bool uniform = uniformity_->is_uniform(*group.front());
+    llvm::Type* type = group.front()->getType();
+    llvm::AllocaInst* variable = nullptr;
+    for (llvm::Instruction* value : group) {
+      llvm::AllocaInst* own = llvm::DemoteRegToStack(*value, false, entry_->begin());
+      if (variable) {
+        own->replaceAllUsesWith(variable);
+        own->eraseFromParent();
+      } else {
+        variable = own;
+      }
+    }
+    slots_.push_back({variable, type, uniform, 0, 0, false, false});
   }
 }
 
@@ -311,6 +325,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
   if (number > 1) end_block(*copy(entry_), llvm::BranchInst::Create(copy(starts_[number - 1])));
   llvm::removeUnreachableBlocks(*function);
 
+  Kept kept;
   unsigned parameter = 7;
   std::vector<llvm::AllocaInst*> uniform;
   for (const Slot& slot : slots_) {
@@ -320,7 +335,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
       return store && store->getPointerOperand() == local;
     });
     if (slot.exchanged) {
-      connect(*function, slot, *local, nullptr, false);
+      connect(*function, slot, *local, nullptr, nullptr);
       continue;
     }
     if (together && stored) region.written.insert(&slot);
@@ -335,7 +350,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
       initial = builder_.CreateLoad(
           slot.type, slot_address(builder_, slot, function->getArg(4), function->getArg(5), function->getArg(6)));
     }
-    connect(*function, slot, *local, initial, keep);
+    connect(*function, slot, *local, initial, keep ? &kept : nullptr);
   }
   for (llvm::ReturnInst* back : returns_of(*function)) {
     builder_.SetInsertPoint(back);
@@ -354,14 +369,20 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
     if (local && llvm::isAllocaPromotable(local)) promotable.push_back(local);
   }
   llvm::DominatorTree dominators(*function);
-  if (!item_.hasFnAttribute(kKeepLocals)) llvm::PromoteMemToReg(promotable, dominators);
+  if (item_.hasFnAttribute(kKeepLocals)) return function;
+  llvm::PromoteMemToReg(promotable, dominators);
+  // What is stored as it was loaded at the start.
+  for (auto [store, initial] : kept) {
+    if (store->getValueOperand() == initial) store->eraseFromParent();
+  }
   return function;
 }
 
 // Lets a region's local variable be the work-item's element of its slot. One that fits a register begins
-// with `initial` and, to be kept, is stored where the region ends, so that in between it can be one.
+// with `initial` and, if it is to be kept, is stored where the region ends, so that in between it can be one. Those
+// stores are added to `kept`.
 void Regions::connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial,
-                      bool keep) {
+                      Kept* kept) {
   auto element = [&] {
     return slot_address(builder_, slot, function.getArg(4), function.getArg(5), function.getArg(6));
   };
@@ -375,11 +396,11 @@ void Regions::connect(llvm::Function& function, const Slot& slot, llvm::AllocaIn
     builder_.SetInsertPoint(made ? made->getNextNode() : &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
     builder_.CreateStore(initial, &local);
   }
-  if (!keep) return;
+  if (!kept) return;
   for (llvm::ReturnInst* back : returns_of(function)) {
     if (place_of(*back) == kEnded) continue;  // nothing is kept of a work-item that ended
     builder_.SetInsertPoint(back);
-    builder_.CreateStore(builder_.CreateLoad(slot.type, &local), element());
+    kept->emplace_back(builder_.CreateStore(builder_.CreateLoad(slot.type, &local), element()), initial);
   }
 }
 

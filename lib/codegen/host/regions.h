@@ -72,7 +72,8 @@ class Regions {
   void lay_out_slots();
   Region make_region(uint32_t number);
   llvm::Function* make_function(uint32_t number, bool together, Region& region);
-  void connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial, bool keep);
+  using Kept = std::vector<std::pair<llvm::StoreInst*, llvm::Value*>>;  // with what the slot began with
+  void connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial, Kept* kept);
 
   llvm::Module& module_;
   llvm::Function& item_;
