@@ -66,7 +66,8 @@ void queue_fill(const std::shared_ptr<Queue>& queue, const FillCall& call);
 void queue_host_function(const std::shared_ptr<Queue>& queue, const HostCall& call);
 
 // Throw HipError for what cannot be done.
-KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** values, size_t shared);
+KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** values, size_t shared,
+                       bool cooperative = false);
 void check_copy(const CopyCall& call);
 void check_copy(const LinearCopyCall& call);
 void check_fill(const FillCall& call);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel needs, and how many of its blocks the pretended device would hold at a time.
+#include "hostgpu/function_info.h"
+
 #include <algorithm>
 
 #include "hostgpu/device_info.h"
@@ -12,17 +14,6 @@ namespace {
 constexpr int kUsualBlock = 256;
 constexpr int kMostBlocks = 32;  // at a time on one multiprocessor
 
-int active_blocks(const Kernel& kernel, int block, size_t dynamic) {
-  require(block > 0);
-  const hipDeviceProp_t& device = properties();
-  if (block > device.maxThreadsPerBlock) return 0;
-  uint64_t shared = kernel.code()->object().shared_static + dynamic;
-  if (shared > device.sharedMemPerBlock) return 0;
-  int blocks = std::min(kMostBlocks, device.maxThreadsPerMultiProcessor / block);
-  if (shared) blocks = std::min(blocks, static_cast<int>(device.maxSharedMemoryPerMultiProcessor / shared));
-  return blocks;
-}
-
 hipError_t answer_active_blocks(int* blocks, const void* function, int block, size_t dynamic) {
   return answer([&] {
     require(blocks);
@@ -34,7 +25,7 @@ hipError_t answer_best_block(int* grid, int* block, const void* function, size_t
   return answer([&] {
     require(grid && block && limit >= 0);
     const Kernel& kernel = ready_kernel(function);
-    *block = limit > 0 ? std::min(limit, kUsualBlock) : kUsualBlock;
+    *block = std::min(limit > 0 ? std::min(limit, kUsualBlock) : kUsualBlock, most_threads(kernel));
     *grid = active_blocks(kernel, *block, dynamic) * properties().multiProcessorCount;
   });
 }
@@ -43,7 +34,7 @@ hipFuncAttributes attributes_of(const Kernel& kernel) {
   size_t shared = kernel.code()->object().shared_static;
   hipFuncAttributes attributes = {};
   attributes.sharedSizeBytes = shared;
-  attributes.maxThreadsPerBlock = properties().maxThreadsPerBlock;
+  attributes.maxThreadsPerBlock = most_threads(kernel);
   attributes.maxDynamicSharedSizeBytes = static_cast<int>(properties().sharedMemPerBlock - shared);
   attributes.numRegs = 64;
   attributes.binaryVersion = attributes.ptxVersion = properties().major * 10 + properties().minor;
@@ -81,6 +72,30 @@ int attribute(const hipFuncAttributes& attributes, hipFunction_attribute which) 
 }
 
 }  // namespace
+
+int most_threads(const Kernel& kernel) {
+  return std::min(properties().maxThreadsPerBlock, static_cast<int>(kernel.code()->object().most_threads));
+}
+
+int active_blocks(const Kernel& kernel, int block, size_t dynamic) {
+  require(block > 0);
+  const hipDeviceProp_t& device = properties();
+  if (block > most_threads(kernel)) return 0;
+  uint64_t shared = kernel.code()->object().shared_static + dynamic;
+  if (shared > device.sharedMemPerBlock) return 0;
+  int blocks = std::min(kMostBlocks, device.maxThreadsPerMultiProcessor / block);
+  if (shared) blocks = std::min(blocks, static_cast<int>(device.maxSharedMemoryPerMultiProcessor / shared));
+  if (!(kernel.code()->object().waits & codegen::host::kWaitAtGrid)) return blocks;
+  // What such a grid can have in truth.
+  uint64_t most = device::host::most_resident_blocks(*kernel.code(), {static_cast<uint32_t>(block), 1, 1});
+  return static_cast<int>(std::min<uint64_t>(blocks, most / static_cast<uint64_t>(device.multiProcessorCount)));
+}
+
+uint64_t most_cooperative_blocks(const Kernel& kernel, int block, size_t dynamic) {
+  return static_cast<uint64_t>(active_blocks(kernel, block, dynamic)) *
+         static_cast<uint64_t>(properties().multiProcessorCount);
+}
+
 }  // namespace mneme::hostgpu
 
 using namespace mneme::hostgpu;

@@ -7,6 +7,7 @@
 #include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/events.h"
+#include "hostgpu/function_info.h"
 #include "hostgpu/registration.h"
 #include "hostgpu/run_kernel.h"
 
@@ -47,19 +48,38 @@ void run(const KernelCall& call) {
   run_kernel(*call.kernel, dimensions(call.grid), dimensions(call.block), call.shared, call.arguments);
 }
 
+// A block that there cannot be has been refused.
+void check_bounds(const KernelCall& call) {
+  uint64_t threads = dimensions(call.block).count();
+  if (int most = most_threads(*call.kernel); threads > static_cast<uint64_t>(most)) {
+    throw HipError(hipErrorLaunchFailure,
+                   fmt::format("kernel '{}' cannot be launched with {} threads a block: its launch bounds allow {}",
+                               call.kernel->info().demangled, threads, most));
+  }
+}
+
+// A block that there cannot be is refused elsewhere.
+void check_cooperative(const KernelCall& call) {
+  const dim3& block = call.block;
+  auto limit = static_cast<uint64_t>(most_threads(*call.kernel));
+  if (block.x > limit || block.y > limit || block.z > limit) return;
+  uint64_t threads = dimensions(block).count();
+  if (threads == 0 || threads > limit) return;
+  uint64_t most = most_cooperative_blocks(*call.kernel, static_cast<int>(threads), call.shared);
+  require(dimensions(call.grid).count() <= most, hipErrorCooperativeLaunchTooLarge);
+}
+
 hipError_t launch(hipStream_t stream, const void* function, const dim3& grid, const dim3& block, void** values,
                   size_t shared, bool per_thread = false, bool cooperative = false) {
   return answer_on_device([&] {
     auto queue = queue_of(stream, per_thread);
-    KernelCall call = kernel_call(function, grid, block, values, shared);
-    call.cooperative = cooperative;
-    put(queue, std::move(call));
+    put(queue, kernel_call(function, grid, block, values, shared, cooperative));
   });
 }
 
 }  // namespace
 
-KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** values, size_t shared) {
+KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** values, size_t shared, bool cooperative) {
   require(shared <= UINT32_MAX);
   KernelCall call;
   call.function = function;
@@ -70,11 +90,14 @@ KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** value
   call.grid = grid;
   call.block = block;
   call.shared = static_cast<unsigned>(shared);
+  call.cooperative = cooperative;
+  if (cooperative) check_cooperative(call);
   try {
     device::host::check_launch(*call.kernel->code(), dimensions(grid), dimensions(block), call.shared);
   } catch (const Error& error) {
     throw HipError(hipErrorInvalidConfiguration, error.what());
   }
+  check_bounds(call);
   call.arguments = argument_bytes(call.kernel->info(), values);
   return call;
 }

@@ -353,5 +353,23 @@ TEST_F(Launch, AttributesAndOccupancy) {
   EXPECT_EQ(blocks, 1);
 }
 
+TEST_F(Launch, CooperativeGridsFitTheDevice) {
+  Application application({plain_kernel("k")});
+  application.function(&stub_, "k");
+  int blocks = 0, processors = 0;
+  ASSERT_EQ(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &stub_, 1024, 0), hipSuccess);
+  ASSERT_EQ(hipDeviceGetAttribute(&processors, hipDeviceAttributeMultiprocessorCount, 0), hipSuccess);
+  auto most = static_cast<unsigned>(blocks * processors);
+  std::vector<Seen> seen(most + 1);
+  Seen* argument = seen.data();
+  void* arguments[] = {&argument};
+  EXPECT_EQ(hipLaunchCooperativeKernel(&stub_, most, 1024, arguments, 0, nullptr), hipSuccess);
+  EXPECT_EQ(hipLaunchCooperativeKernel(&stub_, most + 1, 1024, arguments, 0, nullptr),
+            hipErrorCooperativeLaunchTooLarge);
+  EXPECT_EQ(hipLaunchKernel(&stub_, most + 1, 1024, arguments, 0, nullptr), hipSuccess);
+  EXPECT_EQ(hipDeviceSynchronize(), hipSuccess);
+  EXPECT_EQ(hipGetLastError(), hipErrorCooperativeLaunchTooLarge);
+}
+
 }  // namespace
 }  // namespace mneme::hostgpu

@@ -82,24 +82,32 @@ class Range {
     released.insert(released.end(), released_.begin(), released_.end());
   }
 
-  bool holds(uint64_t address) const { return address >= base_ && address - base_ < memory::kDefaultRangeSize; }
+  bool holds(uint64_t address) const { return address - base_ < memory::kDefaultRangeSize; }
 
  private:
+  // Where it always is; or anywhere, when somebody else lies there (a recorder that records no more, say).
   void reserve() {
-    if (arena_) return;
+    if (arena_ || reserve_at(base_, MAP_FIXED_NOREPLACE) || reserve_at(0, 0)) return;
+    throw HipError(hipErrorOutOfMemory,
+                   fmt::format("the address range at {:#x} is taken: no memory can be given out", base_.load()));
+  }
+
+  bool reserve_at(uint64_t wanted, int how) {
     // A limit on address space (ulimit -v) may leave less than the usual.
     for (uint64_t size = memory::kDefaultRangeSize; size >= kSmallestRange; size /= 2) {
-      void* got = ::mmap(reinterpret_cast<void*>(base_), size, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-      if (got == reinterpret_cast<void*>(base_)) {
-        arena_.emplace(base_, size);
-        backed_ = base_;
-        return;
+      void* got = ::mmap(reinterpret_cast<void*>(wanted), size, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
+      if (got == MAP_FAILED) continue;
+      auto address = reinterpret_cast<uint64_t>(got);
+      if (wanted == 0 || address == wanted) {
+        base_ = address;
+        backed_ = address;
+        arena_.emplace(address, size);
+        return true;
       }
-      if (got != MAP_FAILED) ::munmap(got, size);
+      ::munmap(got, size);
     }
-    throw HipError(hipErrorOutOfMemory,
-                   fmt::format("the address range at {:#x} is taken: no memory can be given out", base_));
+    return false;
   }
 
   bool back(uint64_t end) {
@@ -111,7 +119,7 @@ class Range {
     return true;
   }
 
-  const uint64_t base_;
+  std::atomic<uint64_t> base_;
   std::mutex mutex_;
   std::optional<memory::Arena> arena_;
   uint64_t backed_ = 0;  // addresses below are memory
@@ -151,7 +159,8 @@ bool release(const void* pointer, bool host) {
 std::optional<Block> find_block(const void* pointer) {
   auto address = reinterpret_cast<uint64_t>(pointer);
   for (Range* range : {&device_range(), &host_range()}) {
-    if (range->holds(address)) return range->find(address);
+    if (!range->holds(address)) continue;
+    if (auto block = range->find(address)) return block;
   }
   return std::nullopt;
 }

@@ -92,10 +92,9 @@ std::optional<Program::Variable> Program::find_variable(const std::string& name)
   std::lock_guard lock(mutex_);
   parse();
   place_variables();
-  auto found = variables_.find(name);
-  if (found == variables_.end()) return std::nullopt;
+  if (!variables_.contains(name) && !add_unused(name)) return std::nullopt;
   fill(name);
-  return found->second;
+  return variables_.at(name);
 }
 
 Program::Variable Program::variable(const std::string& name) {
@@ -128,6 +127,19 @@ void Program::place_variables() {
   }
   for (auto& [name, variable] : variables_) place(variable);
   placed_ = true;
+}
+
+// A variable of a module that no kernel refers to. False: there is none of that name.
+bool Program::add_unused(const std::string& name) {
+  for (const auto& image : images_) {
+    auto found = objects::elf_variable(image.image, name, kWhere);
+    if (!found) continue;
+    Variable& variable = variables_[name];
+    variable.size = found->size;
+    place(variable);
+    return true;
+  }
+  return false;
 }
 
 // Through hipMalloc as everybody calls it, so that in a recorded process the memory is the recorder's.
@@ -223,9 +235,9 @@ void Program::fill(const std::string& name) {
 // No kernel that runs refers to it: the host alone can tell what it holds.
 void Program::fill_from_image(const std::string& name, Variable& variable) {
   for (const auto& image : images_) {
-    Bytes first = objects::elf_variable(image.image, name, kWhere);
-    if (first.empty()) continue;
-    std::memcpy(variable.address, first.data(), std::min<uint64_t>(first.size(), variable.size));
+    auto found = objects::elf_variable(image.image, name, kWhere);
+    if (!found || found->first.empty()) continue;
+    std::memcpy(variable.address, found->first.data(), std::min<uint64_t>(found->first.size(), variable.size));
     return;
   }
 }

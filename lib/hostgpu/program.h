@@ -76,6 +76,7 @@ class Program {
   void parse();
   void place_variables();
   void place(Variable& variable);
+  bool add_unused(const std::string& name);
   void compile(Kernel& kernel);
   void bind(Kernel& kernel);
   void fill(const std::string& name);

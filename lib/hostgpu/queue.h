@@ -21,6 +21,8 @@ using Queue = ihipStream_t;
 // One queued thing: whether it has been done, and when.
 struct Ticket {
   std::atomic<bool> done{false};
+  const Queue* queue = nullptr;                    // until it is done
+  uint64_t number = 0;                             // of those of its queue, in order
   std::chrono::steady_clock::time_point when;      // once done
   std::vector<std::shared_ptr<Queue>> dependents;  // their first operation waits for this; under the queues' lock
 };
@@ -59,20 +61,25 @@ enum class Promptness {
 // HipError(hipErrorInvalidHandle) for what is no stream.
 std::shared_ptr<Queue> queue_of(hipStream_t stream, bool per_thread = false);
 std::shared_ptr<Queue> make_queue(unsigned flags, int priority);
-// The handle is no stream any more; what is queued will be done. Throws HipError(hipErrorInvalidHandle).
-std::shared_ptr<Queue> close_queue(hipStream_t stream);
+// The handle is no stream any more; what is queued will be done, and is waited for unless it would wait for what this
+// thread is in the middle of (a callback). Throws HipError(hipErrorInvalidHandle).
+void destroy_queue(hipStream_t stream);
 
 TicketPtr submit(const std::shared_ptr<Queue>& queue, Operation operation, Promptness promptness = Promptness::kLater);
-// Returns once it is done. `queue` is where it was queued, and this thread may do what is before it there. Throws
-// HipError when it is called by what the ticket would have to wait for (a callback).
+// Returns once it is done. `queue` is where it was queued, and this thread may do what is before it there. This and the
+// other waits throw HipError when they are called by what they would have to wait for (a callback).
 void wait(const TicketPtr& ticket, const std::shared_ptr<Queue>& queue);
-// For all that the stream has been given; the legacy stream's wait is for the blocking streams too.
+// For all that the stream has been given so far; the legacy stream's wait is for the blocking streams too.
 void wait_for(const std::shared_ptr<Queue>& queue);
 bool is_idle(const std::shared_ptr<Queue>& queue);
+// For all streams, except one whose callback calls this.
 void wait_for_device();
-// Only as long as that, and without doing anything on this thread. False: not all has been done.
-bool wait_for_device_until(std::chrono::steady_clock::time_point end);
-// Does something on this thread, in its place in the queue.
+// Only as long as that, and without doing anything on this thread; and only for so long without a break in which nothing
+// goes on but the application's own functions and waits for words that it may have to write. False: not all has been
+// done.
+bool wait_for_device_until(std::chrono::steady_clock::time_point end, std::chrono::milliseconds patience);
+// Returns once the work, in its place in the queue, is done; by this thread, if nothing else is before it. When this
+// throws, the work is not queued.
 void run_in_order(const std::shared_ptr<Queue>& queue, std::unique_ptr<Work> work);
 
 // For work that waits for the application: whether it should give up, because the process ends.
@@ -91,6 +98,7 @@ struct ihipStream_t {
   std::thread::id runner;          // while running
   bool armed = false;              // the first one's dependencies know of us
   mneme::hostgpu::TicketPtr last;  // of what was queued last; may be done
+  uint64_t queued = 0;             // so many, ever
   bool closed = false;
   std::thread thread;
   bool has_thread = false;

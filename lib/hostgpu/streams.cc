@@ -2,6 +2,7 @@
 #include "hostgpu/streams.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
@@ -11,6 +12,10 @@ namespace mneme::hostgpu {
 namespace {
 
 constexpr int kLowestPriority = 1, kHighestPriority = -1;  // as AMD's devices have them
+
+// How long mneme_hostgpu_settle waits for the application, in milliseconds. It may be called for launch after launch.
+constexpr int kMostPatience = 1000, kLeastPatience = 10;
+std::atomic<int> patience_left{kMostPatience};
 
 hipError_t create(hipStream_t* stream, unsigned flags, int priority) {
   return answer_on_device([&] {
@@ -86,8 +91,7 @@ hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint32_t size, cons
 hipError_t hipStreamDestroy(hipStream_t stream) {
   return answer([&] {
     require(stream && stream != hipStreamPerThread, hipErrorInvalidHandle);
-    auto queue = close_queue(stream);
-    if (!queue->running || queue->runner != std::this_thread::get_id()) wait_for(queue);
+    destroy_queue(stream);
   });
 }
 
@@ -116,7 +120,10 @@ hipError_t hipDeviceSynchronize() {
 __attribute__((visibility("default"))) int mneme_hostgpu_settle(unsigned milliseconds) {
   return answer_on_device([&] {
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
-    require(wait_for_device_until(end), hipErrorNotReady);
+    int patience = patience_left.load();
+    bool done = wait_for_device_until(end, std::chrono::milliseconds(patience));
+    patience_left.store(done ? kMostPatience : std::max(patience / 2, kLeastPatience));
+    require(done, hipErrorNotReady);
     check_device();
   });
 }

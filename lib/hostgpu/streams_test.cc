@@ -7,11 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "hostgpu/extensions.h"
 #include "hostgpu/gate.h"
 
 namespace mneme::hostgpu {
@@ -245,6 +248,54 @@ TEST(Streams, ACallbackCannotWaitForItsOwnStream) {
   testing::internal::GetCapturedStderr();
 }
 
+// Over the legacy stream, which waits for the callback's; and over another's wait for an event.
+TEST(Streams, ACallbackCannotWaitForWhatWaitsForIt) {
+  Stream stream, second(kNonBlocking), third(kNonBlocking);
+  struct Seen {
+    hipStream_t second, third;
+    Event event;
+    std::array<hipError_t, 4> status;
+    unsigned to = 0, from = 5;
+  } seen{second, third, Event(), {}};
+  auto callback = [](hipStream_t, hipError_t, void* data) {
+    auto* seen = static_cast<Seen*>(data);
+    seen->status[0] = hipMemcpy(&seen->to, &seen->from, sizeof seen->to, hipMemcpyHostToHost);
+    seen->status[1] = hipStreamSynchronize(nullptr);
+    seen->status[2] = hipStreamSynchronize(seen->second);
+    seen->status[3] = hipStreamSynchronize(seen->third);
+  };
+  testing::internal::CaptureStderr();
+  {
+    Gate gate(stream);
+    ASSERT_EQ(hipStreamAddCallback(stream, callback, &seen, 0), hipSuccess);
+    ASSERT_EQ(hipEventRecord(seen.event, stream), hipSuccess);
+    ASSERT_EQ(hipStreamWaitEvent(second, seen.event, 0), hipSuccess);
+    ASSERT_EQ(hipLaunchHostFunc(third, [](void*) { ::usleep(1'000); }, nullptr), hipSuccess);
+  }
+  EXPECT_EQ(seen.status, (std::array{hipErrorNotSupported, hipErrorNotSupported, hipErrorNotSupported, hipSuccess}));
+  EXPECT_EQ(seen.to, 0u) << "what was refused is not done later either";
+  testing::internal::GetCapturedStderr();
+}
+
+// Waiting for the legacy stream is not an operation of it.
+TEST(Streams, WaitingForTheLegacyStreamHoldsNobodyUp) {
+  Stream busy, other;
+  Words words;
+  Gate gate(busy);
+  std::atomic<bool> waits{false};
+  std::thread waiter([&] {
+    waits = true;
+    EXPECT_EQ(hipStreamSynchronize(nullptr), hipSuccess);
+  });
+  while (!waits) std::this_thread::yield();
+  ::usleep(5'000);  // it is likely to wait now
+  words.set(0, 1, other);
+  EXPECT_EQ(hipStreamSynchronize(other), hipSuccess);
+  EXPECT_EQ(words[0], 1u);
+  gate.open();
+  waiter.join();
+}
+
 TEST(Streams, MemoryIsFreedInOrder) {
   Stream stream;
   void *first = nullptr, *second = nullptr;
@@ -346,6 +397,43 @@ TEST(Processes, ForkWhileStreamsAreBusy) {
   gate.open();
   ASSERT_EQ(hipStreamSynchronize(stream), hipSuccess);
   EXPECT_EQ(words[0], 1u);
+}
+
+// The tests below end, which is what they are about: nobody opens the gates meanwhile.
+constexpr unsigned kTenMinutes = 600'000;
+
+TEST(Settling, GivesUpOnWhatWaitsForTheApplication) {
+  Stream waiting(kNonBlocking), other(kNonBlocking);
+  Words words;
+  ASSERT_EQ(hipStreamWaitValue32(waiting, words.at(0), 1, hipStreamWaitValueEq, ~0u), hipSuccess);
+  words.set(1, 1, waiting);
+  words.set(2, 1, other);
+  EXPECT_EQ(mneme_hostgpu_settle(kTenMinutes), hipErrorNotReady);
+  EXPECT_EQ(words[2], 1u) << "what can be done is";
+  EXPECT_EQ(mneme_hostgpu_settle(kTenMinutes), hipErrorNotReady);
+  words[0] = 1;
+  ASSERT_EQ(hipStreamSynchronize(waiting), hipSuccess);
+  EXPECT_EQ(mneme_hostgpu_settle(kTenMinutes), hipSuccess);
+  EXPECT_EQ(words[1], 1u);
+}
+
+TEST(Settling, GivesUpOnTheApplicationsFunctions) {
+  Stream stream;
+  Gate gate(stream);
+  EXPECT_EQ(mneme_hostgpu_settle(kTenMinutes), hipErrorNotReady);
+  gate.open();
+  ASSERT_EQ(hipDeviceSynchronize(), hipSuccess);
+  EXPECT_EQ(mneme_hostgpu_settle(kTenMinutes), hipSuccess);
+}
+
+TEST(Settling, WaitsForAStreamThatAnotherStreamLetsGoOn) {
+  Stream first(kNonBlocking), second(kNonBlocking);
+  Words words;
+  ASSERT_EQ(hipStreamWaitValue32(first, words.at(0), 1, hipStreamWaitValueEq, ~0u), hipSuccess);
+  words.set(1, 1, first);
+  words.set(0, 1, second);
+  EXPECT_EQ(mneme_hostgpu_settle(kTenMinutes), hipSuccess);
+  EXPECT_EQ(words[1], 1u);
 }
 
 }  // namespace

@@ -101,9 +101,12 @@ void check_properties(const hipMemAllocationProp* p) {
       hipErrorNotSupported);
 }
 
-Fd move_up(Fd file) {
+Fd physical_memory(uint64_t size) try {
+  Fd file = zeroed_memory_file("mneme-device-memory", size);
   int high = ::fcntl(file.get(), F_DUPFD_CLOEXEC, kFirstDescriptor);
   return high < 0 ? std::move(file) : Fd(high);
+} catch (const mneme::Error&) {
+  throw HipError(hipErrorOutOfMemory);
 }
 
 void unmap(uint64_t address, uint64_t size) {
@@ -193,12 +196,10 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* handle, size_t size, co
     require(handle && size && size % kGranularity == 0 && flags == 0);
     check_properties(properties);
     auto memory = std::make_shared<Physical>();
-    memory->file = move_up(Fd(::memfd_create("mneme-device-memory", MFD_CLOEXEC)));
-    require(static_cast<bool>(memory->file), hipErrorOutOfMemory);
-    require(::ftruncate(memory->file.get(), static_cast<off_t>(size)) == 0, hipErrorOutOfMemory);
     use_memory(size);
     memory->counted = true;
     memory->size = size;
+    memory->file = physical_memory(size);
     memory->properties = *properties;
     std::lock_guard lock(state().mutex);
     *handle = add_handle(memory);

@@ -25,16 +25,19 @@ Bytes loaded_bytes(Bytes elf, uint64_t address, uint64_t size) {
 
 }  // namespace
 
-Bytes elf_variable(Bytes elf, std::string_view name, const std::string& where) {
+std::optional<ElfVariable> elf_variable(Bytes elf, std::string_view name, const std::string& where) {
   Bytes symbols = elf_section(elf, ".dynsym", where), names = elf_section(elf, ".dynstr", where);
   for (uint64_t at = 0; fits(at, sizeof(Elf64_Sym), symbols.size()); at += sizeof(Elf64_Sym)) {
     uint64_t start = word_at<uint32_t>(symbols, at + offsetof(Elf64_Sym, st_name));
     if (!fits(start, name.size() + 1, names.size())) continue;
     if (text_of(names).substr(start, name.size() + 1) != std::string(name) + '\0') continue;
-    return loaded_bytes(elf, word_at<uint64_t>(symbols, at + offsetof(Elf64_Sym, st_value)),
-                        word_at<uint64_t>(symbols, at + offsetof(Elf64_Sym, st_size)));
+    auto info = word_at<uint8_t>(symbols, at + offsetof(Elf64_Sym, st_info));
+    auto section = word_at<uint16_t>(symbols, at + offsetof(Elf64_Sym, st_shndx));
+    if (ELF64_ST_TYPE(info) != STT_OBJECT || section == SHN_UNDEF) return std::nullopt;
+    auto size = word_at<uint64_t>(symbols, at + offsetof(Elf64_Sym, st_size));
+    return ElfVariable{size, loaded_bytes(elf, word_at<uint64_t>(symbols, at + offsetof(Elf64_Sym, st_value)), size)};
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace mneme::objects

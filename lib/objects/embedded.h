@@ -5,6 +5,7 @@
 // The json is the kernel's KernelInfo (bundle/format.h), so that nobody needs LLVM to read it.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,9 +34,13 @@ std::vector<EmbeddedKernel> parse_embedded(Bytes section, const std::string& whe
 // Every offset is checked against `elf`; throws Error on a malformed image.
 Bytes elf_section(Bytes elf, std::string_view name, const std::string& where);
 
-// What an exported variable of a 64-bit little-endian ELF image holds at first, without its relocations; empty when
-// there is none of that name, or none of its bytes are in the file. Throws Error on a malformed image.
-Bytes elf_variable(Bytes elf, std::string_view name, const std::string& where);
+// An exported variable of a 64-bit little-endian ELF image, nothing when there is none of that name. Throws Error on a
+// malformed image.
+struct ElfVariable {
+  uint64_t size = 0;
+  Bytes first;  // what it holds at first, without its relocations; empty: zeros
+};
+std::optional<ElfVariable> elf_variable(Bytes elf, std::string_view name, const std::string& where);
 
 // The device code objects (AMDGPU ELF images) that an executable or a registered fat binary carries.
 struct DeviceCode {

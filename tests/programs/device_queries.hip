@@ -64,11 +64,14 @@ void check_occupancy(Test& test) {
   hipFuncAttributes a = {};
   check(hipFuncGetAttributes(&a, kernel));
   test.equal("static shared memory", a.sharedSizeBytes, std::size_t{2048});
-  test.expect(a.maxThreadsPerBlock >= 512 && a.numRegs > 0, "attributes of the kernel");
-  int blocks = 0, fewer = 0, grid = 0, block = 0;
+  test.equal("its launch bounds", a.maxThreadsPerBlock, 512);
+  test.expect(a.numRegs > 0, "registers of the kernel");
+  int blocks = 0, fewer = 0, none = -1, grid = 0, block = 0;
   check(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 128, 0));
   check(hipOccupancyMaxActiveBlocksPerMultiprocessor(&fewer, kernel, 128, 30000));
   test.expect(blocks > fewer && fewer >= 1, "more shared memory, fewer blocks");
+  check(hipOccupancyMaxActiveBlocksPerMultiprocessor(&none, kernel, 1024, 0));
+  test.equal("blocks beyond the launch bounds", none, 0);
   check(hipOccupancyMaxPotentialBlockSize(&grid, &block, kernel, 0, 0));
   test.expect(grid > 0 && block > 0 && block % warpSize == 0, "the best block");
   check(hipOccupancyMaxPotentialBlockSize(&grid, &block, kernel, 0, 64));
@@ -124,6 +127,10 @@ int main() {
   check(hipGetDeviceProperties(&p, 0));
   reverse<<<1, p.maxThreadsPerBlock + 1>>>(memory, n, wave);
   test.equal("too large a block", hipGetLastError(), hipErrorInvalidConfiguration);
+  reverse<<<1, 640>>>(memory, n, wave);
+  test.equal("beyond the launch bounds", hipGetLastError(), hipErrorLaunchFailure);
+  check(hipDeviceSynchronize());
+  test.equal("nothing of it ran", to_host(memory, n), reversed);
   reverse<<<0, 64>>>(memory, n, wave);
   test.equal("no blocks", hipGetLastError(), hipErrorInvalidConfiguration);
   check(hipFree(memory));

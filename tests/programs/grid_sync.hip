@@ -87,6 +87,13 @@ int main() {
   for (int cell : cells) sum += cell;
   test.equal("total", to_host(device_parts, 1), std::vector<long long>{sum});
 
+  dim3 too_many(per_processor * properties.multiProcessorCount + 1);
+  test.equal(
+      "more blocks than the device holds",
+      hipLaunchCooperativeKernel(reinterpret_cast<void*>(diffuse), too_many, dim3(kBlock), arguments, 0, nullptr),
+      hipErrorCooperativeLaunchTooLarge);
+  (void)hipGetLastError();
+
   check(hipFree(device_cells));
   check(hipFree(device_next));
   check(hipFree(device_sums));

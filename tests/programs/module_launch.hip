@@ -13,6 +13,11 @@
 
 __device__ int offset = 100;
 __constant__ float factors[2] = {2.0f, 0.5f};
+// No kernel uses them.
+extern "C" {
+__device__ long spare[3] = {7, -8, 9};
+__device__ int spare_zeros[5];
+}
 
 struct Range {
   char tag;  // padding follows
@@ -78,6 +83,21 @@ int main() {
   check(hipMemcpyHtoD(address, &value, sizeof value));
   check(hipMemcpyFromSymbol(&own, HIP_SYMBOL(offset), sizeof own));
   test.equal("the program's own variable", own, 100);
+
+  long spares[3] = {};
+  check(hipModuleGetGlobal(&address, &size, module, "spare"));
+  test.equal("size of a variable that no kernel uses", size, sizeof spares);
+  check(hipMemcpyDtoH(spares, address, size));
+  test.equal("its first value", spares[0] * 100 + spares[1] * 10 + spares[2], 629L);
+  hipDeviceptr_t again = nullptr;
+  check(hipModuleGetGlobal(&again, nullptr, module, "spare"));
+  test.expect(again == address, "it has one address");
+  int zeros[5] = {1, 1, 1, 1, 1};
+  check(hipModuleGetGlobal(&address, &size, module, "spare_zeros"));
+  test.equal("size of one without a value", size, sizeof zeros);
+  check(hipMemcpyDtoH(zeros, address, size));
+  test.equal("zeros", zeros[0] | zeros[1] | zeros[2] | zeros[3] | zeros[4], 0);
+  test.equal("a kernel is no variable", hipModuleGetGlobal(&address, &size, module, "shift"), hipErrorNotFound);
 
   int n = 1000;
   std::vector<int> numbers(n), shifted(n), twice(n);

@@ -108,6 +108,10 @@ struct Services {
   Texel (*image_gather)(BlockContext*, uint32_t thread, uint64_t image, uint64_t sampler, uint32_t channel, float x,
                         float y);
   uint32_t (*image_query)(BlockContext*, uint32_t thread, uint64_t image, uint32_t what /* ImageQuery */);
+
+  // All work-items of the block that have not ended wait, some of them for memory that another block may change.
+  // `moved`: 1 if something else has happened in the block since it last said so. Returns for them to look again.
+  void (*yield)(BlockContext*, uint32_t thread, uint32_t moved);
 };
 
 enum ImageShape : uint32_t { kImageDimensions = 3, kImageLayers = 4 };
@@ -124,16 +128,17 @@ enum Meeting : uint32_t {
   kWaveMeet = 3,
   kWaveBallot = 4,
   kWavePermute = 5,
-  kWaveFirst = 6
+  kWaveFirst = 6,
+  kYield = 7  // no meeting: the others go on, but with `value` 1 not the wave's lanes at later places
 };
 
 enum MemoryAccess : uint32_t { kReads = 0, kWrites = 1, kUpdates = 2 };
 
 // Members of Services, in order.
 inline constexpr const char* kServiceNames[] = {
-    "stop",      "print_begin",    "print_string", "print_words",  "allocate",     "release",    "check",
-    "meet_grid", "fail_assertion", "wall_clock",   "run_items",    "meet",         "enter",      "leave",
-    "parted",    "image_load",     "image_store",  "image_sample", "image_gather", "image_query"};
+    "stop",      "print_begin",    "print_string", "print_words",  "allocate",     "release",     "check",
+    "meet_grid", "fail_assertion", "wall_clock",   "run_items",    "meet",         "enter",       "leave",
+    "parted",    "image_load",     "image_store",  "image_sample", "image_gather", "image_query", "yield"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address
@@ -153,6 +158,12 @@ struct GlobalSlot {
   void* address;  // written by the caller
 };
 
+// How blocks wait for each other: bits.
+enum Waits : uint32_t {
+  kWaitAtGrid = 1,  // at meet_grid: all must be there at once
+  kWaitByYield = 2  // those that wait give way to others
+};
+
 enum Keeps : uint32_t {
   kKeepsNothing = 0,  // BlockContext's `frames` may be null
   kKeepsFrames = 1,   // in `frames`
@@ -160,15 +171,16 @@ enum Keeps : uint32_t {
 };
 
 struct CodeObject {
-  uint32_t version;     // kAbiVersion
-  uint32_t keeps;       // where work-items keep what outlives a barrier: Keeps
-  uint32_t ordered;     // 1: the result depends on the order of blocks (order of atomics): run them in order
-  uint32_t meets_grid;  // 1: blocks wait for each other at meet_grid: all must be resident
+  uint32_t version;  // kAbiVersion
+  uint32_t keeps;    // where work-items keep what outlives a barrier: Keeps
+  uint32_t ordered;  // 1: the result depends on the order of blocks (order of atomics): run them in order
+  uint32_t waits;    // for other blocks: Waits
   void (*run_block)(BlockContext*);
   uint64_t shared_static;  // bytes of static shared memory
   GlobalSlot* globals;
   uint64_t global_count;
-  const char* kernel;  // demangled name, for messages
+  const char* kernel;     // demangled name, for messages
+  uint32_t most_threads;  // that a block may have, by the kernel's launch bounds
   // For each dimension: the code takes the grid's size times this, too, to be a number of work-items that a launch may
   // have (blockIdx.x * 256 + threadIdx.x). 0: no such number.
   uint32_t block_strides[3];

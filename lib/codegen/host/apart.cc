@@ -54,15 +54,21 @@ void for_each_wave(llvm::IRBuilder<>& builder, uint32_t wave_size, llvm::Value* 
 Apart::Apart(llvm::Module& module, const std::vector<Region>& regions, uint32_t wave_size)
     : module_(module), regions_(regions), wave_size_(wave_size) {}
 
+bool Apart::has(bool (*is_kind)(const Operation&)) const {
+  return llvm::any_of(regions_,
+                      [&](const Region& region) { return region.exchange && is_kind(region.exchange->operation); });
+}
+
 bool Apart::goes_in_step() const {
   return llvm::any_of(regions_, [](const Region& region) { return region.begins_step(); });
 }
 
-// `void (ptr context, ptr frames, i64 count, ptr places, i64 first, i64 last)`: one wave's part of a round.
+// `i1 (ptr context, ptr frames, i64 count, ptr places, i64 first, i64 last)`: one wave's part of a round. Whether a
+// lane did more than to look again at what it waits for.
 llvm::Function* Apart::make_wave_function() {
   llvm::IRBuilder<> builder(module_.getContext());
   llvm::Type *pointer = builder.getPtrTy(), *wide = builder.getInt64Ty();
-  auto* type = llvm::FunctionType::get(builder.getVoidTy(), {pointer, pointer, wide, pointer, wide, wide}, false);
+  auto* type = llvm::FunctionType::get(builder.getInt1Ty(), {pointer, pointer, wide, pointer, wide, wide}, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "mneme.wave", module_);
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::NoInline);
@@ -74,24 +80,46 @@ llvm::Function* Apart::make_wave_function() {
   builder.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
   llvm::BasicBlock *next = add_block(builder, "next"), *some = add_block(builder, "some"),
                    *none = add_block(builder, "none");
+  llvm::Value* moved = builder.CreateAlloca(builder.getInt1Ty());
+  builder.CreateStore(builder.getFalse(), moved);
   builder.CreateBr(next);
   builder.SetInsertPoint(next);
   auto* lanes = llvm::FixedVectorType::get(builder.getInt32Ty(), wave_size_);
   llvm::Value* at = builder.CreateAlignedLoad(lanes, place_address(builder, frames, first), llvm::Align(4));
-  llvm::Value* least = builder.CreateIntMinReduce(at);
-  builder.CreateCondBr(builder.CreateICmpULT(least, builder.getInt32(kWaits)), some, none);
+  // Those that yielded hold up the lanes at later places, or where no lanes meet nobody.
+  llvm::Value *numbers = at, *end = builder.getInt32(kYields);
+  if (has(is_yield) && has(is_wave_place)) {
+    numbers = builder.CreateAnd(at, builder.CreateVectorSplat(wave_size_, builder.getInt32(~kYields)));
+    end = builder.getInt32(kWaits);
+  }
+  llvm::Value* least = builder.CreateIntMinReduce(numbers);
+  builder.CreateCondBr(builder.CreateICmpULT(least, end), some, none);
   builder.SetInsertPoint(none);
-  builder.CreateRetVoid();
+  builder.CreateRet(builder.CreateLoad(builder.getInt1Ty(), moved));
   builder.SetInsertPoint(some);
-  llvm::Value* here = builder.CreateICmpEQ(at, builder.CreateVectorSplat(wave_size_, least));
+  llvm::Value* here_mask = builder.CreateICmpEQ(at, builder.CreateVectorSplat(wave_size_, least));
   llvm::Value* active =
-      builder.CreateZExt(builder.CreateBitCast(here, builder.getIntNTy(wave_size_)), builder.getInt64Ty());
+      builder.CreateZExt(builder.CreateBitCast(here_mask, builder.getIntNTy(wave_size_)), builder.getInt64Ty());
   llvm::SwitchInst* where = builder.CreateSwitch(least, none);
   for (uint32_t number = goes_in_step() ? 1 : 2; number <= regions_.size(); ++number) {
     llvm::BasicBlock* here = add_block(builder, "at");
     where->addCase(builder.getInt32(number), here);
     builder.SetInsertPoint(here);
+    bool yields = is_yield(regions_[number - 1].exchange->operation);
+    if (yields) {  // all who are here have let others go on, and wait for the next round
+      llvm::BasicBlock* look = add_block(builder, "look");
+      builder.CreateCondBr(builder.CreateIsNull(active), none, look);
+      builder.SetInsertPoint(look);
+    }
     emit_case(builder, number, frames, first, last, active);
+    llvm::Value* more = builder.getTrue();
+    if (yields) {
+      llvm::Value* then = builder.CreateAlignedLoad(lanes, place_address(builder, frames, first), llvm::Align(4));
+      llvm::Value* same = builder.CreateVectorSplat(wave_size_, builder.getInt32(number | kYields));
+      llvm::Value* left = builder.CreateAnd(here_mask, builder.CreateICmpNE(then, same));
+      more = builder.CreateOr(builder.CreateOrReduce(left), builder.CreateLoad(builder.getInt1Ty(), moved));
+    }
+    builder.CreateStore(more, moved);
     builder.CreateBr(next);
   }
   return function;
@@ -133,10 +161,15 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
   builder.CreateBr(round);
 
   builder.SetInsertPoint(round);
+  llvm::BasicBlock& entry = round->getParent()->getEntryBlock();
+  llvm::Value* moved = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(builder.getInt1Ty());
+  builder.CreateStore(builder.getFalse(), moved);
   for_each_wave(builder, wave_size_, exact, [&](llvm::Value* first) {
     llvm::Value* last = builder.CreateBinaryIntrinsic(
         llvm::Intrinsic::umin, exact, builder.CreateAdd(first, builder.getInt64(wave_size_), "", true, true));
-    builder.CreateCall(wave, {frames.context, frames.base, frames.count, frames.places, first, last});
+    llvm::Value* more =
+        builder.CreateCall(wave, {frames.context, frames.base, frames.count, frames.places, first, last});
+    builder.CreateStore(builder.CreateOr(more, builder.CreateLoad(builder.getInt1Ty(), moved)), moved);
   });
   auto [low, high] = range_of_places(builder, frames, exact);
   llvm::BasicBlock *waiting = add_block(builder, "waiting"), *together = add_block(builder, "together"),
@@ -144,6 +177,16 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
                    *go_on = add_block(builder, "go.on");
   builder.CreateCondBr(builder.CreateICmpEQ(low, builder.getInt32(kEnded)), done, waiting);
   builder.SetInsertPoint(waiting);
+  if (has(is_yield)) {
+    llvm::BasicBlock *yielded = add_block(builder, "yielded"), *met = add_block(builder, "met");
+    builder.CreateCondBr(builder.CreateICmpULT(low, builder.getInt32(kWaits)), yielded, met);
+    builder.SetInsertPoint(yielded);
+    let_look_again(builder, frames, exact);
+    llvm::Value* more = builder.CreateZExt(builder.CreateLoad(builder.getInt1Ty(), moved), builder.getInt32Ty());
+    call_through_table(builder, "yield", builder.getVoidTy(), frames.context, builder.getInt32(0), {more});
+    builder.CreateBr(round);
+    builder.SetInsertPoint(met);
+  }
   builder.CreateCondBr(builder.CreateICmpEQ(low, high), together, parted);
   builder.SetInsertPoint(together);
   builder.CreateCondBr(rejoins, large, go_on);
@@ -157,6 +200,19 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
   builder.SetInsertPoint(go_on);
   release(builder, frames, exact);
   builder.CreateBr(round);
+}
+
+// All that yielded go on.
+void Apart::let_look_again(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact) {
+  ParallelLoop loop(builder.getContext());
+  make_loop(builder, exact, loop.metadata(), [&](llvm::Value* index) {
+    llvm::Value* address = place_address(builder, frames, index);
+    llvm::LoadInst* at = builder.CreateLoad(builder.getInt32Ty(), address);
+    loop.mark(*at);
+    llvm::Value* yields = builder.CreateICmpULT(at, builder.getInt32(kWaits));
+    llvm::Value* on = builder.CreateAnd(at, builder.getInt32(~kYields));
+    loop.mark(*builder.CreateStore(builder.CreateSelect(yields, on, at), address));
+  });
 }
 
 // All that wait for the block go on.

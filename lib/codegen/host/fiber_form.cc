@@ -13,8 +13,6 @@
 namespace mneme::codegen::host {
 namespace {
 
-bool is_place(const Operation& operation) { return is_block_place(operation) || is_wave_place(operation); }
-
 bool has_places_itself(llvm::Function& function) {
   return llvm::any_of(operations_in(function), [](const auto& found) { return is_place(found.second); });
 }
@@ -91,16 +89,19 @@ host::Meeting meeting_of(OperationKind kind) {
       return kWavePermute;
     case OperationKind::kFirst:
       return kWaveFirst;
+    case OperationKind::kYield:
+      return kYield;
     default:
       return kMeetBlock;
   }
 }
 
-void lower_place(const Place& place) {
+// `holds_up`: whether lanes at later places of the wave wait for one that yields.
+void lower_place(const Place& place, bool holds_up) {
   llvm::CallInst& call = *place.call;
   llvm::IRBuilder<> builder(&call);
   auto argument = [&](unsigned i, llvm::Type* type) -> llvm::Value* {
-    if (i >= call.arg_size()) return llvm::ConstantInt::get(type, 0);
+    if (i >= call.arg_size()) return llvm::ConstantInt::get(type, is_yield(*place.operation) && holds_up);
     return builder.CreateZExtOrTrunc(call.getArgOperand(i), type);
   };
   llvm::Value* result = call_service(
@@ -137,13 +138,14 @@ bool needs_fibers(llvm::Module& module, const bundle::KernelInfo& kernel) {
 
 void lower_places(llvm::Module& module) {
   MeetingFunctions meeting(module);
+  bool hold_up = lanes_meet(module);
   for (llvm::Function& function : module) {
     if (!meeting.may_be_in(function)) continue;
     forget_memory_effects(function);
     auto may_be_in = [&](const llvm::CallInst& call) { return meeting.may_be_in(call); };
     for (const Place& place : order_places(function, nullptr, may_be_in)) {
       if (place.operation) {
-        lower_place(place);
+        lower_place(place, hold_up);
       } else {
         lower_call(place, function);
       }

@@ -14,6 +14,7 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "base/error.h"
+#include "codegen/host/abi.h"
 #include "codegen/host/check_memory.h"
 #include "codegen/host/debug_information.h"
 #include "codegen/host/define_locals.h"
@@ -29,6 +30,7 @@
 #include "codegen/host/simplify.h"
 #include "codegen/host/split_loops.h"
 #include "codegen/host/trim_loops.h"
+#include "codegen/host/waits.h"
 #include "codegen/link.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
@@ -80,6 +82,16 @@ bool meets_grid(llvm::Module& module) {
   });
 }
 
+// __launch_bounds__, or what the compiler was told holds for all kernels.
+uint32_t most_threads(const llvm::Module& device, const bundle::KernelInfo& kernel) {
+  constexpr uint32_t kWhenNotSaid = 1024;
+  const llvm::Function* function = device.getFunction(kernel.name);
+  if (!function) return kWhenNotSaid;  // refused later
+  uint32_t most = kWhenNotSaid;
+  llvm::StringRef bounds = function->getFnAttribute("amdgpu-flat-work-group-size").getValueAsString();
+  return bounds.split(',').second.getAsInteger(10, most) ? kWhenNotSaid : most;
+}
+
 void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
@@ -123,6 +135,8 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   ir::check_pipeline(configuration.passes);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> device = ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'");
+  Traits traits = {};
+  traits.most_threads = most_threads(*device, kernel);
 
   raise_amdgpu(*device, kernel, configuration.fuse);
   std::unique_ptr<llvm::Module> module =
@@ -134,14 +148,15 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   return_at_ends(*module, kernel);
   if (configuration.passes != "default<O0>") promote_locals(*module);
   meet_in_lock_step(*module, kernel.name);
+  WaitsFor waits_for = yield_in_waits(*module);
   if (configuration.check_memory) check_memory(*module, kernel.name);
   guard_divisions(*module, configuration.check_memory);
   relax_shared_atomics(*module);
-  Traits traits = {};
   traits.block_strides = mark_global_ids(*module);
   traits.ordered = depends_on_order(*module) || uses_ordered_services(*module);
   bool fibers = use_fibers(*module, kernel, configuration.form);
-  traits.meets_grid = meets_grid(*module);
+  traits.waits = meets_grid(*module) ? kWaitAtGrid : 0;
+  if (waits_for == WaitsFor::kGrid) traits.waits |= kWaitByYield;
 
   if (fibers) lower_places(*module);
   lower_services(*module);

@@ -126,7 +126,7 @@ void publish_item(llvm::Function& item) {
   llvm::IRBuilder<> entry(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
   store(entry);
   for (auto& [call, operation] : operations_in(item)) {
-    if (!is_block_place(operation) && !is_wave_place(operation)) continue;
+    if (!is_place(operation)) continue;
     llvm::IRBuilder<> after(call->getNextNode());
     store(after);
   }
@@ -142,7 +142,7 @@ bool answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
     std::vector<llvm::CallInst*> answered;  // erased last: the answers may be computed ahead of one of them
     outside |= !is_item;
     for (auto& [call, operation] : operations_in(function)) {
-      if (is_block_place(operation) || is_wave_place(operation)) {
+      if (is_place(operation)) {
         if (is_item) continue;
         throw Error::of(
             "kernel '{}' has a barrier or wave operation in '{}', a function that is recursive: that takes the form "

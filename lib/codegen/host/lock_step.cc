@@ -7,6 +7,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "codegen/host/neutral.h"
+#include "codegen/host/overwrites.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -203,18 +204,12 @@ class Volatiles {
   llvm::DenseMap<const llvm::Instruction*, Access> accesses_;
 };
 
-bool has_wave_places(llvm::Module& module) {
-  return llvm::any_of(module, [](llvm::Function& function) {
-    auto operation = operation_of(function);
-    return operation && is_wave_place(*operation) && !function.use_empty();
-  });
-}
-
 }  // namespace
 
 void meet_in_lock_step(llvm::Module& module, const std::string& kernel) {
   SharedMemory shared(module, kernel);
-  bool at_fences = shared.exists() || has_wave_places(module);
+  if (shared.exists()) meet_before_overwriting(module);
+  bool at_fences = shared.exists() || lanes_meet(module);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     meet_at_fences(function, at_fences);

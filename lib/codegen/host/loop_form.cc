@@ -104,7 +104,9 @@ class Schedule {
     builder_.CreateBr(apart_);
   }
 
-  llvm::BasicBlock* target(uint32_t place) { return place == kEnded ? done_ : heads_[(place & ~kWaits) - 1]; }
+  llvm::BasicBlock* target(uint32_t place) {
+    return place == kEnded ? done_ : heads_[(place & ~(kWaits | kYields)) - 1];
+  }
 
   Frames frames() const { return {context_, frames_, count_, places_}; }
 
@@ -112,6 +114,9 @@ class Schedule {
   void meet(const Exchange& exchange) {
     if (is_block_place(exchange.operation)) {
       meet_block(builder_, exchange, frames(), exact_, nullptr);
+    } else if (is_yield(exchange.operation)) {
+      call_through_table(builder_, "yield", builder_.getVoidTy(), context_, builder_.getInt32(0),
+                         {builder_.getInt32(0)});
     } else if (exchange.result.slot) {
       for_each_wave(builder_, wave_size_, exact_, [&](llvm::Value* first) {
         meet_wave(builder_, exchange, frames(), wave_size_, first, lanes_of_wave(builder_, wave_size_, first, exact_));

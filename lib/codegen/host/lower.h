@@ -85,7 +85,8 @@ BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundl
 // What else whoever runs a kernel is to know of it: members of CodeObject (abi.h).
 struct Traits {
   bool ordered;
-  bool meets_grid;
+  uint32_t waits;         // Waits
+  uint32_t most_threads;  // in a block
   std::array<uint32_t, 3> block_strides;
   uint64_t shared_static;
 };

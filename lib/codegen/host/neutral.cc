@@ -26,6 +26,7 @@ constexpr llvm::StringLiteral kJoint = "mneme.joint";
 constexpr llvm::StringLiteral kBallot = "mneme.wave.ballot";
 constexpr llvm::StringLiteral kPermute = "mneme.wave.permute.";
 constexpr llvm::StringLiteral kFirst = "mneme.wave.first.";
+constexpr llvm::StringLiteral kYieldOfItem = "mneme.yield";
 constexpr llvm::StringLiteral kEnd = "mneme.end";
 constexpr llvm::StringLiteral kService = "mneme.service.";
 constexpr llvm::StringLiteral kItemOrdered = "mneme.ordered";
@@ -127,6 +128,9 @@ llvm::CallInst* call_step(llvm::IRBuilderBase& builder) {
 llvm::CallInst* call_joint(llvm::IRBuilderBase& builder) {
   return call_convergent(builder, kJoint, builder.getVoidTy(), {});
 }
+llvm::CallInst* call_yield(llvm::IRBuilderBase& builder) {
+  return call_convergent(builder, kYieldOfItem, builder.getVoidTy(), {});
+}
 
 llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name, llvm::Type* result,
                              llvm::ArrayRef<llvm::Value*> arguments) {
@@ -165,6 +169,7 @@ std::optional<Operation> operation_of(const llvm::Function& function) {
                                                                      {kBarrierGrid, OperationKind::kBarrierGrid},
                                                                      {kMeetOfWave, OperationKind::kWaveMeet},
                                                                      {kBallot, OperationKind::kBallot},
+                                                                     {kYieldOfItem, OperationKind::kYield},
                                                                      {kStep, OperationKind::kStep},
                                                                      {kJoint, OperationKind::kJoint}};
   for (auto [known, kind] : kNamed) {
@@ -197,6 +202,18 @@ bool is_wave_place(const Operation& operation) {
 
 bool is_step(const Operation& operation) { return operation.kind == OperationKind::kStep; }
 bool is_joint(const Operation& operation) { return operation.kind == OperationKind::kJoint; }
+bool is_yield(const Operation& operation) { return operation.kind == OperationKind::kYield; }
+
+bool is_place(const Operation& operation) {
+  return is_block_place(operation) || is_wave_place(operation) || is_yield(operation);
+}
+
+bool lanes_meet(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    auto operation = operation_of(function);
+    return operation && is_wave_place(*operation) && !function.use_empty();
+  });
+}
 
 std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function& function) {
   std::vector<std::pair<llvm::CallInst*, Operation>> found;

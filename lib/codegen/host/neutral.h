@@ -51,6 +51,9 @@ llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
 llvm::CallInst* call_step(llvm::IRBuilderBase& builder);
 // `void mneme.joint()`: the same for code that is to be there once (share_code.h).
 llvm::CallInst* call_joint(llvm::IRBuilderBase& builder);
+// `void mneme.yield()`: the work-item waits by reading memory again and again; the others go on meanwhile. Nobody meets
+// anybody there, but lanes that are at a later place of their wave wait for those that are here (waits.h).
+llvm::CallInst* call_yield(llvm::IRBuilderBase& builder);
 
 // `mneme.service.<name>`: one of abi.h's Services; `arguments` are those after the thread.
 llvm::CallInst* call_service(llvm::IRBuilderBase& builder, std::string_view name, llvm::Type* result,
@@ -76,6 +79,7 @@ enum class OperationKind {
   kFirst,
   kStep,
   kJoint,
+  kYield,
   kService
 };
 struct Operation {
@@ -89,8 +93,13 @@ bool is_block_place(const Operation& operation);
 bool is_wave_place(const Operation& operation);
 bool is_step(const Operation& operation);
 bool is_joint(const Operation& operation);
+bool is_yield(const Operation& operation);
+// Where a work-item may stop for others: any of these.
+bool is_place(const Operation& operation);
 // What a function is, if it is a neutral operation.
 std::optional<Operation> operation_of(const llvm::Function& function);
+// Whether a module has places of waves.
+bool lanes_meet(const llvm::Module& module);
 // The calls of neutral operations in a function.
 std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function& function);
 

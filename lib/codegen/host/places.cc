@@ -34,7 +34,7 @@ std::vector<Place> places_of(llvm::Function& function, HasPlaces has_places) {
     if (!call) continue;
     std::optional<Operation> operation;
     if (call->getCalledFunction()) operation = operation_of(*call->getCalledFunction());
-    if (operation ? is_block_place(*operation) || is_wave_place(*operation) : has_places(*call)) {
+    if (operation ? is_place(*operation) : has_places(*call)) {
       places.push_back({call, operation, 0});
     }
   }
@@ -90,6 +90,8 @@ class Order {
   }
 
  private:
+  using Successors = std::map<llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 4>>;
+
   void find_loops() {
     dominators_.recalculate(function_);
     loops_.releaseMemory();
@@ -149,7 +151,7 @@ class Order {
     bool cut = loop && last != last_in_.end();
     llvm::BasicBlock* start = cut ? last->second->getParent() : &head;
 
-    std::map<llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 4>> next;
+    Successors next;
     std::vector<llvm::BasicBlock*> blocks;
     if (loop)
       blocks.assign(loop->block_begin(), loop->block_end());
@@ -162,6 +164,7 @@ class Order {
         if (from != to && to != start) next[from].push_back(to);
       }
     }
+    put_waits_first(loop, next);
     std::vector<llvm::BasicBlock*> order;
     std::set<llvm::BasicBlock*> seen;
     visit(start, next, seen, order);
@@ -186,14 +189,40 @@ class Order {
     }
   }
 
+  // Of ways that part, those that wait most are visited first and so come last in the order: lanes on the others need
+  // not wait for them.
+  void put_waits_first(llvm::Loop* loop, Successors& next) {
+    std::set<llvm::BasicBlock*> waits;
+    for (auto& [block, places] : by_block_) {
+      bool yields = llvm::any_of(places, [](const Place& place) { return stops(place) && is_yield(*place.operation); });
+      if (yields && (!loop || loop->contains(block))) waits.insert(stand_in(loop, block));
+    }
+    if (waits.empty()) return;
+    std::map<llvm::BasicBlock*, std::ptrdiff_t> waits_from;
+    for (auto& [block, ways] : Successors(next)) {
+      for (llvm::BasicBlock* way : ways) {
+        std::vector<llvm::BasicBlock*> order;
+        std::set<llvm::BasicBlock*> seen;
+        visit(way, next, seen, order);
+        waits_from[way] = llvm::count_if(order, [&](llvm::BasicBlock* reached) { return waits.count(reached) > 0; });
+      }
+    }
+    for (auto& [block, ways] : next) {
+      auto most = std::max_element(ways.begin(), ways.end(), [&](llvm::BasicBlock* a, llvm::BasicBlock* b) {
+        return waits_from[a] < waits_from[b];
+      });
+      if (most != ways.end()) std::rotate(ways.begin(), most, std::next(most));
+    }
+  }
+
   llvm::Loop* inner_loop(llvm::Loop* loop, llvm::BasicBlock* header) {
     llvm::Loop* inner = loops_.getLoopFor(header);
     while (inner->getParentLoop() != loop) inner = inner->getParentLoop();
     return inner;
   }
 
-  void visit(llvm::BasicBlock* block, std::map<llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 4>>& next,
-             std::set<llvm::BasicBlock*>& seen, std::vector<llvm::BasicBlock*>& post) {
+  void visit(llvm::BasicBlock* block, Successors& next, std::set<llvm::BasicBlock*>& seen,
+             std::vector<llvm::BasicBlock*>& post) {
     struct Frame {
       llvm::BasicBlock* block;
       size_t at;

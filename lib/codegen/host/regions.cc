@@ -114,7 +114,7 @@ void Regions::find_places() {
   std::optional<Uniformity> uniformity;
   if (has_wave_places) uniformity.emplace(item_);
   places_ = order_places(item_, uniformity ? &*uniformity : nullptr);
-  auto of_wave = [](const Place& place) { return is_wave_place(*place.operation); };
+  auto of_wave = [](const Place& place) { return !is_block_place(*place.operation); };
   std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
     return std::pair(of_wave(a), a.number) < std::pair(of_wave(b), b.number);
   });
@@ -142,7 +142,7 @@ void Regions::cut_at_places() {
     llvm::BasicBlock* before = call->getParent();
     starts_[number - 1] = before->splitBasicBlock(call->getNextNode(), "region");
     call->eraseFromParent();
-    exits_[before] = number | (is_block_place(operation) ? kWaits : 0);
+    exits_[before] = number | (is_block_place(operation) ? kWaits : 0) | (is_yield(operation) ? kYields : 0);
     if (is_step(operation)) steps_.insert(number);
   }
 }
@@ -371,9 +371,9 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
   llvm::DominatorTree dominators(*function);
   if (item_.hasFnAttribute(kKeepLocals)) return function;
   llvm::PromoteMemToReg(promotable, dominators);
-  // What is stored as it was loaded at the start.
+  // What is stored as it was loaded at the start. (What came as a uniform value is not there yet.)
   for (auto [store, initial] : kept) {
-    if (store->getValueOperand() == initial) store->eraseFromParent();
+    if (llvm::isa_and_nonnull<llvm::LoadInst>(initial) && store->getValueOperand() == initial) store->eraseFromParent();
   }
   return function;
 }

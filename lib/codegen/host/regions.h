@@ -16,9 +16,11 @@
 namespace mneme::codegen::host {
 
 // A work-item's place: the number of the region that it is to run next, with kWaits if it waits for the whole block
-// before that; or that it has ended. The lanes of a wave that has parted go on from the smallest.
+// before that, or with kYields if it lets others go on before; or that it has ended. The lanes of a wave that has
+// parted go on from the smallest number.
 inline constexpr uint32_t kEnded = kEndedPlace;
 inline constexpr uint32_t kWaits = 1u << 31;
+inline constexpr uint32_t kYields = 1u << 30;
 
 // A value that lives on from one region to another.
 struct Slot {

@@ -15,15 +15,15 @@ namespace {
 
 using Blocks = std::set<llvm::BasicBlock*>;
 
-bool is_place(const Operation& operation) {
-  return is_block_place(operation) || is_wave_place(operation) || is_step(operation) || is_joint(operation);
+bool ends_region(const Operation& operation) {
+  return is_place(operation) || is_step(operation) || is_joint(operation);
 }
 
 class Copies {
  public:
   explicit Copies(llvm::Function& item) {
     for (auto& [call, operation] : operations_in(item)) {
-      if (is_place(operation)) last_[call->getParent()] = call;
+      if (ends_region(operation)) last_[call->getParent()] = call;
     }
     count(reached(item.getEntryBlock()));
     for (auto& [block, place] : last_) {

@@ -102,12 +102,39 @@ void bound_group_ids(llvm::Module& module, const std::array<uint32_t, 3>& stride
 }  // namespace
 
 void inline_into_kernel(llvm::Module& module) {
+  // Code that calls long functions over and over would take LLVM minutes once all of it were in one place: LLVM's own
+  // inliner then decides, but for functions in which work-items meet, may wait or end.
+  constexpr uint64_t kTooManyInstructions = 15000, kAlwaysInlined = 100;
   llvm::CallGraph graph(module);
+  // What a function would have if all were inlined into it; and those that must be, for what they do is the caller's.
+  llvm::DenseMap<llvm::Function*, uint64_t> sizes;
+  llvm::SmallPtrSet<llvm::Function*, 8> meeting;
+  std::vector<llvm::Function*> inlined;
   for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
     bool recursive = component->size() > 1 || calls_itself(*component->front());
     for (llvm::CallGraphNode* node : *component) {
       llvm::Function* function = node->getFunction();
-      if (!function || function->isDeclaration() || recursive) continue;
+      if (!function || function->isDeclaration()) continue;
+      uint64_t size = function->getInstructionCount();
+      for (const llvm::Instruction& instruction : llvm::instructions(*function)) {
+        if (instruction.isAtomic() || instruction.isVolatile()) meeting.insert(function);
+      }
+      for (const auto& [call, callee] : *node) {
+        llvm::Function* called = callee->getFunction();
+        if (!called) continue;
+        size = std::min(size + sizes.lookup(called), uint64_t{1} << 32);
+        auto operation = operation_of(*called);
+        if (is_end(*called) || (operation && is_place(*operation)) || meeting.contains(called)) {
+          meeting.insert(function);
+        }
+      }
+      sizes[function] = size;
+      if (!recursive) inlined.push_back(function);
+    }
+  }
+  bool small = llvm::all_of(sizes, [](const auto& sized) { return sized.second <= kTooManyInstructions; });
+  for (llvm::Function* function : inlined) {
+    if (small || sizes[function] <= kAlwaysInlined || meeting.contains(function)) {
       function->addFnAttr(llvm::Attribute::AlwaysInline);
     }
   }

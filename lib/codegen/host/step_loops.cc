@@ -182,14 +182,16 @@ void simplify_loops(llvm::Function& item) {
   }
 }
 
-bool has_wave_places(llvm::Function& item) {
-  return llvm::any_of(operations_in(item), [](auto& found) { return is_wave_place(found.second); });
+// Work-items may be at several places of such code at once.
+bool has_places_but_barriers(llvm::Function& item) {
+  return llvm::any_of(operations_in(item),
+                      [](auto& found) { return is_place(found.second) && !is_block_place(found.second); });
 }
 
 }  // namespace
 
 void step_through_loops(llvm::Function& item) {
-  if (has_wave_places(item)) return;
+  if (has_places_but_barriers(item)) return;
   simplify_loops(item);
   LoopChoice choice(item);
   std::vector<llvm::Loop*> loops = choice.take();

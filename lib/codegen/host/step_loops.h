@@ -8,7 +8,7 @@ namespace mneme::codegen::host {
 // product, is made one that they go round in step: each iteration begins with `mneme.step` (neutral.h), and so does
 // what follows the loop. The loop over work-items is then the innermost one, and vectorises where neighbouring
 // work-items touch neighbouring elements. What they carry from one iteration to the next lives in arrays, so only
-// loops are chosen that gain by it, and none in kernels in which the lanes of a wave meet.
+// loops are chosen that gain by it, and none in kernels with other places than barriers.
 void step_through_loops(llvm::Function& item);
 
 // Where fewer work-items stand side by side in x it is not worth it.

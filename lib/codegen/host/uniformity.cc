@@ -38,7 +38,7 @@ bool is_the_same_for_all(const llvm::Instruction& instruction) {
 bool has_place(const llvm::BasicBlock& block) {
   return llvm::any_of(block, [](const llvm::Instruction& instruction) {
     auto operation = operation_at(instruction);
-    return operation && (is_block_place(*operation) || is_wave_place(*operation));
+    return operation && is_place(*operation);
   });
 }
 

@@ -24,6 +24,7 @@ target datalayout = "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:3
 target triple = "amdgcn-amd-amdhsa"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @mneme.local.id.x() memory(none) nounwind willreturn speculatable
+declare i32 @mneme.local.size.x() memory(none) nounwind willreturn speculatable
 declare i64 @llvm.ctpop.i64(i64)
 declare void @mneme.barrier() convergent nounwind
 declare i32 @mneme.barrier.count(i1) convergent nounwind
@@ -57,7 +58,7 @@ end:
 using Values = std::vector<int>;
 
 struct Calls {
-  int parted = 0, grid = 0;
+  int parted = 0, grid = 0, yields = 0;
   std::vector<uint32_t> places;
 };
 Calls& calls() {
@@ -118,6 +119,7 @@ class WaveTest : public testing::TestWithParam<std::tuple<const char*, uint32_t>
   static void run(const CodeObject& object, Values& in, Values& out) {
     Services services = {};
     services.meet_grid = [](BlockContext*, uint32_t) { ++calls().grid; };
+    services.yield = [](BlockContext*, uint32_t, uint32_t) { ++calls().yields; };
     services.parted = [](BlockContext*, uint32_t, const uint32_t* places, uint32_t count) {
       ++calls().parted;
       calls().places.assign(places, places + count);
@@ -421,6 +423,52 @@ behind:
   %r = add i32 %v, 0
   br label %done)",
          [&](int t, const Values& in) { return in[t] & 1 ? 8 : 7; });
+}
+
+// Each thread spins until the next one is done.
+TEST_P(WaveTest, ThreadsThatSpinLetOthersOfTheirWaveGoOn) {
+  calls() = {};
+  expect(R"(
+  %size = call i32 @mneme.local.size.x()
+  %next = add i32 %t, 1
+  %last = icmp eq i32 %next, %size
+  %np = getelementptr i32, ptr addrspace(1) %q, i64 1
+  br i1 %last, label %set, label %spin
+spin:
+  %v = load volatile i32, ptr addrspace(1) %np
+  %unset = icmp eq i32 %v, -1
+  br i1 %unset, label %spin, label %set
+set:
+  %before = phi i32 [ 0, %start ], [ %v, %spin ]
+  %r = add i32 %before, 1
+  br label %done)",
+         [](int t, const Values& in) { return static_cast<int>(in.size()) - t; });
+  EXPECT_GT(calls().yields, 0);
+}
+
+// Some lanes of each wave spin until the next wave is done. The others wait for them where the wave meets.
+TEST_P(WaveTest, LanesThatSpinAreWaitedForByTheirWave) {
+  std::string last = std::to_string(wave() - 1);
+  expect(R"(
+  %size = call i32 @mneme.local.size.x()
+  %most = or i32 %t, )" +
+             last +
+             R"(
+  %next = add i32 %most, 1
+  %behind = icmp ult i32 %next, %size
+  %some = icmp ugt i32 %n, 1
+  %waits = and i1 %behind, %some
+  %y = zext i32 %next to i64
+  %np = getelementptr i32, ptr addrspace(1) %out, i64 %y
+  br i1 %waits, label %spin, label %go
+spin:
+  %v = load volatile i32, ptr addrspace(1) %np
+  %unset = icmp eq i32 %v, -1
+  br i1 %unset, label %spin, label %go
+go:
+  %r = call i32 @here(i1 true)
+  br label %done)",
+         [&](int t, const Values& in) { return count(t, in, [](int) { return true; }); });
 }
 
 TEST(Waves, OfOtherSizesAreRefused) {

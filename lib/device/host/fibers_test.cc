@@ -100,5 +100,28 @@ TEST(ResidentGrid, RefusesMoreBlocksThanThereIsRoomFor) {
               HasSubstr(fmt::format("its blocks wait for each other, at most {} at once", most)));
 }
 
+// However many there are: those that begin later wait for those before.
+TEST(WaitingBlocks, GiveWayToThoseTheyWaitFor) {
+  for (unsigned blocks : {1u, 2u, 100u, 20000u}) {
+    Ended ended = launch("waiting", {blocks, 1, 1}, {256, 1, 1}, {0, kNobody});
+    EXPECT_EQ(ended.error, "none");
+    for (unsigned i = 0; i < blocks; ++i) ASSERT_EQ(ended.numbers[i], i + 1);
+  }
+}
+
+// The first wait until the last have begun.
+TEST(WaitingBlocks, AreThereTogetherIfTheyMustBe) {
+  for (unsigned blocks : {2u, 100u, 1000u}) {
+    Ended ended = launch("waiting", {blocks, 1, 1}, {256, 1, 1}, {1, kNobody});
+    EXPECT_EQ(ended.error, "none");
+    for (unsigned i = 0; i < blocks; ++i) ASSERT_EQ(ended.numbers[i], blocks - i);
+  }
+}
+
+TEST(WaitingBlocks, AFaultEndsThoseThatWaitForIt) {
+  Ended ended = launch("waiting", {500, 1, 1}, {256, 1, 1}, {0, 20});
+  EXPECT_EQ(ended.error, "kernel 'waiting()', block (20, 0, 0), thread (0, 0, 0): called abort()");
+}
+
 }  // namespace
 }  // namespace mneme::device::host

@@ -118,7 +118,25 @@ void GridLaunch::fail(const RunningBlock& block, const std::string& thread, cons
   tasks.cancel_group_execution();
 }
 
+void GridLaunch::fail(std::exception_ptr trouble) {
+  std::lock_guard lock(mutex_);
+  if (!trouble_) trouble_ = std::move(trouble);
+  failed_ = true;
+}
+
+void GridLaunch::warn_of_wait(const RunningBlock& block, std::chrono::seconds time) {
+  if (!services_.options.warn || told_of_wait_.exchange(true)) return;
+  std::string text = fmt::format(
+      "kernel '{}', block ({}, {}, {}): for {} seconds its threads, and all others that have not ended, have waited "
+      "for "
+      "memory that none of them changes",
+      code_.kernel, block.group[0], block.group[1], block.group[2], time.count());
+  std::lock_guard lock(services_.output);
+  services_.options.warn(text);
+}
+
 void GridLaunch::finish() const {
+  if (trouble_ && fault_.empty()) std::rethrow_exception(trouble_);
   if (failed_) throw KernelFault(fault_, fault_kind_, fault_block_, fault_is_exact_);
 }
 

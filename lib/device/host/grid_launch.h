@@ -4,7 +4,9 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -34,9 +36,14 @@ class GridLaunch {
   // Why a block did not end well: the first that is told is what the launch fails for; the others need not go on.
   // `signal`: what sigsetjmp returned for `guard`.
   void fail(const RunningBlock& block, int signal, const FaultGuard& guard);
+  // What kept the host from running it.
+  void fail(std::exception_ptr trouble);
   // True if the code reported a fault of this block's.
   bool failed(const RunningBlock& block);
   bool failed() const { return failed_; }
+
+  // Says, once, that nobody goes on: a block that waits is one of them.
+  void warn_of_wait(const RunningBlock& block, std::chrono::seconds time);
 
   // Ends the tasks that run blocks when one has failed.
   oneapi::tbb::task_group_context tasks;
@@ -55,17 +62,18 @@ class GridLaunch {
   std::vector<uint64_t> arguments_;           // words, for their alignment
   RunningBlock any_block_ = {};
   mutable ServiceState services_;
+  std::atomic<bool> told_of_wait_ = false;
 
   std::mutex mutex_;
   std::atomic<bool> failed_ = false;
+  std::exception_ptr trouble_;
   std::string fault_;
   uint32_t fault_kind_ = codegen::host::kNoFault;
   bundle::Dim3 fault_block_;
   bool fault_is_exact_ = false;
 };
 
-// All blocks at once, each on a fiber of its own: for code whose blocks wait for each other. Throws Error if there are
-// more than there is room for.
+// Blocks on fibers of their own, for code whose blocks wait for each other: all at once if they meet as a grid.
 void run_resident_grid(GridLaunch& launch);
 
 }  // namespace mneme::device::host

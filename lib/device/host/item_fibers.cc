@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "device/host/launch.h"
@@ -37,7 +38,7 @@ void ItemFibers::run(BlockContext& context, codegen::host::ItemFunction item, ui
     for (uint32_t first = 0; first < count; first += wave_size) {
       settle(block.subspan(first, std::min(wave_size, count - first)));
     }
-  } while (meet_in_block(block));
+  } while (look_again(block, wave_size) || meet_in_block(block));
 }
 
 void ItemFibers::begin(uint32_t count) {
@@ -48,19 +49,19 @@ void ItemFibers::begin(uint32_t count) {
     items_[i].state = State::kReady;
     items_[i].stack.reset();
     items_[i].where.clear();
+    items_[i].looked.clear();
   }
   free_stacks_.resize(count);
   std::iota(free_stacks_.rbegin(), free_stacks_.rend(), 0);
 }
 
-// Afterwards each lane has ended or waits for the block.
+// Afterwards each lane has ended, waits for the block, or has yielded or waits for one that has.
 void ItemFibers::settle(Lanes wave) {
   for (;;) {
     for (WorkItem& item : wave) {
       if (item.state == State::kReady) resume(item);
     }
-    if (std::ranges::none_of(wave, [](const WorkItem& item) { return item.state == State::kAtWave; })) return;
-    meet_in_wave(wave);
+    if (!meet_in_wave(wave)) return;
   }
 }
 
@@ -72,6 +73,7 @@ void ItemFibers::resume(WorkItem& item) {
   running_.reset();
   if (!item.fiber.ended()) return;
   item.state = State::kEnded;
+  moved_ = true;
   free_stacks_.push_back(*item.stack);
 }
 
@@ -96,11 +98,14 @@ void ItemFibers::start(void* argument) {
   item.all->item_(&context, item.index % context.block[0], row % context.block[1], row / context.block[1]);
 }
 
-void ItemFibers::meet_in_wave(Lanes wave) {
+// False if nobody waits for the wave, or only for lanes that have yielded.
+bool ItemFibers::meet_in_wave(Lanes wave) {
   const WorkItem* first = nullptr;
   for (const WorkItem& item : wave) {
-    if (item.state == State::kAtWave && (!first || item.where < first->where)) first = &item;
+    bool counts = item.state == State::kAtWave || (item.state == State::kYields && item.value);
+    if (counts && (!first || item.where < first->where)) first = &item;
   }
+  if (!first || first->state == State::kYields) return false;
   auto takes_part = [&](const WorkItem& item) { return item.state == State::kAtWave && item.where == first->where; };
   std::vector<WorkItem*> here;
   uint64_t ballot = 0;
@@ -127,6 +132,27 @@ void ItemFibers::meet_in_wave(Lanes wave) {
     }
   }
   for (WorkItem* item : here) item->state = State::kReady;
+  return true;
+}
+
+// Lets those go on that yielded, but for lanes that are behind others of their wave. False if none did.
+bool ItemFibers::look_again(Lanes block, uint32_t wave_size) {
+  auto yields = [](const WorkItem& item) { return item.state == State::kYields; };
+  if (std::ranges::none_of(block, yields)) return false;
+  context_->services->yield(context_, 0, std::exchange(moved_, false));
+  for (size_t begin = 0; begin < block.size(); begin += wave_size) {
+    Lanes wave = block.subspan(begin, std::min<size_t>(wave_size, block.size() - begin));
+    const WorkItem* first = nullptr;
+    for (const WorkItem& item : wave) {
+      bool waits = item.state == State::kAtWave || yields(item);
+      if (waits && (!first || item.where < first->where)) first = &item;
+    }
+    for (WorkItem& item : wave) {
+      bool goes_on = yields(item) && (!item.value || item.where == first->where);
+      if (goes_on) item.state = State::kReady;
+    }
+  }
+  return true;
 }
 
 // All have ended or wait for the block. False if nobody is left.
@@ -169,11 +195,22 @@ uint64_t ItemFibers::meet(Meeting meeting, uint32_t place, uint64_t value, uint6
   item.value = value;
   item.otherwise = otherwise;
   item.lane = lane;
-  item.state = of_block(meeting) ? State::kAtBlock : State::kAtWave;
+  item.state = of_block(meeting) ? State::kAtBlock : meeting == codegen::host::kYield ? State::kYields : State::kAtWave;
   item.where.push_back(place);
+  note_movement(item);
   item.fiber.pause();
   item.where.pop_back();
   return item.result;
+}
+
+void ItemFibers::note_movement(WorkItem& item) {
+  if (item.state == State::kAtWave || (item.state == State::kYields && item.where == item.looked)) return;
+  moved_ = true;
+  if (item.state == State::kYields) {
+    item.looked = item.where;
+  } else {
+    item.looked.clear();
+  }
 }
 
 void ItemFibers::enter(uint32_t place) { items_[running_.value()].where.push_back(place); }

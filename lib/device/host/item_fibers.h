@@ -17,7 +17,7 @@ namespace mneme::device::host {
 // One work-item runs at a time, up to a place where it meets others. Waves take turns: the lanes of one go on until
 // each has ended or waits for the block. Of those that wait for their wave the ones at the least place
 // (codegen/host/places.h) take part in one operation and go on first. When nobody can, those that wait for the block
-// do. However a block was left, the next can be run.
+// do. Those that yield go on when all others had their turn. However a block was left, the next can be run.
 class ItemFibers {
  public:
   ItemFibers();
@@ -35,7 +35,7 @@ class ItemFibers {
   const Stacks& stacks() const { return stacks_; }
 
  private:
-  enum class State { kReady, kAtWave, kAtBlock, kEnded };
+  enum class State { kReady, kAtWave, kAtBlock, kYields, kEnded };
   struct WorkItem {
     ItemFibers* all = nullptr;
     uint32_t index = 0;
@@ -48,6 +48,7 @@ class ItemFibers {
     uint64_t value = 0, otherwise = 0;
     uint32_t lane = 0;
     uint64_t result = 0;
+    std::vector<uint32_t> looked;  // where it yielded, if it has done nothing else since
   };
   using Lanes = std::span<WorkItem>;
 
@@ -55,8 +56,10 @@ class ItemFibers {
   void settle(Lanes wave);
   void resume(WorkItem& item);
   void give_stack(WorkItem& item);
+  void note_movement(WorkItem& item);
   static void start(void* item);
-  static void meet_in_wave(Lanes wave);
+  static bool meet_in_wave(Lanes wave);
+  bool look_again(Lanes block, uint32_t wave_size);
   bool meet_in_block(Lanes block);
   void tell_that_parted(Lanes block);
 
@@ -66,6 +69,7 @@ class ItemFibers {
   codegen::host::ItemFunction item_ = nullptr;
   std::vector<WorkItem> items_;
   std::optional<uint32_t> running_;
+  bool moved_ = false;  // whether a work-item has got further since all had their turn
   std::vector<uint32_t> places_;
 };
 

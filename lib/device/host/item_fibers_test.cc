@@ -15,6 +15,7 @@ namespace mneme::device::host {
 namespace {
 
 using namespace codegen::host;
+using testing::Each;
 using testing::ElementsAre;
 
 // Runs `body(me)` for each of a block's work-items.
@@ -106,6 +107,27 @@ TEST(ItemFibers, BarriersAreForTheBlock) {
     EXPECT_EQ(block.meet(kMeetBlockCount, 3, me > 0), 3u);
   });
   EXPECT_THAT(order, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(ItemFibers, ThoseThatYieldLetTheOthersGoOn) {
+  std::vector<uint32_t> order;
+  Block(6, 4, [&](Block& block, uint32_t me) {
+    while (order.size() < 5 - me) block.meet(kYield, 1);
+    order.push_back(me);
+  });
+  EXPECT_THAT(order, ElementsAre(5, 4, 3, 2, 1, 0));
+}
+
+// Lane 0 waits for another wave, and its own wave for lane 0.
+TEST(ItemFibers, AWaveMeetsWhenItsLanesWaitNoMore) {
+  bool set = false;
+  std::vector<uint64_t> ballots(8);
+  Block(8, 4, [&](Block& block, uint32_t me) {
+    while (me == 0 && !set) block.meet(kYield, 1, 1);
+    ballots[me] = block.meet(kWaveBallot, 2, 1);
+    if (me == 7) set = true;
+  });
+  EXPECT_THAT(ballots, Each(15));
 }
 
 }  // namespace

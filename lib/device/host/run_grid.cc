@@ -83,7 +83,8 @@ void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_b
       too_many(grid.z, block.z, strides[2]) || uint64_t{grid.x} * grid.y > UINT64_MAX / grid.z) {
     throw Error::of("kernel '{}' cannot be launched with grid {}: too many blocks", kernel, text(grid));
   }
-  if (uint64_t most = most_resident_blocks(code, block); code.object().meets_grid && grid.count() > most) {
+  if (uint64_t most = most_resident_blocks(code, block);
+      code.object().waits & codegen::host::kWaitAtGrid && grid.count() > most) {
     throw Error::of("kernel '{}' cannot be launched with grid {}: its blocks wait for each other, at most {} at once",
                     kernel, text(grid), most);
   }
@@ -101,7 +102,7 @@ void run_grid(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes
   GridLaunch launch(code, grid, block, shared_bytes, arguments, options);
   uint64_t count = launch.block_count();
   uint64_t done = 0;
-  if (launch.code().meets_grid) {
+  if (launch.code().waits) {
     run_resident_grid(launch);
     done = count;
   } else if (options.only) {

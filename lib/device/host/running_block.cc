@@ -10,7 +10,17 @@ RunningBlock& block_of(BlockContext* context) { return *static_cast<RunningBlock
 
 }  // namespace
 
-void meet_grid(BlockContext* context, uint32_t) { block_of(context).fiber->pause(); }
+void meet_grid(BlockContext* context, uint32_t) {
+  block_of(context).pause = Pause::kAtGrid;
+  block_of(context).fiber->pause();
+}
+
+void yield(BlockContext* context, uint32_t, uint32_t moved) {
+  RunningBlock& block = block_of(context);
+  if (!block.fiber) return;  // the work-items wait for each other only
+  block.pause = moved ? Pause::kMoved : Pause::kStuck;
+  block.fiber->pause();
+}
 
 void run_items(BlockContext* context, uint32_t, codegen::host::ItemFunction item, uint32_t wave_size) {
   block_of(context).items->run(*context, item, wave_size);

@@ -185,6 +185,7 @@ const codegen::host::Services& services() {
       .image_sample = sample_image,
       .image_gather = gather_texels,
       .image_query = query_image,
+      .yield = yield,
   };
   return kServices;
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// All queues, from the first use to the end of the process; and what becomes of them in a child of it.
+#include <pthread.h>
+
+#include "hostgpu/errors.h"
+#include "hostgpu/queues.h"
+
+namespace mneme::hostgpu {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(10);  // at exit, without anything getting done
+
+bool all_idle() {
+  for (auto& [address, queue] : queues().all) {
+    if (!queue->operations.empty() && !is_mine(*queue)) return false;
+  }
+  return true;
+}
+
+void before_fork() { queues().mutex.lock(); }
+void after_fork_in_parent() { queues().mutex.unlock(); }
+
+// The threads are the parent's, and so is what they had to do.
+void after_fork_in_child() {
+  Queues& all = queues();
+  ++all.forks;
+  for (auto& [address, queue] : all.all) {
+    for (Operation& operation : queue->operations) {
+      if (operation.ticket) operation.ticket->done = true;
+    }
+    // Abandoned as they are: destroying what another thread had in hand is not safe.
+    new (&queue->operations) std::deque<Operation>;
+    new (&queue->thread) std::thread;
+    new (&queue->wake) std::condition_variable;
+    queue->running = queue->armed = queue->has_thread = queue->awake = false;
+  }
+  new (&all.done) std::condition_variable;
+  all.waiting = 0;
+  all.starved = false;
+  all.mutex.unlock();
+}
+
+}  // namespace
+
+Queues& queues() {
+  static auto* all = [] {
+    auto* made = new Queues;
+    made->legacy = std::make_shared<Queue>();
+    made->legacy->legacy = true;
+    made->all.emplace(made->legacy.get(), made->legacy);
+    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    return made;
+  }();
+  return *all;
+}
+
+// What waits for something that cannot come any more is left.
+void stop_threads() {
+  Queues& all = queues();
+  Lock lock(all.mutex);
+  all.ending = true;
+  ++all.waiting;
+  bool idle = all_idle();
+  while (!idle) {
+    uint64_t before = all.completed;
+    if (all.starved) run_here(lock);
+    bool moved = all.done.wait_for(lock, kPatience, [&] { return all.completed != before; });
+    idle = all_idle();
+    if (!moved) break;
+  }
+  --all.waiting;
+  all.stopped = true;
+  std::vector<std::thread> threads;
+  for (auto& [address, queue] : all.all) {
+    queue->wake.notify_all();
+    if (!queue->thread.joinable()) continue;
+    bool leave = queue->running || queue->thread.get_id() == std::this_thread::get_id();
+    if (leave) {
+      queue->thread.detach();
+    } else {
+      threads.push_back(std::move(queue->thread));
+    }
+  }
+  lock.unlock();
+  if (!idle) say("the process ends while work on a stream has not");
+  for (std::thread& thread : threads) thread.join();
+}
+
+bool is_ending() { return queues().ending.load(); }
+
+}  // namespace mneme::hostgpu
