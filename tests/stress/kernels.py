@@ -200,6 +200,8 @@ class Kernel:
                 choices += [(self.votes, 1)]
         if context.depth < 4:
             choices += [(self.mark, 2), (self.if_own, 3), (self.if_common, 4), (self.leave, 1), (self.switch, 1)]
+            if context.loops < 2:
+                choices += [(self.loop_in_step, 3)]
             if context.loops < 3 and not self.plain:
                 choices += [(self.loop_common, 3), (self.loop_own, 2), (self.search, 2), (self.narrow_loop, 1)]
         if context.loop:
@@ -375,6 +377,22 @@ class Kernel:
         inner = context.inside(loop="common" if context.uniform else "own")
         self.common_read.append(counter)
         body = self.statements(inner, self.random.randint(1, 5))
+        self.common_read.remove(counter)
+        return [Node("{", self.counted([head, Node(self.loop_head(counter, bound), body)]))]
+
+    # A loop of nothing but arithmetic, which all threads go round equally often: code generators like to make it the
+    # outer one.
+    def loop_in_step(self, context):
+        counter, bound = self.fresh("i"), self.fresh("m")
+        head = Node(f"const I {bound} = (I)({self.uniform(1, context.talks)} & {self.random.choice([7, 31])});", fixed=True)
+        kinds = [self.assign, self.assign, self.assign_alike]
+        kinds += [self.assign_real] * 2 if self.real else []
+        kinds += [self.assign_wide] if self.wide else []
+        self.common_read.append(counter)
+        inner = context.inside(loop="own", waves=False)
+        body = [node for _ in range(self.random.randint(2, 5)) for node in self.random.choice(kinds)(inner)]
+        if self.one_in(3):
+            body += [Node(f"if ({self.own_test(inner)}) {{", self.assign(inner))]
         self.common_read.remove(counter)
         return [Node("{", self.counted([head, Node(self.loop_head(counter, bound), body)]))]
 

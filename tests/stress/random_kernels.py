@@ -32,10 +32,10 @@ def output(command, limit, **environment):
     """What a command prints; how it failed, if it did."""
     try:
         result = subprocess.run(list(map(str, command)), env={**os.environ, **environment}, text=True, timeout=limit,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                capture_output=True)
     except subprocess.TimeoutExpired:
         return f"still running after {limit} s"
-    return result.stdout + (f"ended with {result.returncode}\n" if result.returncode else "")
+    return result.stdout + result.stderr + (f"ended with {result.returncode}\n" if result.returncode else "")
 
 
 class Trial:

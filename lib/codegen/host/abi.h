@@ -181,6 +181,9 @@ struct CodeObject {
   uint64_t global_count;
   const char* kernel;     // demangled name, for messages
   uint32_t most_threads;  // that a block may have, by the kernel's launch bounds
+  // For each dimension: the code takes the grid's size times this, too, to be a number of work-items that a launch may
+  // have (blockIdx.x * 256 + threadIdx.x). 0: no such number.
+  uint32_t block_strides[3];
 };
 
 }  // namespace mneme::codegen::host

@@ -59,6 +59,10 @@ bool Apart::has(bool (*is_kind)(const Operation&)) const {
                       [&](const Region& region) { return region.exchange && is_kind(region.exchange->operation); });
 }
 
+bool Apart::goes_in_step() const {
+  return llvm::any_of(regions_, [](const Region& region) { return region.begins_step(); });
+}
+
 // `i1 (ptr context, ptr frames, i64 count, ptr places, i64 first, i64 last)`: one wave's part of a round. Whether a
 // lane did more than to look again at what it waits for.
 llvm::Function* Apart::make_wave_function() {
@@ -68,6 +72,8 @@ llvm::Function* Apart::make_wave_function() {
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "mneme.wave", module_);
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::NoInline);
+  // Who goes in step seldom comes here: at the grid's edge.
+  if (goes_in_step()) function->addFnAttr(llvm::Attribute::OptimizeForSize);
   Context(module_).mark(*function->getArg(0));
   Frames frames = {function->getArg(0), function->getArg(1), function->getArg(2), function->getArg(3)};
   llvm::Value *first = function->getArg(4), *last = function->getArg(5);
@@ -95,7 +101,7 @@ llvm::Function* Apart::make_wave_function() {
   llvm::Value* active =
       builder.CreateZExt(builder.CreateBitCast(here_mask, builder.getIntNTy(wave_size_)), builder.getInt64Ty());
   llvm::SwitchInst* where = builder.CreateSwitch(least, none);
-  for (uint32_t number = 2; number <= regions_.size(); ++number) {
+  for (uint32_t number = goes_in_step() ? 1 : 2; number <= regions_.size(); ++number) {
     llvm::BasicBlock* here = add_block(builder, "at");
     where->addCase(builder.getInt32(number), here);
     builder.SetInsertPoint(here);
@@ -123,7 +129,7 @@ llvm::Function* Apart::make_wave_function() {
 void Apart::emit_case(llvm::IRBuilder<>& builder, uint32_t number, const Frames& frames, llvm::Value* first,
                       llvm::Value* last, llvm::Value* active) {
   const Region& region = regions_[number - 1];
-  if (is_wave_place(region.exchange->operation))
+  if (region.exchange && is_wave_place(region.exchange->operation))
     meet_wave(builder, *region.exchange, frames, wave_size_, first, active);
   for_items_between(builder, frames.context, first, last, region.alone_loop->metadata(),
                     [&](llvm::Value* x, llvm::Value* y, llvm::Value* z, llvm::Value* index) {
@@ -142,7 +148,7 @@ void Apart::emit_case(llvm::IRBuilder<>& builder, uint32_t number, const Frames&
 }
 
 void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact, llvm::Value* place,
-                 llvm::BasicBlock* done, llvm::BasicBlock* rejoin) {
+                 llvm::BasicBlock* done, llvm::BasicBlock* rejoin, llvm::Value* rejoins) {
   llvm::Function* wave = make_wave_function();
   // Beyond the last work-item, as if they had ended.
   llvm::BasicBlock *pad = add_block(builder, "pad"), *round = add_block(builder, "round");
@@ -167,7 +173,8 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
   });
   auto [low, high] = range_of_places(builder, frames, exact);
   llvm::BasicBlock *waiting = add_block(builder, "waiting"), *together = add_block(builder, "together"),
-                   *parted = add_block(builder, "parted");
+                   *large = add_block(builder, "large"), *parted = add_block(builder, "parted"),
+                   *go_on = add_block(builder, "go.on");
   builder.CreateCondBr(builder.CreateICmpEQ(low, builder.getInt32(kEnded)), done, waiting);
   builder.SetInsertPoint(waiting);
   if (has(is_yield)) {
@@ -182,11 +189,15 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
   }
   builder.CreateCondBr(builder.CreateICmpEQ(low, high), together, parted);
   builder.SetInsertPoint(together);
+  builder.CreateCondBr(rejoins, large, go_on);
+  builder.SetInsertPoint(large);
   builder.CreateStore(low, place);
   builder.CreateBr(rejoin);
   builder.SetInsertPoint(parted);
   call_through_table(builder, "parted", builder.getVoidTy(), frames.context, builder.getInt32(0),
                      {frames.places, builder.CreateTrunc(exact, builder.getInt32Ty())});
+  builder.CreateBr(go_on);
+  builder.SetInsertPoint(go_on);
   release(builder, frames, exact);
   builder.CreateBr(round);
 }

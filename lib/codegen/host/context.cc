@@ -39,6 +39,12 @@ llvm::Value* Context::load(llvm::IRBuilderBase& builder, llvm::Value* context, M
   llvm::LoadInst* load = builder.CreateLoad(type, address(builder, context, member, index));
   llvm::MDNode* empty = llvm::MDNode::get(builder.getContext(), {});
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
+  if (member == kBlock) {
+    constexpr uint32_t kMostThreads = 1024;  // in a block, whatever its shape
+    load->setMetadata(
+        llvm::LLVMContext::MD_range,
+        llvm::MDBuilder(builder.getContext()).createRange(llvm::APInt(32, 1), llvm::APInt(32, kMostThreads + 1)));
+  }
   if (readable > 0) {
     llvm::Metadata* bytes = llvm::ConstantAsMetadata::get(builder.getInt64(readable));
     load->setMetadata(llvm::LLVMContext::MD_dereferenceable, llvm::MDNode::get(builder.getContext(), {bytes}));

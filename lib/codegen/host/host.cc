@@ -8,6 +8,8 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/LoopDeletion.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
@@ -26,6 +28,7 @@
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
 #include "codegen/host/simplify.h"
+#include "codegen/host/split_loops.h"
 #include "codegen/host/trim_loops.h"
 #include "codegen/host/waits.h"
 #include "codegen/link.h"
@@ -103,7 +106,11 @@ void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
 // What the host adds to LLVM's standard pipelines.
 void extend_pipelines(llvm::PassBuilder& builder) {
   builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopDeletionPass()));  // what peeling left of some
     passes.addPass(TrimLoops());
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(SplitLoops());
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::LoopSimplifyPass());
     passes.addPass(HoistDivisions());
@@ -128,7 +135,8 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   ir::check_pipeline(configuration.passes);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> device = ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'");
-  uint32_t most = most_threads(*device, kernel);
+  Traits traits = {};
+  traits.most_threads = most_threads(*device, kernel);
 
   raise_amdgpu(*device, kernel, configuration.fuse);
   std::unique_ptr<llvm::Module> module =
@@ -144,21 +152,21 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   if (configuration.check_memory) check_memory(*module, kernel.name);
   guard_divisions(*module, configuration.check_memory);
   relax_shared_atomics(*module);
-  mark_global_ids(*module);
-  bool ordered = depends_on_order(*module) || uses_ordered_services(*module);
+  traits.block_strides = mark_global_ids(*module);
+  traits.ordered = depends_on_order(*module) || uses_ordered_services(*module);
   bool fibers = use_fibers(*module, kernel, configuration.form);
-  uint32_t waits = meets_grid(*module) ? kWaitAtGrid : 0;
-  if (waits_for == WaitsFor::kGrid) waits |= kWaitByYield;
+  traits.waits = meets_grid(*module) ? kWaitAtGrid : 0;
+  if (waits_for == WaitsFor::kGrid) traits.waits |= kWaitByYield;
 
   if (fibers) lower_places(*module);
   lower_services(*module);
   llvm::DISubprogram* source = subprogram_of(*module, kernel.name);
   llvm::Function& item = make_item(*module, kernel);
   if (source && configuration.passes == "default<O0>") item.addFnAttr(kKeepLocals);
-  uint64_t shared_static = lower_shared_memory(*module, kernel);
+  traits.shared_static = lower_shared_memory(*module, kernel);
   auto globals = lower_device_variables(*module, kernel);
   BlockCode code = fibers ? make_fiber_form(*module, item, kernel.wave_size) : make_loop_form(*module, item, kernel);
-  make_code_object(*module, code, kernel, ordered, waits, most, shared_static, globals);
+  make_code_object(*module, code, kernel, traits, globals);
   scope_debug_information(*module, source);
   set_processor(*module, *machine);
   ir::verify_module(*module, "what kernel '" + kernel.demangled + "' was lowered to");

@@ -151,6 +151,9 @@ bool answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
       }
       if (!answers) answers.emplace(function);
       llvm::Value* answer = answers->answer(operation);
+      if (llvm::MDNode* range = call->getMetadata(llvm::LLVMContext::MD_range)) {
+        llvm::cast<llvm::LoadInst>(answer)->setMetadata(llvm::LLVMContext::MD_range, range);
+      }
       if (operation.kind == OperationKind::kImplicit || operation.kind == OperationKind::kDispatch) {
         mark_invariant_loads(call);
       }

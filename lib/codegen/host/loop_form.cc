@@ -10,10 +10,13 @@
 #include "base/error.h"
 #include "codegen/host/abi.h"
 #include "codegen/host/apart.h"
+#include "codegen/host/debug_information.h"
 #include "codegen/host/exchange.h"
 #include "codegen/host/item_loop.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/regions.h"
+#include "codegen/host/share_code.h"
+#include "codegen/host/step_loops.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -44,7 +47,7 @@ class Schedule {
     done_ = block("done");
     reserve();
     for (size_t i = 0; i < regions_.size(); ++i) heads_.push_back(block("region"));
-    builder_.CreateBr(heads_[0]);
+    begin();
     for (uint32_t number = 1; number <= regions_.size(); ++number) run_together(number);
     if (apart_) run_apart();
     builder_.SetInsertPoint(done_);
@@ -79,6 +82,26 @@ class Schedule {
     builder_.CreateStore(builder_.getInt32(kFramesExhausted), type_.address(builder_, context_, Context::kFault));
     builder_.CreateBr(done_);
     builder_.SetInsertPoint(fits);
+  }
+
+  // In a block of short rows there is nothing to gain by going in step: each work-item goes its own way from the start.
+  void begin() {
+    in_step_ = builder_.getTrue();
+    bool has_steps = llvm::any_of(regions_, [](const Region& region) { return region.begins_step(); });
+    if (!has_steps) {
+      builder_.CreateBr(heads_[0]);
+      return;
+    }
+    llvm::BasicBlock* small = block("small");
+    apart_ = block("apart");
+    llvm::Value* width = type_.load(builder_, context_, Context::kBlock, 0);
+    in_step_ = builder_.CreateICmpUGE(width, builder_.getInt32(kFewestInStep));
+    builder_.CreateCondBr(in_step_, heads_[0], small);
+    builder_.SetInsertPoint(small);
+    make_loop(builder_, exact_, nullptr, [&](llvm::Value* index) {
+      builder_.CreateStore(builder_.getInt32(1), place_address(builder_, frames(), index));
+    });
+    builder_.CreateBr(apart_);
   }
 
   llvm::BasicBlock* target(uint32_t place) {
@@ -197,7 +220,7 @@ class Schedule {
   void run_apart() {
     builder_.SetInsertPoint(apart_);
     llvm::BasicBlock* rejoin = block("rejoin");
-    Apart(module_, regions_, wave_size_).emit(builder_, frames(), exact_, result_place_, done_, rejoin);
+    Apart(module_, regions_, wave_size_).emit(builder_, frames(), exact_, result_place_, done_, rejoin, in_step_);
     builder_.SetInsertPoint(rejoin);
     for (auto [slot, variable] : uniform_) {
       llvm::Value* first = slot_address(builder_, *slot, frames_, count_, builder_.getInt64(0));
@@ -220,6 +243,7 @@ class Schedule {
   llvm::Function* function_ = nullptr;
   llvm::Value *context_ = nullptr, *frames_ = nullptr, *places_ = nullptr, *exact_ = nullptr, *count_ = nullptr;
   llvm::Value *result_place_ = nullptr, *low_ = nullptr, *high_ = nullptr;
+  llvm::Value* in_step_ = nullptr;  // i1
   std::vector<std::pair<const Slot*, llvm::AllocaInst*>> uniform_;
   std::vector<llvm::BasicBlock*> heads_;
   llvm::BasicBlock *done_ = nullptr, *apart_ = nullptr;
@@ -228,6 +252,8 @@ class Schedule {
 }  // namespace
 
 BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel) {
+  if (!item.hasFnAttribute(kKeepLocals)) step_through_loops(item);
+  share_code(item);
   Regions regions(module, item);
   std::vector<Region> parts = regions.make();
   bool has_wave_places = llvm::any_of(

@@ -4,6 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -81,10 +82,18 @@ struct BlockCode {
 };
 BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel);
 
+// What else whoever runs a kernel is to know of it: members of CodeObject (abi.h).
+struct Traits {
+  bool ordered;
+  uint32_t waits;         // Waits
+  uint32_t most_threads;  // in a block
+  std::array<uint32_t, 3> block_strides;
+  uint64_t shared_static;
+};
+
 // The CodeObject that the shared object exports.
-void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel, bool ordered,
-                      uint32_t waits, uint32_t most_threads, uint64_t shared_static,
-                      std::pair<llvm::Constant*, uint64_t> globals);
+void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel,
+                      const Traits& traits, std::pair<llvm::Constant*, uint64_t> globals);
 
 // The BlockContext in a function: work-item code gets it as its first parameter; a function that was
 // not inlined finds it in a thread-local variable. Loaded at the function's entry.

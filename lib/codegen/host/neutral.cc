@@ -21,6 +21,8 @@ constexpr llvm::StringLiteral kBarrier = "mneme.barrier";
 constexpr llvm::StringLiteral kBarrierCount = "mneme.barrier.count";
 constexpr llvm::StringLiteral kBarrierGrid = "mneme.barrier.grid";
 constexpr llvm::StringLiteral kMeetOfWave = "mneme.wave.meet";
+constexpr llvm::StringLiteral kStep = "mneme.step";
+constexpr llvm::StringLiteral kJoint = "mneme.joint";
 constexpr llvm::StringLiteral kBallot = "mneme.wave.ballot";
 constexpr llvm::StringLiteral kPermute = "mneme.wave.permute.";
 constexpr llvm::StringLiteral kFirst = "mneme.wave.first.";
@@ -120,6 +122,12 @@ llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value) {
   return call_convergent(builder, kFirst.str() + width_name(value), value->getType(), {value});
 }
 
+llvm::CallInst* call_step(llvm::IRBuilderBase& builder) {
+  return call_convergent(builder, kStep, builder.getVoidTy(), {});
+}
+llvm::CallInst* call_joint(llvm::IRBuilderBase& builder) {
+  return call_convergent(builder, kJoint, builder.getVoidTy(), {});
+}
 llvm::CallInst* call_yield(llvm::IRBuilderBase& builder) {
   return call_convergent(builder, kYieldOfItem, builder.getVoidTy(), {});
 }
@@ -153,12 +161,17 @@ bool is_end(const llvm::Function& function) { return function.getName() == kEnd;
 std::optional<Operation> operation_of(const llvm::Function& function) {
   llvm::StringRef name = function.getName();
   if (!name.starts_with("mneme.")) return std::nullopt;
-  static const std::pair<llvm::StringRef, OperationKind> kNamed[] = {
-      {kImplicit, OperationKind::kImplicit},         {kDispatch, OperationKind::kDispatch},
-      {kContext, OperationKind::kContext},           {kBarrier, OperationKind::kBarrier},
-      {kBarrierCount, OperationKind::kBarrierCount}, {kBarrierGrid, OperationKind::kBarrierGrid},
-      {kMeetOfWave, OperationKind::kWaveMeet},       {kBallot, OperationKind::kBallot},
-      {kYieldOfItem, OperationKind::kYield}};
+  static const std::pair<llvm::StringRef, OperationKind> kNamed[] = {{kImplicit, OperationKind::kImplicit},
+                                                                     {kDispatch, OperationKind::kDispatch},
+                                                                     {kContext, OperationKind::kContext},
+                                                                     {kBarrier, OperationKind::kBarrier},
+                                                                     {kBarrierCount, OperationKind::kBarrierCount},
+                                                                     {kBarrierGrid, OperationKind::kBarrierGrid},
+                                                                     {kMeetOfWave, OperationKind::kWaveMeet},
+                                                                     {kBallot, OperationKind::kBallot},
+                                                                     {kYieldOfItem, OperationKind::kYield},
+                                                                     {kStep, OperationKind::kStep},
+                                                                     {kJoint, OperationKind::kJoint}};
   for (auto [known, kind] : kNamed) {
     if (name == known) return Operation{kind, {}, 0};
   }
@@ -187,6 +200,8 @@ bool is_wave_place(const Operation& operation) {
          operation.kind == OperationKind::kPermute || operation.kind == OperationKind::kFirst;
 }
 
+bool is_step(const Operation& operation) { return operation.kind == OperationKind::kStep; }
+bool is_joint(const Operation& operation) { return operation.kind == OperationKind::kJoint; }
 bool is_yield(const Operation& operation) { return operation.kind == OperationKind::kYield; }
 
 bool is_place(const Operation& operation) {

@@ -46,6 +46,11 @@ llvm::CallInst* call_permute(llvm::IRBuilderBase& builder, llvm::Value* value, l
                              llvm::Value* lane);
 llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
 
+// `void mneme.step()`: work-items that go through a loop in step pass here one after the other, and nobody waits for
+// anybody who does not come (step_loops.h). Only in the loop form.
+llvm::CallInst* call_step(llvm::IRBuilderBase& builder);
+// `void mneme.joint()`: the same for code that is to be there once (share_code.h).
+llvm::CallInst* call_joint(llvm::IRBuilderBase& builder);
 // `void mneme.yield()`: the work-item waits by reading memory again and again; the others go on meanwhile. Nobody meets
 // anybody there, but lanes that are at a later place of their wave wait for those that are here (waits.h).
 llvm::CallInst* call_yield(llvm::IRBuilderBase& builder);
@@ -72,6 +77,8 @@ enum class OperationKind {
   kBallot,
   kPermute,
   kFirst,
+  kStep,
+  kJoint,
   kYield,
   kService
 };
@@ -84,6 +91,8 @@ struct Operation {
 // Whether work-items meet there: of the block, or of a wave.
 bool is_block_place(const Operation& operation);
 bool is_wave_place(const Operation& operation);
+bool is_step(const Operation& operation);
+bool is_joint(const Operation& operation);
 bool is_yield(const Operation& operation);
 // Where a work-item may stop for others: any of these.
 bool is_place(const Operation& operation);

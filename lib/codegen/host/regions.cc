@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "codegen/host/coalesce.h"
 #include "codegen/host/debug_information.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
@@ -32,6 +33,15 @@ std::vector<llvm::ReturnInst*> returns_of(llvm::Function& function) {
 void end_block(llvm::BasicBlock& block, llvm::Instruction* end) {
   for (llvm::BasicBlock* successor : llvm::successors(&block)) successor->removePredecessor(&block);
   llvm::ReplaceInstWithInst(block.getTerminator(), end);
+}
+
+// Not to be computed twice: divisions, and mathematical functions.
+bool is_dear(const llvm::Instruction& instruction) {
+  if (instruction.getOpcode() == llvm::Instruction::FDiv || instruction.getOpcode() == llvm::Instruction::FRem)
+    return true;
+  auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction);
+  if (operation && operation->isIntDivRem()) return !llvm::isa<llvm::Constant>(operation->getOperand(1));
+  return llvm::isa<llvm::CallInst>(instruction) && instruction.getType()->isFPOrFPVectorTy();
 }
 
 uint32_t place_of(const llvm::ReturnInst& back) {
@@ -91,7 +101,7 @@ void Regions::hoist_what_each_region_can_compute() {
       if (instruction.mayWriteToMemory()) continue;
       bool fixed = !instruction.mayReadFromMemory() || instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);
       if (!fixed || !llvm::all_of(instruction.operands(), is_early)) continue;
-      if (!llvm::isSafeToSpeculativelyExecute(&instruction, end)) continue;
+      if (is_dear(instruction) || !llvm::isSafeToSpeculativelyExecute(&instruction, end)) continue;
       instruction.moveBefore(end);
       early.insert(&instruction);
     }
@@ -108,6 +118,12 @@ void Regions::find_places() {
   std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
     return std::pair(of_wave(a), a.number) < std::pair(of_wave(b), b.number);
   });
+  // Where nobody meets: first, so that lanes go on from there before others behind it meet.
+  std::vector<Place> passages;
+  for (auto& [call, operation] : operations_in(item_)) {
+    if (is_step(operation) || is_joint(operation)) passages.push_back({call, operation, 0});
+  }
+  places_.insert(places_.begin(), passages.begin(), passages.end());
   for (Place& place : places_) {
     place.number = static_cast<uint32_t>(&place - places_.data()) + 2;
     exchange_behind_.push_back(exchanges_.replace(*place.call, *place.operation));
@@ -127,6 +143,7 @@ void Regions::cut_at_places() {
     starts_[number - 1] = before->splitBasicBlock(call->getNextNode(), "region");
     call->eraseFromParent();
     exits_[before] = number | (is_block_place(operation) ? kWaits : 0) | (is_yield(operation) ? kYields : 0);
+    if (is_step(operation)) steps_.insert(number);
   }
 }
 
@@ -201,10 +218,23 @@ void Regions::keep_values_across_regions() {
     bool in_memory = exchanges_.owns(*local) || !llvm::isAllocaPromotable(local);
     slots_.push_back({local, local->getAllocatedType(), false, 0, 0, exchanges_.owns(*local), in_memory});
   }
-  for (llvm::Instruction* value : values) {
-    bool uniform = uniformity_->is_uniform(*value);
-    llvm::Type* type = value->getType();
-    slots_.push_back({llvm::DemoteRegToStack(*value, false, entry_->begin()), type, uniform, 0, 0, false, false});
+  auto groups = coalesce(values, [&](llvm::Instruction& a, llvm::Instruction& b) {
+    return uniformity_->is_uniform(a) == uniformity_->is_uniform(b);
+  });
+  for (const std::vector<llvm::Instruction*>& group : groups) {
+    bool uniform = uniformity_->is_uniform(*group.front());
+    llvm::Type* type = group.front()->getType();
+    llvm::AllocaInst* variable = nullptr;
+    for (llvm::Instruction* value : group) {
+      llvm::AllocaInst* own = llvm::DemoteRegToStack(*value, false, entry_->begin());
+      if (variable) {
+        own->replaceAllUsesWith(variable);
+        own->eraseFromParent();
+      } else {
+        variable = own;
+      }
+    }
+    slots_.push_back({variable, type, uniform, 0, 0, false, false});
   }
 }
 
@@ -230,7 +260,7 @@ void Regions::lay_out_slots() {
 
 std::vector<Region> Regions::make() {
   std::vector<Region> regions;
-  bool parts = false;
+  bool parts = !steps_.empty();
   for (uint32_t number = 1; number <= starts_.size(); ++number) {
     regions.push_back(make_region(number));
     parts |= regions.back().parts;
@@ -289,10 +319,13 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
     return llvm::ReturnInst::Create(module_.getContext(), builder_.getInt32(place));
   };
   for (llvm::ReturnInst* back : returns_of(*function)) llvm::ReplaceInstWithInst(back, leave_for(kEnded));
-  for (auto [block, next] : exits_) end_block(*copy(block), leave_for(next));
+  for (auto [block, next] : exits_) {
+    if (together || !steps_.count(next)) end_block(*copy(block), leave_for(next));
+  }
   if (number > 1) end_block(*copy(entry_), llvm::BranchInst::Create(copy(starts_[number - 1])));
   llvm::removeUnreachableBlocks(*function);
 
+  Kept kept;
   unsigned parameter = 7;
   std::vector<llvm::AllocaInst*> uniform;
   for (const Slot& slot : slots_) {
@@ -302,7 +335,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
       return store && store->getPointerOperand() == local;
     });
     if (slot.exchanged) {
-      connect(*function, slot, *local, nullptr, false);
+      connect(*function, slot, *local, nullptr, nullptr);
       continue;
     }
     if (together && stored) region.written.insert(&slot);
@@ -317,7 +350,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
       initial = builder_.CreateLoad(
           slot.type, slot_address(builder_, slot, function->getArg(4), function->getArg(5), function->getArg(6)));
     }
-    connect(*function, slot, *local, initial, keep);
+    connect(*function, slot, *local, initial, keep ? &kept : nullptr);
   }
   for (llvm::ReturnInst* back : returns_of(*function)) {
     builder_.SetInsertPoint(back);
@@ -336,14 +369,20 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
     if (local && llvm::isAllocaPromotable(local)) promotable.push_back(local);
   }
   llvm::DominatorTree dominators(*function);
-  if (!item_.hasFnAttribute(kKeepLocals)) llvm::PromoteMemToReg(promotable, dominators);
+  if (item_.hasFnAttribute(kKeepLocals)) return function;
+  llvm::PromoteMemToReg(promotable, dominators);
+  // What is stored as it was loaded at the start. (What came as a uniform value is not there yet.)
+  for (auto [store, initial] : kept) {
+    if (llvm::isa_and_nonnull<llvm::LoadInst>(initial) && store->getValueOperand() == initial) store->eraseFromParent();
+  }
   return function;
 }
 
 // Lets a region's local variable be the work-item's element of its slot. One that fits a register begins
-// with `initial` and, to be kept, is stored where the region ends, so that in between it can be one.
+// with `initial` and, if it is to be kept, is stored where the region ends, so that in between it can be one. Those
+// stores are added to `kept`.
 void Regions::connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial,
-                      bool keep) {
+                      Kept* kept) {
   auto element = [&] {
     return slot_address(builder_, slot, function.getArg(4), function.getArg(5), function.getArg(6));
   };
@@ -357,11 +396,11 @@ void Regions::connect(llvm::Function& function, const Slot& slot, llvm::AllocaIn
     builder_.SetInsertPoint(made ? made->getNextNode() : &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
     builder_.CreateStore(initial, &local);
   }
-  if (!keep) return;
+  if (!kept) return;
   for (llvm::ReturnInst* back : returns_of(function)) {
     if (place_of(*back) == kEnded) continue;  // nothing is kept of a work-item that ended
     builder_.SetInsertPoint(back);
-    builder_.CreateStore(builder_.CreateLoad(slot.type, &local), element());
+    kept->emplace_back(builder_.CreateStore(builder_.CreateLoad(slot.type, &local), element()), initial);
   }
 }
 

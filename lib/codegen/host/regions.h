@@ -36,12 +36,13 @@ struct Slot {
 // The code between two places where work-items meet, for one of them.
 struct Region {
   std::optional<Exchange> exchange;  // how it begins, but for the first
+  bool begins_step() const { return exchange && is_step(exchange->operation); }
   // `{i32 place, uniform values…} (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index, uniform values…)`
   // for when all work-items are at the same place: uniform values come and go as such. `count` is the
   // rounded number of work-items, `index` this one's.
   llvm::Function* together = nullptr;
   // `i32 place (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index)` for when they are not: each
-  // keeps its own of everything in the frames.
+  // keeps its own of everything in the frames, and nobody goes through loops in step.
   llvm::Function* alone = nullptr;
   std::optional<ParallelLoop> together_loop, alone_loop;  // for loops that call them
   std::set<uint32_t> exits;                               // places that it leads to
@@ -73,7 +74,8 @@ class Regions {
   void lay_out_slots();
   Region make_region(uint32_t number);
   llvm::Function* make_function(uint32_t number, bool together, Region& region);
-  void connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial, bool keep);
+  using Kept = std::vector<std::pair<llvm::StoreInst*, llvm::Value*>>;  // with what the slot began with
+  void connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial, Kept* kept);
 
   llvm::Module& module_;
   llvm::Function& item_;
@@ -85,6 +87,7 @@ class Regions {
   std::vector<Place> places_;  // those of the block first; region n begins behind that at n - 2
   std::vector<Exchange> exchange_behind_;
   llvm::MapVector<llvm::BasicBlock*, uint32_t> exits_;  // blocks that end at a place, and which
+  std::set<uint32_t> steps_;                            // those that are steps only
   std::map<llvm::BasicBlock*, std::set<llvm::BasicBlock*>> reached_without_;
   std::vector<Slot> slots_;
   uint64_t bytes_per_item_ = 0;

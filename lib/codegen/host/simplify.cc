@@ -6,6 +6,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LowerAtomic.h>
@@ -51,22 +52,89 @@ void relax_between(llvm::Instruction& instruction, llvm::function_ref<void()> lo
   }
 }
 
-bool is_query(llvm::Value* value, Query query) {
+// The dimension that is asked about, if the value is such a query.
+std::optional<unsigned> dimension_of(llvm::Value* value, Query query) {
   auto* call = llvm::dyn_cast<llvm::CallInst>(value);
-  if (!call || !call->getCalledFunction()) return false;
+  if (!call || !call->getCalledFunction()) return std::nullopt;
   auto operation = operation_of(*call->getCalledFunction());
-  return operation && operation->kind == OperationKind::kQuery && operation->query == query;
+  if (!operation || operation->kind != OperationKind::kQuery || operation->query != query) return std::nullopt;
+  return operation->dimension;
+}
+
+bool is_query(llvm::Value* value, Query query) { return dimension_of(value, query).has_value(); }
+
+// With product = blockIdx * stride, the stride: 0 if that is the block's size, nothing if it is no such product.
+std::optional<uint32_t> stride_of(llvm::Value* product, unsigned& dimension) {
+  using namespace llvm::PatternMatch;
+  // Those of blocks that programs write down are no larger; larger ones would keep large grids from being launched.
+  constexpr uint64_t kMostStride = 4096;
+  llvm::Value *group = nullptr, *factor = nullptr;
+  uint64_t number = 0;
+  if (match(product, m_Shl(m_Value(group), m_ConstantInt(number)))) {
+    if (number > 31) return std::nullopt;
+    number = uint64_t{1} << number;
+  } else if (match(product, m_Mul(m_Value(group), m_Value(factor)))) {
+    if (is_query(group, Query::kLocalSize)) std::swap(group, factor);
+    if (!is_query(factor, Query::kLocalSize) && !match(factor, m_ConstantInt(number))) return std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+  std::optional<unsigned> asked = dimension_of(group, Query::kGroupId);
+  if (!asked || number > kMostStride) return std::nullopt;
+  dimension = *asked;
+  return static_cast<uint32_t>(number);
+}
+
+// blockIdx times the stride is less than a launch may have work-items.
+void bound_group_ids(llvm::Module& module, const std::array<uint32_t, 3>& strides) {
+  llvm::MDBuilder metadata(module.getContext());
+  for (llvm::Function& function : module) {
+    for (auto& [call, operation] : operations_in(function)) {
+      if (operation.kind != OperationKind::kQuery || operation.query != Query::kGroupId) continue;
+      uint32_t stride = strides[operation.dimension];
+      if (!stride) continue;
+      llvm::MDNode* range = metadata.createRange(llvm::APInt(32, 0), llvm::APInt(32, INT32_MAX / stride));
+      call->setMetadata(llvm::LLVMContext::MD_range, range);
+    }
+  }
 }
 
 }  // namespace
 
 void inline_into_kernel(llvm::Module& module) {
+  // Code that calls long functions over and over would take LLVM minutes once all of it were in one place: LLVM's own
+  // inliner then decides, but for functions in which work-items meet, may wait or end.
+  constexpr uint64_t kTooManyInstructions = 15000, kAlwaysInlined = 100;
   llvm::CallGraph graph(module);
+  // What a function would have if all were inlined into it; and those that must be, for what they do is the caller's.
+  llvm::DenseMap<llvm::Function*, uint64_t> sizes;
+  llvm::SmallPtrSet<llvm::Function*, 8> meeting;
+  std::vector<llvm::Function*> inlined;
   for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
     bool recursive = component->size() > 1 || calls_itself(*component->front());
     for (llvm::CallGraphNode* node : *component) {
       llvm::Function* function = node->getFunction();
-      if (!function || function->isDeclaration() || recursive) continue;
+      if (!function || function->isDeclaration()) continue;
+      uint64_t size = function->getInstructionCount();
+      for (const llvm::Instruction& instruction : llvm::instructions(*function)) {
+        if (instruction.isAtomic() || instruction.isVolatile()) meeting.insert(function);
+      }
+      for (const auto& [call, callee] : *node) {
+        llvm::Function* called = callee->getFunction();
+        if (!called) continue;
+        size = std::min(size + sizes.lookup(called), uint64_t{1} << 32);
+        auto operation = operation_of(*called);
+        if (is_end(*called) || (operation && is_place(*operation)) || meeting.contains(called)) {
+          meeting.insert(function);
+        }
+      }
+      sizes[function] = size;
+      if (!recursive) inlined.push_back(function);
+    }
+  }
+  bool small = llvm::all_of(sizes, [](const auto& sized) { return sized.second <= kTooManyInstructions; });
+  for (llvm::Function* function : inlined) {
+    if (small || sizes[function] <= kAlwaysInlined || meeting.contains(function)) {
       function->addFnAttr(llvm::Attribute::AlwaysInline);
     }
   }
@@ -123,25 +191,27 @@ void relax_shared_atomics(llvm::Module& module) {
   }
 }
 
-void mark_global_ids(llvm::Module& module) {
+std::array<uint32_t, 3> mark_global_ids(llvm::Module& module) {
   using namespace llvm::PatternMatch;
+  std::array<uint32_t, 3> strides = {};
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      llvm::Value *product = nullptr, *local = nullptr, *left = nullptr, *right = nullptr;
+      llvm::Value *product = nullptr, *local = nullptr;
+      unsigned dimension = 0;
       if (!match(&instruction, m_c_Add(m_Value(product), m_Value(local)))) continue;
       if (is_query(product, Query::kLocalId)) std::swap(product, local);
-      if (!is_query(local, Query::kLocalId) || !match(product, m_Mul(m_Value(left), m_Value(right)))) continue;
-      if (is_query(left, Query::kLocalSize)) std::swap(left, right);
-      if (!is_query(left, Query::kGroupId)) continue;
-      bool whole = is_query(right, Query::kLocalSize);
-      // A constant block size may be less than the launch's; then the product says nothing.
-      if (!whole) continue;
+      if (!is_query(local, Query::kLocalId)) continue;
+      std::optional<uint32_t> stride = stride_of(product, dimension);
+      if (!stride) continue;
+      strides[dimension] = std::max(strides[dimension], *stride);
       for (auto* sum : {llvm::cast<llvm::Instruction>(product), &instruction}) {
         sum->setHasNoUnsignedWrap();
         sum->setHasNoSignedWrap();
       }
     }
   }
+  bound_group_ids(module, strides);
+  return strides;
 }
 
 bool depends_on_order(const llvm::Module& module) {

@@ -2,6 +2,8 @@
 #pragma once
 #include <llvm/IR/Module.h>
 
+#include <array>
+
 #include "bundle/format.h"
 
 namespace mneme::codegen::host {
@@ -25,7 +27,9 @@ void relax_shared_atomics(llvm::Module& module);
 
 // blockIdx * blockDim + threadIdx stays below 2^31 (run_grid refuses larger grids), so it wraps neither way;
 // knowing that, LLVM can tell that neighbouring threads touch neighbouring elements.
-void mark_global_ids(llvm::Module& module);
+// The same goes for blockIdx * 256 + threadIdx. Returns the largest such constant of each dimension, which whoever
+// launches is to check the grid against (CodeObject::block_strides).
+std::array<uint32_t, 3> mark_global_ids(llvm::Module& module);
 
 // Whether the kernel's result may depend on the order of its blocks: atomics on memory whose old value is
 // used, or that do not commute bit for bit.

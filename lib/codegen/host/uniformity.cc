@@ -101,12 +101,11 @@ class Spread {
     if (std::distance(llvm::succ_begin(block), llvm::succ_end(block)) != 2) return false;
     for (llvm::BasicBlock* next : llvm::successors(block)) {
       std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
-      if (!blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has_place(*b); })) {
-        ways = std::move(blocks);
-        return true;
-      }
+      bool ends = !blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has_place(*b); });
+      // If both do, the shorter: `if (i < n) { … }` around all there is.
+      if (ends && (ways.empty() || blocks.size() < ways.size())) ways = std::move(blocks);
     }
-    return false;
+    return !ways.empty();
   }
 
   void mark_phis(llvm::BasicBlock& block) {

@@ -223,21 +223,21 @@ std::pair<llvm::Constant*, uint64_t> lower_device_variables(llvm::Module& module
   return {table, slots.size()};
 }
 
-void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel, bool ordered,
-                      uint32_t waits, uint32_t most_threads, uint64_t shared_static,
-                      std::pair<llvm::Constant*, uint64_t> globals) {
+void make_code_object(llvm::Module& module, const BlockCode& code, const bundle::KernelInfo& kernel,
+                      const Traits& traits, std::pair<llvm::Constant*, uint64_t> globals) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
   llvm::IntegerType* word = llvm::Type::getInt32Ty(context);
   llvm::IntegerType* number = llvm::Type::getInt64Ty(context);
-  auto* type =
-      llvm::StructType::get(context, {word, word, word, word, pointer, number, pointer, number, pointer, word});
+  llvm::Constant* strides = llvm::ConstantDataArray::get(context, traits.block_strides);
+  auto* type = llvm::StructType::get(
+      context, {word, word, word, word, pointer, number, pointer, number, pointer, word, strides->getType()});
   llvm::Constant* object = llvm::ConstantStruct::get(
-      type,
-      {llvm::ConstantInt::get(word, kAbiVersion), llvm::ConstantInt::get(word, code.keeps),
-       llvm::ConstantInt::get(word, ordered), llvm::ConstantInt::get(word, waits), code.run_block,
-       llvm::ConstantInt::get(number, shared_static), globals.first, llvm::ConstantInt::get(number, globals.second),
-       text_constant(module, kernel.demangled), llvm::ConstantInt::get(word, most_threads)});
+      type, {llvm::ConstantInt::get(word, kAbiVersion), llvm::ConstantInt::get(word, code.keeps),
+             llvm::ConstantInt::get(word, traits.ordered), llvm::ConstantInt::get(word, traits.waits), code.run_block,
+             llvm::ConstantInt::get(number, traits.shared_static), globals.first,
+             llvm::ConstantInt::get(number, globals.second), text_constant(module, kernel.demangled),
+             llvm::ConstantInt::get(word, traits.most_threads), strides});
   new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, object, kEntrySymbol);
 }
 

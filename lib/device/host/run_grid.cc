@@ -75,8 +75,12 @@ void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_b
     throw Error::of("kernel '{}' cannot be launched with block {}: at most {} threads a block", kernel, text(block),
                     kMaxThreadsPerBlock);
   }
-  if (uint64_t{grid.x} * block.x > kMaxThreadsPerDimension || uint64_t{grid.y} * block.y > kMaxThreadsPerDimension ||
-      uint64_t{grid.z} * block.z > kMaxThreadsPerDimension || uint64_t{grid.x} * grid.y > UINT64_MAX / grid.z) {
+  const uint32_t* strides = code.object().block_strides;
+  auto too_many = [](uint64_t blocks, uint32_t threads, uint32_t stride) {
+    return blocks * std::max(threads, stride) > kMaxThreadsPerDimension;
+  };
+  if (too_many(grid.x, block.x, strides[0]) || too_many(grid.y, block.y, strides[1]) ||
+      too_many(grid.z, block.z, strides[2]) || uint64_t{grid.x} * grid.y > UINT64_MAX / grid.z) {
     throw Error::of("kernel '{}' cannot be launched with grid {}: too many blocks", kernel, text(grid));
   }
   if (uint64_t most = most_resident_blocks(code, block);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/share_code.h"
+
+#include <llvm/ADT/MapVector.h>
+#include <llvm/IR/CFG.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "codegen/host/neutral.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+using Blocks = std::set<llvm::BasicBlock*>;
+
+bool ends_region(const Operation& operation) {
+  return is_place(operation) || is_step(operation) || is_joint(operation);
+}
+
+class Copies {
+ public:
+  explicit Copies(llvm::Function& item) {
+    for (auto& [call, operation] : operations_in(item)) {
+      if (ends_region(operation)) last_[call->getParent()] = call;
+    }
+    count(reached(item.getEntryBlock()));
+    for (auto& [block, place] : last_) {
+      Blocks blocks;
+      for (llvm::BasicBlock* next : llvm::successors(block)) blocks.merge(reached(*next));
+      count(blocks);
+    }
+  }
+
+  // What a region of its own from here on would save, in instructions.
+  size_t saved_at(llvm::BasicBlock& block) {
+    auto found = copies_.find(&block);
+    if (found == copies_.end() || found->second < 2 || !llvm::hasNItemsOrMore(llvm::predecessors(&block), 2)) return 0;
+    size_t size = 0;
+    for (llvm::BasicBlock* each : reached(block)) size += last_.count(each) ? 0 : each->size();
+    return size * (found->second - 1);
+  }
+
+ private:
+  // Up to the blocks with the next places.
+  Blocks reached(llvm::BasicBlock& start) {
+    Blocks found = {&start};
+    std::vector<llvm::BasicBlock*> work = {&start};
+    while (!work.empty()) {
+      llvm::BasicBlock* block = work.back();
+      work.pop_back();
+      if (last_.count(block)) continue;
+      for (llvm::BasicBlock* next : llvm::successors(block)) {
+        if (found.insert(next).second) work.push_back(next);
+      }
+    }
+    return found;
+  }
+
+  void count(const Blocks& blocks) {
+    for (llvm::BasicBlock* block : blocks) ++copies_[block];
+  }
+
+  llvm::MapVector<llvm::BasicBlock*, llvm::CallInst*> last_;  // of a block's places
+  std::map<llvm::BasicBlock*, size_t> copies_;                // regions that have one
+};
+
+}  // namespace
+
+void share_code(llvm::Function& item) {
+  constexpr size_t kWorthIt = 200;  // instructions; a region costs some itself
+  for (;;) {
+    Copies copies(item);
+    llvm::BasicBlock* best = nullptr;
+    size_t most = kWorthIt;
+    for (llvm::BasicBlock& block : item) {
+      size_t saved = copies.saved_at(block);
+      if (saved > most) best = &block, most = saved;
+    }
+    if (!best) return;
+    llvm::IRBuilder<> builder(&*best->getFirstInsertionPt());
+    call_joint(builder);
+  }
+}
+
+}  // namespace mneme::codegen::host
