@@ -73,8 +73,8 @@ template <int Pair = 0>
 void test_all(Test& test, const std::vector<int>& in, const int* device_in, int* device_out) {
   if constexpr (Pair < kIndices * kRelations) {
     constexpr Index kIndex = static_cast<Index>(Pair / kRelations);
-    for (long long bound : {LLONG_MIN, LLONG_MIN + 1, -(1ll << 32), 0ll + INT_MIN, -70ll, -1ll, 0ll, 1ll, 5ll, 63ll,
-                            64ll, 65ll, 100ll, 191ll, 192ll, 0ll + INT_MAX, 1ll << 31, (1ll << 32) - 1, LLONG_MAX}) {
+    for (long long bound : {LLONG_MIN, -(1ll << 32), 0ll + INT_MIN, -1ll, 0ll, 63ll, 100ll, 192ll, 0ll + INT_MAX,
+                            (1ll << 32) - 1, LLONG_MAX}) {
       test_one<kIndex, static_cast<Relation>(Pair % kRelations)>(test, in, device_in, device_out, bound);
     }
     test_all<Pair + 1>(test, in, device_in, device_out);
