@@ -14,8 +14,8 @@ namespace mneme::run {
 
 enum class MessageType : uint32_t {
   // To the worker.
-  kInstance = 1,  // device, kernel json, instance json, prologue state, epilogue state
-  kVariant = 2,   // variant json, code, settings
+  kInstance = 1,  // device, kernel json, instance json, prologue state, epilogue state, settings
+  kVariant = 2,   // variant json, code
   kBlocks = 3,    // the answer to kNeed: the blocks' bytes, one after another
   // From the worker.
   kNeed = 16,      // digests, 16 bytes each

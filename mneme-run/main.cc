@@ -69,6 +69,8 @@ Exit run_bundle(int argc, char** argv) {
                 "(default 64M)");
   options.flag("--poison", settings.settings.poison_shared,
                "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
+  options.flag("--move-globals", settings.settings.move_globals,
+               "place device variables elsewhere than when they were recorded, and translate the pointers to them");
   options.flag("--check-memory", check_memory,
                "host device: also run each kernel compiled to find out before each access whether there is memory");
   options.flag("--force", settings.force, "also run recorded launches of which the recording is not complete");

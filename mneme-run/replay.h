@@ -21,6 +21,7 @@ struct RunSettings {
   uint32_t iterations = 3;
   uint64_t max_difference = 64 << 20;  // bytes of blocks that differ, expected and actual, given to `observed`
   bool poison_shared = false;          // shared memory does not begin as zeros
+  bool move_globals = false;           // the device was made so (device/moved_globals.h)
 };
 
 // One recorded launch on a device: its memory in place, its kernel executed as often as wanted, each time from the

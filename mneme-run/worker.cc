@@ -57,7 +57,7 @@ void Worker::start() {
 
   std::string kernel = bundle::write(task_.kernel), instance = bundle::write(task_.instance.info);
   std::string prologue = bundle::write(task_.instance.prologue), epilogue = bundle::write(task_.instance.epilogue);
-  std::string_view fields[] = {task_.device, kernel, instance, prologue, epilogue};
+  std::string_view fields[] = {task_.device, kernel, instance, prologue, epilogue, raw(task_.settings)};
   send(MessageType::kInstance, fields);
   for (;;) {
     Message message = receive();
@@ -150,7 +150,7 @@ void Worker::answer(const Message& need) {
 Worker::Outcome Worker::converse(const bundle::VariantMember& variant) {
   if (pid_ < 0) start();
   std::string json = bundle::write(variant.info);
-  std::string_view fields[] = {json, variant.code, raw(task_.settings)};
+  std::string_view fields[] = {json, variant.code};
   send(MessageType::kVariant, fields);
 
   Outcome outcome;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "channel.h"
 #include "device/device.h"
+#include "device/moved_globals.h"
 #include "replay.h"
 #include "worker.h"
 
@@ -44,7 +45,10 @@ void fetch(Channel& parent, std::span<const Digest> digests, const Replay::Take&
 }
 
 void serve(Channel& parent) {
-  Message first = expect(parent, MessageType::kInstance, 5);
+  Message first = expect(parent, MessageType::kInstance, 6);
+  RunSettings settings;
+  if (first.fields[5].size() != sizeof settings) leave();
+  std::memcpy(&settings, first.fields[5].data(), sizeof settings);
   std::unique_ptr<device::Device> device;
   try {
     device = device::make_device(first.fields[0]);
@@ -60,16 +64,14 @@ void serve(Channel& parent) {
   instance.prologue = bundle::parse_state(bytes_of(first.fields[3]), "the prologue");
   instance.epilogue = bundle::parse_state(bytes_of(first.fields[4]), "the epilogue");
   first = {};
+  if (settings.move_globals) device = device::move_globals(std::move(device), instance.info.segments);
   Replay replay(*device, std::move(instance),
                 [&](std::span<const Digest> digests, const Replay::Take& take) { fetch(parent, digests, take); });
   parent.send(MessageType::kReady, {device->name()});
 
   for (;;) {
-    Message message = expect(parent, MessageType::kVariant, 3);
+    Message message = expect(parent, MessageType::kVariant, 2);
     bundle::VariantInfo variant = bundle::parse_variant(message.fields[0], "the variant");
-    RunSettings settings;
-    if (message.fields[2].size() != sizeof settings) leave();
-    std::memcpy(&settings, message.fields[2].data(), sizeof settings);
     bundle::RunInfo run = replay.run(
         kernel, variant, bytes_of(message.fields[1]), settings,
         [&](bool begins) { parent.send(begins ? MessageType::kForeign : MessageType::kOwn, {}); },

@@ -24,6 +24,7 @@ DIMENSIONS = {
     "level": ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"],
     "recorded": ["-O0", "-O3"],
     "form": ["auto", "loop", "fiber"],
+    "globals": ["kept", "moved"],
 }
 Mode = collections.namedtuple("Mode", DIMENSIONS)
 ONLY_FIBERS = {"barrier_in_recursion", "barrier_in_virtual"}  # programs some of whose kernels cannot be had as loops
@@ -72,7 +73,7 @@ class Pipeline(TestCase):
         """Runs the mode's pipe; the report's lines."""
         capture = [tool("capture"), "--device", "host", self.programs[mode.recorded]]
         recording = self.recordings[mode.recorded]
-        rest = [[tool("compile"), mode.level, "--form", mode.form], [tool("run")], [tool("verify")]]
+        rest = [[tool("compile"), mode.level, "--form", mode.form], [tool("run"), *(["--move-globals"] if mode.globals == "moved" else [])], [tool("verify")]]
         if mode.route == "pipe":
             result = self.run_well(capture, *rest)
         elif mode.route == "restored":
