@@ -37,6 +37,7 @@ demo: all  ## record, recompile, replay and verify a few HIP applications, and s
 
 test: all  ## run the tests
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@MNEME_BUILD=$(BUILD) python3 -B tests/mutants_test.py --summary
 
 test-all: all  ## run the tests with every combination of the pipeline's modes
 	MNEME_MATRIX=full ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)

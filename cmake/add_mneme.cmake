@@ -3,7 +3,8 @@
 # add_mneme(target [OFFLOAD_ARCH gfx90a …]): makes the HIP kernels of a target recordable. Its compiler, which has to be
 # clang 19, is run through mneme-inject. Sources named .hip are compiled as HIP by the C++ compiler, for the processors
 # given (or those in CMAKE_HIP_ARCHITECTURES, or clang's default), unless the project says how itself by setting
-# their LANGUAGE or enabling the language HIP. The target may include mneme/MnemeAnnotation.hpp.
+# their LANGUAGE or enabling the language HIP. The target may include mneme/MnemeAnnotation.hpp and,
+# from C, mneme/annotate.h.
 function(add_mneme target)
   cmake_parse_arguments(ARG "" "" "OFFLOAD_ARCH" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
@@ -26,7 +27,7 @@ function(add_mneme target)
     list(PREPEND present "${MNEME_INJECT}")
     set_target_properties(${target} PROPERTIES ${launcher} "${present}")
   endforeach()
-  target_include_directories(${target} PRIVATE "${MNEME_INCLUDE_DIR}")
+  target_link_libraries(${target} PRIVATE mnemert)
 
   set(architectures ${ARG_OFFLOAD_ARCH})
   if(NOT architectures)

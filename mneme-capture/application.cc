@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <spawn.h>
+#include <sys/personality.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +67,25 @@ void wait_for(std::vector<pollfd> descriptors) {
   }
 }
 
+// While it lives, what this thread starts has no address-space layout randomisation. Where that is forbidden, as some
+// containers do, it has.
+class SameAddresses {
+ public:
+  explicit SameAddresses(bool wanted) : before_(::personality(kQuery)) {
+    changed_ = wanted && before_ >= 0 && ::personality(static_cast<unsigned>(before_) | ADDR_NO_RANDOMIZE) >= 0;
+  }
+  ~SameAddresses() {
+    if (changed_) ::personality(static_cast<unsigned>(before_));
+  }
+  SameAddresses(const SameAddresses&) = delete;
+  SameAddresses& operator=(const SameAddresses&) = delete;
+
+ private:
+  static constexpr unsigned long kQuery = 0xffffffff;
+  int before_;
+  bool changed_ = false;
+};
+
 }  // namespace
 
 std::vector<std::string> environment_with(std::vector<std::string> variables, const Surroundings& surroundings) {
@@ -78,6 +98,8 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
     std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_CHECK_MEMORY="); });
     variables.push_back("MNEME_CHECK_MEMORY=1");
   }
+  std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_HOST_DEVICES="); });
+  if (surroundings.devices > 1) variables.push_back("MNEME_HOST_DEVICES=" + std::to_string(surroundings.devices));
   if (surroundings.device == Device::kHost) {
     std::filesystem::path stand_in = listable(installed_part("hostgpu/libamdhip64.so.5"));
     prepend(variables, "LD_LIBRARY_PATH", stand_in.parent_path());
@@ -106,6 +128,7 @@ Application::Application(const std::vector<std::string>& command, const Surround
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &signals.mask_before());
+  SameAddresses same(!surroundings.keep_aslr);
   int failed = ::posix_spawnp(&process_, command[0].c_str(), &actions, &attributes, pointers_to(command).data(),
                               pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);

@@ -20,6 +20,8 @@ struct Surroundings {
   std::string socket_name;        // of the session; empty: run it unrecorded
   bool check_memory = false;      // kernels are compiled to check their accesses
   bool output_to_errors = false;  // its standard output becomes this process's standard error
+  int devices = 1;                // so many host devices
+  bool keep_aslr = true;          // else its memory lies where it lies each time
 };
 
 // The signals that a user ends programs with, and the end of a child, as readable events. Blocks them in this thread

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +74,19 @@ TEST_F(ApplicationTest, TellsHowItEnded) {
 
 TEST_F(ApplicationTest, PassesOnSignalsThatWereSentToUs) {
   EXPECT_EQ(WEXITSTATUS(run("trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.01; done")), 9);
+}
+
+TEST_F(ApplicationTest, RunsAtTheSameAddressesWhenAsked) {
+  auto personality_of = [&](bool keep_aslr) {
+    Surroundings surroundings;
+    surroundings.keep_aslr = keep_aslr;
+    std::string script = "test $((0x$(cat /proc/self/personality) & 0x40000)) = 0 || exit 4";
+    return WEXITSTATUS(Application({"sh", "-c", script}, surroundings, signals_).wait(signals_));
+  };
+  int before = ::personality(0xffffffff);
+  EXPECT_EQ(personality_of(true), before & ADDR_NO_RANDOMIZE ? 4 : 0);
+  EXPECT_EQ(personality_of(false), 4);
+  EXPECT_EQ(::personality(0xffffffff), before);
 }
 
 TEST_F(ApplicationTest, SignalsAreNotBlockedInTheApplication) {

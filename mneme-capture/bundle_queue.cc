@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bundle_queue.h"
 
+#include <sys/resource.h>
+
 #include <utility>
 
 namespace mneme::capture {
+namespace {
 
-BundleQueue::BundleQueue(bundle::Writer& writer, size_t bound)
-    : writer_(writer), bound_(bound), thread_([this] { work(); }) {}
+constexpr int kNiceness = 10;
+
+}  // namespace
+
+BundleQueue::BundleQueue(bundle::Writer& writer, uint64_t most_bytes)
+    : writer_(writer), most_bytes_(most_bytes), thread_([this] { work(); }) {}
 
 BundleQueue::~BundleQueue() {
   {
@@ -18,11 +25,12 @@ BundleQueue::~BundleQueue() {
   thread_.join();
 }
 
-void BundleQueue::add(Job job) {
+void BundleQueue::add(Job job, uint64_t bytes) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failure_ || jobs_.size() < bound_; });
+  changed_.wait(lock, [&] { return failure_ || bytes_ == 0 || bytes + bytes_ <= most_bytes_; });
   if (failure_) return;
-  jobs_.push_back(std::move(job));
+  bytes_ += bytes;
+  jobs_.push_back({std::move(job), bytes});
   changed_.notify_all();
 }
 
@@ -38,12 +46,14 @@ void BundleQueue::finish() {
 }
 
 void BundleQueue::work() {
+  // Of this thread and those that it starts: the application, and snapshots that it waits for, come first.
+  ::setpriority(PRIO_PROCESS, 0, kNiceness);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
     if (stopping_) return;
     {
-      Job job = std::move(jobs_.front());
+      auto [job, bytes] = std::move(jobs_.front());
       jobs_.pop_front();
       busy_ = true;
       lock.unlock();
@@ -56,6 +66,7 @@ void BundleQueue::work() {
       job = nullptr;  // gives its memory back before the next is let in
       lock.lock();
       busy_ = false;
+      bytes_ -= bytes;
       if (failure) {
         failure_ = failure;
         jobs_.clear();

@@ -12,28 +12,35 @@
 namespace mneme::capture {
 
 // Writes a bundle on a thread of its own, so that compressing one instance overlaps with the application running on
-// to the next. At most `bound` jobs wait: add() then waits too, which bounds the memory they hold.
+// to the next. What is not written yet holds at most `most_bytes` of memory, or is one job: add() waits until that is
+// so.
 class BundleQueue {
  public:
   using Job = std::function<void(bundle::Writer&)>;
 
-  explicit BundleQueue(bundle::Writer& writer, size_t bound = 2);
+  BundleQueue(bundle::Writer& writer, uint64_t most_bytes);
   ~BundleQueue();  // drops what waits
 
-  // Jobs run in the order in which they were added; none after one has thrown.
-  void add(Job job);
+  // Jobs run in the order in which they were added; none after one has thrown. `bytes` of memory are the job's until it
+  // is done.
+  void add(Job job, uint64_t bytes = 0);
   bool failed() const;
   // Waits for every job; throws what one of them threw.
   void finish();
 
  private:
+  struct Waiting {
+    Job job;
+    uint64_t bytes;
+  };
   void work();
 
   bundle::Writer& writer_;
-  size_t bound_;
+  const uint64_t most_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;
+  std::deque<Waiting> jobs_;
+  uint64_t bytes_ = 0;  // of those that wait and of the one that runs
   bool busy_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;

@@ -65,6 +65,22 @@ class Capture(TestCase):
         program = self.program("stencil_2d")
         self.assertEqual(self.capture(program).out, self.capture(program).out)
 
+    def test_host_addresses_are_the_same_each_time(self):
+        program = self.program("host_addresses")
+        first = self.capture(program)
+        self.assertIn("host_addresses: ok", first.error)
+        self.assertEqual(len(self.instances(first)), 2)
+        for _ in range(3):
+            self.assertEqual(self.capture(program).out, first.out)
+        # In a child of the process that is started, too.
+        script = ["sh", "-c", f"true; {program}; true"]
+        self.assertEqual([i["id"] for i in self.instances(self.capture(*script))],
+                         [i["id"] for i in self.instances(self.capture(*script))])
+        if pathlib.Path("/proc/sys/kernel/randomize_va_space").read_text().strip() != "0":
+            random = {tuple(i["id"] for i in self.instances(self.capture(program, options=["--keep-aslr"])))
+                      for _ in range(3)}
+            self.assertGreater(len(random), 1)
+
     def test_provenance_names_the_command(self):
         result = self.capture(self.program("vector_add"), options=["--occurrences", "2"])
         line = bundles.parsed(bundles.read(result.out)[0])["provenance"]
@@ -131,7 +147,7 @@ class Capture(TestCase):
 
     def test_annotations(self):
         result = self.capture(self.program("annotated"))
-        first, second = sorted(self.instances(result), key=lambda i: i["index"])
+        first, second, third = sorted(self.instances(result), key=lambda i: i["index"])
         pool, inside, out = first["segments"]
         self.assertNotIn("annotation", pool)
         self.assertEqual(int(inside["address"], 16), int(pool["address"], 16) + 8000)
@@ -141,6 +157,10 @@ class Capture(TestCase):
                                              "norm": "linf", "tag": "loose"})
         self.assertEqual(second["segments"][2]["annotation"]["tag"], "tight")
         self.assertNotEqual(first["id"], second["id"])
+        begin, middle, end = third["segments"][2:]
+        self.assertEqual([s["size"] for s in (begin, middle, end)], [64, 800, 8000 - 864])
+        self.assertEqual(["annotation" in s for s in (begin, middle, end)], [False, True, False])
+        self.assertEqual(middle["annotation"]["ignore"], [{"first": 1, "count": 2}])
         self.assertIn("warning: annotation ignored: its threshold", result.error)
 
     def test_annotations_do_nothing_when_nobody_records(self):
@@ -366,14 +386,92 @@ class Capture(TestCase):
         self.assertIn("out of mneme-capture's reach", missed.error)
         self.assertEqual(os.listdir(folder), [])
 
+    def test_several_devices(self):
+        program = self.program("two_devices")
+        run_only = self.capture(program, options=["--host-devices", "2", "--max-instances", "0"])
+        self.assertIn("two_devices: ok", run_only.error)
+        result = self.capture(program, options=["--host-devices", "2"])
+        self.assertIn("two_devices: ok", result.error)
+        info = bundles.parsed(bundles.read(result.out)[0])
+        self.assertEqual([(r["name"], r["base"]) for r in info["ranges"]],
+                         [("device", "0x400000000000"), ("device 1", "0x410000000000"), ("host", "0x600000000000")])
+        names = self.kernels(result)
+        seen = []
+        for instance in self.instances(result):
+            self.assertNotEqual(instance.get("device"), 0)
+            seen.append((names[instance["kernel"]].split("(")[0], instance.get("device", 0)))
+            for segment in instance["segments"]:
+                device = 1 if segment["address"].startswith("0x41") else 0
+                self.assertEqual(segment.get("device"), device or None, "said of others than the first only")
+                # Variables are those of the device that the kernel ran on.
+                if "symbol" in segment:
+                    self.assertEqual(device, seen[-1][1])
+            if seen[-1][0] == "fill":
+                self.assertEqual(sorted(s["symbol"] for s in instance["segments"] if "symbol" in s),
+                                 ["last", "launches"])
+        self.assertEqual(seen, [("fill", 0), ("fill", 1), ("fill", 1), ("gather", 0), ("fill", 1)])
+        self.assertEqual(self.capture(program, options=["--host-devices", "2"]).out, result.out)
+        self.assertEqual(self.capture(program, env={"MNEME_HOST_DEVICES": "2"}).out[-5000:], result.out[-5000:])
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
+        refused = run([tool("capture"), "--host-devices", "9", program])
+        self.assert_refused(refused, 2, "1 to 8")
+
     # ---- several processes ----
 
-    def test_one_process_is_recorded(self):
+    def test_processes_of_a_script(self):
         first, second = self.program("vector_add"), self.program("transpose")
-        result = self.capture("sh", "-c", f"true; {first} && {second}", options=["-v"])
-        self.assertEqual(len(self.kernels(result)), 1)
-        self.assertIn("transpose: ok", result.error)
-        self.assertIn("not recording another process", result.error)
+        script = ["sh", "-c", f"true; {first} && {second}"]
+        alone = [set(self.kernels(self.capture(program)).values()) for program in (first, second)]
+        every = self.capture(*script)
+        self.assertEqual(set(self.kernels(every).values()), alone[0] | alone[1])
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=every.out)
+        left = self.capture(*script, options=["-v", "--children", "leave"])
+        self.assertEqual(set(self.kernels(left).values()), alone[0])
+        self.assertIn("transpose: ok", left.error)
+        self.assertIn("not recording another process", left.error)
+
+    def children(self, how, options=(), status=0):
+        result = self.capture(self.program("children"), how, options=options, status=status)
+        self.assertIn("children: ok", result.error)
+        return result
+
+    def test_children_have_memory_of_their_own(self):
+        # The same checks hold without the recorder, with it, and whether or not children are recorded.
+        run_only = self.capture(self.program("children"), "writes", options=["--max-instances", "0"])
+        self.assertIn("children: ok", run_only.error)
+        left = self.children("writes", options=["--children", "leave", "--max-instances", "99"])
+        launches = {k["kernel"].split("(")[0]: k["launches"] for k in self.summary(left)["totals"]["kernels"]}
+        self.assertEqual(launches, {"add": 4, "sum": 1})
+        self.assertEqual([(s["launches"], s["reason"]) for s in self.summary(left)["skipped"]],
+                         [(11, "by processes that were forked, which --children leave leaves alone")])
+        result = self.children("writes", options=["--max-instances", "99"])
+        launches = {k["kernel"].split("(")[0]: k["launches"] for k in self.summary(result)["totals"]["kernels"]}
+        self.assertEqual(launches, {"add": 4, "of_child": 8, "sum": 4})
+        self.assertEqual(self.summary(result)["skipped"], [])
+        # The memory that a child has from its parent is in its instances.
+        self.assertEqual({len(i["segments"]) for i in self.instances(result)}, {6})
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
+
+    def test_children_alone_use_the_device(self):
+        for how, instances in [("only", 1), ("several", 8), ("parent-too", 2)]:
+            with self.subTest(how):
+                result = self.children(how, options=["--max-instances", "9"])
+                self.assertEqual(len(self.instances(result)), instances)
+        self.assertEqual(len(self.instances(self.children("parent-too", options=["--children", "leave"]))), 1)
+        nothing = self.children("only", options=["--children", "leave"], status=2)
+        self.assert_refused(nothing, 2, "by processes that were forked, which --children leave leaves alone")
+
+    def test_an_application_may_close_all_descriptors(self):
+        for how in ["close", "close_range", "closefrom", "dup2"]:
+            with self.subTest(how):
+                result = self.children(f"closes-{how}")
+                self.assertEqual(result.error, "children: ok\n")
+                self.assertEqual(len(self.instances(result)), 2)
+
+    def test_daemons(self):
+        for how in ["close", "closefrom"]:
+            with self.subTest(how):
+                self.assertEqual(len(self.instances(self.children(f"daemon-{how}"))), 2)
 
     def test_ranks(self):
         first, second = self.program("vector_add"), self.program("transpose")

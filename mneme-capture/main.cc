@@ -24,10 +24,13 @@ struct Settings {
   std::string device = "auto";
   std::string kernel;
   SessionSettings session;
+  std::string children = "record";
   std::string ranks;
   std::optional<int64_t> rank;  // of this process, if an MPI launcher started it
   bool pass_exit = false;
   bool check_memory = false;
+  bool keep_aslr = false;
+  uint64_t host_devices = 1;
   bool summary = false;
   std::vector<std::string> command;
 };
@@ -37,6 +40,8 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   session.range_size = memory::kDefaultRangeSize;
   options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
                  "where kernels run: the first GPU found, else the CPU (auto, the default)");
+  options.value("--host-devices", settings.host_devices, "N",
+                "let the host device be N devices (default 1, at most 8)");
   options.value("--kernel", settings.kernel, "REGEX", "record only kernels whose demangled name matches");
   options.value("--max-instances", session.max_instances, "N",
                 "record at most N launches of each kernel (default 4); 0 only runs the application on the device");
@@ -46,6 +51,8 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.value("--every", session.every, "N", "of the launches of each kernel after those, consider each Nth only");
   options.flag("--only-config", session.only_config,
                "take launches for alike that have the same dimensions, whatever their arguments are");
+  options.choice("--children", settings.children, {"record", "leave"},
+                 "record processes that the application forks or starts, too (record, the default), or one only");
   options.value("--ranks", settings.ranks, "RANKS",
                 "of an MPI job's processes, record these: all, or such as 0,4-7 (default 0; all with %r in -o)");
   options.bytes("--va-size", session.range_size, "BYTES",
@@ -53,6 +60,8 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.flag("--pass-exit", settings.pass_exit, "end with the application's own exit status when it fails");
   options.flag("--check-memory", settings.check_memory,
                "host device: find out before each access of a kernel's whether there is memory, and say so if not");
+  options.flag("--keep-aslr", settings.keep_aslr,
+               "host device: leave address-space layout randomisation on; addresses differ from run to run");
   options.flag("--summary", settings.summary, "at the end, print what was launched, recorded and skipped, and why");
   output.add_options(options);
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
@@ -69,9 +78,14 @@ void check(Settings& settings, std::optional<std::regex>& kernels) {
   }
   if (settings.session.occurrences == 0) throw Error("--occurrences has to be at least 1");
   if (settings.session.every == 0) throw Error("--every has to be at least 1");
+  if (settings.host_devices == 0 || settings.host_devices > uint64_t{memory::kMostDevices}) {
+    throw Error::of("--host-devices has to be 1 to {}", memory::kMostDevices);
+  }
+  settings.session.children = settings.children == "record";
   uint64_t& range = settings.session.range_size;
-  if (range < kChunk || range > kMaxRange) {
-    throw Error::of("--va-size has to be between 64M and {}T", kMaxRange >> 40);
+  const uint64_t most = kMaxRange / settings.host_devices;
+  if (range < kChunk || range > most) {
+    throw Error::of("--va-size has to be between 64M and {}T", most >> 40);
   }
   range = (range + kChunk - 1) / kChunk * kChunk;
 }
@@ -112,7 +126,11 @@ bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options&
   bundle::BundleInfo info;
   info.device = "host";
   uint64_t size = settings.session.range_size;
-  info.ranges = {{"device", memory::kDeviceBase, size}, {"host", memory::kHostBase, size}};
+  for (int device = 0; device < static_cast<int>(settings.host_devices); ++device) {
+    std::string name = device ? fmt::format("device {}", device) : "device";
+    info.ranges.push_back({name, memory::device_base(device, size), size});
+  }
+  info.ranges.push_back({"host", memory::kHostBase, size});
   info.provenance = {{"mneme-capture", cli::kVersion, options.arguments(), 0}};
   return info;
 }
@@ -135,9 +153,11 @@ void check_recorded(const Capture& capture, const Settings& settings) {
     // Others may have launched something, and a launcher ends them all when one fails.
     return cli::warn(fmt::format("rank {}: no launch was recorded", *settings.rank));
   }
-  if (capture.launches == 0) {
+  if (capture.launches == 0 && capture.summary.skipped.empty()) {
     throw Error::of("'{}' launched no kernels{}", settings.command[0],
-                    capture.processes ? "" : ", or in processes only that are out of mneme-capture's reach");
+                    capture.left_alone  ? ", or in processes only that --children leave leaves alone"
+                    : capture.processes ? ""
+                                        : ", or in processes only that are out of mneme-capture's reach");
   }
   const auto& reasons = capture.unrecordable.empty() ? capture.summary.skipped : capture.unrecordable;
   if (reasons.empty()) throw Error::of("no launch of '{}' was recorded", settings.command[0]);
@@ -146,7 +166,10 @@ void check_recorded(const Capture& capture, const Settings& settings) {
 
 // Runs the application as it is, on the device.
 Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device, bool output_to_errors) {
-  Application application(settings.command, Surroundings{device, {}, settings.check_memory, output_to_errors}, signals);
+  Application application(
+      settings.command,
+      Surroundings{device, {}, settings.check_memory, output_to_errors, static_cast<int>(settings.host_devices)},
+      signals);
   return judge_application(application.wait(signals), settings);
 }
 
@@ -185,12 +208,17 @@ Exit capture_application(int argc, char** argv) {
 
   output.open();
   bundle::Writer writer(output.fd(), output.name());
-  BundleQueue queue(writer);
+  BundleQueue queue(writer, bundle::physical_memory() / 4);
   Capture capture(queue);
   capture.kernels = std::move(kernels);
   capture.verbose = options.verbose();
   Session session(settings.session, capture);
-  Surroundings surroundings{device, session.socket_name(), settings.check_memory, !output.is_file()};
+  Surroundings surroundings{device,
+                            session.socket_name(),
+                            settings.check_memory,
+                            !output.is_file(),
+                            static_cast<int>(settings.host_devices),
+                            settings.keep_aslr};
 
   // An application that cannot be started leaves no bundle.
   int status = run_recorded(settings, signals, surroundings, session, [&] {

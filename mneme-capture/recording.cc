@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "bundle/segment_runs.h"
 #include "cli/options.h"
 #include "outside_references.h"
 
@@ -15,14 +16,26 @@ bundle::SegmentKind kind_of(uint32_t number) {
   return static_cast<bundle::SegmentKind>(number);
 }
 
+// More memory than an instance can list.
+struct TooMany : Error {
+  TooMany() : Error("there are more allocations than a bundle can list") {}
+};
+
 std::vector<bundle::Segment> segments_of(const record::Prologue& prologue) {
   std::vector<bundle::Segment> segments;
-  uint64_t end = 0;
+  uint64_t end = 0, count = 0;
+  for (const record::WireSegment& wire : prologue.segments) count += std::min(wire.count, bundle::kMaxSegments + 1);
+  if (count > bundle::kMaxSegments) throw TooMany();
+  segments.reserve(count);
   for (const record::WireSegment& wire : prologue.segments) {
-    if (wire.address < end || wire.address + wire.size < wire.address) throw Error("segments overlap");
-    end = wire.address + wire.size;
-    segments.push_back({wire.address, wire.size, kind_of(wire.kind), wire.symbol, wire.annotation});
+    bundle::Segment segment{wire.address, wire.size, kind_of(wire.kind), wire.symbol, wire.annotation, wire.device};
+    for (uint64_t i = 0; i < wire.count; ++i, segment.address += wire.stride) {
+      if (segment.address < end || segment.address + segment.size < segment.address) throw Error("segments overlap");
+      end = segment.address + segment.size;
+      segments.push_back(segment);
+    }
   }
+  if (bundle::count_entries(segments) > bundle::kMaxEntries) throw TooMany();
   return segments;
 }
 
@@ -37,6 +50,10 @@ Recording::~Recording() {
   capture_.launches += launched();
   if (uint64_t unrecorded = counters_.value(record::Counters::kUnrecorded)) {
     add_skipped({"(all kernels)", unrecorded, "recording had ended: " + stopped_}, true);
+  }
+  if (uint64_t of_children = counters_.value(record::Counters::kOfChildren)) {
+    add_skipped({"(all kernels)", of_children, "by processes that were forked, which --children leave leaves alone"},
+                false);
   }
   for (const auto& [instance, slot] : slots_) {
     capture_.summary.occurrences.push_back({instance, std::max<uint64_t>(counters_.value(slot), 1)});
@@ -122,9 +139,14 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   instance.block = prologue.block;
   instance.shared_bytes = prologue.shared_bytes;
   instance.arguments = prologue.arguments;
-  instance.segments = segments_of(prologue);
+  instance.device = prologue.device;
   try {
-    launch.before = std::make_shared<Snapshot>(Snapshot::take(instance.segments, memory_, last_.get()));
+    instance.segments = segments_of(prologue);
+  } catch (const TooMany& error) {
+    return {false, error.what()};
+  }
+  try {
+    launch.before = std::make_shared<Snapshot>(Snapshot::take(instance.segments, memory_, last_.get(), capture_.pool));
   } catch (const Error& error) {
     return {false, error.what()};
   }
@@ -143,7 +165,8 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
   Launch launch = std::move(*launch_);
   launch_.reset();
   if (epilogue.completed) {
-    auto after = std::make_shared<Snapshot>(Snapshot::take(launch.instance.segments, memory_, launch.before.get()));
+    auto after = std::make_shared<Snapshot>(
+        Snapshot::take(launch.instance.segments, memory_, launch.before.get(), capture_.pool));
     last_ = after;
     launch.instance.epilogue = digest_of(bundle::write(after->state()));
     add(std::move(launch), std::move(after));
@@ -177,10 +200,13 @@ void Recording::add(Launch launch, std::shared_ptr<Snapshot> after) {
     cli::note(fmt::format("recorded {} <<<({}, {}, {}), ({}, {}, {})>>> as {}", kernels_.at(instance.kernel).name,
                           instance.grid.x, instance.grid.y, instance.grid.z, instance.block.x, instance.block.y,
                           instance.block.z, instance.id.hex().substr(0, 12)));
-  capture_.queue.add([instance, before = std::move(launch.before), after = std::move(after)](bundle::Writer& writer) {
+  uint64_t bytes = launch.before->copied_bytes() + after->copied_bytes();
+  auto write = [instance = std::move(launch.instance), before = std::move(launch.before),
+                after = std::move(after)](bundle::Writer& writer) {
     writer.add_instance(instance, before->state(), after->state(),
                         [&](uint64_t address, bool epilogue) { return (epilogue ? *after : *before).block(address); });
-  });
+  };
+  capture_.queue.add(std::move(write), bytes);
 }
 
 }  // namespace mneme::capture

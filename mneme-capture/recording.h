@@ -21,6 +21,9 @@ struct Capture {
   explicit Capture(BundleQueue& bundle_queue) : queue(bundle_queue) { summary.totals.emplace(); }
 
   BundleQueue& queue;
+  // What was written is kept for the next snapshot, within measure.
+  Snapshot::Pool pool =
+      std::make_shared<bundle::BlockPool>(UINT64_MAX, bundle::physical_memory() / 8, bundle::BlockPool::Pages::kSmall);
   std::optional<std::regex> kernels;  // on the demangled name; all without one
   bool verbose = false;
   bool told_of_failure = false;
@@ -29,7 +32,8 @@ struct Capture {
   bundle::Summary summary;
   std::vector<bundle::Skipped> unrecordable;  // those of the summary that nobody asked to leave out
   uint64_t launches = 0;
-  uint64_t processes = 0;  // that asked to be recorded
+  uint64_t processes = 0;   // that asked to be recorded
+  uint64_t left_alone = 0;  // of them, because another one is recorded
 };
 
 // Turns what the recorder of one process says into members of the bundle. One object a process; functions in the

@@ -77,6 +77,7 @@ void Session::run() {
   } catch (const std::exception& error) {
     if (failure_.empty()) failure_ = error.what();
   }
+  visitors_.clear();
   processes_.clear();
   left_.clear();
   listener_.close();
@@ -85,13 +86,15 @@ void Session::run() {
 
 void Session::serve_until_closed() {
   bool open = true;
-  while (open || !processes_.empty()) {
+  while (open || !visitors_.empty() || !processes_.empty()) {
     std::vector<pollfd> waiting = {{aborting_.get(), POLLIN, 0},
                                    {open ? closing_.get() : -1, POLLIN, 0},
                                    {open ? listener_.abstract() : -1, POLLIN, 0},
                                    {open ? listener_.named() : -1, POLLIN, 0}};
     const size_t first = waiting.size();
     for (const Process& process : processes_) waiting.push_back({process.socket.get(), POLLIN, 0});
+    const size_t first_visitor = waiting.size();
+    for (const Fd& visitor : visitors_) waiting.push_back({visitor.get(), POLLIN, 0});
     if (::poll(waiting.data(), waiting.size(), -1) < 0) {
       if (errno == EINTR) continue;
       throw system_error("cannot wait for the application");
@@ -99,6 +102,12 @@ void Session::serve_until_closed() {
     if (waiting[0].revents) return;
     for (size_t i = processes_.size(); i-- > 0;) {
       if (waiting[first + i].revents && !handle(processes_[i])) leave(i);
+    }
+    for (size_t i = visitors_.size(); i-- > 0;) {
+      if (!waiting[first_visitor + i].revents) continue;
+      Fd visitor = std::move(visitors_[i]);
+      visitors_.erase(visitors_.begin() + static_cast<ptrdiff_t>(i));
+      hear(std::move(visitor));
     }
     if (waiting[2].revents) {
       accept(listener_.abstract());
@@ -118,6 +127,15 @@ void Session::leave(size_t process) {
   left.recording->leave();
   left.socket = Fd();
   left_.push_back(std::move(left));
+  forget_ended();
+}
+
+// An application may fork many thousand times.
+void Session::forget_ended() {
+  std::erase_if(left_, [](const Process& process) {
+    bool gone = process.id > 0 && ::kill(process.id, 0) != 0 && errno == ESRCH;
+    return gone && !process.recording->launched();
+  });
 }
 
 void Session::hear_out(pid_t id) {
@@ -144,9 +162,12 @@ void Session::refuse(int socket, const std::string& reason) {
 
 void Session::accept(int listener) {
   Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  if (!socket) return;  // gone again
+  if (socket) visitors_.push_back(std::move(socket));  // else it is gone again
+}
+
+void Session::hear(Fd visitor) {
   try {
-    greet(std::move(socket));
+    greet(std::move(visitor));
   } catch (const Error& error) {
     cli::warn(fmt::format("a process could not be recorded: {}", error.what()));
   }
@@ -158,25 +179,35 @@ void Session::greet(Fd socket) {
   std::optional<Message> message = receive_message(socket.get());
   if (!message || message->type != Type::kHello) return;
   Hello hello = unpack<Hello>(message->body);
+  pid_t id = peer->pid;
+  if (hello.parent) id = hello.parent == peer->pid ? hello.process : 0;  // numbers mean nothing in other namespaces
   ++capture_.processes;
   if (hello.version != kProtocolVersion) return refuse(socket.get(), "its recorder is of another version");
   if (hello.rank >= 0 && !settings_.ranks.contains(hello.rank)) {
     return refuse(socket.get(), fmt::format("it is rank {}", hello.rank));
   }
   int64_t place = settings_.ranks.several() ? hello.rank : 0;
-  hear_out(peer->pid);  // exec has closed the connection of the program that was there before
-  if (taken_.contains(place) && !was_there(place, peer->pid)) return refuse(socket.get(), "one process is recorded");
+  hear_out(id);  // exec has closed the connection of the program that was there before
+  if (!settings_.children && taken_.contains(place) && !was_there(place, id)) {
+    ++capture_.left_alone;
+    return refuse(socket.get(), "--children leave leaves it alone, and one that came before is recorded");
+  }
   Fd counters = Counters::make();
-  Welcome welcome{settings_.max_instances, settings_.occurrences, settings_.skip,
-                  settings_.every,         settings_.only_config, settings_.range_size};
+  Welcome welcome{settings_.max_instances, settings_.occurrences, settings_.skip,    settings_.every,
+                  settings_.only_config,   settings_.range_size,  settings_.children};
   uint64_t launches_before = 0;
   for (const Process& left : left_) {
-    if (left.id == peer->pid) launches_before += left.recording->launched();
+    if (id && left.id == id) launches_before += left.recording->launched();
   }
   // Sets the counters, so it comes before the process uses them.
   auto recording = std::make_unique<Recording>(capture_, counters, launches_before);
-  send_message(socket.get(), welcome, counters.get());
-  processes_.push_back({std::move(socket), peer->pid, place, std::move(recording)});
+  try {
+    send_message(socket.get(), welcome, counters.get());
+  } catch (const Error&) {
+    if (hello.parent) return;  // most that are forked end, or become another program, before they need an answer
+    throw;
+  }
+  processes_.push_back({std::move(socket), id, place, std::move(recording)});
   taken_.insert(place);
 }
 

@@ -23,12 +23,13 @@ struct SessionSettings {
   bool only_config = false;
   uint64_t range_size = 0;       // bytes of each address range
   Ranks ranks = Ranks::only(0);  // of an MPI job's processes, those to record
+  bool children = true;          // the processes that a process starts are recorded, too
 };
 
 // The parent's side of the protocol, on a thread of its own: waits for processes that want to be recorded, and serves
-// them until they end. One process is recorded, or of several ranks one each, also when it goes on as another program
-// (exec); others are told to run on as they are. Only a process that launched nothing (a launcher, say) leaves its
-// place to a later one.
+// them until they end. If children are left alone, one process is recorded, or of several ranks one each, also when it
+// goes on as another program (exec), and others are told to run on as they are; only a process that launched nothing (a
+// launcher, say) leaves its place to a later one.
 class Session {
  public:
   Session(const SessionSettings& settings, Capture& capture);
@@ -59,12 +60,14 @@ class Session {
   void run();
   void serve_until_closed();
   void accept(int listener);
+  void hear(Fd visitor);
   void greet(Fd socket);
   void refuse(int socket, const std::string& reason);
   bool handle(Process& process);  // one message; false: the connection has ended
   void leave(size_t process);     // its connection has ended
   void hear_out(pid_t process);   // reads what is there to be read
   bool was_there(int64_t place, pid_t process) const;
+  void forget_ended();  // and have launched nothing
 
   const SessionSettings settings_;
   Capture& capture_;
@@ -72,6 +75,7 @@ class Session {
   Fd closing_, aborting_, ended_;
   std::thread thread_;
 
+  std::vector<Fd> visitors_;  // whose hello has not come
   std::vector<Process> processes_;
   std::vector<Process> left_;  // without a connection any more; those that live on count what they launch
   std::set<int64_t> taken_;    // places of processes that are being recorded, or launched kernels when they were

@@ -127,7 +127,7 @@ class SessionTest : public ::testing::Test {
   FakeRuntime runtime_;
   Fd file_ = memory_file("bundle");
   bundle::Writer writer_{file_.get(), "test"};
-  BundleQueue queue_{writer_};
+  BundleQueue queue_{writer_, 64 << 20};
   Capture capture_{queue_};
   SessionSettings settings_;
   std::optional<Session> session_;

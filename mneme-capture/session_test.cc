@@ -128,7 +128,8 @@ TEST_F(SessionTest, MarksVariablesAndAnnotations) {
   int* data = device_ints(10);
   int* table = device_ints(4);
   runtime_.globals["table"] = {reinterpret_cast<uint64_t>(table), 16};
-  core_->annotate(data, {sizeof(mneme_annotation_v1), 5, 2, 0, 0, "data"});
+  mneme_annotation_v1 annotation{sizeof annotation, 5, 2, 0, 0, "data", 0, nullptr, 0};
+  core_->annotate(data, &annotation);
   launch(data, 10);
   auto instances = end();
   ASSERT_EQ(instances.size(), 1u);
@@ -182,8 +183,8 @@ TEST_F(SessionTest, MappedMemoryIsRecorded) {
     return static_cast<int*>(::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));
   };
   int* data = map();
-  ASSERT_TRUE(core_->add_mapped(data, kSize, memory.get()));
-  EXPECT_FALSE(core_->add_mapped(data, kSize, memory.get()));
+  ASSERT_TRUE(core_->add_mapped(data, kSize, memory.get(), 0));
+  EXPECT_FALSE(core_->add_mapped(data, kSize, memory.get(), 0));
   data[3] = 41;
   int count = 10;
   void* arguments[] = {static_cast<void*>(&data), &count};
@@ -209,21 +210,53 @@ TEST_F(SessionTest, MappedMemoryIsRecorded) {
   ::munmap(data, kSize);
 }
 
-TEST_F(SessionTest, LaunchesOnAnotherDeviceAreCounted) {
-  runtime_.current_device = 2;
+TEST_F(SessionTest, InstancesSayOnWhichDevice) {
+  runtime_.devices = 2;
+  begin();
+  int* first = device_ints(10);
+  auto* second = static_cast<int*>(core_->allocate(Space::kDevice, 40, 0, 1));
+  EXPECT_EQ(reinterpret_cast<uint64_t>(second), memory::device_base(1));
+  EXPECT_EQ(launch(first, 10), 0);
+  runtime_.current_device = 1;
+  EXPECT_EQ(launch(second, 10), 0) << "not alike: another device";
+  std::vector<bundle::InstanceMember> instances = end();
+  ASSERT_EQ(instances.size(), 2u);
+  for (uint32_t device : {0u, 1u}) {
+    const bundle::InstanceInfo& info = instances[device].info;
+    EXPECT_EQ(info.device, device);
+    ASSERT_EQ(info.segments.size(), 2u);
+    EXPECT_EQ(info.segments[0].device, 0u);
+    EXPECT_EQ(info.segments[1].device, 1u);
+    EXPECT_EQ(info.id, bundle::instance_id(info));
+  }
+}
+
+TEST_F(SessionTest, LaunchesOnDevicesBeyondTheRangesAreCounted) {
   begin();
   int* data = device_ints(10);
-  EXPECT_TRUE(core_->on_recorded_device());
+  runtime_.current_device = memory::kMostDevices;
   EXPECT_EQ(launch(data, 10), 0);
-  runtime_.current_device = 1;
-  EXPECT_FALSE(core_->on_recorded_device());
-  EXPECT_EQ(launch(data, 9), 0);
-  EXPECT_EQ(data[0], 2) << "the launch was made";
-  runtime_.current_device = 2;
+  EXPECT_EQ(data[0], 1) << "the launch was made";
+  runtime_.current_device = 0;
   EXPECT_EQ(launch(data, 8), 0);
-  EXPECT_EQ(end().size(), 2u);
-  EXPECT_EQ(reason(), "it ran on device 1, and device 2 is recorded");
+  EXPECT_EQ(end().size(), 1u);
+  EXPECT_EQ(reason(), "it ran on device 8, and the first eight are recorded");
   EXPECT_EQ(capture_.unrecordable.size(), 1u);
+}
+
+TEST_F(SessionTest, ManyAllocationsAlikeAreOneEntryOfTheInstance) {
+  begin();
+  int* data = device_ints(8);
+  constexpr uint64_t kCount = 20'000;
+  for (uint64_t i = 0; i < kCount; ++i) device_ints(8);
+  launch(data, 1);
+  auto instances = end();
+  ASSERT_EQ(instances.size(), 1u);
+  const std::vector<bundle::Segment>& segments = instances[0].info.segments;
+  ASSERT_EQ(segments.size(), kCount + 1);
+  EXPECT_EQ(segments[kCount].address, memory::kDeviceBase + kCount * 256);
+  EXPECT_EQ(segments[kCount].size, 8 * sizeof(int));
+  EXPECT_LT(bundle::write(instances[0].info).size(), 1000u);
 }
 
 TEST_F(SessionTest, AFailedLaunchIsDropped) {

@@ -16,6 +16,7 @@ using bundle::kBlockSize;
 using bundle::Segment;
 
 constexpr uint64_t kBase = 0x400000000000;
+const auto kPool = std::make_shared<bundle::BlockPool>(UINT64_MAX);
 
 // One piece of memory, given out at most `piece` bytes at a time.
 class FakeMemory final : public MemoryView {
@@ -39,7 +40,7 @@ std::string text(Bytes bytes) { return std::string(text_of(bytes)); }
 
 TEST(Snapshot, TakesWholeBlocks) {
   FakeMemory memory(3 * kBlockSize);
-  Snapshot snapshot = Snapshot::take({segment(0, 3 * kBlockSize)}, memory, nullptr);
+  Snapshot snapshot = Snapshot::take({segment(0, 3 * kBlockSize)}, memory, nullptr, kPool);
   ASSERT_EQ(snapshot.state().blocks.size(), 3u);
   EXPECT_EQ(snapshot.state().blocks[1].address, kBase + kBlockSize);
   EXPECT_EQ(snapshot.state().blocks[1].digest, digest_of(std::string(kBlockSize, 'x')));
@@ -49,7 +50,7 @@ TEST(Snapshot, TakesWholeBlocks) {
 
 TEST(Snapshot, BytesOutsideSegmentsAreZeros) {
   FakeMemory memory(2 * kBlockSize);
-  Snapshot snapshot = Snapshot::take({segment(100, 50), segment(200, kBlockSize)}, memory, nullptr);
+  Snapshot snapshot = Snapshot::take({segment(100, 50), segment(200, kBlockSize)}, memory, nullptr, kPool);
   ASSERT_EQ(snapshot.state().blocks.size(), 2u);
   std::string first(kBlockSize, '\0');
   first.replace(100, 50, 50, 'x');
@@ -65,15 +66,15 @@ TEST(Snapshot, PutsBlocksTogetherFromPieces) {
   FakeMemory memory(kBlockSize);
   for (size_t i = 0; i < kBlockSize; ++i) memory.bytes[i] = static_cast<char>(i * 7);
   memory.piece = 1000;
-  Snapshot snapshot = Snapshot::take({segment(0, kBlockSize)}, memory, nullptr);
+  Snapshot snapshot = Snapshot::take({segment(0, kBlockSize)}, memory, nullptr, kPool);
   EXPECT_EQ(text(snapshot.block(kBase)), memory.bytes);
 }
 
 TEST(Snapshot, KeepsWhatTheMemoryWas) {
   FakeMemory memory(2 * kBlockSize);
-  Snapshot before = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, nullptr);
+  Snapshot before = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, nullptr, kPool);
   memory.bytes[kBlockSize + 5] = 'y';
-  Snapshot after = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, &before);
+  Snapshot after = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, &before, kPool);
   EXPECT_EQ(before.state().blocks[0].digest, after.state().blocks[0].digest);
   EXPECT_EQ(before.block(kBase).data(), after.block(kBase).data()) << "an unchanged block is shared";
   EXPECT_NE(before.state().blocks[1].digest, after.state().blocks[1].digest);
@@ -82,11 +83,38 @@ TEST(Snapshot, KeepsWhatTheMemoryWas) {
   EXPECT_EQ(digest_of(after.block(kBase + kBlockSize)), after.state().blocks[1].digest);
 }
 
+TEST(Snapshot, CopiesOnlyWhatIsNew) {
+  FakeMemory memory(10 * kBlockSize);
+  memory.bytes.replace(0, kBlockSize, kBlockSize, '\0');
+  auto pool = std::make_shared<bundle::BlockPool>(UINT64_MAX);
+  {
+    Snapshot before = Snapshot::take({segment(0, 10 * kBlockSize)}, memory, nullptr, pool);
+    EXPECT_EQ(before.copied_bytes(), 9 * kBlockSize) << "zeros take no memory";
+    memory.bytes[5 * kBlockSize] = 'y';
+    Snapshot after = Snapshot::take({segment(0, 10 * kBlockSize)}, memory, &before, pool);
+    EXPECT_EQ(after.copied_bytes(), kBlockSize);
+    EXPECT_EQ(pool->idle_bytes(), 0u);
+  }
+  EXPECT_EQ(pool->idle_bytes(), 10 * kBlockSize) << "they gave their memory back";
+}
+
+TEST(Snapshot, PiecesThatTouchAreReadAtOnce) {
+  FakeMemory memory(2 * kBlockSize);
+  for (size_t i = 0; i < memory.bytes.size(); ++i) memory.bytes[i] = static_cast<char>(i % 251);
+  std::vector<Segment> small;
+  for (uint64_t at = 0; at < 2 * kBlockSize; at += 256) small.push_back(segment(at, at % 1024 ? 256 : 200));
+  Snapshot snapshot = Snapshot::take(small, memory, nullptr, kPool);
+  std::string expected = memory.bytes;
+  for (size_t at = 0; at < expected.size(); at += 1024) expected.replace(at + 200, 56, 56, '\0');
+  EXPECT_EQ(text(snapshot.block(kBase)) + text(snapshot.block(kBase + kBlockSize)), expected);
+  EXPECT_EQ(snapshot.state().blocks[1].digest, digest_of(snapshot.block(kBase + kBlockSize)));
+}
+
 TEST(Snapshot, ZerosAreTheZeroBlock) {
   FakeMemory memory(2 * kBlockSize);
   std::fill_n(memory.bytes.begin(), kBlockSize, '\0');
   memory.untouched_block = kBase + kBlockSize;
-  Snapshot snapshot = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, nullptr);
+  Snapshot snapshot = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, nullptr, kPool);
   EXPECT_EQ(snapshot.state().blocks[0].digest, bundle::zero_block_digest());
   EXPECT_EQ(snapshot.state().blocks[1].digest, bundle::zero_block_digest()) << "untouched memory is not read";
   EXPECT_EQ(text(snapshot.block(kBase)), std::string(kBlockSize, '\0'));
@@ -94,7 +122,7 @@ TEST(Snapshot, ZerosAreTheZeroBlock) {
 
 TEST(Snapshot, RefusesMemoryThatIsNotThere) {
   FakeMemory memory(kBlockSize);
-  EXPECT_THROW(Snapshot::take({segment(0, kBlockSize + 1)}, memory, nullptr), Error);
+  EXPECT_THROW(Snapshot::take({segment(0, kBlockSize + 1)}, memory, nullptr, kPool), Error);
 }
 
 Fd memory_of(uint64_t size) {

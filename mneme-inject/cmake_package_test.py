@@ -54,6 +54,8 @@ class CMakePackage(unittest.TestCase):
         self.assertEqual(self.kernels(build / "by_hand"), [("twice(float*)", "gfx90a")])
         plain = subprocess.run([EXTRACT, "--list", build / "plain"], capture_output=True, text=True)
         self.assertEqual(plain.returncode, 2, "a target without add_mneme")
+        for language in ["c"] + ["fortran"] * bool(shutil.which("gfortran")):
+            subprocess.run([build / f"from_{language}"], check=True)
 
     def test_ninja(self):
         self.check(self.build()[0])

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "verify/layout.h"
 
 extern char** environ;
 
@@ -86,7 +85,7 @@ void Worker::end() {
 Channel::Clock::time_point Worker::deadline() const {
   std::chrono::duration<double> patience = std::chrono::duration<double>(task_.timeout);
   if (!foreign_) {
-    uint64_t bytes = verify::Layout(task_.instance.info.segments).block_bytes();
+    uint64_t bytes = task_.instance.prologue.blocks.size() * bundle::kBlockSize;
     patience = kOwnPatience + std::chrono::duration<double>(static_cast<double>(bytes) / kOwnBytesPerSecond);
   }
   constexpr std::chrono::duration<double> kLongest = 24h * 365;

@@ -42,6 +42,13 @@ def parsed(member):
     return json.loads(member.data)
 
 
+def segments(instance):
+    """An instance's segments one by one: an entry with a count stands for several."""
+    for entry in instance["segments"]:
+        for i in range(entry.get("count", 1)):
+            yield {**entry, "address": hex(int(entry["address"], 16) + i * entry.get("stride", 0))}
+
+
 def compact(value):
     """An object as the bundle writes it: on one line, ending with the digest of what comes before."""
     value = {key: entry for key, entry in value.items() if key != "digest"}

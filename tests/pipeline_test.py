@@ -16,6 +16,7 @@ import sys
 import unittest
 
 import bundles
+from recordings import keep_recording
 from support import TestCase, run, tool
 from tampering import Recording, pattern_of
 
@@ -68,6 +69,7 @@ class Pipeline(TestCase):
         for level in DIMENSIONS["recorded"]:
             cls.programs[level] = cls.build(cls.source, f"{cls.source.stem}{level}", level)
             cls.recordings[level] = cls.record(cls.programs[level], name=f"recorded{level}.tar")
+        keep_recording(cls.source, cls.recordings["-O3"])
 
     def replay(self, mode):
         """Runs the mode's pipe; the report's lines."""

@@ -29,7 +29,7 @@ class Recording:
         contents = {}
         for instance in [bundles.parsed(self.members[i]) for i in self.instances]:
             for state in (instance["prologue"], instance["epilogue"]):
-                for segment in instance["segments"]:
+                for segment in bundles.segments(instance):
                     for file in (segment["address"], segment.get("symbol")):
                         data = members.get(f"memory/{state}/{file}.raw")
                         if data is not None:
@@ -41,7 +41,7 @@ class Recording:
             return contents.get((instance[when], segment["address"]), bytes(segment["size"]))
 
         return {int(segment["address"], 16): (content("prologue", segment), content("epilogue", segment))
-                for segment in instance["segments"]}
+                for segment in bundles.segments(instance)}
 
     def with_changed_epilogue(self, index):
         """One byte, of those that the kernel changed if it changed any, is another in the epilogue of the instance,

@@ -2,7 +2,6 @@
 #include "bundle/block_store.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/error.h"
 
@@ -15,35 +14,45 @@ alignas(64) constexpr std::byte kZeros[kBlockSize]{};
 
 }  // namespace
 
-uint64_t physical_memory() {
-  return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
 BlockPool::~BlockPool() {
   for (std::byte* slab : slabs_) ::munmap(slab, kSlabSize);
 }
 
-std::byte* BlockPool::take() {
-  std::lock_guard lock(mutex_);
-  if (free_.empty()) {
-    if ((slabs_.size() + 1) * kSlabSize > limit_) {
-      throw Error::of("the bundle's memory does not fit: an instance needs more than {} MiB", limit_ >> 20);
-    }
-    void* slab = ::mmap(nullptr, kSlabSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (slab == MAP_FAILED) throw system_error("cannot allocate memory for an instance");
-    // First touch of small pages is slower than decompressing into them.
-    ::madvise(slab, kSlabSize, MADV_HUGEPAGE);
-    slabs_.push_back(static_cast<std::byte*>(slab));
-    for (size_t i = kSlabBlocks; i-- > 0;) free_.push_back(slabs_.back() + i * kBlockSize);
+void BlockPool::add_slab() {
+  if ((slabs_.size() + 1) * kSlabSize > limit_) {
+    throw Error::of("the bundle's memory does not fit: an instance needs more than {} MiB", limit_ >> 20);
   }
-  std::byte* block = free_.back();
-  free_.pop_back();
+  void* slab = ::mmap(nullptr, kSlabSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (slab == MAP_FAILED) throw system_error("cannot allocate memory for an instance");
+  // First touch of small pages is slower than decompressing into them.
+  if (pages_ == Pages::kHuge) ::madvise(slab, kSlabSize, MADV_HUGEPAGE);
+  slabs_.push_back(static_cast<std::byte*>(slab));
+  for (size_t i = kSlabBlocks; i-- > 0;) bare_.push_back(slabs_.back() + i * kBlockSize);
+}
+
+std::byte* BlockPool::take() {
+  std::unique_lock lock(mutex_);
+  bool bare = idle_.empty();
+  if (bare && bare_.empty()) add_slab();
+  std::vector<std::byte*>& from = bare ? bare_ : idle_;
+  std::byte* block = from.back();
+  from.pop_back();
+  lock.unlock();
+  // To ask once takes less time than to touch page after page. A system that does not know this does nothing.
+  if (bare && pages_ == Pages::kSmall) ::madvise(block, kBlockSize, MADV_POPULATE_WRITE);
   return block;
 }
 
 void BlockPool::give_back(std::byte* block) {
   std::lock_guard lock(mutex_);
-  free_.push_back(block);
+  if (idle_.size() < most_idle_) return idle_.push_back(block);
+  ::madvise(block, kBlockSize, MADV_DONTNEED);
+  bare_.push_back(block);
+}
+
+uint64_t BlockPool::idle_bytes() const {
+  std::lock_guard lock(mutex_);
+  return idle_.size() * kBlockSize;
 }
 
 void BlockStore::add(const Digest& digest, std::byte* block) {

@@ -7,14 +7,22 @@
 
 #include "base/digest.h"
 #include "bundle/format.h"
+#include "bundle/physical_memory.h"
 
 namespace mneme::bundle {
 
-// Memory for blocks, all of kBlockSize bytes, used again when given back. Throws Error when more than the limit
-// is asked for: a stranger's bundle must not be able to take a machine's memory. Thread-safe.
+// Memory for blocks, all of kBlockSize bytes, used again when given back: the first touch of memory costs more than
+// filling it. Throws Error when more than the limit is asked for: a stranger's bundle must not be able to take a
+// machine's memory. Of blocks given back at most `most_idle` bytes are kept, that of others goes back to the system.
+// Thread-safe.
 class BlockPool {
  public:
-  explicit BlockPool(uint64_t limit) : limit_(limit) {}
+  // Huge pages are quicker to touch, but for a virtual machine that is given its memory as it touches it: then small
+  // ones are, which the system has at hand from programs that ended.
+  enum class Pages { kHuge, kSmall };
+
+  explicit BlockPool(uint64_t limit, uint64_t most_idle = UINT64_MAX, Pages pages = Pages::kHuge)
+      : limit_(limit), most_idle_(most_idle / kBlockSize), pages_(pages) {}
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
@@ -22,16 +30,19 @@ class BlockPool {
   std::byte* take();
   void give_back(std::byte* block);
   void set_limit(uint64_t bytes) { limit_ = bytes; }
+  uint64_t idle_bytes() const;  // that wait to be taken
 
  private:
-  std::mutex mutex_;
-  uint64_t limit_;
-  std::vector<std::byte*> slabs_;
-  std::vector<std::byte*> free_;
-};
+  void add_slab();  // under the lock
 
-// This machine's memory; what a reader holds at most unless told otherwise.
-uint64_t physical_memory();
+  mutable std::mutex mutex_;
+  uint64_t limit_;
+  const uint64_t most_idle_;  // blocks
+  const Pages pages_;
+  std::vector<std::byte*> slabs_;
+  std::vector<std::byte*> idle_;  // have memory
+  std::vector<std::byte*> bare_;  // have none yet, or no more
+};
 
 // The blocks at hand, by digest. Adding and dropping are for one thread; finding is for any number at once.
 class BlockStore {

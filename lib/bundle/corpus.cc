@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   save("packs", sample_bundle({1, 2, 3000, true, "packs"}));
   save("several_blocks", sample_bundle({1, 2, 3 * kBlockSize, false, "packs"}));
   save("two_kernels", sample_bundle({2, 1, 500, true, "packs"}));
+  save("many_segments", sample_bundle({1, 1, 500, false, "packs", 20}));
   save("raw", sample_bundle({1, 2, 3000, true, "raw"}));
   std::string cut = sample_bundle({1, 1, 500, true, "packs"});
   save("truncated", cut.substr(0, cut.size() - 2000));

@@ -102,6 +102,13 @@ struct Configuration {
   bool check_memory = false;  // every access is checked; in json only if true
 };
 
+// What a kernel stores through a pointer.
+struct StoreType {
+  int64_t argument = -1;  // the pointer's offset in the argument bytes; -1: it is no argument
+  std::string symbol;  // of a variable that is stored to; else empty. Neither: pointers of other origin, all together
+  std::string type;    // "f64", "i32", …; "mixed" if there are several, or one that is no number
+};
+
 struct VariantInfo {
   Digest id;
   Digest kernel;
@@ -109,6 +116,7 @@ struct VariantInfo {
   std::string code;  // the code member's file name: "code.so"
   Digest code_digest;
   std::string form;  // the form that was chosen: "loop", "fiber"
+  std::vector<StoreType> stores;
 };
 
 // ---- instances/<static>/<dynamic>.json ---------------------------------------------------------
@@ -121,6 +129,7 @@ struct Segment {
   SegmentKind kind = SegmentKind::kHeap;
   std::string symbol;      // of a global; else empty
   std::string annotation;  // json object text; empty: none
+  uint32_t device = 0;     // whose memory it is; in json only if it is not the first's
 };
 
 struct InstanceInfo {
@@ -137,16 +146,37 @@ struct InstanceInfo {
   // Sentences: what the kernel could reach that is not recorded. In json, with "complete": false, only if there are
   // any.
   std::vector<std::string> missing;
+  uint32_t device = 0;  // that it ran on; in json only if it was not the first
 };
 
 // ---- runs/<static>/<dynamic>/<variant>.json ----------------------------------------------------
 
+// A segment's errors, absolute or relative, aggregated in each way (verify/errors.h says what an error is).
+struct ErrorNorms {
+  double linf = 0, l1 = 0, l2 = 0;  // may be infinite
+  uint64_t worst = 0;               // index of the element with the largest
+  std::string expected, actual;     // that element's bytes (hexadecimal in json)
+  bool operator==(const ErrorNorms&) const = default;
+};
+
+// A segment read as elements of a type.
+struct Observation {
+  std::string type;       // as verify/element_type.h spells it
+  uint64_t elements = 0;  // whole ones that are not ignored
+  uint64_t differ = 0;    // those of which the bytes differ
+  uint64_t tail = 0;      // bytes that differ behind the last whole element
+  ErrorNorms absolute, relative;
+  bool operator==(const Observation&) const = default;
+};
+
 struct SegmentDifference {
-  uint64_t address = 0;   // of the segment
-  uint64_t bytes = 0;     // bytes that differ from the recorded epilogue
-  uint64_t first = 0;     // offset in the segment of the first of them
-  uint32_t expected = 0;  // that byte as recorded
-  uint32_t actual = 0;    // and as replayed
+  uint64_t address = 0;                         // of the segment
+  uint64_t bytes = 0;                           // bytes that differ from the recorded epilogue
+  uint64_t first = 0;                           // offset in the segment of the first of them
+  uint32_t expected = 0;                        // that byte as recorded
+  uint32_t actual = 0;                          // and as replayed
+  std::optional<Observation> observation = {};  // where the segment's type is known
+  bool operator==(const SegmentDifference&) const = default;
 };
 
 struct BlockDifference {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "bundle/json.h"
 #include "bundle/names.h"
@@ -47,10 +49,15 @@ TEST(Json, KernelAndVariantRoundTrip) {
                     "a.hip",
                     kTwo};
   EXPECT_EQ(write(parse_kernel(write(kernel), "kernel.json")), write(kernel));
-  VariantInfo variant{kTwo,      kOne,   {"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false},
-                      "code.so", kThree, "loop"};
+  VariantInfo variant{
+      kTwo, kOne, {"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false}, "code.so", kThree, "loop", {}};
   VariantInfo back = parse_variant(write(variant), "variant.json");
   EXPECT_EQ(write(back), write(variant));
+  variant.stores = {{8, "", "f64"}, {-1, "table", "i32"}, {-1, "", "mixed"}};
+  back = parse_variant(write(variant), "variant.json");
+  EXPECT_EQ(write(back), write(variant));
+  EXPECT_EQ(back.stores.at(1).symbol, "table");
+  EXPECT_EQ(back.stores.at(2).argument, -1);
   EXPECT_EQ(variant_id(kOne, back.configuration), variant_id(kOne, variant.configuration));
   EXPECT_NE(variant_id(kTwo, back.configuration), variant_id(kOne, variant.configuration));
   EXPECT_EQ(write(parse_configuration(write(variant.configuration), "a line")), write(variant.configuration));
@@ -151,12 +158,46 @@ TEST(Json, RunAndSummaryRoundTrip) {
               {{0x400000010000, kOne, kTwo}},
               false};
   EXPECT_EQ(write(parse_run(write(run), "a run")), write(run));
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  run.differences[0].observation = Observation{"f32",
+                                               100,
+                                               2,
+                                               1,
+                                               {0.1, 1.0 / 3, 5e-324, 17, "abcd", "abce"},
+                                               {kInfinite, kInfinite, 1e308, 3, {"\0\1\2\3", 4}, "abce"}};
+  RunInfo back = parse_run(write(run), "a run");
+  EXPECT_EQ(back.differences, run.differences) << "to the last bit";
   Summary summary{{{kOne, 12}}, {{"f()", 3, "it has no IR"}}, "was killed", true, {}};
   EXPECT_EQ(write(parse_summary(write(summary), "summary.json")), write(summary));
   EXPECT_EQ(write(summary).find("totals"), std::string::npos);
   summary.totals = Totals{{{"f()", 3, 0}, {"g()", 7, 2}}, 4096, 100};
   EXPECT_EQ(write(parse_summary(write(summary), "summary.json")), write(summary));
   EXPECT_EQ(parse_summary(write(summary), "summary.json").totals->kernels.at(1).recorded, 2u);
+}
+
+TEST(Json, ObservationsAreChecked) {
+  auto fault_with = [](const std::string& norms) {
+    std::string text =
+        write(RunInfo{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true});
+    std::string observation = R"({"address":"0x1000","bytes":1,"first":0,"expected":1,"actual":2,"observation":)"
+                              R"({"type":"f32","elements":1,"differ":1,"tail":0,"absolute":)" +
+                              norms + R"(,"relative":)" + norms + "}}";
+    text.replace(text.find("\"differences\":[]"), 16, "\"differences\":[" + observation + "]");
+    text.resize(text.rfind(",\"digest\""));
+    text += ",\"digest\":\"" + digest_of(text).hex() + "\"}";
+    return fault_of([&] { parse_run(text, "a run"); });
+  };
+  EXPECT_EQ(fault_with(R"({"linf":1,"l1":1.5,"l2":"inf","worst":0,"expected":"","actual":""})"), "none");
+  EXPECT_NE(fault_with(R"({"linf":-1,"l1":1,"l2":1,"worst":0,"expected":"","actual":""})").find("negative"),
+            std::string::npos);
+  EXPECT_NE(fault_with(R"({"linf":"nan","l1":1,"l2":1,"worst":0,"expected":"","actual":""})").find("neither a number"),
+            std::string::npos);
+  EXPECT_NE(fault_with(R"({"linf":1,"l1":1,"l2":1,"worst":0,"expected":"zz","actual":""})").find("hexadecimal"),
+            std::string::npos);
+  EXPECT_NE(
+      fault_with(R"({"linf":1,"l1":1,"l2":1,"worst":0,"expected":"","actual":"000102030405060708090a0b0c0d0e0f10"})")
+          .find("more than 16 bytes"),
+      std::string::npos);
 }
 
 TEST(Json, TotalsAreWholeOrNotThere) {

@@ -2,6 +2,7 @@
 #include "bundle/json.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "base/error.h"
@@ -88,6 +89,25 @@ uint64_t Object::number(const char* key, uint64_t most) const {
   uint64_t value = document_[member(key, Type::kNatural)].number;
   if (value > most) fail(key, fmt::format("is {}, more than {}", value, most));
   return value;
+}
+
+double Object::real(const char* key) const {
+  size_t found = find(key);
+  if (!found) fail(key, "is missing");
+  const Value& value = document_[found];
+  switch (value.type) {
+    case Type::kReal:
+      return std::bit_cast<double>(value.number);
+    case Type::kNatural:
+      return static_cast<double>(value.number);
+    case Type::kNegative:
+      return static_cast<double>(static_cast<int64_t>(value.number));
+    case Type::kText:
+      if (document_.text(value) == "inf") return std::numeric_limits<double>::infinity();
+      [[fallthrough]];
+    default:
+      fail(key, "is neither a number nor \"inf\"");
+  }
 }
 
 uint64_t Object::address(const char* key) const {

@@ -59,6 +59,7 @@ class Object {
   uint32_t number32(const char* key, uint32_t most = std::numeric_limits<uint32_t>::max()) const {
     return static_cast<uint32_t>(number(key, most));
   }
+  double real(const char* key) const;       // any number, or "inf"
   uint64_t address(const char* key) const;  // "0x" and hexadecimal digits
   Digest digest(const char* key) const;
   Digest digest_or_empty(const char* key) const;
@@ -113,6 +114,7 @@ class Text {
   Text& add(const char* key, const char* value) { return add(key, std::string_view(value)); }
   Text& add(const char* key, const Digest& value) { return add(key, value.empty() ? std::string() : value.hex()); }
   Text& add(const char* key, bool value);
+  Text& add(const char* key, double value);  // not NaN; infinite as "inf"
   Text& add(const char* key, uint64_t value);
   Text& add(const char* key, uint32_t value) { return add(key, uint64_t{value}); }
   Text& add(const char* key, int value) { return add(key, static_cast<uint64_t>(value)); }

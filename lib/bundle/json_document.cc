@@ -61,7 +61,8 @@ Document::Document(std::string_view text, std::string where) : where_(std::move(
   rapidjson::MemoryStream stream(text.data(), text.size());
   rapidjson::Reader reader;
   Handler handler(*this);
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+  constexpr unsigned kFlags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag;
   rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
   if (handler.too_deep()) throw Error::of("{} is json nested deeper than {} levels", where_, kMaxDepth);
   if (values_.size() > kMaxValues) throw Error::of("{} is json of more than {} values", where_, kMaxValues);

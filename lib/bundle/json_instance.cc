@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bundle/format.h"
 #include "bundle/json.h"
+#include "bundle/segment_runs.h"
 
 namespace mneme::bundle {
 namespace {
@@ -10,6 +11,8 @@ namespace {
 constexpr uint32_t kMaxArgumentBytes = 1 << 20;
 constexpr uint64_t kMaxThreads = 1 << 16;  // of a block; no device known has more than 1024
 constexpr uint32_t kMaxShared = 1 << 30;
+constexpr uint32_t kMaxDevice = 65535;
+constexpr size_t kMaxElement = 16;                                        // bytes
 constexpr std::string_view kSegmentKinds[] = {"heap", "global", "host"};  // in SegmentKind's order
 
 void add_dimensions(json::Text& out, const char* key, const Dim3& dimensions) {
@@ -28,11 +31,15 @@ Dim3 read_dimensions(const json::Object& in, const char* key, uint64_t most) {
   return {static_cast<uint32_t>(values[0]), static_cast<uint32_t>(values[1]), static_cast<uint32_t>(values[2])};
 }
 
-void write_segment(json::Text& out, const Segment& segment, const std::string& where) {
+// One, or several that are alike.
+void write_segments(json::Text& out, std::span<const Segment> run, const std::string& where) {
+  const Segment& segment = run[0];
   out.open().add_address("address", segment.address).add("size", segment.size);
   out.add("kind", kSegmentKinds[static_cast<size_t>(segment.kind)]);
   if (!segment.symbol.empty()) out.add("symbol", segment.symbol);
   if (!segment.annotation.empty()) out.add_object_text("annotation", json::canonical(segment.annotation, where));
+  if (segment.device) out.add("device", segment.device);
+  write_repetition(out, run);
   out.close();
 }
 
@@ -46,8 +53,45 @@ Segment parse_segment(const json::Object& in) {
   segment.kind = static_cast<SegmentKind>(in.choice("kind", {kSegmentKinds[0], kSegmentKinds[1], kSegmentKinds[2]}));
   segment.symbol = in.text_or("symbol", "");
   segment.annotation = in.object_text("annotation");
+  if (in.has("device")) segment.device = in.number32("device", kMaxDevice);
   if (segment.kind == SegmentKind::kGlobal && segment.symbol.empty()) in.fail("symbol", "is missing");
   return segment;
+}
+
+void write_norms(json::Text& out, const char* key, const ErrorNorms& norms) {
+  out.open(key).add("linf", norms.linf).add("l1", norms.l1).add("l2", norms.l2).add("worst", norms.worst);
+  out.add("expected", to_hex(bytes_of(norms.expected))).add("actual", to_hex(bytes_of(norms.actual))).close();
+}
+
+ErrorNorms parse_norms(const json::Object& in, const char* key) {
+  ErrorNorms norms;
+  in.object(key, [&](json::Object object) {
+    auto norm = [&](const char* name) {
+      double value = object.real(name);
+      if (value < 0) object.fail(name, "is negative");
+      return value;
+    };
+    norms = {norm("linf"),
+             norm("l1"),
+             norm("l2"),
+             object.number("worst"),
+             object.hex_bytes("expected", kMaxElement),
+             object.hex_bytes("actual", kMaxElement)};
+  });
+  return norms;
+}
+
+void write_observation(json::Text& out, const Observation& observation) {
+  out.open("observation").add("type", observation.type).add("elements", observation.elements);
+  out.add("differ", observation.differ).add("tail", observation.tail);
+  write_norms(out, "absolute", observation.absolute);
+  write_norms(out, "relative", observation.relative);
+  out.close();
+}
+
+Observation parse_observation(const json::Object& in) {
+  return {in.text("type"),   in.number("elements"),       in.number("differ"),
+          in.number("tail"), parse_norms(in, "absolute"), parse_norms(in, "relative")};
 }
 
 }  // namespace
@@ -59,9 +103,14 @@ std::string write(const InstanceInfo& info) {
   add_dimensions(out, "block", info.block);
   out.add("shared_bytes", info.shared_bytes).add("arguments", to_hex(bytes_of(info.arguments)));
   out.open_array("segments");
-  for (const Segment& segment : info.segments)
-    write_segment(out, segment, "an annotation of instance " + info.id.hex());
+  const std::string annotation = "an annotation of instance " + info.id.hex();
+  for (std::span<const Segment> left = info.segments; !left.empty();) {
+    size_t length = run_length(left);
+    write_segments(out, left.first(length), annotation);
+    left = left.subspan(length);
+  }
   out.close_array().add("prologue", info.prologue).add("epilogue", info.epilogue);
+  if (info.device) out.add("device", info.device);
   if (!info.missing.empty()) out.add("complete", false).add_all("missing", info.missing);
   return out.close().sealed();
 }
@@ -82,11 +131,12 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   in.each("segments", [&](json::Object object) {
     Segment segment = parse_segment(object);
     if (segment.address < end) object.fail("address", "lies in or before the segment ahead of it");
-    end = segment.address + segment.size;
-    info.segments.push_back(std::move(segment));
+    parse_repetition(object, std::move(segment), info.segments);
+    end = info.segments.back().address + info.segments.back().size;
   });
   info.prologue = in.digest("prologue");
   info.epilogue = in.digest("epilogue");
+  if (in.has("device")) info.device = in.number32("device", kMaxDevice);
   if (in.has("missing")) info.missing = in.texts("missing");
   bool complete = !in.has("complete") || in.boolean("complete");
   if (complete != info.missing.empty()) in.fail("missing", "does not go with what 'complete' says");
@@ -110,6 +160,7 @@ Digest instance_id(const InstanceInfo& info) {
     stream.add(annotation);
   }
   stream.add(info.prologue.hex());
+  if (info.device) stream.add(uint64_t{info.device});
   return stream.finish();
 }
 
@@ -121,7 +172,9 @@ std::string write(const RunInfo& info) {
   out.add("changed_bytes", info.changed_bytes).add("compared_bytes", info.compared_bytes).open_array("differences");
   for (const SegmentDifference& difference : info.differences) {
     out.open().add_address("address", difference.address).add("bytes", difference.bytes);
-    out.add("first", difference.first).add("expected", difference.expected).add("actual", difference.actual).close();
+    out.add("first", difference.first).add("expected", difference.expected).add("actual", difference.actual);
+    if (difference.observation) write_observation(out, *difference.observation);
+    out.close();
   }
   out.close_array().open_array("blocks");
   for (const BlockDifference& block : info.blocks) {
@@ -151,6 +204,10 @@ RunInfo parse_run(std::string_view text, const std::string& where) {
   in.each("differences", [&](json::Object difference) {
     info.differences.push_back({difference.address("address"), difference.number("bytes"), difference.number("first"),
                                 difference.number32("expected", 255), difference.number32("actual", 255)});
+    if (!difference.has("observation")) return;
+    difference.object("observation", [&](json::Object observation) {
+      info.differences.back().observation = parse_observation(observation);
+    });
   });
   in.each("blocks", [&](json::Object block) {
     BlockDifference out{block.address("address"), block.digest("expected"), block.digest("actual")};

@@ -60,6 +60,21 @@ void check_code_name(const json::Object& in, const std::string& name) {
   if (!fits || name.find('.', 5) != std::string::npos) in.fail("code", "is not a file name such as code.so");
 }
 
+void write_store(json::Text& out, const StoreType& store) {
+  out.open();
+  if (store.argument >= 0) out.add("argument", static_cast<uint64_t>(store.argument));
+  if (!store.symbol.empty()) out.add("symbol", store.symbol);
+  out.add("type", store.type).close();
+}
+
+StoreType parse_store(const json::Object& in) {
+  StoreType store;
+  if (in.has("argument")) store.argument = static_cast<int64_t>(in.number("argument", kMaxArgumentBytes));
+  store.symbol = in.text_or("symbol", "");
+  store.type = in.text("type");
+  return store;
+}
+
 }  // namespace
 
 std::string write(const KernelInfo& info) {
@@ -124,6 +139,11 @@ std::string write(const VariantInfo& info) {
   out.open().add("id", info.id).add("kernel", info.kernel).open("configuration");
   write_configuration(out, info.configuration);
   out.close().add("code", info.code).add("code_digest", info.code_digest).add("form", info.form);
+  if (!info.stores.empty()) {
+    out.open_array("stores");
+    for (const StoreType& store : info.stores) write_store(out, store);
+    out.close_array();
+  }
   return out.close().sealed();
 }
 
@@ -139,6 +159,9 @@ VariantInfo parse_variant(std::string_view text, const std::string& where) {
   check_code_name(in, info.code);
   info.code_digest = in.digest("code_digest");
   info.form = in.text("form");
+  if (in.has("stores")) {
+    in.each("stores", [&](json::Object object) { info.stores.push_back(parse_store(object)); });
+  }
   return info;
 }
 

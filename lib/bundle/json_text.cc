@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cmath>
+
 #include "base/error.h"
 #include "bundle/json.h"
 
@@ -80,6 +82,13 @@ Text& Text::add(const char* key, std::string_view value) {
 Text& Text::add(const char* key, bool value) {
   writer_.Key(key);
   writer_.Bool(value);
+  return *this;
+}
+
+Text& Text::add(const char* key, double value) {
+  if (std::isinf(value)) return add(key, std::string_view("inf"));
+  writer_.Key(key);
+  writer_.Double(value);
   return *this;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "base/error.h"
 #include "bundle/pack_decoder.h"
@@ -119,6 +120,27 @@ TEST(Pack, DependsOnContentsAlone) {
   std::vector<PackEntry> entries{{digest_of(blocks[0]), {}, 0}, {digest_of(blocks[1]), {}, 0}};
   Bytes again = used.encode(entries, [&](size_t i, bool) { return bytes_of(blocks[i]); });
   EXPECT_TRUE(std::equal(once.begin(), once.end(), again.begin(), again.end()));
+}
+
+TEST(BlockPool, UsesMemoryAgainAndKeepsSomeOfIt) {
+  BlockPool pool(16 << 20, 10 * kBlockSize);
+  std::vector<std::byte*> blocks;
+  for (int i = 0; i < 200; ++i) {
+    blocks.push_back(pool.take());
+    std::memset(blocks.back(), i, kBlockSize);
+  }
+  EXPECT_EQ(std::set(blocks.begin(), blocks.end()).size(), 200u);
+  EXPECT_EQ(pool.idle_bytes(), 0u);
+  std::byte* kept = blocks[0];
+  std::byte* beyond = blocks[100];
+  for (std::byte* block : blocks) pool.give_back(block);
+  EXPECT_EQ(pool.idle_bytes(), 10 * kBlockSize);
+  EXPECT_EQ(kept[5], std::byte{0}) << "what it held first";
+  EXPECT_EQ(beyond[5], std::byte{0}) << "its memory has gone back to the system";
+  EXPECT_EQ(blocks[9][5], std::byte{9}) << "this one's not";
+  std::set<std::byte*> again;
+  for (int i = 0; i < 200; ++i) again.insert(pool.take());
+  EXPECT_EQ(again, std::set(blocks.begin(), blocks.end())) << "no new memory as long as there is some";
 }
 
 TEST(BlockStore, KeepsWhatIsCitedAndReusesTheRest) {

@@ -23,6 +23,7 @@ struct SampleShape {
   uint64_t heap = 4 * kBlockSize;  // bytes of the one large segment
   bool runs = true;
   std::string memory = "packs";  // or "raw"
+  size_t alike = 0;              // more segments, of 64 bytes each
 };
 
 // Device memory made of segments, as it is at one moment. Bytes outside them are zero.
@@ -87,13 +88,14 @@ inline VariantMember sample_variant(const KernelMember& kernel) {
   return variant;
 }
 
-inline std::vector<Segment> sample_segments(uint64_t heap) {
+inline std::vector<Segment> sample_segments(uint64_t heap, size_t alike = 0) {
   uint64_t base = 0x400000000000;
   std::vector<Segment> segments;
   segments.push_back({base + 256, heap, SegmentKind::kHeap, "", R"({"dtype":"f32","threshold":0.001})"});
   uint64_t after = block_of(base + 256 + heap) + 2 * kBlockSize;
   segments.push_back({after, 8, SegmentKind::kGlobal, "counter", ""});
   segments.push_back({after + 512, 100, SegmentKind::kHeap, "", ""});
+  for (size_t i = 0; i < alike; ++i) segments.push_back({after + 1024 + i * 256, 64, SegmentKind::kHeap, "", ""});
   return segments;
 }
 
@@ -135,6 +137,8 @@ inline RunInfo sample_run(const InstanceInfo& instance, const VariantInfo& varia
   run.nanoseconds = {1200, 1100};
   run.changed_bytes = 4096;
   run.compared_bytes = 65536;
+  ErrorNorms norms{0.5, 0.75, 0.625, 1, std::string("\0\0\0\0", 4), "abcd"};
+  run.differences = {{instance.segments[0].address, 5, 4, 0, 97, Observation{"f32", 100, 2, 0, norms, norms}}};
   return run;
 }
 
@@ -149,7 +153,7 @@ inline void write_sample(Writer& writer, const SampleShape& shape, const SampleV
   writer.add(std::string(kBundleMember), write(bundle));
   Summary summary;
   summary.application = "exited with status 0";
-  SampleMemory memory(sample_segments(shape.heap));
+  SampleMemory memory(sample_segments(shape.heap, shape.alike));
   memory.write(memory.segments()[0].address, sample_field(shape.heap / 2 & ~size_t{3}, 0));
   for (size_t k = 0, index = 0; k < shape.kernels; ++k) {
     KernelMember kernel = sample_kernel(k);

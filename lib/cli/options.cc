@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "cli/help.h"
@@ -216,6 +217,22 @@ void Options::parse(int argc, const char* const* argv) {
 bool Options::given(const std::string& name) const {
   const CLI::Option* option = implementation_->app.get_option_no_throw(name);
   return option && (option->count() > 0 || implementation_->from_environment.contains(option));
+}
+
+std::vector<std::pair<std::string, std::string>> Options::in_order(const std::vector<std::string>& names) const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& name : names) {
+    const CLI::Option* option = implementation_->app.get_option(name);
+    if (!implementation_->from_environment.contains(option)) continue;
+    out.emplace_back(name, std::getenv(variable_of(option->get_lnames().front()).c_str()));
+  }
+  std::map<const CLI::Option*, size_t> taken;
+  for (const CLI::Option* option : implementation_->app.parse_order()) {
+    std::string name = "--" + (option->get_lnames().empty() ? "" : option->get_lnames().front());
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    out.emplace_back(name, option->results().at(taken[option]++));
+  }
+  return out;
 }
 
 bool Options::verbose() const { return implementation_->verbose; }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -44,6 +45,8 @@ class Options {
   // Throws Error (kBadInput) on bad usage. --help and --version print to standard output and exit.
   void parse(int argc, const char* const* argv);
   bool given(const std::string& name) const;  // "--output": whether command line or environment have it
+  // The values of these options ("--segment") as they follow each other on the command line; the environment's first.
+  std::vector<std::pair<std::string, std::string>> in_order(const std::vector<std::string>& names) const;
   bool verbose() const;
   const std::vector<std::string>& arguments() const;  // for the provenance chain: the environment's, then as given
 

@@ -54,7 +54,7 @@ void take_back(void* pointer) {
 hipError_t take_back_host(void* pointer) {
   return answer_on_device([&] {
     if (!pointer) return;
-    synchronize_device();
+    synchronize_devices();
     require(release(pointer, true));
   });
 }
@@ -83,7 +83,7 @@ hipError_t hipFree(void* pointer) {
   return answer_on_device([&] {
     if (!pointer) return;
     require_start(pointer);
-    synchronize_device();  // kernels may be using it still
+    synchronize_devices();  // kernels may be using it still
     take_back(pointer);
   });
 }
@@ -133,13 +133,13 @@ hipError_t hipMemGetInfo(size_t* left, size_t* total) {
   return answer([&] {
     require(left && total);
     *total = total_memory();
-    *left = total_memory() - used_memory();
+    *left = total_memory() - used_memory(current_device());
   });
 }
 
 hipError_t hipDeviceTotalMem(size_t* bytes, hipDevice_t device) {
   return answer([&] {
-    require(device == 0, hipErrorInvalidDevice);
+    check_device(device);
     require(bytes);
     *bytes = total_memory();
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Contexts. The one device has one primary context, and all others, as on AMD's devices, stand for the same device:
-// which one is current changes nothing but the answers to questions about it.
+// Contexts. Each device has one primary context, and all others, as on AMD's devices, stand for their device, which is
+// the thread's while they are current.
+#include <array>
 #include <memory>
 #include <mutex>
 #include <unordered_set>
@@ -11,6 +12,7 @@
 
 struct ihipCtx_t {
   unsigned flags = 0;
+  int device = 0;
 };
 
 namespace mneme::hostgpu {
@@ -19,10 +21,16 @@ namespace {
 constexpr int kApiVersion = 4;  // what AMD's runtime says
 
 struct Contexts {
+  Contexts() {
+    for (int device = 0; device < device_count(); ++device) {
+      primary[static_cast<size_t>(device)].device = device;
+      live.insert(&primary[static_cast<size_t>(device)]);
+    }
+  }
   std::mutex mutex;
-  ihipCtx_t primary;
-  unsigned retained = 0;
-  std::unordered_set<hipCtx_t> live{&primary};
+  std::array<ihipCtx_t, kMostDevices> primary;
+  std::array<unsigned, kMostDevices> retained{};
+  std::unordered_set<hipCtx_t> live;
 };
 
 Contexts& contexts() {
@@ -36,15 +44,33 @@ std::vector<hipCtx_t>& stack() {
   return contexts;
 }
 
+ihipCtx_t& primary_of(int device) { return contexts().primary[static_cast<size_t>(device)]; }
+bool is_primary(hipCtx_t context) { return &primary_of(context->device) == context; }
+
 // Null is the primary one.
 hipCtx_t checked(hipCtx_t context) {
-  if (!context) return &contexts().primary;
+  if (!context) return &primary_of(current_device());
   std::lock_guard lock(contexts().mutex);
   require(contexts().live.contains(context), hipErrorInvalidContext);
   return context;
 }
 
-hipCtx_t current() { return stack().empty() ? &contexts().primary : stack().back(); }
+// hipSetDevice makes another device's primary context current.
+hipCtx_t current() {
+  bool pushed = !stack().empty() && stack().back()->device == current_device();
+  return pushed ? stack().back() : &primary_of(current_device());
+}
+
+void push(hipCtx_t context) {
+  stack().push_back(context);
+  set_current_device(context->device);
+}
+
+// The one before is current again.
+void pop() {
+  stack().pop_back();
+  if (!stack().empty()) set_current_device(stack().back()->device);
+}
 
 }  // namespace
 }  // namespace mneme::hostgpu
@@ -59,9 +85,10 @@ hipError_t hipCtxCreate(hipCtx_t* context, unsigned flags, hipDevice_t device) {
     check_device(device);
     auto made = std::make_unique<ihipCtx_t>();
     made->flags = flags;
+    made->device = device;
     std::lock_guard lock(contexts().mutex);
     contexts().live.insert(made.get());
-    stack().push_back(made.get());
+    push(made.get());
     *context = made.release();
   });
 }
@@ -69,10 +96,10 @@ hipError_t hipCtxCreate(hipCtx_t* context, unsigned flags, hipDevice_t device) {
 hipError_t hipCtxDestroy(hipCtx_t context) {
   return answer([&] {
     require(context);
-    require(context != &contexts().primary, hipErrorInvalidContext);
     {
       std::lock_guard lock(contexts().mutex);
-      require(contexts().live.erase(context) == 1, hipErrorInvalidContext);
+      require(contexts().live.contains(context) && !is_primary(context), hipErrorInvalidContext);
+      contexts().live.erase(context);
     }
     std::erase(stack(), context);
     delete context;
@@ -82,7 +109,7 @@ hipError_t hipCtxDestroy(hipCtx_t context) {
 hipError_t hipCtxPushCurrent(hipCtx_t context) {
   return answer([&] {
     require(context, hipErrorInvalidContext);
-    stack().push_back(checked(context));
+    push(checked(context));
   });
 }
 
@@ -90,14 +117,15 @@ hipError_t hipCtxPopCurrent(hipCtx_t* context) {
   return answer([&] {
     require(!stack().empty(), hipErrorInvalidContext);
     if (context) *context = stack().back();
-    stack().pop_back();
+    pop();
   });
 }
 
 hipError_t hipCtxSetCurrent(hipCtx_t context) {
   return answer([&] {
-    if (!stack().empty()) stack().pop_back();
-    if (context) stack().push_back(checked(context));
+    if (context) checked(context);
+    if (!stack().empty()) pop();
+    if (context) push(context);
   });
 }
 
@@ -111,7 +139,7 @@ hipError_t hipCtxGetCurrent(hipCtx_t* context) {
 hipError_t hipCtxGetDevice(hipDevice_t* device) {
   return answer([&] {
     require(device);
-    *device = 0;
+    *device = current_device();
   });
 }
 
@@ -138,19 +166,23 @@ hipError_t hipCtxSetCacheConfig(hipFuncCache_t config) { return hipDeviceSetCach
 hipError_t hipCtxGetSharedMemConfig(hipSharedMemConfig* config) { return hipDeviceGetSharedMemConfig(config); }
 hipError_t hipCtxSetSharedMemConfig(hipSharedMemConfig config) { return hipDeviceSetSharedMemConfig(config); }
 
-// All contexts are the one device's: there is no peer.
+// The same as between their devices.
 hipError_t hipCtxEnablePeerAccess(hipCtx_t context, unsigned flags) {
-  return answer([&] {
+  int peer = -1;
+  hipError_t bad = answer([&] {
     require(flags == 0);
-    checked(context);
-    throw HipError(hipErrorPeerAccessUnsupported);
+    peer = checked(context)->device;
+    require(peer != current_device(), hipErrorPeerAccessUnsupported);
   });
+  return bad == hipSuccess ? hipDeviceEnablePeerAccess(peer, flags) : bad;
 }
 hipError_t hipCtxDisablePeerAccess(hipCtx_t context) {
-  return answer([&] {
-    checked(context);
-    throw HipError(hipErrorPeerAccessNotEnabled);
+  int peer = -1;
+  hipError_t bad = answer([&] {
+    peer = checked(context)->device;
+    require(peer != current_device(), hipErrorPeerAccessNotEnabled);
   });
+  return bad == hipSuccess ? hipDeviceDisablePeerAccess(peer) : bad;
 }
 
 hipError_t hipDevicePrimaryCtxGetState(hipDevice_t device, unsigned* flags, int* active) {
@@ -158,8 +190,8 @@ hipError_t hipDevicePrimaryCtxGetState(hipDevice_t device, unsigned* flags, int*
     require(flags && active);
     check_device(device);
     std::lock_guard lock(contexts().mutex);
-    *flags = contexts().primary.flags;
-    *active = contexts().retained > 0;
+    *flags = primary_of(device).flags;
+    *active = contexts().retained[static_cast<size_t>(device)] > 0;
   });
 }
 
@@ -168,8 +200,8 @@ hipError_t hipDevicePrimaryCtxRetain(hipCtx_t* context, hipDevice_t device) {
     require(context);
     check_device(device);
     std::lock_guard lock(contexts().mutex);
-    ++contexts().retained;
-    *context = &contexts().primary;
+    ++contexts().retained[static_cast<size_t>(device)];
+    *context = &primary_of(device);
   });
 }
 
@@ -177,21 +209,23 @@ hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device) {
   return answer([&] {
     check_device(device);
     std::lock_guard lock(contexts().mutex);
-    if (contexts().retained) --contexts().retained;
+    if (contexts().retained[static_cast<size_t>(device)]) --contexts().retained[static_cast<size_t>(device)];
   });
 }
 
 hipError_t hipDevicePrimaryCtxReset(hipDevice_t device) {
-  hipError_t checked = answer([&] { check_device(device); });
-  return checked == hipSuccess ? hipDeviceReset() : checked;
+  hipError_t bad = answer([&] { check_device(device); });
+  if (bad != hipSuccess) return bad;
+  OnDevice there(device);
+  return hipDeviceReset();
 }
 
 hipError_t hipDevicePrimaryCtxSetFlags(hipDevice_t device, unsigned flags) {
   return answer([&] {
     check_device(device);
     std::lock_guard lock(contexts().mutex);
-    require(contexts().retained == 0, hipErrorContextAlreadyInUse);
-    contexts().primary.flags = flags;
+    require(contexts().retained[static_cast<size_t>(device)] == 0, hipErrorContextAlreadyInUse);
+    primary_of(device).flags = flags;
   });
 }
 

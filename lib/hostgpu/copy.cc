@@ -123,8 +123,11 @@ hipError_t copy(const Any& call, hipStream_t stream = nullptr, How how = How::kW
 }
 
 hipError_t copy_peer(const LinearCopyCall& call, int to, int from, hipStream_t stream, How how) {
-  if (to != 0 || from != 0) return note_error(hipErrorInvalidDevice);
-  return copy(call, stream, how);
+  hipError_t bad = answer([&] {
+    check_device(to);
+    check_device(from);
+  });
+  return bad == hipSuccess ? copy(call, stream, how) : bad;
 }
 
 void* writable(const void* pointer) { return const_cast<void*>(pointer); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The one device there is: what an MI210 says of itself, as far as it is true of the host.
+// What devices say of themselves: what an MI210 does, as far as it is true of the host.
 #include "hostgpu/device_info.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace mneme::hostgpu {
 namespace {
 
 constexpr int kVersion = 50221153;  // HIP 5.2.21153, as this interface's headers have it
-constexpr char kBusId[] = "0000:00:00.0";
+
+std::string bus_id(int device) { return fmt::format("0000:{:02x}:00.0", device); }
 
 std::string processor() {
   std::string target = first_target();
@@ -39,8 +40,6 @@ ArchVersion version_of(const std::string& arch) {
 }
 
 }  // namespace
-
-void check_device(int device) { require(device == 0, hipErrorInvalidDevice); }
 
 const hipDeviceProp_t& properties() {
   static const hipDeviceProp_t made = [] {
@@ -117,18 +116,21 @@ hipError_t hipRuntimeGetVersion(int* version) { return hipDriverGetVersion(versi
 hipError_t hipGetDeviceCount(int* count) {
   return answer([&] {
     require(count);
-    *count = 1;
+    *count = device_count();
   });
 }
 
 hipError_t hipSetDevice(int device) {
-  return answer([&] { check_device(device); });
+  return answer([&] {
+    check_device(device);
+    set_current_device(device);
+  });
 }
 
 hipError_t hipGetDevice(int* device) {
   return answer([&] {
     require(device);
-    *device = 0;
+    *device = current_device();
   });
 }
 
@@ -136,7 +138,7 @@ hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {
   return answer([&] {
     require(device);
     check_device(ordinal);
-    *device = 0;
+    *device = ordinal;
   });
 }
 
@@ -152,6 +154,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* out, int device) {
     require(out);
     check_device(device);
     *out = properties();
+    out->pciBusID = device;
   });
 }
 
@@ -168,6 +171,7 @@ hipError_t hipDeviceGetUuid(hipUUID* uuid, hipDevice_t device) {
     require(uuid);
     check_device(device);
     std::memcpy(uuid->bytes, "mneme-host-dev-0", sizeof uuid->bytes);
+    uuid->bytes[sizeof uuid->bytes - 1] = static_cast<char>('0' + device);
   });
 }
 
@@ -182,17 +186,20 @@ hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t device
 
 hipError_t hipDeviceGetPCIBusId(char* id, int size, int device) {
   return answer([&] {
-    require(id && size > static_cast<int>(sizeof kBusId));
     check_device(device);
-    std::snprintf(id, static_cast<size_t>(size), "%s", kBusId);
+    std::string text = bus_id(device);
+    require(id && size > static_cast<int>(text.size()) + 1);
+    std::snprintf(id, static_cast<size_t>(size), "%s", text.c_str());
   });
 }
 
 hipError_t hipDeviceGetByPCIBusId(int* device, const char* id) {
   return answer([&] {
     require(device && id);
-    require(std::strcmp(id, kBusId) == 0, hipErrorInvalidDevice);
-    *device = 0;
+    int found = 0;
+    while (found < device_count() && bus_id(found) != id) ++found;
+    check_device(found);
+    *device = found;
   });
 }
 

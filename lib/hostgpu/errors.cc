@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <iterator>
 #include <mutex>
@@ -13,7 +14,7 @@ namespace mneme::hostgpu {
 namespace {
 
 thread_local hipError_t last_error = hipSuccess;
-std::atomic<hipError_t> broken{hipSuccess};
+std::array<std::atomic<hipError_t>, kMostDevices> broken{};
 
 struct Text {
   hipError_t code;
@@ -130,9 +131,9 @@ void say_once(const std::string& message) {
   if (said->insert(message).second) say(message);
 }
 
-void break_device(hipError_t code) { broken.store(code); }
-void mend_device() { broken.store(hipSuccess); }
-hipError_t device_state() { return broken.load(std::memory_order_relaxed); }
+void break_device(int device, hipError_t code) { broken[static_cast<size_t>(device)].store(code); }
+void mend_device() { break_device(current_device(), hipSuccess); }
+hipError_t device_state(int device) { return broken[static_cast<size_t>(device)].load(std::memory_order_relaxed); }
 
 hipError_t note_error(hipError_t code) {
   // Not ready is an answer, not a fault.

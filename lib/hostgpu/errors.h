@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "hostgpu/devices.h"
 #include "hostgpu/hip.h"
 
 namespace mneme::hostgpu {
@@ -28,9 +29,9 @@ void say(const std::string& message);
 void say_once(const std::string& message);
 
 // A kernel has failed: from now on every call that touches the device answers `code`, until hipDeviceReset.
-void break_device(hipError_t code);
-void mend_device();
-hipError_t device_state();
+void break_device(int device, hipError_t code);
+void mend_device();  // the thread's
+hipError_t device_state(int device = current_device());
 
 // Keeps what hipGetLastError gives on this thread, and returns it.
 hipError_t note_error(hipError_t code);

@@ -60,8 +60,9 @@ hipError_t stream_wait(hipStream_t stream, hipEvent_t event, bool per_thread) {
   return answer_on_device([&] { wait_for_event(queue_of(stream, per_thread), event); });
 }
 
-void check_device() {
-  if (device_state() != hipSuccess) throw HipError(device_state());
+void check_working(const Recorded& recorded) {
+  int device = recorded.queue ? recorded.queue->device : current_device();
+  if (device_state(device) != hipSuccess) throw HipError(device_state(device));
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ hipError_t hipEventSynchronize(hipEvent_t event) {
     Recorded recorded = find(event);
     check_moment(recorded.moment);
     if (recorded.ticket) wait(recorded.ticket, recorded.queue);
-    check_device();
+    check_working(recorded);
   });
 }
 
@@ -144,7 +145,7 @@ hipError_t hipEventQuery(hipEvent_t event) {
     Recorded recorded = find(event);
     check_moment(recorded.moment);
     require(!recorded.ticket || recorded.ticket->done.load(), hipErrorNotReady);
-    check_device();
+    check_working(recorded);
   });
 }
 

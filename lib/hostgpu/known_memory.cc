@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "device/host/segment_memory.h"
+#include "hostgpu/devices.h"
 #include "hostgpu/memory.h"
 #include "hostgpu/vmm.h"
 #include "memory/arena.h"
@@ -87,7 +88,7 @@ class Table {
 
  private:
   static bool is_recorders(uint64_t address) {
-    return (address >= memory::kDeviceBase && address - memory::kDeviceBase < memory::kDefaultRangeSize) ||
+    return (address >= memory::kDeviceBase && address < memory::device_base(device_count())) ||
            (address >= memory::kHostBase && address - memory::kHostBase < memory::kDefaultRangeSize);
   }
 

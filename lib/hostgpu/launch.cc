@@ -73,6 +73,7 @@ hipError_t launch(hipStream_t stream, const void* function, const dim3& grid, co
                   size_t shared, bool per_thread = false, bool cooperative = false) {
   return answer_on_device([&] {
     auto queue = queue_of(stream, per_thread);
+    OnDevice its(queue->device);
     put(queue, kernel_call(function, grid, block, values, shared, cooperative));
   });
 }
@@ -155,6 +156,7 @@ hipError_t hipExtLaunchKernel(const void* function, dim3 grid, dim3 block, void*
     for (hipEvent_t event : {start, stop}) {
       if (event) check_event(event);
     }
+    OnDevice its(queue->device);
     KernelCall call = kernel_call(function, grid, block, arguments, shared);
     if (start) record_event(start, queue);
     put(queue, std::move(call));

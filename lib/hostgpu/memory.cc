@@ -4,9 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "hostgpu/errors.h"
@@ -22,7 +24,7 @@ constexpr uint64_t kLarge = uint64_t{1} << 20;
 constexpr uint64_t kPage = 4096;
 constexpr size_t kRemembered = 1000;  // blocks that were released
 
-std::atomic<uint64_t> used{0};
+std::array<std::atomic<uint64_t>, kMostDevices> used{};  // by device
 
 // One range of addresses, backed with memory chunk by chunk as far as it was ever used.
 class Range {
@@ -38,25 +40,25 @@ class Range {
       arena_->release(*address);
       throw HipError(hipErrorOutOfMemory);
     }
-    details_[*address] = {kind, flags};
+    details_[*address] = {kind, flags, current_device()};
     return *address;
   }
 
-  std::optional<uint64_t> release(uint64_t address) {
+  std::optional<Block> release(uint64_t address) {
     std::lock_guard lock(mutex_);
     if (!arena_) return std::nullopt;
     auto found = arena_->find(address);
     if (!found || found->address != address) return std::nullopt;
     arena_->release(address);
-    auto [kind, flags] = details_.at(address);
-    released_.push_front({address, found->size, kind, flags});
+    const Block block = block_at(address, found->size);
+    released_.push_front(block);
     if (released_.size() > kRemembered) released_.pop_back();
     details_.erase(address);
     if (found->size >= kLarge) {
       uint64_t first = (address + kPage - 1) / kPage * kPage, last = (address + found->size) / kPage * kPage;
       ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
     }
-    return found->size;
+    return block;
   }
 
   std::optional<Block> find(uint64_t address) {
@@ -64,17 +66,13 @@ class Range {
     if (!arena_) return std::nullopt;
     auto found = arena_->find(address);
     if (!found) return std::nullopt;
-    auto [kind, flags] = details_.at(found->address);
-    return Block{found->address, found->size, kind, flags};
+    return block_at(found->address, found->size);
   }
 
   void list(std::vector<Block>& live) {
     std::lock_guard lock(mutex_);
     if (!arena_) return;
-    for (auto [address, size] : arena_->allocations()) {
-      auto [kind, flags] = details_.at(address);
-      live.push_back({address, size, kind, flags});
-    }
+    for (auto [address, size] : arena_->allocations()) live.push_back(block_at(address, size));
   }
 
   void list_released(std::vector<Block>& released) {
@@ -85,6 +83,17 @@ class Range {
   bool holds(uint64_t address) const { return address - base_ < memory::kDefaultRangeSize; }
 
  private:
+  struct Details {
+    MemoryKind kind = MemoryKind::kDevice;
+    unsigned flags = 0;
+    int device = 0;
+  };
+
+  Block block_at(uint64_t address, uint64_t size) const {
+    const Details& details = details_.at(address);
+    return {address, size, details.kind, details.flags, details.device};
+  }
+
   // Where it always is; or anywhere, when somebody else lies there (a recorder that records no more, say).
   void reserve() {
     if (arena_ || reserve_at(base_, MAP_FIXED_NOREPLACE) || reserve_at(0, 0)) return;
@@ -123,59 +132,78 @@ class Range {
   std::mutex mutex_;
   std::optional<memory::Arena> arena_;
   uint64_t backed_ = 0;  // addresses below are memory
-  std::map<uint64_t, std::pair<MemoryKind, unsigned>> details_;
+  std::map<uint64_t, Details> details_;
   std::deque<Block> released_;  // the latest first
 };
 
-// Never destroyed: applications free memory from destructors that run last.
-Range& device_range() {
-  static auto* range = new Range(memory::kDeviceBase);
-  return *range;
+// One for each device, and the host's. Never destroyed: applications free memory from destructors that run last.
+std::vector<std::unique_ptr<Range>>& device_ranges() {
+  static auto* ranges = [] {
+    auto* made = new std::vector<std::unique_ptr<Range>>;
+    for (int device = 0; device < device_count(); ++device) {
+      made->push_back(std::make_unique<Range>(memory::device_base(device)));
+    }
+    return made;
+  }();
+  return *ranges;
 }
 Range& host_range() {
   static auto* range = new Range(memory::kHostBase);
   return *range;
 }
 
+template <typename Body>
+void for_all_ranges(const Body& body) {
+  for (auto& range : device_ranges()) body(*range);
+  body(host_range());
+}
+
 }  // namespace
 
 void* allocate(uint64_t size, MemoryKind kind, unsigned flags, uint64_t align) {
-  Range& range = kind == MemoryKind::kDevice ? device_range() : host_range();
-  use_memory(size);
+  const int device = current_device();
+  Range& range = kind == MemoryKind::kDevice ? *device_ranges()[static_cast<size_t>(device)] : host_range();
+  use_memory(size, device);
   try {
     return reinterpret_cast<void*>(range.allocate(size, align, kind, flags));
   } catch (...) {
-    unuse_memory(size);
+    unuse_memory(size, device);
     throw;
   }
 }
 
 bool release(const void* pointer, bool host) {
-  auto size = (host ? host_range() : device_range()).release(reinterpret_cast<uint64_t>(pointer));
-  if (size) unuse_memory(*size);
-  return size.has_value();
+  auto address = reinterpret_cast<uint64_t>(pointer);
+  std::optional<Block> block;
+  if (host) {
+    block = host_range().release(address);
+  } else {
+    for (auto& range : device_ranges()) {
+      if (!block) block = range->release(address);
+    }
+  }
+  if (block) unuse_memory(block->size, block->device);
+  return block.has_value();
 }
 
 std::optional<Block> find_block(const void* pointer) {
   auto address = reinterpret_cast<uint64_t>(pointer);
-  for (Range* range : {&device_range(), &host_range()}) {
-    if (!range->holds(address)) continue;
-    if (auto block = range->find(address)) return block;
-  }
-  return std::nullopt;
+  std::optional<Block> block;
+  for_all_ranges([&](Range& range) {
+    if (!block && range.holds(address)) block = range.find(address);
+  });
+  return block;
 }
 
 std::vector<Block> all_blocks() {
   std::vector<Block> blocks;
-  device_range().list(blocks);
-  host_range().list(blocks);
+  for_all_ranges([&](Range& range) { range.list(blocks); });
   return blocks;
 }
 
 std::vector<Block> released_blocks() {
   std::vector<Block> blocks;
-  device_range().list_released(blocks);
-  host_range().list_released(blocks);
+  for_all_ranges([&](Range& range) { range.list_released(blocks); });
   return blocks;
 }
 
@@ -186,21 +214,23 @@ void check_range(const void* pointer, uint64_t size) {
 }
 
 uint64_t total_memory() {
-  // Three quarters of what the machine has: programs ask for what is free, and take most of it.
-  static const uint64_t total =
-      static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
+  // Three quarters of what the machine has, for all devices: programs ask for what is free, and take most of it.
+  static const uint64_t total = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3 /
+                                static_cast<uint64_t>(device_count());
   return total;
 }
 
-uint64_t used_memory() { return used; }
+uint64_t used_memory(int device) { return used[static_cast<size_t>(device)]; }
 
-void use_memory(uint64_t size) {
-  uint64_t now = used;
+void use_memory(uint64_t size, int device) {
+  std::atomic<uint64_t>& counter = used[static_cast<size_t>(device)];
+  uint64_t now = counter;
   do {
     if (size > total_memory() || now > total_memory() - size) throw HipError(hipErrorOutOfMemory);
-  } while (!used.compare_exchange_weak(now, now + size));
+  } while (!counter.compare_exchange_weak(now, now + size));
 }
 
-void unuse_memory(uint64_t size) { used -= size; }
+void unuse_memory(uint64_t size, int device) { used[static_cast<size_t>(device)] -= size; }
 
 }  // namespace mneme::hostgpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The memory that this library itself gives out: two arenas at fixed addresses (memory/arena.h), reserved when
+// The memory that this library itself gives out: arenas at fixed addresses (memory/arena.h), reserved when
 // first used, since a recorder that is present gives out memory from the same addresses in its stead.
 #pragma once
 #include <cstddef>
@@ -16,6 +16,7 @@ struct Block {
   uint64_t size = 0;  // bytes as asked for
   MemoryKind kind = MemoryKind::kDevice;
   unsigned flags = 0;  // as asked for
+  int device = 0;      // the one that was the thread's
 };
 
 // All throw HipError, hipErrorOutOfMemory above all; thread-safe.
@@ -33,10 +34,10 @@ void check_range(const void* address, uint64_t size);
 // Memory that kernels reach only by chance: neither given out nor registered (pointers.cc).
 bool is_pageable(const void* address);
 
-// What the pretended device has, and has left; bytes. Memory made through the virtual memory API counts.
+// What a pretended device has, and has left; bytes. Memory made through the virtual memory API counts.
 uint64_t total_memory();
-uint64_t used_memory();
-void use_memory(uint64_t size);  // throws HipError(hipErrorOutOfMemory) when there is not so much left
-void unuse_memory(uint64_t size);
+uint64_t used_memory(int device);
+void use_memory(uint64_t size, int device);  // throws HipError(hipErrorOutOfMemory) when there is not so much left
+void unuse_memory(uint64_t size, int device);
 
 }  // namespace mneme::hostgpu

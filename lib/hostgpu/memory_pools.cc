@@ -3,6 +3,7 @@
 #include "hostgpu/memory_pools.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "hostgpu/errors.h"
 
 struct ihipMemPoolHandle_t {
+  int device = 0;
   int follow_events = 1, opportunistic = 1, internal = 1;
   uint64_t threshold = 0;
   uint64_t used = 0, most_used = 0;  // bytes
@@ -21,9 +23,15 @@ namespace mneme::hostgpu {
 namespace {
 
 struct Pools {
+  Pools() {
+    for (size_t device = 0; device < standard.size(); ++device) {
+      standard[device].device = static_cast<int>(device);
+      current[device] = &standard[device];
+    }
+  }
   std::mutex mutex;
-  ihipMemPoolHandle_t standard;
-  hipMemPool_t current = &standard;
+  std::array<ihipMemPoolHandle_t, kMostDevices> standard;  // by device
+  std::array<hipMemPool_t, kMostDevices> current;
   std::map<hipMemPool_t, std::unique_ptr<ihipMemPoolHandle_t>> made;
   std::map<const void*, std::pair<hipMemPool_t, uint64_t>> memory;  // by address: whose, and how many bytes
 };
@@ -35,7 +43,10 @@ Pools& pools() {
 }
 
 // With the lock held.
-void check(hipMemPool_t pool) { require(pool && (pool == &pools().standard || pools().made.contains(pool))); }
+bool is_standard(hipMemPool_t pool) {
+  return std::ranges::any_of(pools().standard, [&](const auto& standard) { return pool == &standard; });
+}
+void check(hipMemPool_t pool) { require(pool && (is_standard(pool) || pools().made.contains(pool))); }
 
 void count_in(hipMemPool_t pool, const void* memory, uint64_t size) {
   pools().memory[memory] = {pool, size};
@@ -57,7 +68,7 @@ T get(const void* from) {
 
 void check_location(const hipMemLocation& location) {
   require(location.type == hipMemLocationTypeDevice);
-  require(location.id == 0, hipErrorInvalidDevice);
+  check_device(location.id);
 }
 
 hipError_t give_pool(hipMemPool_t* pool, int device, bool standard) {
@@ -65,7 +76,8 @@ hipError_t give_pool(hipMemPool_t* pool, int device, bool standard) {
     require(pool);
     check_device(device);
     std::lock_guard lock(pools().mutex);
-    *pool = standard ? &pools().standard : pools().current;
+    auto which = static_cast<size_t>(device);
+    *pool = standard ? &pools().standard[which] : pools().current[which];
   });
 }
 
@@ -73,7 +85,7 @@ hipError_t give_pool(hipMemPool_t* pool, int device, bool standard) {
 
 void count_in_current_pool(const void* memory, uint64_t size) {
   std::lock_guard lock(pools().mutex);
-  count_in(pools().current, memory, size);
+  count_in(pools().current[static_cast<size_t>(current_device())], memory, size);
 }
 
 void count_out_of_pools(const void* memory) {
@@ -99,7 +111,8 @@ hipError_t hipDeviceSetMemPool(int device, hipMemPool_t pool) {
     check_device(device);
     std::lock_guard lock(pools().mutex);
     check(pool);
-    pools().current = pool;
+    require(pool->device == device, hipErrorInvalidDevice);
+    pools().current[static_cast<size_t>(device)] = pool;
   });
 }
 
@@ -111,6 +124,7 @@ hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* wanted) {
       throw HipError(hipErrorNotSupported, "memory pools cannot be shared between processes on the host device");
     }
     auto made = std::make_unique<ihipMemPoolHandle_t>();
+    made->device = wanted->location.id;
     std::lock_guard lock(pools().mutex);
     *pool = made.get();
     pools().made[*pool] = std::move(made);
@@ -122,8 +136,9 @@ hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
   return answer([&] {
     std::lock_guard lock(pools().mutex);
     check(pool);
-    require(pool != &pools().standard);
-    if (pools().current == pool) pools().current = &pools().standard;
+    require(!is_standard(pool));
+    auto device = static_cast<size_t>(pool->device);
+    if (pools().current[device] == pool) pools().current[device] = &pools().standard[device];
     for (auto& [address, owner] : pools().memory) {
       if (owner.first == pool) owner.first = nullptr;
     }
@@ -138,6 +153,7 @@ hipError_t hipMallocFromPoolAsync(void** pointer, size_t size, hipMemPool_t pool
     check(pool);
   });
   if (known != hipSuccess) return known;
+  OnDevice its(pool->device);
   hipError_t given = hipMallocAsync(pointer, size, stream);
   if (given != hipSuccess || !*pointer) return given;
   count_out_of_pools(*pointer);

@@ -29,7 +29,9 @@ Ranges& ranges() {
   return *all;
 }
 
-void check_location(int device) { require(device == 0 || device == hipCpuDeviceId, hipErrorInvalidDevice); }
+void check_location(int device) {
+  if (device != hipCpuDeviceId) check_device(device);
+}
 
 // With the lock held.
 Advice& advice_for(const void* start, uint64_t size) {

@@ -138,7 +138,7 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, size_t* size, hipModule_t
     require(name && *name);
     std::lock_guard lock(modules().mutex);
     Module& module = find(handle);
-    auto variable = module.program.find_variable(name);
+    auto variable = module.program.on(current_device()).find_variable(name);
     require(variable.has_value(), hipErrorNotFound);
     if (address) *address = variable->address;
     if (size) *size = variable->size;
@@ -150,7 +150,7 @@ hipError_t hipModuleGetTexRef(textureReference** reference, hipModule_t handle, 
     require(reference && name && *name);
     std::lock_guard lock(modules().mutex);
     Module& module = find(handle);
-    auto variable = module.program.find_variable(name);
+    auto variable = module.program.on(current_device()).find_variable(name);
     require(variable && variable->size == sizeof(textureReference), hipErrorNotFound);
     std::unique_ptr<textureReference>& known = module.textures[name];
     if (!known) {

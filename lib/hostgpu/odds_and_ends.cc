@@ -12,7 +12,6 @@ float __gnu_h2f_ieee(unsigned short value);
 const char* hipGetCmdName(unsigned op);
 void hipInitActivityCallback(void* id_callback, void* op_callback, void* argument);
 bool hipEnableActivityCallback(unsigned op, bool enable);
-const char* hiprtcGetErrorString(int result);
 const char* amd_dbgapi_get_build_name();
 const char* amd_dbgapi_get_git_hash();
 size_t amd_dbgapi_get_build_id();
@@ -35,8 +34,6 @@ void __hipGetPCH(const char** header, unsigned* size) {
 // Tracing: nobody is called back.
 void hipInitActivityCallback(void*, void*, void*) {}
 bool hipEnableActivityCallback(unsigned, bool) { return false; }
-
-const char* hiprtcGetErrorString(int) { return "run-time compilation is not available on the host device"; }
 
 const char* amd_dbgapi_get_build_name() { return "mneme"; }
 const char* amd_dbgapi_get_git_hash() { return ""; }

@@ -27,15 +27,16 @@ thread_local std::vector<StepwiseLaunch> stepwise;
 
 constexpr size_t kMostArgumentBytes = 4096;  // of any kernel
 
-// One launch a device, of which there is one.
+// One launch a device, in a stream of that device.
 template <typename Launch>
 hipError_t launch_on_devices(const hipLaunchParams* launches, int count, const Launch& launch) {
   hipError_t good = answer([&] {
     require(launches && count > 0);
-    require(count == 1, hipErrorInvalidDevice);
-    require(launches->func, hipErrorInvalidDeviceFunction);
+    require(count <= device_count(), hipErrorInvalidDevice);
+    for (int i = 0; i < count; ++i) require(launches[i].func, hipErrorInvalidDeviceFunction);
   });
-  return good == hipSuccess ? launch(*launches) : good;
+  for (int i = 0; good == hipSuccess && i < count; ++i) good = launch(launches[i]);
+  return good;
 }
 
 }  // namespace

@@ -1,7 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Other devices: there are none.
+// Other devices. Each reaches all memory, so that access to a peer's is only a matter of keeping account.
+#include <mutex>
+#include <set>
+
 #include "hostgpu/device_info.h"
 #include "hostgpu/errors.h"
+
+namespace mneme::hostgpu {
+namespace {
+
+constexpr uint32_t kPciExpress = 2;  // HSA_AMD_LINK_INFO_TYPE_PCIE
+
+struct Peers {
+  std::mutex mutex;
+  std::set<std::pair<int, int>> enabled;  // a device, and one whose memory it may use
+};
+
+Peers& peers() {
+  static auto* all = new Peers;
+  return *all;
+}
+
+void check_pair(int device, int peer) {
+  check_device(device);
+  check_device(peer);
+  require(device != peer, hipErrorInvalidDevice);
+}
+
+}  // namespace
+}  // namespace mneme::hostgpu
 
 using namespace mneme::hostgpu;
 
@@ -12,31 +39,41 @@ hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
     require(can);
     check_device(device);
     check_device(peer);
-    *can = 0;
+    *can = device != peer;
   });
 }
 
-hipError_t hipDeviceEnablePeerAccess(int, unsigned flags) {
+hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags) {
   return answer([&] {
     require(flags == 0);
-    throw HipError(hipErrorInvalidDevice);
+    check_pair(current_device(), peer);
+    std::lock_guard lock(peers().mutex);
+    require(peers().enabled.insert({current_device(), peer}).second, hipErrorPeerAccessAlreadyEnabled);
   });
 }
 
-hipError_t hipDeviceDisablePeerAccess(int) { return note_error(hipErrorInvalidDevice); }
+hipError_t hipDeviceDisablePeerAccess(int peer) {
+  return answer([&] {
+    check_pair(current_device(), peer);
+    std::lock_guard lock(peers().mutex);
+    require(peers().enabled.erase({current_device(), peer}) == 1, hipErrorPeerAccessNotEnabled);
+  });
+}
 
-// Both are for two devices that are not the same.
-hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr which, int, int) {
+hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr which, int device, int peer) {
   return answer([&] {
     require(value && which >= hipDevP2PAttrPerformanceRank && which <= hipDevP2PAttrHipArrayAccessSupported);
-    throw HipError(hipErrorInvalidDevice);
+    check_pair(device, peer);
+    *value = which != hipDevP2PAttrPerformanceRank;  // all is supported, and none is faster than others
   });
 }
 
-hipError_t hipExtGetLinkTypeAndHopCount(int, int, uint32_t* type, uint32_t* hops) {
+hipError_t hipExtGetLinkTypeAndHopCount(int device, int peer, uint32_t* type, uint32_t* hops) {
   return answer([&] {
     require(type && hops);
-    throw HipError(hipErrorInvalidDevice);
+    check_pair(device, peer);
+    *type = kPciExpress;
+    *hops = 1;
   });
 }
 

@@ -14,6 +14,7 @@ namespace {
 struct Registered {
   uint64_t size;
   unsigned flags;
+  int device;
 };
 
 struct Registry {
@@ -32,22 +33,25 @@ struct Known {
   hipMemoryType type;
   bool managed = false;
   unsigned flags = 0;
+  int device = 0;
 };
 
 std::optional<Known> find_pointer(const void* pointer) {
   if (auto block = find_block(pointer)) {
     bool device = block->kind == MemoryKind::kDevice, managed = block->kind == MemoryKind::kManaged;
-    return Known{block->address, block->size, device || managed ? hipMemoryTypeDevice : hipMemoryTypeHost, managed,
-                 block->flags};
+    return Known{block->address, block->size,  device || managed ? hipMemoryTypeDevice : hipMemoryTypeHost,
+                 managed,        block->flags, block->device};
   }
-  if (auto mapping = find_mapping(pointer)) return Known{mapping->address, mapping->size, hipMemoryTypeDevice};
+  if (auto mapping = find_mapping(pointer)) {
+    return Known{mapping->address, mapping->size, hipMemoryTypeDevice, false, 0, mapping->device};
+  }
   auto address = reinterpret_cast<uint64_t>(pointer);
   std::lock_guard lock(registry().mutex);
   auto after = registry().ranges.upper_bound(address);
   if (after == registry().ranges.begin()) return std::nullopt;
   auto [start, range] = *std::prev(after);
   if (address - start >= range.size) return std::nullopt;
-  return Known{start, range.size, hipMemoryTypeHost, false, range.flags};
+  return Known{start, range.size, hipMemoryTypeHost, false, range.flags, range.device};
 }
 
 Known known(const void* pointer, hipError_t otherwise = hipErrorInvalidValue) {
@@ -77,7 +81,7 @@ void attribute(void* data, hipPointer_attribute which, const void* pointer) {
     case HIP_POINTER_ATTRIBUTE_IS_MANAGED:
       return put(data, found.managed);
     case HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return put(data, 0);
+      return put(data, found.device);
     case HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return put(data, found.address);
     case HIP_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -99,7 +103,7 @@ std::vector<Block> registered_blocks() {
   std::lock_guard lock(registry().mutex);
   std::vector<Block> blocks;
   for (const auto& [address, range] : registry().ranges) {
-    blocks.push_back({address, range.size, MemoryKind::kPinned, range.flags});
+    blocks.push_back({address, range.size, MemoryKind::kPinned, range.flags, range.device});
   }
   return blocks;
 }
@@ -118,6 +122,7 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void
     Known found = known(pointer);
     *attributes = {};
     attributes->memoryType = found.type;
+    attributes->device = found.device;
     attributes->devicePointer = const_cast<void*>(pointer);
     attributes->hostPointer = found.type == hipMemoryTypeHost || found.managed ? const_cast<void*>(pointer) : nullptr;
     attributes->isManaged = found.managed;
@@ -168,7 +173,7 @@ hipError_t hipHostRegister(void* pointer, size_t size, unsigned flags) {
       overlaps = overlaps || before->first + before->second.size > address;
     }
     require(!overlaps, hipErrorHostMemoryAlreadyRegistered);
-    ranges.emplace(address, Registered{size, flags});
+    ranges.emplace(address, Registered{size, flags, current_device()});
   });
 }
 

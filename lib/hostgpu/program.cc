@@ -28,6 +28,18 @@ std::string processor_of(const std::string& target) {
 
 }  // namespace
 
+Program& Program::on(int device) {
+  if (device == device_) return *this;
+  std::lock_guard lock(mutex_);
+  std::unique_ptr<Program>& other = others_[device];
+  if (other) return *other;
+  other = std::make_unique<Program>(image_, device);
+  for (const auto& [name, variable] : variables_) {
+    other->variables_[name] = {.size = variable.size, .managed = variable.managed};
+  }
+  return *other;
+}
+
 void Program::add_variable(const std::string& name, uint64_t size, void* managed) {
   std::lock_guard lock(mutex_);
   Variable& variable = variables_[name];
@@ -147,6 +159,7 @@ void Program::place(Variable& variable) {
   if (variable.address) return;
   uint64_t slack = variable.align > 256 ? variable.align : 0;
   void* memory = nullptr;
+  OnDevice here(device_);
   require(hipMalloc(&memory, std::max<uint64_t>(variable.size, 1) + slack) == hipSuccess, hipErrorOutOfMemory);
   void* address = memory;
   if (slack) {
@@ -163,6 +176,7 @@ void Program::release_variables() {
     if (variable.memory) static_cast<void>(hipFree(variable.memory));
   }
   variables_.clear();
+  for (auto& [device, other] : others_) other->release_variables();
 }
 
 void Program::compile(Kernel& kernel) {

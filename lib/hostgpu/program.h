@@ -36,7 +36,10 @@ class Kernel {
 class Program {
  public:
   // `image` (objects::device_code_of_image) stays where it is.
-  explicit Program(const std::byte* image) : image_(image) {}
+  explicit Program(const std::byte* image, int device = 0) : image_(image), device_(device) {}
+
+  // The same on another device: with variables of its own, and code that uses them. This one is on the first.
+  Program& on(int device);
 
   // At registration. A managed variable is a pointer to `managed` in device code.
   void add_variable(const std::string& name, uint64_t size, void* managed = nullptr);
@@ -84,6 +87,7 @@ class Program {
   Variable& variable_of(const codegen::host::GlobalSlot& slot);
 
   const std::byte* image_;
+  const int device_;
   std::mutex mutex_;
   bool parsed_ = false, placed_ = false;
   std::atomic<bool> damaged_{false};
@@ -91,6 +95,7 @@ class Program {
   std::vector<objects::DeviceCode> images_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
   std::map<std::string, Variable> variables_;
+  std::map<int, std::unique_ptr<Program>> others_;  // by device
 };
 
 // The processor of the first program registered, or empty.

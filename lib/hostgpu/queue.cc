@@ -2,6 +2,8 @@
 // The streams there are, and what has to come before what in and between them.
 #include "hostgpu/queue.h"
 
+#include <array>
+
 #include "hostgpu/errors.h"
 #include "hostgpu/queues.h"
 
@@ -23,10 +25,11 @@ struct ThreadQueue {
 thread_local bool ThreadQueue::gone = false;
 
 std::shared_ptr<Queue> queue_of_this_thread() {
-  if (ThreadQueue::gone) return queues().legacy;
-  thread_local ThreadQueue mine;
-  if (!mine.queue) mine.queue = make_queue(hipStreamDefault, 0);
-  return mine.queue;
+  auto device = static_cast<size_t>(current_device());
+  if (ThreadQueue::gone) return queues().legacy[device];
+  thread_local std::array<ThreadQueue, kMostDevices> mine;
+  if (!mine[device].queue) mine[device].queue = make_queue(hipStreamDefault, 0);
+  return mine[device].queue;
 }
 
 }  // namespace
@@ -38,10 +41,10 @@ std::vector<TicketPtr> implicit_order(const Queue& queue) {
   };
   if (queue.legacy) {
     for (auto& [address, other] : queues().all) {
-      if (!other->legacy && !(other->flags & hipStreamNonBlocking)) add(*other);
+      if (other->device == queue.device && !other->legacy && !(other->flags & hipStreamNonBlocking)) add(*other);
     }
   } else if (!(queue.flags & hipStreamNonBlocking)) {
-    add(*queues().legacy);
+    add(*queues().legacy[static_cast<size_t>(queue.device)]);
   }
   return after;
 }
@@ -69,7 +72,7 @@ TicketPtr submit_locked(Lock& lock, const std::shared_ptr<Queue>& queue, Operati
 std::shared_ptr<Queue> queue_of(hipStream_t stream, bool per_thread) {
   if (stream == hipStreamPerThread || (!stream && per_thread)) return queue_of_this_thread();
   Queues& all = queues();
-  if (reinterpret_cast<uintptr_t>(stream) <= 1) return all.legacy;
+  if (reinterpret_cast<uintptr_t>(stream) <= 1) return all.legacy[static_cast<size_t>(current_device())];
   Lock lock(all.mutex);
   auto found = all.all.find(stream);
   require(found != all.all.end() && !found->second->closed, hipErrorInvalidHandle);
@@ -80,6 +83,7 @@ std::shared_ptr<Queue> make_queue(unsigned flags, int priority) {
   auto queue = std::make_shared<Queue>();
   queue->flags = flags;
   queue->priority = priority;
+  queue->device = current_device();
   Lock lock(queues().mutex);
   queues().all.emplace(queue.get(), queue);
   return queue;

@@ -72,11 +72,12 @@ void wait(const TicketPtr& ticket, const std::shared_ptr<Queue>& queue);
 // For all that the stream has been given so far; the legacy stream's wait is for the blocking streams too.
 void wait_for(const std::shared_ptr<Queue>& queue);
 bool is_idle(const std::shared_ptr<Queue>& queue);
-// For all streams, except one whose callback calls this.
+// For all streams of the thread's device, or of all devices, except one whose callback calls this.
 void wait_for_device();
-// Only as long as that, and without doing anything on this thread; and only for so long without a break in which
-// nothing goes on but the application's own functions and waits for words that it may have to write. False: not all has
-// been done.
+void wait_for_devices();
+// For all devices, only as long as that, and without doing anything on this thread; and only for so long without a
+// break in which nothing goes on but the application's own functions and waits for words that it may have to write.
+// False: not all has been done.
 bool wait_for_device_until(std::chrono::steady_clock::time_point end, std::chrono::milliseconds patience);
 // Returns once the work, in its place in the queue, is done; by this thread, if nothing else is before it. When this
 // throws, the work is not queued.
@@ -90,6 +91,7 @@ bool is_ending();
 struct ihipStream_t {
   unsigned flags = 0;
   int priority = 0;
+  int device = 0;
   bool legacy = false;
 
   // Under the queues' lock.

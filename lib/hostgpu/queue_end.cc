@@ -40,14 +40,20 @@ void after_fork_in_child() {
   all.mutex.unlock();
 }
 
+// At once, since a recorder locks what is its own first, and unlocks it last.
+[[gnu::constructor]] void watch_forks() { queues(); }
+
 }  // namespace
 
 Queues& queues() {
   static auto* all = [] {
     auto* made = new Queues;
-    made->legacy = std::make_shared<Queue>();
-    made->legacy->legacy = true;
-    made->all.emplace(made->legacy.get(), made->legacy);
+    for (int device = 0; device < device_count(); ++device) {
+      auto& legacy = made->legacy.emplace_back(std::make_shared<Queue>());
+      legacy->legacy = true;
+      legacy->device = device;
+      made->all.emplace(legacy.get(), legacy);
+    }
     ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     return made;
   }();

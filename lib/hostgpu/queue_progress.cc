@@ -74,17 +74,17 @@ void complete(Queue& queue, std::vector<std::shared_ptr<Queue>>& to_advance) {
   if (queues().waiting) queues().done.notify_all();
 }
 
-void run_work(Operation& operation) {
-  if (device_state() != hipSuccess && !operation.always) return;
+void run_work(Operation& operation, int device) {
+  if (device_state(device) != hipSuccess && !operation.always) return;
   ++operations_under_way;
   try {
     operation.work->run();
   } catch (const HipError& error) {
     if (*error.what()) say(error.what());
-    break_device(error.code());
+    break_device(device, error.code());
   } catch (const std::exception& error) {
     say(error.what());
-    break_device(hipErrorUnknown);
+    break_device(device, hipErrorUnknown);
   }
   --operations_under_way;
 }
@@ -143,7 +143,7 @@ bool run_first(Lock& lock, const std::shared_ptr<Queue>& queue) {
   queue->runner = std::this_thread::get_id();
   Operation& operation = queue->operations.front();  // stays where it is when others are added
   lock.unlock();
-  run_work(operation);
+  run_work(operation, queue->device);
   operation.work.reset();
   lock.lock();
   if (!std::exchange(queue->running, false)) return true;  // the child of a fork inside

@@ -93,12 +93,22 @@ void wait_for(const std::shared_ptr<Queue>& queue) {
     return;
   }
   // Nothing is queued for it: streams that are given something meanwhile need not wait for this.
-  for (auto& [ticket, other] : places([](const Queue& q) { return q.legacy || !(q.flags & hipStreamNonBlocking); })) {
+  for (auto& [ticket, other] : places([&](const Queue& q) {
+         return q.device == queue->device && (q.legacy || !(q.flags & hipStreamNonBlocking));
+       })) {
     wait_locked(lock, ticket, other);
   }
 }
 
 void wait_for_device() {
+  Lock lock(queues().mutex);
+  const int device = current_device();
+  for (auto& [ticket, queue] : places([=](const Queue& q) { return q.device == device && !is_mine(q); })) {
+    wait_locked(lock, ticket, queue);
+  }
+}
+
+void wait_for_devices() {
   Lock lock(queues().mutex);
   for (auto& [ticket, queue] : places([](const Queue& q) { return !is_mine(q); })) wait_locked(lock, ticket, queue);
 }

@@ -18,11 +18,11 @@ struct Queues {
   unsigned waiting = 0;
   uint64_t completed = 0;
   std::unordered_map<Queue*, std::shared_ptr<Queue>> all;  // closed ones until they are empty
-  std::shared_ptr<Queue> legacy;
-  unsigned forks = 0;               // of this process from its ancestors
-  std::atomic<bool> ending{false};  // the process ends
-  bool stopped = false;             // there are no threads any more: whoever queues something does it
-  bool starved = false;             // the system gave no thread: whoever is there does what is to be done
+  std::vector<std::shared_ptr<Queue>> legacy;              // by device
+  unsigned forks = 0;                                      // of this process from its ancestors
+  std::atomic<bool> ending{false};                         // the process ends
+  bool stopped = false;  // there are no threads any more: whoever queues something does it
+  bool starved = false;  // the system gave no thread: whoever is there does what is to be done
 };
 
 using Lock = std::unique_lock<std::mutex>;

@@ -75,9 +75,11 @@ Function& registered_function(const void* host) {
 
 Kernel& ready_kernel(const void* host) {
   Function& function = registered_function(host);
-  Kernel* kernel = function.kernel.load(std::memory_order_acquire);
+  const int device = current_device();
+  std::atomic<Kernel*>& known = function.kernels[static_cast<size_t>(device)];
+  Kernel* kernel = known.load(std::memory_order_acquire);
   if (!kernel) {
-    kernel = function.program->kernel(function.name);
+    kernel = function.program->on(device).kernel(function.name);
     if (!kernel) {
       // Of IR that cannot be read the program has told.
       if (!function.program->is_damaged())
@@ -85,9 +87,9 @@ Kernel& ready_kernel(const void* host) {
                              demangled(function.name)));
       throw HipError(hipErrorInvalidDeviceFunction);
     }
-    function.kernel.store(kernel, std::memory_order_release);
+    known.store(kernel, std::memory_order_release);
   }
-  if (!kernel->code()) function.program->prepare(*kernel);
+  if (!kernel->code()) function.program->on(device).prepare(*kernel);
   return *kernel;
 }
 
@@ -122,7 +124,7 @@ Symbol registered_symbol(const void* host) {
     shadow = found->second;
   }
   if (shadow.managed) return {shadow.managed, shadow.size};
-  Program::Variable variable = shadow.program->variable(shadow.name);
+  Program::Variable variable = shadow.program->on(current_device()).variable(shadow.name);
   return {variable.address, shadow.size};
 }
 
@@ -197,7 +199,7 @@ void __hipUnregisterFatBinary(void** handle) {
 int mneme_hostgpu_global(const void* fat_binary, const char* name, void** address, size_t* size) {
   return answer([&] {
     require(fat_binary && name && address && size);
-    auto found = static_cast<Program*>(const_cast<void*>(fat_binary))->peek(name);
+    auto found = static_cast<Program*>(const_cast<void*>(fat_binary))->on(current_device()).peek(name);
     require(found.has_value(), hipErrorInvalidSymbol);
     *address = found->address;
     *size = found->size;

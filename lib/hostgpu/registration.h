@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the application's start-up code registers: which host pointers stand for which kernels and variables.
 #pragma once
+#include <array>
 #include <string>
 
+#include "hostgpu/devices.h"
 #include "hostgpu/program.h"
 
 namespace mneme::hostgpu {
@@ -10,7 +12,7 @@ namespace mneme::hostgpu {
 struct Function {
   Program* program = nullptr;
   std::string name;
-  std::atomic<Kernel*> kernel{nullptr};  // once it has been looked up
+  std::array<std::atomic<Kernel*>, kMostDevices> kernels{};  // by device, once it has been looked up
 };
 
 // A function of a module, which its own address stands for from now on.
@@ -22,14 +24,15 @@ void forget(Program& program);
 
 // Throw HipError: hipErrorInvalidDeviceFunction, hipErrorInvalidSymbol for what is not registered.
 Function& registered_function(const void* host);
-// The kernel with its code ready to run; HipError, with a message, when it has no IR or cannot be compiled.
+// The kernel with its code ready to run on the thread's device; HipError, with a message, when it has no IR or cannot
+// be compiled.
 Kernel& ready_kernel(const void* host);
 
 struct Symbol {
   void* address = nullptr;
   uint64_t size = 0;  // bytes
 };
-// Placed and filled.
+// Placed and filled, on the thread's device.
 Symbol registered_symbol(const void* host);
 
 }  // namespace mneme::hostgpu

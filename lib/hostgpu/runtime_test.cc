@@ -36,7 +36,7 @@ TEST(Exports, WhatIsNotAvailableNamesItselfOnce) {
   EXPECT_EQ(hipIpcGetMemHandle(&handle, nullptr), hipErrorNotSupported);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "mneme: hipIpcGetMemHandle is not supported on the host device: memory and events are not shared between "
-            "processes\n");
+            "processes: use one process, or copy through memory of the host\n");
   EXPECT_EQ(hipGetLastError(), hipErrorNotSupported);
 }
 

@@ -24,8 +24,8 @@ hipError_t create(hipStream_t* stream, unsigned flags, int priority) {
   });
 }
 
-void check_device() {
-  if (device_state() != hipSuccess) throw HipError(device_state());
+void check_working(int device = current_device()) {
+  if (device_state(device) != hipSuccess) throw HipError(device_state(device));
 }
 
 hipError_t synchronize(hipStream_t stream, bool per_thread) {
@@ -33,7 +33,7 @@ hipError_t synchronize(hipStream_t stream, bool per_thread) {
     auto queue = queue_of(stream, per_thread);
     check_not_captured(queue);
     wait_for(queue);
-    check_device();
+    check_working(queue->device);
   });
 }
 
@@ -42,7 +42,7 @@ hipError_t query(hipStream_t stream, bool per_thread) {
     auto queue = queue_of(stream, per_thread);
     check_not_captured(queue);
     require(is_idle(queue), hipErrorNotReady);
-    check_device();
+    check_working(queue->device);
   });
 }
 
@@ -69,7 +69,13 @@ hipError_t check_stream(hipStream_t stream) {
 void synchronize_device() {
   check_unsafe_call();
   wait_for_device();
-  check_device();
+  check_working();
+}
+
+void synchronize_devices() {
+  check_unsafe_call();
+  wait_for_devices();
+  check_working();
 }
 
 }  // namespace mneme::hostgpu
@@ -111,7 +117,13 @@ hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return hipSuccess;
 }
 
-int hipGetStreamDeviceId(hipStream_t) { return 0; }
+int hipGetStreamDeviceId(hipStream_t stream) {
+  try {
+    return queue_of(stream)->device;
+  } catch (const HipError&) {
+    return -1;
+  }
+}
 
 hipError_t hipDeviceSynchronize() {
   return answer_on_device([] { synchronize_device(); });
@@ -124,7 +136,7 @@ __attribute__((visibility("default"))) int mneme_hostgpu_settle(unsigned millise
     bool done = wait_for_device_until(end, std::chrono::milliseconds(patience));
     patience_left.store(done ? kMostPatience : std::max(patience / 2, kLeastPatience));
     require(done, hipErrorNotReady);
-    check_device();
+    check_working();
   });
 }
 

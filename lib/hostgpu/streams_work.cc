@@ -100,7 +100,8 @@ hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback
     check_not_captured(queue);
     Operation operation;
     operation.own_thread = operation.always = true;
-    operation.work = make_work([=] { callback(stream, device_state(), data); });
+    const int device = queue->device;
+    operation.work = make_work([=] { callback(stream, device_state(device), data); });
     submit(queue, std::move(operation));
   });
 }

@@ -3,6 +3,7 @@
 #include "hostgpu/vmm.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/file.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/memory.h"
+#include "memory/private_memory.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -29,9 +31,12 @@ struct Physical {
   uint64_t size = 0;
   hipMemAllocationProp properties{};
   bool counted = false;
+  bool parents = false;  // of the process that forked this one: what is mapped of it is a copy
+  memory::FileIdentity identity;
 
   ~Physical() {
-    if (counted) unuse_memory(size);
+    if (!identity.is(file.get())) file.release();  // the application closed it, and the number may be in use
+    if (counted) unuse_memory(size, properties.location.id);
   }
 };
 
@@ -39,6 +44,8 @@ struct Mapped {
   uint64_t size = 0;
   std::shared_ptr<Physical> memory;
   hipMemAccessFlags access = hipMemAccessFlagsProtNone;
+  uint64_t offset = 0;
+  bool shared = true;  // not a copy
 };
 
 struct State {
@@ -48,11 +55,42 @@ struct State {
   std::map<Physical*, std::pair<std::shared_ptr<Physical>, int>> handles;  // with their reference counts
 };
 
+State& state();
+
+int protection_of(hipMemAccessFlags access) {
+  if (access == hipMemAccessFlagsProtReadWrite) return PROT_READ | PROT_WRITE;
+  return access & hipMemAccessFlagsProtRead ? PROT_READ : PROT_NONE;
+}
+
+void before_fork() { state().mutex.lock(); }
+void after_fork_in_parent() { state().mutex.unlock(); }
+
+// As all memory of the parent's, so is this: what either writes, the other does not see.
+void after_fork_in_child() {
+  for (auto& [memory, handle] : state().handles) memory->parents = true;
+  for (auto& [address, mapped] : state().mappings) {
+    Physical& memory = *mapped.memory;
+    memory.parents = true;
+    if (!std::exchange(mapped.shared, false)) continue;
+    int file = memory.identity.is(memory.file.get()) ? memory.file.get() : -1;
+    memory::make_private(reinterpret_cast<void*>(address), mapped.size, protection_of(mapped.access), file,
+                         static_cast<off_t>(mapped.offset));
+  }
+  state().mutex.unlock();
+}
+
 // Never destroyed: memory is unmapped from destructors that run last.
 State& state() {
-  static auto* all = new State;
+  static auto* all = [] {
+    auto* made = new State;
+    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    return made;
+  }();
   return *all;
 }
+
+// At once, since a recorder locks what is its own first, and unlocks it last.
+[[gnu::constructor]] void watch_forks() { state(); }
 
 // With the lock held.
 std::shared_ptr<Physical> physical(hipMemGenericAllocationHandle_t handle) {
@@ -94,8 +132,8 @@ std::pair<std::map<uint64_t, Mapped>::iterator, std::map<uint64_t, Mapped>::iter
 }
 
 void check_properties(const hipMemAllocationProp* p) {
-  require(p && p->type == hipMemAllocationTypePinned && p->location.type == hipMemLocationTypeDevice &&
-          p->location.id == 0);
+  require(p && p->type == hipMemAllocationTypePinned && p->location.type == hipMemLocationTypeDevice);
+  require(p->location.id >= 0 && p->location.id < device_count());
   require(
       p->requestedHandleType == hipMemHandleTypeNone || p->requestedHandleType == hipMemHandleTypePosixFileDescriptor,
       hipErrorNotSupported);
@@ -121,19 +159,21 @@ std::optional<Mapping> find_mapping(const void* pointer) {
   std::lock_guard lock(state().mutex);
   auto found = containing(state().mappings, address);
   if (found == state().mappings.end() || address - found->first >= found->second.size) return std::nullopt;
-  return Mapping{found->first, found->second.size};
+  return Mapping{found->first, found->second.size, found->second.memory->properties.location.id};
 }
 
 std::vector<Mapping> all_mappings() {
   std::lock_guard lock(state().mutex);
   std::vector<Mapping> all;
-  for (const auto& [address, mapped] : state().mappings) all.push_back({address, mapped.size});
+  for (const auto& [address, mapped] : state().mappings)
+    all.push_back({address, mapped.size, mapped.memory->properties.location.id});
   return all;
 }
 
 }  // namespace mneme::hostgpu
 
 using mneme::Fd;
+namespace memory = mneme::memory;
 using namespace mneme::hostgpu;
 
 extern "C" {
@@ -196,11 +236,12 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* handle, size_t size, co
     require(handle && size && size % kGranularity == 0 && flags == 0);
     check_properties(properties);
     auto memory = std::make_shared<Physical>();
-    use_memory(size);
+    use_memory(size, properties->location.id);
     memory->counted = true;
     memory->size = size;
-    memory->file = physical_memory(size);
     memory->properties = *properties;
+    memory->file = physical_memory(size);
+    memory->identity = memory::FileIdentity(memory->file.get());
     std::lock_guard lock(state().mutex);
     *handle = add_handle(memory);
   });
@@ -239,20 +280,22 @@ hipError_t hipMemMap(void* pointer, size_t size, size_t offset, hipMemGenericAll
     require(next == state().mappings.end() || next->first >= address + size);
     auto before = containing(state().mappings, address);
     require(before == state().mappings.end() || before->first + before->second.size <= address);
-    void* got = ::mmap(pointer, size, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, memory->file.get(),
+    int sharing = memory->parents ? MAP_PRIVATE : MAP_SHARED;
+    void* got = ::mmap(pointer, size, PROT_NONE, sharing | MAP_FIXED | MAP_NORESERVE, memory->file.get(),
                        static_cast<off_t>(offset));
     require(got == pointer, hipErrorMapFailed);
-    state().mappings.emplace(address, Mapped{size, memory, hipMemAccessFlagsProtNone});
+    state().mappings.emplace(address, Mapped{size, memory, hipMemAccessFlagsProtNone, offset, !memory->parents});
   });
 }
 
 hipError_t hipMemSetAccess(void* pointer, size_t size, const hipMemAccessDesc* descriptions, size_t count) {
   return answer([&] {
-    require(descriptions && count == 1 && descriptions->location.type == hipMemLocationTypeDevice &&
-            descriptions->location.id == 0);
-    int protection = PROT_NONE;
-    if (descriptions->flags & hipMemAccessFlagsProtRead) protection |= PROT_READ;
-    if (descriptions->flags == hipMemAccessFlagsProtReadWrite) protection |= PROT_WRITE;
+    require(descriptions && count > 0);
+    for (size_t i = 0; i < count; ++i) {
+      const hipMemLocation& location = descriptions[i].location;
+      require(location.type == hipMemLocationTypeDevice && location.id >= 0 && location.id < device_count());
+    }
+    int protection = protection_of(descriptions->flags);
     std::lock_guard lock(state().mutex);
     auto [first, last] = mappings_of(reinterpret_cast<uint64_t>(pointer), size);
     require(::mprotect(pointer, size, protection) == 0, hipErrorMapFailed);
@@ -262,7 +305,8 @@ hipError_t hipMemSetAccess(void* pointer, size_t size, const hipMemAccessDesc* d
 
 hipError_t hipMemGetAccess(unsigned long long* flags, const hipMemLocation* location, void* pointer) {
   return answer([&] {
-    require(flags && location && location->type == hipMemLocationTypeDevice && location->id == 0);
+    require(flags && location && location->type == hipMemLocationTypeDevice);
+    require(location->id >= 0 && location->id < device_count());
     auto address = reinterpret_cast<uint64_t>(pointer);
     std::lock_guard lock(state().mutex);
     auto found = containing(state().mappings, address);
@@ -314,9 +358,10 @@ hipError_t hipMemImportFromShareableHandle(hipMemGenericAllocationHandle_t* hand
         Fd(::fcntl(static_cast<int>(reinterpret_cast<intptr_t>(shareable)), F_DUPFD_CLOEXEC, kFirstDescriptor));
     struct stat about{};
     require(memory->file && ::fstat(memory->file.get(), &about) == 0);
+    memory->identity = memory::FileIdentity(memory->file.get());
     memory->size = static_cast<uint64_t>(about.st_size);
     memory->properties.type = hipMemAllocationTypePinned;
-    memory->properties.location = {hipMemLocationTypeDevice, 0};
+    memory->properties.location = {hipMemLocationTypeDevice, current_device()};
     memory->properties.requestedHandleType = hipMemHandleTypePosixFileDescriptor;
     std::lock_guard lock(state().mutex);
     *handle = add_handle(memory);

@@ -9,6 +9,7 @@ namespace mneme::hostgpu {
 struct Mapping {
   uint64_t address = 0;
   uint64_t size = 0;  // bytes
+  int device = 0;     // whose memory it is
 };
 
 // The piece made by hipMemMap that contains an address.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -128,6 +129,39 @@ TEST_F(VirtualMemory, InaccessibleUntilAllowed) {
   *at(0) = 1;
   EXPECT_EQ(hipMemUnmap(at(0), kPiece), hipSuccess);
   EXPECT_DEATH(*at(0) = 1, "");
+  EXPECT_EQ(hipMemRelease(handle), hipSuccess);
+}
+
+// As all other memory: what a child writes is its own, also in what it maps itself.
+TEST_F(VirtualMemory, IsNotSharedWithChildren) {
+  auto handle = create(2 * kPiece);
+  ASSERT_EQ(hipMemMap(at(0), kPiece, kPiece, handle, 0), hipSuccess);
+  ASSERT_EQ(allow(at(0), kPiece), hipSuccess);
+  *at(0) = 1;
+  pid_t child = ::fork();
+  if (child == 0) {
+    bool sees = *at(0) == 1;
+    *at(0) = 2;
+    bool maps = hipMemMap(at(1), kPiece, 0, handle, 0) == hipSuccess && allow(at(1), kPiece) == hipSuccess;
+    if (maps) *at(1) = 3;
+    pid_t grandchild = ::fork();
+    if (grandchild == 0) {
+      bool kept = *at(0) == 2 && *at(1) == 3;
+      *at(0) = 4;
+      ::_exit(kept ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(grandchild, &status, 0);
+    ::_exit(sees && maps && status == 0 && *at(0) == 2 ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(*at(0), 1);
+  ASSERT_EQ(hipMemMap(at(1), kPiece, 0, handle, 0), hipSuccess);
+  ASSERT_EQ(allow(at(1), kPiece), hipSuccess);
+  EXPECT_EQ(*at(1), 0);
+  EXPECT_EQ(hipMemUnmap(at(0), 2 * kPiece), hipSuccess);
   EXPECT_EQ(hipMemRelease(handle), hipSuccess);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -7,10 +8,16 @@
 
 namespace mneme::memory {
 
-// The two ranges in which all memory that kernels see lies, at the same place in every process.
+// The ranges in which all memory that kernels see lies, at the same place in every process.
 inline constexpr uint64_t kDeviceBase = 0x400000000000;
 inline constexpr uint64_t kHostBase = 0x600000000000;
 inline constexpr uint64_t kDefaultRangeSize = uint64_t{1} << 40;  // bytes of address space, each
+
+// Each device has a range of its own, one behind the other, the first at kDeviceBase.
+inline constexpr int kMostDevices = 8;
+constexpr uint64_t device_base(int device, uint64_t range_size = kDefaultRangeSize) {
+  return kDeviceBase + static_cast<uint64_t>(device) * std::max(range_size, kDefaultRangeSize);
+}
 
 struct Allocation {
   uint64_t address = 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/allocations.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+
+#include "recorder/segment_list.h"
 
 namespace mneme::record {
 namespace {
@@ -14,7 +15,6 @@ constexpr uint64_t kChunkSize = 64 << 20;
 constexpr uint64_t kSmallestChunk = 2 << 20;            // what vendors give memory out in
 constexpr uint64_t kSmallestRange = uint64_t{1} << 30;  // of addresses
 constexpr uint64_t kPage = 4096;
-constexpr int kHighDescriptor = 1000;  // out of the application's way
 // What both vendors promise of device memory. Large ones start a block, so that equal contents give equal blocks.
 constexpr uint64_t kSmallAlign = 256;
 constexpr size_t kRemembered = 1000;  // allocations that were released
@@ -52,54 +52,68 @@ std::optional<uint64_t> reserve_most(uint64_t size, const Reserve& reserve) {
 }  // namespace
 
 Allocations::Allocations(Runtime& runtime, uint64_t range_size, Listener listener)
-    : runtime_(runtime),
-      listener_(std::move(listener)),
-      device_{Space::kDevice, memory::Arena(memory::kDeviceBase, range_size), memory::kDeviceBase},
-      host_{Space::kHost, memory::Arena(memory::kHostBase, range_size), memory::kHostBase} {}
+    : runtime_(runtime), listener_(std::move(listener)), range_size_(range_size) {}
 
 Allocations::~Allocations() {
-  if (reserved_) ::munmap(pointer_to(host_.arena.base()), host_.arena.size());
+  if (!areas_.empty()) ::munmap(pointer_to(areas_.back().arena.base()), areas_.back().arena.size());
 }
 
 void Allocations::abandon() {
   std::lock_guard lock(mutex_);
-  bool used = device_.backed > device_.arena.base() || host_.backed > host_.arena.base();
-  if (reserved_ && !used) unreserve();
+  bool used = std::ranges::any_of(areas_, [](const Area& area) { return area.backed > area.arena.base(); });
+  if (!areas_.empty() && !used) unreserve();
 }
 
-// Both at once, and early: later somebody else may lie there.
-void Allocations::reserve() {
-  if (reserved_) return;
-  uint64_t base = device_.arena.base();
-  std::optional<uint64_t> size = reserve_most(device_.arena.size(), [&](uint64_t part, bool least) {
-    try {
-      runtime_.reserve(base, part);
-      return true;
-    } catch (const Error&) {
-      if (least) throw;
-      return false;
-    }
-  });
-  if (*size < device_.arena.size()) device_.arena = memory::Arena(base, *size);
-  // What the process is limited to has to do for both, and for what it does else.
-  base = host_.arena.base();
-  size =
-      reserve_most(std::min(host_.arena.size(), *size), [&](uint64_t part, bool) { return reserve_host(base, part); });
-  if (!size) {
-    runtime_.unreserve(device_.arena.base(), device_.arena.size());
-    throw Error::of(
-        "the address range at {:#x}, where host memory that kernels reach is recorded, is taken or too large in the "
-        "application's process",
-        base);
+void Allocations::reserve_devices(std::vector<Area>& areas, int count) {
+  uint64_t size = std::min(range_size_, (memory::kHostBase - memory::kDeviceBase) / static_cast<uint64_t>(count));
+  for (int device = 0; device < count; ++device) {
+    uint64_t base = memory::device_base(device, range_size_);
+    // What the process is limited to has to do for all, and for what it does else.
+    size = *reserve_most(size, [&](uint64_t part, bool least) {
+      try {
+        runtime_.reserve(base, part);
+        return true;
+      } catch (const Error&) {
+        if (least) throw;
+        return false;
+      }
+    });
+    areas.push_back({Space::kDevice, memory::Arena(base, size), base, device});
   }
-  if (*size < host_.arena.size()) host_.arena = memory::Arena(base, *size);
-  reserved_ = true;
+}
+
+// All at once, and early: later somebody else may lie there.
+void Allocations::reserve() {
+  if (!areas_.empty()) return;
+  std::vector<Area> areas;
+  try {
+    reserve_devices(areas, std::min(runtime_.device_count(), memory::kMostDevices));
+    const uint64_t base = memory::kHostBase;
+    std::optional<uint64_t> size = reserve_most(std::min(range_size_, areas.back().arena.size()),
+                                                [&](uint64_t part, bool) { return reserve_host(base, part); });
+    if (!size) {
+      throw Error::of(
+          "the address range at {:#x}, where host memory that kernels reach is recorded, is taken or too large in the "
+          "application's process",
+          base);
+    }
+    areas.push_back({Space::kHost, memory::Arena(base, *size), base});
+  } catch (...) {
+    for (const Area& area : areas) runtime_.unreserve(area.arena.base(), area.arena.size());
+    throw;
+  }
+  areas_ = std::move(areas);
 }
 
 void Allocations::unreserve() {
-  runtime_.unreserve(device_.arena.base(), device_.arena.size());
-  ::munmap(pointer_to(host_.arena.base()), host_.arena.size());
-  reserved_ = false;
+  for (const Area& area : areas_) {
+    if (area.space == Space::kDevice) {
+      runtime_.unreserve(area.arena.base(), area.arena.size());
+    } else {
+      ::munmap(pointer_to(area.arena.base()), area.arena.size());
+    }
+  }
+  areas_.clear();
 }
 
 void Allocations::unback_host(uint64_t address, uint64_t size) {
@@ -119,7 +133,7 @@ std::optional<Fd> Allocations::back_host(uint64_t address, uint64_t size) {
 
 bool Allocations::back_piece(Area& area, uint64_t size) {
   bool host = area.space == Space::kHost;
-  std::optional<Fd> memory = host ? back_host(area.backed, size) : runtime_.back(area.backed, size);
+  std::optional<Fd> memory = host ? back_host(area.backed, size) : runtime_.back(area.backed, size, area.device);
   if (!memory) return false;
   try {
     listener_.appeared(Chunk{area.backed, size}, memory->get());
@@ -132,6 +146,8 @@ bool Allocations::back_piece(Area& area, uint64_t size) {
     }
     throw;
   }
+  // Device memory is the runtime's, also in children.
+  if (host) shared_.push_back({area.backed, size, KeptDescriptor(std::move(*memory))});
   area.backed += size;
   return true;
 }
@@ -149,10 +165,10 @@ bool Allocations::back(Area& area, uint64_t end) {
   return true;
 }
 
-void* Allocations::allocate(Space space, uint64_t size, uint64_t flags) {
+void* Allocations::allocate(Space space, uint64_t size, uint64_t flags, int device) {
   std::lock_guard lock(mutex_);
-  Area& area = space == Space::kDevice ? device_ : host_;
   reserve();
+  Area& area = space == Space::kHost ? areas_.back() : areas_.at(static_cast<size_t>(device));
   std::optional<uint64_t> address = area.arena.allocate(size, alignment(space, size));
   if (!address) return nullptr;
   bool backed = false;
@@ -171,8 +187,8 @@ void* Allocations::allocate(Space space, uint64_t size, uint64_t flags) {
 }
 
 Allocations::Area* Allocations::owner(uint64_t address) {
-  for (Area* area : {&device_, &host_}) {
-    if (address - area->arena.base() < area->arena.size()) return area;
+  for (Area& area : areas_) {
+    if (address - area.arena.base() < area.arena.size()) return &area;
   }
   return nullptr;
 }
@@ -182,7 +198,7 @@ void Allocations::forget(uint64_t address) {
   uint64_t size = area->arena.allocations().at(address);
   annotations_.erase(annotations_.lower_bound(address), annotations_.lower_bound(address + size));
   auto flags = flags_.find(address);
-  forgotten_.push_front({area->space, address, size, flags == flags_.end() ? 0 : flags->second});
+  forgotten_.push_front({area->space, address, size, flags == flags_.end() ? 0 : flags->second, area->device});
   if (forgotten_.size() > kRemembered) forgotten_.pop_back();
   flags_.erase(address);
   area->arena.release(address);
@@ -191,10 +207,10 @@ void Allocations::forget(uint64_t address) {
 Allocations::Listing Allocations::list() const {
   std::lock_guard lock(mutex_);
   Listing listing;
-  for (const Area* area : {&device_, &host_}) {
-    for (auto [address, size] : area->arena.allocations()) {
+  for (const Area& area : areas_) {
+    for (auto [address, size] : area.arena.allocations()) {
       auto flags = flags_.find(address);
-      listing.live.push_back({area->space, address, size, flags == flags_.end() ? 0 : flags->second});
+      listing.live.push_back({area.space, address, size, flags == flags_.end() ? 0 : flags->second, area.device});
     }
   }
   listing.released.assign(forgotten_.begin(), forgotten_.end());
@@ -233,11 +249,11 @@ void Allocations::let_go() {
 std::optional<Allocations::Known> Allocations::find(const void* pointer) const {
   std::lock_guard lock(mutex_);
   uint64_t address = address_of(pointer);
-  for (const Area* area : {&device_, &host_}) {
-    std::optional<memory::Allocation> found = area->arena.find(address);
+  for (const Area& area : areas_) {
+    std::optional<memory::Allocation> found = area.arena.find(address);
     if (!found) continue;
     auto flags = flags_.find(found->address);
-    return Known{area->space, found->address, found->size, flags == flags_.end() ? 0 : flags->second};
+    return Known{area.space, found->address, found->size, flags == flags_.end() ? 0 : flags->second, area.device};
   }
   return std::nullopt;
 }
@@ -246,11 +262,13 @@ void Allocations::add_registered(const void* pointer, uint64_t size) {
   std::lock_guard lock(mutex_);
   uint64_t address = address_of(pointer);
   if (size == 0 || owner(address) || registered_.contains(address)) return;
-  Fd low = zeroed_memory_file("mneme-copy", size);
-  Fd copy(::fcntl(low.get(), F_DUPFD_CLOEXEC, kHighDescriptor));
-  if (!copy) copy = std::move(low);
+  registered_.emplace(address, Registered{size, make_copy(address, size)});
+}
+
+KeptDescriptor Allocations::make_copy(uint64_t address, uint64_t size) {
+  KeptDescriptor copy(zeroed_memory_file("mneme-copy", size));
   listener_.appeared(Chunk{address, size}, copy.get());
-  registered_.emplace(address, Registered{size, KeptDescriptor(std::move(copy)), false, false});
+  return copy;
 }
 
 void Allocations::remove_registered(const void* pointer) {
@@ -273,14 +291,14 @@ std::map<uint64_t, Allocations::Registered>::iterator Allocations::forget_regist
   return registered_.erase(memory);
 }
 
-bool Allocations::add_mapped(const void* pointer, uint64_t size, int descriptor) {
+bool Allocations::add_mapped(const void* pointer, uint64_t size, int descriptor, int device) {
   std::lock_guard lock(mutex_);
   uint64_t address = address_of(pointer);
   auto next = registered_.lower_bound(address);
   if (next != registered_.end() && next->first < address + size) return false;
   if (next != registered_.begin() && std::prev(next)->first + std::prev(next)->second.size > address) return false;
   listener_.appeared(Chunk{address, size}, descriptor);
-  registered_.emplace(address, Registered{size, KeptDescriptor(), true, false});
+  registered_.emplace(address, Registered{size, std::nullopt, true, false, device});
   return true;
 }
 
@@ -301,7 +319,7 @@ void Allocations::refresh_copies() {
           "the process may make files of {} bytes at most (ulimit -f), and registered more memory than that",
           largest_file());
     }
-    int copy = memory.copy.get();
+    int copy = memory.copy ? memory.copy->get() : -1;
     if (copy < 0) throw Error("the application closed what recording of the memory that it registered needs");
     // Written rather than copied: an application may have unmapped what it registered, and must not crash here.
     uint64_t done = 0;
@@ -314,8 +332,8 @@ void Allocations::refresh_copies() {
 }
 
 std::optional<MemoryRange> Allocations::containing(uint64_t address) const {
-  for (const Area* area : {&device_, &host_}) {
-    if (auto found = area->arena.find(address)) return MemoryRange{found->address, found->size};
+  for (const Area& area : areas_) {
+    if (auto found = area.arena.find(address)) return MemoryRange{found->address, found->size};
   }
   auto after = registered_.upper_bound(address);
   if (after == registered_.begin()) return std::nullopt;
@@ -324,60 +342,42 @@ std::optional<MemoryRange> Allocations::containing(uint64_t address) const {
   return MemoryRange{start, memory.size};
 }
 
-bool Allocations::annotate(const void* pointer, std::string json) {
+bool Allocations::annotate(const void* pointer, std::string json, uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  if (!containing(address_of(pointer))) return false;
-  annotations_[address_of(pointer)] = std::move(json);
+  uint64_t address = address_of(pointer);
+  std::optional<MemoryRange> memory = containing(address);
+  if (!memory) return false;
+  annotations_[address] = std::move(json);
+  uint64_t room = memory->address + memory->size - address;
+  if (bytes == 0 || bytes > room) bytes = room;
+  // Where annotations ended that were there before.
+  auto next = annotations_.upper_bound(address);
+  while (next != annotations_.end() && next->first < address + bytes && next->second.empty()) {
+    next = annotations_.erase(next);
+  }
+  if (bytes < room) annotations_.emplace(address + bytes, "");  // unless one begins there
   return true;
 }
 
 std::vector<WireSegment> Allocations::segments(const std::vector<Symbol>& symbols) const {
   std::lock_guard lock(mutex_);
-  std::map<uint64_t, WireSegment> out;
-  auto add = [&](uint64_t address, uint64_t size, bundle::SegmentKind kind) {
-    out[address] = WireSegment{address, size, static_cast<uint32_t>(kind), {}, {}};
-  };
-  for (auto [address, size] : device_.arena.allocations()) add(address, size, bundle::SegmentKind::kHeap);
-  for (auto [address, size] : host_.arena.allocations()) add(address, size, bundle::SegmentKind::kHost);
+  std::vector<uint64_t> special;
+  for (const Symbol& symbol : symbols) special.push_back(symbol.range.address);
+  for (const auto& [address, json] : annotations_) special.push_back(address);
+  SegmentList list(std::move(special));
+  auto device_of = [](const auto& memory) { return static_cast<uint32_t>(memory.device); };
+  for (const Area& area : areas_) {
+    auto kind = area.space == Space::kDevice ? bundle::SegmentKind::kHeap : bundle::SegmentKind::kHost;
+    for (auto [address, size] : area.arena.allocations()) list.add({address, size}, kind, device_of(area));
+  }
   for (const auto& [address, memory] : registered_) {
-    if (!memory.gone)
-      add(address, memory.size, memory.mapped ? bundle::SegmentKind::kHeap : bundle::SegmentKind::kHost);
+    if (memory.gone) continue;
+    auto kind = memory.mapped ? bundle::SegmentKind::kHeap : bundle::SegmentKind::kHost;
+    list.add_apart({address, memory.size}, kind, device_of(memory));
   }
-
-  // Cuts the segment that contains `address` in two; the second begins there.
-  auto split = [&](uint64_t address) -> WireSegment* {
-    auto after = out.upper_bound(address);
-    if (after == out.begin()) return nullptr;
-    WireSegment& whole = std::prev(after)->second;
-    uint64_t offset = address - whole.address;
-    if (offset >= whole.size) return nullptr;
-    if (offset == 0) return &whole;
-    WireSegment rest = whole;
-    rest.address = address;
-    rest.size -= offset;
-    whole.size = offset;
-    return &out.emplace(address, std::move(rest)).first->second;
-  };
-  for (const Symbol& symbol : symbols) {
-    if (symbol.range.size == 0) continue;
-    WireSegment* segment = split(symbol.range.address);
-    if (!segment) continue;
-    if (symbol.range.size < segment->size) split(symbol.range.address + symbol.range.size);
-    segment->kind = static_cast<uint32_t>(bundle::SegmentKind::kGlobal);
-    segment->symbol = symbol.name;
-  }
-  for (const auto& [address, json] : annotations_) {
-    auto global = out.upper_bound(address);
-    if (global != out.begin() && !std::prev(global)->second.symbol.empty()) {
-      std::prev(global)->second.annotation = json;  // a variable stays whole
-    } else if (WireSegment* segment = split(address)) {
-      segment->annotation = json;
-    }
-  }
-  std::vector<WireSegment> list;
-  list.reserve(out.size());
-  for (auto& [address, segment] : out) list.push_back(std::move(segment));
-  return list;
+  for (const Symbol& symbol : symbols) list.name(symbol.range, symbol.name);
+  for (const auto& [address, json] : annotations_) list.annotate(address, json);
+  return list.take();
 }
 
 }  // namespace mneme::record

@@ -15,9 +15,9 @@
 
 namespace mneme::record {
 
-enum class Space { kDevice, kHost };  // which of the two address ranges
+enum class Space { kDevice, kHost };  // which kind of address range: one for each device, one for the host
 
-// Every piece of memory that kernels can see: what the hooked allocation calls hand out (two arenas at fixed
+// Every piece of memory that kernels can see: what the hooked allocation calls hand out (arenas at fixed
 // addresses), and ordinary memory that the application registered. Thread-safe.
 class Allocations {
  public:
@@ -32,6 +32,7 @@ class Allocations {
     uint64_t address = 0;
     uint64_t size = 0;
     uint64_t flags = 0;  // as given to allocate()
+    int device = 0;      // too; host memory's is not known
   };
   struct Symbol {
     std::string name;
@@ -43,7 +44,7 @@ class Allocations {
 
   // nullptr: no memory left. Throws Error when there is none that can be recorded: the address range itself is taken,
   // the process may make no files to share. Nothing is left of the attempt then.
-  void* allocate(Space space, uint64_t size, uint64_t flags = 0);
+  void* allocate(Space space, uint64_t size, uint64_t flags = 0, int device = 0);
   // Nothing is going to be allocated any more: the address ranges go back to the process if they were never used.
   void abandon();
   // False: not an allocation of ours.
@@ -62,11 +63,12 @@ class Allocations {
   void remove_registered(const void* pointer);
   // Memory that the application made itself and mapped there; the descriptor is that memory. False: not now, while the
   // same place is held.
-  bool add_mapped(const void* pointer, uint64_t size, int descriptor);
+  bool add_mapped(const void* pointer, uint64_t size, int descriptor, int device = 0);
   void remove_mapped(const void* pointer, uint64_t size);  // all that begins there
 
-  // `json` describes the memory from `pointer` on. False: no memory of which we know.
-  bool annotate(const void* pointer, std::string json);
+  // `json` describes the memory from `pointer` on, `bytes` of it or (0) up to the next that is described, and takes the
+  // place of what described it; empty: nothing does. False: no memory of which we know.
+  bool annotate(const void* pointer, std::string json, uint64_t bytes = 0);
 
   // While held, addresses that are released are not given out again: a snapshot is being taken.
   void hold();
@@ -74,6 +76,14 @@ class Allocations {
 
   // Registered memory lies outside the parent's reach: brings its copies, which the parent maps, up to date.
   void refresh_copies();
+
+  // Around fork(). In the child the memory is its own, as all memory is, and nobody is told of it until share_again()
+  // tells a listener, which may be another one by then. That gives the application's own mappings back, which are not
+  // known any more.
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child();
+  std::vector<MemoryRange> share_again();
 
   // All of it, by address and disjoint. Variables are cut out of the allocation that holds them, and annotated memory
   // begins a segment of its own.
@@ -84,20 +94,32 @@ class Allocations {
     Space space;
     memory::Arena arena;
     uint64_t backed;  // end of what has memory
+    int device = 0;
   };
   struct Registered {
     uint64_t size = 0;
-    KeptDescriptor copy;  // a file in memory; none of mapped memory
+    std::optional<KeptDescriptor> copy;  // a file in memory; none of mapped memory
     bool mapped = false;
     bool gone = false;  // while held
+    int device = 0;
+  };
+
+  // Shared memory that has to be made a child's own.
+  struct Shared {
+    uint64_t address = 0;
+    uint64_t size = 0;
+    KeptDescriptor memory;
   };
 
   void reserve();
   void unreserve();
+  void reserve_devices(std::vector<Area>& areas, int count);
   bool back(Area& area, uint64_t end);
   bool back_piece(Area& area, uint64_t size);
   std::optional<Fd> back_host(uint64_t address, uint64_t size);
   void unback_host(uint64_t address, uint64_t size);
+  KeptDescriptor make_copy(uint64_t address, uint64_t size);
+  void share(const Area& area, uint64_t address, uint64_t size);
   Area* owner(uint64_t address);
   std::optional<MemoryRange> containing(uint64_t address) const;  // allocation or registered memory
   void forget(uint64_t address);
@@ -106,11 +128,12 @@ class Allocations {
   Runtime& runtime_;
   Listener listener_;
   mutable std::mutex mutex_;
-  Area device_, host_;
-  bool reserved_ = false;
-  std::map<uint64_t, uint64_t> flags_;           // of allocations that have some
+  const uint64_t range_size_;
+  std::vector<Area> areas_;             // none until they are reserved; then the devices', by number, and the host's
+  std::map<uint64_t, uint64_t> flags_;  // of allocations that have some
   std::map<uint64_t, Registered> registered_;    // and mapped, by address
   std::map<uint64_t, std::string> annotations_;  // by address
+  std::vector<Shared> shared_;
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held
   std::deque<Known> forgotten_;     // the latest first

@@ -13,14 +13,42 @@
 namespace mneme::record {
 namespace {
 
-constexpr const char* kTypes[] = {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64"};
+constexpr const char* kTypes[] = {"u8",  "i8",  "u16", "i16", "u32",  "i32",  "u64",
+                                  "i64", "f16", "f32", "f64", "bf16", "cf32", "cf64"};
+constexpr uint64_t kSizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 2, 8, 16};  // bytes
+static_assert(std::size(kTypes) == std::size(kSizes));
 constexpr const char* kKinds[] = {"absolute", "relative"};
 constexpr const char* kNorms[] = {"none", "l1", "l2", "linf"};
 
 // Characters beyond ASCII are escaped, which also finds a tag that is not UTF-8.
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::ASCII<>>;
 
+void write_ignored(JsonWriter& writer, const mneme_annotation_v1& annotation) {
+  writer.Key("ignore");
+  writer.StartArray();
+  for (uint64_t i = 0; i < annotation.ignore_count;) {
+    uint64_t first = i;
+    while (i < annotation.ignore_count && annotation.ignore[i]) i++;
+    if (i > first) {
+      writer.StartObject();
+      writer.Key("first");
+      writer.Uint64(first);
+      writer.Key("count");
+      writer.Uint64(i - first);
+      writer.EndObject();
+    }
+    while (i < annotation.ignore_count && !annotation.ignore[i]) i++;
+  }
+  writer.EndArray();
+}
+
 }  // namespace
+
+uint64_t annotated_bytes(const mneme_annotation_v1& annotation) {
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(annotation.elements, kSizes[annotation.dtype], &bytes)) return UINT64_MAX;
+  return bytes;
+}
 
 std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation, std::string& trouble) {
   if (annotation.size < sizeof(mneme_annotation_v1)) {
@@ -52,6 +80,7 @@ std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation
   writer.String(kNorms[annotation.norm]);
   writer.Key("tag");
   bool text = writer.String(tag, static_cast<rapidjson::SizeType>(std::strlen(tag)));
+  if (annotation.ignore && annotation.ignore_count) write_ignored(writer, annotation);
   writer.EndObject();
   if (!text) {
     trouble = "its tag is not UTF-8";

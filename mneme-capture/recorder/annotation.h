@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,5 +12,8 @@ namespace mneme::record {
 // "norm":"linf","tag":"out"}. The offset is where in its segment the annotated memory begins; a segment is cut there,
 // so it is always 0. nullopt, and the trouble, for values that mean nothing.
 std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation, std::string& trouble);
+
+// How far one that means something reaches; 0: as far as it can.
+uint64_t annotated_bytes(const mneme_annotation_v1& annotation);
 
 }  // namespace mneme::record

@@ -10,7 +10,9 @@
 namespace mneme::record {
 namespace {
 
-mneme_annotation_v1 valid() { return {sizeof(mneme_annotation_v1), 10, 1e-6, 1, 3, "out \"vector\" \xc3\xa9"}; }
+mneme_annotation_v1 valid() {
+  return {sizeof(mneme_annotation_v1), 10, 1e-6, 1, 3, "out \"vector\" \xc3\xa9", 0, nullptr, 0};
+}
 
 std::string trouble_of(const mneme_annotation_v1& annotation) {
   std::string trouble;
@@ -33,13 +35,36 @@ TEST(AnnotationJson, RefusesWhatMeansNothing) {
     return trouble_of(annotation);
   };
   EXPECT_NE(with([](auto& a) { a.size = 8; }), "");
-  EXPECT_NE(with([](auto& a) { a.dtype = 11; }), "");
+  EXPECT_NE(with([](auto& a) { a.dtype = 14; }), "");
   EXPECT_NE(with([](auto& a) { a.kind = 2; }), "");
   EXPECT_NE(with([](auto& a) { a.norm = 4; }), "");
   EXPECT_NE(with([](auto& a) { a.threshold = -1; }), "");
   EXPECT_NE(with([](auto& a) { a.threshold = std::numeric_limits<double>::quiet_NaN(); }), "");
   EXPECT_NE(with([](auto& a) { a.threshold = std::numeric_limits<double>::infinity(); }), "");
   EXPECT_NE(with([](auto& a) { a.tag = "\xff"; }), "");
+}
+
+TEST(AnnotationJson, ListsWhatIsIgnored) {
+  mneme_annotation_v1 annotation = valid();
+  uint8_t ignore[] = {1, 1, 0, 0, 7, 0, 1};
+  annotation.ignore = ignore;
+  annotation.ignore_count = sizeof ignore;
+  std::string trouble;
+  EXPECT_TRUE(annotation_json(annotation, trouble)
+                  ->ends_with(R"("ignore":[{"first":0,"count":2},{"first":4,"count":1},{"first":6,"count":1}]})"));
+  std::fill(std::begin(ignore), std::end(ignore), uint8_t{0});
+  EXPECT_TRUE(annotation_json(annotation, trouble)->ends_with(R"("ignore":[]})"));
+}
+
+TEST(AnnotationJson, ReachesOverItsElements) {
+  mneme_annotation_v1 annotation = valid();
+  EXPECT_EQ(annotated_bytes(annotation), 0u);
+  annotation.elements = 10;
+  EXPECT_EQ(annotated_bytes(annotation), 80u);
+  annotation.dtype = MNEME_CF64;
+  EXPECT_EQ(annotated_bytes(annotation), 160u);
+  annotation.elements = UINT64_MAX / 2;
+  EXPECT_EQ(annotated_bytes(annotation), UINT64_MAX);
 }
 
 TEST(AnnotationJson, TakesNoTag) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/connection.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,16 +12,11 @@
 namespace mneme::record {
 namespace {
 
-// Descriptors of the application's own stay as low as they would be.
-constexpr int kHighDescriptor = 1000;
-
 // No descriptor: nobody listens there.
 Fd connect_to(const std::optional<SocketAddress>& address) {
   if (!address) return Fd();
-  Fd low(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!low) throw system_error("cannot connect to mneme-capture");
-  Fd socket(::fcntl(low.get(), F_DUPFD_CLOEXEC, kHighDescriptor));
-  if (!socket) socket = std::move(low);  // few descriptors are allowed
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) throw system_error("cannot connect to mneme-capture");
   if (::connect(socket.get(), address->get(), address->size()) != 0) return Fd();
   // Anyone may bind an abstract name: memory is shown to this user's processes only.
   ucred peer{};
@@ -36,28 +30,39 @@ Fd connect_to(const std::optional<SocketAddress>& address) {
 }  // namespace
 
 std::unique_ptr<Connection> Connection::open() {
+  std::unique_ptr<Connection> connection = connect();
+  if (!connection) return nullptr;
+  connection->greet();
+  return connection->enter() ? std::move(connection) : nullptr;
+}
+
+std::unique_ptr<Connection> Connection::connect() {
   const char* text = std::getenv(kSocketVariable);
   if (!text || !*text) return nullptr;
   MeetingPoint point = MeetingPoint::parse(text);
   Fd socket = connect_to(abstract_address(point.name));
   if (!socket && !point.path.empty()) socket = connect_to(file_address(point.path));
-  if (socket) return over(std::move(socket));
+  if (socket) return std::unique_ptr<Connection>(new Connection(std::move(socket)));
   if (point.deserted()) return nullptr;  // this process outlives the recording
   throw Error(
       "mneme-capture cannot be reached: it takes no more processes, or this one runs in a container that does not see "
       "the folder for temporary files ($TMPDIR)");
 }
 
-std::unique_ptr<Connection> Connection::over(Fd socket) {
-  std::unique_ptr<Connection> connection(new Connection(std::move(socket)));
+void Connection::greet(int32_t parent) {
   Hello hello;
   hello.rank = rank_in_environment().value_or(-1);
-  connection->tell(hello);
-  std::optional<Message> reply = receive_message(connection->socket());
-  if (!reply || reply->type != Type::kWelcome || !reply->descriptor) return nullptr;
-  connection->welcome_ = unpack<Welcome>(reply->body);
-  connection->counters_ = std::make_unique<Counters>(reply->descriptor);
-  return connection;
+  hello.parent = parent;
+  if (parent) hello.process = ::getpid();
+  tell(hello);
+}
+
+bool Connection::enter() {
+  std::optional<Message> reply = receive_message(socket());
+  if (!reply || reply->type != Type::kWelcome || !reply->descriptor) return false;
+  welcome_ = unpack<Welcome>(reply->body);
+  counters_ = std::make_unique<Counters>(reply->descriptor);
+  return true;
 }
 
 Message Connection::receive(Type expected) {

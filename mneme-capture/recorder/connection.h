@@ -17,8 +17,10 @@ class Connection {
   // Connects to the capture that started this process; nullptr where there is none any more, or it does not want this
   // process. Throws Error when it is there and out of reach.
   static std::unique_ptr<Connection> open();
-  // Says hello over a socket that is connected.
-  static std::unique_ptr<Connection> over(Fd socket);
+  // The same in three steps, of which only the last waits for the capture. nullptr: there is none any more.
+  static std::unique_ptr<Connection> connect();
+  void greet(int32_t parent = 0);  // by which process it was connected, if not by this one
+  bool enter();                    // false: the capture does not want this process
 
   const Welcome& welcome() const { return welcome_; }
   Counters& counters() { return *counters_; }
@@ -36,11 +38,12 @@ class Connection {
     return unpack<Reply>(receive(Reply::kType).body);
   }
 
-  // The descriptor alone, for a process that forked and must not keep it. -1: the application closed it.
-  int socket() const { return socket_.get(); }
+  // For a process that forked: the socket is its parent's, the counters are both's.
+  void leave_to_parent() { socket_.close(); }
 
  private:
   explicit Connection(Fd socket) : socket_(std::move(socket)) {}
+  int socket() const { return socket_.get(); }  // -1: the application closed it
   Message receive(Type expected);
 
   KeptDescriptor socket_;

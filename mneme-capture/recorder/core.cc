@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/core.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "recorder/annotation.h"
@@ -46,7 +44,7 @@ void Core::stop() noexcept {
     reason = error.what();
   } catch (...) {
   }
-  if (!recording_.exchange(false)) return;
+  if (state_.exchange(State::kEnded) != State::kRecording) return;
   try {
     connection_->tell(Stopped{reason});
   } catch (...) {  // the parent is gone: nobody is left to tell
@@ -55,15 +53,13 @@ void Core::stop() noexcept {
 }
 
 void Core::count_unrecorded() noexcept {
-  if (forked_.load(std::memory_order_relaxed)) return;
-  connection_->counters().add(Counters::kLaunches);
-  connection_->counters().add(Counters::kUnrecorded);
-}
-
-void Core::after_fork() noexcept {
-  forked_.store(true);
-  recording_.store(false);
-  ::close(connection_->socket());
+  Counters& counters = connection_->counters();
+  if (forked_.load(std::memory_order_relaxed)) {
+    if (!connection_->welcome().children) counters.add(Counters::kOfChildren);
+    return;
+  }
+  counters.add(Counters::kLaunches);
+  counters.add(Counters::kUnrecorded);
 }
 
 // ---- what is registered and allocated ----------------------------------------------------------------------------
@@ -90,10 +86,10 @@ void Core::remove_fat_binary(void* handle) noexcept try { kernels_.remove_fat_bi
   stop();
 }
 
-void* Core::allocate(Space space, uint64_t size, uint64_t flags) noexcept {
+void* Core::allocate(Space space, uint64_t size, uint64_t flags, int device) noexcept {
   if (!recording()) return nullptr;
   try {
-    return allocations_.allocate(space, size, flags);
+    return allocations_.allocate(space, size, flags, device);
   } catch (...) {
     stop();
     return nullptr;
@@ -124,8 +120,8 @@ void Core::remove_registered(const void* pointer) noexcept try {
   stop();
 }
 
-bool Core::add_mapped(const void* pointer, uint64_t size, int descriptor) noexcept try {
-  return allocations_.add_mapped(pointer, size, descriptor);
+bool Core::add_mapped(const void* pointer, uint64_t size, int descriptor, int device) noexcept try {
+  return allocations_.add_mapped(pointer, size, descriptor, device);
 } catch (...) {
   stop();
   return false;
@@ -138,17 +134,6 @@ void Core::remove_mapped(const void* pointer, uint64_t size) noexcept try {
   stop();
 }
 
-bool Core::is_recorded_device(int device) noexcept {
-  int recorded = device_.load(std::memory_order_relaxed);
-  if (recorded < 0 && device_.compare_exchange_strong(recorded, device)) return true;
-  return recorded == device;
-}
-
-std::string Core::other_device() const {
-  return "on device " + std::to_string(runtime_.device()) + ", and device " + std::to_string(device_.load()) +
-         " is recorded";
-}
-
 void Core::add_outside(const void* pointer, uint64_t size, std::string reason) noexcept try {
   if (recording()) outside_.add(reinterpret_cast<uint64_t>(pointer), size, std::move(reason));
 } catch (...) {
@@ -157,11 +142,12 @@ void Core::add_outside(const void* pointer, uint64_t size, std::string reason) n
 
 void Core::remove_outside(const void* pointer) noexcept { outside_.remove(reinterpret_cast<uint64_t>(pointer)); }
 
-void Core::annotate(const void* pointer, const mneme_annotation_v1& annotation) noexcept try {
+void Core::annotate(const void* pointer, const mneme_annotation_v1* annotation) noexcept try {
   if (!recording()) return;
   std::string trouble;
-  std::optional<std::string> json = annotation_json(annotation, trouble);
-  if (json && !allocations_.annotate(pointer, std::move(*json))) trouble = "the pointer is to no device memory";
+  std::optional<std::string> json = annotation ? annotation_json(*annotation, trouble) : std::string();
+  uint64_t bytes = annotation && json ? annotated_bytes(*annotation) : 0;
+  if (json && !allocations_.annotate(pointer, std::move(*json), bytes)) trouble = "the pointer is to no device memory";
   if (!trouble.empty()) std::fprintf(stderr, "mneme-capture: warning: annotation ignored: %s\n", trouble.c_str());
 } catch (...) {
   stop();
@@ -215,8 +201,10 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
     count(recording, stub.demangled, "not selected by --kernel", false);
     return std::nullopt;
   }
-  if (!on_recorded_device()) {
-    count(recording, stub.demangled, "it ran " + other_device(), true);
+  chosen.device = runtime_.device_of(request.stream);
+  if (!is_recorded(chosen.device)) {
+    count(recording, stub.demangled,
+          "it ran on device " + std::to_string(chosen.device) + ", and the first eight are recorded", true);
     return std::nullopt;
   }
   if (!stub.embedded || !recording.refused.empty()) {
@@ -230,7 +218,8 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
     count(recording, stub.demangled, error.what(), true);
     return std::nullopt;
   }
-  chosen.key = launch_key(limits_, info, request.grid, request.block, request.shared_bytes, chosen.arguments);
+  chosen.key =
+      launch_key(limits_, info, request.grid, request.block, request.shared_bytes, chosen.arguments, chosen.device);
   Policy::Choice choice = recording.policy.choose(chosen.key);
   if (!choice.slot) {
     count(recording, stub.demangled, reason_of(choice.verdict), false);
@@ -277,7 +266,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
     drop(chosen, "it was launched into a graph");
     return false;
   }
-  if (!runtime_.prepare(request.function)) {
+  if (!runtime_.prepare(request.function, chosen.device)) {
     drop(chosen, "it cannot run on this device");
     return false;
   }
@@ -290,7 +279,8 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   const bundle::KernelInfo& info = chosen.stub->embedded->info;
   std::vector<Allocations::Symbol> symbols;
   for (const bundle::Global& global : info.globals) {
-    if (auto range = runtime_.global(chosen.stub->fat_binary, global.name)) symbols.push_back({global.name, *range});
+    if (auto range = runtime_.global(chosen.stub->fat_binary, global.name, chosen.device))
+      symbols.push_back({global.name, *range});
   }
   Prologue prologue;
   prologue.kernel = info.id;
@@ -299,6 +289,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   prologue.block = request.block;
   prologue.shared_bytes = request.shared_bytes;
   prologue.slot = chosen.slot;
+  prologue.device = static_cast<uint32_t>(chosen.device);
   prologue.arguments = chosen.arguments;
   allocations_.hold();
   prologue.segments = allocations_.segments(symbols);
@@ -331,7 +322,7 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
     drop(chosen, status == kStillRunning ? "it, or what else was launched, waits for the application, or takes too long"
                                          : "the launch failed: " + runtime_.error_text(status));
   }
-  if (!recorded.go_on) recording_.store(false);
+  if (!recorded.go_on) state_.store(State::kEnded);
   return status;
 } catch (...) {
   connection_->counters().add(Counters::kUnrecorded);

@@ -37,7 +37,7 @@ class Core {
   void remove_fat_binary(void* handle) noexcept;
 
   // nullptr: no memory is left; or recording() has become false, and the vendor's own allocation has to serve.
-  void* allocate(Space space, uint64_t size, uint64_t flags = 0) noexcept;
+  void* allocate(Space space, uint64_t size, uint64_t flags = 0, int device = 0) noexcept;
   // Waits for what may still use it, and releases; the vendor's status. nullopt: not ours.
   enum class Wait { kStream, kWholeDevice };
   std::optional<int> release(const void* pointer, Wait wait, void* stream = nullptr) noexcept;
@@ -45,16 +45,14 @@ class Core {
   Allocations::Listing list_memory() const { return allocations_.list(); }
   void add_registered(const void* pointer, uint64_t size) noexcept;
   void remove_registered(const void* pointer) noexcept;
-  bool add_mapped(const void* pointer, uint64_t size, int descriptor) noexcept;
+  bool add_mapped(const void* pointer, uint64_t size, int descriptor, int device) noexcept;
   void remove_mapped(const void* pointer, uint64_t size) noexcept;
-  // One device is recorded: the first that memory is allocated on or a kernel launched.
-  bool is_recorded_device(int device) noexcept;
-  bool on_recorded_device() noexcept { return is_recorded_device(runtime_.device()); }
-  std::string other_device() const;  // "on device 1, and device 0 is recorded"
+  int device() noexcept { return runtime_.device(); }  // the calling thread's
+  static bool is_recorded(int device) { return device >= 0 && device < memory::kMostDevices; }
   // Memory that the vendor gave out itself. Launches that can reach it are recorded as incomplete, for this reason.
   void add_outside(const void* pointer, uint64_t size, std::string reason) noexcept;
   void remove_outside(const void* pointer) noexcept;
-  void annotate(const void* pointer, const mneme_annotation_v1& annotation) noexcept;
+  void annotate(const void* pointer, const mneme_annotation_v1* annotation) noexcept;  // null: takes it away
 
   // Performs a launch by calling `real`, which returns the vendor's status, and records it if it is to be.
   template <class Real>
@@ -64,17 +62,28 @@ class Core {
   int pass(const std::string& kernel, const char* reason, const Real& real) noexcept;
   std::string kernel_name(const void* function) noexcept;
 
-  bool recording() const { return recording_.load(std::memory_order_relaxed); }
-  // After fork(), in the child: the socket is the parent's, and nothing is recorded.
-  void after_fork() noexcept;
+  // In a child, the first time: becomes a recorded process of its own.
+  bool recording() noexcept {
+    State state = state_.load(std::memory_order_acquire);
+    return state == State::kRecording || (state == State::kForked && join());
+  }
+
+  // Around fork(). The child's memory is its own; it is recorded from its first use of the device on, unless children
+  // are left alone.
+  void before_fork() noexcept;
+  void after_fork_in_parent() noexcept;
+  void after_fork_in_child() noexcept;
 
  private:
+  enum class State { kRecording, kForked, kEnded };
+
   struct Chosen {
     std::shared_ptr<const Stub> stub;
     std::string arguments;
     Digest key;
     uint64_t index = 0;
     uint32_t slot = 0;
+    int device = 0;
   };
 
   std::optional<Chosen> choose(const LaunchRequest& request) noexcept;
@@ -90,6 +99,7 @@ class Core {
   // Recording ends, because of the exception that is being handled.
   void stop() noexcept;
   void count_unrecorded() noexcept;
+  bool join() noexcept;
 
   // Launches made while another one of this thread's is under way are the runtime's own.
   class Nested {
@@ -99,6 +109,7 @@ class Core {
       if (outermost_) inside_ = false;
     }
     bool outermost() const { return outermost_; }
+    static void leave() { inside_ = false; }
 
    private:
     static thread_local bool inside_;
@@ -111,11 +122,14 @@ class Core {
   Outside outside_;
   Limits limits_;
   Kernels kernels_;
-  std::atomic<bool> recording_{true};
-  std::atomic<int> device_{-1};      // the one that is recorded
-  std::atomic<bool> forked_{false};  // this is a child of the process that is or was recorded
-  std::shared_mutex launches_;       // shared by ordinary launches; a recorded one has it alone
-  std::mutex mutex_;                 // policies, slots
+  std::atomic<State> state_{State::kRecording};
+  std::atomic<bool> forked_{false};     // this is a child of the process that is or was recorded, and not itself
+  std::unique_ptr<Connection> next_;    // of a child, from its fork on until it joins
+  std::unique_ptr<Connection> childs_;  // during a fork
+  pid_t forking_ = 0;                   // who forks
+  std::mutex joining_;
+  std::shared_mutex launches_;  // shared by ordinary launches; a recorded one has it alone
+  std::mutex mutex_;            // policies, slots
   uint32_t next_slot_ = Counters::kFirstFree;
   std::map<std::string, Recording> passed_;  // launches of kinds that cannot be recorded, by kernel
 };

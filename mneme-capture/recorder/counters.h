@@ -14,7 +14,8 @@ class Counters {
   static constexpr uint32_t kSlots = 1 << 20;  // untouched ones take no memory
   static constexpr uint32_t kLaunches = 0;     // slot of all launches seen
   static constexpr uint32_t kUnrecorded = 1;   // those of them that came when recording had ended
-  static constexpr uint32_t kFirstFree = 2;
+  static constexpr uint32_t kOfChildren = 2;   // launches of processes that were forked, and are left alone
+  static constexpr uint32_t kFirstFree = 3;
 
   static Fd make();  // of zeros
   explicit Counters(const Fd& memory);

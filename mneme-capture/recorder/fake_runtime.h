@@ -28,7 +28,7 @@ class FakeRuntime final : public Runtime {
     ::munmap(pointer(base), size);
     std::erase_if(reserved_, [&](const MemoryRange& range) { return range.address == base && range.size == size; });
   }
-  std::optional<Fd> back(uint64_t address, uint64_t size) override {
+  std::optional<Fd> back(uint64_t address, uint64_t size, int) override {
     if (memory_left < size) return std::nullopt;
     memory_left -= size;
     Fd memory = memory_file("fake");
@@ -40,9 +40,12 @@ class FakeRuntime final : public Runtime {
     ::mmap(pointer(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     memory_left += size;
   }
+  bool survives_fork() override { return true; }
   bool adopt_host(void*, uint64_t) override { return true; }
   void disown_host(void*) override {}
+  int device_count() override { return devices; }
   int device() override { return current_device; }
+  int device_of(void*) override { return current_device; }
   int synchronize() override {
     ++synchronized;
     return status;
@@ -50,8 +53,8 @@ class FakeRuntime final : public Runtime {
   int synchronize(void*) override { return status; }
   bool is_capturing(void*) override { return capturing; }
   std::string error_text(int error) override { return "fake error " + std::to_string(error); }
-  bool prepare(const void*) override { return runnable; }
-  std::optional<MemoryRange> global(void*, const std::string& name) override {
+  bool prepare(const void*, int) override { return runnable; }
+  std::optional<MemoryRange> global(void*, const std::string& name, int) override {
     auto found = globals.find(name);
     if (found == globals.end()) return std::nullopt;
     return found->second;
@@ -59,7 +62,7 @@ class FakeRuntime final : public Runtime {
 
   bool taken = false, capturing = false, runnable = true;
   int status = 0;
-  int current_device = 0;
+  int devices = 1, current_device = 0;
   int synchronized = 0;
   uint64_t memory_left = 1 << 30;
   uint64_t largest_range = uint64_t{1} << 40;  // that can be reserved

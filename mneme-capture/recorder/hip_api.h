@@ -50,6 +50,7 @@ inline constexpr int kAttributeDevicePointer = 3;
 inline constexpr int kAttributeHostPointer = 4;
 inline constexpr int kAttributeBufferId = 7;
 inline constexpr int kAttributeIsManaged = 8;
+inline constexpr int kAttributeDeviceOrdinal = 9;
 inline constexpr int kAttributeRangeStart = 11;
 inline constexpr int kAttributeRangeSize = 12;
 

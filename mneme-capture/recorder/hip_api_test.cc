@@ -24,6 +24,7 @@ static_assert(kAttributeDevicePointer == HIP_POINTER_ATTRIBUTE_DEVICE_POINTER);
 static_assert(kAttributeHostPointer == HIP_POINTER_ATTRIBUTE_HOST_POINTER);
 static_assert(kAttributeBufferId == HIP_POINTER_ATTRIBUTE_BUFFER_ID);
 static_assert(kAttributeIsManaged == HIP_POINTER_ATTRIBUTE_IS_MANAGED);
+static_assert(kAttributeDeviceOrdinal == HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kAttributeRangeStart == HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 static_assert(kAttributeRangeSize == HIP_POINTER_ATTRIBUTE_RANGE_SIZE);
 static_assert(sizeof(MemoryProperties) == sizeof(hipMemAllocationProp));

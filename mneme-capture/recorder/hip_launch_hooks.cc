@@ -151,7 +151,7 @@ Error hipStreamBeginCapture(Stream stream, int mode) {
 
 void mneme_annotate_v1(const void* pointer, const mneme_annotation_v1* annotation) {
   Core* recorder = core();
-  if (recorder && annotation) recorder->annotate(pointer, *annotation);
+  if (recorder) recorder->annotate(pointer, annotation);
 }
 
 }  // extern "C"

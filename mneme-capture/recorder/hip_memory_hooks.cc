@@ -34,15 +34,19 @@ constinit Next<Error(void**, size_t*, void*)> next_address_range(kLibrary, "hipM
 constinit Next<Error(void*, size_t*)> next_pointer_info(kLibrary, "hipMemPtrGetInfo");
 
 constexpr uint64_t kManaged = uint64_t{1} << 32;  // beside the application's own flags
-constexpr size_t kPitch = 256;                    // what rows of pitched memory are aligned to
+constexpr unsigned kDeviceShift = 33;
+constexpr size_t kPitch = 256;  // what rows of pitched memory are aligned to
 
 // Memory from an arena; what does not concern the recorder, an empty or a nonsensical request, is `real`'s.
 template <class Real>
 Error give(void** pointer, size_t size, Space space, uint64_t flags, const Real& real) {
   Core* recorder = core();
   if (!recorder || !recorder->recording() || !pointer || size == 0) return real();
-  bool here = space == Space::kHost || recorder->on_recorded_device();
-  if (void* memory = here ? recorder->allocate(space, size, flags) : nullptr) {
+  const int device = recorder->device();
+  const bool here = Core::is_recorded(device);
+  // Host memory's is kept with its flags.
+  if (space == Space::kHost) flags |= static_cast<uint64_t>(device) << kDeviceShift;
+  if (void* memory = here ? recorder->allocate(space, size, flags, device) : nullptr) {
     *pointer = memory;
     return kSuccess;
   }
@@ -51,7 +55,7 @@ Error give(void** pointer, size_t size, Space space, uint64_t flags, const Real&
   if (status == kSuccess) {
     recorder->add_outside(*pointer, size,
                           here ? "memory for which the range of recorded addresses had no room (--va-size)"
-                               : "memory that was allocated " + recorder->other_device());
+                               : "memory that was allocated on device " + std::to_string(device));
   }
   return status;
 }
@@ -89,6 +93,10 @@ std::optional<Allocations::Known> known(const void* pointer) {
   return recorder && pointer ? recorder->find(pointer) : std::nullopt;
 }
 
+int device_of(const Allocations::Known& memory) {
+  return memory.space == Space::kDevice ? memory.device : static_cast<int>(memory.flags >> kDeviceShift);
+}
+
 bool is_host(const Allocations::Known& memory) { return memory.space == Space::kHost && !(memory.flags & kManaged); }
 
 template <class T>
@@ -114,6 +122,8 @@ bool answer_attribute(void* data, int which, void* pointer, const Allocations::K
       return put(data, managed);
     case kAttributeRangeSize:
       return put(data, memory.size);
+    case kAttributeDeviceOrdinal:
+      return put(data, device_of(memory));
     default:
       return false;
   }
@@ -279,6 +289,7 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
   void* same = const_cast<void*>(pointer);
   *attributes = {};
   attributes->memory_type = host ? kMemoryTypeHost : kMemoryTypeDevice;
+  attributes->device = device_of(*memory);
   attributes->device_pointer = same;
   attributes->host_pointer = host || managed ? same : nullptr;
   attributes->is_managed = managed;

@@ -3,8 +3,12 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <vector>
+
+#include "memory/arena.h"
 
 namespace mneme::record::hip {
 namespace {
@@ -26,6 +30,8 @@ constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapt
 constinit Next<Error(int*)> next_device_count(kLibrary, "hipGetDeviceCount");
 constinit Next<Error(int*)> next_get_device(kLibrary, "hipGetDevice");
 constinit Next<Error(int)> next_set_device(kLibrary, "hipSetDevice");
+constinit Next<Error(int*, int, int)> next_can_access(kLibrary, "hipDeviceCanAccessPeer");
+constinit Next<int(Stream)> next_stream_device(kLibrary, "hipGetStreamDeviceId");
 constinit Next<Error()> next_last_error(kLibrary, "hipGetLastError");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
 constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
@@ -40,12 +46,44 @@ void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 std::atomic<Core*> the_core{nullptr};
 
-bool has_several_devices() {
-  static const bool has = [] {
-    int count = 0;
-    return next_device_count.call_or(kNotSupported, &count) == kSuccess && count > 1;
+// As many as the runtime has, and those that are recorded.
+int count_devices() {
+  static const int count = [] {
+    int found = 0;
+    return next_device_count.call_or(kNotSupported, &found) == kSuccess ? std::max(found, 1) : 1;
   }();
-  return has;
+  return count;
+}
+
+bool has_several_devices() { return count_devices() > 1; }
+
+// Makes a device the thread's for as long as it lives.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    if (!has_several_devices()) return;
+    next_get_device.call_or(kNotSupported, &before_);
+    if (before_ == device || next_set_device.call_or(kNotSupported, device) != kSuccess) before_ = -1;
+  }
+  ~OnDevice() {
+    if (before_ >= 0) next_set_device.call_or(kNotSupported, before_);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_ = -1;
+};
+
+// The devices that may use each other's memory get access to all that is recorded.
+std::vector<MemoryAccess> access_for(int device) {
+  std::vector<MemoryAccess> list = {{{kLocationDevice, device}, kReadWrite}};
+  for (int other = 0; other < count_devices(); ++other) {
+    int can = 0;
+    if (other == device || next_can_access.call_or(kNotSupported, &can, other, device) != kSuccess || !can) continue;
+    list.push_back({{kLocationDevice, other}, kReadWrite});
+  }
+  return list;
 }
 
 }  // namespace
@@ -68,23 +106,24 @@ void HipRuntime::unreserve(uint64_t base, uint64_t size) {
   next_unreserve.call_or(kNotSupported, pointer_to(base), size);
 }
 
-std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size) {
+std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size, int device) {
   MemoryProperties properties{};
-  int device = this->device();
   properties.location = {kLocationDevice, device};
   properties.requested_handle_type = kFileDescriptor;
   properties.type = kPinned;
   Handle handle = nullptr;
   if (next_create.call_or(kNotSupported, &handle, size, &properties, 0) != kSuccess) return std::nullopt;
-  MemoryAccess access{{kLocationDevice, device}, kReadWrite};
+  const std::vector<MemoryAccess> access = access_for(device);
   int descriptor = -1;
   bool mapped = next_map.call_or(kNotSupported, pointer_to(address), size, 0, handle, 0) == kSuccess;
-  bool ready = mapped && next_set_access.call_or(kNotSupported, pointer_to(address), size, &access, 1) == kSuccess &&
-               next_export.call_or(kNotSupported, &descriptor, handle, kFileDescriptor, 0) == kSuccess;
+  bool ready =
+      mapped &&
+      next_set_access.call_or(kNotSupported, pointer_to(address), size, access.data(), access.size()) == kSuccess &&
+      next_export.call_or(kNotSupported, &descriptor, handle, kFileDescriptor, 0) == kSuccess;
   if (mapped && !ready) next_unmap.call_or(kNotSupported, pointer_to(address), size);
   next_release.call_or(kNotSupported, handle);  // a mapping keeps the memory
   if (!ready) return std::nullopt;
-  backed_device_.store(device);
+  backed_devices_.fetch_or(uint64_t{1} << device);
   return Fd(descriptor);
 }
 
@@ -99,24 +138,38 @@ bool HipRuntime::adopt_host(void* address, uint64_t size) {
 
 void HipRuntime::disown_host(void* address) { next_unregister.call_or(kNotSupported, address); }
 
+int HipRuntime::device_count() { return count_devices(); }
+
 int HipRuntime::device() {
   int device = 0;
   if (has_several_devices()) next_get_device.call_or(kNotSupported, &device);
   return device;
 }
 
+int HipRuntime::device_of(void* stream) {
+  constexpr uintptr_t kPerThread = 2;  // and what lies below: streams of the thread's device
+  if (!has_several_devices() || reinterpret_cast<uintptr_t>(stream) <= kPerThread) return device();
+  int device = next_stream_device.call_or(-1, stream);
+  return device >= 0 ? device : this->device();
+}
+
 int HipRuntime::synchronize() {
   if (is_stand_in()) return next_settle.call_or(kNotSupported, kPatience);
-  int current = device(), recorded = backed_device_.load();
-  bool elsewhere = recorded >= 0 && recorded != current;
-  if (elsewhere) next_set_device.call_or(kNotSupported, recorded);
-  Error status = next_device_synchronize.call_or(kNotSupported);
-  if (elsewhere) next_set_device.call_or(kNotSupported, current);
+  if (!has_several_devices()) return next_device_synchronize.call_or(kNotSupported);
+  Error status = kSuccess;
+  uint64_t devices = backed_devices_.load() | uint64_t{1} << device();
+  for (int device = 0; device < memory::kMostDevices && status == kSuccess; ++device) {
+    if (!(devices >> device & 1)) continue;
+    OnDevice there(device);
+    status = next_device_synchronize.call_or(kNotSupported);
+  }
   return status;
 }
 
 int HipRuntime::synchronize(void* stream) {
-  return is_stand_in() ? synchronize() : next_stream_synchronize.call_or(kNotSupported, stream);
+  if (!is_stand_in()) return next_stream_synchronize.call_or(kNotSupported, stream);
+  OnDevice its(device_of(stream));  // whose errors count
+  return synchronize();
 }
 
 bool HipRuntime::is_stand_in() {
@@ -137,11 +190,13 @@ std::string HipRuntime::error_text(int error) {
   return text ? text : "HIP error " + std::to_string(error);
 }
 
-bool HipRuntime::prepare(const void* host_function) {
+bool HipRuntime::prepare(const void* host_function, int device) {
+  OnDevice there(device);
   return !next_prepare || next_prepare.call_or(kNotSupported, host_function) == kSuccess;
 }
 
-std::optional<MemoryRange> HipRuntime::global(void* fat_binary, const std::string& name) {
+std::optional<MemoryRange> HipRuntime::global(void* fat_binary, const std::string& name, int device) {
+  OnDevice there(device);
   void* address = nullptr;
   size_t size = 0;
   if (next_global.call_or(kNotSupported, fat_binary, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
@@ -163,7 +218,8 @@ void start() {
       std::unique_ptr<Connection> connection = Connection::open();
       if (!connection) return;
       the_core.store(new Core(runtime(), std::move(connection)), std::memory_order_release);
-      ::pthread_atfork(nullptr, nullptr, [] { core()->after_fork(); });
+      ::pthread_atfork([] { core()->before_fork(); }, [] { core()->after_fork_in_parent(); },
+                       [] { core()->after_fork_in_child(); });
     } catch (const std::exception& error) {
       std::fprintf(stderr, "mneme-capture: warning: this process is not recorded: %s\n", error.what());
     }

@@ -16,17 +16,20 @@ class HipRuntime final : public Runtime {
  public:
   void reserve(uint64_t base, uint64_t size) override;
   void unreserve(uint64_t base, uint64_t size) override;
-  std::optional<Fd> back(uint64_t address, uint64_t size) override;
+  std::optional<Fd> back(uint64_t address, uint64_t size, int device) override;
   void unback(uint64_t address, uint64_t size) override;
+  bool survives_fork() override { return is_stand_in(); }
   bool adopt_host(void* address, uint64_t size) override;
   void disown_host(void* address) override;
+  int device_count() override;
   int device() override;
+  int device_of(void* stream) override;
   int synchronize() override;
   int synchronize(void* stream) override;
   bool is_capturing(void* stream) override;
   std::string error_text(int error) override;
-  bool prepare(const void* host_function) override;
-  std::optional<MemoryRange> global(void* fat_binary, const std::string& name) override;
+  bool prepare(const void* host_function, int device) override;
+  std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
 
   bool is_stand_in();
 
@@ -34,7 +37,7 @@ class HipRuntime final : public Runtime {
   std::atomic<bool> captures_streams{false};
 
  private:
-  std::atomic<int> backed_device_{-1};  // whose memory is behind the addresses; -1: none's yet
+  std::atomic<uint64_t> backed_devices_{0};  // a bit for each that has memory behind recorded addresses
 };
 
 HipRuntime& runtime();

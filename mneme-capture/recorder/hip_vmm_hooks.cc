@@ -32,8 +32,9 @@ Core* recording_core() {
 // nullptr: it can be recorded, and the recorder knows it.
 const char* record_mapping(Core& recorder, void* pointer, size_t size, size_t offset, Handle handle) {
   MemoryProperties properties{};
-  if (next_properties.call_or(kNotSupported, &properties, handle) == kSuccess &&
-      !recorder.is_recorded_device(properties.location.id)) {
+  bool known = next_properties.call_or(kNotSupported, &properties, handle) == kSuccess;
+  const int device = known ? properties.location.id : 0;
+  if (!Core::is_recorded(device)) {
     return "memory mapped by hipMemMap on a device that is not recorded";
   }
   int shared = -1;
@@ -43,7 +44,8 @@ const char* record_mapping(Core& recorder, void* pointer, size_t size, size_t of
   Fd memory(shared);
   if (!mapped().add(address_of(pointer), memory.get())) return "memory that hipMemMap mapped at two addresses";
   if (offset != 0) return "memory that hipMemMap mapped from its middle on";
-  if (!recorder.add_mapped(pointer, size, memory.get())) return "memory mapped by hipMemMap during a recorded launch";
+  if (!recorder.add_mapped(pointer, size, memory.get(), device))
+    return "memory mapped by hipMemMap during a recorded launch";
   return nullptr;
 }
 

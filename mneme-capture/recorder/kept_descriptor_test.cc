@@ -41,5 +41,32 @@ TEST(KeptDescriptor, LeavesAloneWhatIsTheApplicationsNow) {
   ::close(number);
 }
 
+TEST(KeptDescriptor, IsKnownToWhoClosesAll) {
+  int number = -1;
+  {
+    KeptDescriptor kept(memory_file("x"));
+    number = kept.get();
+    EXPECT_TRUE(kept::is(number));
+    EXPECT_FALSE(kept::is(number - 1));
+    EXPECT_FALSE(kept::is(-1));
+    EXPECT_EQ(kept::next_from(3), number);
+    EXPECT_EQ(kept::next_from(static_cast<unsigned>(number) + 1), -1);
+    EXPECT_EQ(kept::next_from(~0u), -1);
+  }
+  EXPECT_FALSE(kept::is(number));
+}
+
+TEST(KeptDescriptor, MakesRoom) {
+  KeptDescriptor kept(memory_file("x"));
+  int number = kept.get();
+  ASSERT_TRUE(kept::move_away(number));
+  Fd other = memory_file("y");
+  ASSERT_EQ(::dup2(other.get(), number), number);
+  EXPECT_NE(kept.get(), number);
+  EXPECT_TRUE(kept::is(kept.get()));
+  EXPECT_FALSE(kept::is(number));
+  ::close(number);
+}
+
 }  // namespace
 }  // namespace mneme::record

@@ -92,6 +92,12 @@ std::shared_ptr<const Stub> Kernels::find(const void* function) {
   return found->second;
 }
 
+void Kernels::begin_again() {
+  std::lock_guard lock(mutex_);
+  for (auto& [name, recording] : others_) *recording = Recording(limits_);
+  for (auto& [id, recording] : recordings_) *recording = Recording(limits_);
+}
+
 std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments) {
   std::string bytes(kernel.argument_bytes, '\0');
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {

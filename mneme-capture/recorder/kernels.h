@@ -51,6 +51,11 @@ class Kernels {
   // nullptr: not registered here.
   std::shared_ptr<const Stub> find(const void* function);
 
+  // Around fork(); and for the child, whose kernels the parent knows nothing of yet.
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
+  void begin_again();
+
  private:
   struct FatBinary {
     const std::byte* image = nullptr;

@@ -36,7 +36,8 @@ std::optional<SocketAddress> abstract_address(const std::string& name) { return 
 std::optional<SocketAddress> file_address(const std::string& path) { return address_of(path, 0); }
 
 MeetingPoint MeetingPoint::make(uint64_t unique) {
-  return {fmt::format("mneme-capture-{}-{}-{:016x}", ::getpid(), process_namespace(), unique), {}};
+  // As long every time: where the application's stack begins depends on its environment.
+  return {fmt::format("mneme-capture-{:010}-{}-{:016x}", ::getpid(), process_namespace(), unique), {}};
 }
 
 MeetingPoint MeetingPoint::parse(const std::string& text) {

@@ -25,7 +25,10 @@ auto at_or_before(const Pieces& pieces, uint64_t address) {
 // Or right behind one: the end of a range is a pointer like others.
 bool is_recorded(const std::vector<WireSegment>& segments, uint64_t address) {
   auto found = at_or_before(segments, address);
-  return found != segments.end() && address - found->address <= found->size;
+  if (found == segments.end()) return false;
+  uint64_t offset = address - found->address;
+  if (found->count > 1) offset -= std::min(offset / found->stride, found->count - 1) * found->stride;
+  return offset <= found->size;
 }
 
 // What is in no segment there was freed, or never given out.

@@ -16,6 +16,8 @@ class Outside {
   void remove(uint64_t address);                        // of what add() was told
   void remove_all_in(uint64_t address, uint64_t size);  // what begins there
   std::vector<OutsideMemory> list() const;              // by address
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
 
  private:
   mutable std::mutex mutex_;

@@ -26,11 +26,12 @@ class Missing : public ::testing::Test {
     uint64_t words[] = {pointer, 0, in_structure, scalar};
     std::string bytes(sizeof words, '\0');
     std::memcpy(bytes.data(), words, sizeof words);
-    return missing_of(kernel, bytes, {{kSegment, 100, 0, {}, {}}}, outside_.list(), 1 << 30);
+    return missing_of(kernel, bytes, segments_, outside_.list(), 1 << 30);
   }
   uint64_t own() const { return reinterpret_cast<uint64_t>(this); }
 
   Outside outside_;
+  std::vector<WireSegment> segments_ = {{kSegment, 100, 0, {}, {}}};
 };
 
 TEST_F(Missing, WhatIsInSegmentsOrNoMemoryIsNot) {
@@ -45,6 +46,15 @@ TEST_F(Missing, WhatIsInSegmentsOrNoMemoryIsNot) {
 TEST_F(Missing, OtherMemoryIsNamed) {
   EXPECT_THAT(of(own()), ElementsAre(HasSubstr("argument 0 points to 0x")));
   EXPECT_THAT(of(kSegment, own(), own()), IsEmpty()) << "of a structure, it is the host's own business";
+}
+
+TEST_F(Missing, ManySegmentsAlikeAreEachLookedAt) {
+  // Around this object, as it happens: pieces of 8 bytes, 64 apart.
+  segments_ = {{own() - 640, 8, 0, {}, {}, 0, 11, 64}};
+  EXPECT_THAT(of(own()), IsEmpty()) << "the last of them";
+  EXPECT_THAT(of(own() - 64 + 8), IsEmpty()) << "the end of the one before";
+  EXPECT_THAT(of(own() + 9), ElementsAre(HasSubstr("argument 0 points to 0x"))) << "behind the last";
+  EXPECT_THAT(of(own() - 64 + 9), ElementsAre(HasSubstr("argument 0 points to 0x"))) << "between two";
 }
 
 TEST_F(Missing, MemoryThatIsKnownToBeOutsideIsNamedWhereverItIsHeld) {

@@ -4,8 +4,9 @@
 namespace mneme::record {
 
 Digest launch_key(const Limits& limits, const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::Dim3 block,
-                  uint32_t shared_bytes, const std::string& arguments) {
-  const uint32_t dimensions[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes};
+                  uint32_t shared_bytes, const std::string& arguments, int device) {
+  const uint32_t dimensions[] = {grid.x,  grid.y,  grid.z,       block.x,
+                                 block.y, block.z, shared_bytes, static_cast<uint32_t>(device)};
   std::string text(reinterpret_cast<const char*>(dimensions), sizeof dimensions);
   if (limits.only_config) return digest_of(text);
   for (const bundle::Argument& argument : kernel.arguments) {

@@ -54,7 +54,9 @@ struct Hello {
   static constexpr Type kType = Type::kHello;
   uint32_t version = kProtocolVersion;
   int64_t rank = -1;  // in an MPI job; -1: none
-  void visit(auto& visitor) { visitor(version, rank); }
+  // In a process that was forked, after its parent had connected for it: both, as they see themselves. Else 0.
+  int32_t parent = 0, process = 0;
+  void visit(auto& visitor) { visitor(version, rank, parent, process); }
 };
 
 // Comes with the descriptor of the counters (counters.h).
@@ -66,7 +68,8 @@ struct Welcome {
   uint64_t every = 1;          // of those after them, each Nth
   bool only_config = false;    // launches are alike whose dimensions are
   uint64_t range_size = 0;     // bytes of each address range
-  void visit(auto& visitor) { visitor(max_instances, occurrences, skip, every, only_config, range_size); }
+  bool children = true;        // processes that it forks are recorded, too
+  void visit(auto& visitor) { visitor(max_instances, occurrences, skip, every, only_config, range_size, children); }
 };
 
 struct Refused {
@@ -118,13 +121,16 @@ struct Counter {
   void visit(auto& visitor) { visitor(slot, wanted, kernel, reason); }
 };
 
+// `count` segments, each `stride` behind the one before.
 struct WireSegment {
   uint64_t address = 0;
   uint64_t size = 0;
   uint32_t kind = 0;  // bundle::SegmentKind
   std::string symbol;
   std::string annotation;
-  void visit(auto& visitor) { visitor(address, size, kind, symbol, annotation); }
+  uint32_t device = 0;
+  uint64_t count = 1, stride = 0;
+  void visit(auto& visitor) { visitor(address, size, kind, symbol, annotation, device, count, stride); }
 };
 
 // Memory that kernels may reach, and of which no recording can be made.
@@ -142,12 +148,13 @@ struct Prologue {
   bundle::Dim3 grid, block;
   uint32_t shared_bytes = 0;
   uint32_t slot = 0;  // counts the launches alike
+  uint32_t device = 0;
   std::string arguments;
   std::vector<WireSegment> segments;   // by address, disjoint
   std::vector<OutsideMemory> outside;  // by address
   std::vector<std::string> missing;    // what its arguments point to that is in no segment: sentences
   void visit(auto& visitor) {
-    visitor(kernel, index, grid, block, shared_bytes, slot, arguments, segments, outside, missing);
+    visitor(kernel, index, grid, block, shared_bytes, slot, device, arguments, segments, outside, missing);
   }
 };
 

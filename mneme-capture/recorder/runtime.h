@@ -26,17 +26,21 @@ class Runtime {
   virtual void reserve(uint64_t base, uint64_t size) = 0;
   virtual void unreserve(uint64_t base, uint64_t size) = 0;  // the same that were reserved, with nothing behind them
   // Puts device memory behind reserved addresses; the descriptor is that memory. nullopt: there is no more.
-  virtual std::optional<Fd> back(uint64_t address, uint64_t size) = 0;
+  virtual std::optional<Fd> back(uint64_t address, uint64_t size, int device) = 0;
   virtual void unback(uint64_t address, uint64_t size) = 0;  // as it was given to back()
+  // A process that was forked has the device memory of its parent, as a copy, and can use the device.
+  virtual bool survives_fork() = 0;
   // Makes ordinary memory reachable from kernels. False: the runtime refused.
   virtual bool adopt_host(void* address, uint64_t size) = 0;
   virtual void disown_host(void* address) = 0;
 
-  // The number of the calling thread's device.
+  virtual int device_count() = 0;
+  // The number of the calling thread's device, and of the one whose work is in a stream.
   virtual int device() = 0;
+  virtual int device_of(void* stream) = 0;
 
-  // Wait for everything launched so far, on all streams or on one; 0, or the runtime's error. kStillRunning: it would
-  // take too long, because it waits for the application perhaps.
+  // Wait for everything launched so far, on all streams of all devices or on one; 0, or the runtime's error.
+  // kStillRunning: it would take too long, because it waits for the application perhaps.
   virtual int synchronize() = 0;
   virtual int synchronize(void* stream) = 0;
   // Launches into this stream are only noted down, for a graph.
@@ -44,9 +48,9 @@ class Runtime {
   virtual std::string error_text(int error) = 0;
 
   // Makes the kernel ready to run, so that its variables exist. False: it cannot run on this device.
-  virtual bool prepare(const void* host_function) = 0;
+  virtual bool prepare(const void* host_function, int device) = 0;
   // Where a device variable of a registered fat binary lies.
-  virtual std::optional<MemoryRange> global(void* fat_binary, const std::string& name) = 0;
+  virtual std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) = 0;
 };
 
 }  // namespace mneme::record

@@ -34,6 +34,13 @@ int main() {
   metadata.tag = "tight";
   mneme::annotate<double>(out, metadata);
   add<<<16, 64>>>(in, out, n);
+  metadata.elements = 100;
+  metadata.ignore = {false, true, true};
+  mneme::annotate<double>(out + 8, metadata);
+  mneme::unannotate(out);
+  add<<<32, 32>>>(in, out, n);
+  metadata.elements = 0;
+  metadata.ignore = {};
   metadata.threshold = -1;
   mneme::annotate(out, metadata);  // ignored, with a warning
   return hipDeviceSynchronize() == hipSuccess ? 0 : 1;

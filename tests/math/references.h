@@ -54,6 +54,9 @@ BINARY(fdim, mpfr_dim)
 BINARY(fmin, mpfr_min)
 BINARY(fmax, mpfr_max)
 BINARY(divide, mpfr_div)
+BINARY(add, mpfr_add)
+BINARY(sub, mpfr_sub)
+BINARY(mul, mpfr_mul)
 #undef BINARY
 
 inline void ceil(mpfr_t r, const mpfr_t x, const mpfr_t, const mpfr_t) { mpfr_ceil(r, x); }
@@ -229,6 +232,32 @@ inline void norm3d(mpfr_t r, const mpfr_t x, const mpfr_t y, const mpfr_t z) {
 inline void rnorm3d(mpfr_t r, const mpfr_t x, const mpfr_t y, const mpfr_t z) {
   norm3d(r, x, y, z);
   mpfr_ui_div(r, 1, r, kNearest);
+}
+
+// The fourth coordinate is the first again.
+inline void norm4d(mpfr_t r, const mpfr_t x, const mpfr_t y, const mpfr_t z) {
+  norm3d(r, x, y, z);
+  mpfr_hypot(r, r, x, kNearest);
+}
+
+inline void rnorm4d(mpfr_t r, const mpfr_t x, const mpfr_t y, const mpfr_t z) {
+  norm4d(r, x, y, z);
+  mpfr_ui_div(r, 1, r, kNearest);
+}
+
+// The exponent that the kernel makes of a number: it, cut to an integer, when it is small.
+inline void powi(mpfr_t r, const mpfr_t x, const mpfr_t y, const mpfr_t) {
+  bool small = mpfr_number_p(y) && mpfr_cmp_si(y, -5) > 0 && mpfr_cmp_si(y, 5) < 0;
+  mpfr_pow_si(r, x, small ? mpfr_get_si(y, MPFR_RNDZ) : 2, kNearest);
+}
+
+inline void j2(mpfr_t r, const mpfr_t x, const mpfr_t, const mpfr_t) { mpfr_jn(r, 2, x, kNearest); }
+inline void y2(mpfr_t r, const mpfr_t x, const mpfr_t, const mpfr_t) { mpfr_yn(r, 2, x, kNearest); }
+
+inline void saturate(mpfr_t r, const mpfr_t x, const mpfr_t, const mpfr_t) {
+  mpfr_set(r, x, kNearest);
+  if (mpfr_cmp_ui(x, 1) > 0) mpfr_set_ui(r, 1, kNearest);
+  if (mpfr_cmp_ui(x, 0) < 0) mpfr_set_zero(r, 1);
 }
 
 }  // namespace reference

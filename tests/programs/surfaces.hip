@@ -30,6 +30,12 @@ __global__ void number(hipSurfaceObject_t surface) {
   surf3Dwrite((z * kHeight + y) * kWidth + x, surface, x * static_cast<int>(sizeof(int)), y, z);
 }
 
+__global__ void read_back(hipSurfaceObject_t surface, int* out) {
+  int x = threadIdx.x, y = blockIdx.x, z = blockIdx.y, value = 0;
+  surf3Dread(&value, surface, x * static_cast<int>(sizeof(int)), y, z);
+  out[(z * kHeight + y) * kWidth + x] = value;
+}
+
 hipSurfaceObject_t surface_of(hipArray_t array) {
   hipResourceDesc resource = {};
   resource.resType = hipResourceTypeArray;
@@ -118,6 +124,10 @@ int main() {
   check(hipDrvMemcpy3D(&copy));
   for (int i = 0; i < kWidth * kHeight * kDepth; ++i) counted.push_back(i);
   test.equal("numbers", numbers, counted);
+  int* back = device_array<int>(counted.size());
+  read_back<<<dim3(kHeight, kDepth), kWidth>>>(from, back);
+  test.equal("read back", to_host(back, counted.size()), counted);
+  check(hipFree(back));
   check(hipDestroySurfaceObject(from));
   check(hipArrayDestroy(first));
   test.expect(hipFreeArray(nullptr) == hipErrorInvalidValue, "null is no array");

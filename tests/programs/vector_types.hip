@@ -114,6 +114,43 @@ static void run(Test& test, const char* name) {
   check(hipFree(out));
 }
 
+// What a program ported from CUDA calls instead of constructors.
+#define EACH_TYPE(MAKE) \
+  MAKE(char)            \
+  MAKE(uchar)           \
+  MAKE(short)           \
+  MAKE(ushort) MAKE(int) MAKE(uint) MAKE(long) MAKE(ulong) MAKE(longlong) MAKE(ulonglong) MAKE(float) MAKE(double)
+#define MAKE(type)                                                                                  \
+  {                                                                                                 \
+    type##1 one = make_##type##1(i);                                                                \
+    type##2 two = make_##type##2(i, i + 1);                                                         \
+    type##3 three = make_##type##3(i, i + 1, i + 2);                                                \
+    type##4 four = make_##type##4(i, i + 1, i + 2, i + 3);                                          \
+    *out++ = static_cast<int>(one.x + 2 * two.x + 4 * two.y + three.x + 2 * three.y + 4 * three.z); \
+    *out++ = static_cast<int>(four.x + 2 * four.y + 3 * four.z + 4 * four.w);                       \
+  }
+constexpr int kMade = 2 * 12;
+
+__global__ void make(int* out) {
+  int i = threadIdx.x % 8;
+  out += kMade * threadIdx.x;
+  EACH_TYPE(MAKE)
+}
+#undef MAKE
+
+static void check_made(Test& test) {
+  constexpr int n = 16;
+  int* out = device_array<int>(kMade * n);
+  make<<<1, n>>>(out);
+  check(hipGetLastError());
+  std::vector<int> got = to_host(out, kMade * n);
+  for (int t = 0; t < kMade * n; ++t) {
+    int i = t / kMade % 8;
+    test.equal("made", got[t], t % 2 ? 10 * i + 20 : i + 2 * i + 4 * (i + 1) + 7 * i + 10);
+  }
+  check(hipFree(out));
+}
+
 int main() {
   Test test("vector_types");
   run<char2>(test, "char");
@@ -128,5 +165,6 @@ int main() {
   run<float3>(test, "float");
   run<float4>(test, "float");
   run<double2>(test, "double");
+  check_made(test);
   return test.finish();
 }

@@ -12,8 +12,9 @@
 //
 // Call it before the launch whose results it is about. mneme-capture stores it with the memory, and mneme-verify
 // judges that memory by it; memory without one is compared byte for byte. A second call for the same pointer takes
-// the place of the first, from the next launch on. An annotation reaches from its pointer to the end of the
-// allocation, or to the next annotated pointer in it, and ends with the allocation.
+// the place of the first, from the next launch on. An annotation reaches from its pointer over `elements`, or to the
+// end of the allocation, or to the next annotated pointer in it, whatever comes first, and ends with the allocation.
+// mneme::unannotate takes it away.
 //
 // This header depends on nothing: no library to link (glibc 2.34 and later), C++17, host code of HIP, CUDA and plain
 // C++ alike. Outside mneme-capture the calls do nothing.
@@ -21,33 +22,23 @@
 
 #include <dlfcn.h>
 
+#include <complex>
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
-extern "C" {
+#include "annotate.h"
 
-/// What crosses into the recorder. `size` lets later versions add members at the end.
-struct mneme_annotation_v1 {
-  uint32_t size;   ///< sizeof(struct mneme_annotation_v1)
-  uint32_t dtype;  ///< mneme::BuiltinDType
-  double threshold;
-  uint32_t kind;    ///< mneme::ThresholdKind
-  uint32_t norm;    ///< mneme::Norm
-  const char* tag;  ///< copied; may be null
-};
-
-/// `mneme_annotate_v1`, which the recorder that mneme-capture preloads defines, and nobody else.
-typedef void (*mneme_annotate_v1_function)(const void* pointer, const struct mneme_annotation_v1* annotation);
-}
-
-// Declared as both vendors' headers define it, so that annotate<__half> needs neither.
+// Declared as the vendors' headers define them, so that annotate<__half> needs none.
 struct __half;
+struct hip_bfloat16;
+struct __nv_bfloat16;
 
 namespace mneme {
 
-/// How the bytes are read.
-enum class BuiltinDType : uint32_t { U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64 };
+/// How the bytes are read; CF32 and CF64 are complex numbers of two F32 or F64, the real part first.
+enum class BuiltinDType : uint32_t { U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, BF16, CF32, CF64 };
 
 /// How far a replayed value r is from the recorded value e: |r - e|, or |r - e| / |e|.
 enum class ThresholdKind : uint32_t { Absolute, Relative };
@@ -61,7 +52,9 @@ struct Metadata {
   double threshold = 0;  ///< the largest acceptable error; not negative
   ThresholdKind threshold_kind = ThresholdKind::Absolute;
   Norm norm = Norm::None;
-  std::string tag = {};  ///< for people: names the memory in reports
+  std::string tag = {};   ///< for people: names the memory in reports
+  uint64_t elements = 0;  ///< that it reaches over, from its pointer; 0: to the allocation's end or the next annotation
+  std::vector<bool> ignore = {};  ///< true for an element that is not to be compared; those beyond its end are
 };
 
 namespace detail {
@@ -71,6 +64,12 @@ constexpr BuiltinDType dtype_of() {
   constexpr bool kSigned = std::is_signed<T>::value;
   if constexpr (std::is_same<T, __half>::value) {
     return BuiltinDType::F16;
+  } else if constexpr (std::is_same<T, hip_bfloat16>::value || std::is_same<T, __nv_bfloat16>::value) {
+    return BuiltinDType::BF16;
+  } else if constexpr (std::is_same<T, std::complex<float>>::value) {
+    return BuiltinDType::CF32;
+  } else if constexpr (std::is_same<T, std::complex<double>>::value) {
+    return BuiltinDType::CF64;
   } else if constexpr (std::is_enum<T>::value) {
     return dtype_of<std::underlying_type_t<T>>();
   } else if constexpr (std::is_integral<T>::value && sizeof(T) == 1) {
@@ -101,11 +100,22 @@ struct Exactly {
 
 }  // namespace detail
 
+namespace detail {
+
+// Looked up rather than linked: an executable at a fixed address would bind a weak symbol to nothing for good. Once:
+// the recorder is there from the beginning, or never.
+inline mneme_annotate_v1_function recorder() {
+  static const auto function = reinterpret_cast<mneme_annotate_v1_function>(dlsym(RTLD_DEFAULT, "mneme_annotate_v1"));
+  return function;
+}
+
+}  // namespace detail
+
 /// Attaches `metadata` to the device memory that starts at `pointer`.
 inline void annotate(const void* pointer, const Metadata& metadata) {
-  // Looked up rather than linked: an executable at a fixed address would bind a weak symbol to nothing for good.
-  auto record = reinterpret_cast<mneme_annotate_v1_function>(dlsym(RTLD_DEFAULT, "mneme_annotate_v1"));
+  mneme_annotate_v1_function record = detail::recorder();
   if (!record) return;  // nobody records
+  std::vector<uint8_t> ignore(metadata.ignore.begin(), metadata.ignore.end());
   mneme_annotation_v1 plain = {};
   plain.size = sizeof plain;
   plain.dtype = static_cast<uint32_t>(metadata.builtin);
@@ -113,7 +123,15 @@ inline void annotate(const void* pointer, const Metadata& metadata) {
   plain.kind = static_cast<uint32_t>(metadata.threshold_kind);
   plain.norm = static_cast<uint32_t>(metadata.norm);
   plain.tag = metadata.tag.c_str();
+  plain.elements = metadata.elements;
+  plain.ignore = ignore.data();
+  plain.ignore_count = ignore.size();
   record(pointer, &plain);
+}
+
+/// From `pointer` to the next annotated one, memory is compared byte for byte again.
+inline void unannotate(const void* pointer) {
+  if (mneme_annotate_v1_function record = detail::recorder()) record(pointer, nullptr);
 }
 
 /// The same, taking the element type from T: annotate<double>(out, {.threshold = 1e-6}).

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What recording costs an application, as it sees it: the subject of scripts/bench, section recording. Prints one line
+// of JSON; times are in nanoseconds, the shortest of some unless said otherwise.
+//
+//   recording_cost calls        a launch, a launch and the wait for it, an allocation with its release
+//   recording_cost work ROUNDS  small kernels and copies, checked; no figures
+//   recording_cost large        launches that change 1 % of 1 GiB, and a copy of that to memory not used before
+//   recording_cost many COUNT   allocations of 256 bytes: each one's cost, launches, resident memory
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "../programs/check.h"
+
+__global__ void touch(int* data) { ++data[threadIdx.x]; }
+
+__global__ void change(unsigned char* data, std::size_t first, std::size_t count, int by) {
+  std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) data[first + i] += by;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <typename Work>
+double nanoseconds(const Work& work) {
+  auto begin = Clock::now();
+  work();
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+}
+
+// The shortest time of `work` out of several rounds of `times` each, and the wait for all of them.
+template <typename Work>
+double best(int times, const Work& work) {
+  double least = 1e18;
+  for (int round = 0; round < 15; ++round) {
+    double all = nanoseconds([&] {
+      for (int i = 0; i < times; ++i) work();
+      check(hipDeviceSynchronize());
+    });
+    least = std::min(least, all / times);
+  }
+  return least;
+}
+
+int* small_array() { return to_device(std::vector<int>(64)); }
+
+void calls() {
+  int* data = small_array();
+  for (int i = 0; i < 1000; ++i) touch<<<1, 1>>>(data);  // recording ends among them
+  check(hipDeviceSynchronize());
+  double launch = best(5000, [&] { touch<<<1, 1>>>(data); });
+  double synchronized = best(5000, [&] {
+    touch<<<1, 1>>>(data);
+    check(hipDeviceSynchronize());
+  });
+  double allocation = best(5000, [] {
+    void* memory = nullptr;
+    check(hipMalloc(&memory, 1000));
+    check(hipFree(memory));
+  });
+  std::printf("{\"launch\":%.0f,\"synchronized\":%.0f,\"allocation\":%.0f}\n", launch, synchronized, allocation);
+}
+
+void work(int rounds) {
+  Test test("recording_cost");
+  const int kCount = 1 << 16;
+  std::vector<unsigned char> values(kCount);
+  unsigned char* data = to_device(values);
+  for (int round = 0; round < rounds; ++round) {
+    change<<<kCount / 256, 256>>>(data, 0, kCount, 1);
+    if (round % 10 == 9 || round + 1 == rounds) check(hipMemcpy(values.data(), data, kCount, hipMemcpyDeviceToHost));
+  }
+  test.expect(values[kCount / 2] == rounds % 256, "the sum is wrong");
+  std::exit(test.finish());
+}
+
+void large() {
+  const std::size_t kSize = std::size_t(1) << 30, kPart = kSize / 100;
+  std::vector<std::uint64_t> noise(kSize / 8);
+  std::uint64_t state = 88172645463325252u;
+  for (std::uint64_t& word : noise) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    word = state;
+  }
+  void* data = nullptr;
+  check(hipMalloc(&data, kSize));
+  check(hipMemcpy(data, noise.data(), kSize, hipMemcpyHostToDevice));
+  void* fresh = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::printf("{\"memcpy\":%.0f,\"launches\":[", nanoseconds([&] { std::memcpy(fresh, noise.data(), kSize); }));
+  for (int k = 1; k <= 5; ++k) {
+    double time = nanoseconds([&] {
+      change<<<blocks_for(kPart, 256), 256>>>(static_cast<unsigned char*>(data), k * (kSize / 7), kPart, k);
+      check(hipDeviceSynchronize());
+    });
+    std::printf("%s%.0f", k == 1 ? "" : ",", time);
+  }
+  std::printf("]}\n");
+}
+
+double resident_bytes() {
+  long pages = 0, resident = 0;
+  if (std::FILE* statm = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(statm, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    std::fclose(statm);
+  }
+  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+void many(std::size_t count) {
+  int* data = small_array();
+  touch<<<1, 1>>>(data);  // compiled
+  check(hipDeviceSynchronize());
+  std::vector<void*> memory(count);
+  double before = resident_bytes();
+  double allocation = nanoseconds([&] {
+    for (void*& piece : memory) check(hipMalloc(&piece, 256));
+  });
+  for (void* piece : memory) *static_cast<volatile char*>(piece) = 1;
+  double resident = resident_bytes() - before;
+  std::printf("{\"allocation\":%.0f,\"resident\":%.3f,\"launches\":[", allocation / static_cast<double>(count),
+              resident / (256.0 * static_cast<double>(count)));
+  for (int k = 1; k <= 3; ++k) {
+    double time = nanoseconds([&] {
+      touch<<<1, k * 16>>>(data);
+      check(hipDeviceSynchronize());
+    });
+    std::printf("%s%.0f", k == 1 ? "" : ",", time);
+  }
+  double release = nanoseconds([&] {
+    for (void* piece : memory) check(hipFree(piece));
+  });
+  std::printf("],\"release\":%.0f}\n", release / static_cast<double>(count));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "calls") calls();
+  if (mode == "work") work(std::atoi(argv[2]));
+  if (mode == "large") large();
+  if (mode == "many") many(std::strtoull(argv[2], nullptr, 10));
+  return 0;
+}
