@@ -11,10 +11,18 @@ codegen::host::Result compile_confined(const bundle::KernelInfo& kernel, std::st
   std::string what = fmt::format("compiling the kernel '{}' with '{}'", kernel.demangled, configuration.passes);
   std::string answer = run_confined(what, [&] {
     codegen::host::Result compiled = codegen::host::compile(kernel, ir, configuration);
-    return compiled.form + '\0' + compiled.code;
+    // As the variant that it will be, and the code behind it.
+    bundle::VariantInfo variant;
+    variant.id = variant.kernel = variant.code_digest = digest_of(compiled.code);
+    variant.configuration = configuration;
+    variant.code = "code.so";
+    variant.form = compiled.form;
+    variant.stores = compiled.stores;
+    return bundle::write(variant) + '\0' + compiled.code;
   });
-  size_t form_end = answer.find('\0');
-  return {answer.substr(form_end + 1), answer.substr(0, form_end)};
+  size_t end = answer.find('\0');
+  bundle::VariantInfo variant = bundle::parse_variant(answer.substr(0, end), what);
+  return {answer.substr(end + 1), variant.form, variant.stores};
 }
 
 }  // namespace mneme::compile

@@ -19,6 +19,7 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
   codegen::host::Result compiled = compile_confined(kernel.info, ir, variant.configuration);
   variant.form = compiled.form;
+  variant.stores = compiled.stores;
   variant.code_digest = digest_of(compiled.code);
   writer.add(bundle::variant_json_name(variant.kernel, variant.id), bundle::write(variant));
   writer.add(bundle::variant_code_name(variant.kernel, variant.id, variant.code), compiled.code);

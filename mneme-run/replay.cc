@@ -111,12 +111,57 @@ void Replay::restore() {
   dirty_.clear();
 }
 
-Replay::Scan Replay::scan(bundle::RunInfo* run, uint64_t max_difference, const Observed& observed) {
-  Scan scan;
-  verify::Comparison comparison(layout_);
+// What a scan finds out for a run, with what it needs for that.
+class Replay::Findings {
+ public:
+  Findings(Replay& replay, bundle::RunInfo& run, const verify::Readings& readings, uint64_t max_difference,
+           const Observed& observed)
+      : replay_(replay), run_(run), comparison_(replay.layout_, readings), room_(max_difference), observed_(observed) {}
+
+  // The blocks by address, each once.
+  void take(const Block& block, Bytes actual, bool differs) {
+    bool torn = comparison_.is_torn(block.address);
+    if (differs && torn && !last_compared_) {
+      std::vector<std::byte> before(kBlockSize);
+      replay_.device_.read(last_.address, before);
+      compare(last_, before, true);
+    }
+    bool with_last = !differs && torn && last_differed_;
+    if (differs || with_last) compare(block, actual, with_last);
+    last_ = block;
+    last_differed_ = differs;
+    last_compared_ = differs || with_last;
+  }
+
+  bool equal() const { return comparison_.equal(); }
+  void finish() { run_.differences = comparison_.differences(); }
+
+ private:
+  void compare(const Block& block, Bytes actual, bool list) {
+    list = comparison_.add(block.address, replay_.expected(block.epilogue), actual) || list;
+    if (!list || !run_.blocks_complete) return;
+    if (room_ < 2 * kBlockSize) {
+      run_.blocks_complete = false;
+      return;
+    }
+    room_ -= 2 * kBlockSize;
+    run_.blocks.push_back({block.address, block.epilogue, digest_of(actual)});
+    observed_(block.address, block.epilogue, actual);
+  }
+
+  Replay& replay_;
+  bundle::RunInfo& run_;
+  verify::Comparison comparison_;
+  uint64_t room_;  // bytes of blocks that may yet be listed
+  const Observed& observed_;
+  Block last_;
+  bool last_differed_ = false, last_compared_ = false;
+};
+
+uint64_t Replay::scan(Findings* findings) {
+  uint64_t changed_bytes = 0;
   std::vector<std::byte> buffer(kReadAtOnce);
   auto known = blocks_.begin();
-  uint64_t observed_bytes = 0;
   for (const verify::Range& range : layout_.ranges()) {
     for (uint64_t done = 0; done < range.size; done += kReadAtOnce) {
       std::span<std::byte> piece(buffer.data(), std::min(kReadAtOnce, range.size - done));
@@ -130,24 +175,14 @@ Replay::Scan Replay::scan(bundle::RunInfo* run, uint64_t max_difference, const O
         bool changed = !is(block.prologue, actual);
         if (changed) {
           dirty_.push_back(block);
-          scan.changed_bytes += verify::count_differences(pristine(block.prologue), actual);
+          changed_bytes += verify::count_differences(pristine(block.prologue), actual);
         }
-        if (!run || (block.prologue == block.epilogue ? !changed : is(block.epilogue, actual))) continue;
-        if (!comparison.add(address, expected(block.epilogue), actual)) continue;
-        scan.equal = false;
-        if (!run->blocks_complete) continue;
-        observed_bytes += 2 * kBlockSize;
-        if (observed_bytes > max_difference) {
-          run->blocks_complete = false;
-          continue;
-        }
-        run->blocks.push_back({address, block.epilogue, digest_of(actual)});
-        observed(address, block.epilogue, actual);
+        if (!findings) continue;
+        findings->take(block, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
       }
     }
   }
-  if (run) run->differences = comparison.differences();
-  return scan;
+  return changed_bytes;
 }
 
 bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
@@ -169,6 +204,7 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
   device::Launch launch{info.grid, info.block, info.shared_bytes, info.arguments, info.segments};
   launch.poison_shared = settings.poison_shared;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };
+  verify::Readings readings = verify::readings(info, variant.stores);
   bool equal = true;
   for (uint32_t i = 0; i < settings.warmup + settings.iterations; i++) {
     restore();
@@ -177,9 +213,12 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
     foreign(false);
     launch.warn = {};  // once is enough
     if (i >= settings.warmup) run.nanoseconds.push_back(nanoseconds);
-    Scan scanned = scan(equal ? &run : nullptr, settings.max_difference, observed);
-    equal = equal && scanned.equal;
-    run.changed_bytes = scanned.changed_bytes;
+    std::optional<Findings> findings;
+    if (equal) findings.emplace(*this, run, readings, settings.max_difference, observed);
+    run.changed_bytes = scan(findings ? &*findings : nullptr);
+    if (!findings) continue;
+    findings->finish();
+    equal = findings->equal();
   }
   restore();
   return run;

@@ -9,6 +9,7 @@
 
 #include "bundle/reader.h"
 #include "device/device.h"
+#include "verify/choice.h"
 #include "verify/compare.h"
 #include "verify/layout.h"
 
@@ -49,17 +50,14 @@ class Replay {
     uint64_t address = 0;
     Digest prologue, epilogue;  // the zero block's where a state does not list it
   };
-  struct Scan {
-    uint64_t changed_bytes = 0;
-    bool equal = true;
-  };
+  class Findings;
 
   void place_blocks();
   void write_prologue();
   void restore();
-  // Reads all blocks back and notes which are no longer the prologue's. With `run` given, also compares them with the
-  // epilogue and stores the differences there.
-  Scan scan(bundle::RunInfo* run, uint64_t max_difference, const Observed& observed);
+  // Reads all blocks back and notes which are no longer the prologue's. With `findings` given, also compares them with
+  // the epilogue. Returns how many bytes are not the prologue's.
+  uint64_t scan(Findings* findings);
   Bytes pristine(const Digest& digest);  // valid as long as this object
   Bytes expected(const Digest& digest);  // valid until the next call
   bool is(const Digest& digest, Bytes bytes);

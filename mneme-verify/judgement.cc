@@ -57,7 +57,10 @@ void Judgement::take(bundle::RunMember run) {
   runs_++;
   met_.insert(run.info.variant);
   Row out = row(run.info.variant);
-  out.verdict = judge(*instance_, run.info, [this](const Digest& digest) { return reader_.block(digest); });
+  const std::vector<bundle::StoreType>& stores = variants_.at(run.info.variant).stores;
+  out.verdict = judge(
+      *instance_, run.info, stores, choose(*instance_, stores, rules_.overrides, rules_.infer),
+      [this](const Digest& digest) { return reader_.block(digest); }, rules_.recheck);
   out.run = std::move(run.info);
   out.run->blocks = {};
   give(std::move(out));

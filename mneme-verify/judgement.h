@@ -13,14 +13,21 @@
 
 namespace mneme::verify {
 
+struct Rules {
+  std::vector<Override> overrides;
+  bool infer = false;
+  bool recheck = false;
+};
+
 // Judges the runs of the selected instances as a bundle streams by, and notices the runs that are missing.
 class Judgement {
  public:
   // Given every row as it is known, with its instance's segments.
   using Take = std::function<void(Row, const std::vector<bundle::Segment>&)>;
 
-  Judgement(const bundle::Reader& reader, const cli::Selection& selection, Take take)  // borrowed
-      : reader_(reader), selection_(selection), take_(std::move(take)) {}
+  // All borrowed; which overrides were met is noted in them.
+  Judgement(const bundle::Reader& reader, const cli::Selection& selection, Rules& rules, Take take)
+      : reader_(reader), selection_(selection), rules_(rules), take_(std::move(take)) {}
 
   void take(const bundle::KernelMember& kernel);
   void take(const bundle::VariantMember& variant);
@@ -46,6 +53,7 @@ class Judgement {
 
   const bundle::Reader& reader_;
   const cli::Selection& selection_;
+  Rules& rules_;
   Take take_;
   std::map<Digest, Kernel> kernels_;
   std::map<Digest, bundle::VariantInfo> variants_;  // all

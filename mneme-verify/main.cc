@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "judgement.h"
+#include "overrides.h"
 #include "report.h"
 
 using namespace mneme;
@@ -21,31 +22,41 @@ void explain(const verify::Row& row) {
 
 Exit verify_bundle(int argc, char** argv) {
   cli::Options options("mneme-verify",
-                       "Judges replays: every byte of device memory must be as the recording left it. Writes a "
-                       "report of one line of json a run. Exit status 1 means that something is not verified.");
+                       "Judges replays: device memory must be as the recording left it, byte for byte or within "
+                       "the tolerance that it was annotated with. Writes a report of one line of json a run. Exit "
+                       "status 1 means that something is not verified.");
   cli::Input input;
   cli::Output output;
   cli::Selection selection;
+  verify::OverrideOptions overrides;
+  verify::Rules rules;
   std::string format = "json", junit;
   options.choice("--format", format, {"json", "table"}, "json lines (the default) or a table for people");
   options.value("--junit", junit, "FILE", "also write a JUnit report to FILE");
+  overrides.add_options(options);
+  options.flag(
+      "--infer", rules.infer,
+      "give segments without annotation a default tolerance for the floating-point type that the kernel stores");
+  options.flag("--recheck", rules.recheck, "believe only what the differing blocks stored with a run show");
   selection.add_options(options);
   output.add_options(options);
   input.add_options(options);
   options.parse(argc, argv);
   selection.check();
+  rules.overrides = overrides.overrides(options);
 
   input.open();
   output.open(/*bundle=*/false);
   bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kDecode);
   std::vector<verify::Row> rows;
-  verify::Judgement judgement(reader, selection, [&](verify::Row row, const std::vector<bundle::Segment>& segments) {
-    explain(row);
-    if (format == "json") {
-      write_all(output.fd(), bytes_of(json_line(row, segments)), output.name());
-    }
-    rows.push_back(std::move(row));
-  });
+  verify::Judgement judgement(reader, selection, rules,
+                              [&](verify::Row row, const std::vector<bundle::Segment>& segments) {
+                                if (format == "json") {
+                                  explain(row);
+                                  write_all(output.fd(), bytes_of(json_line(row, segments)), output.name());
+                                }
+                                rows.push_back(std::move(row));
+                              });
   bool cut_before = false;  // by an earlier stage
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) judgement.take(*kernel);
@@ -68,6 +79,7 @@ Exit verify_bundle(int argc, char** argv) {
   if (reader.truncated()) throw Error(reader.truncation());
   if (cut_before) throw Error("the bundle was cut short before an earlier stage: only what is there was judged");
   selection.check_met();
+  check_met(rules.overrides);
   if (judgement.runs() == 0) {
     throw Error("nothing was verified because nothing was run: put mneme-run before mneme-verify");
   }

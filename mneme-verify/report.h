@@ -22,14 +22,19 @@ struct Row {
   Verdict verdict;
 };
 
+// Names come from strangers: nothing in them may steer a terminal.
+std::string printable(std::string text);
+std::string short_hash(const Digest& digest);
+
 // In nanoseconds; 0 when there are none.
 uint64_t fastest(const std::vector<uint64_t>& nanoseconds);
 uint64_t median(std::vector<uint64_t> nanoseconds);
 
 // One line, with its newline. `segments` are the instance's.
 std::string json_line(const Row& row, const std::vector<bundle::Segment>& segments);
-// All rows below a heading, the columns aligned, and how many of them are verified.
-std::string table(const std::vector<Row>& rows);
+// For people: what is wrong first, each with its worst reasons below it, in at most so many lines (but for one row and
+// its reasons, which are always there), and how many are verified.
+std::string table(const std::vector<Row>& rows, size_t most_lines = 40);
 std::string junit(const std::vector<Row>& rows);
 
 }  // namespace mneme::verify

@@ -35,12 +35,36 @@ TEST(Times, AreRight) {
 
 TEST(JsonLine, NamesTheSegment) {
   Row r = row("k(int)", Status::kNotVerified, {5});
-  r.run->differences = {{0x1000, 3, 7, 1, 2}};
+  r.verdict.segments = {{0, {}, false, 0, bundle::SegmentDifference{0x1000, 3, 7, 1, 2}}};
   std::string line = json_line(r, {{0x1000, 64, bundle::SegmentKind::kGlobal, "table", ""}});
   EXPECT_THAT(line, HasSubstr("\"address\":\"0x1000\",\"symbol\":\"table\",\"kind\":\"global\",\"size\":64"));
   EXPECT_THAT(line, HasSubstr("\"bytes\":3,\"offset\":7,\"expected\":1,\"actual\":2"));
   EXPECT_THAT(line, HasSubstr("\"reasons\":[\"because \\\"a < b\\\"\"]"));
   EXPECT_EQ(line.find('\n'), line.size() - 1);
+}
+
+TEST(JsonLine, HasThePolicyAndTheWorstElement) {
+  Row r = row("k(int)", Status::kNotVerified, {5});
+  bundle::Observation observation{"f32", 16, 2, 0, {}, {0.5, 0.5, 0.5, 3, std::string(4, '\0'), {0, 0, 0, 64}}};
+  Policy policy{ElementType::kF32, 0.25, Kind::kRelative, Norm::kLinf, "out"};
+  r.verdict.segments = {{0, {policy, Source::kAnnotation}, false, 0.5, bundle::SegmentDifference{0x1000, 3, 7, 1, 2}}};
+  r.verdict.segments[0].difference->observation = observation;
+  std::string line = json_line(r, {{0x1000, 64, bundle::SegmentKind::kHeap, "", ""}});
+  EXPECT_THAT(line,
+              HasSubstr(R"("verified":false,"policy":"annotation","tag":"out","dtype":"f32","error_kind":"relative",)"
+                        R"("norm":"linf","error":0.5,"threshold":0.25,"elements":16,"differ":2,)"
+                        R"("worst":{"index":3,"expected":"0","actual":"2"})"));
+}
+
+TEST(Table, ShowsTheWorstFirstAndOneScreenful) {
+  std::vector<Row> rows(100, row("good", Status::kVerified, {1}));
+  rows.push_back(row("bad", Status::kNotVerified, {1}));
+  rows.back().verdict.reasons = {"one", "two", "three", "four", "five"};
+  std::string text = table(rows, 20);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 20);
+  EXPECT_LT(text.find("bad"), text.find("good"));
+  EXPECT_THAT(text, HasSubstr("    three\n    and 2 more\n"));
+  EXPECT_THAT(text, HasSubstr("and 87 more, 0 of them not verified; 100 of 101 runs verified\n"));
 }
 
 TEST(Table, AlignsItsColumns) {
@@ -50,12 +74,13 @@ TEST(Table, AlignsItsColumns) {
   for (size_t start = 0, end; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
     lines.push_back(text.substr(start, end - start));
   }
-  ASSERT_EQ(lines.size(), 4u);
+  ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[0].find("INSTANCE"), lines[1].find("000000000000"));
-  EXPECT_THAT(lines[1], HasSubstr("1500 ns  2000 ns  verified"));
-  EXPECT_THAT(lines[2], HasSubstr("-        -  failed"));
+  EXPECT_THAT(lines[1], HasSubstr("-        -  failed"));
+  EXPECT_EQ(lines[2], "    because \"a < b\"");
+  EXPECT_THAT(lines[3], HasSubstr("1500 ns  2000 ns  verified"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_EQ(lines[3], "1 of 2 runs verified");
+  EXPECT_EQ(lines[4], "1 of 2 runs verified");
 }
 
 TEST(Junit, EscapesAndCounts) {

@@ -103,7 +103,7 @@ TEST(Verify, TheRightVariantIsVerified) {
   EXPECT_GT(number(report[0], "min_ns"), 0u);
   EXPECT_GE(number(report[0], "median_ns"), number(report[0], "min_ns"));
   EXPECT_GE(number(report[0], "changed_bytes"), uint64_t{kWords});
-  EXPECT_THAT(report[0], HasSubstr("\"differences\":[]"));
+  EXPECT_THAT(report[0], HasSubstr("\"segments\":[]"));
 }
 
 TEST(Verify, AWrongByteIsNot) {
@@ -117,7 +117,7 @@ TEST(Verify, AWrongByteIsNot) {
   EXPECT_EQ(text(report[0], "status"), "not verified");
   bundle::json::Document document(report[0], "the report");
   int differences = 0;
-  bundle::json::Object(document).each("differences", [&](const bundle::json::Object& difference) {
+  bundle::json::Object(document).each("segments", [&](const bundle::json::Object& difference) {
     differences++;
     EXPECT_EQ(difference.address("address"), kWordsAddress);
     EXPECT_EQ(difference.text("kind"), "heap");

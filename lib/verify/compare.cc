@@ -21,13 +21,37 @@ uint64_t count_differences(Bytes expected, Bytes actual) {
   return count;
 }
 
+const Readings& Comparison::none() {
+  static const Readings none;
+  return none;
+}
+
+bool Comparison::is_torn(uint64_t address) const {
+  if (readings_.empty()) return false;
+  auto pieces = layout_.pieces(address);
+  if (pieces.empty() || pieces[0].in_block != 0 || !readings_[pieces[0].segment]) return false;
+  return pieces[0].in_segment % size_of(readings_[pieces[0].segment]->type) != 0;
+}
+
+bool Comparison::lacks_blocks(uint64_t segment_address) const {
+  for (const auto& [segment, elements] : elements_) {
+    if (layout_.segment(segment).address == segment_address) return elements.torn() > 0;
+  }
+  return false;
+}
+
 bool Comparison::add(uint64_t block, Bytes expected, Bytes actual) {
   assert(expected.size() == bundle::kBlockSize && actual.size() == bundle::kBlockSize);
-  if (std::memcmp(expected.data(), actual.data(), expected.size()) == 0) return false;
+  if (readings_.empty() && std::memcmp(expected.data(), actual.data(), expected.size()) == 0) return false;
   bool differs = false;
   for (const Piece& piece : layout_.pieces(block)) {
     Bytes want = expected.subspan(piece.in_block, piece.size);
     Bytes have = actual.subspan(piece.in_block, piece.size);
+    if (!readings_.empty() && readings_[piece.segment]) {
+      auto [elements, fresh] =
+          elements_.try_emplace(piece.segment, *readings_[piece.segment], layout_.segment(piece.segment).size);
+      elements->second.add(piece.in_segment, want, have);
+    }
     uint64_t count = count_differences(want, have);
     if (count == 0) continue;
     differs = true;
@@ -48,7 +72,11 @@ bool Comparison::add(uint64_t block, Bytes expected, Bytes actual) {
 
 std::vector<bundle::SegmentDifference> Comparison::differences() const {
   std::vector<bundle::SegmentDifference> out;
-  for (const auto& [segment, difference] : differences_) out.push_back(difference);
+  for (const auto& [segment, difference] : differences_) {
+    out.push_back(difference);
+    auto elements = elements_.find(segment);
+    if (elements != elements_.end()) out.back().observation = elements->second.observation();
+  }
   return out;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "bundle/format.h"
+#include "verify/elements.h"
 #include "verify/layout.h"
 
 namespace mneme::verify {
@@ -11,20 +13,33 @@ namespace mneme::verify {
 // How many bytes differ between two pieces of memory of one size.
 uint64_t count_differences(Bytes expected, Bytes actual);
 
+// For each segment, how it is read; none: as bytes only.
+using Readings = std::vector<std::optional<Reading>>;
+
 // Gathers, block by block, where memory differs from what is expected, by segment.
 class Comparison {
  public:
-  explicit Comparison(const Layout& layout) : layout_(layout) {}  // borrowed
+  // Both borrowed; `readings` is empty, or has one for each segment.
+  explicit Comparison(const Layout& layout, const Readings& readings = none()) : layout_(layout), readings_(readings) {}
 
-  // One block's bytes, kBlockSize each; blocks in any order. True when a byte of a segment differs.
+  // One block's bytes, kBlockSize each; blocks by address, each once. True when a byte of a segment differs. Blocks
+  // that do not differ may be left out, but for those that is_torn() at an end where a block that differs adjoins.
   bool add(uint64_t block, Bytes expected, Bytes actual);
+  // Whether an element lies on both sides of this address, a multiple of kBlockSize.
+  bool is_torn(uint64_t address) const;
 
   // Segments that differ, by address.
   std::vector<bundle::SegmentDifference> differences() const;
   bool equal() const { return differences_.empty(); }
+  // Whether a block is missing without which this segment cannot be judged.
+  bool lacks_blocks(uint64_t segment_address) const;
 
  private:
+  static const Readings& none();
+
   const Layout& layout_;
+  const Readings& readings_;
+  std::map<size_t, ElementComparison> elements_;             // by index of the segment
   std::map<size_t, bundle::SegmentDifference> differences_;  // by index of the segment
 };
 

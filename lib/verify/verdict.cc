@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "base/error.h"
 #include "verify/compare.h"
@@ -19,10 +20,37 @@ const bundle::Segment* segment_at(const bundle::InstanceInfo& instance, uint64_t
   return found != instance.segments.end() && found->address == address ? &*found : nullptr;
 }
 
-std::string name_difference(const bundle::Segment& segment, const SegmentDifference& difference) {
+std::string bytes_sentence(const bundle::Segment& segment, const SegmentDifference& difference) {
   return fmt::format("{}: {} of {} bytes differ, the first at offset {}: {:#04x} was recorded, {:#04x} replayed",
                      describe(segment), difference.bytes, segment.size, difference.first, difference.expected,
                      difference.actual);
+}
+
+const bundle::ErrorNorms& norms_of(const bundle::Observation& observation, Kind kind) {
+  return kind == Kind::kRelative ? observation.relative : observation.absolute;
+}
+
+double error_by(const Policy& policy, const bundle::Observation& observation) {
+  const bundle::ErrorNorms& norms = norms_of(observation, policy.kind);
+  if (policy.norm == Norm::kL1) return norms.l1;
+  if (policy.norm == Norm::kL2) return norms.l2;
+  return norms.linf;
+}
+
+std::string policy_sentence(const bundle::Segment& segment, const Policy& policy, double error,
+                            const bundle::Observation& observation) {
+  const bundle::ErrorNorms& norms = norms_of(observation, policy.kind);
+  std::string name = policy.tag.empty() ? describe(segment) : fmt::format("{} ('{}')", describe(segment), policy.tag);
+  if (observation.tail) {
+    return fmt::format("{}: {} bytes behind its last whole element of type {} differ", name, observation.tail,
+                       name_of(policy.type));
+  }
+  return fmt::format(
+      "{}: its {} error ({}) is {:.3g}, more than {:.3g}; {} of {} elements differ, worst is element {}: {} was "
+      "recorded, {} replayed",
+      name, name_of(policy.kind), name_of(policy.norm), error, policy.threshold, observation.differ,
+      observation.elements, norms.worst, element_text(policy.type, bytes_of(norms.expected)),
+      element_text(policy.type, bytes_of(norms.actual)));
 }
 
 // What is impossible in a list of differences, if anything.
@@ -42,16 +70,9 @@ std::optional<std::string> contradiction(const bundle::InstanceInfo& instance,
   return std::nullopt;
 }
 
-bool same(const SegmentDifference& a, const SegmentDifference& b) {
-  return a.address == b.address && a.bytes == b.bytes && a.first == b.first && a.expected == b.expected &&
-         a.actual == b.actual;
-}
-
-// Derives the differences again from the blocks stored with the run.
-std::optional<std::string> check_blocks(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
-                                        const Blocks& blocks) {
-  Layout layout(instance.segments);
-  Comparison comparison(layout);
+// Feeds the blocks stored with the run; what is wrong with their list, if anything.
+std::optional<std::string> add_blocks(const Layout& layout, const bundle::RunInfo& run, const Blocks& blocks,
+                                      Comparison& comparison) {
   for (size_t i = 0; i < run.blocks.size(); i++) {
     const bundle::BlockDifference& block = run.blocks[i];
     if ((i > 0 && block.address <= run.blocks[i - 1].address) || !layout.covers(block.address) ||
@@ -60,22 +81,112 @@ std::optional<std::string> check_blocks(const bundle::InstanceInfo& instance, co
     }
     comparison.add(block.address, blocks(block.expected), blocks(block.actual));
   }
+  return std::nullopt;
+}
+
+// Derives the differences again from the blocks stored with the run.
+std::optional<std::string> check_blocks(const Layout& layout, const bundle::RunInfo& run, const Readings& readings,
+                                        const Blocks& blocks) {
+  Comparison comparison(layout, readings);
+  if (auto wrong = add_blocks(layout, run, blocks, comparison)) return wrong;
   std::vector<SegmentDifference> derived = comparison.differences();
   if (run.blocks_complete) {
-    if (!std::equal(derived.begin(), derived.end(), run.differences.begin(), run.differences.end(), same)) {
+    if (derived != run.differences)
       return std::string("the blocks stored with it show other differences than it lists");
-    }
     return std::nullopt;
   }
   for (const SegmentDifference& part : derived) {
-    auto whole = std::find_if(run.differences.begin(), run.differences.end(),
-                              [&](const SegmentDifference& d) { return d.address == part.address; });
+    auto whole = std::ranges::find(run.differences, part.address, &SegmentDifference::address);
     if (whole == run.differences.end() || whole->bytes < part.bytes || whole->first > part.first) {
       return std::string("the blocks stored with it show differences that it does not list");
     }
   }
   return std::nullopt;
 }
+
+// Judges the segments that differ and those that have a policy.
+class Segments {
+ public:
+  Segments(const bundle::InstanceInfo& instance, const Layout& layout, const bundle::RunInfo& run, const Blocks& blocks)
+      : instance_(instance), layout_(layout), run_(run), blocks_(blocks) {}
+
+  std::vector<SegmentVerdict> judge(std::vector<Choice> choices) {
+    std::vector<SegmentVerdict> verdicts;
+    for (size_t i = 0; i < instance_.segments.size(); i++) {
+      auto found = std::ranges::find(run_.differences, instance_.segments[i].address, &SegmentDifference::address);
+      bool differs = found != run_.differences.end();
+      if (!differs && !choices[i].policy) continue;
+      SegmentVerdict verdict{i, std::move(choices[i])};
+      if (differs) verdict.difference = *found;
+      if (differs && !verdict.choice.policy) fail(verdict, bytes_sentence(instance_.segments[i], *found), found->bytes);
+      if (differs && verdict.choice.policy) by_policy(verdict);
+      verdicts.push_back(std::move(verdict));
+    }
+    return verdicts;
+  }
+
+  // The worst first.
+  std::vector<std::string> reasons() {
+    std::ranges::sort(reasons_, [](const Reason& a, const Reason& b) {
+      return std::tie(b.badness, a.order) < std::tie(a.badness, b.order);
+    });
+    std::vector<std::string> sentences;
+    for (Reason& reason : reasons_) sentences.push_back(std::move(reason.sentence));
+    return sentences;
+  }
+
+ private:
+  struct Reason {
+    double badness;
+    size_t order;
+    std::string sentence;
+  };
+
+  void fail(SegmentVerdict& verdict, std::string sentence, double badness) {
+    verdict.verified = false;
+    reasons_.push_back({badness, reasons_.size(), std::move(sentence)});
+  }
+
+  void by_policy(SegmentVerdict& verdict) {
+    const bundle::Segment& segment = instance_.segments[verdict.segment];
+    const Policy& policy = *verdict.choice.policy;
+    std::optional<bundle::Observation>& observation = verdict.difference->observation;
+    if (!observation || observation->type != name_of(policy.type)) observation = derive(verdict);
+    if (!observation) {
+      verdict.error = kInfinite;
+      return fail(verdict,
+                  fmt::format("{}: it cannot be judged as {}, because the run does not come with all of its differing "
+                              "blocks: raise mneme-run's --max-diff",
+                              describe(segment), name_of(policy.type)),
+                  kInfinite);
+    }
+    verdict.error = error_by(policy, *observation);
+    if (observation->tail == 0 && verdict.error <= policy.threshold) return;
+    double badness = observation->tail || policy.threshold == 0 ? kInfinite : verdict.error / policy.threshold;
+    fail(verdict, policy_sentence(segment, policy, verdict.error, *observation), badness);
+  }
+
+  // As the policy reads it, from the stored blocks.
+  std::optional<bundle::Observation> derive(const SegmentVerdict& verdict) const {
+    if (!run_.blocks_complete) return std::nullopt;
+    Readings readings(instance_.segments.size());
+    readings[verdict.segment] = Reading{verdict.choice.policy->type, verdict.choice.policy->ignored};
+    Comparison comparison(layout_, readings);
+    add_blocks(layout_, run_, blocks_, comparison);
+    uint64_t address = instance_.segments[verdict.segment].address;
+    if (comparison.lacks_blocks(address)) return std::nullopt;
+    for (SegmentDifference& difference : comparison.differences()) {
+      if (difference.address == address) return std::move(difference.observation);
+    }
+    return std::nullopt;
+  }
+
+  const bundle::InstanceInfo& instance_;
+  const Layout& layout_;
+  const bundle::RunInfo& run_;
+  const Blocks& blocks_;
+  std::vector<Reason> reasons_;
+};
 
 }  // namespace
 
@@ -99,7 +210,9 @@ std::string describe(const bundle::Segment& segment) {
   return fmt::format("segment at {:#x} ({})", segment.address, kind);
 }
 
-Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run, const Blocks& blocks) {
+Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
+              const std::vector<bundle::StoreType>& stores, std::vector<Choice> choices, const Blocks& blocks,
+              bool recheck) {
   if (run.status == "failed") {
     return {Status::kFailed, {run.reason.empty() ? "the run failed and does not say why" : run.reason}};
   }
@@ -114,20 +227,24 @@ Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run, 
   }
   if (run.nanoseconds.empty()) refuse("nothing was executed");
 
-  uint64_t total = 0;
-  for (const bundle::Segment& segment : instance.segments) total += segment.size;
-  if (run.compared_bytes != total) {
-    refuse(fmt::format("{} of {} bytes of memory were compared", run.compared_bytes, total));
+  Layout layout(instance.segments);
+  if (run.compared_bytes != layout.segment_bytes()) {
+    refuse(fmt::format("{} of {} bytes of memory were compared", run.compared_bytes, layout.segment_bytes()));
   }
   std::optional<std::string> wrong = contradiction(instance, run.differences);
-  if (!wrong) wrong = check_blocks(instance, run, blocks);
+  if (!wrong) wrong = check_blocks(layout, run, readings(instance, stores), blocks);
   if (wrong) {
     refuse("the run is not believable: " + *wrong);
     return verdict;
   }
-  for (const SegmentDifference& difference : run.differences) {
-    refuse(name_difference(*segment_at(instance, difference.address), difference));
+  if (recheck && !run.blocks_complete) {
+    refuse(
+        "it cannot be rechecked, because the run does not come with all of its differing blocks: raise mneme-run's "
+        "--max-diff");
   }
+  Segments segments(instance, layout, run, blocks);
+  verdict.segments = segments.judge(std::move(choices));
+  for (std::string& reason : segments.reasons()) refuse(std::move(reason));
   if (run.changed_bytes == 0 && instance.prologue != instance.epilogue) {
     refuse("the replay changed no memory, although the recorded launch did");
   }

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 
 #include "base/error.h"
+#include "verify/layout.h"
 
 namespace mneme::verify {
 namespace {
@@ -16,6 +18,9 @@ struct Judged : testing::Test {
   bundle::InstanceInfo instance;
   bundle::RunInfo run;
   std::map<Digest, std::string> blocks;
+  std::vector<bundle::StoreType> stores;
+  std::vector<Override> overrides;
+  bool infer = false, recheck = false;
 
   void SetUp() override {
     instance.segments = {{kBase, 1000, bundle::SegmentKind::kHeap, "", ""},
@@ -43,11 +48,14 @@ struct Judged : testing::Test {
   }
 
   Verdict judged() {
-    return judge(instance, run, [&](const Digest& digest) {
-      auto found = blocks.find(digest);
-      if (found == blocks.end()) throw Error("no such block");
-      return bytes_of(found->second);
-    });
+    return judge(
+        instance, run, stores, choose(instance, stores, overrides, infer),
+        [&](const Digest& digest) {
+          auto found = blocks.find(digest);
+          if (found == blocks.end()) throw Error("no such block");
+          return bytes_of(found->second);
+        },
+        recheck);
   }
 
   // The one reason for which the run is not verified.
@@ -156,6 +164,109 @@ TEST_F(Judged, BlocksMustBeTheInstances) {
   differ();
   blocks.clear();
   EXPECT_THROW(judged(), Error);
+}
+
+// The buffer holds 125 doubles, of which two were replayed differently, and the run says so.
+struct JudgedByPolicy : Judged {
+  void SetUp() override {
+    Judged::SetUp();
+    annotate(R"({"dtype":"f64","threshold":0.25,"kind":"absolute","norm":"linf","tag":"out"})");
+    replay({{3, 1.0, 1.25}, {7, 2.0, 2.125}});
+  }
+
+  void annotate(const std::string& annotation) { instance.segments[0].annotation = annotation; }
+
+  struct Changed {
+    size_t index;
+    double expected, actual;
+  };
+  void replay(const std::vector<Changed>& changes) {
+    std::string e(bundle::kBlockSize, '\0'), r = e;
+    for (const Changed& change : changes) {
+      std::memcpy(&e[change.index * 8], &change.expected, 8);
+      std::memcpy(&r[change.index * 8], &change.actual, 8);
+    }
+    blocks[digest_of(e)] = e, blocks[digest_of(r)] = r;
+    run.blocks = {{kBase, digest_of(e), digest_of(r)}};
+    Layout layout(instance.segments);
+    Readings read = readings(instance, stores);
+    Comparison comparison(layout, read);
+    comparison.add(kBase, bytes_of(e), bytes_of(r));
+    run.differences = comparison.differences();
+  }
+};
+
+TEST_F(JudgedByPolicy, WithinTheThresholdIsVerified) {
+  Verdict verdict = judged();
+  EXPECT_EQ(verdict.status, Status::kVerified);
+  ASSERT_EQ(verdict.segments.size(), 1u);
+  EXPECT_TRUE(verdict.segments[0].verified);
+  EXPECT_EQ(verdict.segments[0].error, 0.25);
+  EXPECT_EQ(verdict.segments[0].difference->observation->differ, 2u);
+}
+
+TEST_F(JudgedByPolicy, BeyondItIsNot) {
+  replay({{3, 1.0, 1.5}, {7, 2.0, 2.125}});
+  EXPECT_EQ(refused(),
+            "segment at 0x400000000000 (heap) ('out'): its absolute error (linf) is 0.5, more than 0.25; 2 of 125 "
+            "elements differ, worst is element 3: 1 was recorded, 1.5 replayed");
+}
+
+TEST_F(JudgedByPolicy, NormsAddUp) {
+  overrides = {{.segment = "out", .norm = Norm::kL1}};
+  EXPECT_NE(refused().find("(l1) is 0.375"), std::string::npos);
+  overrides = {{.segment = "out", .norm = Norm::kL2, .threshold = 0.28}};
+  EXPECT_EQ(judged().status, Status::kVerified);
+  overrides = {{.segment = "out", .kind = Kind::kRelative, .threshold = 0.25}};
+  EXPECT_EQ(judged().status, Status::kVerified);
+}
+
+TEST_F(JudgedByPolicy, OtherSegmentsAreStillComparedByBytes) {
+  run.differences.push_back({kBase + 1024, 1, 7, 0, 1});
+  std::string e = blocks[run.blocks[0].expected], r = blocks[run.blocks[0].actual];
+  r[1031] = 1;
+  blocks[digest_of(r)] = r;
+  run.blocks[0].actual = digest_of(r);
+  EXPECT_NE(refused().find("'table'"), std::string::npos);
+}
+
+TEST_F(JudgedByPolicy, ATailMustBeTheSame) {
+  annotate(R"({"dtype":"cf64","threshold":1e9,"kind":"absolute","norm":"linf"})");
+  replay({{124, 1, 2}});  // 1000 bytes are 62 such elements and 8 bytes
+  EXPECT_NE(refused().find("2 bytes behind"), std::string::npos) << refused();
+}
+
+TEST_F(JudgedByPolicy, AnotherTypeIsReadFromTheBlocks) {
+  overrides = {{.segment = "out", .type = ElementType::kI64, .threshold = 0x1p60}};
+  EXPECT_EQ(judged().status, Status::kVerified);
+  run.blocks_complete = false;
+  EXPECT_NE(refused().find("--max-diff"), std::string::npos);
+}
+
+TEST_F(JudgedByPolicy, ARunThatLiesAboutItsErrorsIsNotBelieved) {
+  run.differences[0].observation->absolute.linf = 0.125;
+  EXPECT_NE(refused().find("not believable"), std::string::npos);
+}
+
+TEST_F(JudgedByPolicy, RecheckNeedsTheBlocks) {
+  recheck = true;
+  EXPECT_EQ(judged().status, Status::kVerified);
+  run.blocks_complete = false;
+  EXPECT_NE(refused().find("cannot be rechecked"), std::string::npos);
+}
+
+TEST_F(JudgedByPolicy, InferredTolerance) {
+  annotate("");
+  stores = {{-1, "", "f64"}};
+  replay({{3, 1.0, 1.0 + 1e-12}});
+  EXPECT_NE(refused().find("bytes differ"), std::string::npos);
+  infer = true;
+  EXPECT_EQ(judged().status, Status::kVerified);
+  replay({{3, 1.0, 1.0 + 1e-8}});
+  EXPECT_NE(refused().find("more than 1e-09"), std::string::npos);
+  stores = {{-1, "", "i64"}};
+  replay({{3, 1.0, 1.0 + 1e-12}});
+  EXPECT_NE(refused().find("bytes differ"), std::string::npos);
 }
 
 }  // namespace

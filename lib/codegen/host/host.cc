@@ -11,6 +11,7 @@
 #include <llvm/Transforms/Scalar/LoopDeletion.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "base/error.h"
@@ -29,6 +30,7 @@
 #include "codegen/host/raise_amdgpu.h"
 #include "codegen/host/simplify.h"
 #include "codegen/host/split_loops.h"
+#include "codegen/host/store_types.h"
 #include "codegen/host/trim_loops.h"
 #include "codegen/host/waits.h"
 #include "codegen/link.h"
@@ -146,7 +148,15 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   inline_into_kernel(*module);
   define_locals(*module);
   return_at_ends(*module, kernel);
-  if (configuration.passes != "default<O0>") promote_locals(*module);
+  std::vector<bundle::StoreType> stores;
+  if (configuration.passes != "default<O0>") {
+    promote_locals(*module);
+    stores = store_types(*module, kernel);
+  } else {
+    std::unique_ptr<llvm::Module> promoted = llvm::CloneModule(*module);
+    promote_locals(*promoted);
+    stores = store_types(*promoted, kernel);
+  }
   meet_in_lock_step(*module, kernel.name);
   WaitsFor waits_for = yield_in_waits(*module);
   if (configuration.check_memory) check_memory(*module, kernel.name);
@@ -175,7 +185,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   ir::optimize(*module, configuration.passes, machine.get(), extend_pipelines);
   // What profilers and debuggers show.
   module->getFunction(kBlockFunction)->setName(kernel.name);
-  return {link_shared_object(emit_object(*module, *machine), {}), fibers ? "fiber" : "loop"};
+  return {link_shared_object(emit_object(*module, *machine), {}), fibers ? "fiber" : "loop", std::move(stores)};
 }
 
 }  // namespace mneme::codegen::host

@@ -2,6 +2,7 @@
 // Device IR to an x86-64 shared object (abi.h). Free of LLVM's headers, so that callers compile fast.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "bundle/format.h"
 
@@ -15,6 +16,7 @@ void check_target(const std::string& target);
 struct Result {
   std::string code;  // the shared object
   std::string form;  // "loop" or "fiber"
+  std::vector<bundle::StoreType> stores;
 };
 
 // Whether the IR was compiled for a debugger: with debug information, and not to be optimised.

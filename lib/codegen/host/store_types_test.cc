@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/store_types.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/host/neutral.h"
+#include "ir/module.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+using testing::ElementsAre;
+
+// The stores of a kernel with the arguments `ptr %a, ptr %b, { i32, ptr }* by reference, float %x`, as
+// "offset symbol: type".
+std::vector<std::string> stores(const std::string& body, const std::string& more = "") {
+  llvm::LLVMContext context;
+  std::string text = "%pair = type { i32, ptr }\n" + more +
+                     "define void @k(ptr %a, ptr %b, ptr byref(%pair) %c, float %x) {\n" + body + "\n  ret void\n}\n";
+  std::unique_ptr<llvm::Module> module = ir::load_module(context, text, "the test");
+  for (llvm::GlobalVariable& variable : module->globals()) {
+    bool shared = variable.getName().starts_with("shared");
+    set_memory_class(variable, shared ? MemoryClass::kShared : MemoryClass::kDevice);
+  }
+  bundle::KernelInfo kernel;
+  kernel.name = "k";
+  for (uint32_t offset : {0u, 8u, 16u, 32u}) {
+    kernel.arguments.push_back({offset, offset == 16 ? 16u : offset == 32 ? 4u : 8u, "", "", {}});
+  }
+  std::vector<std::string> out;
+  for (const bundle::StoreType& store : store_types(*module, kernel)) {
+    out.push_back(std::to_string(store.argument) + " " + store.symbol + ": " + store.type);
+  }
+  return out;
+}
+
+TEST(StoreTypes, ThroughArguments) {
+  EXPECT_THAT(stores("  %p = getelementptr float, ptr %a, i64 5\n  store float %x, ptr %p\n"
+                     "  store <2 x double> zeroinitializer, ptr %b"),
+              ElementsAre("0 : f32", "8 : f64"));
+}
+
+TEST(StoreTypes, ThatDisagree) {
+  EXPECT_THAT(stores("  store float %x, ptr %a\n  store i32 0, ptr %a\n  store { i32, float } undef, ptr %b"),
+              ElementsAre("0 : mixed", "8 : mixed"));
+}
+
+TEST(StoreTypes, ThroughEitherOfTwo) {
+  EXPECT_THAT(stores("  %c1 = fcmp oeq float %x, 0.0\n  %p = select i1 %c1, ptr %a, ptr %b\n  store half 0.0, ptr %p"),
+              ElementsAre("0 : f16", "8 : f16"));
+}
+
+TEST(StoreTypes, ThroughAMemberOfAStructure) {
+  EXPECT_THAT(stores("  %m = getelementptr %pair, ptr %c, i32 0, i32 1\n  %p = load ptr, ptr %m\n"
+                     "  store bfloat 0.0, ptr %p"),
+              ElementsAre("24 : bf16"));
+}
+
+TEST(StoreTypes, ThroughPointersFromMemory) {
+  EXPECT_THAT(stores("  %p = load ptr, ptr %a\n  store i16 0, ptr %p"), ElementsAre("-1 : i16"));
+}
+
+TEST(StoreTypes, ToVariables) {
+  EXPECT_THAT(
+      stores("  store i64 0, ptr @v\n  store float %x, ptr @shared", "@v = global i64 0\n@shared = global float 0.0\n"),
+      ElementsAre("-1 v: i64"));
+}
+
+TEST(StoreTypes, Atomics) {
+  EXPECT_THAT(stores("  %o = atomicrmw fadd ptr %a, float %x monotonic\n"
+                     "  %e = cmpxchg ptr %b, i32 0, i32 1 monotonic monotonic"),
+              ElementsAre("0 : f32", "8 : i32"));
+}
+
+TEST(StoreTypes, WholeRanges) {
+  EXPECT_THAT(stores("  call void @llvm.memset.p0.i64(ptr %a, i8 0, i64 8, i1 false)\n  store double 1.0, ptr %a\n"
+                     "  call void @llvm.memcpy.p0.p0.i64(ptr %b, ptr %a, i64 8, i1 false)",
+                     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+                     "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"),
+              ElementsAre("0 : f64", "8 : mixed"));
+}
+
+TEST(StoreTypes, CallsMayStoreAnything) {
+  EXPECT_THAT(stores("  call void @f(ptr %a)\n  call void @g(ptr %b)",
+                     "declare void @f(ptr)\ndeclare void @g(ptr readonly) memory(argmem: read)\n"),
+              ElementsAre("0 : mixed"));
+}
+
+TEST(StoreTypes, OfFunctionsThatWereNotInlined) {
+  EXPECT_THAT(stores("  call void @f(ptr %a)",
+                     "define void @f(ptr %p) noinline {\n  store double 0.0, ptr %p\n  ret void\n}\n"),
+              ElementsAre("-1 : f64"));
+}
+
+TEST(StoreTypes, WhatIsTheItemsOwnDoesNotCount) {
+  EXPECT_THAT(stores("  %l = alloca float\n  store float %x, ptr %l"), ElementsAre());
+}
+
+}  // namespace
+}  // namespace mneme::codegen::host

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// By which policy each segment is judged.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bundle/format.h"
+#include "verify/compare.h"
+#include "verify/policy.h"
+
+namespace mneme::verify {
+
+// What the command line, or a file, says of segments, in place of what was recorded with them. What is not given stays.
+struct Override {
+  std::string segment = {};  // a tag, a symbol, or an address as "0x…"; empty: every segment
+  std::optional<ElementType> type = {};
+  std::optional<Kind> kind = {};
+  std::optional<Norm> norm = {};
+  std::optional<double> threshold = {};
+  bool met = false;  // by some segment
+};
+
+enum class Source { kBytes, kAnnotation, kOption, kInferred };
+std::string_view name_of(Source source);  // "bytes", "annotation", "option", "inferred"
+
+struct Choice {
+  std::optional<Policy> policy;  // none: byte for byte
+  Source source = Source::kBytes;
+};
+
+// The element types that a kernel's stores show, for each of an instance's segments: one only where all stores that
+// can reach it agree, those through pointers of unknown origin included. A pointer in the arguments reaches the segment
+// that it points into.
+std::vector<std::optional<ElementType>> stored_types(const bundle::InstanceInfo& instance,
+                                                     const std::vector<bundle::StoreType>& stores);
+
+// What --infer lets pass: each element's relative error, for floating-point types; nullopt for integers, which are
+// compared byte for byte.
+std::optional<Policy> default_policy(ElementType type);
+
+// One for each segment: by the overrides, in their order, over the annotation; with `infer` else by the stores. Throws
+// Error where an override leaves a segment's type unknown.
+std::vector<Choice> choose(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores,
+                           std::vector<Override>& overrides, bool infer);
+
+// How mneme-run reads the segments, so that most policies can be judged by what it observes: by their annotations, else
+// by the stores.
+Readings readings(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores);
+
+}  // namespace mneme::verify

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "overrides.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/file.h"
+#include "bundle/json.h"
+
+namespace mneme::verify {
+namespace {
+
+double parse_threshold(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= 0)) throw Error::of("'{}' is not a number from 0", text);
+  return value;
+}
+
+template <class Value>
+Value parse_name(const std::string& text, std::initializer_list<Value> values) {
+  std::string names;
+  for (Value value : values) {
+    if (name_of(value) == text) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name_of(value));
+  }
+  throw Error::of("'{}' is none of {}", text, names);
+}
+
+// `option` as the command line spells it.
+void set(Override& over, const std::string& option, const std::string& text) {
+  try {
+    if (option == "--segment") {
+      over.segment = text;
+    } else if (option == "--dtype") {
+      over.type = element_type(text);
+      if (!over.type) throw Error::of("'{}' is none of u8, i8, ... u64, i64, f16, bf16, f32, f64, cf32, cf64", text);
+    } else if (option == "--kind") {
+      over.kind = parse_name(text, {Kind::kAbsolute, Kind::kRelative});
+    } else if (option == "--norm") {
+      over.norm = parse_name(text, {Norm::kNone, Norm::kL1, Norm::kL2, Norm::kLinf});
+    } else {
+      over.threshold = parse_threshold(text);
+    }
+  } catch (const Error& error) {
+    throw Error::of("{}: {}", option, error.what());
+  }
+}
+
+Override parse_override(std::string_view line, const std::string& where) {
+  bundle::json::Document document(line, where);
+  bundle::json::Object in(document);
+  Override over;
+  for (const char* key : {"segment", "dtype", "kind", "norm"}) {
+    if (in.has(key)) set(over, std::string("--") + key, in.text(key));
+  }
+  if (in.has("threshold")) over.threshold = in.real("threshold");
+  if (over.threshold && !(*over.threshold >= 0)) in.fail("threshold", "is negative");
+  return over;
+}
+
+}  // namespace
+
+void OverrideOptions::add_options(cli::Options& options) {
+  options.values("--segment", segments_, "TAG|SYMBOL|ADDRESS",
+                 "judge this segment as the options behind it say; may be repeated. Before any --segment they are "
+                 "about every segment of which the type is known");
+  options.values("--dtype", types_, "TYPE", "element type: u8, i8, ... i64, f16, bf16, f32, f64, cf32, cf64");
+  options.values("--kind", kinds_, "KIND", "of error: absolute or relative");
+  options.values("--norm", norms_, "NORM", "of the errors: none (each), l1, l2 or linf");
+  options.values("--threshold", thresholds_, "ERROR", "the largest that passes");
+  options.value("--policies", file_, "FILE", "read such judgements from FILE, one json object a line");
+}
+
+std::vector<Override> OverrideOptions::overrides(const cli::Options& options) const {
+  std::vector<Override> all;
+  if (!file_.empty()) all = parse_overrides(read_file(file_), file_);
+  bool begun = false;
+  for (const auto& [option, text] : options.in_order({"--segment", "--dtype", "--kind", "--norm", "--threshold"})) {
+    if (!begun || option == "--segment") all.emplace_back();
+    begun = true;
+    set(all.back(), option, text);
+  }
+  return all;
+}
+
+std::vector<Override> parse_overrides(std::string_view text, const std::string& where) {
+  std::vector<Override> overrides;
+  for (size_t line = 1; !text.empty(); line++) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view one = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    overrides.push_back(parse_override(one, fmt::format("{}, line {}", where, line)));
+  }
+  return overrides;
+}
+
+void check_met(const std::vector<Override>& overrides) {
+  for (const Override& over : overrides) {
+    if (over.met || over.segment.empty()) continue;
+    throw Error::of("no run has a segment '{}': give a tag, a variable's symbol, or an address as the report has it",
+                    over.segment);
+  }
+}
+
+}  // namespace mneme::verify

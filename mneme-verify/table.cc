@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "report.h"
+
+namespace mneme::verify {
+namespace {
+
+constexpr size_t kColumns = 7;
+constexpr size_t kMostReasons = 3;  // below a row
+using Line = std::array<std::string, kColumns>;
+
+std::string time_text(uint64_t nanoseconds) {
+  double value = static_cast<double>(nanoseconds);
+  if (nanoseconds < 10'000) return fmt::format("{} ns", nanoseconds);
+  if (nanoseconds < 10'000'000) return fmt::format("{:.1f} us", value / 1e3);
+  if (nanoseconds < 10'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
+  return fmt::format("{:.1f} s", value / 1e9);
+}
+
+// Characters, not bytes, of UTF-8.
+size_t width(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+Line line_of(const Row& row) {
+  bool timed = row.run && !row.run->nanoseconds.empty();
+  return {printable(row.name),
+          short_hash(row.instance),
+          short_hash(row.variant),
+          printable(row.configuration.passes),
+          timed ? time_text(fastest(row.run->nanoseconds)) : "-",
+          timed ? time_text(median(row.run->nanoseconds)) : "-",
+          to_string(row.verdict.status)};
+}
+
+std::string aligned(const std::vector<Line>& lines, const std::vector<std::string>& below) {
+  std::array<size_t, kColumns> widths{};
+  for (const Line& line : lines) {
+    for (size_t c = 0; c < kColumns; c++) widths[c] = std::max(widths[c], width(line[c]));
+  }
+  std::string out;
+  for (size_t i = 0; i < lines.size(); i++) {
+    for (size_t c = 0; c < kColumns; c++) {
+      std::string space(widths[c] - width(lines[i][c]), ' ');
+      bool number = c == 4 || c == 5;
+      out += number ? space + lines[i][c] : lines[i][c];
+      if (c + 1 == kColumns) break;
+      if (!number) out += space;
+      out += "  ";
+    }
+    out += "\n" + below[i];
+  }
+  return out;
+}
+
+// What is wrong comes first: failed runs, then those that are not verified, as they came.
+std::vector<const Row*> worst_first(const std::vector<Row>& rows) {
+  std::vector<const Row*> order;
+  for (const Row& row : rows) order.push_back(&row);
+  auto rank = [](const Row* row) {
+    return row->verdict.status == Status::kFailed ? 0 : row->verdict.status == Status::kNotVerified ? 1 : 2;
+  };
+  std::ranges::sort(order, {}, [&](const Row* row) { return std::pair(rank(row), row); });
+  return order;
+}
+
+}  // namespace
+
+std::string table(const std::vector<Row>& rows, size_t most_lines) {
+  auto verified = static_cast<size_t>(
+      std::ranges::count(rows, Status::kVerified, [](const Row& row) { return row.verdict.status; }));
+  std::vector<Line> lines{{"KERNEL", "INSTANCE", "VARIANT", "PASSES", "MIN", "MEDIAN", "STATUS"}};
+  std::vector<std::string> below{""};
+  size_t used = 2;  // the heading and the last line
+  size_t left_out = 0, left_out_bad = 0;
+  for (const Row* row : worst_first(rows)) {
+    const std::vector<std::string>& reasons = row->verdict.reasons;
+    size_t told = std::min(reasons.size(), kMostReasons);
+    size_t needed = 1 + told + (told < reasons.size());
+    if (left_out || (used + needed > most_lines && lines.size() > 1)) {
+      left_out++;
+      left_out_bad += row->verdict.status != Status::kVerified;
+      continue;
+    }
+    used += needed;
+    std::string text;
+    for (size_t i = 0; i < told; i++) text += "    " + printable(reasons[i]) + "\n";
+    if (told < reasons.size()) text += fmt::format("    and {} more\n", reasons.size() - told);
+    lines.push_back(line_of(*row));
+    below.push_back(std::move(text));
+  }
+  std::string out = aligned(lines, below);
+  if (left_out) out += fmt::format("and {} more, {} of them not verified; ", left_out, left_out_bad);
+  return out + fmt::format("{} of {} runs verified\n", verified, rows.size());
+}
+
+}  // namespace mneme::verify

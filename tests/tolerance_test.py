@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Verdicts by annotation, by option and by what the kernel stores, on a kernel whose result is changed by a known factor."""
+
+import json
+import re
+import unittest
+
+from support import ROOT, TestCase, run, tool
+
+ANNOTATED = ROOT / "tests" / "annotated.hip"
+
+
+class Tolerances(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        include = f"-I{ROOT / 'lib' / 'annotate'}"
+        cls.annotated = cls.record(cls.build(ANNOTATED, "annotated", "-O3", include), name="annotated.tar")
+        plain = cls.folder / "plain.hip"
+        plain.write_text(re.sub(r"mneme::annotate.*?\}\);", "", ANNOTATED.read_text(), flags=re.S))
+        cls.plain = cls.record(cls.build(plain, "plain", "-O3", include), name="plain.tar")
+
+    def runs(self, recording, factor, *options):
+        """Replays with the stored results multiplied by a factor, into a bundle."""
+        ir = run([tool("extract-ir"), "-S", recording]).out.decode()
+        store = re.search(r"store double (%[\w.]+), ptr", ir)
+        scaled = f"%scaled = fmul double {store[1]}, {factor!r}\n  store double %scaled, ptr"
+        edited = self.folder / "edited.ll"
+        edited.write_text(ir.replace(store[0], scaled, 1))
+        bundle = self.folder / "runs.tar"
+        self.run_well([tool("compile"), "--ir", edited, recording], [tool("run"), *options, "-o", bundle])
+        return bundle
+
+    def verify(self, runs, *options):
+        """The lines of the report, in the order of the launches."""
+        result = run([tool("verify"), *options, runs])
+        lines = [json.loads(line) for line in result.out.decode().splitlines()]
+        self.assertEqual(result.status, 0 if all(line["verified"] for line in lines) else 1, result.text())
+        self.assertEqual(len(lines), 2, result.text())
+        return lines
+
+    def verified(self, runs, *options):
+        return [line["verified"] for line in self.verify(runs, *options)]
+
+    def segment(self, line, tag):
+        return next(s for s in line["segments"] if s.get("tag") == tag)
+
+    def test_each_launch_is_judged_as_it_was_annotated(self):
+        for factor, expected in (1.0, [True, True]), (1.004, [True, True]), (1.007, [True, False]), (1.02, [False] * 2):
+            with self.subTest(factor=factor):
+                self.assertEqual(self.verified(self.runs(self.annotated, factor)), expected)
+
+    def test_the_report_names_the_policy_and_the_worst_element(self):
+        loose, tight = self.verify(self.runs(self.annotated, 1.007))
+        segment = self.segment(tight, "tight")
+        self.assertEqual((segment["policy"], segment["dtype"], segment["error_kind"], segment["norm"]),
+                         ("annotation", "f64", "relative", "linf"))
+        self.assertAlmostEqual(segment["error"], 0.007, places=9)
+        self.assertEqual((segment["threshold"], segment["elements"], segment["differ"]), (0.005, 1000, 999))
+        worst = segment["worst"]
+        self.assertAlmostEqual(float(worst["actual"]) / float(worst["expected"]), 1.007, places=9)
+        self.assertRegex(tight["reasons"][0], r"\('tight'\): its relative error \(linf\) is 0\.007, more than 0\.005; 999 of 1000")
+        self.assertTrue(self.segment(loose, "loose")["verified"])
+        self.assertEqual(self.segment(loose, "input")["error"], 0)
+
+    def test_options_override_what_was_recorded(self):
+        runs = self.runs(self.annotated, 1.007)
+        self.assertEqual(self.verified(runs, "--segment", "tight", "--threshold", "0.01"), [True, True])
+        self.assertEqual(self.verified(runs, "--threshold", "0.01"), [True, True])
+        self.assertEqual(self.verified(runs, "--threshold", "0"), [False, False])
+        self.assertEqual(self.verified(runs, "--segment", "loose", "--norm", "l1", "--segment", "tight",
+                                       "--kind", "absolute", "--threshold", "14"), [False, True])
+        address = self.segment(self.verify(runs)[0], "loose")["address"]
+        self.assertEqual(self.verified(runs, "--segment", address, "--threshold", "0.02"), [True, True])
+        policies = self.folder / "policies"
+        policies.write_text('{"segment":"loose","norm":"l1"}\n\n{"segment":"tight","threshold":0.01}\n')
+        self.assertEqual(self.verified(runs, "--policies", policies), [False, True])
+        self.assertEqual(self.verified(runs, "--policies", policies, "--segment", "loose", "--norm", "linf"), [True] * 2)
+
+    def test_another_type_needs_the_differing_blocks(self):
+        options = "--segment", "tight", "--dtype", "i64", "--kind", "absolute", "--threshold", "1e17"
+        self.assertEqual(self.verified(self.runs(self.annotated, 1.007), *options), [True, True])
+        lines = self.verify(self.runs(self.annotated, 1.007, "--max-diff", "0"), *options)
+        self.assertRegex(lines[1]["reasons"][0], "cannot be judged as i64.*--max-diff")
+        self.assertEqual(self.verified(self.runs(self.annotated, 1.007, "--max-diff", "0")), [True, False])
+
+    def test_recheck(self):
+        self.assertEqual(self.verified(self.runs(self.annotated, 1.007), "--recheck"), [True, False])
+        self.assertEqual(self.verified(self.runs(self.annotated, 1.004, "--max-diff", "0"), "--recheck"), [False] * 2)
+
+    def test_without_annotation(self):
+        small, large = self.runs(self.plain, 1 + 1e-12), None
+        self.assertEqual(self.verified(small), [False, False])
+        lines = self.verify(small, "--infer")
+        self.assertEqual([line["verified"] for line in lines], [True, True])
+        self.assertEqual((lines[0]["segments"][0]["policy"], lines[0]["segments"][0]["dtype"]), ("inferred", "f64"))
+        large = self.runs(self.plain, 1 + 1e-6)
+        self.assertEqual(self.verified(large, "--infer"), [False, False])
+
+    def test_wrong_options_are_refused(self):
+        runs = self.runs(self.annotated, 1.0)
+        for options, pattern in ((["--segment", "nobody", "--threshold", "1"], "no run has a segment 'nobody'"),
+                                 (["--dtype", "f80"], "--dtype: 'f80' is none of"),
+                                 (["--norm", "l3"], "--norm: 'l3' is none of none, l1, l2, linf"),
+                                 (["--threshold", "-1"], "'-1' is not a number from 0")):
+            with self.subTest(options=options):
+                self.assert_refused(run([tool("verify"), *options, runs]), 2, pattern)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
