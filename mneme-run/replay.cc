@@ -20,6 +20,18 @@ Bytes zero_block() {
   return zeros;
 }
 
+// Of one more execution. Each outcome is there once.
+void note_differences(bundle::RunInfo& run, std::vector<bundle::SegmentDifference> differences) {
+  if (differences.empty() || differences == run.differences) return;
+  if (run.differences.empty()) {
+    run.differences = std::move(differences);
+  } else if (run.others.size() == bundle::kMaxOutcomes) {
+    run.others_complete = run.others_complete && std::ranges::find(run.others, differences) != run.others.end();
+  } else if (std::ranges::find(run.others, differences) == run.others.end()) {
+    run.others.push_back(std::move(differences));
+  }
+}
+
 bool is_zero(Bytes bytes) { return std::memcmp(bytes.data(), zero_block().data(), bytes.size()) == 0; }
 
 }  // namespace
@@ -114,7 +126,8 @@ void Replay::restore() {
 // What a scan finds out for a run, with what it needs for that.
 class Replay::Findings {
  public:
-  Findings(Replay& replay, bundle::RunInfo& run, const verify::Readings& readings, uint64_t max_difference,
+  // Lists the blocks that differ if `run` is given.
+  Findings(Replay& replay, bundle::RunInfo* run, const verify::Readings& readings, uint64_t max_difference,
            const Observed& observed)
       : replay_(replay), run_(run), comparison_(replay.layout_, readings), room_(max_difference), observed_(observed) {}
 
@@ -133,24 +146,23 @@ class Replay::Findings {
     last_compared_ = differs || with_last;
   }
 
-  bool equal() const { return comparison_.equal(); }
-  void finish() { run_.differences = comparison_.differences(); }
+  std::vector<bundle::SegmentDifference> differences() const { return comparison_.differences(); }
 
  private:
   void compare(const Block& block, Bytes actual, bool list) {
     list = comparison_.add(block.address, replay_.expected(block.epilogue), actual) || list;
-    if (!list || !run_.blocks_complete) return;
+    if (!list || !run_ || !run_->blocks_complete) return;
     if (room_ < 2 * kBlockSize) {
-      run_.blocks_complete = false;
+      run_->blocks_complete = false;
       return;
     }
     room_ -= 2 * kBlockSize;
-    run_.blocks.push_back({block.address, block.epilogue, digest_of(actual)});
+    run_->blocks.push_back({block.address, block.epilogue, digest_of(actual)});
     observed_(block.address, block.epilogue, actual);
   }
 
   Replay& replay_;
-  bundle::RunInfo& run_;
+  bundle::RunInfo* run_;
   verify::Comparison comparison_;
   uint64_t room_;  // bytes of blocks that may yet be listed
   const Observed& observed_;
@@ -158,7 +170,7 @@ class Replay::Findings {
   bool last_differed_ = false, last_compared_ = false;
 };
 
-uint64_t Replay::scan(Findings* findings) {
+uint64_t Replay::scan(Findings& findings) {
   uint64_t changed_bytes = 0;
   std::vector<std::byte> buffer(kReadAtOnce);
   auto known = blocks_.begin();
@@ -177,8 +189,7 @@ uint64_t Replay::scan(Findings* findings) {
           dirty_.push_back(block);
           changed_bytes += verify::count_differences(pristine(block.prologue), actual);
         }
-        if (!findings) continue;
-        findings->take(block, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
+        findings.take(block, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
       }
     }
   }
@@ -205,7 +216,6 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
   launch.poison_shared = settings.poison_shared;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };
   verify::Readings readings = verify::readings(info, variant.stores);
-  bool equal = true;
   for (uint32_t i = 0; i < settings.warmup + settings.iterations; i++) {
     restore();
     foreign(true);
@@ -213,12 +223,10 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
     foreign(false);
     launch.warn = {};  // once is enough
     if (i >= settings.warmup) run.nanoseconds.push_back(nanoseconds);
-    std::optional<Findings> findings;
-    if (equal) findings.emplace(*this, run, readings, settings.max_difference, observed);
-    run.changed_bytes = scan(findings ? &*findings : nullptr);
-    if (!findings) continue;
-    findings->finish();
-    equal = findings->equal();
+    bool equal_so_far = run.differences.empty();
+    Findings findings(*this, equal_so_far ? &run : nullptr, readings, settings.max_difference, observed);
+    run.changed_bytes = scan(findings);
+    note_differences(run, findings.differences());
   }
   restore();
   return run;

@@ -40,8 +40,8 @@ class Replay {
   // Maps the segments' blocks and writes the prologue. Throws Error when an address is taken.
   Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch);
 
-  // Executes a variant: warm-ups, then iterations. Every execution is compared; the differences given are those of
-  // the first that has any. Throws Error when the kernel cannot be loaded or fails; the memory is then not restored.
+  // Executes a variant: warm-ups, then iterations. Every execution is compared; the blocks given are those of
+  // the first that differs. Throws Error when the kernel cannot be loaded or fails; the memory is then not restored.
   bundle::RunInfo run(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
                       const RunSettings& settings, const Foreign& foreign, const Observed& observed);
 
@@ -55,9 +55,9 @@ class Replay {
   void place_blocks();
   void write_prologue();
   void restore();
-  // Reads all blocks back and notes which are no longer the prologue's. With `findings` given, also compares them with
-  // the epilogue. Returns how many bytes are not the prologue's.
-  uint64_t scan(Findings* findings);
+  // Reads all blocks back, notes which are no longer the prologue's, and compares them with the epilogue. Returns how
+  // many bytes are not the prologue's.
+  uint64_t scan(Findings& findings);
   Bytes pristine(const Digest& digest);  // valid as long as this object
   Bytes expected(const Digest& digest);  // valid until the next call
   bool is(const Digest& digest, Bytes bytes);

@@ -129,6 +129,34 @@ TEST_F(Replayed, EveryExecutionStartsFromThePrologue) {
   for (size_t i = 0; i < 12; i++) EXPECT_EQ(seen[i], i % 3 == 1 ? '\0' : 'a');
 }
 
+TEST_F(Replayed, EveryOutcomeIsToldOfOnce) {
+  settings.warmup = 0;
+  settings.iterations = 6;
+  device.kernel = [&](int execution) {
+    right();
+    if (execution % 3) device.at(kBase + kBlock + 20) = static_cast<char>(execution % 3);
+  };
+  bundle::RunInfo run = this->run();
+  ASSERT_EQ(run.differences.size(), 1u);
+  EXPECT_EQ(run.differences[0].actual, 1u);
+  EXPECT_EQ(run.blocks.size(), 1u) << "of one execution";
+  ASSERT_EQ(run.others.size(), 1u);
+  EXPECT_EQ(run.others[0][0].actual, 2u);
+  EXPECT_TRUE(run.others_complete);
+  EXPECT_EQ(run.changed_bytes, 4u);
+}
+
+TEST_F(Replayed, OutcomesBeyondTheLimitAreNotForgotten) {
+  settings.iterations = bundle::kMaxOutcomes + 10;
+  device.kernel = [&](int execution) {
+    right();
+    device.at(kBase + kBlock + 20) = static_cast<char>(execution + 1);
+  };
+  bundle::RunInfo run = this->run();
+  EXPECT_EQ(run.others.size(), bundle::kMaxOutcomes);
+  EXPECT_FALSE(run.others_complete);
+}
+
 TEST_F(Replayed, AWrongByteIsFound) {
   device.kernel = [&](int) {
     right();

@@ -41,11 +41,11 @@ class Tamper(TestCase):
         return self.recordings[program]
 
     def reasons(self, compile_options, bundle, options=()):
-        """Replays; the reasons of the verdicts that say no: in the report, or, where it is a table, beside it."""
+        """Replays; the reasons of the verdicts that say no: in the report's lines, or in the table."""
         result = run([tool("compile"), *compile_options], [tool("run")], [tool("verify"), *options], input=bundle)
         self.assertEqual(result.statuses, [0, 0, 1], result.text() + result.out.decode())
         if options:
-            return result.error
+            return result.out.decode()
         report = [json.loads(line) for line in result.out.decode().splitlines()]
         wrong = [line for line in report if line["status"] != "verified"]
         self.assertTrue(wrong)

@@ -185,6 +185,8 @@ struct BlockDifference {
   Digest actual;
 };
 
+inline constexpr size_t kMaxOutcomes = 64;
+
 struct RunInfo {
   Digest kernel;
   Digest instance;
@@ -197,9 +199,12 @@ struct RunInfo {
   std::vector<uint64_t> nanoseconds;  // one an iteration
   uint64_t changed_bytes = 0;         // bytes that the kernel changed: replayed memory against the prologue
   uint64_t compared_bytes = 0;
-  std::vector<SegmentDifference> differences;  // only segments that differ, by address
-  std::vector<BlockDifference> blocks;         // the blocks that differ, up to --max-diff
+  std::vector<SegmentDifference> differences;  // only segments that differ, by address; of one execution
+  std::vector<BlockDifference> blocks;         // the blocks that differ, up to --max-diff; of the same execution
   bool blocks_complete = true;                 // false when --max-diff cut `blocks` short
+  // What executions left that left something else again, each once, up to kMaxOutcomes. In json only if there are any.
+  std::vector<std::vector<SegmentDifference>> others;
+  bool others_complete = true;
 };
 
 // ---- summary.json ------------------------------------------------------------------------------

@@ -156,7 +156,9 @@ TEST(Json, RunAndSummaryRoundTrip) {
               20,
               {{0x400000000000, 3, 17, 255, 0}},
               {{0x400000010000, kOne, kTwo}},
-              false};
+              false,
+              {},
+              true};
   EXPECT_EQ(write(parse_run(write(run), "a run")), write(run));
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   run.differences[0].observation = Observation{"f32",
@@ -167,6 +169,12 @@ TEST(Json, RunAndSummaryRoundTrip) {
                                                {kInfinite, kInfinite, 1e308, 3, {"\0\1\2\3", 4}, "abce"}};
   RunInfo back = parse_run(write(run), "a run");
   EXPECT_EQ(back.differences, run.differences) << "to the last bit";
+  EXPECT_TRUE(back.others.empty());
+  run.others = {run.differences, {}};
+  run.others_complete = false;
+  back = parse_run(write(run), "a run");
+  EXPECT_EQ(back.others, run.others);
+  EXPECT_FALSE(back.others_complete);
   Summary summary{{{kOne, 12}}, {{"f()", 3, "it has no IR"}}, "was killed", true, {}};
   EXPECT_EQ(write(parse_summary(write(summary), "summary.json")), write(summary));
   EXPECT_EQ(write(summary).find("totals"), std::string::npos);
@@ -178,7 +186,7 @@ TEST(Json, RunAndSummaryRoundTrip) {
 TEST(Json, ObservationsAreChecked) {
   auto fault_with = [](const std::string& norms) {
     std::string text =
-        write(RunInfo{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true});
+        write(RunInfo{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}, true});
     std::string observation = R"({"address":"0x1000","bytes":1,"first":0,"expected":1,"actual":2,"observation":)"
                               R"({"type":"f32","elements":1,"differ":1,"tail":0,"absolute":)" +
                               norms + R"(,"relative":)" + norms + "}}";

@@ -94,6 +94,30 @@ Observation parse_observation(const json::Object& in) {
           in.number("tail"), parse_norms(in, "absolute"), parse_norms(in, "relative")};
 }
 
+void write_differences(json::Text& out, const std::vector<SegmentDifference>& differences) {
+  out.open_array("differences");
+  for (const SegmentDifference& difference : differences) {
+    out.open().add_address("address", difference.address).add("bytes", difference.bytes);
+    out.add("first", difference.first).add("expected", difference.expected).add("actual", difference.actual);
+    if (difference.observation) write_observation(out, *difference.observation);
+    out.close();
+  }
+  out.close_array();
+}
+
+std::vector<SegmentDifference> parse_differences(const json::Object& in) {
+  std::vector<SegmentDifference> differences;
+  in.each("differences", [&](json::Object difference) {
+    differences.push_back({difference.address("address"), difference.number("bytes"), difference.number("first"),
+                           difference.number32("expected", 255), difference.number32("actual", 255)});
+    if (!difference.has("observation")) return;
+    difference.object("observation", [&](json::Object observation) {
+      differences.back().observation = parse_observation(observation);
+    });
+  });
+  return differences;
+}
+
 }  // namespace
 
 std::string write(const InstanceInfo& info) {
@@ -169,19 +193,24 @@ std::string write(const RunInfo& info) {
   out.open().add("kernel", info.kernel).add("instance", info.instance).add("variant", info.variant);
   out.add("device", info.device).add("status", info.status).add("reason", info.reason).add("clock", info.clock);
   out.add("warmup", info.warmup).add_all("nanoseconds", info.nanoseconds);
-  out.add("changed_bytes", info.changed_bytes).add("compared_bytes", info.compared_bytes).open_array("differences");
-  for (const SegmentDifference& difference : info.differences) {
-    out.open().add_address("address", difference.address).add("bytes", difference.bytes);
-    out.add("first", difference.first).add("expected", difference.expected).add("actual", difference.actual);
-    if (difference.observation) write_observation(out, *difference.observation);
-    out.close();
-  }
-  out.close_array().open_array("blocks");
+  out.add("changed_bytes", info.changed_bytes).add("compared_bytes", info.compared_bytes);
+  write_differences(out, info.differences);
+  out.open_array("blocks");
   for (const BlockDifference& block : info.blocks) {
     out.open().add_address("address", block.address).add("expected", block.expected).add("actual", block.actual);
     out.close();
   }
-  return out.close_array().add("blocks_complete", info.blocks_complete).close().sealed();
+  out.close_array().add("blocks_complete", info.blocks_complete);
+  if (!info.others.empty()) {
+    out.open_array("others");
+    for (const auto& differences : info.others) {
+      out.open();
+      write_differences(out, differences);
+      out.close();
+    }
+    out.close_array().add("others_complete", info.others_complete);
+  }
+  return out.close().sealed();
 }
 
 RunInfo parse_run(std::string_view text, const std::string& where) {
@@ -201,20 +230,17 @@ RunInfo parse_run(std::string_view text, const std::string& where) {
   info.nanoseconds = in.numbers("nanoseconds");
   info.changed_bytes = in.number("changed_bytes");
   info.compared_bytes = in.number("compared_bytes");
-  in.each("differences", [&](json::Object difference) {
-    info.differences.push_back({difference.address("address"), difference.number("bytes"), difference.number("first"),
-                                difference.number32("expected", 255), difference.number32("actual", 255)});
-    if (!difference.has("observation")) return;
-    difference.object("observation", [&](json::Object observation) {
-      info.differences.back().observation = parse_observation(observation);
-    });
-  });
+  info.differences = parse_differences(in);
   in.each("blocks", [&](json::Object block) {
     BlockDifference out{block.address("address"), block.digest("expected"), block.digest("actual")};
     if (out.address % kBlockSize != 0) block.fail("address", "is not the start of a block");
     info.blocks.push_back(out);
   });
   info.blocks_complete = in.boolean("blocks_complete");
+  if (in.has("others")) {
+    in.each("others", [&](json::Object other) { info.others.push_back(parse_differences(other)); });
+    info.others_complete = in.boolean("others_complete");
+  }
   return info;
 }
 

@@ -110,11 +110,14 @@ class Segments {
   Segments(const bundle::InstanceInfo& instance, const Layout& layout, const bundle::RunInfo& run, const Blocks& blocks)
       : instance_(instance), layout_(layout), run_(run), blocks_(blocks) {}
 
-  std::vector<SegmentVerdict> judge(std::vector<Choice> choices) {
+  // `stored`: whether these are the differences that the run's blocks are about.
+  std::vector<SegmentVerdict> judge(std::vector<Choice> choices, const std::vector<SegmentDifference>& differences,
+                                    bool stored) {
+    stored_ = stored;
     std::vector<SegmentVerdict> verdicts;
     for (size_t i = 0; i < instance_.segments.size(); i++) {
-      auto found = std::ranges::find(run_.differences, instance_.segments[i].address, &SegmentDifference::address);
-      bool differs = found != run_.differences.end();
+      auto found = std::ranges::find(differences, instance_.segments[i].address, &SegmentDifference::address);
+      bool differs = found != differences.end();
       if (!differs && !choices[i].policy) continue;
       SegmentVerdict verdict{i, std::move(choices[i])};
       if (differs) verdict.difference = *found;
@@ -154,11 +157,13 @@ class Segments {
     if (!observation || observation->type != name_of(policy.type)) observation = derive(verdict);
     if (!observation) {
       verdict.error = kInfinite;
-      return fail(verdict,
-                  fmt::format("{}: it cannot be judged as {}, because the run does not come with all of its differing "
-                              "blocks: raise mneme-run's --max-diff",
-                              describe(segment), name_of(policy.type)),
-                  kInfinite);
+      const char* lacking = stored_
+                                ? "the run does not come with all of its differing blocks: raise mneme-run's --max-diff"
+                                : "only the blocks of one execution come with the run";
+      return fail(
+          verdict,
+          fmt::format("{}: it cannot be judged as {}, because {}", describe(segment), name_of(policy.type), lacking),
+          kInfinite);
     }
     verdict.error = error_by(policy, *observation);
     if (observation->tail == 0 && verdict.error <= policy.threshold) return;
@@ -168,7 +173,7 @@ class Segments {
 
   // As the policy reads it, from the stored blocks.
   std::optional<bundle::Observation> derive(const SegmentVerdict& verdict) const {
-    if (!run_.blocks_complete) return std::nullopt;
+    if (!run_.blocks_complete || !stored_) return std::nullopt;
     Readings readings(instance_.segments.size());
     readings[verdict.segment] = Reading{verdict.choice.policy->type, verdict.choice.policy->ignored};
     Comparison comparison(layout_, readings);
@@ -185,6 +190,7 @@ class Segments {
   const Layout& layout_;
   const bundle::RunInfo& run_;
   const Blocks& blocks_;
+  bool stored_ = true;
   std::vector<Reason> reasons_;
 };
 
@@ -232,6 +238,9 @@ Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
     refuse(fmt::format("{} of {} bytes of memory were compared", run.compared_bytes, layout.segment_bytes()));
   }
   std::optional<std::string> wrong = contradiction(instance, run.differences);
+  for (const auto& differences : run.others) {
+    if (!wrong) wrong = contradiction(instance, differences);
+  }
   if (!wrong) wrong = check_blocks(layout, run, readings(instance, stores), blocks);
   if (wrong) {
     refuse("the run is not believable: " + *wrong);
@@ -242,9 +251,20 @@ Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
         "it cannot be rechecked, because the run does not come with all of its differing blocks: raise mneme-run's "
         "--max-diff");
   }
+  // Of executions that left something else: a replay is as good as the worst of them. One such is told of.
+  auto judge_other = [&](const std::vector<SegmentDifference>& differences) {
+    Segments others(instance, layout, run, blocks);
+    std::vector<SegmentVerdict> judged = others.judge(choices, differences, false);
+    std::vector<std::string> reasons = others.reasons();
+    if (reasons.empty() || verdict.status != Status::kVerified) return;
+    verdict.segments = std::move(judged);
+    for (std::string& reason : reasons) refuse("another execution: " + std::move(reason));
+  };
   Segments segments(instance, layout, run, blocks);
-  verdict.segments = segments.judge(std::move(choices));
+  verdict.segments = segments.judge(choices, run.differences, true);
   for (std::string& reason : segments.reasons()) refuse(std::move(reason));
+  for (const auto& differences : run.others) judge_other(differences);
+  if (!run.others_complete) refuse("its executions left more different results than are stored with it");
   if (run.changed_bytes == 0 && instance.prologue != instance.epilogue) {
     refuse("the replay changed no memory, although the recorded launch did");
   }

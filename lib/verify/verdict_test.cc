@@ -248,6 +248,29 @@ TEST_F(JudgedByPolicy, ARunThatLiesAboutItsErrorsIsNotBelieved) {
   EXPECT_NE(refused().find("not believable"), std::string::npos);
 }
 
+TEST_F(JudgedByPolicy, TheWorstExecutionCounts) {
+  auto good = run.differences;
+  auto first = run.blocks;
+  replay({{3, 1.0, 1.5}});
+  auto bad = run.differences;
+  run.differences = good;
+  run.blocks = first;
+  run.others = {good, bad};
+  EXPECT_NE(
+      refused().find("another execution: segment at 0x400000000000 (heap) ('out'): its absolute error (linf) is 0.5"),
+      std::string::npos);
+  EXPECT_EQ(judged().segments[0].error, 0.5);
+  overrides = {{.segment = "out", .threshold = 0.5}};
+  EXPECT_EQ(judged().status, Status::kVerified);
+  run.others_complete = false;
+  EXPECT_NE(refused().find("more different results"), std::string::npos);
+  run.others_complete = true;
+  overrides = {{.segment = "out", .type = ElementType::kI64, .threshold = 0x1p63}};
+  EXPECT_NE(refused().find("only the blocks of one execution"), std::string::npos);
+  run.others[0][0].bytes = 0;
+  EXPECT_NE(refused().find("not believable"), std::string::npos);
+}
+
 TEST_F(JudgedByPolicy, RecheckNeedsTheBlocks) {
   recheck = true;
   EXPECT_EQ(judged().status, Status::kVerified);

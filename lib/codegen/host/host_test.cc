@@ -258,6 +258,38 @@ TEST_P(EveryLevel, WorkItemsThatEndedDoNotHoldUpABarrier) {
   }
 }
 
+constexpr char kDeadBarrier[] = R"(
+define internal i32 @sum(i32 %n) noinline {
+  %zero = icmp eq i32 %n, 0
+  br i1 %zero, label %end, label %more
+more:
+  %less = sub i32 %n, 1
+  %rest = call i32 @sum(i32 %less)
+  %all = add i32 %rest, %n
+  br label %end
+dead:
+  call void @llvm.amdgcn.s.barrier()
+  br label %end
+end:
+  %result = phi i32 [ 0, %0 ], [ %all, %more ], [ 0, %dead ]
+  ret i32 %result
+}
+define amdgpu_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %x = zext i32 %l to i64
+  %q = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  %s = call i32 @sum(i32 %l)
+  store i32 %s, ptr addrspace(1) %q
+  ret void
+})";
+
+TEST_P(EveryLevel, BarriersThatAreNeverReachedAreNone) {
+  Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kDeadBarrier, configuration(GetParam(), "loop")));
+  std::vector<int> in(5), out(5);
+  EXPECT_EQ(code.run({in.data(), out.data()}, 5).fault, kNoFault);
+  EXPECT_EQ(out, (std::vector<int>{0, 1, 3, 6, 10}));
+}
+
 // Guards at the end of the data: whatever the bound, just those below it write.
 TEST_P(EveryLevel, BoundsCutABlockShort) {
   constexpr char kBounded[] = R"(

@@ -139,6 +139,10 @@ void inline_into_kernel(llvm::Module& module) {
     }
   }
   ir::optimize(module, "always-inline,globaldce", nullptr);
+  // What is there but never reached would still be a place where work-items meet.
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) llvm::removeUnreachableBlocks(function);
+  }
 }
 
 void return_at_ends(llvm::Module& module, const bundle::KernelInfo& kernel) {
