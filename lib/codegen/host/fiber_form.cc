@@ -154,6 +154,8 @@ void lower_places(llvm::Module& module) {
 }
 
 BlockCode make_fiber_form(llvm::Module& module, llvm::Function& item, uint32_t wave_size) {
+  llvm::IRBuilder<> start(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+  publish_item(start, item);
   llvm::Function& function = declare_block_function(module);
   llvm::IRBuilder<> builder(&function.getEntryBlock());
   call_through_table(builder, "run_items", builder.getVoidTy(), function.getArg(0), builder.getInt32(0),

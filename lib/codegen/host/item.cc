@@ -112,35 +112,12 @@ llvm::Value* load_argument(llvm::IRBuilderBase& builder, llvm::Value* bytes, con
   return load;
 }
 
-// For functions that were not inlined: which work-item they run for.
-void publish_item(llvm::Function& item) {
-  llvm::Module& module = *item.getParent();
-  auto store = [&](llvm::IRBuilderBase& builder) {
-    builder.CreateStore(item.getArg(0), builder.CreateThreadLocalAddress(&thread_context(module)));
-    llvm::Value* index = builder.CreateThreadLocalAddress(&thread_item(module));
-    for (unsigned dimension = 0; dimension < 3; ++dimension) {
-      builder.CreateStore(item.getArg(1 + dimension),
-                          builder.CreateConstInBoundsGEP2_32(thread_item(module).getValueType(), index, 0, dimension));
-    }
-  };
-  llvm::IRBuilder<> entry(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
-  store(entry);
-  for (auto& [call, operation] : operations_in(item)) {
-    if (!is_place(operation)) continue;
-    llvm::IRBuilder<> after(call->getNextNode());
-    store(after);
-  }
-}
-
-// True when something of the block is asked for outside the work-item function.
-bool answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
-  bool outside = false;
+void answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     bool is_item = function.getName() == kItemFunction;
     std::optional<Answers> answers;
     std::vector<llvm::CallInst*> answered;  // erased last: the answers may be computed ahead of one of them
-    outside |= !is_item;
     for (auto& [call, operation] : operations_in(function)) {
       if (is_place(operation)) {
         if (is_item) continue;
@@ -162,7 +139,6 @@ bool answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
     }
     for (llvm::CallInst* call : answered) call->eraseFromParent();
   }
-  return outside;
 }
 
 }  // namespace
@@ -187,8 +163,20 @@ llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel
   }
   if (!entry.use_empty()) throw Error::of("the kernel '{}' calls itself", kernel.demangled);
   entry.eraseFromParent();
-  if (answer_queries(module, kernel)) publish_item(item);
+  answer_queries(module, kernel);
   return item;
+}
+
+void publish_item(llvm::IRBuilderBase& builder, llvm::Function& item) {
+  llvm::Module& module = *item.getParent();
+  auto may_ask = [&](const llvm::Function& function) { return &function != &item && !function.isDeclaration(); };
+  if (llvm::none_of(module, may_ask)) return;
+  builder.CreateStore(item.getArg(0), builder.CreateThreadLocalAddress(&thread_context(module)));
+  llvm::Value* index = builder.CreateThreadLocalAddress(&thread_item(module));
+  for (unsigned dimension = 0; dimension < 3; ++dimension) {
+    builder.CreateStore(item.getArg(1 + dimension),
+                        builder.CreateConstInBoundsGEP2_32(thread_item(module).getValueType(), index, 0, dimension));
+  }
 }
 
 }  // namespace mneme::codegen::host

@@ -67,6 +67,9 @@ llvm::CallInst* call_through_table(llvm::IRBuilderBase& builder, std::string_vie
 // Throws Error when the IR's arguments are not the recorded ones, or for a barrier in a function that
 // could not be inlined.
 llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel);
+// Tells functions that were not inlined which work-item they run for, if there are any. To be said where `item` begins,
+// and again wherever others may have had their turn.
+void publish_item(llvm::IRBuilderBase& builder, llvm::Function& item);
 
 // Replaces shared variables by their places in the context's shared memory; returns the static bytes.
 uint64_t lower_shared_memory(llvm::Module& module, const bundle::KernelInfo& kernel);

@@ -65,6 +65,10 @@ Regions::Regions(llvm::Module& module, llvm::Function& item)
   find_places();
   uniformity_ = std::make_unique<Uniformity>(item);
   cut_at_places();
+  for (llvm::BasicBlock* start : starts_) {
+    builder_.SetInsertPoint(&*start->getFirstNonPHIOrDbgOrAlloca());
+    publish_item(builder_, item);
+  }
   keep_values_across_regions();
   lay_out_slots();
 }
