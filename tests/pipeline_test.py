@@ -4,7 +4,8 @@
 
 The program is built recordable at -O0 and -O3, runs on the host device, is recorded, and its kernels are replayed in a
 matrix of modes: how the bundle travels x optimisation x recorded at x form. Every replay must verify, and one must have
-changed memory. By default a covering array is run, in which each pair of settings occurs; $MNEME_MATRIX=full runs all.
+changed memory. By default a covering array is run, in which each pair of settings occurs that may have to do with each
+other; $MNEME_MATRIX=full runs all.
 """
 
 import collections
@@ -24,19 +25,21 @@ DIMENSIONS = {
     "route": ["pipe", "files", "restored"],
     "level": ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"],
     "recorded": ["-O0", "-O3"],
-    "form": ["auto", "loop", "fiber"],
+    "form": ["auto", "fiber"],  # auto is loop wherever that can be had, and is checked to be
     "globals": ["kept", "moved"],
 }
 Mode = collections.namedtuple("Mode", DIMENSIONS)
+UNRELATED = {("route", "level")}  # how a bundle travels has nothing to do with the code in it
 ONLY_FIBERS = {"barrier_in_recursion", "barrier_in_virtual"}  # programs some of whose kernels cannot be had as loops
 
 
 def pairs(mode):
-    return set(itertools.combinations(enumerate(mode), 2))
+    return {pair for pair in itertools.combinations(zip(DIMENSIONS, mode), 2)
+            if (pair[0][0], pair[1][0]) not in UNRELATED}
 
 
 def covering_array():
-    """Modes in which each pair of settings of two dimensions occurs: greedy, and the same every time."""
+    """Modes in which each pair of settings of two related dimensions occurs: greedy, and the same every time."""
     everything = [Mode(*choice) for choice in itertools.product(*DIMENSIONS.values())]
     open_pairs, chosen = set().union(*map(pairs, everything)), []
     while open_pairs:
@@ -56,7 +59,7 @@ class CoveringArray(unittest.TestCase):
     def test_covers_every_pair(self):
         everything = set().union(*(pairs(Mode(*choice)) for choice in itertools.product(*DIMENSIONS.values())))
         self.assertEqual(set().union(*map(pairs, covering_array())), everything)
-        self.assertLess(len(covering_array()), 25)
+        self.assertLess(len(covering_array()), 15)
 
 
 class Pipeline(TestCase):
@@ -75,7 +78,8 @@ class Pipeline(TestCase):
         """Runs the mode's pipe; the report's lines."""
         capture = [tool("capture"), "--device", "host", self.programs[mode.recorded]]
         recording = self.recordings[mode.recorded]
-        rest = [[tool("compile"), mode.level, "--form", mode.form], [tool("run"), *(["--move-globals"] if mode.globals == "moved" else [])], [tool("verify")]]
+        moved = ["--move-globals"] if mode.globals == "moved" else []
+        rest = [[tool("compile"), mode.level, "--form", mode.form], [tool("run"), *moved], [tool("verify")]]
         if mode.route == "pipe":
             result = self.run_well(capture, *rest)
         elif mode.route == "restored":
@@ -116,13 +120,14 @@ class Pipeline(TestCase):
                      for level, recording in self.recordings.items()}
         changed = 0
         for mode in modes():
-            if mode.form == "loop" and self.source.stem in ONLY_FIBERS:
-                continue
             with self.subTest(**mode._asdict()):
                 report = self.replay(mode)
                 self.assertEqual([line["status"] for line in report], ["verified"] * instances[mode.recorded])
-                if mode.form != "auto":
-                    self.assertEqual({line["form"] for line in report}, {mode.form})
+                forms = {line["form"] for line in report}
+                if mode.form == "auto" and self.source.stem in ONLY_FIBERS:
+                    self.assertIn("fiber", forms)
+                else:
+                    self.assertEqual(forms, {"loop" if mode.form == "auto" else mode.form})
                 changed += sum(line["changed_bytes"] for line in report)
         self.assertGreater(changed, 0, "no replay changed memory")
 
