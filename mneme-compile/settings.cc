@@ -25,6 +25,8 @@ void Settings::add_options(cli::Options& options) {
                  "host device: how a block's work-items are run (default: auto)");
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
   options.flag("--check-memory", check_memory_, "find out before each access to memory whether there is any");
+  options.flag("--as-recorded", as_recorded_,
+               "compile the recorded code as it ran, for mneme-run --baseline only: no run is made of it");
 }
 
 void Settings::check(const cli::Options& options) {
@@ -32,6 +34,12 @@ void Settings::check(const cli::Options& options) {
   if (passes_.empty() && options.given("--passes")) throw Error("the pipeline given with --passes is empty");
   std::string level = level_.empty() ? "3" : level_;
   configuration_.passes = passes_.empty() ? "default<O" + level + ">" : passes_;
+  if (as_recorded_) {
+    for (const char* other : {"-O", "--passes", "--codegen-opt", "--ir", "--form", "--fuse", "--check-memory"}) {
+      if (options.given(other))
+        throw Error::of("--as-recorded leaves nothing to choose: {} does not go with it", other);
+    }
+  }
   if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);
   bool implied = passes_.empty() && !options.given("--codegen-opt");
   configuration_.codegen_opt = implied ? codegen_level(level) : static_cast<int>(codegen_);
@@ -40,6 +48,7 @@ void Settings::check(const cli::Options& options) {
   configuration_.form = form_;
   configuration_.fuse = fuse_;
   configuration_.check_memory = check_memory_;
+  configuration_.baseline = as_recorded_;
   if (!ir_file_.empty()) {
     edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
     configuration_.ir = digest_of(*edited_ir_);

@@ -23,7 +23,7 @@ class Settings {
  private:
   std::string level_, passes_, ir_file_, target_, form_ = "auto";
   uint64_t codegen_ = 3;
-  bool fuse_ = false, check_memory_ = false;
+  bool fuse_ = false, check_memory_ = false, as_recorded_ = false;
   bundle::Configuration configuration_;
   std::optional<std::string> edited_ir_;
 };

@@ -17,12 +17,14 @@ enum class MessageType : uint32_t {
   kInstance = 1,  // device, kernel json, instance json, prologue state, epilogue state, settings
   kVariant = 2,   // variant json, code
   kBlocks = 3,    // the answer to kNeed: the blocks' bytes, one after another
+  kBaseline = 4,  // variant json, code: the recorded code, for a baseline; its result is a run with nothing else
+  kVarying = 5,   // instead, when it is known: run json, the blocks that it cites, one after another; no result
   // From the worker.
   kNeed = 16,      // digests, 16 bytes each
   kReady = 17,     // name of the device: the prologue is in place
   kForeign = 18,   // the kernel's own code begins to run: limit its time
   kOwn = 19,       // it ended
-  kObserved = 20,  // address (8 bytes), digest expected, bytes of a block that differs
+  kObserved = 20,  // address (8 bytes), digest expected, bytes of a block that differs; or of a baseline's
   kResult = 21,    // run json
   kRefused = 22,   // a sentence: the run failed
   kNoDevice = 23,  // a sentence: the device is missing

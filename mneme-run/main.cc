@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mneme-run: replays every recorded instance with every compiled variant of its kernel.
+#include <list>
 #include <utility>
 
-#include "checked_input.h"
 #include "cli/options.h"
 #include "cli/stage.h"
+#include "compiled_input.h"
 #include "runner.h"
 
 using namespace mneme;
@@ -48,6 +49,28 @@ Exit replay(int input, const std::string& name, cli::Output& output, const cli::
   return exit;
 }
 
+// The same on the input with variants of each kernel that mneme-compile adds: one for each list of its arguments.
+Exit replay_compiled(int input, const std::string& name, const std::vector<std::vector<std::string>>& variants,
+                     cli::Output& output, const cli::Options& options, const cli::Selection& selection,
+                     const Options& settings) {
+  std::list<run::CompiledInput> stages;  // each reads from the one before it
+  for (std::vector<std::string> arguments : variants) {
+    std::string what = arguments[0];
+    arguments.erase(arguments.begin());
+    for (const std::string& word : selection.kernel_words()) arguments.push_back(word);
+    stages.emplace_back(stages.empty() ? input : stages.back().fd(), what, arguments);
+  }
+  try {
+    Exit exit = replay(stages.empty() ? input : stages.back().fd(), name, output, options, selection, settings);
+    for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) stage->finish();
+    return exit;
+  } catch (const Error&) {
+    // If it was they that failed, what they have to say comes first.
+    for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) stage->check_end();
+    throw;
+  }
+}
+
 Exit run_bundle(int argc, char** argv) {
   cli::Options options("mneme-run",
                        "Replays recorded kernel launches: restores each instance's memory, executes each compiled "
@@ -58,6 +81,7 @@ Exit run_bundle(int argc, char** argv) {
   Options all;
   run::RunnerOptions& settings = all.runner;
   uint64_t warmup = settings.settings.warmup, iterations = settings.settings.iterations;
+  uint64_t baseline = 0;
   bool check_memory = false;
   options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
                  "where to run; auto (the default): where the variant's code belongs");
@@ -67,6 +91,8 @@ Exit run_bundle(int argc, char** argv) {
   options.bytes("--max-diff", settings.settings.max_difference, "BYTES",
                 "store at most so much of the memory that differs, for each run; K, M and G are understood "
                 "(default 64M)");
+  options.value("--baseline", baseline, "N",
+                "first replay the recorded code N times, at least 2, and mark the bytes that vary by themselves");
   options.flag("--poison", settings.settings.poison_shared,
                "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
   options.flag("--move-globals", settings.settings.move_globals,
@@ -84,22 +110,23 @@ Exit run_bundle(int argc, char** argv) {
     throw Error::of("--iterations must be from 1 to {0} and --warmup from 0 to {0}", kMostExecutions);
   }
   if (settings.timeout <= 0) throw Error("--timeout must be more than 0 seconds");
+  if (baseline == 1 || baseline > kMostExecutions) {
+    throw Error::of(
+        "--baseline must be 0, or from 2 to {}: executions of the recorded code are compared with each other",
+        kMostExecutions);
+  }
+  settings.settings.baseline = static_cast<uint32_t>(baseline);
   settings.settings.warmup = static_cast<uint32_t>(warmup);
   settings.settings.iterations = static_cast<uint32_t>(iterations);
   settings.verbose = options.verbose();
 
   input.open();
   output.open();
-  if (!check_memory) return replay(input.fd(), input.name(), output, options, selection, all);
-  run::CheckedInput checked(input.fd(), selection.kernel_words());
-  try {
-    Exit exit = replay(checked.fd(), input.name(), output, options, selection, all);
-    checked.finish();
-    return exit;
-  } catch (const Error&) {
-    checked.check_end();  // what it has to say comes first
-    throw;
-  }
+  std::vector<std::vector<std::string>> variants;
+  // Of no use to know how fast, and all levels give the same bits.
+  if (check_memory) variants.push_back({"--check-memory", "-O1"});
+  if (baseline > 0) variants.push_back({"--as-recorded"});
+  return replay_compiled(input.fd(), input.name(), variants, output, options, selection, all);
 }
 
 }  // namespace

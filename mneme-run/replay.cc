@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "baseline.h"
 
 namespace mneme::run {
 namespace {
@@ -36,8 +37,12 @@ bool is_zero(Bytes bytes) { return std::memcmp(bytes.data(), zero_block().data()
 
 }  // namespace
 
-Replay::Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch)
-    : device_(device), instance_(std::move(instance)), fetch_(std::move(fetch)), layout_(instance_.info.segments) {
+Replay::Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch, verify::ElementKernel& kernel)
+    : device_(device),
+      instance_(std::move(instance)),
+      fetch_(std::move(fetch)),
+      kernel_(kernel),
+      layout_(instance_.info.segments) {
   place_blocks();
   for (const verify::Range& range : layout_.ranges()) device_.map(range.address, range.size);
   write_prologue();
@@ -129,7 +134,13 @@ class Replay::Findings {
   // Lists the blocks that differ if `run` is given.
   Findings(Replay& replay, bundle::RunInfo* run, const verify::Readings& readings, uint64_t max_difference,
            const Observed& observed)
-      : replay_(replay), run_(run), comparison_(replay.layout_, readings), room_(max_difference), observed_(observed) {}
+      : replay_(replay),
+        run_(run),
+        comparison_(replay.layout_, readings, replay.kernel_),
+        room_(max_difference),
+        observed_(observed) {
+    if (replay.variation_) steady_.emplace(replay.layout_, readings, *replay.variation_);
+  }
 
   // The blocks by address, each once.
   void take(const Block& block, Bytes actual, bool differs) {
@@ -146,11 +157,19 @@ class Replay::Findings {
     last_compared_ = differs || with_last;
   }
 
-  std::vector<bundle::SegmentDifference> differences() const { return comparison_.differences(); }
+  std::vector<bundle::SegmentDifference> differences() {
+    pieces_.flush();
+    std::vector<bundle::SegmentDifference> differences = comparison_.differences();
+    if (steady_) steady_->note_in(differences);
+    return differences;
+  }
 
  private:
   void compare(const Block& block, Bytes actual, bool list) {
-    list = comparison_.add(block.address, replay_.expected(block.epilogue), actual) || list;
+    Bytes expected = replay_.expected(block.epilogue);
+    list = comparison_.differs(block.address, expected, actual) || list;
+    pieces_.add(block.address, expected, actual);
+    if (steady_) steady_->add(block.address, expected, actual);
     if (!list || !run_ || !run_->blocks_complete) return;
     if (room_ < 2 * kBlockSize) {
       run_->blocks_complete = false;
@@ -164,13 +183,15 @@ class Replay::Findings {
   Replay& replay_;
   bundle::RunInfo* run_;
   verify::Comparison comparison_;
-  uint64_t room_;  // bytes of blocks that may yet be listed
+  verify::ComparisonInPieces pieces_{comparison_};
+  std::optional<verify::SteadyDifferences> steady_;  // if there is a baseline
+  uint64_t room_;                                    // bytes of blocks that may yet be listed
   const Observed& observed_;
   Block last_;
   bool last_differed_ = false, last_compared_ = false;
 };
 
-uint64_t Replay::scan(Findings& findings) {
+uint64_t Replay::scan(const std::function<void(const Block&, Bytes, bool)>& take) {
   uint64_t changed_bytes = 0;
   std::vector<std::byte> buffer(kReadAtOnce);
   auto known = blocks_.begin();
@@ -189,46 +210,79 @@ uint64_t Replay::scan(Findings& findings) {
           dirty_.push_back(block);
           changed_bytes += verify::count_differences(pristine(block.prologue), actual);
         }
-        findings.take(block, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
+        take(block, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
       }
     }
   }
   return changed_bytes;
 }
 
-bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
-                            const RunSettings& settings, const Foreign& foreign, const Observed& observed) {
+void Replay::execute(const bundle::KernelInfo& kernel, Bytes code, uint32_t times, const RunSettings& settings,
+                     const Foreign& foreign, const std::function<void(uint32_t, uint64_t)>& after) {
   const bundle::InstanceInfo& info = instance_.info;
-  bundle::RunInfo run;
-  run.kernel = info.kernel;
-  run.instance = info.id;
-  run.variant = variant.id;
-  run.device = device_.name();
-  run.status = "completed";
-  run.clock = device_.clock();
-  run.warmup = settings.warmup;
-  run.compared_bytes = layout_.segment_bytes();
-
   foreign(true);
   std::unique_ptr<device::Code> loaded = device_.load(kernel, code);
   foreign(false);
   device::Launch launch{info.grid, info.block, info.shared_bytes, info.arguments, info.segments};
   launch.poison_shared = settings.poison_shared;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };
-  verify::Readings readings = verify::readings(info, variant.stores);
-  for (uint32_t i = 0; i < settings.warmup + settings.iterations; i++) {
+  for (uint32_t i = 0; i < times; i++) {
     restore();
     foreign(true);
     uint64_t nanoseconds = device_.execute(*loaded, launch);
     foreign(false);
     launch.warn = {};  // once is enough
-    if (i >= settings.warmup) run.nanoseconds.push_back(nanoseconds);
-    bool equal_so_far = run.differences.empty();
-    Findings findings(*this, equal_so_far ? &run : nullptr, readings, settings.max_difference, observed);
-    run.changed_bytes = scan(findings);
-    note_differences(run, findings.differences());
+    after(i, nanoseconds);
   }
   restore();
+}
+
+bundle::RunInfo Replay::completed_run(const bundle::VariantInfo& variant) const {
+  bundle::RunInfo run;
+  run.kernel = instance_.info.kernel;
+  run.instance = instance_.info.id;
+  run.variant = variant.id;
+  run.device = device_.name();
+  run.status = "completed";
+  run.clock = device_.clock();
+  run.compared_bytes = layout_.segment_bytes();
+  return run;
+}
+
+bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
+                            const RunSettings& settings, const Foreign& foreign, const Observed& observed) {
+  bundle::RunInfo run = completed_run(variant);
+  run.warmup = settings.warmup;
+  verify::Readings readings = verify::readings(instance_.info, variant.stores);
+  execute(kernel, code, settings.warmup + settings.iterations, settings, foreign, [&](uint32_t i, uint64_t taken) {
+    if (i >= settings.warmup) run.nanoseconds.push_back(taken);
+    bool equal_so_far = run.differences.empty();
+    Findings findings(*this, equal_so_far ? &run : nullptr, readings, settings.max_difference, observed);
+    run.changed_bytes =
+        scan([&](const Block& block, Bytes actual, bool differs) { findings.take(block, actual, differs); });
+    note_differences(run, findings.differences());
+  });
+  return run;
+}
+
+bundle::RunInfo Replay::measure(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
+                                const RunSettings& settings, const Foreign& foreign, const Observed& observed) {
+  verify::Readings readings = verify::readings(instance_.info, variant.stores);
+  Repetitions repetitions(layout_, readings, settings.max_difference,
+                          [this](const Digest& digest) { return expected(digest); });
+  execute(kernel, code, settings.baseline, settings, foreign, [&](uint32_t, uint64_t) {
+    repetitions.begin_execution();
+    scan([&](const Block& block, Bytes actual, bool differs) {
+      repetitions.take(block.address, block.epilogue, actual, differs);
+    });
+    repetitions.end_execution();
+  });
+  bundle::RunInfo run = completed_run(variant);
+  run.baseline = repetitions.result();
+  for (const bundle::VaryingBlock& block : run.baseline->blocks) {
+    observed(block.address, block.bytes, repetitions.variation().at(block.address));
+  }
+  set_variation(repetitions.variation());
   return run;
 }
 

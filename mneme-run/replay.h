@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "device/device.h"
 #include "verify/choice.h"
 #include "verify/compare.h"
+#include "verify/element_kernel.h"
 #include "verify/layout.h"
+#include "verify/variation.h"
 
 namespace mneme::run {
 
@@ -20,6 +23,7 @@ inline constexpr size_t kMaxFetchedAtOnce = 64;  // blocks
 struct RunSettings {
   uint32_t warmup = 1;
   uint32_t iterations = 3;
+  uint32_t baseline = 0;               // executions of the recorded code that come first; 0: none
   uint64_t max_difference = 64 << 20;  // bytes of blocks that differ, expected and actual, given to `observed`
   bool poison_shared = false;          // shared memory does not begin as zeros
   bool move_globals = false;           // the device was made so (device/moved_globals.h)
@@ -37,13 +41,22 @@ class Replay {
   // A block that differs; `actual` is valid during the call.
   using Observed = std::function<void(uint64_t address, const Digest& expected, Bytes actual)>;
 
-  // Maps the segments' blocks and writes the prologue. Throws Error when an address is taken.
-  Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch);
+  // Maps the segments' blocks and writes the prologue. `kernel` compares. Throws Error when an address is taken.
+  Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch,
+         verify::ElementKernel& kernel = verify::plain_element_kernel());
 
   // Executes a variant: warm-ups, then iterations. Every execution is compared; the blocks given are those of
   // the first that differs. Throws Error when the kernel cannot be loaded or fails; the memory is then not restored.
   bundle::RunInfo run(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
                       const RunSettings& settings, const Foreign& foreign, const Observed& observed);
+
+  // Executes the recorded code, as often as the settings say, and finds out what varies by itself: a run of which
+  // nothing but the baseline is of use. What is run from then on is told how much of its differences varies. The blocks
+  // given are those that the baseline cites. Throws as run() does.
+  bundle::RunInfo measure(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
+                          const RunSettings& settings, const Foreign& foreign, const Observed& observed);
+  // The same known from before, of the same instance.
+  void set_variation(verify::Variation variation) { variation_ = std::move(variation); }
 
  private:
   struct Block {
@@ -55,9 +68,14 @@ class Replay {
   void place_blocks();
   void write_prologue();
   void restore();
-  // Reads all blocks back, notes which are no longer the prologue's, and compares them with the epilogue. Returns how
-  // many bytes are not the prologue's.
-  uint64_t scan(Findings& findings);
+  bundle::RunInfo completed_run(const bundle::VariantInfo& variant) const;
+  // Executes so many times, each time from the prologue; `after` is called after each, with its number and how long it
+  // took.
+  void execute(const bundle::KernelInfo& kernel, Bytes code, uint32_t times, const RunSettings& settings,
+               const Foreign& foreign, const std::function<void(uint32_t, uint64_t)>& after);
+  // Reads all blocks back, by address, notes which are no longer the prologue's, and tells of each whether it is not
+  // the epilogue's. Returns how many bytes are not the prologue's.
+  uint64_t scan(const std::function<void(const Block&, Bytes actual, bool differs)>& take);
   Bytes pristine(const Digest& digest);  // valid as long as this object
   Bytes expected(const Digest& digest);  // valid until the next call
   bool is(const Digest& digest, Bytes bytes);
@@ -65,11 +83,13 @@ class Replay {
   device::Device& device_;
   bundle::InstanceMember instance_;
   Fetch fetch_;
+  verify::ElementKernel& kernel_;
   verify::Layout layout_;
   std::vector<Block> blocks_;                        // those that either state lists, by address
   std::unordered_map<Digest, std::string> at_hand_;  // the prologue's blocks that some execution changes
   std::string expected_;
-  std::vector<Block> dirty_;  // what the last execution changed
+  std::vector<Block> dirty_;                    // what the last execution changed
+  std::optional<verify::Variation> variation_;  // if there is a baseline
 };
 
 }  // namespace mneme::run

@@ -85,14 +85,27 @@ struct Replayed : testing::Test {
     for (uint64_t i = 0; i < 3; i++) device.at(kBase + i * kBlock + 10)++;
   }
 
-  bundle::RunInfo run() {
-    Replay replay(device, instance, [this](std::span<const Digest> digests, const Replay::Take& take) {
+  Replay replay() {
+    return Replay(device, instance, [this](std::span<const Digest> digests, const Replay::Take& take) {
       for (size_t i = 0; i < digests.size(); i++) {
         fetched.push_back(digests[i]);
         take(i, bytes_of(blocks.at(digests[i])));
       }
     });
+  }
+  bundle::RunInfo run() {
+    Replay replay = this->replay();
     return run(replay);
+  }
+  bundle::Baseline measure(Replay& replay, uint32_t executions) {
+    settings.baseline = executions;
+    bundle::RunInfo run = replay.measure(
+        {}, {}, {}, settings, [this](bool begins) { foreign += begins ? 1 : -1; },
+        [this](uint64_t address, const Digest& digest, Bytes bytes) {
+          observed[address] = std::string(text_of(bytes));
+          EXPECT_EQ(digest, digest_of(bytes));
+        });
+    return run.baseline.value();
   }
   bundle::RunInfo run(Replay& replay) {
     return replay.run(
@@ -249,6 +262,130 @@ TEST_F(Replayed, BlocksAreFetchedOnce) {
   run();
   std::set<Digest> distinct(fetched.begin(), fetched.end());
   EXPECT_EQ(fetched.size(), distinct.size());
+}
+
+TEST_F(Replayed, WhatNeverVariesLeavesAnEmptyBaseline) {
+  Replay replay = this->replay();
+  bundle::Baseline baseline = measure(replay, 4);
+  EXPECT_EQ(device.executions, 4);
+  EXPECT_EQ(baseline.executions, 4u);
+  EXPECT_TRUE(baseline.spread.empty());
+  EXPECT_TRUE(baseline.blocks.empty());
+  EXPECT_EQ(baseline.unlike, 0u);
+  EXPECT_EQ(foreign, 0);
+  EXPECT_EQ(device.at(kBase + 10), 'a') << "restored at the end";
+  EXPECT_TRUE(run(replay).differences.empty());
+}
+
+TEST_F(Replayed, ABaselineMarksTheBytesThatVary) {
+  device.kernel = [&](int execution) {
+    right();
+    device.at(kBase + kBlock + 20) = static_cast<char>(execution % 3);
+    device.at(kBase + 2 * kBlock + 30) = execution == 2 ? '!' : 'c';
+    device.at(kBase + 2 * kBlock + 120) = static_cast<char>(execution);  // belongs to no segment
+  };
+  Replay replay = this->replay();
+  bundle::Baseline baseline = measure(replay, 3);
+  ASSERT_EQ(baseline.spread.size(), 1u);
+  EXPECT_EQ(baseline.spread[0].address, kBase);
+  EXPECT_EQ(baseline.spread[0].bytes, 2u) << "at most, between the first and another one";
+  EXPECT_FALSE(baseline.spread[0].steady);
+  EXPECT_EQ(baseline.unlike, 0u);
+  ASSERT_EQ(baseline.blocks.size(), 2u);
+  EXPECT_TRUE(baseline.blocks_complete);
+  std::string marks(kBlock, '\0');
+  marks[20] = 1;
+  EXPECT_EQ(observed.at(kBase + kBlock), marks);
+
+  device.kernel = [&](int) {
+    right();
+    device.at(kBase + kBlock + 20) = '7';
+  };
+  bundle::RunInfo within = run(replay);
+  ASSERT_EQ(within.differences.size(), 1u);
+  EXPECT_EQ(within.differences[0].steady, 0u);
+  device.kernel = [&](int) {
+    right();
+    device.at(kBase + kBlock + 20) = device.at(kBase + kBlock + 21) = '7';
+  };
+  EXPECT_EQ(run(replay).differences[0].steady, 1u);
+}
+
+TEST_F(Replayed, WhatIsAlwaysOtherThanRecordedDoesNotVary) {
+  device.kernel = [&](int execution) {
+    right();
+    device.at(kBase + 40) = 'x';
+    device.at(kBase + 41) = static_cast<char>(execution);
+  };
+  Replay replay = this->replay();
+  bundle::Baseline baseline = measure(replay, 3);
+  EXPECT_EQ(baseline.unlike, 1u);
+  ASSERT_EQ(baseline.spread.size(), 1u);
+  EXPECT_EQ(baseline.spread[0].first, 41u);
+  EXPECT_EQ(run(replay).differences.at(0).steady, 1u);
+}
+
+TEST_F(Replayed, AnExecutionLikeTheRecordedOneIsComparedWithTheFirst) {
+  device.kernel = [&](int execution) {
+    right();
+    if (execution == 0) device.at(kBase + 41) = 'x';
+  };
+  Replay replay = this->replay();
+  EXPECT_EQ(measure(replay, 2).spread.size(), 1u);
+}
+
+TEST_F(Replayed, ABaselineReadsElements) {
+  instance.info.segments[0].annotation = R"({"dtype":"f32","threshold":0,"kind":"absolute","norm":"linf"})";
+  auto sum = [&](float value) {
+    return [this, value] {
+      right();
+      for (size_t i = 0; i < 4; i++) device.at(kBase + kBlock + 20 + i) = reinterpret_cast<const char*>(&value)[i];
+    };
+  };
+  device.kernel = [&](int execution) { sum(static_cast<float>(execution))(); };
+  Replay replay = this->replay();
+  bundle::Baseline baseline = measure(replay, 5);
+  ASSERT_EQ(baseline.spread.size(), 1u);
+  ASSERT_TRUE(baseline.spread[0].observation);
+  EXPECT_EQ(baseline.spread[0].observation->differ, 1u);
+  EXPECT_EQ(baseline.spread[0].observation->absolute.linf, 4);
+  device.kernel = [&](int) { sum(0.1f)(); };
+  EXPECT_EQ(run(replay).differences.at(0).steady, 0u) << "by elements, not by bytes";
+}
+
+TEST_F(Replayed, ABaselineIsLimited) {
+  device.kernel = [&](int execution) {
+    right();
+    for (uint64_t i = 0; i < 3; i++) device.at(kBase + i * kBlock + 20) = static_cast<char>(execution);
+  };
+  settings.max_difference = 4 * kBlock;
+  Replay replay = this->replay();
+  bundle::Baseline baseline = measure(replay, 3);
+  EXPECT_FALSE(baseline.blocks_complete);
+  EXPECT_EQ(baseline.blocks.size(), 2u);
+  EXPECT_EQ(baseline.spread.size(), 1u);
+  EXPECT_EQ(run(replay).differences.at(0).steady, 1u) << "what is not marked does not vary";
+
+  settings.max_difference = 0;
+  Replay without = this->replay();
+  baseline = measure(without, 3);
+  EXPECT_FALSE(baseline.blocks_complete);
+  EXPECT_TRUE(baseline.spread.empty());
+}
+
+TEST_F(Replayed, AVariationIsTakenOver) {
+  verify::Variation variation;
+  std::string marks(kBlock, '\0');
+  marks[20] = 1;
+  variation.set(kBase + kBlock, bytes_of(marks));
+  device.kernel = [&](int) {
+    right();
+    device.at(kBase + kBlock + 20) = device.at(kBase + 20) = '7';
+  };
+  Replay replay = this->replay();
+  EXPECT_FALSE(run(replay).differences.at(0).steady);
+  replay.set_variation(variation);
+  EXPECT_EQ(run(replay).differences.at(0).steady, 1u);
 }
 
 TEST_F(Replayed, NoIterationIsNoResult) {

@@ -37,6 +37,11 @@ void Runner::take(bundle::KernelMember kernel) {
 
 void Runner::take(bundle::VariantMember variant) {
   if (!kernels_.at(variant.info.kernel).selected) return;
+  if (variant.info.configuration.baseline) {
+    Digest kernel = variant.info.kernel;
+    if (options_.settings.baseline > 0) baselines_.try_emplace(kernel, std::move(variant));
+    return;
+  }
   Digest id = variant.info.id;
   auto [place, fresh] = variants_.try_emplace(id, std::move(variant));
   if (!fresh) return;
@@ -87,11 +92,14 @@ void Runner::run(const bundle::VariantMember& variant) {
   if (!worker_ || device != worker_device_) {
     worker_device_ = device;
     worker_.reset();  // two would hold the memory twice
-    worker_ = std::make_unique<Worker>(Worker::Task{kernel, *instance_,
-                                                    [this](const Digest& digest) { return reader_.block(digest); },
-                                                    device, options_.settings, options_.timeout});
+    auto baseline = baselines_.find(kernel.id);
+    worker_ = std::make_unique<Worker>(
+        Worker::Task{kernel, *instance_, [this](const Digest& digest) { return reader_.block(digest); }, device,
+                     options_.settings, options_.timeout, baseline == baselines_.end() ? nullptr : &baseline->second});
   }
+  bool measured = worker_->baseline().has_value();
   Worker::Outcome outcome = worker_->run(variant);
+  if (worker_->baseline() && !measured) report(*worker_->baseline());
   runs_++;
   store(outcome);
   report(outcome.run);
@@ -110,6 +118,13 @@ void Runner::store(const Worker::Outcome& outcome) {
     add(block.expected);
     add(block.actual);
   }
+  if (outcome.run.baseline) {
+    for (const bundle::VaryingBlock& block : outcome.run.baseline->blocks) {
+      if (listed.emplace(block.bytes, true).second) {
+        blocks.push_back({block.bytes, bytes_of(worker_->varying().at(block.bytes))});
+      }
+    }
+  }
   if (!blocks.empty()) writer_.add_blocks(blocks);
   writer_.add(bundle::run_name(outcome.run.kernel, outcome.run.instance, outcome.run.variant),
               bundle::write(outcome.run));
@@ -124,6 +139,19 @@ void Runner::report(const bundle::RunInfo& run) {
   } else if (options_.verbose && !run.nanoseconds.empty()) {
     uint64_t fastest = *std::min_element(run.nanoseconds.begin(), run.nanoseconds.end());
     cli::note(fmt::format("{}: {} ns on {}", what, fastest, run.device));
+  }
+}
+
+void Runner::report(const bundle::Baseline& baseline) {
+  std::string what =
+      fmt::format("kernel '{}', instance {}", name(instance_->info.kernel), short_hash(instance_->info.id));
+  if (baseline.executions == 0) {
+    cli::warn(fmt::format("{}: there is no baseline, because the recorded code failed: {}", what, baseline.reason));
+  } else if (!baseline.blocks_complete) {
+    cli::warn(fmt::format("{}: not all that varies is marked: --max-diff is too small for it", what));
+  } else if (options_.verbose) {
+    cli::note(fmt::format("{}: {} of its segments vary in {} executions of the recorded code", what,
+                          baseline.spread.size(), baseline.executions));
   }
 }
 

@@ -46,6 +46,7 @@ class Runner {
   void run(const bundle::VariantMember& variant);
   void store(const Worker::Outcome& outcome);
   void report(const bundle::RunInfo& run);
+  void report(const bundle::Baseline& baseline);
   const std::string& name(const Digest& kernel) const;
 
   const bundle::Reader& reader_;
@@ -55,8 +56,9 @@ class Runner {
   cli::Progress progress_;
 
   std::map<Digest, Kernel> kernels_;
-  std::map<Digest, bundle::VariantMember> variants_;  // of selected kernels
-  std::map<Digest, uint64_t> waiting_;                // instances of a kernel that met no variant, by kernel
+  std::map<Digest, bundle::VariantMember> variants_;   // of selected kernels
+  std::map<Digest, bundle::VariantMember> baselines_;  // the recorded code, by kernel, where it is wanted
+  std::map<Digest, uint64_t> waiting_;                 // instances of a kernel that met no variant, by kernel
   verify::Pairing pairing_;
   std::optional<bundle::InstanceMember> instance_;  // in hand, if selected
   bool instance_waits_ = false;                     // it has met no variant yet

@@ -66,7 +66,7 @@ void Worker::start() {
     }
     if (message.type == MessageType::kReady && message.fields.size() == 1) {
       device_ = message.fields[0];
-      return;
+      return send_variation();
     }
     if (message.type != MessageType::kNeed) throw Failure{"the worker does not keep to its protocol"};
     answer(message);
@@ -146,11 +146,25 @@ void Worker::answer(const Message& need) {
   send(MessageType::kBlocks, fields);
 }
 
-Worker::Outcome Worker::converse(const bundle::VariantMember& variant) {
+void Worker::send_variation() {
+  if (!baseline_ || baseline_->executions == 0) return;
+  bundle::RunInfo run;
+  run.kernel = task_.kernel.id;
+  run.instance = task_.instance.info.id;
+  run.variant = task_.baseline->info.id;
+  run.status = "completed";
+  run.baseline = baseline_;
+  std::string json = bundle::write(run), blocks;
+  for (const bundle::VaryingBlock& block : baseline_->blocks) blocks += varying_.at(block.bytes);
+  std::string_view fields[] = {json, blocks};
+  send(MessageType::kVarying, fields);
+}
+
+Worker::Outcome Worker::converse(MessageType type, const bundle::VariantMember& variant) {
   if (pid_ < 0) start();
   std::string json = bundle::write(variant.info);
   std::string_view fields[] = {json, variant.code};
-  send(MessageType::kVariant, fields);
+  send(type, fields);
 
   Outcome outcome;
   for (;;) {
@@ -199,12 +213,33 @@ void Worker::check(const Outcome& outcome, const bundle::VariantMember& variant)
     sound = sound && block.expected == (listed ? recorded->digest : bundle::zero_block_digest()) &&
             (outcome.observed.count(block.actual) || block.actual == bundle::zero_block_digest());
   }
+  if (run.baseline) {
+    sound = sound && run.baseline->executions == task_.settings.baseline &&
+            std::ranges::all_of(run.baseline->blocks, [&](const bundle::VaryingBlock& block) {
+              return outcome.observed.contains(block.bytes);
+            });
+  }
   if (!sound) throw Failure{fmt::format("kernel '{}' spoiled the worker's result", name_of(task_.kernel))};
 }
 
-Worker::Outcome Worker::run(const bundle::VariantMember& variant) {
+void Worker::measure() {
   try {
-    return converse(variant);
+    Outcome outcome = converse(MessageType::kBaseline, *task_.baseline);
+    baseline_ = outcome.run.baseline.value_or(bundle::Baseline{});
+    varying_ = std::move(outcome.observed);
+  } catch (const Failure& failure) {
+    end();
+    baseline_.emplace();
+    baseline_->reason = failure.reason;
+  }
+}
+
+Worker::Outcome Worker::run(const bundle::VariantMember& variant) {
+  if (task_.baseline && !baseline_) measure();
+  try {
+    Outcome outcome = converse(MessageType::kVariant, variant);
+    outcome.run.baseline = baseline_;
+    return outcome;
   } catch (const Failure& failure) {
     end();
     Outcome outcome;

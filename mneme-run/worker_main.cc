@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "device/moved_globals.h"
 #include "replay.h"
+#include "verify/device_kernel.h"
 #include "worker.h"
 
 namespace mneme::run {
@@ -44,6 +45,18 @@ void fetch(Channel& parent, std::span<const Digest> digests, const Replay::Take&
   }
 }
 
+// What a worker before this one found out.
+verify::Variation variation_of(const Message& message) {
+  bundle::RunInfo run = bundle::parse_run(message.fields.at(0), "the baseline");
+  Bytes bytes = bytes_of(message.fields.at(1));
+  verify::Variation variation;
+  for (const bundle::VaryingBlock& block : run.baseline.value().blocks) {
+    variation.set(block.address, bytes.first(bundle::kBlockSize));
+    bytes = bytes.subspan(bundle::kBlockSize);
+  }
+  return variation;
+}
+
 void serve(Channel& parent) {
   Message first = expect(parent, MessageType::kInstance, 6);
   RunSettings settings;
@@ -65,19 +78,33 @@ void serve(Channel& parent) {
   instance.epilogue = bundle::parse_state(bytes_of(first.fields[4]), "the epilogue");
   first = {};
   if (settings.move_globals) device = device::move_globals(std::move(device), instance.info.segments);
-  Replay replay(*device, std::move(instance),
-                [&](std::span<const Digest> digests, const Replay::Take& take) { fetch(parent, digests, take); });
+  std::unique_ptr<verify::ElementKernel> comparing = verify::make_device_kernel(*device);
+  Replay replay(
+      *device, std::move(instance),
+      [&](std::span<const Digest> digests, const Replay::Take& take) { fetch(parent, digests, take); }, *comparing);
   parent.send(MessageType::kReady, {device->name()});
 
+  Replay::Foreign foreign = [&](bool begins) { parent.send(begins ? MessageType::kForeign : MessageType::kOwn, {}); };
+  Replay::Observed observed = [&](uint64_t address, const Digest& expected, Bytes actual) {
+    parent.send(MessageType::kObserved, {raw(address), expected.hex(), text_of(actual)});
+  };
   for (;;) {
-    Message message = expect(parent, MessageType::kVariant, 2);
-    bundle::VariantInfo variant = bundle::parse_variant(message.fields[0], "the variant");
-    bundle::RunInfo run = replay.run(
-        kernel, variant, bytes_of(message.fields[1]), settings,
-        [&](bool begins) { parent.send(begins ? MessageType::kForeign : MessageType::kOwn, {}); },
-        [&](uint64_t address, const Digest& expected, Bytes actual) {
-          parent.send(MessageType::kObserved, {raw(address), expected.hex(), text_of(actual)});
-        });
+    std::optional<Message> message = parent.receive();
+    if (!message || message->fields.size() != 2) leave();
+    if (message->type == MessageType::kVarying) {
+      replay.set_variation(variation_of(*message));
+      continue;
+    }
+    bundle::VariantInfo variant = bundle::parse_variant(message->fields[0], "the variant");
+    Bytes code = bytes_of(message->fields[1]);
+    bundle::RunInfo run;
+    if (message->type == MessageType::kBaseline) {
+      run = replay.measure(kernel, variant, code, settings, foreign, observed);
+    } else if (message->type == MessageType::kVariant) {
+      run = replay.run(kernel, variant, code, settings, foreign, observed);
+    } else {
+      leave();
+    }
     parent.send(MessageType::kResult, {bundle::write(run)});
   }
 }

@@ -2,6 +2,7 @@
 #include "judgement.h"
 
 #include "base/error.h"
+#include "verify/baseline.h"
 
 namespace mneme::verify {
 
@@ -13,6 +14,7 @@ void Judgement::take(const bundle::VariantMember& variant) {
   const Digest& id = variant.info.id;
   bool selected = kernels_.at(variant.info.kernel).selected;
   variants_.insert_or_assign(id, variant.info);
+  if (variant.info.configuration.baseline) return;  // it is not run
   if (selected && pairing_.variant(variant.info.kernel, id) && instance_) expected_.push_back(id);
 }
 
@@ -41,11 +43,13 @@ Row Judgement::row(const Digest& variant) const {
           found->second.configuration,
           found->second.form,
           std::nullopt,
-          {}};
+          {},
+          false};
 }
 
 void Judgement::give(Row row) {
-  if (row.verdict.status != Status::kVerified) all_verified_ = false;
+  row.passed = row.verdict.status == Status::kVerified || (rules_.lenient && row.verdict.status == Status::kVaries);
+  all_passed_ = all_passed_ && row.passed;
   take_(std::move(row), instance_->segments);
 }
 
@@ -55,6 +59,7 @@ void Judgement::take(bundle::RunMember run) {
     throw Error::of("a run of instance {} does not follow its instance", run.info.instance.hex());
   }
   runs_++;
+  baselines_ += has_baseline(run.info);
   met_.insert(run.info.variant);
   Row out = row(run.info.variant);
   const std::vector<bundle::StoreType>& stores = variants_.at(run.info.variant).stores;
@@ -63,6 +68,7 @@ void Judgement::take(bundle::RunMember run) {
       [this](const Digest& digest) { return reader_.block(digest); }, rules_.recheck);
   out.run = std::move(run.info);
   out.run->blocks = {};
+  if (out.run->baseline) out.run->baseline->blocks = {};
   give(std::move(out));
 }
 

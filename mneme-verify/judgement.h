@@ -17,6 +17,7 @@ struct Rules {
   std::vector<Override> overrides;
   bool infer = false;
   bool recheck = false;
+  bool lenient = false;  // what differs as much as it varies by itself passes
 };
 
 // Judges the runs of the selected instances as a bundle streams by, and notices the runs that are missing.
@@ -37,7 +38,9 @@ class Judgement {
   void finish(bool whole);
 
   uint64_t runs() const { return runs_; }  // met, of selected instances
-  bool all_verified() const { return all_verified_; }
+  bool all_passed() const { return all_passed_; }
+  // Those of them that have a baseline.
+  uint64_t baselines() const { return baselines_; }
   // Selected instances that have no variant at all, by their kernels' names.
   const std::map<std::string, uint64_t>& uncompiled() const { return uncompiled_; }
 
@@ -62,8 +65,8 @@ class Judgement {
   std::vector<Digest> expected_;                  // variants to be run on it, in order
   std::set<Digest> met_;                          // and those that were
   std::map<std::string, uint64_t> uncompiled_;
-  uint64_t runs_ = 0;
-  bool all_verified_ = true;
+  uint64_t runs_ = 0, baselines_ = 0;
+  bool all_passed_ = true;
 };
 
 }  // namespace mneme::verify

@@ -44,8 +44,15 @@ void write_segment(bundle::json::Text& out, const SegmentVerdict& verdict, const
     if (policy && difference.observation) write_worst(out, *policy, *difference.observation);
     out.add("bytes", difference.bytes).add("offset", difference.first).add("expected", difference.expected);
     out.add("actual", difference.actual);
+    if (difference.steady) out.add("steady", *difference.steady);
+    if (difference.steady && !verdict.verified) out.add("varies", verdict.varies);
   }
   out.close();
+}
+
+void write_baseline(bundle::json::Text& out, const bundle::Baseline& baseline) {
+  out.open("baseline").add("executions", baseline.executions).add("reason", baseline.reason);
+  out.add("varying_segments", uint64_t{baseline.spread.size()}).add("unlike_bytes", baseline.unlike).close();
 }
 
 std::string xml_text(const std::string& text) {
@@ -98,13 +105,14 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
   out.open().add("kernel", row.kernel).add("name", row.name).add("instance", row.instance);
   out.add("variant", row.variant).add("passes", row.configuration.passes);
   out.add("codegen_opt", row.configuration.codegen_opt).add("target", row.configuration.target).add("form", row.form);
-  out.add("status", to_string(row.verdict.status)).add("verified", row.verdict.status == Status::kVerified);
+  out.add("status", to_string(row.verdict.status)).add("verified", row.passed);
   out.add_all("reasons", row.verdict.reasons);
   if (row.run) {
     const bundle::RunInfo& run = *row.run;
     out.add("device", run.device).add("clock", run.clock).add("iterations", uint64_t{run.nanoseconds.size()});
     out.add("min_ns", fastest(run.nanoseconds)).add("median_ns", median(run.nanoseconds));
     out.add("changed_bytes", run.changed_bytes).add("compared_bytes", run.compared_bytes);
+    if (run.baseline) write_baseline(out, *run.baseline);
     out.open_array("segments");
     for (const SegmentVerdict& segment : row.verdict.segments) write_segment(out, segment, segments[segment.segment]);
     out.close_array();
@@ -124,10 +132,16 @@ std::string junit(const std::vector<Row>& rows) {
       cases += "/>\n";
       continue;
     }
+    std::string reasons = xml_text(fmt::format("{}", fmt::join(row.verdict.reasons, "; ")));
+    if (row.passed) {
+      cases += fmt::format(">\n    <system-out>{}: {}</system-out>\n  </testcase>\n", to_string(row.verdict.status),
+                           reasons);
+      continue;
+    }
     bool failed = row.verdict.status == Status::kFailed;
     (failed ? errors : failures)++;
     const char* element = failed ? "error" : "failure";
-    std::string reasons = xml_text(fmt::format("{}", fmt::join(row.verdict.reasons, "; ")));
+    if (row.verdict.status == Status::kVaries) reasons.insert(0, "varies: ");
     cases += fmt::format(">\n    <{} message=\"{}\"/>\n  </testcase>\n", element, reasons);
   }
   return fmt::format(

@@ -20,6 +20,7 @@ struct Row {
   std::string form;                    // "loop", "fiber"
   std::optional<bundle::RunInfo> run;  // without its blocks; none: the pair was not run
   Verdict verdict;
+  bool passed = false;  // it is verified, or as good as that (Rules::lenient)
 };
 
 // Names come from strangers: nothing in them may steer a terminal.

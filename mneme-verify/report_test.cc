@@ -93,5 +93,40 @@ TEST(Junit, EscapesAndCounts) {
   EXPECT_THAT(xml, HasSubstr("<error message="));
 }
 
+// Two of which one passes all the same.
+std::vector<Row> varying() {
+  std::vector<Row> rows{row("good", Status::kVerified, {1}), row("strict", Status::kVaries, {1}),
+                        row("lenient", Status::kVaries, {1}), row("bad", Status::kNotVerified, {1})};
+  rows[0].passed = rows[2].passed = true;
+  return rows;
+}
+
+TEST(JsonLine, SaysHowItVaries) {
+  Row r = varying()[2];
+  r.run->baseline = bundle::Baseline{5, "", {{0x1000, 1, 0, 1, 2}}, {}, true, 3};
+  r.verdict.segments = {{0, {}, false, 0, bundle::SegmentDifference{0x1000, 3, 7, 1, 2}}};
+  r.verdict.segments[0].difference->steady = 0;
+  r.verdict.segments[0].varies = true;
+  std::string line = json_line(r, {{0x1000, 64, bundle::SegmentKind::kHeap, "", ""}});
+  EXPECT_THAT(line, HasSubstr(R"("status":"varies","verified":true)"));
+  EXPECT_THAT(line, HasSubstr(R"("baseline":{"executions":5,"reason":"","varying_segments":1,"unlike_bytes":3})"));
+  EXPECT_THAT(line, HasSubstr(R"("actual":2,"steady":0,"varies":true})"));
+  EXPECT_THAT(json_line(varying()[1], {}), HasSubstr(R"("status":"varies","verified":false)"));
+}
+
+TEST(Table, CountsWhatVariesByItself) {
+  std::string text = table(varying());
+  EXPECT_LT(text.find("bad"), text.find("strict"));
+  EXPECT_LT(text.find("lenient"), text.find("good"));
+  EXPECT_THAT(text, HasSubstr("1 of 4 runs verified, 2 differing as much as by themselves\n"));
+}
+
+TEST(Junit, LetsPassWhatPassesAndSaysSo) {
+  std::string xml = junit(varying());
+  EXPECT_THAT(xml, HasSubstr("tests=\"4\" failures=\"2\" errors=\"0\""));
+  EXPECT_THAT(xml, HasSubstr("<failure message=\"varies: because"));
+  EXPECT_THAT(xml, HasSubstr("<system-out>varies: because"));
+}
+
 }  // namespace
 }  // namespace mneme::verify

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "report.h"
 
@@ -57,22 +58,22 @@ std::string aligned(const std::vector<Line>& lines, const std::vector<std::strin
   return out;
 }
 
-// What is wrong comes first: failed runs, then those that are not verified, as they came.
+// The worst comes first: failed runs, those that are not verified, those that vary; then as they came.
 std::vector<const Row*> worst_first(const std::vector<Row>& rows) {
   std::vector<const Row*> order;
   for (const Row& row : rows) order.push_back(&row);
-  auto rank = [](const Row* row) {
-    return row->verdict.status == Status::kFailed ? 0 : row->verdict.status == Status::kNotVerified ? 1 : 2;
-  };
-  std::ranges::sort(order, {}, [&](const Row* row) { return std::pair(rank(row), row); });
+  std::ranges::sort(order, [](const Row* a, const Row* b) {
+    return std::tie(b->verdict.status, a) < std::tie(a->verdict.status, b);
+  });
   return order;
 }
 
 }  // namespace
 
 std::string table(const std::vector<Row>& rows, size_t most_lines) {
-  auto verified = static_cast<size_t>(
-      std::ranges::count(rows, Status::kVerified, [](const Row& row) { return row.verdict.status; }));
+  auto count = [&](Status status) {
+    return std::ranges::count(rows, status, [](const Row& row) { return row.verdict.status; });
+  };
   std::vector<Line> lines{{"KERNEL", "INSTANCE", "VARIANT", "PASSES", "MIN", "MEDIAN", "STATUS"}};
   std::vector<std::string> below{""};
   size_t used = 2;  // the heading and the last line
@@ -95,7 +96,9 @@ std::string table(const std::vector<Row>& rows, size_t most_lines) {
   }
   std::string out = aligned(lines, below);
   if (left_out) out += fmt::format("and {} more, {} of them not verified; ", left_out, left_out_bad);
-  return out + fmt::format("{} of {} runs verified\n", verified, rows.size());
+  out += fmt::format("{} of {} runs verified", count(Status::kVerified), rows.size());
+  if (auto vary = count(Status::kVaries)) out += fmt::format(", {} differing as much as by themselves", vary);
+  return out + "\n";
 }
 
 }  // namespace mneme::verify

@@ -194,7 +194,7 @@ TEST(Bundle, UnknownMembersArePassedOn) {
 TEST(Bundle, RunsKeepTheirBlocksWhenMemoryIsLeftOut) {
   SampleShape shape;
   shape.runs = false;
-  std::string observed(kBlockSize, 'o'), copy;
+  std::string observed(kBlockSize, 'o'), varying(kBlockSize, '\1'), copy;
   Digest expected;
   std::string bytes = bundle_bytes([&](Writer& writer) {
     writer.add(std::string(kBundleMember), write(BundleInfo{1, "host", {}, "packs", {}}));
@@ -212,8 +212,9 @@ TEST(Bundle, RunsKeepTheirBlocksWhenMemoryIsLeftOut) {
     RunInfo run = sample_run(instance, variant.info);
     expected = memory.state().blocks[0].digest;
     run.blocks = {{memory.state().blocks[0].address, expected, digest_of(observed)}};
-    Writer::LooseBlock loose{digest_of(observed), bytes_of(observed)};
-    writer.add_blocks({&loose, 1});
+    run.baseline->blocks = {{run.blocks[0].address, digest_of(varying)}};
+    Writer::LooseBlock loose[] = {{digest_of(observed), bytes_of(observed)}, {digest_of(varying), bytes_of(varying)}};
+    writer.add_blocks(loose);
     writer.add(run_name(run.kernel, run.instance, run.variant), write(run));
     writer.finish();
   });
@@ -238,6 +239,7 @@ TEST(Bundle, RunsKeepTheirBlocksWhenMemoryIsLeftOut) {
     if (!std::holds_alternative<RunMember>(*item)) continue;
     EXPECT_EQ(text_of(reader.block(digest_of(observed))), observed);
     EXPECT_EQ(digest_of(reader.block(expected)), expected);
+    EXPECT_EQ(text_of(reader.block(digest_of(varying))), varying);
     EXPECT_THROW(reader.block(digest_of("something else")), Error);
     met = true;
   }

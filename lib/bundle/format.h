@@ -100,6 +100,7 @@ struct Configuration {
   bool fuse = false;          // multiply-adds may be fused
   Digest ir;                  // of the edited IR given by --ir; empty: the recorded one
   bool check_memory = false;  // every access is checked; in json only if true
+  bool baseline = false;      // the recorded code, for mneme-run --baseline only: no run is made of it; likewise
 };
 
 // What a kernel stores through a pointer.
@@ -176,6 +177,9 @@ struct SegmentDifference {
   uint32_t expected = 0;                        // that byte as recorded
   uint32_t actual = 0;                          // and as replayed
   std::optional<Observation> observation = {};  // where the segment's type is known
+  // Of what differs, how much does not vary by itself: elements where the type is known, else bytes. Only where the run
+  // has a baseline.
+  std::optional<uint64_t> steady = {};
   bool operator==(const SegmentDifference&) const = default;
 };
 
@@ -183,6 +187,25 @@ struct BlockDifference {
   uint64_t address = 0;
   Digest expected;
   Digest actual;
+};
+
+// A block of which some bytes were not the same after every execution of the recorded code.
+struct VaryingBlock {
+  uint64_t address = 0;
+  Digest bytes;  // of a block of 64 KiB: a byte that varies is 1, others are 0
+};
+
+// How the recorded code's results vary by themselves, when it is replayed again and again: its executions compared with
+// each other, not with the recording.
+struct Baseline {
+  uint32_t executions = 0;  // at least 2, or 0 where there is no baseline
+  std::string reason;       // and why there is none
+  // For each segment that varies, by address: every figure is the largest of those that tell how the other executions
+  // differ from the first.
+  std::vector<SegmentDifference> spread;
+  std::vector<VaryingBlock> blocks;  // up to --max-diff, by address
+  bool blocks_complete = true;       // false when --max-diff cut `blocks` and `spread` short
+  uint64_t unlike = 0;               // bytes that do not vary, but are not as recorded
 };
 
 inline constexpr size_t kMaxOutcomes = 64;
@@ -205,6 +228,7 @@ struct RunInfo {
   // What executions left that left something else again, each once, up to kMaxOutcomes. In json only if there are any.
   std::vector<std::vector<SegmentDifference>> others;
   bool others_complete = true;
+  std::optional<Baseline> baseline = {};  // where one was asked for
 };
 
 // ---- summary.json ------------------------------------------------------------------------------

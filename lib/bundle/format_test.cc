@@ -71,6 +71,9 @@ TEST(Json, OnlyCheckedVariantsSaySo) {
   configuration.check_memory = true;
   EXPECT_NE(variant_id(kOne, configuration), unchecked);
   EXPECT_TRUE(parse_configuration(write(configuration), "a line").check_memory);
+  EXPECT_EQ(write(configuration).find("baseline"), std::string::npos);
+  configuration.baseline = true;
+  EXPECT_TRUE(parse_configuration(write(configuration), "a line").baseline);
 }
 
 InstanceInfo instance() {
@@ -175,6 +178,15 @@ TEST(Json, RunAndSummaryRoundTrip) {
   back = parse_run(write(run), "a run");
   EXPECT_EQ(back.others, run.others);
   EXPECT_FALSE(back.others_complete);
+  EXPECT_FALSE(back.baseline);
+  EXPECT_EQ(write(run).find("\"steady\":"), std::string::npos);
+  run.differences[0].steady = 2;
+  run.baseline = Baseline{5, "", {{0x400000000000, 9, 1, 2, 3}}, {{0x400000010000, kThree}}, false, 7};
+  back = parse_run(write(run), "a run");
+  EXPECT_EQ(back.differences, run.differences);
+  EXPECT_EQ(back.baseline->spread, run.baseline->spread);
+  EXPECT_EQ(back.baseline->blocks.at(0).bytes, kThree);
+  EXPECT_EQ(write(back), write(run));
   Summary summary{{{kOne, 12}}, {{"f()", 3, "it has no IR"}}, "was killed", true, {}};
   EXPECT_EQ(write(parse_summary(write(summary), "summary.json")), write(summary));
   EXPECT_EQ(write(summary).find("totals"), std::string::npos);
@@ -206,6 +218,32 @@ TEST(Json, ObservationsAreChecked) {
       fault_with(R"({"linf":1,"l1":1,"l2":1,"worst":0,"expected":"","actual":"000102030405060708090a0b0c0d0e0f10"})")
           .find("more than 16 bytes"),
       std::string::npos);
+}
+
+TEST(Json, BaselinesAreChecked) {
+  auto fault_with = [](const std::string& from, const std::string& to) {
+    RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}, true};
+    run.baseline = Baseline{5, "none", {}, {{0x10000, kThree}}, true, 0};
+    std::string text = write(run);
+    size_t at = text.find(from, text.find("\"baseline\""));
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    text.resize(text.rfind(",\"digest\""));
+    text += ",\"digest\":\"" + digest_of(text).hex() + "\"}";
+    return fault_of([&] { parse_run(text, "a run"); });
+  };
+  EXPECT_EQ(fault_with("5", "2"), "none");
+  EXPECT_EQ(fault_with("5", "0"), "none");
+  EXPECT_NE(fault_with("5", "1").find("one execution shows nothing"), std::string::npos);
+  EXPECT_NE(fault_with("5", "-5").find("executions"), std::string::npos);
+  EXPECT_NE(fault_with("5", "5000000000").find("executions"), std::string::npos);
+  EXPECT_NE(fault_with("\"none\"", "7").find("reason"), std::string::npos);
+  EXPECT_NE(fault_with("\"reason\":\"none\",", "").find("reason"), std::string::npos);
+  EXPECT_NE(fault_with("\"spread\":[]", "\"spread\":[1]").find("spread"), std::string::npos);
+  EXPECT_NE(fault_with("0x10000", "0x10001").find("not the start of a block"), std::string::npos);
+  EXPECT_NE(fault_with(kThree.hex(), "abc").find("bytes"), std::string::npos);
+  EXPECT_NE(fault_with("true", "1").find("blocks_complete"), std::string::npos);
+  EXPECT_NE(fault_with(",\"unlike\":0", "").find("unlike"), std::string::npos);
 }
 
 TEST(Json, TotalsAreWholeOrNotThere) {

@@ -39,6 +39,7 @@ void write_configuration(json::Text& out, const Configuration& configuration) {
   out.add("codegen_opt", configuration.codegen_opt).add("form", configuration.form);
   out.add("fuse", configuration.fuse).add("ir", configuration.ir);
   if (configuration.check_memory) out.add("check_memory", true);
+  if (configuration.baseline) out.add("baseline", true);
 }
 
 Configuration read_configuration(const json::Object& in) {
@@ -50,6 +51,7 @@ Configuration read_configuration(const json::Object& in) {
   configuration.fuse = in.boolean("fuse");
   configuration.ir = in.digest_or_empty("ir");
   configuration.check_memory = in.has("check_memory") && in.boolean("check_memory");
+  configuration.baseline = in.has("baseline") && in.boolean("baseline");
   return configuration;
 }
 

@@ -76,17 +76,20 @@ void Reader::Implementation::check_blocks(const State& state, const InstanceInfo
 
 // For a copy that leaves the packs out.
 void Reader::Implementation::store_run_blocks(const RunInfo& run) {
-  if (run.blocks.empty()) return;
+  std::vector<Digest> cited;
+  for (const BlockDifference& block : run.blocks) cited.insert(cited.end(), {block.expected, block.actual});
+  if (run.baseline) {
+    for (const VaryingBlock& block : run.baseline->blocks) cited.push_back(block.bytes);
+  }
+  if (cited.empty()) return;
   std::string where = run_name(run.kernel, run.instance, run.variant);
   if (memory != Memory::kDecode) throw Error::of("{} cites blocks, which a copy without memory needs decoded", where);
   decoder.settle();
   std::vector<Writer::LooseBlock> blocks;
-  for (const BlockDifference& block : run.blocks) {
-    for (const Digest& digest : {block.expected, block.actual}) {
-      const std::byte* bytes = store.find(digest);
-      if (!bytes) throw Error::of("{} cites block {}, which no pack at hand holds", where, digest.hex());
-      blocks.push_back({digest, Bytes(bytes, kBlockSize)});
-    }
+  for (const Digest& digest : cited) {
+    const std::byte* bytes = store.find(digest);
+    if (!bytes) throw Error::of("{} cites block {}, which no pack at hand holds", where, digest.hex());
+    blocks.push_back({digest, Bytes(bytes, kBlockSize)});
   }
   writer->add_blocks(blocks);
 }

@@ -139,6 +139,8 @@ inline RunInfo sample_run(const InstanceInfo& instance, const VariantInfo& varia
   run.compared_bytes = 65536;
   ErrorNorms norms{0.5, 0.75, 0.625, 1, std::string("\0\0\0\0", 4), "abcd"};
   run.differences = {{instance.segments[0].address, 5, 4, 0, 97, Observation{"f32", 100, 2, 0, norms, norms}}};
+  run.baseline = Baseline{3, "", run.differences, {}, true, 5};
+  run.differences[0].steady = 1;
   return run;
 }
 

@@ -41,33 +41,59 @@ bool Comparison::lacks_blocks(uint64_t segment_address) const {
 }
 
 bool Comparison::add(uint64_t block, Bytes expected, Bytes actual) {
-  assert(expected.size() == bundle::kBlockSize && actual.size() == bundle::kBlockSize);
-  if (readings_.empty() && std::memcmp(expected.data(), actual.data(), expected.size()) == 0) return false;
+  assert(expected.size() % bundle::kBlockSize == 0 && expected.size() == actual.size());
   bool differs = false;
-  for (const Piece& piece : layout_.pieces(block)) {
-    Bytes want = expected.subspan(piece.in_block, piece.size);
-    Bytes have = actual.subspan(piece.in_block, piece.size);
-    if (!readings_.empty() && readings_[piece.segment]) {
-      auto [elements, fresh] =
-          elements_.try_emplace(piece.segment, *readings_[piece.segment], layout_.segment(piece.segment).size);
-      elements->second.add(piece.in_segment, want, have);
+  // A segment's pieces in blocks that adjoin are one.
+  std::optional<Piece> open;
+  auto close = [&] {
+    if (!open) return;
+    uint64_t at = open->in_block;
+    if (add_piece(*open, expected.subspan(at, open->size), actual.subspan(at, open->size)) > 0) differs = true;
+    open.reset();
+  };
+  for (uint64_t at = 0; at < expected.size(); at += bundle::kBlockSize) {
+    for (Piece piece : layout_.pieces(block + at)) {
+      piece.in_block += at;
+      if (open && open->segment == piece.segment) {
+        open->size += piece.size;
+        continue;
+      }
+      close();
+      open = piece;
     }
-    uint64_t count = count_differences(want, have);
-    if (count == 0) continue;
-    differs = true;
-    auto at = std::mismatch(want.begin(), want.end(), have.begin());
-    uint64_t offset = piece.in_segment + static_cast<uint64_t>(at.first - want.begin());
-    auto [found, fresh] = differences_.try_emplace(piece.segment);
-    bundle::SegmentDifference& difference = found->second;
-    if (fresh || offset < difference.first) {
-      difference.first = offset;
-      difference.expected = std::to_integer<uint32_t>(*at.first);
-      difference.actual = std::to_integer<uint32_t>(*at.second);
-    }
-    difference.address = layout_.segment(piece.segment).address;
-    difference.bytes += count;
   }
+  close();
   return differs;
+}
+
+bool Comparison::differs(uint64_t block, Bytes expected, Bytes actual) const {
+  return std::ranges::any_of(layout_.pieces(block), [&](const Piece& piece) {
+    return std::memcmp(&expected[piece.in_block], &actual[piece.in_block], piece.size) != 0;
+  });
+}
+
+uint64_t Comparison::add_piece(const Piece& piece, Bytes expected, Bytes actual) {
+  uint64_t count;
+  if (!readings_.empty() && readings_[piece.segment]) {
+    auto [elements, fresh] =
+        elements_.try_emplace(piece.segment, *readings_[piece.segment], layout_.segment(piece.segment).size, kernel_);
+    count = elements->second.add(piece.in_segment, expected, actual);
+  } else {
+    bool equal = std::memcmp(expected.data(), actual.data(), expected.size()) == 0;
+    count = equal ? 0 : count_differences(expected, actual);
+  }
+  if (count == 0) return 0;
+  auto [found, fresh] = differences_.try_emplace(piece.segment);
+  bundle::SegmentDifference& difference = found->second;
+  difference.address = layout_.segment(piece.segment).address;
+  difference.bytes += count;
+  if (fresh || piece.in_segment < difference.first) {
+    auto at = std::mismatch(expected.begin(), expected.end(), actual.begin());
+    difference.first = piece.in_segment + static_cast<uint64_t>(at.first - expected.begin());
+    difference.expected = std::to_integer<uint32_t>(*at.first);
+    difference.actual = std::to_integer<uint32_t>(*at.second);
+  }
+  return count;
 }
 
 std::vector<bundle::SegmentDifference> Comparison::differences() const {
@@ -78,6 +104,20 @@ std::vector<bundle::SegmentDifference> Comparison::differences() const {
     if (elements != elements_.end()) out.back().observation = elements->second.observation();
   }
   return out;
+}
+
+void ComparisonInPieces::add(uint64_t block, Bytes expected, Bytes actual) {
+  if (block != address_ + expected_.size() || expected_.size() >= kPiece) flush();
+  if (expected_.empty()) address_ = block;
+  expected_ += text_of(expected);
+  actual_ += text_of(actual);
+}
+
+void ComparisonInPieces::flush() {
+  if (expected_.empty()) return;
+  comparison_.add(address_, bytes_of(expected_), bytes_of(actual_));
+  expected_.clear();
+  actual_.clear();
 }
 
 }  // namespace mneme::verify

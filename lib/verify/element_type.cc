@@ -44,6 +44,8 @@ std::string_view name_of(ElementType type) { return described(type).name; }
 
 size_t size_of(ElementType type) { return described(type).size; }
 
+bool is_complex(ElementType type) { return type == ElementType::kCF32 || type == ElementType::kCF64; }
+
 std::optional<ElementType> element_type(std::string_view name) {
   auto found = std::ranges::find(kTypes, name, &Described::name);
   if (found == std::end(kTypes)) return std::nullopt;

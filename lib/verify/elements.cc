@@ -5,85 +5,152 @@
 #include <cstring>
 
 #include "verify/compare.h"
-#include "verify/numbers.h"
 
 namespace mneme::verify {
 
-ElementComparison::ElementComparison(const Reading& reading, uint64_t segment_bytes)
-    : reading_(reading), size_(size_of(reading.type)), whole_(segment_bytes / size_) {
+ElementComparison::ElementComparison(const Reading& reading, uint64_t segment_bytes, ElementKernel& kernel)
+    : reading_(reading), kernel_(&kernel), size_(size_of(reading.type)), whole_(segment_bytes / size_) {
   for (const ElementRange& range : reading_.ignored) {
     uint64_t first = std::min(range.first, whole_);
     ignored_ += std::min(range.count, whole_ - first);
   }
 }
 
-void ElementComparison::Norms::add(double error, uint64_t index, const std::byte* e, const std::byte* r, size_t size) {
-  sum.add(error);
-  root.add(error);
-  if (error <= largest) return;
-  largest = error;
-  worst = index;
-  expected.assign(reinterpret_cast<const char*>(e), size);
-  actual.assign(reinterpret_cast<const char*>(r), size);
+void ElementComparison::Norms::add(const ErrorSums& chunk) {
+  sum.add(chunk.sum);
+  root.add(chunk.squares, chunk.scale);
 }
 
 bundle::ErrorNorms ElementComparison::Norms::result() const {
   return {std::max(largest, 0.0), sum.value(), root.value(), worst, expected, actual};
 }
 
-bool ElementComparison::is_ignored(uint64_t index) {
+size_t ElementComparison::ignored_from(uint64_t index) const {
   const auto& ranges = reading_.ignored;
-  while (next_ignored_ < ranges.size() && ranges[next_ignored_].first + ranges[next_ignored_].count <= index) {
-    next_ignored_++;
-  }
-  return next_ignored_ < ranges.size() && ranges[next_ignored_].first <= index;
+  auto found = std::ranges::partition_point(
+      ranges, [&](const ElementRange& range) { return range.first + range.count <= index; });
+  return static_cast<size_t>(found - ranges.begin());
 }
 
-template <class Format>
-void ElementComparison::compare(uint64_t first, Bytes expected, Bytes actual) {
-  for (size_t at = 0; at + Format::kSize <= expected.size(); at += Format::kSize) {
-    const std::byte *e = &expected[at], *r = &actual[at];
-    if (std::memcmp(e, r, Format::kSize) == 0) continue;
-    uint64_t index = first + at / Format::kSize;
-    if (is_ignored(index)) continue;
-    differ_++;
-    ElementError error = error_between(Format::read(e), Format::read(r));
-    absolute_.add(error.absolute, index, e, r, Format::kSize);
-    relative_.add(error.relative, index, e, r, Format::kSize);
+ElementComparison::Elements ElementComparison::part(const Elements& elements, size_t first, size_t count) const {
+  return {elements.first + first, elements.expected.subspan(first * size_, count * size_),
+          elements.actual.subspan(first * size_, count * size_)};
+}
+
+uint64_t ElementComparison::compare_whole(Elements elements) {
+  uint64_t bytes = 0;
+  while (!elements.expected.empty()) {
+    size_t left = elements.expected.size() / size_;
+    size_t taken = whole_chunks(elements) * kChunk;
+    if (taken > 0) {
+      bytes += compare_chunks(part(elements, 0, taken));
+    } else {
+      taken = std::min<size_t>(left, kChunk - elements.first % kChunk);
+      Elements some = part(elements, 0, taken);
+      bytes += count_differences(some.expected, some.actual);
+      collect(some);
+    }
+    elements = part(elements, taken, left - taken);
+  }
+  return bytes;
+}
+
+size_t ElementComparison::whole_chunks(const Elements& elements) const {
+  if (elements.first % kChunk != 0) return 0;
+  size_t align = is_complex(reading_.type) ? size_ / 2 : size_;
+  for (Bytes bytes : {elements.expected, elements.actual}) {
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % align != 0) return 0;
+  }
+  uint64_t count = elements.expected.size() / size_;
+  size_t next = ignored_from(elements.first);
+  if (next < reading_.ignored.size()) {
+    count = std::min(count, std::max(reading_.ignored[next].first, elements.first) - elements.first);
+  }
+  return count / kChunk;
+}
+
+uint64_t ElementComparison::compare_chunks(const Elements& chunks) {
+  compare_collected();
+  const size_t chunk_size = kChunk * size_, count = chunks.expected.size() / chunk_size;
+  auto equal = [&](size_t chunk) {
+    return std::memcmp(&chunks.expected[chunk * chunk_size], &chunks.actual[chunk * chunk_size], chunk_size) == 0;
+  };
+  uint64_t bytes = 0;
+  std::vector<ChunkErrors> errors;
+  for (size_t done = 0; done < count;) {
+    if (equal(done)) {
+      done++;
+      continue;
+    }
+    size_t end = done + 1;
+    while (end < count && !equal(end)) end++;
+    errors.resize(end - done);
+    kernel_->compare(reading_.type, &chunks.expected[done * chunk_size], &chunks.actual[done * chunk_size], errors);
+    for (const ChunkErrors& chunk : errors) {
+      bytes += chunk.bytes;
+      take(chunk, part(chunks, done * kChunk, kChunk));
+      done++;
+    }
+  }
+  return bytes;
+}
+
+// One chunk's errors.
+void ElementComparison::take(const ChunkErrors& chunk, const Elements& elements) {
+  if (chunk.differ == 0) return;
+  differ_ += chunk.differ;
+  absolute_.add(chunk.absolute);
+  relative_.add(chunk.relative);
+  if (chunk.absolute.largest > absolute_.largest) {
+    find_worst(absolute_, &ElementError::absolute, elements, chunk.absolute.largest);
+  }
+  if (chunk.relative.largest > relative_.largest) {
+    find_worst(relative_, &ElementError::relative, elements, chunk.relative.largest);
   }
 }
 
-void ElementComparison::compare_whole(uint64_t first, Bytes expected, Bytes actual) {
-  switch (reading_.type) {
-    case ElementType::kU8:
-      return compare<Integer<uint8_t>>(first, expected, actual);
-    case ElementType::kI8:
-      return compare<Integer<int8_t>>(first, expected, actual);
-    case ElementType::kU16:
-      return compare<Integer<uint16_t>>(first, expected, actual);
-    case ElementType::kI16:
-      return compare<Integer<int16_t>>(first, expected, actual);
-    case ElementType::kU32:
-      return compare<Integer<uint32_t>>(first, expected, actual);
-    case ElementType::kI32:
-      return compare<Integer<int32_t>>(first, expected, actual);
-    case ElementType::kU64:
-      return compare<Integer<uint64_t>>(first, expected, actual);
-    case ElementType::kI64:
-      return compare<Integer<int64_t>>(first, expected, actual);
-    case ElementType::kF16:
-      return compare<Half>(first, expected, actual);
-    case ElementType::kF32:
-      return compare<Floating<float>>(first, expected, actual);
-    case ElementType::kF64:
-      return compare<Floating<double>>(first, expected, actual);
-    case ElementType::kBF16:
-      return compare<BrainFloat>(first, expected, actual);
-    case ElementType::kCF32:
-      return compare<Complex<float>>(first, expected, actual);
-    case ElementType::kCF64:
-      return compare<Complex<double>>(first, expected, actual);
+// The first element of the chunk that has this error.
+void ElementComparison::find_worst(Norms& norms, double ElementError::* kind, const Elements& chunk, double largest) {
+  for (size_t at = 0; at < chunk.expected.size(); at += size_) {
+    const std::byte *e = &chunk.expected[at], *r = &chunk.actual[at];
+    if (std::memcmp(e, r, size_) == 0 || element_error(reading_.type, e, r).*kind != largest) continue;
+    norms.largest = largest;
+    norms.worst = chunk.first + at / size_;
+    norms.expected = text_of(chunk.expected.subspan(at, size_));
+    norms.actual = text_of(chunk.actual.subspan(at, size_));
+    return;
   }
+}
+
+void ElementComparison::collect(const Elements& elements) {
+  uint64_t chunk = elements.first / kChunk;
+  if (collected_ != chunk) compare_collected();
+  collected_ = chunk;
+  if (collected_expected_.empty()) {
+    collected_expected_.assign(kChunk * size_, '\0');
+    collected_actual_.assign(kChunk * size_, '\0');
+  }
+  size_t at = elements.first % kChunk * size_;
+  std::memcpy(&collected_expected_[at], elements.expected.data(), elements.expected.size());
+  std::memcpy(&collected_actual_[at], elements.actual.data(), elements.actual.size());
+  uint64_t end = elements.first + elements.expected.size() / size_;
+  for (size_t i = ignored_from(elements.first); i < reading_.ignored.size() && reading_.ignored[i].first < end; i++) {
+    const ElementRange& range = reading_.ignored[i];
+    uint64_t from = std::max(range.first, elements.first), count = std::min(end, range.first + range.count) - from;
+    size_t ignored = from % kChunk * size_;
+    std::memcpy(&collected_actual_[ignored], &collected_expected_[ignored], count * size_);
+  }
+}
+
+void ElementComparison::compare_collected() {
+  if (collected_expected_.empty()) return;
+  std::string expected = std::move(collected_expected_), actual = std::move(collected_actual_);
+  collected_expected_ = collected_actual_ = {};
+  if (expected == actual) return;
+  ChunkErrors errors;
+  Elements chunk{collected_ * kChunk, bytes_of(expected), bytes_of(actual)};
+  kernel_->compare(reading_.type, chunk.expected.data(), chunk.actual.data(), std::span(&errors, 1));
+  take(errors, chunk);
 }
 
 bool ElementComparison::pending_differs() const { return pending_expected_ != pending_actual_; }
@@ -96,12 +163,14 @@ void ElementComparison::leave_pending() {
 
 uint64_t ElementComparison::torn() const { return torn_ + pending_differs(); }
 
-void ElementComparison::add(uint64_t offset, Bytes expected, Bytes actual) {
+uint64_t ElementComparison::add(uint64_t offset, Bytes expected, Bytes actual) {
   if (offset != pending_end_) leave_pending();
+  uint64_t bytes = 0;
   uint64_t tail = whole_ * size_;  // begins there
   if (offset + expected.size() > tail) {
     size_t before = offset < tail ? tail - offset : 0;
-    tail_ += count_differences(expected.subspan(before), actual.subspan(before));
+    bytes = count_differences(expected.subspan(before), actual.subspan(before));
+    tail_ += bytes;
     expected = expected.first(before);
     actual = actual.first(before);
   }
@@ -110,28 +179,36 @@ void ElementComparison::add(uint64_t offset, Bytes expected, Bytes actual) {
   // The rest of an element that began before this piece.
   if (uint64_t within = offset % size_; within != 0) {
     size_t rest = std::min<size_t>(size_ - within, expected.size());
+    bytes += count_differences(expected.first(rest), actual.first(rest));
     pending_expected_ += text_of(expected.first(rest));
     pending_actual_ += text_of(actual.first(rest));
     if (pending_expected_.size() == size_) {
-      compare_whole(offset / size_, bytes_of(pending_expected_), bytes_of(pending_actual_));
+      collect({offset / size_, bytes_of(pending_expected_), bytes_of(pending_actual_)});
       pending_expected_ = pending_actual_ = {};
     }
     offset += rest;
     expected = expected.subspan(rest);
     actual = actual.subspan(rest);
-    if (expected.empty()) return;  // it may go on behind this piece, too
+    if (expected.empty()) return bytes;  // it may go on behind this piece, too
   }
   leave_pending();
 
   size_t whole = expected.size() / size_ * size_;
-  compare_whole(offset / size_, expected.first(whole), actual.first(whole));
+  bytes += compare_whole({offset / size_, expected.first(whole), actual.first(whole)});
   pending_expected_ = text_of(expected.subspan(whole));
   pending_actual_ = text_of(actual.subspan(whole));
+  return bytes + count_differences(expected.subspan(whole), actual.subspan(whole));
 }
 
 bundle::Observation ElementComparison::observation() const {
-  return {
-      std::string(name_of(reading_.type)), whole_ - ignored_, differ_, tail_, absolute_.result(), relative_.result()};
+  ElementComparison done = *this;
+  done.compare_collected();
+  return {std::string(name_of(reading_.type)),
+          whole_ - ignored_,
+          done.differ_,
+          tail_,
+          done.absolute_.result(),
+          done.relative_.result()};
 }
 
 }  // namespace mneme::verify

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "bundle/format.h"
+#include "verify/element_kernel.h"
 #include "verify/errors.h"
 #include "verify/policy.h"
 
@@ -16,15 +16,17 @@ struct Reading {
   std::vector<ElementRange> ignored = {};  // as Policy has it
 };
 
-// Compares a segment element by element. The sums are compensated and in the order of the elements, so the same
-// differences give the same bits, whoever computes them.
+// Compares a segment element by element. The sums are in the order of kernels/chunk.h, so the same differences give the
+// same bits, whoever computes them and however the segment is cut into pieces.
 class ElementComparison {
  public:
-  ElementComparison(const Reading& reading, uint64_t segment_bytes);
+  // `kernel` is borrowed.
+  ElementComparison(const Reading& reading, uint64_t segment_bytes, ElementKernel& kernel = plain_element_kernel());
 
   // A piece of the segment, as recorded and as replayed; pieces ascend, and what is left out does not differ. An
-  // element that lies in two pieces is compared if both are given, one after the other.
-  void add(uint64_t offset, Bytes expected, Bytes actual);
+  // element that lies in two pieces is compared if both are given, one after the other. Returns how many bytes differ,
+  // the ignored ones too.
+  uint64_t add(uint64_t offset, Bytes expected, Bytes actual);
 
   // What all pieces showed.
   bundle::Observation observation() const;
@@ -39,26 +41,43 @@ class ElementComparison {
     uint64_t worst = 0;
     std::string expected, actual;
 
-    void add(double error, uint64_t index, const std::byte* e, const std::byte* r, size_t size);
+    void add(const ErrorSums& chunk);
     bundle::ErrorNorms result() const;
   };
+  struct Elements {  // whole ones
+    uint64_t first = 0;
+    Bytes expected, actual;
+  };
 
-  template <class Format>
-  void compare(uint64_t first, Bytes expected, Bytes actual);
-  void compare_whole(uint64_t first, Bytes expected, Bytes actual);
-  bool is_ignored(uint64_t index);
+  uint64_t compare_whole(Elements elements);
+  // As many of them as are chunks that can be compared where they lie.
+  size_t whole_chunks(const Elements& elements) const;
+  uint64_t compare_chunks(const Elements& chunks);
+  void take(const ChunkErrors& chunk, const Elements& elements);
+  // Into the chunk in hand.
+  void collect(const Elements& elements);
+  void compare_collected();
+  void find_worst(Norms& norms, double ElementError::* kind, const Elements& chunk, double largest);
+  Elements part(const Elements& elements, size_t first, size_t count) const;
+
+  // The first range of ignored elements that ends behind this one.
+  size_t ignored_from(uint64_t index) const;
   void leave_pending();
   bool pending_differs() const;
 
   Reading reading_;
+  ElementKernel* kernel_;
   size_t size_;           // of an element
   uint64_t whole_;        // elements
   uint64_t ignored_ = 0;  // elements
-  size_t next_ignored_ = 0;
 
   // The beginning of an element of which the rest is yet to come.
   uint64_t pending_end_ = 0;  // offset at which the last piece ended
   std::string pending_expected_, pending_actual_;
+
+  // A chunk that comes in several pieces, or of which a part is ignored; what is missing is zeros. Empty: none.
+  uint64_t collected_ = 0;  // its number
+  std::string collected_expected_, collected_actual_;
 
   uint64_t differ_ = 0, tail_ = 0, torn_ = 0;
   Norms absolute_, relative_;

@@ -7,6 +7,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "verify/kernels/chunk.h"
+#include "verify/kernels/modulus.h"
+
 namespace mneme::verify {
 
 inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -54,13 +57,14 @@ inline ElementError error_between(std::complex<double> e, std::complex<double> r
   ElementError real = error_between(e.real(), r.real()), imaginary = error_between(e.imag(), r.imag());
   if (real.absolute == 0 && imaginary.absolute == 0) return {};
   ElementError error;
-  error.absolute = std::hypot(real.absolute, imaginary.absolute);
-  double modulus = std::hypot(e.real(), e.imag());
-  if (std::isfinite(error.absolute) && std::isfinite(modulus)) {
-    error.relative = modulus == 0 ? kInfinite : error.absolute / modulus;
+  error.absolute = modulus(real.absolute, imaginary.absolute);
+  double size = modulus(std::fabs(e.real()), std::fabs(e.imag()));
+  if (std::isfinite(error.absolute) && std::isfinite(size)) {
+    error.relative = size == 0 ? kInfinite : error.absolute / size;
   } else if (std::isfinite(e.real()) && std::isfinite(e.imag()) && std::isfinite(r.real()) && std::isfinite(r.imag())) {
     e /= 4, r /= 4;
-    error.relative = std::hypot(r.real() - e.real(), r.imag() - e.imag()) / std::hypot(e.real(), e.imag());
+    error.relative = modulus(std::fabs(r.real() - e.real()), std::fabs(r.imag() - e.imag())) /
+                     modulus(std::fabs(e.real()), std::fabs(e.imag()));
   } else {
     error.relative = kInfinite;
   }
@@ -86,26 +90,19 @@ class Sum {
 // Vector", ACM TOMS 4, 1978).
 class RootOfSquares {
  public:
-  void add(double value) {
-    if (value > kLarge) {
-      large_.add(value * kLargeScale * (value * kLargeScale));
-    } else if (value < kSmall) {
-      small_.add(value * kSmallScale * (value * kSmallScale));
-    } else {
-      other_.add(value * value);
-    }
+  // A sum of squares of numbers that were scaled before.
+  void add(double squares, SquareScale scale) {
+    (scale == kPlain ? plain_ : scale == kScaledDown ? large_ : small_).add(squares);
   }
   double value() const {
-    double large = large_.value(), small = small_.value(), other = other_.value();
-    if (large > 0) return std::sqrt(large + other * kLargeScale * kLargeScale) / kLargeScale;
-    if (small == 0) return std::sqrt(other);
-    return std::hypot(std::sqrt(other), std::sqrt(small) / kSmallScale);
+    double large = large_.value(), small = small_.value(), plain = plain_.value();
+    if (large > 0) return std::sqrt(large + plain * kLargeScale * kLargeScale) / kLargeScale;
+    if (small == 0) return std::sqrt(plain);
+    return modulus(std::sqrt(plain), std::sqrt(small) / kSmallScale);
   }
 
  private:
-  static constexpr double kLarge = 0x1p+486, kLargeScale = 0x1p-538;
-  static constexpr double kSmall = 0x1p-511, kSmallScale = 0x1p+537;
-  Sum large_, small_, other_;
+  Sum large_, small_, plain_;
 };
 
 }  // namespace mneme::verify

@@ -121,9 +121,16 @@ TEST(Sum, WhatANaiveSumLoses) {
   EXPECT_EQ(sum.value(), kInfinite);
 }
 
+// As a chunk of its own is scaled.
+void add(RootOfSquares& root, double value) {
+  bool large = value > kLargeError && value < kInfinite, small = value < kSmallError && value > 0;
+  double scaled = value * (large ? kLargeScale : small ? kSmallScale : 1);
+  root.add(scaled * scaled, large ? kScaledDown : small ? kScaledUp : kPlain);
+}
+
 double root_of(const std::vector<double>& values) {
   RootOfSquares root;
-  for (double value : values) root.add(value);
+  for (double value : values) add(root, value);
   return root.value();
 }
 
@@ -146,7 +153,7 @@ TEST(RootOfSquares, TenMillionElements) {
   long double reference = 0;
   for (int i = 0; i < 10'000'000; i++) {
     double value = static_cast<double>(random() >> 11) * 0x1p-53;
-    root.add(value);
+    add(root, value);
     reference += static_cast<long double>(value) * value;
   }
   EXPECT_DOUBLE_EQ(root.value(), static_cast<double>(std::sqrt(reference)));

@@ -2,10 +2,12 @@
 #include "verify/verdict.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <tuple>
 
 #include "base/error.h"
+#include "verify/baseline.h"
 #include "verify/compare.h"
 #include "verify/layout.h"
 
@@ -30,13 +32,6 @@ const bundle::ErrorNorms& norms_of(const bundle::Observation& observation, Kind 
   return kind == Kind::kRelative ? observation.relative : observation.absolute;
 }
 
-double error_by(const Policy& policy, const bundle::Observation& observation) {
-  const bundle::ErrorNorms& norms = norms_of(observation, policy.kind);
-  if (policy.norm == Norm::kL1) return norms.l1;
-  if (policy.norm == Norm::kL2) return norms.l2;
-  return norms.linf;
-}
-
 std::string policy_sentence(const bundle::Segment& segment, const Policy& policy, double error,
                             const bundle::Observation& observation) {
   const bundle::ErrorNorms& norms = norms_of(observation, policy.kind);
@@ -53,9 +48,9 @@ std::string policy_sentence(const bundle::Segment& segment, const Policy& policy
       element_text(policy.type, bytes_of(norms.actual)));
 }
 
-// What is impossible in a list of differences, if anything.
+// What is impossible in a list of differences, if anything; `baseline`: whether it is told how much of them varies.
 std::optional<std::string> contradiction(const bundle::InstanceInfo& instance,
-                                         const std::vector<SegmentDifference>& differences) {
+                                         const std::vector<SegmentDifference>& differences, bool baseline) {
   uint64_t after = 0;
   for (const SegmentDifference& difference : differences) {
     const bundle::Segment* segment = segment_at(instance, difference.address);
@@ -66,13 +61,17 @@ std::optional<std::string> contradiction(const bundle::InstanceInfo& instance,
         difference.expected > 255 || difference.actual > 255 || difference.expected == difference.actual) {
       return fmt::format("its difference in the {} is impossible", describe(*segment));
     }
+    if (difference.steady.has_value() != baseline) {
+      return fmt::format("it {} how the {} varies", baseline ? "does not tell" : "has no baseline, but tells",
+                         describe(*segment));
+    }
   }
   return std::nullopt;
 }
 
 // Feeds the blocks stored with the run; what is wrong with their list, if anything.
 std::optional<std::string> add_blocks(const Layout& layout, const bundle::RunInfo& run, const Blocks& blocks,
-                                      Comparison& comparison) {
+                                      Comparison& comparison, SteadyDifferences* steady = nullptr) {
   for (size_t i = 0; i < run.blocks.size(); i++) {
     const bundle::BlockDifference& block = run.blocks[i];
     if ((i > 0 && block.address <= run.blocks[i - 1].address) || !layout.covers(block.address) ||
@@ -80,6 +79,7 @@ std::optional<std::string> add_blocks(const Layout& layout, const bundle::RunInf
       return fmt::format("its block at {:#x} is listed twice or belongs to no segment", block.address);
     }
     comparison.add(block.address, blocks(block.expected), blocks(block.actual));
+    if (steady) steady->add(block.address, blocks(block.expected), blocks(block.actual));
   }
   return std::nullopt;
 }
@@ -88,8 +88,14 @@ std::optional<std::string> add_blocks(const Layout& layout, const bundle::RunInf
 std::optional<std::string> check_blocks(const Layout& layout, const bundle::RunInfo& run, const Readings& readings,
                                         const Blocks& blocks) {
   Comparison comparison(layout, readings);
-  if (auto wrong = add_blocks(layout, run, blocks, comparison)) return wrong;
+  Variation variation;
+  if (run.baseline) {
+    if (auto wrong = read_variation(layout, *run.baseline, blocks, variation)) return wrong;
+  }
+  SteadyDifferences steady(layout, readings, variation);
+  if (auto wrong = add_blocks(layout, run, blocks, comparison, &steady)) return wrong;
   std::vector<SegmentDifference> derived = comparison.differences();
+  if (has_baseline(run)) steady.note_in(derived);
   if (run.blocks_complete) {
     if (derived != run.differences)
       return std::string("the blocks stored with it show other differences than it lists");
@@ -97,7 +103,8 @@ std::optional<std::string> check_blocks(const Layout& layout, const bundle::RunI
   }
   for (const SegmentDifference& part : derived) {
     auto whole = std::ranges::find(run.differences, part.address, &SegmentDifference::address);
-    if (whole == run.differences.end() || whole->bytes < part.bytes || whole->first > part.first) {
+    if (whole == run.differences.end() || whole->bytes < part.bytes || whole->first > part.first ||
+        whole->steady < part.steady) {
       return std::string("the blocks stored with it show differences that it does not list");
     }
   }
@@ -121,17 +128,25 @@ class Segments {
       if (!differs && !choices[i].policy) continue;
       SegmentVerdict verdict{i, std::move(choices[i])};
       if (differs) verdict.difference = *found;
-      if (differs && !verdict.choice.policy) fail(verdict, bytes_sentence(instance_.segments[i], *found), found->bytes);
-      if (differs && verdict.choice.policy) by_policy(verdict);
+      if (differs && !verdict.choice.policy) {
+        fail_unless_it_varies(verdict, *found, bytes_sentence(instance_.segments[i], *found),
+                              static_cast<double>(found->bytes));
+      }
+      if (differs && verdict.choice.policy) by_policy(verdict, *found);
       verdicts.push_back(std::move(verdict));
     }
     return verdicts;
   }
 
+  // Of those that are not verified, whether all differ only as much as they vary by themselves.
+  bool only_vary() const {
+    return std::ranges::all_of(reasons_, [](const Reason& reason) { return reason.varies; });
+  }
+
   // The worst first.
   std::vector<std::string> reasons() {
     std::ranges::sort(reasons_, [](const Reason& a, const Reason& b) {
-      return std::tie(b.badness, a.order) < std::tie(a.badness, b.order);
+      return std::tie(a.varies, b.badness, a.order) < std::tie(b.varies, a.badness, b.order);
     });
     std::vector<std::string> sentences;
     for (Reason& reason : reasons_) sentences.push_back(std::move(reason.sentence));
@@ -142,15 +157,27 @@ class Segments {
   struct Reason {
     double badness;
     size_t order;
+    bool varies;
     std::string sentence;
   };
 
   void fail(SegmentVerdict& verdict, std::string sentence, double badness) {
     verdict.verified = false;
-    reasons_.push_back({badness, reasons_.size(), std::move(sentence)});
+    reasons_.push_back({badness, reasons_.size(), verdict.varies, std::move(sentence)});
   }
 
-  void by_policy(SegmentVerdict& verdict) {
+  // A segment that differs by more than it may; as it was observed.
+  void fail_unless_it_varies(SegmentVerdict& verdict, const SegmentDifference& observed, std::string sentence,
+                             double badness) {
+    if (has_baseline(run_)) {
+      const Policy* policy = verdict.choice.policy ? &*verdict.choice.policy : nullptr;
+      verdict.varies = is_as_it_varies(observed, *run_.baseline);
+      sentence += variation_clause(observed, *run_.baseline, policy);
+    }
+    fail(verdict, std::move(sentence), badness);
+  }
+
+  void by_policy(SegmentVerdict& verdict, const SegmentDifference& observed) {
     const bundle::Segment& segment = instance_.segments[verdict.segment];
     const Policy& policy = *verdict.choice.policy;
     std::optional<bundle::Observation>& observation = verdict.difference->observation;
@@ -168,7 +195,7 @@ class Segments {
     verdict.error = error_by(policy, *observation);
     if (observation->tail == 0 && verdict.error <= policy.threshold) return;
     double badness = observation->tail || policy.threshold == 0 ? kInfinite : verdict.error / policy.threshold;
-    fail(verdict, policy_sentence(segment, policy, verdict.error, *observation), badness);
+    fail_unless_it_varies(verdict, observed, policy_sentence(segment, policy, verdict.error, *observation), badness);
   }
 
   // As the policy reads it, from the stored blocks.
@@ -200,6 +227,8 @@ std::string to_string(Status status) {
   switch (status) {
     case Status::kVerified:
       return "verified";
+    case Status::kVaries:
+      return "varies";
     case Status::kFailed:
       return "failed";
     case Status::kNotVerified:
@@ -237,10 +266,11 @@ Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
   if (run.compared_bytes != layout.segment_bytes()) {
     refuse(fmt::format("{} of {} bytes of memory were compared", run.compared_bytes, layout.segment_bytes()));
   }
-  std::optional<std::string> wrong = contradiction(instance, run.differences);
+  std::optional<std::string> wrong = contradiction(instance, run.differences, has_baseline(run));
   for (const auto& differences : run.others) {
-    if (!wrong) wrong = contradiction(instance, differences);
+    if (!wrong) wrong = contradiction(instance, differences, has_baseline(run));
   }
+  if (!wrong && run.baseline) wrong = contradiction(instance, run.baseline->spread, false);
   if (!wrong) wrong = check_blocks(layout, run, readings(instance, stores), blocks);
   if (wrong) {
     refuse("the run is not believable: " + *wrong);
@@ -251,22 +281,29 @@ Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
         "it cannot be rechecked, because the run does not come with all of its differing blocks: raise mneme-run's "
         "--max-diff");
   }
-  // Of executions that left something else: a replay is as good as the worst of them. One such is told of.
-  auto judge_other = [&](const std::vector<SegmentDifference>& differences) {
-    Segments others(instance, layout, run, blocks);
-    std::vector<SegmentVerdict> judged = others.judge(choices, differences, false);
-    std::vector<std::string> reasons = others.reasons();
-    if (reasons.empty() || verdict.status != Status::kVerified) return;
+  // A replay is as good as the worst of its executions. One of those is told of.
+  auto judge_execution = [&](const std::vector<SegmentDifference>& differences, bool stored) {
+    Segments segments(instance, layout, run, blocks);
+    std::vector<SegmentVerdict> judged = segments.judge(choices, differences, stored);
+    std::vector<std::string> reasons = segments.reasons();
+    Status status = reasons.empty() ? Status::kVerified : segments.only_vary() ? Status::kVaries : Status::kNotVerified;
+    if (!stored && status <= verdict.status) return;
     verdict.segments = std::move(judged);
-    for (std::string& reason : reasons) refuse("another execution: " + std::move(reason));
+    verdict.status = std::max(verdict.status, status);
+    if (!stored) {
+      for (std::string& reason : reasons) reason.insert(0, "another execution: ");
+    }
+    verdict.reasons.insert(stored ? verdict.reasons.end() : verdict.reasons.begin(),
+                           std::make_move_iterator(reasons.begin()), std::make_move_iterator(reasons.end()));
   };
-  Segments segments(instance, layout, run, blocks);
-  verdict.segments = segments.judge(choices, run.differences, true);
-  for (std::string& reason : segments.reasons()) refuse(std::move(reason));
-  for (const auto& differences : run.others) judge_other(differences);
+  judge_execution(run.differences, true);
+  for (const auto& differences : run.others) judge_execution(differences, false);
   if (!run.others_complete) refuse("its executions left more different results than are stored with it");
   if (run.changed_bytes == 0 && instance.prologue != instance.epilogue) {
     refuse("the replay changed no memory, although the recorded launch did");
+  }
+  if (verdict.status == Status::kNotVerified && run.baseline) {
+    if (auto remark = baseline_remark(*run.baseline)) refuse(std::move(*remark));
   }
   return verdict;
 }

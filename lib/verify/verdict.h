@@ -12,11 +12,12 @@ namespace mneme::verify {
 
 enum class Status {
   kVerified,
-  kFailed,      // the run did not come to its end
-  kNotVerified  // it did, and is wrong, or does not prove that it is right
+  kVaries,       // it differs, as much as the recorded code's result varies by itself (verify/baseline.h)
+  kNotVerified,  // it is wrong, or does not prove that it is right
+  kFailed        // the run did not come to its end
 };
 
-std::string to_string(Status status);  // "verified", "failed", "not verified"
+std::string to_string(Status status);  // "verified", "varies", "not verified", "failed"
 
 // How one segment was judged.
 struct SegmentVerdict {
@@ -26,6 +27,7 @@ struct SegmentVerdict {
   double error = 0;  // what was held against the policy's threshold
   // As it differs, if it does; with the observation that it was judged by.
   std::optional<bundle::SegmentDifference> difference = {};
+  bool varies = false;  // it is not verified, but differs only as much as it varies by itself
 };
 
 struct Verdict {
@@ -46,8 +48,9 @@ using Blocks = std::function<Bytes(const Digest&)>;
 // recording is a failure. A run is not believed when it contradicts itself: segments that are not the instance's, too
 // few bytes compared, or stored blocks that tell of other differences or errors than it lists. `choices` has one for
 // each segment; `stores` are the variant's, by which the run's segments were read. A policy for another type than was
-// observed is judged by the stored blocks. With `recheck` a run that does not come with all of its differing blocks
-// is not believed.
+// observed is judged by the stored blocks. A run varies if nothing is wrong with it but that segments differ as much as
+// they vary by themselves, in every execution; that is judged by the types observed. With `recheck` a run that does not
+// come with all of its differing blocks is not believed.
 Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
               const std::vector<bundle::StoreType>& stores, std::vector<Choice> choices, const Blocks& blocks,
               bool recheck = false);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -290,6 +291,108 @@ TEST_F(JudgedByPolicy, InferredTolerance) {
   stores = {{-1, "", "i64"}};
   replay({{3, 1.0, 1.0 + 1e-12}});
   EXPECT_NE(refused().find("bytes differ"), std::string::npos);
+}
+
+// Both doubles that differ vary in the baseline, by up to 0.25.
+struct JudgedByBaseline : JudgedByPolicy {
+  void SetUp() override {
+    JudgedByPolicy::SetUp();
+    overrides = {{.segment = "out", .threshold = 0}};
+    std::string marks(bundle::kBlockSize, '\0');
+    for (size_t i : {3, 7}) std::fill_n(marks.begin() + static_cast<ptrdiff_t>(i) * 8, 8, 1);
+    blocks[digest_of(marks)] = marks;
+    run.baseline = bundle::Baseline{4, "", run.differences, {{kBase, digest_of(marks)}}, true, 0};
+    run.differences[0].steady = 0;
+  }
+  bundle::SegmentDifference& found() { return run.differences[0]; }
+};
+
+TEST_F(JudgedByBaseline, AsMuchAsItVariesIsTold) {
+  Verdict verdict = judged();
+  EXPECT_EQ(verdict.status, Status::kVaries);
+  EXPECT_EQ(to_string(verdict.status), "varies");
+  ASSERT_EQ(verdict.reasons.size(), 1u);
+  EXPECT_NE(verdict.reasons[0].find("is 0.25, more than 0; 2 of 125 elements differ"), std::string::npos);
+  EXPECT_NE(verdict.reasons[0].find("; this is as much as it varies by itself: 4 executions"), std::string::npos);
+  ASSERT_EQ(verdict.segments.size(), 1u);
+  EXPECT_TRUE(verdict.segments[0].varies);
+  EXPECT_FALSE(verdict.segments[0].verified);
+}
+
+TEST_F(JudgedByBaseline, WithinThePolicyIsVerified) {
+  overrides.clear();
+  EXPECT_EQ(judged().status, Status::kVerified);
+}
+
+TEST_F(JudgedByBaseline, MoreThanItVariesIsNotVerified) {
+  replay({{3, 1.0, 1.51}});
+  found().steady = 0;
+  EXPECT_NE(refused().find("; this is more than it varies by itself"), std::string::npos);
+}
+
+TEST_F(JudgedByBaseline, WhatIsSteadyMustNotDiffer) {
+  replay({{3, 1.0, 1.25}, {8, 1.0, 1.0 + 1e-15}});
+  found().steady = 1;
+  EXPECT_NE(refused().find("; 1 of the elements that differ do not vary by themselves"), std::string::npos);
+  found().steady = 0;
+  EXPECT_NE(refused().find("not believable"), std::string::npos) << "the blocks show another";
+}
+
+TEST_F(JudgedByBaseline, EverySegmentMustVary) {
+  std::string r = blocks[run.blocks[0].actual];
+  r[1031] = 1;
+  blocks[digest_of(r)] = r;
+  run.blocks[0].actual = digest_of(r);
+  run.differences.push_back({kBase + 1024, 1, 7, 0, 1});
+  run.differences[1].steady = 1;
+  Verdict verdict = judged();
+  EXPECT_EQ(verdict.status, Status::kNotVerified);
+  ASSERT_EQ(verdict.reasons.size(), 2u);
+  EXPECT_NE(verdict.reasons[0].find("'table'"), std::string::npos) << "the worst first: " << verdict.reasons[0];
+  EXPECT_NE(verdict.reasons[0].find("does not vary"), std::string::npos);
+}
+
+TEST_F(JudgedByBaseline, TheWorstExecutionCounts) {
+  auto varying = run.differences;
+  run.others = {varying};
+  EXPECT_EQ(judged().status, Status::kVaries);
+  run.others[0][0].steady = 1;
+  Verdict verdict = judged();
+  EXPECT_EQ(verdict.status, Status::kNotVerified);
+  EXPECT_NE(verdict.reasons.at(0).find("another execution"), std::string::npos) << "the worst first";
+}
+
+TEST_F(JudgedByBaseline, OtherFaultsStay) {
+  run.nanoseconds.clear();
+  EXPECT_EQ(judged().status, Status::kNotVerified);
+}
+
+TEST_F(JudgedByBaseline, ThereMustBeOne) {
+  bundle::Baseline baseline = *run.baseline;
+  run.baseline.reset();
+  EXPECT_NE(refused().find("has no baseline, but tells how"), std::string::npos);
+  run.baseline = baseline;
+  found().steady.reset();
+  EXPECT_NE(refused().find("does not tell how"), std::string::npos);
+}
+
+TEST_F(JudgedByBaseline, ItMustBelieveItself) {
+  run.baseline->spread[0].bytes = 17;
+  EXPECT_NE(refused().find("more varies"), std::string::npos);
+  run.baseline->spread[0].bytes = 0;
+  EXPECT_NE(refused().find("impossible"), std::string::npos);
+  run.baseline->spread[0].bytes = 2;
+  run.baseline->blocks[0].address += bundle::kBlockSize;
+  EXPECT_NE(refused().find("belongs to no segment"), std::string::npos);
+}
+
+TEST_F(JudgedByBaseline, OneThatFailedIsSaid) {
+  run.baseline = bundle::Baseline{0, "it crashed", {}, {}, true, 0};
+  found().steady.reset();
+  Verdict verdict = judged();
+  EXPECT_EQ(verdict.status, Status::kNotVerified);
+  ASSERT_EQ(verdict.reasons.size(), 2u);
+  EXPECT_NE(verdict.reasons[1].find("it crashed"), std::string::npos);
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "checked_input.h"
+#include "compiled_input.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -19,8 +22,21 @@ extern char** environ;
 namespace mneme::run {
 namespace {
 
-// Of no use to know how fast, and all levels give the same bits.
-constexpr char kLevel[] = "-O1";
+// What is compiled is for mneme-run to say, not for variables that were meant for a mneme-compile ahead of it.
+constexpr std::string_view kNotPassedOn[] = {"MNEME_PASSES", "MNEME_CODEGEN_OPT",  "MNEME_IR",          "MNEME_FORM",
+                                             "MNEME_FUSE",   "MNEME_CHECK_MEMORY", "MNEME_AS_RECORDED", "MNEME_OUTPUT"};
+
+std::vector<char*> environment() {
+  std::vector<char*> passed_on;
+  for (char** entry = environ; *entry; entry++) {
+    std::string_view text = *entry;
+    if (std::ranges::find(kNotPassedOn, text.substr(0, text.find('='))) == std::end(kNotPassedOn)) {
+      passed_on.push_back(*entry);
+    }
+  }
+  passed_on.push_back(nullptr);
+  return passed_on;
+}
 
 int wait_for(pid_t process) {
   int status = 0;
@@ -31,9 +47,10 @@ int wait_for(pid_t process) {
 
 }  // namespace
 
-CheckedInput::CheckedInput(int input, const std::vector<std::string>& selection) {
-  std::vector<std::string> words = {installed_part("mneme-compile"), "--check-memory", kLevel, "--output=-"};
-  words.insert(words.end(), selection.begin(), selection.end());
+CompiledInput::CompiledInput(int input, const std::string& what, const std::vector<std::string>& arguments)
+    : what_("mneme-compile " + what) {
+  std::vector<std::string> words = {installed_part("mneme-compile"), what, "--output=-"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -46,7 +63,7 @@ CheckedInput::CheckedInput(int input, const std::vector<std::string>& selection)
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDOUT_FILENO);
-  int failed = ::posix_spawn(&process_, argv[0], &actions, nullptr, argv.data(), environ);
+  int failed = ::posix_spawn(&process_, argv[0], &actions, nullptr, argv.data(), environment().data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed) {
     process_ = -1;
@@ -54,13 +71,13 @@ CheckedInput::CheckedInput(int input, const std::vector<std::string>& selection)
   }
 }
 
-CheckedInput::~CheckedInput() {
+CompiledInput::~CompiledInput() {
   if (process_ < 0) return;
   ::kill(process_, SIGKILL);
   wait_for(process_);
 }
 
-void CheckedInput::finish() {
+void CompiledInput::finish() {
   // What follows the archive's end, so that it need not fail for want of a reader.
   char rest[4096];
   while (::read(output_.get(), rest, sizeof rest) > 0) {
@@ -68,12 +85,13 @@ void CheckedInput::finish() {
   check_end();
 }
 
-void CheckedInput::check_end() {
+void CompiledInput::check_end() {
   if (process_ < 0) return;
-  output_ = Fd();  // should it still write, it ends
+  pollfd entry{output_.get(), POLLIN, 0};
+  if (::poll(&entry, 1, 0) != 1 || (entry.revents & POLLIN)) return;  // it goes on
   int status = wait_for(std::exchange(process_, -1));
   if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) return;
-  throw Error("mneme-compile --check-memory " + describe_wait_status(status), static_cast<Exit>(WEXITSTATUS(status)));
+  throw Error(what_ + " " + describe_wait_status(status), static_cast<Exit>(WEXITSTATUS(status)));
 }
 
 }  // namespace mneme::run

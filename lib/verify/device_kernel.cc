@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "verify/device_kernel.h"
+
+#include <map>
+
+#include "base/error.h"
+#include "verify/kernels/code_pack.h"
+
+// MNEME_KERNELS_V… are the code packs that the build makes of kernels/compare.cc.
+#define MNEME_EMBED(level, file) \
+  asm(".pushsection .rodata\n"   \
+      ".balign 8\n"              \
+      "mneme_comparison_" level  \
+      "_begin:\n"                \
+      ".incbin \"" file          \
+      "\"\n"                     \
+      "mneme_comparison_" level  \
+      "_end:\n"                  \
+      ".popsection\n")
+MNEME_EMBED("v2", MNEME_KERNELS_V2);
+MNEME_EMBED("v3", MNEME_KERNELS_V3);
+MNEME_EMBED("v4", MNEME_KERNELS_V4);
+#define MNEME_EMBEDDED(level)                                                                          \
+  extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_comparison_##level##_begin[]; \
+  extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_comparison_##level##_end[]
+MNEME_EMBEDDED(v2);
+MNEME_EMBEDDED(v3);
+MNEME_EMBEDDED(v4);
+
+namespace mneme::verify {
+namespace {
+
+Bytes host_kernels(unsigned best_level) {
+  if (best_level >= 4 && __builtin_cpu_supports("x86-64-v4"))
+    return {mneme_comparison_v4_begin, mneme_comparison_v4_end};
+  if (best_level >= 3 && __builtin_cpu_supports("x86-64-v3"))
+    return {mneme_comparison_v3_begin, mneme_comparison_v3_end};
+  return {mneme_comparison_v2_begin, mneme_comparison_v2_end};
+}
+
+class DeviceKernel : public ElementKernel {
+ public:
+  DeviceKernel(device::Device& device, Bytes pack) : device_(device), pack_(pack) {}
+
+  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
+               std::span<ChunkErrors> out) override {
+    device::Launch launch;
+    launch.grid = {static_cast<uint32_t>(out.size()), 1, 1};
+    launch.block = {kLanes, kRows, 1};
+    const void* arguments[] = {expected, replayed, out.data()};
+    launch.arguments.assign(reinterpret_cast<const char*>(arguments), sizeof arguments);
+    device_.execute(code(type), launch);
+  }
+
+ private:
+  device::Code& code(ElementType type) {
+    auto& loaded = loaded_[type];
+    if (!loaded) {
+      bundle::KernelInfo kernel;
+      kernel.name = kernel.demangled = comparison_kernel_name(type);
+      loaded = device_.load(kernel, packed_code(pack_, type));
+    }
+    return *loaded;
+  }
+
+  device::Device& device_;
+  Bytes pack_;
+  std::map<ElementType, std::unique_ptr<device::Code>> loaded_;
+};
+
+}  // namespace
+
+std::unique_ptr<ElementKernel> make_device_kernel(device::Device& device, unsigned best_level) {
+  if (device.name() != "host") throw Error::of("there are no comparison kernels for the device '{}'", device.name());
+  return std::make_unique<DeviceKernel>(device, host_kernels(best_level));
+}
+
+}  // namespace mneme::verify

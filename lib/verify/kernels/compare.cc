@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The comparison kernels, one for each element type: a work-group of kLanes by kRows work-items for each chunk, which
+// is added up as chunk.h says. Elements are aligned to
+// their words.
+#include "chunk.h"
+#include "element_format.h"
+#include "work_item.h"
+
+namespace mneme::verify {
+
+MNEME_DEVICE inline double larger(double a, double b) { return a > b ? a : b; }
+
+// What a lane has seen of its elements, or a part of them.
+struct Errors {
+  double absolute, relative;
+  double absolute_squares, relative_squares;
+  double most_absolute, most_relative;
+
+  MNEME_DEVICE Errors operator+(const Errors& other) const {
+    return {absolute + other.absolute,
+            relative + other.relative,
+            absolute_squares + other.absolute_squares,
+            relative_squares + other.relative_squares,
+            larger(most_absolute, other.most_absolute),
+            larger(most_relative, other.most_relative)};
+  }
+};
+
+MNEME_DEVICE inline Errors errors_of(ErrorPair error, double absolute_factor, double relative_factor) {
+  double absolute = error.absolute * absolute_factor, relative = error.relative * relative_factor;
+  return {error.absolute, error.relative, absolute * absolute, relative * relative, error.absolute, error.relative};
+}
+
+// Errors by the quick way.
+template <class Word>
+struct Seen {
+  Errors errors;
+  Word same;   // elements of the same bits
+  Word bytes;  // in each byte, how many of the words' bytes there differ
+};
+
+template <class Format, unsigned count>
+MNEME_DEVICE inline Seen<typename Format::Word> look(const typename Format::Element* expected,
+                                                     const typename Format::Element* replayed) {
+  using Word = typename Format::Word;
+  if constexpr (count == 1) {
+    auto e = *expected, r = *replayed;
+    return {errors_of(Format::quick(e, r), 1, 1), Format::same(e, r), Format::bytes(e, r)};
+  } else {
+    constexpr unsigned kHalf = count / 2;
+    auto first = look<Format, kHalf>(expected, replayed);
+    auto second = look<Format, kHalf>(expected + kHalf * kLanes, replayed + kHalf * kLanes);
+    return {first.errors + second.errors, static_cast<Word>(first.same + second.same),
+            static_cast<Word>(first.bytes + second.bytes)};
+  }
+}
+
+// The same tree for what is rare, in little code: `sums` holds what waits for its neighbour, by level.
+template <class Format>
+MNEME_DEVICE inline Errors look_carefully(const typename Format::Element* expected,
+                                          const typename Format::Element* replayed, double absolute_factor,
+                                          double relative_factor) {
+  Errors sums[6];
+  static_assert(kGroup == 32);
+  for (unsigned i = 0; i < kGroup; i++) {
+    ErrorPair error = Format::careful(expected[i * kLanes], replayed[i * kLanes]);
+    Errors sum = errors_of(error, absolute_factor, relative_factor);
+    unsigned level = 0;
+    for (; i >> level & 1; level++) sum = sums[level] + sum;
+    sums[level] = sum;
+  }
+  return sums[5];
+}
+
+// A work-group's lanes, to be added up.
+struct Lanes {
+  double absolute[kRows][kLanes], relative[kRows][kLanes];
+  double absolute_squares[kRows][kLanes], relative_squares[kRows][kLanes];
+  double most_absolute[kRows][kLanes], most_relative[kRows][kLanes];
+  Word64 same[kRows][kLanes], bytes[kRows][kLanes];
+
+  MNEME_DEVICE void put(unsigned x, unsigned y, const Errors& errors) {
+    absolute[y][x] = errors.absolute;
+    relative[y][x] = errors.relative;
+    absolute_squares[y][x] = errors.absolute_squares;
+    relative_squares[y][x] = errors.relative_squares;
+    most_absolute[y][x] = errors.most_absolute;
+    most_relative[y][x] = errors.most_relative;
+  }
+
+  MNEME_DEVICE void add(unsigned x, unsigned y, unsigned other_x, unsigned other_y) {
+    absolute[y][x] += absolute[other_y][other_x];
+    relative[y][x] += relative[other_y][other_x];
+    absolute_squares[y][x] += absolute_squares[other_y][other_x];
+    relative_squares[y][x] += relative_squares[other_y][other_x];
+    most_absolute[y][x] = larger(most_absolute[y][x], most_absolute[other_y][other_x]);
+    most_relative[y][x] = larger(most_relative[y][x], most_relative[other_y][other_x]);
+    same[y][x] += same[other_y][other_x];
+    bytes[y][x] += bytes[other_y][other_x];
+  }
+
+  // Leaves the sums where x and y are 0. Every work-item calls it and may read them then.
+  MNEME_DEVICE void add_up(unsigned x, unsigned y) {
+#pragma unroll
+    for (unsigned half = kRows / 2; half > 0; half /= 2) {
+      barrier();
+      if (y < half) add(x, y, x, y + half);
+    }
+#pragma unroll
+    for (unsigned half = kLanes / 2; half > 0; half /= 2) {
+      barrier();
+      if (y == 0 && x < half) add(x, 0, x + half, 0);
+    }
+    barrier();
+  }
+};
+
+MNEME_DEVICE inline SquareScale scale_for(double largest) {
+  if (largest > kLargeError && largest < kInfinity) return kScaledDown;
+  return largest < kSmallError && largest > 0 ? kScaledUp : kPlain;
+}
+
+MNEME_DEVICE inline double factor_of(SquareScale scale) {
+  return scale == kPlain ? 1.0 : scale == kScaledDown ? kLargeScale : kSmallScale;
+}
+
+template <class Format>
+MNEME_DEVICE inline void compare(const void* expected_chunks, const void* replayed_chunks, ChunkErrors* out) {
+  using Element = typename Format::Element;
+  MNEME_SHARED static Lanes lanes;
+  unsigned x = work_item_x(), y = work_item_y(), chunk = work_group();
+  Word64 first = Word64{chunk} * kChunk + y * kRow + x;
+  const Element* expected = static_cast<const Element*>(expected_chunks) + first;
+  const Element* replayed = static_cast<const Element*>(replayed_chunks) + first;
+
+  auto seen = look<Format, kGroup>(expected, replayed);
+  lanes.put(x, y, seen.errors);
+  lanes.same[y][x] = seen.same;
+  lanes.bytes[y][x] = sum_of_bytes(seen.bytes);
+  barrier();
+  if (!is_finite(lanes.absolute[y][x])) lanes.put(x, y, look_carefully<Format>(expected, replayed, 1, 1));
+  lanes.add_up(x, y);
+
+  SquareScale absolute_scale = scale_for(lanes.most_absolute[0][0]),
+              relative_scale = scale_for(lanes.most_relative[0][0]);
+  Word64 differ = kChunk - lanes.same[0][0], bytes = lanes.bytes[0][0];
+  if (absolute_scale != kPlain || relative_scale != kPlain) {
+    barrier();  // all have read
+    lanes.put(x, y, look_carefully<Format>(expected, replayed, factor_of(absolute_scale), factor_of(relative_scale)));
+    lanes.add_up(x, y);
+  }
+  if (x == 0 && y == 0) {
+    out[chunk].absolute = {lanes.absolute[0][0], lanes.absolute_squares[0][0], lanes.most_absolute[0][0],
+                           absolute_scale};
+    out[chunk].relative = {lanes.relative[0][0], lanes.relative_squares[0][0], lanes.most_relative[0][0],
+                           relative_scale};
+    out[chunk].differ = differ;
+    out[chunk].bytes = bytes;
+  }
+}
+
+}  // namespace mneme::verify
+
+// By the names of element types (verify/element_type.h).
+using namespace mneme::verify;
+MNEME_KERNEL void compare_u8(const void* e, const void* r, ChunkErrors* out) {
+  compare<Real<Integer<unsigned char, Word8>>>(e, r, out);
+}
+MNEME_KERNEL void compare_i8(const void* e, const void* r, ChunkErrors* out) {
+  compare<Real<Integer<signed char, Word8>>>(e, r, out);
+}
+MNEME_KERNEL void compare_u16(const void* e, const void* r, ChunkErrors* out) {
+  compare<Real<Integer<unsigned short, Word16>>>(e, r, out);
+}
+MNEME_KERNEL void compare_i16(const void* e, const void* r, ChunkErrors* out) {
+  compare<Real<Integer<short, Word16>>>(e, r, out);
+}
+MNEME_KERNEL void compare_u32(const void* e, const void* r, ChunkErrors* out) {
+  compare<Real<Integer<unsigned, Word32>>>(e, r, out);
+}
+MNEME_KERNEL void compare_i32(const void* e, const void* r, ChunkErrors* out) {
+  compare<Real<Integer<int, Word32>>>(e, r, out);
+}
+MNEME_KERNEL void compare_u64(const void* e, const void* r, ChunkErrors* out) { compare<Integer64<Word64>>(e, r, out); }
+MNEME_KERNEL void compare_i64(const void* e, const void* r, ChunkErrors* out) {
+  compare<Integer64<long long>>(e, r, out);
+}
+MNEME_KERNEL void compare_f16(const void* e, const void* r, ChunkErrors* out) { compare<Real<Float16>>(e, r, out); }
+MNEME_KERNEL void compare_f32(const void* e, const void* r, ChunkErrors* out) { compare<Real<Float32>>(e, r, out); }
+MNEME_KERNEL void compare_f64(const void* e, const void* r, ChunkErrors* out) { compare<Real<Float64>>(e, r, out); }
+MNEME_KERNEL void compare_bf16(const void* e, const void* r, ChunkErrors* out) { compare<Real<Brain16>>(e, r, out); }
+MNEME_KERNEL void compare_cf32(const void* e, const void* r, ChunkErrors* out) { compare<Complex<Float32>>(e, r, out); }
+MNEME_KERNEL void compare_cf64(const void* e, const void* r, ChunkErrors* out) { compare<Complex<Float64>>(e, r, out); }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the build: compiles the comparison kernels for a target of the host device.
+//
+//   compile_kernels TARGET BITCODE OUTPUT
+#include <cstdio>
+#include <exception>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "codegen/host/host.h"
+#include "verify/kernels/code_pack.h"
+
+namespace mneme::verify {
+namespace {
+
+std::string compile(ElementType type, const std::string& bitcode, const std::string& target) {
+  bundle::KernelInfo kernel;
+  kernel.name = kernel.demangled = comparison_kernel_name(type);
+  kernel.argument_bytes = 3 * 8;
+  for (uint32_t i = 0; i < 3; i++) kernel.arguments.push_back({i * 8, 8, "pointer", "ptr", {}});
+  kernel.globals.push_back({"__hip_cuid_", 1, 1, false});  // the compiler's own
+  bundle::Configuration configuration;
+  configuration.target = target;
+  configuration.passes = "default<O3>";
+  configuration.form = "loop";
+  return codegen::host::compile(kernel, bitcode, configuration).code;
+}
+
+void run(const std::string& target, const std::string& input, const std::string& output) {
+  std::string bitcode = read_file(input);
+  std::vector<std::string> codes;
+  for (size_t i = 0; i < kElementTypes; i++) codes.push_back(compile(static_cast<ElementType>(i), bitcode, target));
+  write_file(output, pack_code(codes));
+}
+
+}  // namespace
+}  // namespace mneme::verify
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: compile_kernels TARGET BITCODE OUTPUT\n");
+    return 2;
+  }
+  try {
+    mneme::verify::run(argv[1], argv[2], argv[3]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "compile_kernels: %s\n", error.what());
+    return 1;
+  }
+}

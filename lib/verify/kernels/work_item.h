@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What kernels need of a GPU's language, by the compiler's builtins alone: no vendor's header or library.
+#pragma once
+
+#define MNEME_KERNEL extern "C" __attribute__((global))
+#define MNEME_DEVICE __attribute__((device))
+#define MNEME_SHARED __attribute__((shared))
+
+#ifdef __NVPTX__
+MNEME_DEVICE inline unsigned work_item_x() { return __nvvm_read_ptx_sreg_tid_x(); }
+MNEME_DEVICE inline unsigned work_item_y() { return __nvvm_read_ptx_sreg_tid_y(); }
+MNEME_DEVICE inline unsigned work_group() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+MNEME_DEVICE inline void barrier() { __syncthreads(); }
+#else
+MNEME_DEVICE inline unsigned work_item_x() { return __builtin_amdgcn_workitem_id_x(); }
+MNEME_DEVICE inline unsigned work_item_y() { return __builtin_amdgcn_workitem_id_y(); }
+MNEME_DEVICE inline unsigned work_group() { return __builtin_amdgcn_workgroup_id_x(); }
+MNEME_DEVICE inline void barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+#endif
