@@ -21,7 +21,7 @@ configure := cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_CX
 	$(if $(ccache),-DCMAKE_C_COMPILER_LAUNCHER=$(ccache) -DCMAKE_CXX_COMPILER_LAUNCHER=$(ccache))
 sources = $(shell find lib mneme-* tests -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.hip')
 
-.PHONY: all setup configure demo test test-all bench fuzz install docs format lint clean help
+.PHONY: all setup configure demo test test-all bench gpu-bundle fuzz install docs format lint clean help
 
 all: configure  ## build everything into ./build (the default)
 	cmake --build $(BUILD)
@@ -44,6 +44,9 @@ test-all: all  ## run the tests with every combination of the pipeline's modes
 
 bench: all  ## measure, as ratios; needs an otherwise idle machine
 	@scripts/bench $(BUILD)
+
+gpu-bundle: configure  ## pack what scripts/gpu-check runs on a machine with a GPU, into ./build/gpu-bundle
+	@scripts/gpu-bundle $(BUILD)
 
 fuzz: all  ## fuzz the bundle reader for FUZZ_SECONDS, or until interrupted
 	@scripts/fuzz $(BUILD) $(FUZZ_SECONDS)

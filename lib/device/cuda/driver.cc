@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device/cuda/driver.h"
+
+#include <dlfcn.h>
+
+#include "base/error.h"
+
+namespace mneme::device::cuda {
+namespace {
+
+constexpr char kLibrary[] = "libcuda.so.1";
+
+class Loaded {
+ public:
+  Loaded() : library_(::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL)) {
+    if (!library_) throw Error::of(Exit::kMissing, "there is no NVIDIA driver: {}", ::dlerror());
+    find(driver.cuInit, "cuInit");
+    find(driver.cuDriverGetVersion, "cuDriverGetVersion");
+    find(driver.cuGetErrorString, "cuGetErrorString");
+    find(driver.cuDeviceGet, "cuDeviceGet");
+    find(driver.cuDeviceGetName, "cuDeviceGetName");
+    find(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+    find(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
+    find(driver.cuModuleLoadData, "cuModuleLoadData");
+    find(driver.cuModuleGetFunction, "cuModuleGetFunction");
+    find(driver.cuMemAlloc_v2, "cuMemAlloc_v2");
+    find(driver.cuMemFree_v2, "cuMemFree_v2");
+    find(driver.cuMemcpyHtoD_v2, "cuMemcpyHtoD_v2");
+    find(driver.cuMemcpyDtoH_v2, "cuMemcpyDtoH_v2");
+    find(driver.cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync_v2");
+    find(driver.cuLaunchKernel, "cuLaunchKernel");
+    find(driver.cuCtxSynchronize, "cuCtxSynchronize");
+    find(driver.cuEventCreate, "cuEventCreate");
+    find(driver.cuEventRecord, "cuEventRecord");
+    find(driver.cuEventSynchronize, "cuEventSynchronize");
+    find(driver.cuEventElapsedTime, "cuEventElapsedTime");
+    const char* text = nullptr;
+    if (Result result = driver.cuInit(0)) {
+      driver.cuGetErrorString(result, &text);
+      throw Error::of(Exit::kMissing, "the NVIDIA driver finds no device: {}", text ? text : std::to_string(result));
+    }
+  }
+
+  Driver driver{};
+
+ private:
+  template <class Function>
+  void find(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(::dlsym(library_, name));
+    if (!function) throw Error::of(Exit::kMissing, "the NVIDIA driver is too old: it has no {}", name);
+  }
+
+  void* library_;  // stays
+};
+
+}  // namespace
+
+const Driver& driver() {
+  static const Loaded loaded;
+  return loaded.driver;
+}
+
+void check(Result result, const char* doing) {
+  if (result == 0) return;
+  const char* text = nullptr;
+  driver().cuGetErrorString(result, &text);
+  throw Error::of("{} failed: {} ({})", doing, text ? text : "an error that the driver does not know", result);
+}
+
+}  // namespace mneme::device::cuda
