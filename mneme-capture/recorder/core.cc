@@ -12,7 +12,7 @@ Limits limits_of(const Welcome& welcome) {
   return {welcome.max_instances, welcome.occurrences, welcome.skip, welcome.every, welcome.only_config};
 }
 
-std::string reason_of(Policy::Verdict verdict) {
+std::string_view reason_of(Policy::Verdict verdict) {
   switch (verdict) {
     case Policy::Verdict::kSkipped:
       return "among the first ones, which --skip leaves out";
@@ -82,7 +82,11 @@ void Core::add_stub(void* handle, const void* function, const char* name) noexce
   stop();
 }
 
-void Core::remove_fat_binary(void* handle) noexcept try { kernels_.remove_fat_binary(handle); } catch (...) {
+void Core::remove_fat_binary(void* handle) noexcept try {
+  kernels_.remove_fat_binary(handle);
+  std::lock_guard lock(mutex_);
+  settled_.forget();  // other functions may come to lie where its were
+} catch (...) {
   stop();
 }
 
@@ -170,20 +174,28 @@ void Core::count_launch(Recording& recording, const std::string& kernel) {
   connection_->counters().add(recording.launches);
 }
 
-void Core::count(Recording& recording, const std::string& kernel, const std::string& reason, bool wanted) {
-  uint32_t& slot = recording.slots[reason];
-  if (slot == 0) {
-    slot = next_slot_++;
-    connection_->tell(Counter{slot, wanted, kernel, reason});
+uint32_t Core::count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted) {
+  auto known = recording.slots.find(reason);
+  if (known == recording.slots.end()) {
+    known = recording.slots.emplace(reason, next_slot_++).first;
+    connection_->tell(Counter{known->second, wanted, kernel, known->first});
   }
-  connection_->counters().add(slot);
+  connection_->counters().add(known->second);
+  return known->second;
 }
 
 std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept try {
+  Counters& counters = connection_->counters();
   Chosen chosen;
-  chosen.index = connection_->counters().add(Counters::kLaunches);
-  chosen.stub = kernels_.find(request.function);
+  chosen.index = counters.add(Counters::kLaunches);
+  chosen.device = runtime_.device_of(request.stream);
   std::lock_guard lock(mutex_);
+  if (const Settled::Slots* slots = settled_.find(request, chosen.device)) {
+    counters.add(slots->launches);
+    counters.add(slots->reason);
+    return std::nullopt;
+  }
+  chosen.stub = kernels_.find(request.function);
   if (!chosen.stub) {
     Recording& unknown = passed_.try_emplace("(unknown kernel)", limits_).first->second;
     count_launch(unknown, "(unknown kernel)");
@@ -198,17 +210,18 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
     recording.asked = true;
   }
   if (!recording.selected) {
-    count(recording, stub.demangled, "not selected by --kernel", false);
+    uint32_t reason = count(recording, stub.demangled, "not selected by --kernel", false);
+    settled_.remember_all(request.function, chosen.device, {recording.launches, reason});
     return std::nullopt;
   }
-  chosen.device = runtime_.device_of(request.stream);
   if (!is_recorded(chosen.device)) {
     count(recording, stub.demangled,
           "it ran on device " + std::to_string(chosen.device) + ", and the first eight are recorded", true);
     return std::nullopt;
   }
   if (!stub.embedded || !recording.refused.empty()) {
-    count(recording, stub.demangled, stub.embedded ? recording.refused : stub.trouble, true);
+    uint32_t reason = count(recording, stub.demangled, stub.embedded ? recording.refused : stub.trouble, true);
+    settled_.remember_all(request.function, chosen.device, {recording.launches, reason});
     return std::nullopt;
   }
   const bundle::KernelInfo& info = stub.embedded->info;
@@ -221,14 +234,17 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   chosen.key =
       launch_key(limits_, info, request.grid, request.block, request.shared_bytes, chosen.arguments, chosen.device);
   Policy::Choice choice = recording.policy.choose(chosen.key);
-  if (!choice.slot) {
-    count(recording, stub.demangled, reason_of(choice.verdict), false);
-    return std::nullopt;
+  if (choice.slot) {
+    if (*choice.slot == 0) *choice.slot = next_slot_++;
+    chosen.slot = *choice.slot;
+    counters.add(chosen.slot);
+  } else {
+    chosen.slot = count(recording, stub.demangled, reason_of(choice.verdict), false);
   }
-  if (*choice.slot == 0) *choice.slot = next_slot_++;
-  chosen.slot = *choice.slot;
-  connection_->counters().add(chosen.slot);
-  if (choice.verdict == Policy::Verdict::kAlike) return std::nullopt;
+  if (choice.settled) {
+    settled_.remember_alike(request, chosen.device, info, limits_.only_config, {recording.launches, chosen.slot});
+  }
+  if (choice.verdict != Policy::Verdict::kRecord) return std::nullopt;
   return chosen;
 } catch (...) {
   connection_->counters().add(Counters::kUnrecorded);
@@ -246,6 +262,7 @@ void Core::drop(const Chosen& chosen, const std::string& reason) {
   std::lock_guard lock(mutex_);
   Recording& recording = *chosen.stub->recording;
   recording.policy.withdraw(chosen.key);
+  settled_.forget();
   count(recording, chosen.stub->demangled, reason, true);
 }
 
@@ -303,6 +320,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   drop(chosen, prepared.reason);
   std::lock_guard lock(mutex_);
   chosen.stub->recording->refused = prepared.reason;
+  settled_.forget();
   return false;
 } catch (...) {
   connection_->counters().add(Counters::kUnrecorded);

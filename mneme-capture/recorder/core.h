@@ -11,18 +11,11 @@
 #include "recorder/kernels.h"
 #include "recorder/outside.h"
 #include "recorder/runtime.h"
+#include "recorder/settled.h"
 
 struct mneme_annotation_v1;
 
 namespace mneme::record {
-
-struct LaunchRequest {
-  const void* function = nullptr;
-  bundle::Dim3 grid, block;
-  uint32_t shared_bytes = 0;
-  Arguments arguments;
-  void* stream = nullptr;
-};
 
 // The recorder of one process, whatever the vendor: hooks tell it what the application does. Nothing throws; when
 // anything goes wrong, here or between us and the parent, recording ends and the application goes on as if alone. What
@@ -92,8 +85,8 @@ class Core {
   // Settles that a chosen launch is not recorded after all.
   void drop(const Chosen& chosen, const std::string& reason);
   void count_launch(Recording& recording, const std::string& kernel);
-  // A launch that is not recorded.
-  void count(Recording& recording, const std::string& kernel, const std::string& reason, bool wanted);
+  // A launch that is not recorded. Returns the counter.
+  uint32_t count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted);
   int settle(void* stream);
   void send_kernel(const Chosen& chosen);
   // Recording ends, because of the exception that is being handled.
@@ -129,8 +122,9 @@ class Core {
   pid_t forking_ = 0;                   // who forks
   std::mutex joining_;
   std::shared_mutex launches_;  // shared by ordinary launches; a recorded one has it alone
-  std::mutex mutex_;            // policies, slots
+  std::mutex mutex_;            // policies, slots, what is settled
   uint32_t next_slot_ = Counters::kFirstFree;
+  Settled settled_;
   std::map<std::string, Recording> passed_;  // launches of kinds that cannot be recorded, by kernel
 };
 

@@ -73,6 +73,7 @@ bool Core::join() noexcept {
     forked_.store(false);
     kernels_.begin_again();
     passed_.clear();
+    settled_.forget();
     next_slot_ = Counters::kFirstFree;
     for (const MemoryRange& mapped : allocations_.share_again()) {
       outside_.add(mapped.address, mapped.size, "memory that hipMemMap mapped before the process was forked");

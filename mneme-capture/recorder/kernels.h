@@ -16,12 +16,12 @@ namespace mneme::record {
 struct Recording {
   explicit Recording(const Limits& limits) : policy(limits) {}
   Policy policy;
-  bool asked = false;                     // the parent was asked whether it wants this kernel
-  bool selected = false;                  // its answer
-  bool sent = false;                      // the parent has the code
-  std::string refused;                    // why it cannot be recorded; empty: it can
-  uint32_t launches = 0;                  // counter of all launches; 0 until the first
-  std::map<std::string, uint32_t> slots;  // counters of launches not recorded, by reason
+  bool asked = false;                                  // the parent was asked whether it wants this kernel
+  bool selected = false;                               // its answer
+  bool sent = false;                                   // the parent has the code
+  std::string refused;                                 // why it cannot be recorded; empty: it can
+  uint32_t launches = 0;                               // counter of all launches; 0 until the first
+  std::map<std::string, uint32_t, std::less<>> slots;  // counters of launches not recorded, by reason
 };
 
 // A host function that stands for a kernel. Lives until its fat binary is unregistered.
@@ -83,6 +83,13 @@ class Kernels {
 struct Arguments {
   void* const* list = nullptr;
   Bytes packed = {};
+};
+struct LaunchRequest {
+  const void* function = nullptr;
+  bundle::Dim3 grid, block;
+  uint32_t shared_bytes = 0;
+  Arguments arguments;
+  void* stream = nullptr;
 };
 // The bytes that the kernel gets, padding zeroed.
 std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments);

@@ -7,7 +7,9 @@ Digest launch_key(const Limits& limits, const bundle::KernelInfo& kernel, bundle
                   uint32_t shared_bytes, const std::string& arguments, int device) {
   const uint32_t dimensions[] = {grid.x,  grid.y,  grid.z,       block.x,
                                  block.y, block.z, shared_bytes, static_cast<uint32_t>(device)};
-  std::string text(reinterpret_cast<const char*>(dimensions), sizeof dimensions);
+  std::string text;
+  text.reserve(sizeof dimensions + arguments.size());
+  text.append(reinterpret_cast<const char*>(dimensions), sizeof dimensions);
   if (limits.only_config) return digest_of(text);
   for (const bundle::Argument& argument : kernel.arguments) {
     if (argument.kind != "pointer") text.append(arguments, argument.offset, argument.size);
@@ -20,12 +22,13 @@ Policy::Choice Policy::choose(const Digest& key) {
   if (number < limits_.skip) return {Verdict::kSkipped, nullptr};
   if ((number - limits_.skip) % limits_.every != 0) return {Verdict::kBetween, nullptr};
   auto known = keys_.find(key);
-  bool enough = recorded_ >= limits_.max_instances;
+  const bool enough = recorded_ >= limits_.max_instances;
+  const bool settled = limits_.every == 1;
   if (known == keys_.end()) {
-    if (enough) return {Verdict::kEnough, nullptr};
+    if (enough) return {Verdict::kEnough, nullptr, settled};
     known = keys_.emplace(key, Key{}).first;
   } else if (enough || known->second.recorded >= limits_.occurrences) {
-    return {Verdict::kAlike, &known->second.slot};
+    return {Verdict::kAlike, &known->second.slot, settled};
   }
   ++recorded_;
   ++known->second.recorded;

@@ -35,7 +35,8 @@ class Policy {
   };
   struct Choice {
     Verdict verdict;
-    uint32_t* slot;  // kRecord, kAlike: where the key's counter is remembered; 0 until the caller sets it
+    uint32_t* slot;        // kRecord, kAlike: where the key's counter is remembered; 0 until the caller sets it
+    bool settled = false;  // it is the verdict on all later launches with this key, unless one is withdrawn
   };
 
   explicit Policy(const Limits& limits) : limits_(limits) {}
