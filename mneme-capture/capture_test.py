@@ -309,6 +309,12 @@ class Capture(TestCase):
             self.assertIn("threads: ok", result.error)
         self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
 
+    def test_copies_of_other_threads_are_not_the_kernels(self):
+        result = self.capture(self.program("copies_beside"), options=["--max-instances", "10"])
+        self.assertEqual(len(self.instances(result)), 10)
+        self.assertIn("copies_beside: ok", result.error)
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
+
     def test_standard_output(self):
         program = self.program("vector_add")
         piped = self.capture(program)

@@ -20,4 +20,10 @@ int mneme_hostgpu_prepare(const void* host_function);
 // left in.
 int mneme_hostgpu_settle(unsigned milliseconds);
 
+// Until mneme_hostgpu_let_go() by the same thread, what other threads give to streams waits before it is queued: with
+// mneme_hostgpu_settle() in between, device memory changes only by what this thread does. (And by stores of the
+// application to memory that it can write itself.) One thread at a time: the others' calls do nothing.
+void mneme_hostgpu_hold();
+void mneme_hostgpu_let_go();
+
 }  // extern "C"

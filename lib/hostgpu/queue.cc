@@ -91,7 +91,26 @@ std::shared_ptr<Queue> make_queue(unsigned flags, int priority) {
 
 TicketPtr submit(const std::shared_ptr<Queue>& queue, Operation operation, Promptness promptness) {
   Lock lock(queues().mutex);
+  wait_for_turn(lock);
   return submit_locked(lock, queue, std::move(operation), promptness);
+}
+
+void wait_for_turn(Lock& lock) {
+  Queues& all = queues();
+  auto ours = [&] { return all.holder == std::thread::id() || all.holder == std::this_thread::get_id(); };
+  if (!is_in_operation()) all.let_go.wait(lock, [&] { return ours() || all.ending; });
+}
+
+void hold_others() {
+  Lock lock(queues().mutex);
+  if (queues().holder == std::thread::id()) queues().holder = std::this_thread::get_id();
+}
+
+void let_others_go() {
+  Lock lock(queues().mutex);
+  if (queues().holder != std::this_thread::get_id()) return;
+  queues().holder = {};
+  queues().let_go.notify_all();
 }
 
 bool is_idle(const std::shared_ptr<Queue>& queue) {

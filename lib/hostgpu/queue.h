@@ -83,6 +83,11 @@ bool wait_for_device_until(std::chrono::steady_clock::time_point end, std::chron
 // throws, the work is not queued.
 void run_in_order(const std::shared_ptr<Queue>& queue, std::unique_ptr<Work> work);
 
+// Until this thread lets go, what others submit waits before it is queued, unless a queue's operation does it. Does
+// nothing while another thread holds.
+void hold_others();
+void let_others_go();
+
 // For work that waits for the application: whether it should give up, because the process ends.
 bool is_ending();
 

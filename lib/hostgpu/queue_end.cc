@@ -35,6 +35,8 @@ void after_fork_in_child() {
     queue->running = queue->armed = queue->has_thread = queue->awake = false;
   }
   new (&all.done) std::condition_variable;
+  new (&all.let_go) std::condition_variable;
+  all.holder = {};
   all.waiting = 0;
   all.starved = false;
   all.mutex.unlock();
@@ -65,6 +67,7 @@ void stop_threads() {
   Queues& all = queues();
   Lock lock(all.mutex);
   all.ending = true;
+  all.let_go.notify_all();
   ++all.waiting;
   bool idle = all_idle();
   while (!idle) {

@@ -135,6 +135,7 @@ bool wait_for_device_until(std::chrono::steady_clock::time_point end, std::chron
 
 void run_in_order(const std::shared_ptr<Queue>& queue, std::unique_ptr<Work> work) {
   Lock lock(queues().mutex);
+  wait_for_turn(lock);
   if (is_in_operation()) {
     std::vector<TicketPtr> before = implicit_order(*queue);
     if (!queue->operations.empty()) before.push_back(queue->last);

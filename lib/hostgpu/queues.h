@@ -21,7 +21,9 @@ struct Queues {
   std::vector<std::shared_ptr<Queue>> legacy;              // by device
   unsigned forks = 0;                                      // of this process from its ancestors
   std::atomic<bool> ending{false};                         // the process ends
-  bool stopped = false;  // there are no threads any more: whoever queues something does it
+  bool stopped = false;    // there are no threads any more: whoever queues something does it
+  std::thread::id holder;  // whose work only is queued; nobody's: everyone's
+  std::condition_variable let_go;
   bool starved = false;  // the system gave no thread: whoever is there does what is to be done
 };
 
@@ -61,6 +63,8 @@ std::vector<TicketPtr> implicit_order(const Queue& queue);
 // Throws HipError when one of them waits, over whatever other queues, for what this thread is in the middle of.
 void check_not_waiting_for_us(const std::vector<TicketPtr>& tickets);
 
+// Returns once this thread may queue something.
+void wait_for_turn(Lock& lock);
 TicketPtr submit_locked(Lock& lock, const std::shared_ptr<Queue>& queue, Operation operation, Promptness promptness);
 
 }  // namespace mneme::hostgpu

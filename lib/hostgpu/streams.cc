@@ -140,4 +140,7 @@ __attribute__((visibility("default"))) int mneme_hostgpu_settle(unsigned millise
   });
 }
 
+__attribute__((visibility("default"))) void mneme_hostgpu_hold() { hold_others(); }
+__attribute__((visibility("default"))) void mneme_hostgpu_let_go() { let_others_go(); }
+
 }  // extern "C"

@@ -436,5 +436,46 @@ TEST(Settling, WaitsForAStreamThatAnotherStreamLetsGoOn) {
   EXPECT_EQ(words[1], 1u);
 }
 
+TEST(Holding, MakesOtherThreadsWaitAndNotOnesOwn) {
+  Stream stream(kNonBlocking);
+  Words words;
+  std::atomic<bool> done{false};
+  mneme_hostgpu_hold();
+  std::thread other([&] {
+    mneme_hostgpu_let_go();  // is not its to say
+    words.set(0, 1, stream);
+    EXPECT_EQ(hipMemset(words.at(1), 1, 4), hipSuccess);
+    done = true;
+  });
+  words.set(2, 1, stream);
+  EXPECT_EQ(hipMemset(words.at(3), 1, 1), hipSuccess);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(mneme_hostgpu_settle(kTenMinutes), hipSuccess);
+  EXPECT_EQ(words[2], 1u);
+  EXPECT_EQ(words[3], 1u);
+  EXPECT_EQ(words[0], 0u);
+  EXPECT_EQ(words[1], 0u);
+  EXPECT_FALSE(done);
+  mneme_hostgpu_let_go();
+  other.join();
+  EXPECT_EQ(hipStreamSynchronize(stream), hipSuccess);
+  EXPECT_EQ(words[0], 1u);
+  EXPECT_EQ(words[1], 0x01010101u);
+}
+
+TEST(Holding, LetsCallbacksOfStreamsGoOn) {
+  Stream stream;
+  Words words;
+  mneme_hostgpu_hold();
+  static Words* the_words = &words;
+  auto callback = [](hipStream_t, hipError_t, void* other) { the_words->set(0, 1, *static_cast<Stream*>(other)); };
+  Stream other(kNonBlocking);
+  EXPECT_EQ(hipStreamAddCallback(stream, callback, &other, 0), hipSuccess);
+  EXPECT_EQ(mneme_hostgpu_settle(kTenMinutes), hipSuccess);
+  EXPECT_EQ(hipStreamSynchronize(other), hipSuccess);
+  EXPECT_EQ(words[0], 1u);
+  mneme_hostgpu_let_go();
+}
+
 }  // namespace
 }  // namespace mneme::hostgpu

@@ -109,6 +109,18 @@ class Core {
     bool outermost_;
   };
 
+  // Other threads' copies would be taken for what the kernel did.
+  class Hold {
+   public:
+    explicit Hold(Runtime& runtime) : runtime_(runtime) { runtime_.hold(); }
+    ~Hold() { runtime_.let_go(); }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    Runtime& runtime_;
+  };
+
   Runtime& runtime_;
   std::unique_ptr<Connection> connection_;
   Allocations allocations_;
@@ -143,6 +155,7 @@ int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
     if (!chosen) return real();
   }
   std::unique_lock alone(launches_);
+  Hold hold(runtime_);
   if (!begin(request, *chosen)) return real();
   return end(request, *chosen, real());
 }

@@ -51,6 +51,8 @@ class FakeRuntime final : public Runtime {
     return status;
   }
   int synchronize(void*) override { return status; }
+  void hold() override { ++held; }
+  void let_go() override { --held; }
   bool is_capturing(void*) override { return capturing; }
   std::string error_text(int error) override { return "fake error " + std::to_string(error); }
   bool prepare(const void*, int) override { return runnable; }
@@ -64,6 +66,7 @@ class FakeRuntime final : public Runtime {
   int status = 0;
   int devices = 1, current_device = 0;
   int synchronized = 0;
+  int held = 0;
   uint64_t memory_left = 1 << 30;
   uint64_t largest_range = uint64_t{1} << 40;  // that can be reserved
   std::map<std::string, MemoryRange> globals;

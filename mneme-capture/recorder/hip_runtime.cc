@@ -36,6 +36,8 @@ constinit Next<Error()> next_last_error(kLibrary, "hipGetLastError");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
 constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
 constinit Next<Error(unsigned)> next_settle(kLibrary, "mneme_hostgpu_settle");
+constinit Next<void()> next_hold(kLibrary, "mneme_hostgpu_hold");
+constinit Next<void()> next_let_go(kLibrary, "mneme_hostgpu_let_go");
 constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary, "mneme_hostgpu_global");
 
 constexpr uint64_t kGranularity = 2 << 20;
@@ -170,6 +172,15 @@ int HipRuntime::synchronize(void* stream) {
   if (!is_stand_in()) return next_stream_synchronize.call_or(kNotSupported, stream);
   OnDevice its(device_of(stream));  // whose errors count
   return synchronize();
+}
+
+// The vendor's runtime has no such thing.
+void HipRuntime::hold() {
+  if (is_stand_in()) next_hold.call();
+}
+
+void HipRuntime::let_go() {
+  if (is_stand_in()) next_let_go.call();
 }
 
 bool HipRuntime::is_stand_in() {

@@ -26,6 +26,8 @@ class HipRuntime final : public Runtime {
   int device_of(void* stream) override;
   int synchronize() override;
   int synchronize(void* stream) override;
+  void hold() override;
+  void let_go() override;
   bool is_capturing(void* stream) override;
   std::string error_text(int error) override;
   bool prepare(const void* host_function, int device) override;

@@ -43,6 +43,10 @@ class Runtime {
   // kStillRunning: it would take too long, because it waits for the application perhaps.
   virtual int synchronize() = 0;
   virtual int synchronize(void* stream) = 0;
+  // Until let_go() by the same thread, what other threads ask the device to do waits, as far as the runtime can make it
+  // wait; what is under way goes on.
+  virtual void hold() = 0;
+  virtual void let_go() = 0;
   // Launches into this stream are only noted down, for a graph.
   virtual bool is_capturing(void* stream) = 0;
   virtual std::string error_text(int error) = 0;
