@@ -27,6 +27,7 @@
 #include "codegen/host/lock_step.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
+#include "codegen/host/plain_bools.h"
 #include "codegen/host/raise_amdgpu.h"
 #include "codegen/host/simplify.h"
 #include "codegen/host/split_loops.h"
@@ -147,6 +148,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   if (configuration.check_memory) keep_null_accesses(*module);
   inline_into_kernel(*module);
   define_locals(*module);
+  take_bools_as_they_are(*module);
   return_at_ends(*module, kernel);
   std::vector<bundle::StoreType> stores;
   if (configuration.passes != "default<O0>") {

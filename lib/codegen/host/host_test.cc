@@ -492,6 +492,35 @@ define amdgpu_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, ptr addrs
   }
 }
 
+// Also where the byte is not what the front end promises of one.
+TEST_P(EveryLevel, BoolsAreTheLowestBitOfTheirByte) {
+  constexpr char kBools[] = R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = zext i32 %l to i64
+  %px = getelementptr i8, ptr addrspace(1) %x, i64 %i
+  %a = load i8, ptr addrspace(1) %px, !range !0, !noundef !1
+  %b = trunc i8 %a to i1
+  %not = xor i1 %b, true
+  %one = zext i1 %b to i32
+  %more = select i1 %not, i32 10, i32 20
+  %sum = add i32 %one, %more
+  %o = getelementptr i32, ptr addrspace(1) %out, i64 %i
+  store i32 %sum, ptr addrspace(1) %o
+  ret void
+}
+!0 = !{i8 0, i8 2}
+!1 = !{}
+)";
+  std::vector<uint8_t> x = {0, 1, 255, 254};
+  for (const char* form : {"loop", "fiber"}) {
+    Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kBools, configuration(GetParam(), form)));
+    std::vector<int> out(4);
+    code.run({x.data(), out.data()}, 4);
+    EXPECT_EQ(out, (std::vector{10, 21, 21, 10})) << form;
+  }
+}
+
 // Its alignment, even where it is not a multiple of its size, is what code relies on.
 TEST_P(EveryLevel, LocalArraysThatOutliveBarriersAreAligned) {
   constexpr char kAligned[] = R"(
