@@ -21,15 +21,17 @@ Bytes zero_block() {
   return zeros;
 }
 
-// Of one more execution. Each outcome is there once.
+// Of one more execution. Each outcome is there once, and the surplus in the last.
 void note_differences(bundle::RunInfo& run, std::vector<bundle::SegmentDifference> differences) {
   if (differences.empty() || differences == run.differences) return;
   if (run.differences.empty()) {
     run.differences = std::move(differences);
-  } else if (run.others.size() == bundle::kMaxOutcomes) {
-    run.others_complete = run.others_complete && std::ranges::find(run.others, differences) != run.others.end();
-  } else if (std::ranges::find(run.others, differences) == run.others.end()) {
+  } else if (std::ranges::find(run.others, differences) != run.others.end()) {
+    return;
+  } else if (run.others.size() < bundle::kMaxOutcomes) {
     run.others.push_back(std::move(differences));
+  } else {
+    verify::widen(run.others.back(), differences);
   }
 }
 

@@ -225,9 +225,9 @@ struct RunInfo {
   std::vector<SegmentDifference> differences;  // only segments that differ, by address; of one execution
   std::vector<BlockDifference> blocks;         // the blocks that differ, up to --max-diff; of the same execution
   bool blocks_complete = true;                 // false when --max-diff cut `blocks` short
-  // What executions left that left something else again, each once, up to kMaxOutcomes. In json only if there are any.
+  // What executions left that left something else again, each once, up to kMaxOutcomes; where there were more, the last
+  // one has the largest of each figure of all that are not there by themselves. In json only if there are any.
   std::vector<std::vector<SegmentDifference>> others;
-  bool others_complete = true;
   std::optional<Baseline> baseline = {};  // where one was asked for
 };
 

@@ -160,8 +160,7 @@ TEST(Json, RunAndSummaryRoundTrip) {
               {{0x400000000000, 3, 17, 255, 0}},
               {{0x400000010000, kOne, kTwo}},
               false,
-              {},
-              true};
+              {}};
   EXPECT_EQ(write(parse_run(write(run), "a run")), write(run));
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   run.differences[0].observation = Observation{"f32",
@@ -174,10 +173,8 @@ TEST(Json, RunAndSummaryRoundTrip) {
   EXPECT_EQ(back.differences, run.differences) << "to the last bit";
   EXPECT_TRUE(back.others.empty());
   run.others = {run.differences, {}};
-  run.others_complete = false;
   back = parse_run(write(run), "a run");
   EXPECT_EQ(back.others, run.others);
-  EXPECT_FALSE(back.others_complete);
   EXPECT_FALSE(back.baseline);
   EXPECT_EQ(write(run).find("\"steady\":"), std::string::npos);
   run.differences[0].steady = 2;
@@ -198,7 +195,7 @@ TEST(Json, RunAndSummaryRoundTrip) {
 TEST(Json, ObservationsAreChecked) {
   auto fault_with = [](const std::string& norms) {
     std::string text =
-        write(RunInfo{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}, true});
+        write(RunInfo{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}});
     std::string observation = R"({"address":"0x1000","bytes":1,"first":0,"expected":1,"actual":2,"observation":)"
                               R"({"type":"f32","elements":1,"differ":1,"tail":0,"absolute":)" +
                               norms + R"(,"relative":)" + norms + "}}";
@@ -222,7 +219,7 @@ TEST(Json, ObservationsAreChecked) {
 
 TEST(Json, BaselinesAreChecked) {
   auto fault_with = [](const std::string& from, const std::string& to) {
-    RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}, true};
+    RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}};
     run.baseline = Baseline{5, "none", {}, {{0x10000, kThree}}, true, 0};
     std::string text = write(run);
     size_t at = text.find(from, text.find("\"baseline\""));

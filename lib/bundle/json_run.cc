@@ -122,7 +122,7 @@ std::string write(const RunInfo& info) {
       write_differences(out, "differences", differences);
       out.close();
     }
-    out.close_array().add("others_complete", info.others_complete);
+    out.close_array();
   }
   if (info.baseline) write_baseline(out, *info.baseline);
   return out.close().sealed();
@@ -150,10 +150,8 @@ RunInfo parse_run(std::string_view text, const std::string& where) {
     info.blocks.push_back({parse_block_address(block), block.digest("expected"), block.digest("actual")});
   });
   info.blocks_complete = in.boolean("blocks_complete");
-  if (in.has("others")) {
+  if (in.has("others"))
     in.each("others", [&](json::Object other) { info.others.push_back(parse_differences(other, "differences")); });
-    info.others_complete = in.boolean("others_complete");
-  }
   if (in.has("baseline")) {
     in.object("baseline", [&](json::Object baseline) { info.baseline = parse_baseline(baseline); });
   }

@@ -47,11 +47,13 @@ void widen(bundle::ErrorNorms& spread, const bundle::ErrorNorms& norms) {
 }
 
 void widen(bundle::SegmentDifference& spread, const bundle::SegmentDifference& difference) {
+  const std::optional<uint64_t> steady = std::max(spread.steady, difference.steady);
   if (difference.bytes > spread.bytes) {
     std::optional<bundle::Observation> observation = std::move(spread.observation);
     spread = difference;
     std::swap(spread.observation, observation);
   }
+  spread.steady = steady;
   if (!spread.observation || !difference.observation) return;
   bundle::Observation& widest = *spread.observation;
   widest.differ = std::max(widest.differ, difference.observation->differ);

@@ -123,6 +123,23 @@ TEST(Widen, KeepsTheLargestOfEachFigure) {
   EXPECT_EQ(spread[1].observation->absolute.linf, 0.75);
   EXPECT_EQ(spread[1].observation->absolute.worst, 2u) << "of the execution with the largest error";
   EXPECT_EQ(spread[1].observation->absolute.l1, 2);
+  EXPECT_FALSE(spread[1].steady);
+}
+
+TEST(Widen, KeepsWhatIsSteady) {
+  auto difference = [](uint64_t bytes, uint64_t steady) {
+    bundle::SegmentDifference out{100, bytes, 0, 1, 2};
+    out.steady = steady;
+    return out;
+  };
+  std::vector<bundle::SegmentDifference> spread;
+  widen(spread, {difference(3, 2)});
+  widen(spread, {difference(7, 1)});
+  EXPECT_EQ(spread[0].bytes, 7u);
+  EXPECT_EQ(spread[0].steady, 2u);
+  widen(spread, {difference(1, 4)});
+  EXPECT_EQ(spread[0].bytes, 7u);
+  EXPECT_EQ(spread[0].steady, 4u);
 }
 
 }  // namespace
