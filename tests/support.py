@@ -112,6 +112,14 @@ def _contents(file):
     return text
 
 
+def _precompiled_headers(level):
+    """What makes clang take check.h, and with it HIP's headers, as the build precompiled them."""
+    folder = BUILD / "tests" / "headers" / level.lstrip("-")
+    if not folder.exists():
+        return []
+    return [word for side in ["host", "device"] for word in [f"-Xarch_{side}", f"-include{folder / side / 'check.h'}"]]
+
+
 class TestCase(unittest.TestCase):
     """A test with a temporary folder, self.folder, that its whole class shares."""
 
@@ -130,6 +138,8 @@ class TestCase(unittest.TestCase):
         """Compiles a HIP program, recordable unless told otherwise; the path of the executable."""
         program = cls.folder / (name or pathlib.Path(source).stem)
         compiler = ["clang++-19", "-x", "hip", "--offload-arch=gfx90a", *(flags or ["-O2"]), source, "-o", program]
+        if pathlib.Path(source).parent == PROGRAMS and len(flags) == 1:
+            compiler[1:1] = _precompiled_headers(flags[0])
         if not inject:
             compiler.insert(1, "--rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
         result = run([tool("inject"), *compiler] if inject else compiler)
