@@ -16,6 +16,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 0
 
 ccache := $(shell command -v ccache)
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 configure := cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_CXX_COMPILER=$(CXX) \
 	-DMNEME_WERROR=$(WERROR) \
 	$(if $(ccache),-DCMAKE_C_COMPILER_LAUNCHER=$(ccache) -DCMAKE_CXX_COMPILER_LAUNCHER=$(ccache))

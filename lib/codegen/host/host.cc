@@ -24,11 +24,13 @@
 #include "codegen/host/guard_divisions.h"
 #include "codegen/host/hoist_divisions.h"
 #include "codegen/host/indirect_calls.h"
+#include "codegen/host/keep_order.h"
 #include "codegen/host/lock_step.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/plain_bools.h"
 #include "codegen/host/raise_amdgpu.h"
+#include "codegen/host/saturate_conversions.h"
 #include "codegen/host/simplify.h"
 #include "codegen/host/split_loops.h"
 #include "codegen/host/store_types.h"
@@ -117,7 +119,14 @@ void extend_pipelines(llvm::PassBuilder& builder) {
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::LoopSimplifyPass());
     passes.addPass(HoistDivisions());
+    passes.addPass(KeepOrder());
   });
+  builder.registerPipelineParsingCallback(
+      [](llvm::StringRef name, llvm::FunctionPassManager& passes, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+        if (name != KeepOrder::kName) return false;
+        passes.addPass(KeepOrder());
+        return true;
+      });
 }
 
 std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -141,6 +150,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   Traits traits = {};
   traits.most_threads = most_threads(*device, kernel);
 
+  saturate_conversions(*device);
   raise_amdgpu(*device, kernel, configuration.fuse);
   std::unique_ptr<llvm::Module> module =
       flatten_address_spaces(*device, machine->createDataLayout(), kTriple, kernel.demangled);
@@ -184,7 +194,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   ir::verify_module(*module, "what kernel '" + kernel.demangled + "' was lowered to");
 
   ir::optimize(*module, "always-inline,globaldce", machine.get());
-  ir::optimize(*module, configuration.passes, machine.get(), extend_pipelines);
+  ir::optimize(*module, with_order_kept(configuration.passes), machine.get(), extend_pipelines);
   // What profilers and debuggers show.
   module->getFunction(kBlockFunction)->setName(kernel.name);
   return {link_shared_object(emit_object(*module, *machine), {}), fibers ? "fiber" : "loop", std::move(stores)};

@@ -521,6 +521,105 @@ define amdgpu_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {
   }
 }
 
+// As the GPU's instructions do.
+TEST_P(EveryLevel, ConversionsToIntegersSaturate) {
+  constexpr char kConversions[] = R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = zext i32 %l to i64
+  %px = getelementptr float, ptr addrspace(1) %x, i64 %i
+  %a = load float, ptr addrspace(1) %px
+  %d = fpext float %a to double
+  %h = fptrunc float %a to half
+  %u = fptoui float %a to i32
+  %s = fptosi float %a to i32
+  %ub = fptoui float %a to i8
+  %ub64 = zext i8 %ub to i64
+  %du = fptoui double %d to i64
+  %ds = fptosi double %d to i64
+  %hs = fptosi half %h to i16
+  %hs64 = sext i16 %hs to i64
+  %u64 = zext i32 %u to i64
+  %s64 = sext i32 %s to i64
+  %j = mul i64 %i, 6
+  %o = getelementptr i64, ptr addrspace(1) %out, i64 %j
+  %o1 = getelementptr i64, ptr addrspace(1) %o, i64 1
+  %o2 = getelementptr i64, ptr addrspace(1) %o, i64 2
+  %o3 = getelementptr i64, ptr addrspace(1) %o, i64 3
+  %o4 = getelementptr i64, ptr addrspace(1) %o, i64 4
+  %o5 = getelementptr i64, ptr addrspace(1) %o, i64 5
+  store i64 %u64, ptr addrspace(1) %o
+  store i64 %s64, ptr addrspace(1) %o1
+  store i64 %ub64, ptr addrspace(1) %o2
+  store i64 %du, ptr addrspace(1) %o3
+  store i64 %ds, ptr addrspace(1) %o4
+  store i64 %hs64, ptr addrspace(1) %o5
+  ret void
+})";
+  std::vector<float> x = {3.75f, -2.5f, 0x1p32f, -0x1p31f, 300.0f, 1e30f, -1e30f, NAN, 0x1.8p31f};
+  const int64_t most = INT64_MAX, least = INT64_MIN, all = -1, u32 = UINT32_MAX, i32 = INT32_MAX;
+  std::vector<int64_t> expected = {3,
+                                   3,
+                                   3,
+                                   3,
+                                   3,
+                                   3,  //
+                                   0,
+                                   -2,
+                                   0,
+                                   0,
+                                   -2,
+                                   -2,  //
+                                   u32,
+                                   i32,
+                                   255,
+                                   int64_t{1} << 32,
+                                   int64_t{1} << 32,
+                                   INT16_MAX,  //
+                                   0,
+                                   INT32_MIN,
+                                   0,
+                                   0,
+                                   INT32_MIN,
+                                   INT16_MIN,  //
+                                   300,
+                                   300,
+                                   44,
+                                   300,
+                                   300,
+                                   300,  //
+                                   u32,
+                                   i32,
+                                   255,
+                                   all,
+                                   most,
+                                   INT16_MAX,  //
+                                   0,
+                                   INT32_MIN,
+                                   0,
+                                   0,
+                                   least,
+                                   INT16_MIN,  //
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,  //
+                                   3221225472,
+                                   i32,
+                                   0,
+                                   3221225472,
+                                   3221225472,
+                                   INT16_MAX};
+  for (const char* form : {"loop", "fiber"}) {
+    Loaded code(compile(kernel_of_pointers(2), std::string(kHeader) + kConversions, configuration(GetParam(), form)));
+    std::vector<int64_t> out(expected.size());
+    code.run({x.data(), out.data()}, static_cast<uint32_t>(x.size()));
+    EXPECT_EQ(out, expected) << form;
+  }
+}
+
 // Its alignment, even where it is not a multiple of its size, is what code relies on.
 TEST_P(EveryLevel, LocalArraysThatOutliveBarriersAreAligned) {
   constexpr char kAligned[] = R"(
