@@ -68,6 +68,27 @@ TEST(Optimize, RunsThePipelineThatIsAskedFor) {
   EXPECT_EQ(module->getFunction("sum")->getInstructionCount(), 1u);
 }
 
+TEST(Optimize, SaysNothingOfLoopsThatCannotBeUnrolled) {
+  constexpr char kLoop[] = R"(
+declare i1 @more()
+define void @f() {
+  br label %loop
+loop:
+  %again = call i1 @more()
+  br i1 %again, label %loop, label %done, !llvm.loop !0
+done:
+  ret void
+}
+!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.unroll.enable"}
+)";
+  llvm::LLVMContext context;
+  auto module = load_module(context, kLoop, "loop");
+  testing::internal::CaptureStderr();
+  optimize(*module, "default<O3>", nullptr);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(Optimize, PassesOnWhatLlvmSaysOfABadPipeline) {
   std::string message = message_of([] { check_pipeline("default<O2>,no-such-pass"); });
   EXPECT_NE(message.find("no-such-pass"), std::string::npos);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/optimize.h"
 
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/LLVMContext.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/Error.h>
 
@@ -27,6 +30,13 @@ llvm::ModulePassManager parse(llvm::PassBuilder& builder, const std::string& pas
   return manager;
 }
 
+// A loop with `#pragma unroll` that cannot be unrolled: clang said so, with its place, when the application was built.
+struct WithoutLoopsLeftAlone : llvm::DiagnosticHandler {
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    return info.getKind() == llvm::DK_OptimizationFailure;
+  }
+};
+
 }  // namespace
 
 void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine,
@@ -42,6 +52,7 @@ void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachi
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
+  module.getContext().setDiagnosticHandler(std::make_unique<WithoutLoopsLeftAlone>());
   parse(builder, passes).run(module, modules);
 }
 
