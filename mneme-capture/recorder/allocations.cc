@@ -258,6 +258,14 @@ std::optional<Allocations::Known> Allocations::find(const void* pointer) const {
   return std::nullopt;
 }
 
+bool Allocations::is_free(const void* pointer) const {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer);
+  return std::ranges::any_of(areas_, [&](const Area& area) {
+    return address - area.arena.base() < area.arena.size() && !area.arena.find(address);
+  });
+}
+
 void Allocations::add_registered(const void* pointer, uint64_t size) {
   std::lock_guard lock(mutex_);
   uint64_t address = address_of(pointer);

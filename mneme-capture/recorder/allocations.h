@@ -51,6 +51,8 @@ class Allocations {
   bool release(const void* pointer);
   // The allocation of ours that contains the address.
   std::optional<Known> find(const void* pointer) const;
+  // In one of our ranges, but of no allocation.
+  bool is_free(const void* pointer) const;
 
   // What there is, and after it what was released last, the latest first.
   struct Listing {

@@ -131,6 +131,9 @@ TEST_F(AllocationsTest, FindsWhatContainsAnAddress) {
   EXPECT_EQ(known->size, 5000u);
   EXPECT_EQ(known->flags, 0x80000000u);
   EXPECT_FALSE(allocations_.find(memory + 5000));
+  EXPECT_FALSE(allocations_.is_free(memory + 4999));
+  EXPECT_TRUE(allocations_.is_free(memory + 5000));
+  EXPECT_FALSE(allocations_.is_free(&known)) << "memory of others";
 }
 
 TEST_F(AllocationsTest, CutsVariablesOutOfTheirAllocation) {

@@ -35,6 +35,7 @@ class Core {
   enum class Wait { kStream, kWholeDevice };
   std::optional<int> release(const void* pointer, Wait wait, void* stream = nullptr) noexcept;
   std::optional<Allocations::Known> find(const void* pointer) const noexcept;
+  bool is_free(const void* pointer) const noexcept { return allocations_.is_free(pointer); }
   Allocations::Listing list_memory() const { return allocations_.list(); }
   void add_registered(const void* pointer, uint64_t size) noexcept;
   void remove_registered(const void* pointer) noexcept;

@@ -93,6 +93,14 @@ std::optional<Allocations::Known> known(const void* pointer) {
   return recorder && pointer ? recorder->find(pointer) : std::nullopt;
 }
 
+// What to ask the runtime about instead: to it everything behind the arenas is memory, to the application what is
+// allocated there.
+template <class Pointer>
+Pointer seen_by_the_application(Pointer pointer) {
+  Core* recorder = core();
+  return recorder && recorder->is_free(pointer) ? nullptr : pointer;
+}
+
 int device_of(const Allocations::Known& memory) {
   return memory.space == Space::kDevice ? memory.device : static_cast<int>(memory.flags >> kDeviceShift);
 }
@@ -132,7 +140,7 @@ bool answer_attribute(void* data, int which, void* pointer, const Allocations::K
 Error attribute(void* data, int which, void* pointer) {
   std::optional<Allocations::Known> memory = known(pointer);
   if (memory && data && answer_attribute(data, which, pointer, *memory)) return kSuccess;
-  return next_attribute.call_or(kNotSupported, data, which, pointer);
+  return next_attribute.call_or(kNotSupported, data, which, seen_by_the_application(pointer));
 }
 
 template <class Real>
@@ -284,7 +292,8 @@ Error hipHostGetFlags(unsigned* flags, void* host) {
 
 Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
   std::optional<Allocations::Known> memory = known(pointer);
-  if (!memory || !attributes) return next_attributes.call_or(kNotSupported, attributes, pointer);
+  if (!memory || !attributes)
+    return next_attributes.call_or(kNotSupported, attributes, seen_by_the_application(pointer));
   bool host = is_host(*memory), managed = memory->flags & kManaged;
   void* same = const_cast<void*>(pointer);
   *attributes = {};
@@ -301,7 +310,7 @@ Error hipPointerGetAttribute(void* data, int which, void* pointer) { return attr
 
 Error hipDrvPointerGetAttributes(unsigned count, int* which, void** data, void* pointer) {
   if (!known(pointer) || !which || !data) {
-    return next_attribute_list.call_or(kNotSupported, count, which, data, pointer);
+    return next_attribute_list.call_or(kNotSupported, count, which, data, seen_by_the_application(pointer));
   }
   for (unsigned i = 0; i < count; ++i) {
     if (Error status = attribute(data[i], which[i], pointer)) return status;
@@ -311,7 +320,7 @@ Error hipDrvPointerGetAttributes(unsigned count, int* which, void** data, void* 
 
 Error hipMemGetAddressRange(void** base, size_t* size, void* pointer) {
   std::optional<Allocations::Known> memory = known(pointer);
-  if (!memory) return next_address_range.call_or(kNotSupported, base, size, pointer);
+  if (!memory) return next_address_range.call_or(kNotSupported, base, size, seen_by_the_application(pointer));
   if (base) *base = reinterpret_cast<void*>(memory->address);
   if (size) *size = memory->size;
   return kSuccess;
@@ -319,7 +328,7 @@ Error hipMemGetAddressRange(void** base, size_t* size, void* pointer) {
 
 Error hipMemPtrGetInfo(void* pointer, size_t* size) {
   std::optional<Allocations::Known> memory = known(pointer);
-  if (!memory || !size) return next_pointer_info.call_or(kNotSupported, pointer, size);
+  if (!memory || !size) return next_pointer_info.call_or(kNotSupported, seen_by_the_application(pointer), size);
   *size = memory->size;
   return kSuccess;
 }

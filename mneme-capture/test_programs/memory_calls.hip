@@ -59,6 +59,11 @@ static void refusals() {
   expect(hipHostFree(memory) == hipErrorInvalidValue, "hipHostFree of device memory");
   expect(hipFree(memory) == hipSuccess && hipFree(memory) == hipErrorInvalidValue, "hipFree twice");
   expect(hipPointerGetAttributes(nullptr, memory) == hipErrorInvalidValue, "attributes into nothing");
+  hipPointerAttribute_t attributes{};
+  hipDeviceptr_t base = nullptr;
+  size_t size = 0;
+  expect(hipPointerGetAttributes(&attributes, memory) == hipErrorInvalidValue, "attributes of what was released");
+  expect(hipMemGetAddressRange(&base, &size, memory) != hipSuccess, "the range of what was released");
   (void)hipGetLastError();
 }
 
