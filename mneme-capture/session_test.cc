@@ -2,6 +2,9 @@
 // What an application does becomes a bundle.
 #include "session.h"
 
+#include <atomic>
+#include <thread>
+
 #include "session_fixture.h"
 
 namespace mneme::capture {
@@ -267,6 +270,34 @@ TEST_F(SessionTest, AFailedLaunchIsDropped) {
   EXPECT_EQ(end().size(), 1u);
   EXPECT_EQ(reason(), "the launch failed: fake error 719");
   EXPECT_EQ(capture_.unrecordable.size(), 1u);
+}
+
+TEST_F(SessionTest, ALaunchThatIsDroppedMakesRoomForTheNext) {
+  settings_.max_instances = 1;
+  begin();
+  int* data = device_ints(10);
+  std::atomic<bool> passing{false}, go_on{false};
+  std::thread other([&] {
+    core_->pass("other", "no reason", [&] {
+      passing = true;
+      while (!go_on) std::this_thread::yield();
+      return 0;
+    });
+  });
+  while (!passing) std::this_thread::yield();
+  // One is chosen, and has to wait for the other kernel's launch; meanwhile there is no room for a second one.
+  std::atomic<int> launched{0};
+  auto failing = [&] {
+    EXPECT_EQ(launch(data, 10, 1, 77), 77);
+    ++launched;
+  };
+  std::thread first(failing), second(failing);
+  while (launched == 0) std::this_thread::yield();
+  EXPECT_EQ(launched, 1);
+  go_on = true;
+  for (std::thread* thread : {&first, &second, &other}) thread->join();
+  launch(data, 10);
+  EXPECT_EQ(end().size(), 1u);
 }
 
 TEST_F(SessionTest, AnErrorOfEarlierWorkIsNotBlamedOnTheLaunch) {

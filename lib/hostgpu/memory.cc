@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hostgpu/memory.h"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 #include "hostgpu/errors.h"
 #include "memory/arena.h"
+#include "memory/listing.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -24,7 +26,31 @@ constexpr uint64_t kLarge = uint64_t{1} << 20;
 constexpr uint64_t kPage = 4096;
 constexpr size_t kRemembered = 1000;  // blocks that were released
 
-std::array<std::atomic<uint64_t>, kMostDevices> used{};  // by device
+// Bytes in use, by device, and of the host's memory.
+std::array<std::atomic<uint64_t>, kMostDevices> used{};
+std::atomic<uint64_t> host_used{0};
+
+void count(std::atomic<uint64_t>& counter, uint64_t size, uint64_t most) {
+  uint64_t now = counter;
+  do {
+    if (size > most || now > most - size) throw HipError(hipErrorOutOfMemory);
+  } while (!counter.compare_exchange_weak(now, now + size));
+}
+
+uint64_t installed_memory() {
+  return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void count_in(uint64_t size, MemoryKind kind, int device) {
+  if (kind == MemoryKind::kDevice) return use_memory(size, device);
+  static const uint64_t most = installed_memory();
+  count(host_used, size, most);
+}
+
+void count_out(uint64_t size, MemoryKind kind, int device) {
+  if (kind == MemoryKind::kDevice) return unuse_memory(size, device);
+  host_used -= size;
+}
 
 // One range of addresses, backed with memory chunk by chunk as far as it was ever used.
 class Range {
@@ -163,11 +189,11 @@ void for_all_ranges(const Body& body) {
 void* allocate(uint64_t size, MemoryKind kind, unsigned flags, uint64_t align) {
   const int device = current_device();
   Range& range = kind == MemoryKind::kDevice ? *device_ranges()[static_cast<size_t>(device)] : host_range();
-  use_memory(size, device);
+  count_in(size, kind, device);
   try {
     return reinterpret_cast<void*>(range.allocate(size, align, kind, flags));
   } catch (...) {
-    unuse_memory(size, device);
+    count_out(size, kind, device);
     throw;
   }
 }
@@ -182,7 +208,7 @@ bool release(const void* pointer, bool host) {
       if (!block) block = range->release(address);
     }
   }
-  if (block) unuse_memory(block->size, block->device);
+  if (block) count_out(block->size, block->kind, block->device);
   return block.has_value();
 }
 
@@ -209,27 +235,24 @@ std::vector<Block> released_blocks() {
 
 void check_range(const void* pointer, uint64_t size) {
   require(pointer);
-  auto block = find_block(pointer);
-  if (block) require(size <= block->size - (reinterpret_cast<uint64_t>(pointer) - block->address));
+  auto require_within = [&](uint64_t start, uint64_t length) {
+    require(size <= length - (reinterpret_cast<uint64_t>(pointer) - start));
+  };
+  static const auto recorders = reinterpret_cast<memory::FindMemory>(::dlsym(RTLD_DEFAULT, memory::kFindMemorySymbol));
+  memory::ListedMemory recorded;
+  if (recorders && recorders(pointer, &recorded)) return require_within(recorded.address, recorded.size);
+  if (auto block = find_block(pointer)) require_within(block->address, block->size);
 }
 
 uint64_t total_memory() {
   // Three quarters of what the machine has, for all devices: programs ask for what is free, and take most of it.
-  static const uint64_t total = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                                static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3 /
-                                static_cast<uint64_t>(device_count());
+  static const uint64_t total = installed_memory() / 4 * 3 / static_cast<uint64_t>(device_count());
   return total;
 }
 
 uint64_t used_memory(int device) { return used[static_cast<size_t>(device)]; }
 
-void use_memory(uint64_t size, int device) {
-  std::atomic<uint64_t>& counter = used[static_cast<size_t>(device)];
-  uint64_t now = counter;
-  do {
-    if (size > total_memory() || now > total_memory() - size) throw HipError(hipErrorOutOfMemory);
-  } while (!counter.compare_exchange_weak(now, now + size));
-}
+void use_memory(uint64_t size, int device) { count(used[static_cast<size_t>(device)], size, total_memory()); }
 
 void unuse_memory(uint64_t size, int device) { used[static_cast<size_t>(device)] -= size; }
 

@@ -28,13 +28,14 @@ std::vector<Block> all_blocks();
 std::vector<Block> released_blocks();
 // Host memory that the application registered (pointers.cc).
 std::vector<Block> registered_blocks();
-// Throws HipError for null, and for a range that leaves the allocation it begins in. Memory that somebody else gave
-// out is taken on trust.
+// Throws HipError for null, and for a range that leaves the allocation it begins in, be it ours or a recorder's. Other
+// memory is taken on trust.
 void check_range(const void* address, uint64_t size);
 // Memory that kernels reach only by chance: neither given out nor registered (pointers.cc).
 bool is_pageable(const void* address);
 
-// What a pretended device has, and has left; bytes. Memory made through the virtual memory API counts.
+// What a pretended device has, and has left; bytes. Memory made through the virtual memory API counts, and the host's
+// does not.
 uint64_t total_memory();
 uint64_t used_memory(int device);
 void use_memory(uint64_t size, int device);  // throws HipError(hipErrorOutOfMemory) when there is not so much left

@@ -54,6 +54,11 @@ TEST(Allocation, CountsAndRefuses) {
   ASSERT_EQ(hipMemGetInfo(&after, &total), hipSuccess);
   EXPECT_EQ(before, after);
   void* pointer = nullptr;
+  ASSERT_EQ(hipHostMalloc(&pointer, 1 << 20, 0), hipSuccess);
+  ASSERT_EQ(hipMemGetInfo(&after, &total), hipSuccess);
+  EXPECT_EQ(before, after) << "the host's memory is not the device's";
+  EXPECT_EQ(hipHostFree(pointer), hipSuccess);
+  EXPECT_EQ(hipHostMalloc(&pointer, size_t{1} << 45, 0), hipErrorOutOfMemory);
   EXPECT_EQ(hipMalloc(&pointer, total + 1), hipErrorOutOfMemory);
   EXPECT_EQ(hipMalloc(&pointer, SIZE_MAX), hipErrorOutOfMemory);
   EXPECT_EQ(hipMalloc(nullptr, 1), hipErrorInvalidValue);

@@ -34,6 +34,7 @@ std::optional<uint64_t> Arena::allocate(uint64_t size, uint64_t align) {
     if (address > start) free_.emplace(start, address - start);
     if (uint64_t rest = start + length - (address + extent)) free_.emplace(address + extent, rest);
     live_.emplace(address, size);
+    live_bytes_ += size;
     high_water_ = std::max(high_water_, address + size);
     return address;
   }
@@ -44,6 +45,7 @@ bool Arena::release(uint64_t address) {
   auto found = live_.find(address);
   if (found == live_.end()) return false;
   uint64_t length = round_up(found->second, kGrain);
+  live_bytes_ -= found->second;
   live_.erase(found);
   auto after = free_.lower_bound(address);
   if (after != free_.end() && address + length == after->first) {

@@ -37,6 +37,7 @@ class Arena {
   // The allocation that contains the address.
   std::optional<Allocation> find(uint64_t address) const;
   const std::map<uint64_t, uint64_t>& allocations() const { return live_; }  // address → size
+  uint64_t live_bytes() const { return live_bytes_; }                        // as asked for
   uint64_t base() const { return base_; }
   uint64_t size() const { return size_; }
   // One past the highest address ever allocated.
@@ -44,6 +45,7 @@ class Arena {
 
  private:
   uint64_t base_, size_, high_water_;
+  uint64_t live_bytes_ = 0;
   std::map<uint64_t, uint64_t> live_;  // address → size
   std::map<uint64_t, uint64_t> free_;  // address → size, coalesced
 };

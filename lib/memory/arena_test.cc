@@ -104,5 +104,15 @@ TEST(Arena, IsDeterministicAndNeverOverlaps) {
   EXPECT_EQ(one.allocate(1 << 24), kBase) << "everything came back as one piece";
 }
 
+TEST(Arena, SumsUpWhatIsAllocated) {
+  Arena arena(kDeviceBase, 1 << 20);
+  uint64_t first = *arena.allocate(100);
+  arena.allocate(1000, 4096);
+  EXPECT_EQ(arena.live_bytes(), 1100u);
+  arena.release(first);
+  arena.release(first);
+  EXPECT_EQ(arena.live_bytes(), 1000u);
+}
+
 }  // namespace
 }  // namespace mneme::memory

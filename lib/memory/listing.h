@@ -18,4 +18,8 @@ struct ListedMemory {
 using ListMemory = bool (*)(void (*take)(void* user, const ListedMemory&), void* user);
 inline constexpr char kListMemorySymbol[] = "mneme_record_list_memory";
 
+// And this, by its name. The allocation that contains an address; false: no allocation of the recorder's does.
+using FindMemory = bool (*)(const void* address, ListedMemory* found);
+inline constexpr char kFindMemorySymbol[] = "mneme_record_find_memory";
+
 }  // namespace mneme::memory

@@ -160,7 +160,11 @@ bool Allocations::back(Area& area, uint64_t end) {
       throw Error::of("the process may make files of {} bytes at most (ulimit -f), too little for memory to be shared",
                       largest_file());
     }
-    if (!back_piece(area, std::min({round_up(end - area.backed, kChunkSize), most, limit - area.backed}))) return false;
+    auto piece = [&](uint64_t step) {
+      return std::min({round_up(end - area.backed, step), most, limit - area.backed});
+    };
+    // The last memory of a device may not be a whole chunk.
+    if (!back_piece(area, piece(kChunkSize)) && !back_piece(area, piece(kSmallestChunk))) return false;
   }
   return true;
 }
@@ -256,6 +260,15 @@ std::optional<Allocations::Known> Allocations::find(const void* pointer) const {
     return Known{area.space, found->address, found->size, flags == flags_.end() ? 0 : flags->second, area.device};
   }
   return std::nullopt;
+}
+
+uint64_t Allocations::unused(int device) const {
+  std::lock_guard lock(mutex_);
+  for (const Area& area : areas_) {
+    if (area.space != Space::kDevice || area.device != device) continue;
+    return area.backed - area.arena.base() - area.arena.live_bytes();
+  }
+  return 0;
 }
 
 bool Allocations::is_free(const void* pointer) const {

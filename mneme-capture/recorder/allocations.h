@@ -51,6 +51,8 @@ class Allocations {
   bool release(const void* pointer);
   // The allocation of ours that contains the address.
   std::optional<Known> find(const void* pointer) const;
+  // Bytes of a device's memory that the runtime gave us and we gave nobody.
+  uint64_t unused(int device) const;
   // In one of our ranges, but of no allocation.
   bool is_free(const void* pointer) const;
 

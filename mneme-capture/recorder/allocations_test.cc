@@ -52,11 +52,23 @@ TEST_F(AllocationsTest, BacksMemoryByChunksAndSharesThem) {
   EXPECT_EQ(chunks_.size(), 1u);
 }
 
+TEST_F(AllocationsTest, KnowsWhatNobodyHas) {
+  EXPECT_EQ(allocations_.unused(0), 0u);
+  void* first = device(1000);
+  device(2000);
+  EXPECT_EQ(allocations_.unused(0), (64u << 20) - 3000);
+  EXPECT_EQ(allocations_.unused(1), 0u);
+  allocations_.release(first);
+  EXPECT_EQ(allocations_.unused(0), (64u << 20) - 2000);
+}
+
 TEST_F(AllocationsTest, SaysWhenThereIsNoMore) {
   EXPECT_EQ(device(FakeRuntime::kRange + 1), nullptr);
   runtime_.memory_left = 64 << 20;
   EXPECT_EQ(device(65 << 20), nullptr);
   EXPECT_EQ(address_of(device(64 << 20)), memory::kDeviceBase) << "the failed one still has its address";
+  runtime_.memory_left = 6 << 20;
+  EXPECT_TRUE(device(5 << 20)) << "less than a chunk";
 }
 
 TEST_F(AllocationsTest, ThrowsWhenTheRangeIsTaken) {

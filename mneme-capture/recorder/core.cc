@@ -104,6 +104,7 @@ std::optional<int> Core::release(const void* pointer, Wait wait, void* stream) n
   if (!allocations_.find(pointer)) return std::nullopt;
   int status = wait == Wait::kStream ? runtime_.synchronize(stream) : runtime_.synchronize();
   if (!allocations_.release(pointer)) return std::nullopt;
+  pools_.remove(reinterpret_cast<uint64_t>(pointer));
   return status;
 } catch (...) {
   stop();

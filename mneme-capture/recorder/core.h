@@ -10,6 +10,7 @@
 #include "recorder/connection.h"
 #include "recorder/kernels.h"
 #include "recorder/outside.h"
+#include "recorder/pool_use.h"
 #include "recorder/runtime.h"
 #include "recorder/settled.h"
 
@@ -37,6 +38,8 @@ class Core {
   std::optional<Allocations::Known> find(const void* pointer) const noexcept;
   bool is_free(const void* pointer) const noexcept { return allocations_.is_free(pointer); }
   Allocations::Listing list_memory() const { return allocations_.list(); }
+  uint64_t unused_memory(int device) const noexcept { return allocations_.unused(device); }
+  PoolUse& pools() { return pools_; }
   void add_registered(const void* pointer, uint64_t size) noexcept;
   void remove_registered(const void* pointer) noexcept;
   bool add_mapped(const void* pointer, uint64_t size, int descriptor, int device) noexcept;
@@ -126,6 +129,7 @@ class Core {
   std::unique_ptr<Connection> connection_;
   Allocations allocations_;
   Outside outside_;
+  PoolUse pools_;
   Limits limits_;
   Kernels kernels_;
   std::atomic<State> state_{State::kRecording};

@@ -14,6 +14,7 @@ void Core::before_fork() noexcept {
   mutex_.lock();
   kernels_.before_fork();
   outside_.before_fork();
+  pools_.before_fork();
   allocations_.before_fork();
   forking_ = ::getpid();
   if (state_ != State::kEnded && connection_->welcome().children) {
@@ -30,6 +31,7 @@ void Core::after_fork_in_parent() noexcept {
   kept::after_fork(false);
   childs_.reset();
   allocations_.after_fork_in_parent();
+  pools_.after_fork();
   outside_.after_fork();
   kernels_.after_fork();
   mutex_.unlock();
@@ -40,6 +42,7 @@ void Core::after_fork_in_child() noexcept {
   kept::after_fork(true);
   next_ = std::move(childs_);
   allocations_.after_fork_in_child();
+  pools_.after_fork();
   outside_.after_fork();
   kernels_.after_fork();
   mutex_.unlock();

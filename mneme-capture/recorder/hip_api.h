@@ -77,6 +77,19 @@ struct MemoryAccess {  // hipMemAccessDesc
 };
 inline constexpr int kReadWrite = 3;
 
+inline constexpr int kPoolReserved = 5;  // hipMemPoolAttr…MemCurrent, …MemHigh; of 64 bits
+inline constexpr int kPoolReservedMost = 6;
+inline constexpr int kPoolUsed = 7;
+inline constexpr int kPoolUsedMost = 8;
+
+struct PoolProperties {  // hipMemPoolProps
+  int type;
+  int handle_types;
+  MemoryLocation location;
+  void* win32_metadata;
+  unsigned char reserved[64];
+};
+
 inline constexpr unsigned kRegisterPortable = 1;  // hipHostRegister…
 inline constexpr unsigned kRegisterMapped = 2;
 

@@ -33,6 +33,10 @@ static_assert(offsetof(MemoryProperties, requested_handle_type) == offsetof(hipM
 static_assert(offsetof(MemoryProperties, type) == offsetof(hipMemAllocationProp, type));
 static_assert(sizeof(MemoryAccess) == sizeof(hipMemAccessDesc));
 static_assert(offsetof(MemoryAccess, flags) == offsetof(hipMemAccessDesc, flags));
+static_assert(sizeof(PoolProperties) == sizeof(hipMemPoolProps));
+static_assert(offsetof(PoolProperties, location) == offsetof(hipMemPoolProps, location));
+static_assert(kPoolReserved == hipMemPoolAttrReservedMemCurrent && kPoolReservedMost == hipMemPoolAttrReservedMemHigh);
+static_assert(kPoolUsed == hipMemPoolAttrUsedMemCurrent && kPoolUsedMost == hipMemPoolAttrUsedMemHigh);
 static_assert(kLocationDevice == hipMemLocationTypeDevice && kPinned == hipMemAllocationTypePinned);
 static_assert(kFileDescriptor == hipMemHandleTypePosixFileDescriptor && kReadWrite == hipMemAccessFlagsProtReadWrite);
 static_assert(kSuccess == hipSuccess && kInvalidValue == hipErrorInvalidValue && kOutOfMemory == hipErrorOutOfMemory);

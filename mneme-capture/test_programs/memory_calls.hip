@@ -112,6 +112,68 @@ static void stream_ordered_memory() {
   expect(hipStreamDestroy(stream) == hipSuccess, "hipStreamDestroy");
 }
 
+static size_t free_memory() {
+  size_t left = 0, total = 0;
+  expect(hipMemGetInfo(&left, &total) == hipSuccess && left <= total, "hipMemGetInfo");
+  return left;
+}
+
+static void what_is_left() {
+  fill<<<1, 1>>>(nullptr, 0, 0);  // what the runtime itself needs, it has from here on
+  void *device = nullptr, *pinned = nullptr;
+  const size_t before = free_memory(), size = size_t{100} << 20;
+  expect(hipMalloc(&device, size) == hipSuccess && free_memory() == before - size, "allocated memory is in use");
+  expect(hipHostMalloc(&pinned, size, 0) == hipSuccess && free_memory() == before - size, "the host's is no device's");
+  expect(hipFree(device) == hipSuccess && free_memory() == before, "released memory is free again");
+  expect(hipHostFree(pinned) == hipSuccess, "hipHostFree");
+  // Nearly all, and then there is no more of it.
+  const size_t most = before / 2 + (3 << 20);
+  expect(hipMalloc(&device, most) == hipSuccess && hipMalloc(&pinned, most) == hipErrorOutOfMemory, "what there is");
+  expect(hipGetLastError() == hipErrorOutOfMemory && hipFree(device) == hipSuccess, "and release of it");
+}
+
+static void bounds() {
+  char *memory = nullptr, *pinned = nullptr, more[32] = {};
+  expect(hipMalloc(&memory, 16) == hipSuccess, "hipMalloc");
+  expect(hipHostMalloc(reinterpret_cast<void**>(&pinned), 16, 0) == hipSuccess, "hipHostMalloc");
+  expect(hipMemset(memory, 1, 16) == hipSuccess && hipMemset(memory + 8, 1, 8) == hipSuccess, "sets within");
+  expect(hipMemset(memory, 0, 17) == hipErrorInvalidValue, "a set past the end");
+  expect(hipMemset(memory + 8, 0, 9) == hipErrorInvalidValue, "and from the middle");
+  expect(hipMemset(pinned, 0, 17) == hipErrorInvalidValue, "and of host memory");
+  expect(hipMemcpy(memory, more, 17, hipMemcpyHostToDevice) == hipErrorInvalidValue, "a copy past the end");
+  expect(hipMemcpy(more, memory + 1, 16, hipMemcpyDeviceToHost) == hipErrorInvalidValue, "and out of it");
+  expect(hipMemcpyAsync(memory, more, 17, hipMemcpyHostToDevice, nullptr) == hipErrorInvalidValue, "and later");
+  expect(hipFree(memory) == hipSuccess && hipHostFree(pinned) == hipSuccess, "release");
+  (void)hipGetLastError();
+}
+
+static uint64_t of_pool(hipMemPool_t pool, hipMemPoolAttr which) {
+  uint64_t value = ~uint64_t{0};
+  expect(hipMemPoolGetAttribute(pool, which, &value) == hipSuccess, "hipMemPoolGetAttribute");
+  return value;
+}
+
+static void pools() {
+  hipMemPool_t pool = nullptr;
+  expect(hipDeviceGetDefaultMemPool(&pool, 0) == hipSuccess, "the default pool");
+  const uint64_t before = of_pool(pool, hipMemPoolAttrUsedMemCurrent);
+  void *first = nullptr, *second = nullptr;
+  expect(hipMallocAsync(&first, 1000, nullptr) == hipSuccess, "hipMallocAsync");
+  expect(hipMallocFromPoolAsync(&second, 500, pool, nullptr) == hipSuccess, "hipMallocFromPoolAsync");
+  expect(of_pool(pool, hipMemPoolAttrUsedMemCurrent) == before + 1500, "what is in use of a pool");
+  expect(of_pool(pool, hipMemPoolAttrReservedMemCurrent) >= before + 1500, "is reserved");
+  expect(hipFreeAsync(first, nullptr) == hipSuccess && hipStreamSynchronize(nullptr) == hipSuccess, "hipFreeAsync");
+  expect(of_pool(pool, hipMemPoolAttrUsedMemCurrent) == before + 500, "released memory is not in use");
+  expect(of_pool(pool, hipMemPoolAttrUsedMemHigh) >= before + 1500, "but was");
+  uint64_t none = 0;
+  expect(hipMemPoolSetAttribute(pool, hipMemPoolAttrUsedMemHigh, &none) == hipSuccess, "forgetting");
+  expect(of_pool(pool, hipMemPoolAttrUsedMemHigh) == before + 500, "the most");
+  expect(hipFree(second) == hipSuccess, "hipFree of a pool's memory");
+  expect(of_pool(pool, hipMemPoolAttrUsedMemCurrent) == before, "nothing in use");
+  expect(hipMallocFromPoolAsync(&second, 500, nullptr, nullptr) == hipErrorInvalidValue, "no pool");
+  (void)hipGetLastError();
+}
+
 static void much_and_many() {
   char* large = nullptr;
   const size_t size = size_t{200} << 20;
@@ -131,6 +193,9 @@ int main() {
   pitched_memory();
   host_memory();
   stream_ordered_memory();
+  what_is_left();
+  bounds();
+  pools();
   much_and_many();
   std::printf("memory_calls: %s\n", failures ? "FAILED" : "ok");
   return failures != 0;
