@@ -38,7 +38,12 @@ target_include_directories(mneme_llvm_headers SYSTEM INTERFACE ${LLVM_INCLUDE_DI
 target_compile_definitions(mneme_llvm_headers INTERFACE __STDC_CONSTANT_MACROS __STDC_FORMAT_MACROS __STDC_LIMIT_MACROS)
 target_compile_options(mneme_llvm_headers INTERFACE -fno-rtti)
 add_library(mneme_llvm INTERFACE)
-target_link_libraries(mneme_llvm INTERFACE mneme_llvm_headers ${LLVM_LIBRARY_DIR}/libLLVM-19.so)
+include(${CMAKE_CURRENT_LIST_DIR}/LlvmArchives.cmake)
+target_link_libraries(mneme_llvm INTERFACE mneme_llvm_headers
+  "$<IF:$<BOOL:$<TARGET_PROPERTY:MNEME_LLVM_ARCHIVES>>,${mneme_llvm_archives},${LLVM_LIBRARY_DIR}/libLLVM-19.so>")
+
+# Of a CUDA toolkit, which nothing needs to build: some tests compare what we declare with its headers.
+find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
 
 # mneme_library(bundle SOURCES a.cc b.cc LINK mneme_base …): static library mneme_bundle.
 function(mneme_library name)

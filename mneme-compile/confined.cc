@@ -6,23 +6,23 @@
 
 namespace mneme::compile {
 
-codegen::host::Result compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
-                                       const bundle::Configuration& configuration) {
+codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
+                               const bundle::Configuration& configuration) {
   std::string what = fmt::format("compiling the kernel '{}' with '{}'", kernel.demangled, configuration.passes);
   std::string answer = run_confined(what, [&] {
-    codegen::host::Result compiled = codegen::host::compile(kernel, ir, configuration);
+    codegen::Code compiled = codegen::compile(kernel, ir, configuration);
     // As the variant that it will be, and the code behind it.
     bundle::VariantInfo variant;
-    variant.id = variant.kernel = variant.code_digest = digest_of(compiled.code);
+    variant.id = variant.kernel = variant.code_digest = digest_of(compiled.bytes);
     variant.configuration = configuration;
-    variant.code = "code.so";
+    variant.code = compiled.file;
     variant.form = compiled.form;
     variant.stores = compiled.stores;
-    return bundle::write(variant) + '\0' + compiled.code;
+    return bundle::write(variant) + '\0' + compiled.bytes;
   });
   size_t end = answer.find('\0');
   bundle::VariantInfo variant = bundle::parse_variant(answer.substr(0, end), what);
-  return {answer.substr(end + 1), variant.form, variant.stores};
+  return {answer.substr(end + 1), variant.code, variant.form, variant.stores};
 }
 
 }  // namespace mneme::compile

@@ -3,13 +3,13 @@
 #include <string>
 
 #include "bundle/format.h"
-#include "codegen/host/host.h"
+#include "codegen/compile.h"
 
 namespace mneme::compile {
 
-// codegen::host::compile() in a confined child process: the IR may come from a stranger, and a compiler that
+// codegen::compile() in a confined child process: the IR may come from a stranger, and a compiler that
 // crashes over it costs an Error, not the tool.
-codegen::host::Result compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
-                                       const bundle::Configuration& configuration);
+codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
+                               const bundle::Configuration& configuration);
 
 }  // namespace mneme::compile

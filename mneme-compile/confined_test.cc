@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "codegen/host/host.h"
 
 namespace mneme::compile {
 namespace {
@@ -26,9 +27,9 @@ bundle::Configuration configuration(const std::string& passes) {
 constexpr char kEmpty[] = "target triple = \"amdgcn-amd-amdhsa\"\ndefine amdgpu_kernel void @k() { ret void }";
 
 TEST(CompileConfined, GivesWhatTheCompilerGives) {
-  codegen::host::Result result = compile_confined(kernel(), kEmpty, configuration("default<O2>"));
+  codegen::Code result = compile_confined(kernel(), kEmpty, configuration("default<O2>"));
   EXPECT_EQ(result.form, "loop");
-  EXPECT_EQ(result.code, codegen::host::compile(kernel(), kEmpty, configuration("default<O2>")).code);
+  EXPECT_EQ(result.bytes, codegen::compile(kernel(), kEmpty, configuration("default<O2>")).bytes);
 }
 
 TEST(CompileConfined, PassesErrorsOn) {

@@ -15,14 +15,14 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   variant.kernel = kernel.info.id;
   variant.configuration = settings.configuration();
   variant.id = bundle::variant_id(kernel.info.id, variant.configuration);
-  variant.code = "code.so";
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
-  codegen::host::Result compiled = compile_confined(kernel.info, ir, variant.configuration);
+  codegen::Code compiled = compile_confined(kernel.info, ir, variant.configuration);
+  variant.code = compiled.file;
   variant.form = compiled.form;
   variant.stores = compiled.stores;
-  variant.code_digest = digest_of(compiled.code);
+  variant.code_digest = digest_of(compiled.bytes);
   writer.add(bundle::variant_json_name(variant.kernel, variant.id), bundle::write(variant));
-  writer.add(bundle::variant_code_name(variant.kernel, variant.id, variant.code), compiled.code);
+  writer.add(bundle::variant_code_name(variant.kernel, variant.id, variant.code), compiled.bytes);
 }
 
 Exit run(int argc, char** argv) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "codegen/compile.h"
 #include "codegen/host/host.h"
 #include "ir/optimize.h"
 
@@ -20,7 +21,8 @@ void Settings::add_options(cli::Options& options) {
   options.value("--codegen-opt", codegen_, "LEVEL", "code generation level, 0 to 3 (default: what -O implies, else 3)");
   options.value("--ir", ir_file_, "FILE", "compile this IR, .ll or .bc, in place of the recorded kernel's");
   options.value("--target", target_, "TARGET",
-                "what to compile for: host:x86-64-v2, -v3 or -v4 (default: this machine)");
+                "what to compile for: host:x86-64-v2, -v3 or -v4, or an NVIDIA GPU's sm_90 and so on (default: this "
+                "machine's CPU)");
   options.choice("--form", form_, {"auto", "loop", "fiber"},
                  "host device: how a block's work-items are run (default: auto)");
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
@@ -43,8 +45,7 @@ void Settings::check(const cli::Options& options) {
   if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);
   bool implied = passes_.empty() && !options.given("--codegen-opt");
   configuration_.codegen_opt = implied ? codegen_level(level) : static_cast<int>(codegen_);
-  configuration_.target = target_.empty() ? codegen::host::default_target() : target_;
-  codegen::host::check_target(configuration_.target);
+  configuration_.target = target_.empty() ? codegen::host::default_target() : codegen::target_named(target_);
   configuration_.form = form_;
   configuration_.fuse = fuse_;
   configuration_.check_memory = check_memory_;

@@ -134,7 +134,7 @@ class Extract(unittest.TestCase):
         self.assertFalse((self.folder / "file.bc").exists())
 
     def test_nothing_there(self):
-        self.refused("no embedded kernel IR and no HIP device code", "/bin/true")
+        self.refused("no embedded kernel IR and no device code", "/bin/true")
         self.refused("no kernel matches --kernel 'absent'", "--kernel", "absent", "single")
         self.refused("no kernel is for --target 'gfx1030'", "--target", "gfx1030", "single")
         self.refused("holds no instances", "--instance", "abc", "single")

@@ -18,7 +18,8 @@ constexpr size_t kMaxBinary = size_t{8} << 30;
 
 bool is_elf(std::string_view bytes) { return bytes.starts_with("\177ELF"); }
 bool is_fatbin(std::string_view bytes) {
-  return bytes.starts_with("__CLANG_OFFLOAD_BUNDLE__") || bytes.starts_with("CCOB");
+  return bytes.starts_with("__CLANG_OFFLOAD_BUNDLE__") || bytes.starts_with("CCOB") ||
+         bytes.starts_with("\x50\xED\x55\xBA");
 }
 
 // The first bytes of the input, which stay to be read.
@@ -91,7 +92,7 @@ void collect_from_binary(const cli::Input& input, const cli::Selection& selectio
   for (const objects::DeviceCode& code : codes) collect(code.image);
   if (met == 0) {
     throw Error::of("{} has no embedded kernel IR{}; build it with mneme-inject", input.name(),
-                    codes.empty() ? " and no HIP device code" : "");
+                    codes.empty() ? " and no device code" : "");
   }
 }
 

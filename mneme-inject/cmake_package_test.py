@@ -76,6 +76,15 @@ class CMakePackage(unittest.TestCase):
                               f"-DCMAKE_CXX_LINKER_LAUNCHER={inject}")
         self.assertEqual(self.kernels(build / "by_hand"), [("twice(float*)", "gfx90a")])
 
+    def test_cuda(self):
+        toolkit = subprocess.run([BUILD / "bin" / "mneme-inject", "--print-flags", "link", "cuda"], capture_output=True)
+        if toolkit.returncode == 3:
+            self.skipTest("no CUDA toolkit is here")
+        build, _ = self.build("-DWITH_CUDA=ON")
+        self.assertEqual(self.kernels(build / "cuda_app"), [("halve(float*)", "sm_90")])
+        environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+        subprocess.run([build / "cuda_app"], check=True, env=environment)  # it finds its libraries
+
     def test_another_compiler_is_refused(self):
         _, configured = self.configure(compiler="g++")
         self.assertNotEqual(configured.returncode, 0)

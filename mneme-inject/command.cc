@@ -1,68 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "compiler.h"
+#include "cuda_toolkit.h"
+#include "cuda_view.h"
+#include "cudart.h"
 #include "invocation.h"
 #include "rocm.h"
 
 namespace mneme::inject {
 namespace {
 
+using Words = std::vector<std::string>;
+
+void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
 std::string plugin() { return installed_part("libmneme-inject-pass.so"); }
 
-std::vector<std::string> flags_for(const Invocation& invocation) {
-  std::vector<std::string> flags = {"-fpass-plugin=" + plugin()};
-  std::string libraries = device_libraries_to_name(invocation);
-  if (!libraries.empty()) flags.push_back("--rocm-device-lib-path=" + libraries);
-  return flags;
-}
-
-// Where translation units' device code is linked, as IR: by lld.
-std::vector<std::string> link_flags() { return {"-Xoffload-linker", "--load-pass-plugin=" + plugin()}; }
-
-void refuse_unrecordable(const Invocation& invocation) {
-  if (invocation.cuda_sources) {
-    throw Error("CUDA sources cannot be made recordable; compile them as HIP (-x hip), or without mneme-inject");
-  }
-}
-
-// ccache knows an object by the words of its command and the files that it read: the plugin is one of these.
-void tell_ccache() {
+// ccache knows an object by the words of its command and the files that it read. The plugin is one of these, and so is
+// what adds to what ptxas makes.
+void tell_ccache(bool cuda) {
   const char* others = std::getenv("CCACHE_EXTRAFILES");
   std::string files = plugin();
+  if (cuda) files += ":" + installed_part("cuda/ptxas");
   if (others && *others) files += std::string(":") + others;
   ::setenv("CCACHE_EXTRAFILES", files.c_str(), 1);
 }
 
-}  // namespace
+// What is added to a command: in front of its own arguments, which can then say otherwise, and behind them.
+struct Additions {
+  Words front, back;
+};
 
-std::vector<std::string> recordable(const std::vector<std::string>& command) {
-  size_t compiler = compiler_index(command);
-  auto arguments = command.begin() + static_cast<ptrdiff_t>(compiler) + 1;
-  Invocation invocation = understand({arguments, command.end()});
-  refuse_unrecordable(invocation);
-  if (!invocation.hip_sources && !invocation.hip_link) return command;
-  require_clang_19(command[compiler]);
+void add_hip(const Invocation& invocation, Additions& add) {
   drop_misleading_paths();
-  bool compiles = invocation.hip_sources && !invocation.host_only;
-  bool links_units = invocation.relocatable && invocation.links && (invocation.hip_sources || invocation.hip_link);
-  if (!compiles && !links_units) return command;
-
-  tell_ccache();
-  std::vector<std::string> out(command.begin(), arguments);
-  auto add = [&](const std::vector<std::string>& flags) { out.insert(out.end(), flags.begin(), flags.end()); };
-  if (compiles) add(flags_for(invocation));
-  if (links_units) add(link_flags());
-  if (invocation.relocatable) ::setenv("MNEME_INJECT_RELOCATABLE", "1", 1);
-  out.insert(out.end(), arguments, command.end());
-  return out;
+  if (!invocation.host_only && invocation.hip_sources) {
+    std::string libraries = device_libraries_to_name(invocation);
+    if (!libraries.empty()) add.front.push_back("--rocm-device-lib-path=" + libraries);
+  }
+  // Where translation units' device code is linked, as IR: by lld.
+  if (invocation.relocatable && invocation.links) {
+    append(add.front, {"-Xoffload-linker", "--load-pass-plugin=" + plugin()});
+  }
 }
 
-std::vector<std::string> compile_flags() { return flags_for({}); }
+std::optional<CudaToolkit> toolkit_for(const Invocation& invocation) {
+  auto toolkit = find_cuda_toolkit(invocation.cuda_path);
+  // Of a folder that the command names clang says itself what is wrong with it.
+  if (!toolkit && invocation.cuda_path.empty() && invocation.cuda_sources && !invocation.no_cuda_headers) {
+    throw Error(
+        "no CUDA toolkit is found (in CUDA_PATH, CUDA_HOME, /usr/local/cuda, /usr/local/cuda-*, /usr/lib/cuda, "
+        "/opt/cuda, or where nvcc is in PATH); install one, or say where it is with --cuda-path=FOLDER",
+        Exit::kMissing);
+  }
+  return toolkit;
+}
+
+void add_cuda(const Invocation& invocation, bool names_runtime, Additions& add) {
+  auto toolkit = toolkit_for(invocation);
+  if (!toolkit) return;
+  bool links = invocation.links && !invocation.device_only;
+  std::string path = "--cuda-path=" + cuda_path(*toolkit);
+  if (invocation.cuda_sources) {
+    append(add.front, cuda_compile_flags(*toolkit, !invocation.no_cuda_headers));
+    add.back.push_back(path);
+  } else {
+    append(add.back, {"-Xlinker", path});  // for clang-linker-wrapper
+  }
+  if (links && !names_runtime && !invocation.no_libraries) {
+    append(add.back, cudart_places(*toolkit));
+    add.back.push_back("-lcudart");
+  }
+}
+
+void refuse_nvcc(const std::string& compiler, const Invocation& invocation) {
+  if (!invocation.inputs || !is_nvcc(compiler)) return;
+  throw Error::of(
+      "'{}' cannot embed kernel IR for Mneme; compile CUDA with clang 19 instead: mneme-inject clang++-19 -x cuda "
+      "--offload-arch=sm_90 …",
+      compiler);
+}
+
+// The static CUDA runtime's place is taken by the shared one. Gives what to say of that.
+std::string share_cudart(const std::string& compiler, const Invocation& invocation, Words& arguments, Additions& add) {
+  if (!invocation.links || !invocation.inputs || !is_compiler_name(compiler)) return {};
+  auto shared = with_shared_cudart(arguments);
+  if (!shared) return {};
+  arguments = std::move(*shared);
+  if (auto toolkit = find_cuda_toolkit(invocation.cuda_path)) append(add.back, cudart_places(*toolkit));
+  return "the shared CUDA runtime is linked instead of the static one, of which the recorder would see nothing";
+}
+
+}  // namespace
+
+Recordable recordable(const Words& command) {
+  size_t compiler = compiler_index(command);
+  auto begin = command.begin() + static_cast<ptrdiff_t>(compiler) + 1;
+  Words arguments(begin, command.end());
+  Invocation invocation = understand(arguments);
+  refuse_nvcc(command[compiler], invocation);
+  Recordable result;
+  Additions add;
+  result.note = share_cudart(command[compiler], invocation, arguments, add);
+
+  bool hip = invocation.hip_sources || invocation.hip_link;
+  bool cuda = invocation.cuda_sources || (invocation.offload_link && !hip);
+  if (hip || cuda) {
+    require_clang_19(command[compiler]);
+    if ((invocation.hip_sources || invocation.cuda_sources) && !invocation.host_only) {
+      add.front.push_back("-fpass-plugin=" + plugin());
+    }
+    if (hip) add_hip(invocation, add);
+    if (cuda) add_cuda(invocation, names_cudart(arguments), add);
+    if (!add.front.empty()) tell_ccache(cuda);
+    if (invocation.relocatable) ::setenv("MNEME_INJECT_RELOCATABLE", "1", 1);
+  }
+  result.command.assign(command.begin(), begin);
+  append(result.command, add.front);
+  auto options_end = std::find(arguments.begin(), arguments.end(), "--");
+  result.command.insert(result.command.end(), arguments.begin(), options_end);
+  append(result.command, add.back);
+  result.command.insert(result.command.end(), options_end, arguments.end());
+  return result;
+}
+
+Words compile_flags(const std::string& language) {
+  Invocation invocation;
+  (language == "hip" ? invocation.hip_sources : invocation.cuda_sources) = true;
+  invocation.links = false;
+  Additions add;
+  add.front.push_back("-fpass-plugin=" + plugin());
+  if (invocation.hip_sources) add_hip(invocation, add);
+  if (invocation.cuda_sources) add_cuda(invocation, true, add);
+  append(add.front, add.back);
+  return add.front;
+}
+
+Words link_flags(const std::string& language) {
+  if (language == "hip") return {};  // the IR is in the device code that the objects carry
+  Invocation invocation;
+  invocation.cuda_sources = true;
+  Words flags = cudart_places(*toolkit_for(invocation));
+  flags.push_back("-lcudart");
+  return flags;
+}
 
 std::string quoted(const std::vector<std::string>& words) {
   std::string out;

@@ -5,12 +5,18 @@
 
 namespace mneme::inject {
 
-// The command to run in place of `command` (compiler and arguments): the same, with what makes its output recordable
-// where it compiles HIP. Throws Error for what cannot be made recordable.
-std::vector<std::string> recordable(const std::vector<std::string>& command);
+struct Recordable {
+  std::vector<std::string> command;
+  std::string note;  // what the user should know of how it differs; empty: nothing
+};
 
-// What a compilation of HIP gets.
-std::vector<std::string> compile_flags();
+// The command to run in place of `command` (compiler and arguments): the same, with what makes its output recordable
+// where it compiles HIP or CUDA. Throws Error for what cannot be made recordable.
+Recordable recordable(const std::vector<std::string>& command);
+
+// What a compilation, or a link, of a language ("hip" or "cuda") gets.
+std::vector<std::string> compile_flags(const std::string& language);
+std::vector<std::string> link_flags(const std::string& language);
 
 // As a shell would have to be given it.
 std::string quoted(const std::vector<std::string>& words);

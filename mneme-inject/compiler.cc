@@ -55,6 +55,18 @@ size_t compiler_index(const std::vector<std::string>& command) {
   return i;
 }
 
+bool is_nvcc(const std::string& compiler) {
+  return file_name(compiler) == "nvcc" || file_name(resolve_program(compiler)) == "nvcc";
+}
+
+bool is_compiler_name(const std::string& program) {
+  std::string name = file_name(program);
+  for (const char* part : {"clang", "gcc", "g++", "c++", "mpicc", "mpicxx", "mpic++"}) {
+    if (name.find(part) != std::string::npos) return true;
+  }
+  return name == "cc" || name == "CC";
+}
+
 void require_clang_19(const std::string& compiler) {
   std::string program = resolve_program(compiler);
   if (program.empty()) throw Error::of(Exit::kMissing, "the compiler '{}' is not found", compiler);

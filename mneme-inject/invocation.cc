@@ -148,6 +148,7 @@ Invocation understand(const std::vector<std::string>& given) {
     std::string_view word = arguments[i];
     auto value_of = [&](std::string_view option) { return word.starts_with(option) ? word.substr(option.size()) : ""; };
     if (options_end || word == "-" || !word.starts_with('-')) {  // an input
+      result.inputs = true;
       Language it = language == "none" ? language_of_file(word) : language_of_option(language);
       result.hip_sources |= it.hip;
       result.cuda_sources |= it.cuda;
@@ -165,19 +166,29 @@ Invocation understand(const std::vector<std::string>& given) {
       result.relocatable = false;
     } else if (word == "--hip-link" || word == "-hip-link") {
       result.hip_link = true;
+    } else if (word == "--offload-link") {
+      result.offload_link = true;
     } else if (word == "-c" || word == "-S" || word == "-E" || word == "-M" || word == "-MM" ||
                word == "-fsyntax-only" || word == "--precompile") {
       result.links = false;
     } else if (word == "--cuda-host-only" || word == "--offload-host-only") {
       result.host_only = true;
+      result.device_only = false;
     } else if (word == "--cuda-device-only" || word == "--offload-device-only" ||
                word == "--cuda-compile-host-device" || word == "--offload-host-device") {
       result.host_only = false;
+      result.device_only = word.ends_with("device-only");
     } else if (word.starts_with("--rocm-device-lib-path=") || word.starts_with("--hip-device-lib-path=") ||
                word == "-nogpulib" || word == "-nocudalib") {
       result.names_device_libraries = true;
     } else if (!value_of("--rocm-path=").empty()) {
       result.rocm_path = value_of("--rocm-path=");
+    } else if (!value_of("--cuda-path=").empty()) {
+      result.cuda_path = value_of("--cuda-path=");
+    } else if (word == "-nocudainc" || word == "-nogpuinc") {
+      result.no_cuda_headers = true;
+    } else if (word == "-nostdlib" || word == "-nodefaultlibs" || word == "-r") {
+      result.no_libraries = true;
     }
     if (!options_end && takes_next_word(word)) ++i;
   }

@@ -9,12 +9,18 @@ namespace mneme::inject {
 struct Invocation {
   bool hip_sources = false;             // some input is compiled as HIP
   bool cuda_sources = false;            // or as CUDA
+  bool inputs = false;                  // there are any
   bool hip_link = false;                // --hip-link
+  bool offload_link = false;            // --offload-link
   bool relocatable = false;             // -fgpu-rdc: device code is linked across translation units
-  bool links = true;                    // no -c, -S and the like
+  bool links = true;                    // no -c, -S and the like: a program or shared library is made
   bool host_only = false;               // --cuda-host-only: no device compilation
+  bool device_only = false;             // --cuda-device-only: no host compilation
   bool names_device_libraries = false;  // or says that none are wanted
   std::string rocm_path;                // --rocm-path=
+  std::string cuda_path;                // --cuda-path=
+  bool no_cuda_headers = false;         // -nocudainc: no toolkit is wanted
+  bool no_libraries = false;            // -nostdlib, -r: nothing is linked that the command does not name
 };
 
 // `arguments` without the compiler; response files (@file) are looked into.

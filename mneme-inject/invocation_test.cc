@@ -38,6 +38,26 @@ TEST(Invocation, values_of_options_are_no_inputs) {
   EXPECT_FALSE(understand({"-MF", "app.hip", "-Xclang", "x.hip", "app.cpp"}).hip_sources);
 }
 
+TEST(Invocation, finds_cuda_sources) {
+  EXPECT_TRUE(understand({"-O2", "app.cu", "-o", "app"}).cuda_sources);
+  EXPECT_TRUE(understand({"-x", "cuda", "app.cpp"}).cuda_sources);
+  EXPECT_TRUE(understand({"-xcuda", "-c", "app.cc"}).cuda_sources);
+  EXPECT_FALSE(understand({"-x", "hip", "app.cu"}).cuda_sources);
+  EXPECT_FALSE(understand({"-c", "app.cpp", "-o", "app.cu"}).cuda_sources);
+  EXPECT_EQ(understand({"app.cu", "--cuda-path=/a", "--cuda-path=/b"}).cuda_path, "/b");
+  EXPECT_TRUE(understand({"app.cu", "-nocudainc"}).no_cuda_headers);
+}
+
+TEST(Invocation, notes_what_is_made) {
+  EXPECT_TRUE(understand({"app.cu"}).links);
+  EXPECT_FALSE(understand({"app.cu", "-S"}).links);
+  EXPECT_TRUE(understand({"app.cu", "--offload-device-only"}).device_only);
+  EXPECT_FALSE(understand({"app.cu", "--cuda-device-only", "--cuda-host-only"}).device_only);
+  EXPECT_TRUE(understand({"--offload-link", "a.o"}).offload_link);
+  EXPECT_FALSE(understand({"--version"}).inputs);
+  EXPECT_TRUE(understand({"a.o"}).inputs);
+}
+
 TEST(Invocation, the_last_word_on_relocatable_code_counts) {
   EXPECT_FALSE(understand({"app.hip"}).relocatable);
   EXPECT_TRUE(understand({"-fgpu-rdc", "app.hip"}).relocatable);
@@ -76,11 +96,11 @@ TEST(Command, is_quoted_for_a_shell) {
 
 TEST(Command, without_hip_stays_as_it_is) {
   Words command = {"g++", "-c", "app.cpp", "-o", "app.o"};
-  EXPECT_EQ(recordable(command), command);
+  EXPECT_EQ(recordable(command).command, command);
   Words link = {"clang++-19", "app.o", "-o", "app"};
-  EXPECT_EQ(recordable(link), link);
+  EXPECT_EQ(recordable(link).command, link);
   Words host = {"clang++-19", "--cuda-host-only", "-c", "app.hip"};
-  EXPECT_EQ(recordable(host), host);
+  EXPECT_EQ(recordable(host).command, host);
 }
 
 }  // namespace

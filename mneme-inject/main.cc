@@ -14,11 +14,12 @@ namespace {
 
 void print_flags(const std::vector<std::string>& steps) {
   std::string step = steps.empty() ? "compile" : steps.front();
-  if (steps.size() > 1 || (step != "compile" && step != "link")) {
-    throw Error::of("--print-flags is for 'compile' or 'link', not for '{}'", steps.back());
+  std::string language = steps.size() < 2 ? "hip" : steps[1];
+  if (steps.size() > 2 || (step != "compile" && step != "link") || (language != "hip" && language != "cuda")) {
+    throw Error::of("--print-flags is for 'compile' or 'link' of 'hip' or 'cuda', not for '{}'", steps.back());
   }
-  // Linking needs nothing: the IR is in the device code that the objects carry.
-  std::string flags = step == "compile" ? inject::quoted(inject::compile_flags()) : "";
+  std::string flags =
+      inject::quoted(step == "compile" ? inject::compile_flags(language) : inject::link_flags(language));
   if (std::puts(flags.c_str()) < 0 || std::fflush(stdout) != 0) throw system_error("cannot write standard output");
 }
 
@@ -37,19 +38,22 @@ int main(int argc, char** argv) {
   return cli::run_tool("mneme-inject", [&]() -> Exit {
     bool only_flags = false;
     std::vector<std::string> command;
-    cli::Options options("mneme-inject", "Runs a compiler so that the HIP kernels it compiles can be recorded.");
+    cli::Options options("mneme-inject",
+                         "Runs a compiler so that the HIP and CUDA kernels it compiles can be recorded.");
     options.flag("--print-flags", only_flags,
-                 "print the compiler flags for one step, 'compile' (the default) or 'link', and run nothing");
-    options.command(command, "COMPILER ARGS...", "the compiler and its arguments, or 'compile' or 'link'");
+                 "print the compiler flags for one step, 'compile' (the default) or 'link', of 'hip' (the default) or "
+                 "'cuda', and run nothing");
+    options.command(command, "COMPILER ARGS...", "the compiler and its arguments, or a step and a language");
     options.parse(argc, argv);
     if (only_flags) {
       print_flags(command);
       return Exit::kSuccess;
     }
-    if (command.empty()) throw Error("no compiler to run; usage: mneme-inject clang++-19 -x hip ARGS...");
+    if (command.empty()) throw Error("no compiler to run; usage: mneme-inject clang++-19 ARGS...");
 
-    command = inject::recordable(command);
-    if (options.verbose()) cli::note(inject::quoted(command));
-    become(command);
+    inject::Recordable recordable = inject::recordable(command);
+    if (!recordable.note.empty()) cli::note(recordable.note);
+    if (options.verbose()) cli::note(inject::quoted(recordable.command));
+    become(recordable.command);
   });
 }

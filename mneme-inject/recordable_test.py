@@ -264,7 +264,9 @@ class Recordable(unittest.TestCase):
         self.assertEqual(self.run_well(INJECT, "--print-flags", "link").stdout.split(), [])
         self.run_well(CLANG, "-O2", ARCH, *compile_flags, "first.hip", "second.hip", "-o", "app")
         self.check_two_units("app")
-        self.assertEqual(self.run_any(INJECT, "--print-flags", "assemble").returncode, 2)
+        self.assertEqual(self.run_well(INJECT, "--print-flags", "compile", "hip").stdout.split(), compile_flags)
+        for wrong in (["assemble"], ["compile", "c++"], ["link", "hip", "more"]):
+            self.assertEqual(self.run_any(INJECT, "--print-flags", *wrong).returncode, 2)
 
     def test_other_names_and_languages(self):
         (self.folder / "unit.cpp").write_text(SECOND)
@@ -343,7 +345,8 @@ class Recordable(unittest.TestCase):
         self.check_refused(2, "hipcc' is not clang 19", INJECT, self.tool("hipcc"), "first.hip")
         self.check_refused(3, "'no-such-compiler' is not found", INJECT, "no-such-compiler", "first.hip")
         self.check_refused(3, "'no-such-compiler'", INJECT, "no-such-compiler", "first.cpp")
-        self.check_refused(2, "CUDA", INJECT, CLANG, "-x", "cuda", "-c", "first.cpp")
+        self.check_refused(2, "nvcc' cannot embed", INJECT, self.tool("nvcc"), "-c", "first.cu")
+        self.check_refused(2, "'g\\+\\+' is not clang 19", INJECT, "g++", "-x", "cuda", "first.hip")
         self.check_refused(2, "--nonsense", INJECT, "--nonsense", CLANG)
 
     def tool(self, name):

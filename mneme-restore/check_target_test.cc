@@ -17,6 +17,7 @@ class ForgetfulDevice : public device::Device {
   explicit ForgetfulDevice(uint64_t bad) : bad_(bad) {}
   std::string name() const override { return "forgetful"; }
   std::string clock() const override { return "none"; }
+  bool runs_in_this_process() const override { return true; }
   void map(uint64_t, uint64_t) override {}
   void write(uint64_t address, Bytes bytes) override {
     std::string& block = blocks_[address] = std::string(text_of(bytes));

@@ -48,6 +48,7 @@ Replay::Replay(device::Device& device, bundle::InstanceMember instance, Fetch fe
   place_blocks();
   for (const verify::Range& range : layout_.ranges()) device_.map(range.address, range.size);
   write_prologue();
+  keep_images();
 }
 
 // Merges the two states, both by address.
@@ -100,6 +101,34 @@ void Replay::write_prologue() {
   flush();
 }
 
+void Replay::keep_images() {
+  std::vector<device::BlockRange> ranges;
+  for (const verify::Range& range : layout_.ranges()) ranges.push_back({range.address, range.size});
+  prologue_ = device_.make_image(ranges);
+  if (prologue_) epilogue_ = device_.make_image(ranges);
+  if (!epilogue_) return prologue_.reset();
+  prologue_->take();
+  epilogue_->take();
+  std::vector<Digest> wanted;
+  std::vector<uint64_t> addresses;
+  auto flush = [&] {
+    fetch_(wanted, [&](size_t i, Bytes bytes) { epilogue_->write(addresses[i], bytes); });
+    wanted.clear();
+    addresses.clear();
+  };
+  for (const Block& block : blocks_) {
+    if (block.prologue == block.epilogue) continue;
+    if (block.epilogue == bundle::zero_block_digest()) {
+      epilogue_->write(block.address, zero_block());
+      continue;
+    }
+    wanted.push_back(block.epilogue);
+    addresses.push_back(block.address);
+    if (wanted.size() == kMaxFetchedAtOnce) flush();
+  }
+  flush();
+}
+
 Bytes Replay::pristine(const Digest& digest) {
   if (digest == bundle::zero_block_digest()) return zero_block();
   auto found = at_hand_.find(digest);
@@ -126,7 +155,13 @@ bool Replay::is(const Digest& digest, Bytes bytes) {
 }
 
 void Replay::restore() {
-  for (const Block& dirty : dirty_) device_.write(dirty.address, pristine(dirty.prologue));
+  for (const Block& dirty : dirty_) {
+    if (prologue_) {
+      prologue_->put_back(dirty.address);
+    } else {
+      device_.write(dirty.address, pristine(dirty.prologue));
+    }
+  }
   dirty_.clear();
 }
 
@@ -152,7 +187,7 @@ class Replay::Findings {
       replay_.device_.read(last_.address, before);
       compare(last_, before, true);
     }
-    bool with_last = !differs && torn && last_differed_;
+    bool with_last = !differs && torn && last_differed_ && last_.address + kBlockSize == block.address;
     if (differs || with_last) compare(block, actual, with_last);
     last_ = block;
     last_differed_ = differs;
@@ -193,7 +228,35 @@ class Replay::Findings {
   bool last_differed_ = false, last_compared_ = false;
 };
 
-uint64_t Replay::scan(const std::function<void(const Block&, Bytes, bool)>& take) {
+Replay::Block Replay::block_at(uint64_t address) const {
+  auto found = std::ranges::lower_bound(blocks_, address, {}, &Block::address);
+  if (found != blocks_.end() && found->address == address) return *found;
+  return {address, bundle::zero_block_digest(), bundle::zero_block_digest()};
+}
+
+uint64_t Replay::scan_differing(const Scanned& take) {
+  uint64_t changed_bytes = 0;
+  for (const device::BlockChange& change : prologue_->changes()) {
+    dirty_.push_back(block_at(change.address));
+    changed_bytes += change.bytes;
+  }
+  // Elements may lie across blocks.
+  std::map<uint64_t, bool> read;  // address → whether it differs
+  for (const device::BlockChange& change : epilogue_->changes()) {
+    read[change.address] = true;
+    for (uint64_t beside : {change.address - kBlockSize, change.address + kBlockSize}) {
+      if (layout_.covers(beside)) read.try_emplace(beside, false);
+    }
+  }
+  std::vector<std::byte> actual(kBlockSize);
+  for (auto [address, differs] : read) {
+    device_.read(address, actual);
+    take(block_at(address), actual, differs);
+  }
+  return changed_bytes;
+}
+
+uint64_t Replay::scan(const Scanned& take) {
   uint64_t changed_bytes = 0;
   std::vector<std::byte> buffer(kReadAtOnce);
   auto known = blocks_.begin();
@@ -260,8 +323,8 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
     if (i >= settings.warmup) run.nanoseconds.push_back(taken);
     bool equal_so_far = run.differences.empty();
     Findings findings(*this, equal_so_far ? &run : nullptr, readings, settings.max_difference, observed);
-    run.changed_bytes =
-        scan([&](const Block& block, Bytes actual, bool differs) { findings.take(block, actual, differs); });
+    Scanned scanned = [&](const Block& block, Bytes actual, bool differs) { findings.take(block, actual, differs); };
+    run.changed_bytes = prologue_ ? scan_differing(scanned) : scan(scanned);
     note_differences(run, findings.differences());
   });
   return run;

@@ -67,6 +67,8 @@ class Replay {
 
   void place_blocks();
   void write_prologue();
+  // Where the device keeps images: of the prologue, which memory holds, and of the epilogue.
+  void keep_images();
   void restore();
   bundle::RunInfo completed_run(const bundle::VariantInfo& variant) const;
   // Executes so many times, each time from the prologue; `after` is called after each, with its number and how long it
@@ -75,7 +77,11 @@ class Replay {
                const Foreign& foreign, const std::function<void(uint32_t, uint64_t)>& after);
   // Reads all blocks back, by address, notes which are no longer the prologue's, and tells of each whether it is not
   // the epilogue's. Returns how many bytes are not the prologue's.
-  uint64_t scan(const std::function<void(const Block&, Bytes actual, bool differs)>& take);
+  using Scanned = std::function<void(const Block&, Bytes actual, bool differs)>;
+  uint64_t scan(const Scanned& take);
+  // The same with images: what is read back is only blocks that differ, and those on both sides of them.
+  uint64_t scan_differing(const Scanned& take);
+  Block block_at(uint64_t address) const;
   Bytes pristine(const Digest& digest);  // valid as long as this object
   Bytes expected(const Digest& digest);  // valid until the next call
   bool is(const Digest& digest, Bytes bytes);
@@ -88,8 +94,9 @@ class Replay {
   std::vector<Block> blocks_;                        // those that either state lists, by address
   std::unordered_map<Digest, std::string> at_hand_;  // the prologue's blocks that some execution changes
   std::string expected_;
-  std::vector<Block> dirty_;                    // what the last execution changed
-  std::optional<verify::Variation> variation_;  // if there is a baseline
+  std::vector<Block> dirty_;                            // what the last execution changed
+  std::unique_ptr<device::Image> prologue_, epilogue_;  // both or none
+  std::optional<verify::Variation> variation_;          // if there is a baseline
 };
 
 }  // namespace mneme::run

@@ -15,10 +15,38 @@ constexpr uint64_t kBlock = bundle::kBlockSize;
 constexpr uint64_t kBase = 0x400000000000;
 
 // A device whose kernels are C++ functions on its memory.
+class FakeImage final : public device::Image {
+ public:
+  FakeImage(std::map<uint64_t, std::string>& memory, std::span<const device::BlockRange> ranges) : memory_(memory) {
+    for (const device::BlockRange& range : ranges) {
+      for (uint64_t at = 0; at < range.size; at += kBlock) copy_[range.address + at] = std::string(kBlock, '?');
+    }
+  }
+  void take() override {
+    for (auto& [address, block] : copy_) block = memory_.at(address);
+  }
+  void write(uint64_t address, Bytes blocks) override { copy_.at(address) = std::string(text_of(blocks)); }
+  std::vector<device::BlockChange> changes() override {
+    std::vector<device::BlockChange> changes;
+    for (const auto& [address, block] : copy_) {
+      uint64_t bytes = 0;
+      for (uint64_t i = 0; i < kBlock; i++) bytes += block[i] != memory_.at(address)[i];
+      if (bytes > 0) changes.push_back({address, bytes});
+    }
+    return changes;
+  }
+  void put_back(uint64_t address) override { memory_.at(address) = copy_.at(address); }
+
+ private:
+  std::map<uint64_t, std::string>& memory_;
+  std::map<uint64_t, std::string> copy_;
+};
+
 class FakeDevice : public device::Device {
  public:
   std::string name() const override { return "fake"; }
   std::string clock() const override { return "sundial"; }
+  bool runs_in_this_process() const override { return true; }
   void map(uint64_t address, uint64_t size) override {
     if (address == taken) throw Error("taken");
     for (uint64_t at = 0; at < size; at += kBlock) memory[address + at] = std::string(kBlock, '\0');
@@ -35,12 +63,17 @@ class FakeDevice : public device::Device {
     return 100 + executions;
   }
 
+  std::unique_ptr<device::Image> make_image(std::span<const device::BlockRange> ranges) override {
+    return keeps_images ? std::make_unique<FakeImage>(memory, ranges) : nullptr;
+  }
+
   char& at(uint64_t address) { return memory.at(address / kBlock * kBlock)[address % kBlock]; }
 
   std::map<uint64_t, std::string> memory;
   std::function<void(int execution)> kernel = [](int) {};
   int executions = 0;
   uint64_t taken = 0;
+  bool keeps_images = false;
 
  private:
   void byte_copy(uint64_t address, uint64_t size, const std::byte* in, std::byte* out) {
@@ -53,7 +86,8 @@ class FakeDevice : public device::Device {
 
 // An instance of three blocks: a segment of two and a bit, and a small one behind it in the third. The recorded kernel
 // added 1 to byte 10 of each block.
-struct Replayed : testing::Test {
+// The parameter: whether the device keeps images.
+struct Replayed : testing::TestWithParam<bool> {
   FakeDevice device;
   bundle::InstanceMember instance;
   std::map<Digest, std::string> blocks;
@@ -69,6 +103,7 @@ struct Replayed : testing::Test {
   }
 
   void SetUp() override {
+    device.keeps_images = GetParam();
     instance.info.segments = {{kBase, 2 * kBlock + 100, {}, "", ""}, {kBase + 2 * kBlock + 256, 100, {}, "", ""}};
     instance.info.grid = {1, 1, 1};
     for (uint64_t i = 0; i < 3; i++) {
@@ -114,7 +149,7 @@ struct Replayed : testing::Test {
   }
 };
 
-TEST_F(Replayed, TheRightKernelLeavesNoDifference) {
+TEST_P(Replayed, TheRightKernelLeavesNoDifference) {
   bundle::RunInfo run = this->run();
   EXPECT_EQ(run.status, "completed");
   EXPECT_EQ(run.device, "fake");
@@ -129,7 +164,7 @@ TEST_F(Replayed, TheRightKernelLeavesNoDifference) {
   EXPECT_EQ(device.at(kBase + 10), 'a') << "restored at the end";
 }
 
-TEST_F(Replayed, EveryExecutionStartsFromThePrologue) {
+TEST_P(Replayed, EveryExecutionStartsFromThePrologue) {
   std::vector<char> seen;
   device.kernel = [&](int) {
     for (uint64_t at : {kBase + 10, kBase + kBlock + 10, kBase + 77}) seen.push_back(device.at(at));
@@ -142,7 +177,7 @@ TEST_F(Replayed, EveryExecutionStartsFromThePrologue) {
   for (size_t i = 0; i < 12; i++) EXPECT_EQ(seen[i], i % 3 == 1 ? '\0' : 'a');
 }
 
-TEST_F(Replayed, EveryOutcomeIsToldOfOnce) {
+TEST_P(Replayed, EveryOutcomeIsToldOfOnce) {
   settings.warmup = 0;
   settings.iterations = 6;
   device.kernel = [&](int execution) {
@@ -158,7 +193,7 @@ TEST_F(Replayed, EveryOutcomeIsToldOfOnce) {
   EXPECT_EQ(run.changed_bytes, 4u);
 }
 
-TEST_F(Replayed, OutcomesBeyondTheLimitAreNotForgotten) {
+TEST_P(Replayed, OutcomesBeyondTheLimitAreNotForgotten) {
   settings.iterations = bundle::kMaxOutcomes + 10;
   device.kernel = [&](int execution) {
     right();
@@ -171,7 +206,7 @@ TEST_F(Replayed, OutcomesBeyondTheLimitAreNotForgotten) {
   EXPECT_EQ(run.others.back()[0].bytes, 2u) << "as one of those left over";
 }
 
-TEST_F(Replayed, AWrongByteIsFound) {
+TEST_P(Replayed, AWrongByteIsFound) {
   device.kernel = [&](int) {
     right();
     device.at(kBase + kBlock + 20) = 'x';
@@ -191,7 +226,7 @@ TEST_F(Replayed, AWrongByteIsFound) {
   EXPECT_EQ(observed.at(kBase + kBlock)[20], 'x');
 }
 
-TEST_F(Replayed, AKernelThatDoesNothingDiffers) {
+TEST_P(Replayed, AKernelThatDoesNothingDiffers) {
   device.kernel = [](int) {};
   bundle::RunInfo run = this->run();
   EXPECT_EQ(run.changed_bytes, 0u);
@@ -201,14 +236,14 @@ TEST_F(Replayed, AKernelThatDoesNothingDiffers) {
   EXPECT_EQ(run.blocks.size(), 3u);
 }
 
-TEST_F(Replayed, ABlockThatTheKernelShouldNotTouchIsComparedToo) {
+TEST_P(Replayed, ABlockThatTheKernelShouldNotTouchIsComparedToo) {
   instance.epilogue.blocks[2].digest = instance.prologue.blocks[1].digest;
   bundle::RunInfo run = this->run();
   ASSERT_EQ(run.differences.size(), 1u);
   EXPECT_EQ(run.differences[0].first, 2 * kBlock + 10);
 }
 
-TEST_F(Replayed, AResultThatIsRightOnlyOnceIsFound) {
+TEST_P(Replayed, AResultThatIsRightOnlyOnceIsFound) {
   for (int wrong = 0; wrong < 4; wrong++) {
     device.memory.clear();
     device.executions = 0;
@@ -223,7 +258,7 @@ TEST_F(Replayed, AResultThatIsRightOnlyOnceIsFound) {
   }
 }
 
-TEST_F(Replayed, BytesBetweenSegmentsDoNotMatterButAreRestored) {
+TEST_P(Replayed, BytesBetweenSegmentsDoNotMatterButAreRestored) {
   std::vector<char> seen;
   device.kernel = [&](int) {
     right();
@@ -234,7 +269,7 @@ TEST_F(Replayed, BytesBetweenSegmentsDoNotMatterButAreRestored) {
   EXPECT_EQ(seen, (std::vector<char>(4, 'c')));
 }
 
-TEST_F(Replayed, StoredBlocksAreLimited) {
+TEST_P(Replayed, StoredBlocksAreLimited) {
   device.kernel = [](int) {};
   settings.max_difference = 4 * kBlock;
   bundle::RunInfo run = this->run();
@@ -249,7 +284,7 @@ TEST_F(Replayed, StoredBlocksAreLimited) {
   EXPECT_FALSE(run.blocks_complete);
 }
 
-TEST_F(Replayed, VariantsFollowOneAnother) {
+TEST_P(Replayed, VariantsFollowOneAnother) {
   Replay replay(device, instance, [this](std::span<const Digest> digests, const Replay::Take& take) {
     for (size_t i = 0; i < digests.size(); i++) take(i, bytes_of(blocks.at(digests[i])));
   });
@@ -259,13 +294,13 @@ TEST_F(Replayed, VariantsFollowOneAnother) {
   EXPECT_TRUE(run(replay).differences.empty());
 }
 
-TEST_F(Replayed, BlocksAreFetchedOnce) {
+TEST_P(Replayed, BlocksAreFetchedOnce) {
   run();
   std::set<Digest> distinct(fetched.begin(), fetched.end());
   EXPECT_EQ(fetched.size(), distinct.size());
 }
 
-TEST_F(Replayed, WhatNeverVariesLeavesAnEmptyBaseline) {
+TEST_P(Replayed, WhatNeverVariesLeavesAnEmptyBaseline) {
   Replay replay = this->replay();
   bundle::Baseline baseline = measure(replay, 4);
   EXPECT_EQ(device.executions, 4);
@@ -278,7 +313,7 @@ TEST_F(Replayed, WhatNeverVariesLeavesAnEmptyBaseline) {
   EXPECT_TRUE(run(replay).differences.empty());
 }
 
-TEST_F(Replayed, ABaselineMarksTheBytesThatVary) {
+TEST_P(Replayed, ABaselineMarksTheBytesThatVary) {
   device.kernel = [&](int execution) {
     right();
     device.at(kBase + kBlock + 20) = static_cast<char>(execution % 3);
@@ -312,7 +347,7 @@ TEST_F(Replayed, ABaselineMarksTheBytesThatVary) {
   EXPECT_EQ(run(replay).differences[0].steady, 1u);
 }
 
-TEST_F(Replayed, WhatIsAlwaysOtherThanRecordedDoesNotVary) {
+TEST_P(Replayed, WhatIsAlwaysOtherThanRecordedDoesNotVary) {
   device.kernel = [&](int execution) {
     right();
     device.at(kBase + 40) = 'x';
@@ -326,7 +361,7 @@ TEST_F(Replayed, WhatIsAlwaysOtherThanRecordedDoesNotVary) {
   EXPECT_EQ(run(replay).differences.at(0).steady, 1u);
 }
 
-TEST_F(Replayed, AnExecutionLikeTheRecordedOneIsComparedWithTheFirst) {
+TEST_P(Replayed, AnExecutionLikeTheRecordedOneIsComparedWithTheFirst) {
   device.kernel = [&](int execution) {
     right();
     if (execution == 0) device.at(kBase + 41) = 'x';
@@ -335,7 +370,7 @@ TEST_F(Replayed, AnExecutionLikeTheRecordedOneIsComparedWithTheFirst) {
   EXPECT_EQ(measure(replay, 2).spread.size(), 1u);
 }
 
-TEST_F(Replayed, ABaselineReadsElements) {
+TEST_P(Replayed, ABaselineReadsElements) {
   instance.info.segments[0].annotation = R"({"dtype":"f32","threshold":0,"kind":"absolute","norm":"linf"})";
   auto sum = [&](float value) {
     return [this, value] {
@@ -354,7 +389,7 @@ TEST_F(Replayed, ABaselineReadsElements) {
   EXPECT_EQ(run(replay).differences.at(0).steady, 0u) << "by elements, not by bytes";
 }
 
-TEST_F(Replayed, ABaselineIsLimited) {
+TEST_P(Replayed, ABaselineIsLimited) {
   device.kernel = [&](int execution) {
     right();
     for (uint64_t i = 0; i < 3; i++) device.at(kBase + i * kBlock + 20) = static_cast<char>(execution);
@@ -374,7 +409,7 @@ TEST_F(Replayed, ABaselineIsLimited) {
   EXPECT_TRUE(baseline.spread.empty());
 }
 
-TEST_F(Replayed, AVariationIsTakenOver) {
+TEST_P(Replayed, AVariationIsTakenOver) {
   verify::Variation variation;
   std::string marks(kBlock, '\0');
   marks[20] = 1;
@@ -389,21 +424,24 @@ TEST_F(Replayed, AVariationIsTakenOver) {
   EXPECT_EQ(run(replay).differences.at(0).steady, 1u);
 }
 
-TEST_F(Replayed, NoIterationIsNoResult) {
+TEST_P(Replayed, NoIterationIsNoResult) {
   settings.warmup = 0;
   settings.iterations = 0;
   EXPECT_TRUE(run().nanoseconds.empty());
 }
 
-TEST_F(Replayed, ATakenAddressIsAnError) {
+TEST_P(Replayed, ATakenAddressIsAnError) {
   device.taken = kBase;
   EXPECT_THROW(run(), Error);
 }
 
-TEST_F(Replayed, ABlockOutsideTheSegmentsIsAnError) {
+TEST_P(Replayed, ABlockOutsideTheSegmentsIsAnError) {
   instance.prologue.blocks.push_back({kBase + 9 * kBlock, instance.prologue.blocks[0].digest});
   EXPECT_THROW(run(), Error);
 }
+
+INSTANTIATE_TEST_SUITE_P(, Replayed, testing::Bool(),
+                         [](const auto& with) { return with.param ? "WithImages" : "ReadingBack"; });
 
 }  // namespace
 }  // namespace mneme::run

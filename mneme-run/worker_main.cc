@@ -69,7 +69,8 @@ void serve(Channel& parent) {
     parent.send(MessageType::kNoDevice, {error.what()});
     return;
   }
-  confine_process();
+  // A driver goes on to open what it needs.
+  if (device->runs_in_this_process()) confine_process();
 
   bundle::KernelInfo kernel = bundle::parse_kernel(first.fields[1], "the kernel");
   bundle::InstanceMember instance;
@@ -78,7 +79,9 @@ void serve(Channel& parent) {
   instance.epilogue = bundle::parse_state(bytes_of(first.fields[4]), "the epilogue");
   first = {};
   if (settings.move_globals) device = device::move_globals(std::move(device), instance.info.segments);
-  std::unique_ptr<verify::ElementKernel> comparing = verify::make_device_kernel(*device);
+  // What is read back is compared on the host.
+  std::unique_ptr<device::Device> host = device->name() == "host" ? nullptr : device::make_device("host");
+  std::unique_ptr<verify::ElementKernel> comparing = verify::make_device_kernel(host ? *host : *device);
   Replay replay(
       *device, std::move(instance),
       [&](std::span<const Digest> digests, const Replay::Take& take) { fetch(parent, digests, take); }, *comparing);

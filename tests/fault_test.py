@@ -31,6 +31,18 @@ CHECKED = {
                                                 "shared memory$",
     "variable": place("variable_overflow", 0, 10) + f"reads 4 bytes at {ADDRESS}, 0 bytes after the variable 'table'$",
     "division": place("divide", 0, 5) + "divides by zero$",
+    "piece_overflow": place("use", 0, 5) + f"reads 8 bytes at {ADDRESS}, 0 bytes after a 40-byte allocation made by "
+                                           "malloc in a kernel$",
+    "piece_underflow": place("use", 0, 0) + f"reads 8 bytes at {ADDRESS}, 8 bytes before a 40-byte allocation made by "
+                                            "malloc in a kernel$",
+    "piece_far": place("use", 0, 0) + f"reads 8 bytes at {ADDRESS}, 799960 bytes after a 40-byte allocation made by "
+                                      "malloc in a kernel$",
+    "piece_after_free": place("use", 0, 0) + f"reads 8 bytes at {ADDRESS}, in a 40-byte allocation made by malloc in a "
+                                             "kernel, which was freed$",
+    "piece_after_delete": place("release_and_use", 0, 0) + f"reads 8 bytes at {ADDRESS}, in a 24-byte allocation made "
+                                                           "by malloc in a kernel, which was freed$",
+    "piece_nowhere": place("use_at", 0, 0) + f"reads 8 bytes at {ADDRESS}, in the device's heap, where no kernel has "
+                                             "allocated anything$",
     "recursion": place("endless_recursion", r"\d", 3) + "has used up its stack",
 }
 # What is found out without it, since it does not go well on this machine either.
@@ -61,7 +73,11 @@ class Faults(TestCase):
     def test_nothing_is_found_in_what_is_right(self):
         result = self.launch("none", "--check-memory")
         self.assertIn("none: hipSuccess\ndata: 5 5 5 5 5 5 5 5\n", result.out.decode(), result.text())
-        for name in ["linked_list", "tiled_matmul", "local_array", "managed_memory", "mapped_memory", "device_globals",
+        result = self.launch("piece", "--check-memory")
+        self.assertIn("piece: hipSuccess\ndata: 0 1 2 3 4 5 5 5\n", result.out.decode(), result.text())
+        result = self.launch("many_pieces", "--check-memory")
+        self.assertIn("many_pieces: hipSuccess\ndata: 100000 ", result.out.decode(), result.text())
+        for name in ["device_heap", "device_new", "linked_list", "tiled_matmul", "local_array", "managed_memory", "mapped_memory", "device_globals",
                      "pitched_image"]:
             with self.subTest(name):
                 program = self.build(PROGRAMS / f"{name}.hip", name, "-O1")
@@ -102,6 +118,19 @@ class Faults(TestCase):
         self.assertEqual(verified.status, 1, verified.text())
         verdicts = sorted(json.loads(line)["status"] for line in verified.out.decode().splitlines())
         self.assertEqual(verdicts.count("verified"), 2, verified.out.decode())
+
+    def test_found_in_recorded_heaps(self):
+        """What kernels allocated before the launch is known from the recording."""
+        for fault in ["piece", "piece_overflow", "piece_underflow", "piece_after_free", "piece_nowhere"]:
+            with self.subTest(fault):
+                bundle = self.record(self.programs["-O2"], fault, options=["--kernel", "^use"], name=f"{fault}.tar")
+                result = run([tool("run"), "--check-memory", "--warmup", "0", "--iterations", "1", bundle])
+                self.assertEqual(result.status, 0, result.text())
+                runs = [bundles.parsed(m) for m in bundles.read(result.out) if m.name.startswith("runs/")]
+                if fault == "piece":
+                    self.assertEqual([line["status"] for line in runs], ["completed"], result.text())
+                else:
+                    self.assertRegex(runs[0]["reason"], CHECKED[fault])
 
     def test_the_same_by_hand(self):
         bundle = self.record(self.programs["-O2"], "none", options=["--kernel", "fill"], name="good.tar")

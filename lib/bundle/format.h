@@ -71,7 +71,7 @@ struct Global {
 };
 
 // The device's heap, among the globals of kernels that allocate from it: one a process, and as large as that makes it;
-// its size here is 0.
+// its size here is 0. Where there is one, each instance's segment with it has this symbol.
 inline constexpr char kDeviceHeap[] = "__mneme_device_heap";
 
 // Also the header that mneme-inject embeds in the executable (objects/embedded.h).

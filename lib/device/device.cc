@@ -7,8 +7,9 @@ namespace mneme::device {
 
 std::unique_ptr<Device> make_device(const std::string& name) {
   if (name == "host" || name == "auto") return make_host_device();
-  if (name == "cuda" || name == "hip") {
-    throw Error::of(Exit::kMissing, "this version replays on the host only, not on '{}'; use --device host", name);
+  if (name == "cuda") return make_cuda_device();
+  if (name == "hip") {
+    throw Error("this version replays on the host and on NVIDIA's GPUs only, not on 'hip'", Exit::kMissing);
   }
   throw Error::of("there is no device '{}'; the devices are auto, host, cuda and hip", name);
 }

@@ -39,6 +39,7 @@ class MovedGlobals : public Device {
 
   std::string name() const override { return device_->name(); }
   std::string clock() const override { return device_->clock(); }
+  bool runs_in_this_process() const override { return device_->runs_in_this_process(); }
 
   void map(uint64_t address, uint64_t size) override {
     device_->map(address, size);

@@ -47,6 +47,7 @@ class FakeDevice : public Device {
  public:
   std::string name() const override { return "fake"; }
   std::string clock() const override { return "sundial"; }
+  bool runs_in_this_process() const override { return true; }
   void map(uint64_t address, uint64_t size) override {
     for (uint64_t at = 0; at < size; at++) memory[address + at] = std::byte{0};
   }

@@ -11,12 +11,14 @@
 namespace mneme::hostgpu {
 namespace {
 
+using device::host::DeviceHeap;
+
 // More than the heap's own state, which must begin as zeros; what it gives out need not.
 constexpr size_t kCleared = 64 * 1024;
 
 constexpr size_t kDefaultMebibytes = 16, kMostMebibytes = 32 * 1024;
 
-std::atomic<std::byte*> heap{nullptr};
+std::atomic<DeviceHeap*> heap{nullptr};  // never goes: kernels may run while the process ends
 
 }  // namespace
 
@@ -29,21 +31,18 @@ size_t device_heap_size() {
   return size;
 }
 
-std::span<std::byte> make_device_heap() {
+DeviceHeap& make_device_heap() {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (!heap.load()) {
     void* memory = nullptr;
     require(hipMalloc(&memory, device_heap_size()) == hipSuccess, hipErrorOutOfMemory);
     std::memset(memory, 0, kCleared);
-    heap.store(static_cast<std::byte*>(memory), std::memory_order_release);
+    heap.store(new DeviceHeap({static_cast<std::byte*>(memory), device_heap_size()}), std::memory_order_release);
   }
-  return device_heap();
+  return *heap;
 }
 
-std::span<std::byte> device_heap() {
-  std::byte* memory = heap.load(std::memory_order_acquire);
-  return memory ? std::span(memory, device_heap_size()) : std::span<std::byte>();
-}
+DeviceHeap* device_heap() { return heap.load(std::memory_order_acquire); }
 
 }  // namespace mneme::hostgpu

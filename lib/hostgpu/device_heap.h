@@ -2,8 +2,8 @@
 // The heap from which kernels allocate: one a process, whichever fat binary they come from.
 #pragma once
 #include <cstddef>
-#include <span>
 
+#include "device/host/device_heap.h"
 #include "hostgpu/hip.h"
 
 namespace mneme::hostgpu {
@@ -13,8 +13,8 @@ size_t device_heap_size();
 
 // Made when first asked for, through hipMalloc as everybody calls it, so that in a recorded process the memory is the
 // recorder's. Throws HipError when there is no memory for it.
-std::span<std::byte> make_device_heap();
-// Empty: it has not been made.
-std::span<std::byte> device_heap();
+device::host::DeviceHeap& make_device_heap();
+// Null: it has not been made.
+device::host::DeviceHeap* device_heap();
 
 }  // namespace mneme::hostgpu

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -27,13 +28,19 @@ std::string processor() {
   return target.empty() ? "gfx90a" : target;
 }
 
-// "gfx90a:xnack-": 9, 0, 10; the last two digits are the minor version and the stepping, in hexadecimal.
+bool is_nvidia(const std::string& arch) { return arch.starts_with("sm_"); }
+
+// "gfx90a:xnack-": 9, 0, 10; the last two digits are the minor version and the stepping, in hexadecimal. "sm_90": 9, 0.
 struct ArchVersion {
   int major, minor, stepping;
 };
 ArchVersion version_of(const std::string& arch) {
   std::string digits = arch.substr(0, arch.find(':'));
   digits.erase(0, digits.find_first_of("0123456789"));
+  if (is_nvidia(arch)) {
+    int number = std::atoi(digits.c_str());
+    return {number / 10, number % 10, 0};
+  }
   if (digits.size() < 3) return {9, 0, 10};
   auto digit = [&](size_t from_end) { return std::stoi(digits.substr(digits.size() - from_end, 1), nullptr, 16); };
   return {std::stoi(digits.substr(0, digits.size() - 2)), digit(2), digit(1)};

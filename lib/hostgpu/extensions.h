@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the stand-in exports beyond the vendor's interface, for the recorder.
+// What the stand-in exports beyond the vendor's interface, for the recorder and for the stand-in for CUDA's runtime.
 #pragma once
 #include <stddef.h>
 
@@ -25,5 +25,8 @@ int mneme_hostgpu_settle(unsigned milliseconds);
 // application to memory that it can write itself.) One thread at a time: the others' calls do nothing.
 void mneme_hostgpu_hold();
 void mneme_hostgpu_let_go();
+
+// Says, once, that the function is not supported and why. Returns hipErrorNotSupported.
+int mneme_hostgpu_refuse(const char* function, const char* reason);
 
 }  // extern "C"

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "device/host/segment_memory.h"
+#include "hostgpu/device_heap.h"
 #include "hostgpu/devices.h"
 #include "hostgpu/memory.h"
 #include "hostgpu/vmm.h"
@@ -94,7 +95,9 @@ class Table {
 
   void add(const ListedMemory& memory) {
     auto& list = memory.released ? made_.released : made_.live;
-    list.push_back({memory.address, memory.size, describe(memory.size, memory.kind)});
+    bool is_heap = device_heap() && memory.address == device_heap()->begin();
+    list.push_back(
+        {memory.address, memory.size, is_heap ? device::host::kHeapText : describe(memory.size, memory.kind)});
   }
 
   MemoryTable made_;

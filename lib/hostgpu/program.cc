@@ -20,9 +20,9 @@ namespace {
 
 constexpr char kWhere[] = "the application";
 
-// "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" → "gfx90a:xnack-"
+// "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" → "gfx90a:xnack-"; "nvptx64-nvidia-cuda--sm_90" → "sm_90"
 std::string processor_of(const std::string& target) {
-  size_t at = target.find("gfx");
+  size_t at = std::min(target.find("gfx"), target.find("sm_"));
   return at == std::string::npos ? std::string() : target.substr(at);
 }
 
@@ -117,8 +117,8 @@ Program::Variable Program::variable(const std::string& name) {
 
 std::optional<Program::Variable> Program::peek(const std::string& name) {
   if (name == bundle::kDeviceHeap) {
-    std::span<std::byte> heap = device_heap();
-    return Variable{.size = heap.size(), .address = heap.data()};
+    auto* heap = device_heap();
+    return heap ? Variable{.size = heap->memory().size(), .address = heap->memory().data()} : Variable{};
   }
   std::lock_guard lock(mutex_);
   auto found = variables_.find(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What mneme-inject embeds in a device code object: section ".mneme.ir" holds, one after another, each
-// aligned to 16 bytes and padded with zeros,
+// What mneme-inject embeds in a device code object, for AMD's GPUs and NVIDIA's alike: section ".mneme.ir" holds, one
+// after another, each aligned to 16 bytes and padded with zeros,
 //   "MNEMEIR1"  u64 size of the json  u64 size of the bitcode (both little-endian)  json  bitcode
 // The json is the kernel's KernelInfo (bundle/format.h), so that nobody needs LLVM to read it.
 #pragma once
@@ -34,6 +34,10 @@ std::vector<EmbeddedKernel> parse_embedded(Bytes section, const std::string& whe
 // Every offset is checked against `elf`; throws Error on a malformed image.
 Bytes elf_section(Bytes elf, std::string_view name, const std::string& where);
 
+// The image with one more section, at its end: it is no part of what is loaded, and everything else stays where it was.
+// Throws Error on a malformed image, or one without section names.
+std::string with_section(Bytes elf, std::string_view name, std::string_view contents, const std::string& where);
+
 // An exported variable of a 64-bit little-endian ELF image, nothing when there is none of that name. Throws Error on a
 // malformed image.
 struct ElfVariable {
@@ -42,22 +46,24 @@ struct ElfVariable {
 };
 std::optional<ElfVariable> elf_variable(Bytes elf, std::string_view name, const std::string& where);
 
-// The device code objects (AMDGPU ELF images) that an executable or a registered fat binary carries.
+// The device code objects (ELF images for AMD's GPUs, cubins for NVIDIA's) that an executable or a registered fat
+// binary carries.
 struct DeviceCode {
-  std::string target;                        // "hipv4-amdgcn-amd-amdhsa--gfx90a"
+  std::string target;                        // "hipv4-amdgcn-amd-amdhsa--gfx90a", "nvptx64-nvidia-cuda--sm_90"
   Bytes image;                               // within what was parsed, or within `owner`
-  std::shared_ptr<const std::string> owner;  // of a compressed bundle: what it decompressed to
+  std::shared_ptr<const std::string> owner;  // of compressed code: what it decompressed to
 };
-// `fatbin` starts at a "__CLANG_OFFLOAD_BUNDLE__" header (what a registration wrapper's data points
-// to). `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used.
+// `fatbin` is what a registration wrapper's data points to: clang's offload bundle, plain or compressed, or CUDA's fat
+// binary. `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used.
 std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where);
-// How many bytes the bundle has that `bytes` starts with.
+// How many bytes the fat binary has that `bytes` starts with.
 size_t size_of_fatbin(Bytes bytes, const std::string& where);
-// What a program loads as a module, in a file or in memory: a bundle, or one code object by itself. `size` as above.
+// What a program loads as a module, in a file or in memory: a fat binary, or one code object by itself. `size` as
+// above.
 std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where);
 // How many bytes an image in memory has, by its own headers. Throws Error for what is neither.
 size_t size_of_image(const std::byte* image, const std::string& where);
-// Of a host executable or object file: every bundle in section ".hip_fatbin".
+// Of a host executable or object file: every fat binary in sections ".hip_fatbin" and ".nv_fatbin".
 std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where);
 
 }  // namespace mneme::objects

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "objects/cuda_fatbin.h"
 #include "objects/embedded.h"
 #include "objects/words.h"
 
@@ -18,6 +19,7 @@ namespace {
 constexpr std::string_view kPlainMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
 constexpr uint64_t kBundleAlign = 4096;            // clang aligns each translation unit's bundle to a page
+constexpr uint64_t kCudaAlign = 8;                 // likewise
 constexpr uint64_t kMaxEntries = 1024;             // architectures in one bundle
 constexpr uint64_t kMaxTriple = 4096;              // bytes
 constexpr uint64_t kMaxUncompressed = 1ull << 32;  // bytes of a compressed bundle's contents
@@ -100,43 +102,61 @@ uint64_t read_compressed(Bytes bytes, const std::string& where, std::vector<Devi
 bool is_plain(Bytes bytes) { return starts_with(bytes, 0, kPlainMagic); }
 bool is_compressed(Bytes bytes) { return starts_with(bytes, 0, kCompressedMagic); }
 
+// Collects device code out of fat binaries of every kind.
+class Collector {
+ public:
+  explicit Collector(const std::string& where) : where_(where) {}
+
+  // Of the fat binary that `bytes` starts with; returns its extent, 0 if there is none.
+  uint64_t add(Bytes bytes) {
+    if (is_plain(bytes)) return read_plain(bytes, where_, nullptr, code_);
+    if (is_compressed(bytes)) return read_compressed(bytes, where_, code_);
+    if (is_cuda_fatbin(bytes)) return read_cuda_fatbin(bytes, where_, code_, trouble_);
+    return 0;
+  }
+
+  // Of every fat binary in a section of an executable. Where there is none, the next place that is aligned may have
+  // one.
+  void add_section(Bytes section, uint64_t align) {
+    for (uint64_t at = 0; at < section.size();) {
+      at += align_up(std::max<uint64_t>(add(section.subspan(at)), 1), align);
+    }
+  }
+
+  std::vector<DeviceCode> finish() {
+    if (code_.empty() && !trouble_.empty()) throw Error(trouble_);
+    return std::move(code_);
+  }
+
+ private:
+  const std::string& where_;
+  std::vector<DeviceCode> code_;
+  std::string trouble_;  // with what was left out
+};
+
 }  // namespace
 
 std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where) {
   // A size that is not known still must not wrap around the address space.
   Bytes bytes(fatbin, std::min<uint64_t>(size, UINTPTR_MAX - reinterpret_cast<uintptr_t>(fatbin)));
-  std::vector<DeviceCode> code;
-  if (is_plain(bytes)) {
-    read_plain(bytes, where, nullptr, code);
-  } else if (is_compressed(bytes)) {
-    read_compressed(bytes, where, code);
-  } else {
-    throw malformed(where, "it does not start with a bundle");
-  }
-  return code;
+  Collector collector(where);
+  if (collector.add(bytes) == 0) throw malformed(where, "it does not start with one");
+  return collector.finish();
 }
 
 size_t size_of_fatbin(Bytes bytes, const std::string& where) {
+  if (is_cuda_fatbin(bytes)) return size_of_cuda_fatbin(bytes, where);
   if (is_compressed(bytes)) return compressed_sizes(bytes, where).total;
-  if (!is_plain(bytes)) throw malformed(where, "it does not start with a bundle");
+  if (!is_plain(bytes)) throw malformed(where, "it does not start with one");
   std::vector<DeviceCode> ignored;
   return read_plain(bytes, where, nullptr, ignored);
 }
 
 std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where) {
-  Bytes section = elf_section(file, ".hip_fatbin", where);
-  std::vector<DeviceCode> code;
-  for (uint64_t at = 0; at < section.size();) {
-    Bytes rest = section.subspan(at);
-    uint64_t extent = 1;  // between bundles: look at the next page
-    if (is_plain(rest)) {
-      extent = read_plain(rest, where, nullptr, code);
-    } else if (is_compressed(rest)) {
-      extent = read_compressed(rest, where, code);
-    }
-    at += align_up(extent, kBundleAlign);
-  }
-  return code;
+  Collector collector(where);
+  collector.add_section(elf_section(file, ".hip_fatbin", where), kBundleAlign);
+  collector.add_section(elf_section(file, ".nv_fatbin", where), kCudaAlign);
+  return collector.finish();
 }
 
 }  // namespace mneme::objects

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Images as hipModuleLoad takes them: bundles (fatbin.cc), and code objects by themselves.
+// Images as hipModuleLoad and cuModuleLoadData take them: fat binaries (fatbin.cc), and code objects by themselves.
 #include <elf.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "objects/cuda_fatbin.h"
 #include "objects/embedded.h"
 #include "objects/words.h"
 
@@ -48,10 +49,10 @@ std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size
   if (!is_elf(bytes)) return device_code_of_fatbin(image, size, where);
   if (size == SIZE_MAX) bytes = bytes.first(size_of_elf(bytes, where));
   constexpr uint16_t kAmdGpu = 224;  // EM_AMDGPU
-  if (bytes.size() < sizeof(Elf64_Ehdr) || word_at<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine)) != kAmdGpu) {
-    throw Error::of("{} is no code for an AMD GPU", where);
-  }
-  return {{"amdgcn-amd-amdhsa", bytes, nullptr}};
+  uint16_t machine = bytes.size() < sizeof(Elf64_Ehdr) ? 0 : word_at<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine));
+  if (machine == kAmdGpu) return {{"amdgcn-amd-amdhsa", bytes, nullptr}};
+  if (machine == kCudaMachine) return {{std::string(kCudaTriple), bytes, nullptr}};
+  throw Error::of("{} is no code for a GPU", where);
 }
 
 size_t size_of_image(const std::byte* image, const std::string& where) {

@@ -38,6 +38,16 @@ TEST(Image, OfABareCodeObject) {
   }
 }
 
+TEST(Image, OfABareCubin) {
+  std::string elf = gpu_elf(190);
+  for (size_t size : {elf.size(), SIZE_MAX}) {
+    auto code = device_code_of_image(start(elf), size, "test");
+    ASSERT_EQ(code.size(), 1u);
+    EXPECT_EQ(code[0].target, "nvptx64-nvidia-cuda");
+    EXPECT_EQ(text_of(elf_section(code[0].image, ".mneme.ir", "test")), "some IR");
+  }
+}
+
 TEST(Image, OfABundle) {
   std::string bundle = bundle_of(gpu_elf());
   EXPECT_EQ(size_of_image(start(bundle), "test"), bundle.size());

@@ -2,6 +2,7 @@
 #include "recorder/core.h"
 
 #include <cstdio>
+#include <set>
 
 #include "recorder/annotation.h"
 
@@ -295,10 +296,12 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   }
   send_kernel(chosen);
   const bundle::KernelInfo& info = chosen.stub->embedded->info;
+  // Any kernel may use what others have allocated from the device's heap.
+  std::set<std::string> names = {bundle::kDeviceHeap};
+  for (const bundle::Global& global : info.globals) names.insert(global.name);
   std::vector<Allocations::Symbol> symbols;
-  for (const bundle::Global& global : info.globals) {
-    if (auto range = runtime_.global(chosen.stub->fat_binary, global.name, chosen.device))
-      symbols.push_back({global.name, *range});
+  for (const std::string& name : names) {
+    if (auto range = runtime_.global(chosen.stub->fat_binary, name, chosen.device)) symbols.push_back({name, *range});
   }
   Prologue prologue;
   prologue.kernel = info.id;

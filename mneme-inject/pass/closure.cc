@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "closure.h"
+#include "pass/closure.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -8,7 +8,8 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
-#include "reached.h"
+#include "pass/kernel_functions.h"
+#include "pass/reached.h"
 
 namespace mneme::inject {
 namespace {
@@ -24,7 +25,8 @@ void erase(llvm::GlobalValue& value) {
 void strip_metadata(llvm::Module& module, bool debuggable) {
   llvm::SmallVector<llvm::Module::ModuleFlagEntry, 8> flags;
   module.getModuleFlagsMetadata(flags);
-  for (const char* name : {"llvm.ident", "opencl.ocl.version", "opencl.spir.version", "llvm.module.flags"}) {
+  for (const char* name :
+       {"llvm.ident", "opencl.ocl.version", "opencl.spir.version", "nvvmir.version", "llvm.module.flags"}) {
     if (llvm::NamedMDNode* node = module.getNamedMetadata(name)) module.eraseNamedMetadata(node);
   }
   for (const auto& flag : flags) {
@@ -59,6 +61,7 @@ std::unique_ptr<llvm::Module> closure_of(const llvm::Function& kernel, bool debu
   for (const llvm::GlobalValue& value : unit.global_values()) {
     if (!reached.contains(&value)) erase(*llvm::cast<llvm::GlobalValue>(clones[&value]));
   }
+  forget_missing_functions(*module);
 
   llvm::SmallVector<llvm::GlobalValue*, 8> by_pointer;
   for (const llvm::GlobalObject* object : reached.by_pointer()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "describe.h"
+#include "pass/describe.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
@@ -8,18 +8,25 @@
 #include <llvm/IR/DataLayout.h>
 #include <llvm/Support/Path.h>
 #include <llvm/TargetParser/TargetParser.h>
+#include <llvm/TargetParser/Triple.h>
 
-#include "layout.h"
+#include "pass/layout.h"
 
 namespace mneme::inject {
 namespace {
 
-// LLVM's numbers of the AMDGPU backend's address spaces.
+// LLVM's numbers of address spaces, the same for AMDGPU and NVPTX.
+constexpr unsigned kGenericSpace = 0;
 constexpr unsigned kGlobalSpace = 1;
 constexpr unsigned kConstantSpace = 4;
 
+bool is_nvptx(const llvm::Module& module) { return llvm::Triple(module.getTargetTriple()).isNVPTX(); }
+
+// NVPTX's backend moves generic variables to global memory.
 bool is_in_memory_space(const llvm::GlobalVariable& variable) {
-  return variable.getAddressSpace() == kGlobalSpace || variable.getAddressSpace() == kConstantSpace;
+  unsigned space = variable.getAddressSpace();
+  return space == kGlobalSpace || space == kConstantSpace ||
+         (space == kGenericSpace && is_nvptx(*variable.getParent()));
 }
 
 llvm::StringRef attribute(const llvm::Function& function, llvm::StringRef name) {
@@ -27,6 +34,7 @@ llvm::StringRef attribute(const llvm::Function& function, llvm::StringRef name) 
 }
 
 uint32_t wave_size_of(const llvm::Function& kernel) {
+  if (is_nvptx(*kernel.getParent())) return 32;
   llvm::StringRef features = attribute(kernel, "target-features");
   if (features.contains("+wavefrontsize64")) return 64;
   if (features.contains("+wavefrontsize32")) return 32;
@@ -43,9 +51,12 @@ bool is_empty_object(const llvm::GlobalVariable& variable, uint64_t size) {
 // Variables in device memory that the host can fill, or that memory can point to. Most string literals, and tables of
 // the device libraries, are part of the code.
 bool lies_in_memory(const llvm::GlobalVariable& variable, uint64_t size) {
-  if (size == 0 || is_empty_object(variable, size) || !variable.hasName()) return false;
-  if (variable.getAddressSpace() == kGlobalSpace) return true;
-  return variable.getAddressSpace() == kConstantSpace && variable.isExternallyInitialized();
+  if (size == 0 || is_empty_object(variable, size) || !variable.hasName() || !is_in_memory_space(variable))
+    return false;
+  if (variable.isExternallyInitialized()) return true;
+  if (variable.getAddressSpace() == kConstantSpace) return false;
+  // NVPTX has no other place for constants.
+  return !(is_nvptx(*variable.getParent()) && variable.isConstant() && variable.hasLocalLinkage());
 }
 
 // The variables whose addresses are in a variable's first contents.
@@ -94,7 +105,9 @@ Variables device_variables(const llvm::Module& closure) {
 
 // Kernels that allocate list the device's heap.
 bool uses_heap(const llvm::Module& closure) {
-  return closure.getFunction("__ockl_dm_alloc") || closure.getFunction("__ockl_dm_dealloc");
+  const char* allocate = is_nvptx(closure) ? "malloc" : "__ockl_dm_alloc";
+  const char* release = is_nvptx(closure) ? "free" : "__ockl_dm_dealloc";
+  return closure.getFunction(allocate) || closure.getFunction(release);
 }
 
 std::vector<bundle::Global> globals_of(const llvm::Module& closure) {
@@ -122,6 +135,14 @@ std::vector<std::string> functions_with_address(const llvm::Module& closure) {
   return functions;
 }
 
+// In relocatable CUDA code a static kernel's name ends in what tells its translation unit apart.
+std::string demangled(llvm::StringRef name) {
+  for (const char* mark : {"__intern__", "__static__"}) {
+    if (name.starts_with("_Z")) name = name.substr(0, name.find(mark));
+  }
+  return llvm::demangle(name);
+}
+
 }  // namespace
 
 bundle::KernelInfo describe(const llvm::Module& closure, llvm::StringRef name, const std::string& bitcode,
@@ -131,7 +152,7 @@ bundle::KernelInfo describe(const llvm::Module& closure, llvm::StringRef name, c
   bundle::KernelInfo info;
   info.id = info.bitcode = digest_of(bitcode);
   info.name = name.str();
-  info.demangled = llvm::demangle(info.name);
+  info.demangled = demangled(name);
   info.target = closure.getTargetTriple() + "--" + attribute(kernel, "target-cpu").str();
   info.wave_size = wave_size_of(kernel);
   info.argument_bytes = layout.bytes;

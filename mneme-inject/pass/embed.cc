@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "embed.h"
+#include "pass/embed.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include "cuda/carried.h"
 #include "objects/embedded.h"
 
 namespace mneme::inject {
 namespace {
 
-constexpr unsigned kConstantSpace = 4;
+constexpr unsigned kAmdGpuConstantSpace = 4;
 
 std::string symbol_of(llvm::StringRef kernel) { return ("__mneme_ir_" + kernel).str(); }
+
+void embed_in_amdgpu(llvm::Module& module, llvm::StringRef name, const std::string& record) {
+  llvm::Constant* bytes = llvm::ConstantDataArray::getString(module.getContext(), record, /*AddNull=*/false);
+  // Weak, because two translation units may instantiate the same template; protected, so that the symbol
+  // is exported and what it names stays under --gc-sections.
+  auto* variable =
+      new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true, llvm::GlobalValue::WeakODRLinkage, bytes,
+                               symbol_of(name), nullptr, llvm::GlobalValue::NotThreadLocal, kAmdGpuConstantSpace);
+  variable->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+  variable->setSection(objects::kEmbeddedSection);
+  variable->setAlignment(llvm::Align(objects::kEmbeddedAlign));
+  llvm::appendToUsed(module, {variable});
+}
 
 }  // namespace
 
@@ -21,16 +36,11 @@ bool has_embedded(const llvm::Module& module, llvm::StringRef name) {
 }
 
 void embed(llvm::Module& module, llvm::StringRef name, const std::string& record) {
-  llvm::Constant* bytes = llvm::ConstantDataArray::getString(module.getContext(), record, /*AddNull=*/false);
-  // Weak, because two translation units may instantiate the same template; protected, so that the symbol
-  // is exported and what it names stays under --gc-sections.
-  auto* variable =
-      new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true, llvm::GlobalValue::WeakODRLinkage, bytes,
-                               symbol_of(name), nullptr, llvm::GlobalValue::NotThreadLocal, kConstantSpace);
-  variable->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-  variable->setSection(objects::kEmbeddedSection);
-  variable->setAlignment(llvm::Align(objects::kEmbeddedAlign));
-  llvm::appendToUsed(module, {variable});
+  if (llvm::Triple(module.getTargetTriple()).isNVPTX()) {
+    module.appendModuleInlineAsm(carried_lines(objects::kEmbeddedSection, record));
+  } else {
+    embed_in_amdgpu(module, name, record);
+  }
 }
 
 }  // namespace mneme::inject

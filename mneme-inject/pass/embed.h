@@ -9,8 +9,8 @@ namespace mneme::inject {
 // Whether `module` already carries the record of the kernel `name`.
 bool has_embedded(const llvm::Module& module, llvm::StringRef name);
 
-// Adds `record` (objects/embedded.h) to the module as a constant that reaches the code object's section
-// for embedded IR whatever the optimiser and the linker think of it.
+// Adds `record` (objects/embedded.h) to the module so that it reaches the code object's section for embedded IR
+// whatever the optimiser and the linker think of it.
 void embed(llvm::Module& module, llvm::StringRef name, const std::string& record);
 
 }  // namespace mneme::inject

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "layout.h"
+#include "pass/layout.h"
 
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/DerivedTypes.h>
@@ -60,9 +60,10 @@ ArgumentLayout argument_layout(const llvm::Function& kernel) {
   ArgumentLayout result;
   uint64_t end = 0;
   for (const llvm::Argument& argument : kernel.args()) {
-    bool by_reference = argument.hasByRefAttr();
-    llvm::Type* type = by_reference ? argument.getParamByRefType() : argument.getType();
-    llvm::Align align = layout.getValueOrABITypeAlignment(by_reference ? argument.getParamAlign() : std::nullopt, type);
+    // A struct is passed by a pointer to it, whatever that is called.
+    llvm::Type* pointee = argument.hasByRefAttr() ? argument.getParamByRefType() : argument.getParamByValType();
+    llvm::Type* type = pointee ? pointee : argument.getType();
+    llvm::Align align = layout.getValueOrABITypeAlignment(pointee ? argument.getParamAlign() : std::nullopt, type);
     uint64_t offset = llvm::alignTo(end, align);
     uint64_t size = layout.getTypeAllocSize(type);
     end = offset + size;

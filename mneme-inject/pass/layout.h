@@ -14,7 +14,7 @@ struct ArgumentLayout {
   uint32_t bytes = 0;  // to the end of the last one
 };
 
-// Where each explicit argument of an AMDGPU kernel lies in its argument bytes, as the backend will have it.
+// Where each explicit argument of a kernel lies in its argument bytes, as the backend will have it.
 ArgumentLayout argument_layout(const llvm::Function& kernel);
 
 }  // namespace mneme::inject

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in
-// the code object; under -fgpu-rdc that is done when the units are linked. It is loaded into clang, or lld, whose LLVM
-// it uses.
+// the code object; under -fgpu-rdc that is done when the units are linked (units.h). It is loaded into clang, or lld,
+// whose LLVM it uses.
 #include <llvm/IR/AutoUpgrade.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -9,13 +9,15 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "base/error.h"
-#include "closure.h"
-#include "describe.h"
-#include "embed.h"
-#include "objects/embedded.h"
-#include "units.h"
+#include "cuda/carried.h"
+#include "pass/embed.h"
+#include "pass/kernel_functions.h"
+#include "pass/record.h"
+#include "pass/units.h"
 
 namespace mneme::inject {
 namespace {
@@ -28,24 +30,15 @@ void mend_removed_intrinsics(llvm::Module& module) {
   }
 }
 
-void embed_kernel(llvm::Module& module, const llvm::Function& kernel) {
-  std::unique_ptr<llvm::Module> closure = closure_of(kernel);
-  std::string bitcode = bitcode_of(*closure);
-  bundle::KernelInfo info = describe(*closure, kernel.getName(), bitcode, kernel.getParent()->getSourceFileName());
-  // What debuggers are told is no part of what the kernel is.
-  if (is_debuggable(kernel)) {
-    bitcode = bitcode_of(*closure_of(kernel, /*debuggable=*/true));
-    info.bitcode = digest_of(bitcode);
-  }
-  embed(module, kernel.getName(), objects::write_embedded(bundle::write(info), bytes_of(bitcode)));
-}
-
 // Embeds in `module` the kernels of `program`, which may be the same.
 void embed_kernels(llvm::Module& module, const llvm::Module& program) {
+  KernelFunctions kernels = kernels_in(program);
+  std::vector<std::pair<std::string, std::string>> records;  // made of the module as it is before any is in it
   for (const llvm::Function& function : program) {
-    bool is_kernel = function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL && !function.isDeclaration();
-    if (is_kernel && !has_embedded(module, function.getName())) embed_kernel(module, function);
+    if (!kernels.contains(&function) || has_embedded(module, function.getName())) continue;
+    records.emplace_back(function.getName(), record_of(function));
   }
+  for (const auto& [name, record] : records) embed(module, name, record);
 }
 
 // mneme-inject says so: a module does not.
@@ -54,9 +47,11 @@ bool is_relocatable() { return std::getenv("MNEME_INJECT_RELOCATABLE") != nullpt
 class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (!llvm::Triple(module.getTargetTriple()).isAMDGCN()) return llvm::PreservedAnalyses::all();
+    llvm::Triple triple(module.getTargetTriple());
+    if (!triple.isAMDGCN() && !triple.isNVPTX()) return llvm::PreservedAnalyses::all();
+    if (carries(module.getModuleInlineAsm())) return llvm::PreservedAnalyses::all();  // the plugin was named twice
     try {
-      mend_removed_intrinsics(module);
+      if (triple.isAMDGCN()) mend_removed_intrinsics(module);
       if (is_relocatable()) {
         carry_unit(module);
       } else {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reached.h"
+#include "pass/reached.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
+
+#include "pass/kernel_functions.h"
 
 namespace mneme::inject {
 namespace {
@@ -83,8 +85,9 @@ void Reached::note_call(const llvm::Instruction& instruction) {
 
 void Reached::add_callable(const llvm::Module& unit) {
   callable_.clear();
+  KernelFunctions kernels = kernels_in(unit);
   for (const llvm::Function& function : unit) {
-    if (function.isIntrinsic() || function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL) continue;
+    if (function.isIntrinsic() || kernels.contains(&function)) continue;
     bool fits = llvm::any_of(call_types_, [&](llvm::FunctionType* type) {
       return type->isVarArg() == function.isVarArg() && alike(type, function.getFunctionType());
     });

@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 
 #include "codegen/host/lower.h"
+#include "codegen/host/memory_spaces.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
 
@@ -16,42 +17,8 @@ namespace {
 using llvm::Value;
 using Builder = llvm::IRBuilderBase;
 
-constexpr uint64_t kSharedSizeInDispatch = 28;  // offset in the dispatch packet
-constexpr uint64_t kNearStack = 1 << 20;        // a work-item's variables are no farther from its stack pointer
-
 Value* in_address_space(Builder& builder, Value* pointer, llvm::Type* type) {
   return pointer->getType() == type ? pointer : builder.CreateAddrSpaceCast(pointer, type);
-}
-
-Value* of_context(Builder& builder, Context::Member member) {
-  return Context(*builder.GetInsertBlock()->getModule()).load(builder, call_context(builder), member);
-}
-
-Value* shared_size(Builder& builder) {
-  Value* address =
-      builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), call_dispatch(builder), kSharedSizeInDispatch);
-  return builder.CreateLoad(builder.getInt32Ty(), address);
-}
-
-Value* distance(Builder& builder, Value* pointer, Value* from) {
-  llvm::Type* word = builder.getInt64Ty();
-  return builder.CreateSub(builder.CreatePtrToInt(pointer, word), builder.CreatePtrToInt(from, word));
-}
-
-Value* is_shared(Builder& builder, Value* pointer) {
-  Value* size = builder.CreateZExt(shared_size(builder), builder.getInt64Ty());
-  return builder.CreateICmpULT(distance(builder, pointer, of_context(builder, Context::kShared)), size);
-}
-
-// A work-item's variables lie on the stack that it runs on, or where it keeps them across barriers. Shared memory may
-// lie close to a stack.
-Value* is_private(Builder& builder, Value* pointer) {
-  Value* stack = builder.CreateIntrinsic(llvm::Intrinsic::frameaddress, {builder.getPtrTy()}, {builder.getInt32(0)});
-  Value* beside = builder.CreateAdd(distance(builder, pointer, stack), builder.getInt64(kNearStack));
-  Value* on_stack = builder.CreateICmpULT(beside, builder.getInt64(2 * kNearStack));
-  Value* kept = builder.CreateICmpULT(distance(builder, pointer, of_context(builder, Context::kFrames)),
-                                      of_context(builder, Context::kFramesSize));
-  return builder.CreateAnd(builder.CreateOr(on_stack, kept), builder.CreateNot(is_shared(builder, pointer)));
 }
 
 // The hardware's registers that a program may want: where it runs, and how it rounds. `place`: the register's number,
@@ -103,7 +70,8 @@ Raised raise_launch_intrinsic(Builder& builder, llvm::CallInst& call, const bund
     case llvm::Intrinsic::amdgcn_dispatch_ptr:
       return in_address_space(builder, call_dispatch(builder), type);
     case llvm::Intrinsic::amdgcn_kernarg_segment_ptr:
-      return in_address_space(builder, of_context(builder, Context::kArguments), type);
+      return in_address_space(
+          builder, Context(*call.getModule()).load(builder, call_context(builder), Context::kArguments), type);
     case llvm::Intrinsic::amdgcn_dispatch_id:
       return llvm::ConstantInt::get(type, 0);
     case llvm::Intrinsic::amdgcn_wavefrontsize:
@@ -112,7 +80,7 @@ Raised raise_launch_intrinsic(Builder& builder, llvm::CallInst& call, const bund
     case llvm::Intrinsic::amdgcn_s_get_waveid_in_workgroup:
       return builder.CreateUDiv(thread_index(builder), builder.getInt32(kernel.wave_size));
     case llvm::Intrinsic::amdgcn_groupstaticsize:  // where dynamic shared memory begins
-      return builder.CreateSub(shared_size(builder), of_context(builder, Context::kSharedDynamic));
+      return builder.CreateSub(shared_size(builder), shared_dynamic_size(builder));
     case llvm::Intrinsic::amdgcn_is_shared:
       return is_shared(builder, call.getArgOperand(0));
     case llvm::Intrinsic::amdgcn_is_private:

@@ -89,7 +89,13 @@ void fuse_device_library(llvm::Function& function) {
   }
 }
 
-// Which NaN comes out of a long computation depends on the order of operands: here it is always the same one.
+// Those that only move bits must not touch a NaN's.
+bool computes(llvm::StringRef name) {
+  return !exact_intrinsic(name) && name != "nan" && name != "fmax" && name != "fmin" && name != "ldexp";
+}
+
+}  // namespace
+
 void settle_nan(llvm::Function& function) {
   for (llvm::BasicBlock& block : function) {
     auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
@@ -100,13 +106,6 @@ void settle_nan(llvm::Function& function) {
     end->setOperand(0, builder.CreateSelect(builder.CreateFCmpUNO(result, result), one_nan, result));
   }
 }
-
-// Those that only move bits must not touch a NaN's.
-bool computes(llvm::StringRef name) {
-  return !exact_intrinsic(name) && name != "nan" && name != "fmax" && name != "fmin" && name != "ldexp";
-}
-
-}  // namespace
 
 void raise_math_functions(llvm::Module& module) {
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {

@@ -13,4 +13,8 @@ llvm::Value* call_elementary(llvm::IRBuilderBase& builder, llvm::StringRef name,
 // Replaces a call of an intrinsic of LLVM's or AMDGPU's that has no equal on the host, if it is a mathematical one.
 void raise_math_intrinsic(llvm::IntrinsicInst& call);
 
+// Which NaN comes out of a long computation depends on the order of operands: from such a function it is always the
+// same one.
+void settle_nan(llvm::Function& function);
+
 }  // namespace mneme::codegen::host

@@ -4,19 +4,10 @@
 
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
+#include "codegen/host/rebuild.h"
 
 namespace mneme::codegen::host {
 namespace {
-
-llvm::IRBuilder<> rebuild(llvm::Function& function) {
-  function.deleteBody();
-  function.setLinkage(llvm::GlobalValue::InternalLinkage);
-  function.setComdat(nullptr);
-  function.removeFnAttr(llvm::Attribute::NoInline);
-  function.removeFnAttr(llvm::Attribute::OptimizeNone);
-  function.addFnAttr(llvm::Attribute::AlwaysInline);
-  return llvm::IRBuilder<>(llvm::BasicBlock::Create(function.getContext(), "", &function));
-}
 
 // size_t f(unsigned dimension): one of three values, `otherwise` beyond them.
 void answer_by_dimension(llvm::Function& function, uint64_t otherwise,

@@ -29,8 +29,7 @@
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/plain_bools.h"
-#include "codegen/host/raise_amdgpu.h"
-#include "codegen/host/saturate_conversions.h"
+#include "codegen/host/raise.h"
 #include "codegen/host/simplify.h"
 #include "codegen/host/split_loops.h"
 #include "codegen/host/store_types.h"
@@ -87,16 +86,6 @@ bool meets_grid(llvm::Module& module) {
   });
 }
 
-// __launch_bounds__, or what the compiler was told holds for all kernels.
-uint32_t most_threads(const llvm::Module& device, const bundle::KernelInfo& kernel) {
-  constexpr uint32_t kWhenNotSaid = 1024;
-  const llvm::Function* function = device.getFunction(kernel.name);
-  if (!function) return kWhenNotSaid;  // refused later
-  uint32_t most = kWhenNotSaid;
-  llvm::StringRef bounds = function->getFnAttribute("amdgpu-flat-work-group-size").getValueAsString();
-  return bounds.split(',').second.getAsInteger(10, most) ? kWhenNotSaid : most;
-}
-
 void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
@@ -140,7 +129,34 @@ std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) {
   return std::string(buffer.data(), buffer.size());
 }
 
+// Neutral IR of the kernel, with all that it calls in it, as far as that can be had.
+std::unique_ptr<llvm::Module> whole_kernel(llvm::Module& device, const bundle::KernelInfo& kernel,
+                                           const bundle::Configuration& configuration,
+                                           const llvm::TargetMachine& machine) {
+  raise(device, kernel, configuration.fuse);
+  std::unique_ptr<llvm::Module> module =
+      flatten_address_spaces(device, machine.createDataLayout(), kTriple, kernel.demangled);
+  lower_indirect_calls(*module, kernel);
+  if (configuration.check_memory) keep_null_accesses(*module);
+  inline_into_kernel(*module);
+  define_locals(*module);
+  take_bools_as_they_are(*module);
+  return_at_ends(*module, kernel);
+  return module;
+}
+
 }  // namespace
+
+std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& kernel, std::string_view ir) {
+  bundle::Configuration configuration;
+  configuration.target = default_target();
+  std::unique_ptr<llvm::TargetMachine> machine = make_machine(configuration);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> device = ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'");
+  std::unique_ptr<llvm::Module> module = whole_kernel(*device, kernel, configuration, *machine);
+  promote_locals(*module);
+  return store_types(*module, kernel);
+}
 
 Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bundle::Configuration& configuration) {
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(configuration);
@@ -150,16 +166,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   Traits traits = {};
   traits.most_threads = most_threads(*device, kernel);
 
-  saturate_conversions(*device);
-  raise_amdgpu(*device, kernel, configuration.fuse);
-  std::unique_ptr<llvm::Module> module =
-      flatten_address_spaces(*device, machine->createDataLayout(), kTriple, kernel.demangled);
-  lower_indirect_calls(*module, kernel);
-  if (configuration.check_memory) keep_null_accesses(*module);
-  inline_into_kernel(*module);
-  define_locals(*module);
-  take_bools_as_they_are(*module);
-  return_at_ends(*module, kernel);
+  std::unique_ptr<llvm::Module> module = whole_kernel(*device, kernel, configuration, *machine);
   std::vector<bundle::StoreType> stores;
   if (configuration.passes != "default<O0>") {
     promote_locals(*module);

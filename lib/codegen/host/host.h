@@ -27,4 +27,7 @@ bool is_for_debugging(const bundle::KernelInfo& info, std::string_view ir);
 // Not confined: a caller handling a stranger's IR runs it in a confined child.
 Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration);
 
+// What the kernel stores through which pointer. Throws as compile() does, for what the host device lacks too.
+std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& info, std::string_view ir);
+
 }  // namespace mneme::codegen::host

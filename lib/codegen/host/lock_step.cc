@@ -8,6 +8,7 @@
 
 #include "codegen/host/neutral.h"
 #include "codegen/host/overwrites.h"
+#include "codegen/host/shared_exchanges.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -215,6 +216,8 @@ void meet_in_lock_step(llvm::Module& module, const std::string& kernel) {
     meet_at_fences(function, at_fences);
     if (shared.exists()) Volatiles(function, shared, function.getName() == kernel).meet();
   }
+  llvm::Function* entry = module.getFunction(kernel);
+  if (shared.exists() && entry) meet_before_exchanges(*entry);
 }
 
 }  // namespace mneme::codegen::host

@@ -12,6 +12,7 @@ namespace mneme::codegen::host {
 //   - before a volatile store to shared memory, if shared memory has been used since they met last,
 //   - before a volatile load of it, if it has been written since,
 //   - before a store to what all have read since (overwrites.h),
+//   - between plain accesses of shared memory that exchange values between lanes (shared_exchanges.h),
 //   - at a fence with no other such place beside it, in a module that has shared memory or wave operations.
 // Fences within a block are gone afterwards: one CPU thread runs it. Wants everything inlined that can be.
 // `kernel` names its function, whose arguments do not lead to shared memory.

@@ -19,6 +19,8 @@ constexpr char kDeclarations[] = R"(
 declare void @mneme.barrier()
 declare i64 @mneme.wave.ballot(i1)
 declare void @other(ptr)
+declare i32 @mneme.local.id.x()
+@row = internal global [256 x i32] undef #0
 attributes #0 = { "mneme-memory"="shared" }
 attributes #1 = { "mneme-memory"="device" }
 )";
@@ -28,7 +30,7 @@ attributes #1 = { "mneme-memory"="device" }
 std::string sequence(const std::string& body, const std::string& declarations = kDeclarations) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
-  std::string text = declarations + "define void @k(ptr %in, ptr %t, i1 %c) {\n" + body + "\n}\n";
+  std::string text = declarations + "define void @k(ptr %in, i1 %c) {\n" + body + "\n}\n";
   std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, error, context);
   if (!module) return error.getMessage().str();
   meet_in_lock_step(*module, "k");
@@ -40,6 +42,7 @@ std::string sequence(const std::string& body, const std::string& declarations = 
     auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
     if (!call) continue;
     auto operation = operation_of(*call->getCalledFunction());
+    if (operation && operation->kind == OperationKind::kQuery) continue;
     if (!operation) {
       found += 'c';
     } else if (operation->kind == OperationKind::kWaveMeet) {
@@ -127,6 +130,126 @@ TEST(LockStep, FencesWithNothingSharedAreNoMeetings) {
                      "store i32 2, ptr %in\n ret void",
                      ""),
             "sFs");
+}
+
+// A kernel of one work-item's number, and elements of shared memory by index.
+std::string numbered(const std::string& body) {
+  return sequence("%t = call i32 @mneme.local.id.x()\n" + body + "\nret void");
+}
+std::string element(const std::string& name, const std::string& index, const char* variable = "tile") {
+  return name + " = getelementptr i32, ptr @" + variable + ", i32 " + index + "\n";
+}
+std::string stored(const std::string& name) { return "store i32 1, ptr " + name + "\n"; }
+std::string loaded(const std::string& name) { return "load i32, ptr " + name + "\n"; }
+
+TEST(LockStep, LanesMeetBeforeTheyReadEachOthersElements) {
+  std::string both = "%o = sub i32 63, %t\n" + element("%p", "%t") + element("%q", "%o");
+  EXPECT_EQ(numbered(both + stored("%p") + loaded("%q")), "sBl");
+  EXPECT_EQ(numbered(both + loaded("%q") + stored("%p")), "lBs");
+  EXPECT_EQ(numbered(both + stored("%p") + "call void @mneme.barrier()\n" + loaded("%q")), "sBl");
+  EXPECT_EQ(numbered(both + stored("%p") + loaded("%q") + loaded("%p") + stored("%p")), "sBllBs");
+  // Other variables, and other waves.
+  EXPECT_EQ(numbered(both + element("%r", "%o", "row") + stored("%p") + loaded("%r")), "sl");
+  EXPECT_EQ(numbered("%n = add i32 %t, 64\n" + element("%p", "%t", "row") + element("%q", "%n", "row") + stored("%p") +
+                     loaded("%q")),
+            "sl");
+}
+
+TEST(LockStep, ALanesOwnElementsNeedNoMeeting) {
+  // The same number, computed in another way; a slice of two; a row a lane.
+  EXPECT_EQ(numbered("%u = xor i32 %t, 5\n%w = xor i32 %u, 5\n" + element("%p", "%t") + element("%q", "%w") +
+                     stored("%p") + loaded("%q")),
+            "sl");
+  EXPECT_EQ(numbered("%u = shl i32 %t, 1\n%w = or i32 %u, 1\n" + element("%p", "%u", "row") +
+                     element("%q", "%w", "row") + stored("%p") + loaded("%q")),
+            "sl");
+  EXPECT_EQ(numbered("%u = mul i32 %t, 3\n%w = add i32 %u, 3\n" + element("%p", "%u", "row") +
+                     element("%q", "%w", "row") + stored("%p") + loaded("%q")),
+            "sBl");
+  // What data chooses is the lane's own as long as it is the same.
+  EXPECT_EQ(numbered("%i = load i32, ptr %in\n" + element("%p", "%i") + loaded("%p") + stored("%p") + loaded("%p")),
+            "llsl");
+}
+
+TEST(LockStep, ConditionsOnTheIndexTellWhoExchanges) {
+  auto guarded = [](const std::string& condition, const std::string& body) {
+    return numbered(condition + "\nbr i1 %g, label %then, label %end\nthen:\n" + body + "br label %end\nend:");
+  };
+  // A step of a tree; all lanes' step; one lane at work; those of whom data knows.
+  std::string step = "%n = add i32 %t, 16\n" + element("%p", "%t") + element("%q", "%n") + loaded("%q") + stored("%p");
+  EXPECT_EQ(guarded("%g = icmp ult i32 %t, 16", step), "ls");
+  EXPECT_EQ(guarded("%g = icmp ult i32 %t, 17", step), "lMs");
+  std::string two = "%i = load i32, ptr %in\n%j = add i32 %i, 1\n" + element("%p", "%i") + element("%q", "%j") +
+                    stored("%p") + loaded("%q") + stored("%q") + loaded("%p");
+  EXPECT_EQ(guarded("%g = icmp eq i32 %t, 0", two), "lslsl");
+  EXPECT_EQ(guarded("%k = load i32, ptr %in\n%g = icmp eq i32 %t, %k", two), "llslsl");
+  // One lane tells all; its element is read behind the branch, where all are.
+  EXPECT_EQ(numbered("%g = icmp eq i32 %t, 7\nbr i1 %g, label %then, label %end\nthen:\n" + element("%p", "3") +
+                     stored("%p") + "br label %end\nend:\n" + element("%q", "3") + loaded("%q")),
+            "sBl");
+}
+
+constexpr char kTree[] = R"(
+  %t = call i32 @mneme.local.id.x()
+  %p = getelementptr i32, ptr @tile, i32 %t
+  store i32 1, ptr %p
+  br label %loop
+loop:
+  %o = phi i32 [ 32, %0 ], [ %half, %next ]
+  %more = icmp ne i32 %o, 0
+  br i1 %more, label %body, label %end
+body:
+  BARRIER
+  %g = icmp ult i32 %t, %o
+  br i1 %g, label %then, label %next
+then:
+  %n = add i32 %t, %o
+  %q = getelementptr i32, ptr @tile, i32 %n
+  %a = load i32, ptr %q
+  store i32 %a, ptr %p
+  br label %next
+next:
+  %half = lshr i32 %o, 1
+  br label %loop
+end:
+  LAST
+  ret void
+)";
+
+std::string tree(const std::string& barrier, const std::string& last) {
+  std::string text = kTree;
+  text.replace(text.find("BARRIER"), 7, barrier);
+  return sequence(text.replace(text.find("LAST"), 4, last));
+}
+
+TEST(LockStep, LoopsAreGoneThroughWithTheirCounters) {
+  // Where all are, not where lanes part.
+  EXPECT_EQ(tree("", ""), "sBls");
+  EXPECT_EQ(tree("call void @mneme.barrier()", ""), "sBls");
+  // In the last round one lane is left, which may do something else.
+  std::string clear =
+      "%c0 = icmp eq i32 %t, 0\n br i1 %c0, label %one, label %all\n"
+      "one:\n %r = getelementptr i32, ptr @tile, i32 1\n store i32 0, ptr %r\n br label %all\nall:";
+  EXPECT_EQ(tree("call void @mneme.barrier()", clear), "sBlss");
+  EXPECT_EQ(tree("call void @mneme.barrier()", "%z = load i32, ptr getelementptr (i32, ptr @tile, i32 1)"), "sBlsl");
+  EXPECT_EQ(tree("call void @mneme.barrier()", "%z = load i32, ptr @tile"), "sBlsBl");
+}
+
+TEST(LockStep, BlocksMeetWhereAllOfThemCome) {
+  std::string both = "%o = xor i32 %t, 1\n" + element("%p", "%t") + element("%q", "%o") + stored("%p") + loaded("%q");
+  // Not if some have ended, and nothing of the program's tells of them; nor where work-items wait for each other.
+  std::string ends = "%g = icmp ult i32 %t, 20\nbr i1 %g, label %on, label %off\noff:\nret void\non:\n";
+  EXPECT_EQ(numbered(ends + both), "sMl");
+  EXPECT_EQ(numbered(ends + both + "call void @mneme.barrier()"), "sBlB");
+  EXPECT_EQ(numbered("%f = load volatile i32, ptr @flag\n" + both), "lsMl");
+}
+
+TEST(LockStep, LocalsThatAreKeptInMemoryAreSeenThrough) {
+  std::string kept = "%x = alloca i32\nstore i32 %t, ptr %x\n%a = load i32, ptr %x\n" + element("%p", "%a") +
+                     stored("%p") + "%b = load i32, ptr %x\n";
+  std::string used = "%v = load i32, ptr %q\nstore i32 %v, ptr %in\n";
+  EXPECT_EQ(numbered(kept + "%c1 = xor i32 %b, 1\n" + element("%q", "%c1") + used), "slslBls");
+  EXPECT_EQ(numbered(kept + element("%q", "%b") + used), "slslls");
 }
 
 }  // namespace

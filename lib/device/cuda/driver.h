@@ -13,6 +13,39 @@ struct Module;
 struct Function;
 struct Stream;
 struct Event;
+using Handle = unsigned long long;  // CUmemGenericAllocationHandle
+
+struct Location {  // CUmemLocation
+  int type;
+  int id;
+};
+inline constexpr int kLocationDevice = 1;
+
+struct MemoryProperties {  // CUmemAllocationProp
+  int type;
+  int handle_types;
+  Location location;
+  void* win32_metadata;
+  unsigned char compression, rdma;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+inline constexpr int kPinned = 1;
+
+struct Access {  // CUmemAccessDesc
+  Location location;
+  int flags;
+};
+inline constexpr int kReadWrite = 3;
+
+inline constexpr int kMinimumGranularity = 0;
+inline constexpr unsigned kRegisterPortable = 1, kRegisterMapped = 2;  // CU_MEMHOSTREGISTER_…
+inline constexpr int kMaxDynamicShared = 8;                   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+inline constexpr int kMultiprocessors = 16;                   // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+inline constexpr int kErrorLogBuffer = 5, kErrorLogSize = 6;  // CU_JIT_ERROR_LOG_BUFFER…
+// Keys of cuLaunchKernel's `extra`: what follows is the bytes of all arguments, and a pointer to their number.
+inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 0;
+inline constexpr Result kNotFound = 500;
 
 // Entry points of libcuda.so.1, each by the name under which it is exported (of some an older one is, too).
 struct Driver {
@@ -24,9 +57,27 @@ struct Driver {
   Result (*cuDevicePrimaryCtxRetain)(Context** context, int device);
   Result (*cuCtxSetCurrent)(Context* context);
   Result (*cuModuleLoadData)(Module** module, const void* image);
+  Result (*cuModuleLoadDataEx)(Module** module, const void* image, unsigned count, const int* options, void** values);
+  Result (*cuModuleUnload)(Module* module);
   Result (*cuModuleGetFunction)(Function** function, Module* module, const char* name);
+  Result (*cuModuleGetGlobal_v2)(Address* address, size_t* bytes, Module* module, const char* name);
+  Result (*cuFuncSetAttribute)(Function* function, int attribute, int value);
   Result (*cuMemAlloc_v2)(Address* address, size_t bytes);
   Result (*cuMemFree_v2)(Address address);
+  Result (*cuMemGetAllocationGranularity)(size_t* bytes, const MemoryProperties* properties, int which);
+  Result (*cuMemAddressReserve)(Address* address, size_t bytes, size_t alignment, Address wanted,
+                                unsigned long long flags);
+  Result (*cuMemAddressFree)(Address address, size_t bytes);
+  Result (*cuMemCreate)(Handle* handle, size_t bytes, const MemoryProperties* properties, unsigned long long flags);
+  Result (*cuMemRelease)(Handle handle);
+  Result (*cuMemMap)(Address address, size_t bytes, size_t offset, Handle handle, unsigned long long flags);
+  Result (*cuMemUnmap)(Address address, size_t bytes);
+  Result (*cuMemSetAccess)(Address address, size_t bytes, const Access* access, size_t count);
+  Result (*cuMemHostRegister_v2)(void* memory, size_t bytes, unsigned flags);
+  Result (*cuMemHostUnregister)(void* memory);
+  Result (*cuMemHostGetDevicePointer_v2)(Address* address, void* memory, unsigned flags);
+  Result (*cuMemsetD8_v2)(Address address, unsigned char value, size_t bytes);
+  Result (*cuMemcpyDtoD_v2)(Address to, Address from, size_t bytes);
   Result (*cuMemcpyHtoD_v2)(Address to, const void* from, size_t bytes);
   Result (*cuMemcpyDtoH_v2)(void* to, Address from, size_t bytes);
   Result (*cuMemcpyDtoDAsync_v2)(Address to, Address from, size_t bytes, Stream* stream);

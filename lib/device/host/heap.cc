@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace mneme::device::host {
 namespace {
@@ -25,11 +26,14 @@ struct State {
 struct Chunk {
   uint32_t size;    // of what is behind this, in kAligns
   uint32_t before;  // the same of the chunk before; zero: there is none
-  uint64_t mark;    // kInUse or kFree, mixed with its offset
+  uint64_t mark;    // kInUse or kFree, mixed with its offset and, from kNoteShift on, with a note
 };
 constexpr uint64_t kInUse = 0x6d6e656d65757365;
 constexpr uint64_t kFree = 0x6d6e656d65667265;
 static_assert(sizeof(Chunk) == kAlign);
+// In use: how many of the chunk's bytes nobody asked for. Free: one more than that while it is as it was given out,
+// else zero.
+constexpr int kNoteShift = 56;
 // In a free chunk, in the list of its class.
 struct Links {
   uint64_t next, previous;
@@ -54,13 +58,14 @@ class Heap {
     if (state().used < kFirst || state().used > memory_.size() || state().used % kAlign) throw Damaged();
   }
 
-  void* allocate(uint64_t size) {
+  void* allocate(uint64_t asked) {
+    uint64_t size = (asked + kAlign - 1) / kAlign * kAlign;
     uint64_t which = class_of(size);
     for (uint64_t i = which; i < kClasses; ++i) {
       if (uint64_t found = find(i, size)) {
         take_out(found);
         split(found, size);
-        return give(found);
+        return give(found, asked);
       }
     }
     if (memory_.size() - state().used < size + sizeof(Chunk)) return nullptr;
@@ -68,26 +73,42 @@ class Heap {
     state().used += size + sizeof(Chunk);
     chunk(offset).before = static_cast<uint32_t>(state().last);
     set_size(offset, size);
-    return give(offset);
+    return give(offset, asked);
   }
 
   HeapTrouble release(uint64_t offset) {
     if (is_chunk(offset, kFree)) return HeapTrouble::kReleased;
     if (!is_chunk(offset, kInUse)) return HeapTrouble::kNotAllocated;
-    uint64_t size = size_of(offset);
-    chunk(offset).mark = kFree ^ offset;
+    uint64_t size = size_of(offset), note = note_of(offset) + 1;
     if (uint64_t next = offset + sizeof(Chunk) + size; next < state().used && is_chunk(next, kFree)) {
       take_out(next);
       size += sizeof(Chunk) + size_of(next);
+      note = 0;
     }
     if (uint64_t before = before_of(offset); before && is_chunk(before, kFree)) {
       take_out(before);
       size += sizeof(Chunk) + size_of(before);
+      mark(offset, kFree, 0);
       offset = before;
+      note = 0;
     }
+    mark(offset, kFree, note);
     set_size(offset, size);
     put_in(offset);
     return HeapTrouble::kNone;
+  }
+
+  // The offset of what is no chunk but should be one.
+  std::optional<uint64_t> walk(const auto& take) {
+    for (uint64_t offset = kFirst; offset < state().used; offset += sizeof(Chunk) + size_of(offset)) {
+      bool in_use = is_chunk(offset, kInUse);
+      if (!in_use && !is_chunk(offset, kFree)) return offset;
+      uint64_t note = note_of(offset);
+      if (!in_use && note-- == 0) continue;
+      if (note >= size_of(offset)) return offset;
+      take(HeapPiece{reinterpret_cast<uint64_t>(&chunk(offset) + 1), size_of(offset) - note}, in_use);
+    }
+    return std::nullopt;
   }
 
  private:
@@ -96,10 +117,15 @@ class Heap {
   Links& links(uint64_t offset) { return *reinterpret_cast<Links*>(memory_.data() + offset + sizeof(Chunk)); }
   uint64_t size_of(uint64_t offset) { return chunk(offset).size * kAlign; }
 
-  bool is_chunk(uint64_t offset, uint64_t mark) {
+  uint64_t note_of(uint64_t offset) { return (chunk(offset).mark ^ kInUse) >> kNoteShift; }
+  void mark(uint64_t offset, uint64_t kind, uint64_t note) { chunk(offset).mark = kind ^ offset ^ note << kNoteShift; }
+
+  bool is_chunk(uint64_t offset, uint64_t kind) {
     if (offset < kFirst || offset % kAlign || offset >= state().used) return false;
     const Chunk& here = chunk(offset);
-    return here.mark == (mark ^ offset) && here.size && size_of(offset) <= state().used - offset - sizeof(Chunk);
+    uint64_t only_note = here.mark ^ kind ^ offset;
+    return only_note >> kNoteShift << kNoteShift == only_note && here.size &&
+           size_of(offset) <= state().used - offset - sizeof(Chunk);
   }
 
   uint64_t before_of(uint64_t offset) {
@@ -154,14 +180,14 @@ class Heap {
     if (rest < sizeof(Chunk) + kAlign) return;
     uint64_t second = offset + sizeof(Chunk) + size;
     chunk(second).before = static_cast<uint32_t>(size / kAlign);
-    chunk(second).mark = kFree ^ second;
+    mark(second, kFree, 0);
     set_size(second, rest - sizeof(Chunk));
     chunk(offset).size = static_cast<uint32_t>(size / kAlign);
     put_in(second);
   }
 
-  void* give(uint64_t offset) {
-    chunk(offset).mark = kInUse ^ offset;
+  void* give(uint64_t offset, uint64_t asked) {
+    mark(offset, kInUse, size_of(offset) - asked);
     return &chunk(offset) + 1;
   }
 
@@ -174,7 +200,7 @@ HeapAnswer heap_allocate(std::span<std::byte> memory, uint64_t size) try {
   if (memory.size() < kFirst || size == 0 || size > std::min(memory.size(), kLargest)) {
     return {nullptr, HeapTrouble::kNone};
   }
-  return {Heap(memory).allocate((size + kAlign - 1) / kAlign * kAlign), HeapTrouble::kNone};
+  return {Heap(memory).allocate(size), HeapTrouble::kNone};
 } catch (const Damaged&) {
   return {nullptr, HeapTrouble::kDamaged};
 }
@@ -188,6 +214,21 @@ HeapTrouble heap_release(std::span<std::byte> memory, void* address) try {
   return Heap(memory).release(at - start - sizeof(Chunk));
 } catch (const Damaged&) {
   return HeapTrouble::kDamaged;
+}
+
+std::optional<uint64_t> heap_walk(std::span<std::byte> memory,
+                                  const std::function<void(const HeapPiece&, bool in_use)>& take) {
+  State state;
+  if (memory.size() < kFirst) return std::nullopt;
+  std::memcpy(&state, memory.data(), sizeof state);
+  if (state.used == 0) return std::nullopt;
+  auto start = reinterpret_cast<uint64_t>(memory.data());
+  try {
+    auto damaged = Heap(memory).walk(take);
+    return damaged ? std::optional(start + *damaged) : std::nullopt;
+  } catch (const Damaged&) {
+    return start;
+  }
 }
 
 }  // namespace mneme::device::host

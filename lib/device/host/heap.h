@@ -4,6 +4,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 
 namespace mneme::device::host {
@@ -23,5 +25,15 @@ struct HeapAnswer {
 };
 HeapAnswer heap_allocate(std::span<std::byte> heap, uint64_t size);
 HeapTrouble heap_release(std::span<std::byte> heap, void* address);
+
+// As it was asked for.
+struct HeapPiece {
+  uint64_t address, size;
+  bool operator==(const HeapPiece&) const = default;
+};
+// Calls `take` for the pieces in use and, as far as it shows, for those that were released, by address. Changes nothing
+// and trusts nothing that it reads: gives the address from which on the heap is damaged, if it is.
+std::optional<uint64_t> heap_walk(std::span<std::byte> heap,
+                                  const std::function<void(const HeapPiece&, bool in_use)>& take);
 
 }  // namespace mneme::device::host

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
+#include "device/host/device_heap.h"
 #include "device/host/launch.h"
 #include "device/host/segment_memory.h"
 
@@ -80,6 +81,7 @@ class HostDevice : public Device {
 
   std::string name() const override { return "host"; }
   std::string clock() const override { return "steady"; }
+  bool runs_in_this_process() const override { return true; }
 
   void map(uint64_t address, uint64_t size) override {
     if (size == 0) return;
@@ -134,7 +136,8 @@ class HostDevice : public Device {
     }
     loaded.place_globals(launch.segments);
     host::RunOptions options;  // what the kernel prints is dropped
-    options.heap = heap_of(launch);
+    host::DeviceHeap heap(heap_of(launch));
+    options.heap = &heap;
     options.poison_shared = launch.poison_shared;
     std::vector<host::KnownMemory> known = host::known_memory(launch.segments, loaded.host().globals());
     options.memory = known;
@@ -157,10 +160,10 @@ class HostDevice : public Device {
     throw Error::of("the address range {:#x}-{:#x} is not mapped", address, address + size);
   }
 
-  // The recorded heap; empty for a kernel that does not allocate.
+  // The recorded heap; empty: there was none.
   static std::span<std::byte> heap_of(const Launch& launch) {
     for (const bundle::Segment& segment : launch.segments) {
-      if (segment.symbol != bundle::kDeviceHeap) continue;
+      if (segment.symbol != bundle::kDeviceHeap || segment.address % 16) continue;
       return {reinterpret_cast<std::byte*>(segment.address), segment.size};
     }
     return {};

@@ -60,14 +60,16 @@ struct KnownMemory {
   std::string what;  // "a 4096-byte allocation made by hipMalloc"
 };
 
+class DeviceHeap;
+
 // What a launch needs beyond its arguments. Referred to until run_grid returns.
 struct RunOptions {
   // Takes what the kernel prints, to stdout (1) or stderr (2), a message a call; called from several threads, one at a
   // time. Empty: it is dropped.
   std::function<void(int stream, std::string_view text)> print;
-  // The device's heap, for kernels that allocate: zeroed memory to begin with, kept between launches. Empty: there is
-  // none, and device malloc() returns null.
-  std::span<std::byte> heap;
+  // The device's heap, for kernels that allocate: its memory is kept between launches. Null: there is none, and device
+  // malloc() returns null.
+  DeviceHeap* heap = nullptr;
   // Shared memory begins as kPoison bytes instead of zeros.
   bool poison_shared = false;
   // By address, disjoint. Looked at by checked code only; and what was freed, the last first, to tell so.

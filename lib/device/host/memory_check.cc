@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/host/device_heap.h"
 #include "device/host/running_block.h"
 #include "device/host/services.h"
 
@@ -32,6 +33,7 @@ struct Range {
 };
 
 Range range_of(const KnownMemory& memory) { return {memory.address, memory.address + memory.size}; }
+Range range_of(const HeapPiece& piece) { return {piece.address, piece.address + piece.size}; }
 
 // The last that begins at the address or before it; null: none does.
 const KnownMemory* at_or_before(std::span<const KnownMemory> memory, uint64_t address) {
@@ -65,8 +67,6 @@ bool is_local(const RunningBlock& block, uint64_t address, uint64_t size, const 
   for (const void* packet : {block.implicit, block.dispatch}) {
     if (Range{number(packet), number(packet) + 256}.has(address, size)) return true;
   }
-  auto heap = options_of(block).heap;
-  if (Range{number(heap.data()), number(heap.data()) + heap.size()}.has(address, size)) return true;
   Dl_info constants{}, instructions{};
   return ::dladdr(reinterpret_cast<const void*>(address), &constants) && ::dladdr(code, &instructions) &&
          constants.dli_fbase == instructions.dli_fbase;
@@ -84,8 +84,7 @@ std::string relation(Range range, uint64_t address, uint64_t size, const std::st
   return fmt::format("{} before {}", bytes(range.begin - address), what);
 }
 
-uint64_t distance(const KnownMemory& memory, uint64_t address) {
-  Range range = range_of(memory);
+uint64_t distance(Range range, uint64_t address) {
   return address < range.begin ? range.begin - address : address - std::min(address, range.end);
 }
 
@@ -100,12 +99,40 @@ const KnownMemory* freed_at(const RunOptions& options, uint64_t address) {
 // Where memory begins at the origin itself, the pointer may as well be the end of what lies before.
 bool ends_at(Range range, uint64_t origin) { return range.end == origin; }
 
+bool is_in_heap(const RunOptions& options, uint64_t address) { return options.heap && options.heap->has(address); }
+
+// Where the origin or the address is in the heap. What the kernel's allocations leave between them is not theirs, so
+// that a pointer to the end of one is to no other.
+bool is_valid_in_heap(RunningBlock& block, uint64_t origin, uint64_t address, uint64_t size) {
+  const RunOptions& options = options_of(block);
+  DeviceHeap& heap = *options.heap;
+  uint64_t turn = heap.turn();
+  bool from_elsewhere = !heap.has(origin) && origin != heap.end() && find(options.memory, origin);
+  if (from_elsewhere || !heap.has(address)) return false;
+  if (heap.is_unknown_at(address)) return size <= heap.end() - address;
+  auto piece = heap.piece_at(address);
+  if (!piece || !range_of(*piece).has(address, size)) return false;
+  if (!range_of(*piece).has(origin) && heap.piece_at(origin)) return false;
+  block.checked_piece = *piece;
+  block.checked_turn = turn;
+  return true;
+}
+
+// The piece of the heap that was looked up last, if it is still there.
+bool is_checked_piece(const RunningBlock& block, uint64_t origin, uint64_t address, uint64_t size) {
+  Range piece = range_of(block.checked_piece);
+  return piece.has(origin) && piece.has(address, size) && options_of(block).heap->turn() == block.checked_turn;
+}
+
 // Not the memory that was looked up last.
 [[gnu::noinline]] bool is_valid(RunningBlock& block, uint64_t origin, uint64_t address, uint64_t size,
                                 const void* code) {
   const RunOptions& options = options_of(block);
   Range shared = shared_of(block);
   if (shared.has(origin) || shared.has(address)) return shared.has(address, size);
+  if (is_in_heap(options, origin) || is_in_heap(options, address)) {
+    return is_valid_in_heap(block, origin, address, size);
+  }
   const KnownMemory* whole = find(options.memory, origin);
   const KnownMemory* known = find(options.memory, address);
   if (!known) return !whole && is_local(block, address, size, code);
@@ -133,28 +160,55 @@ std::string describe_misaligned(uint32_t access, uint64_t address, uint64_t size
   return fmt::format("{} {} at {:#x}, which is not a multiple of {}", kVerbs[access % 3], bytes(size), address, align);
 }
 
+std::string what(const HeapPiece& piece) {
+  return fmt::format("a {}-byte allocation made by malloc in a kernel", piece.size);
+}
+
+std::string describe_released(Range range, uint64_t address, uint64_t size, std::string what) {
+  what += ", which was freed";
+  return range.has(address, size) ? fmt::format("in {}", what) : relation(range, address, size, what);
+}
+
+// Empty: it has nothing to do with what kernels allocated.
+std::string describe_in_heap(DeviceHeap& heap, uint64_t origin, uint64_t address, uint64_t size) {
+  if (auto whole = heap.piece_at(origin)) return relation(range_of(*whole), address, size, what(*whole));
+  for (uint64_t place : {origin, address}) {
+    auto gone = heap.released_at(place);
+    if (gone) return describe_released(range_of(*gone), address, size, what(*gone));
+  }
+  if (!heap.has(address)) return {};
+  auto nearest = heap.nearest_to(address);
+  if (nearest && distance(range_of(*nearest), address) < kNear) {
+    return relation(range_of(*nearest), address, size, what(*nearest));
+  }
+  return "in the device's heap, where no kernel has allocated anything";
+}
+
 }  // namespace
 
 std::string describe_place(const RunOptions& options, uint64_t origin, uint64_t address, uint64_t size) {
-  if (const KnownMemory* whole = find(options.memory, origin); whole && !range_of(*whole).has(address, size)) {
+  if (const KnownMemory* whole = find(options.memory, origin);
+      whole && !is_in_heap(options, origin) && !range_of(*whole).has(address, size)) {
     return relation(range_of(*whole), address, size, whole->what);
   }
   if (address < kNullPage || origin == 0) {
     return address == 0 ? "a null pointer" : fmt::format("{} after a null pointer", bytes(address));
   }
+  if (is_in_heap(options, origin) || is_in_heap(options, address)) {
+    std::string text = describe_in_heap(*options.heap, origin, address, size);
+    if (!text.empty()) return text;
+  }
   for (uint64_t place : {origin, address}) {
     if (const KnownMemory* freed = freed_at(options, place)) {
-      std::string what = freed->what + ", which was freed";
-      return range_of(*freed).has(address, size) ? fmt::format("in {}", what)
-                                                 : relation(range_of(*freed), address, size, what);
+      return describe_released(range_of(*freed), address, size, freed->what);
     }
   }
   const KnownMemory* before = at_or_before(options.memory, address);
   const KnownMemory* after = before ? before + 1 : options.memory.data();
   if (after == options.memory.data() + options.memory.size()) after = nullptr;
   const KnownMemory* nearest = before;
-  if (!before || (after && distance(*after, address) < distance(*before, address))) nearest = after;
-  if (nearest && distance(*nearest, address) < kNear) {
+  if (!before || (after && distance(range_of(*after), address) < distance(range_of(*before), address))) nearest = after;
+  if (nearest && distance(range_of(*nearest), address) < kNear) {
     return relation(range_of(*nearest), address, size, nearest->what);
   }
   return "where the device has no memory";
@@ -167,6 +221,7 @@ void check_access(codegen::host::BlockContext* context, uint32_t thread, const v
   uint64_t origin = number(origin_pointer), address = number(pointer);
   Range last{block.checked_begin, block.checked_end};
   bool valid = size == 0 || (last.has(origin) && last.has(address, size)) ||
+               is_checked_piece(block, origin, address, size) ||
                is_valid(block, origin, address, size, __builtin_return_address(0));
   if (!valid) stop_block(context, thread, describe_access(block, access, origin, address, size));
   if (align > 1 && address % align != 0) {

@@ -9,7 +9,8 @@
 namespace mneme::device::host {
 
 // The service. Takes memory for valid that RunOptions::memory lists, that belongs to the block (shared memory, the
-// work-items' own variables, arguments) or to its code (constants), and the device's heap.
+// work-items' own variables, arguments) or to its code (constants), and of the device's heap what kernels have
+// allocated.
 void check_access(codegen::host::BlockContext* context, uint32_t thread, const void* origin, const void* address,
                   uint64_t size, uint32_t access, uint32_t align);
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/host/memory_check.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "device/host/device_heap.h"
 #include "device/host/segment_memory.h"
 
 namespace mneme::device::host {
@@ -46,6 +50,49 @@ TEST_F(Places, WithNoMemoryAtAll) {
   options.memory = {};
   options.freed = {};
   EXPECT_EQ(of(kBase, kBase), "where the device has no memory");
+}
+
+struct HeapPlaces : testing::Test {
+  alignas(16) std::byte bytes[1 << 14] = {};
+  DeviceHeap heap{bytes};
+  uint64_t a = allocated(40), b = allocated(24);
+  std::vector<KnownMemory> memory = {{heap.begin(), sizeof bytes, kHeapText}, {kBase, 64, "m"}};
+  RunOptions options;
+  HeapPlaces() {
+    std::ranges::sort(memory, {}, &KnownMemory::address);
+    options.heap = &heap;
+    options.memory = memory;
+  }
+  uint64_t allocated(uint64_t size) { return reinterpret_cast<uint64_t>(heap.allocate(size).address); }
+  std::string of(uint64_t origin, uint64_t address, uint64_t size = 4) {
+    return describe_place(options, origin, address, size);
+  }
+};
+constexpr char kFirst[] = "a 40-byte allocation made by malloc in a kernel";
+constexpr char kSecond[] = "a 24-byte allocation made by malloc in a kernel";
+
+TEST_F(HeapPlaces, AreToldFromThePieceThatThePointerBeganIn) {
+  EXPECT_EQ(of(a, a + 40), std::string("0 bytes after ") + kFirst);
+  EXPECT_EQ(of(a + 39, a + 38), std::string("of which the last 2 are beyond the end of ") + kFirst);
+  EXPECT_EQ(of(b, a), fmt::format("{} bytes before {}", b - a, kSecond));
+  EXPECT_EQ(of(b, heap.end() + 8), fmt::format("{} bytes after {}", heap.end() + 8 - b - 24, kSecond));
+}
+
+TEST_F(HeapPlaces, OrElseFromTheNearestPiece) {
+  EXPECT_EQ(of(b - 1, b - 1, 1), std::string("1 byte before ") + kSecond);
+  EXPECT_EQ(of(heap.end() - 16, heap.end() - 16), fmt::format("{} bytes after {}", heap.end() - 16 - b - 24, kSecond));
+  EXPECT_EQ(of(kBase, b), fmt::format("{} bytes after m", b - kBase - 64));
+  EXPECT_EQ(of(0, b), fmt::format("{} bytes after a null pointer", b));
+}
+
+TEST_F(HeapPlaces, MayBeFreed) {
+  heap.piece_at(a);
+  heap.release(reinterpret_cast<void*>(b));
+  EXPECT_EQ(of(b, b), std::string("in ") + kSecond + ", which was freed");
+  EXPECT_EQ(of(b, b + 24), std::string("0 bytes after ") + kSecond + ", which was freed");
+  heap.release(reinterpret_cast<void*>(a));
+  EXPECT_EQ(of(b + 8, b + 8), std::string("in ") + kSecond + ", which was freed");
+  EXPECT_EQ(of(heap.end() - 16, heap.end() - 16), "in the device's heap, where no kernel has allocated anything");
 }
 
 bundle::Segment segment(uint64_t offset, uint64_t size, const char* symbol = "", const char* annotation = "") {

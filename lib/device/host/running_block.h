@@ -5,6 +5,7 @@
 
 #include "codegen/host/abi.h"
 #include "device/host/fiber.h"
+#include "device/host/heap.h"
 #include "device/host/item_fibers.h"
 
 namespace mneme::device::host {
@@ -24,6 +25,8 @@ struct RunningBlock : codegen::host::BlockContext {
   Pause pause = Pause::kNone;                   // `fiber`, last
   const Stacks* stacks = nullptr;               // of which `fiber` has one
   uint64_t checked_begin = 0, checked_end = 0;  // memory that was looked up last, in code compiled to be checked
+  HeapPiece checked_piece = {};                 // likewise, of the device's heap,
+  uint64_t checked_turn = 0;                    // and DeviceHeap::turn() then
   std::optional<uint32_t> checked_thread;       // which work-item that was for, by its linear index
 };
 

@@ -12,7 +12,7 @@ namespace mneme::device::host {
 namespace {
 
 std::string describe(const KnownMemory& memory, const bundle::Segment& segment) {
-  if (segment.symbol == bundle::kDeviceHeap) return "the device's heap";
+  if (segment.symbol == bundle::kDeviceHeap) return kHeapText;
   if (!segment.symbol.empty()) return variable_text(segment.symbol);
   if (segment.kind == bundle::SegmentKind::kHost) return fmt::format("{} bytes of host memory", memory.size);
   return fmt::format("a {}-byte allocation made by hipMalloc", memory.size);

@@ -13,6 +13,8 @@ namespace mneme::device::host {
 std::vector<KnownMemory> known_memory(std::span<const bundle::Segment> segments,
                                       std::span<const codegen::host::GlobalSlot> variables);
 
+inline constexpr char kHeapText[] = "the device's heap";
+
 // "the variable 'table'", by its linker name.
 std::string variable_text(const std::string& name);
 

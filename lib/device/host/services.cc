@@ -5,8 +5,8 @@
 
 #include <chrono>
 
+#include "device/host/device_heap.h"
 #include "device/host/fault_guard.h"
-#include "device/host/heap.h"
 #include "device/host/images.h"
 #include "device/host/memory_check.h"
 #include "device/host/parted.h"
@@ -112,29 +112,18 @@ void fail_assertion(BlockContext* context, uint32_t thread, const char* assertio
 
 // ---- the heap ----------------------------------------------------------------------------------------------------
 
-// Launches on several streams may allocate at once.
-std::mutex& heap_lock() {
-  static std::mutex mutex;
-  return mutex;
-}
-
 void* allocate(BlockContext* context, uint32_t thread, uint64_t size) {
-  HeapAnswer answer;
-  {
-    std::lock_guard lock(heap_lock());
-    answer = heap_allocate(state_of(context).options.heap, size);
-  }
+  DeviceHeap* heap = state_of(context).options.heap;
+  if (!heap) return nullptr;
+  HeapAnswer answer = heap->allocate(size);
   if (answer.trouble == HeapTrouble::kNone) return answer.address;
   stop_block(context, thread, "finds the device's heap damaged: something wrote to memory that was not its own");
 }
 
 void release(BlockContext* context, uint32_t thread, void* address) {
-  HeapTrouble trouble;
-  {
-    std::lock_guard lock(heap_lock());
-    trouble = heap_release(state_of(context).options.heap, address);
-  }
-  switch (trouble) {
+  if (!address) return;
+  DeviceHeap* heap = state_of(context).options.heap;
+  switch (heap ? heap->release(address) : HeapTrouble::kNotAllocated) {
     case HeapTrouble::kNone:
       return;
     case HeapTrouble::kReleased:

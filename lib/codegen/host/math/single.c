@@ -39,6 +39,15 @@ float mneme_expm1_f32(float x) {
   return x == 0.0f ? x : result;
 }
 
+// (e^2x - 1) / (e^2x + 1), of the number's size.
+float mneme_tanh_f32(float x) {
+  double rest;
+  double scale = power_of_two(clamped(__builtin_fabs((double)x) * 0x1.71547652b82fep+1), &rest);
+  double above_one = (scale - 1.0) + scale * rest;
+  float result = __builtin_copysignf((float)(above_one / (above_one + 2.0)), x);
+  return x == 0.0f ? x : __builtin_isnan(x) ? __builtin_nanf("") : result;
+}
+
 // The binary logarithm of a positive number, with an error of 2^-50.
 static double binary_logarithm(double x) {
   const uint64_t kRootOfHalf = 0x3fe6a09e667f3bcd;

@@ -2,3 +2,5 @@
 // One translation unit, for one piece of bitcode.
 #include "primitives.c"
 #include "single.c"
+#include "nvidia.c"
+#include "rounded.c"  // last: what it says of rounding modes holds to the end

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Device IR to code for a target, whichever it is. A target is a device and what code for it depends on:
+// "host:x86-64-v3", "cuda:sm_90". Free of LLVM's headers, so that callers compile fast.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bundle/format.h"
+
+namespace mneme::codegen {
+
+struct Code {
+  std::string bytes;
+  std::string file;  // the bundle's name for such code: "code.so", "code.ptx"
+  std::string form;  // host: "loop" or "fiber"
+  std::vector<bundle::StoreType> stores;
+};
+
+// The target that is meant: "sm_90" is "cuda:sm_90". Throws Error for what is none.
+std::string target_named(const std::string& text);
+
+// Compiles the kernel `info.name` in `ir` (bitcode or text). Deterministic. Throws Error with LLVM's own message for
+// bad IR or a bad pipeline, and by name for what the target lacks. Not confined: a caller handling a stranger's IR runs
+// it in a confined child.
+Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration);
+
+}  // namespace mneme::codegen

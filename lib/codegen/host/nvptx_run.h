@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// For tests: CUDA kernels given as LLVM IR, compiled for the host and run one block at a time.
+#pragma once
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "codegen/host/abi.h"
+#include "codegen/host/host.h"
+
+namespace mneme::codegen::host {
+
+inline constexpr char kNvptxHead[] = R"(
+target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.laneid()
+)";
+
+inline bundle::KernelInfo nvptx_kernel(unsigned pointers) {
+  bundle::KernelInfo kernel;
+  kernel.name = kernel.demangled = "k";
+  kernel.wave_size = 32;
+  kernel.argument_bytes = pointers * 8;
+  for (unsigned i = 0; i < pointers; ++i) kernel.arguments.push_back({i * 8, 8, "pointer", "ptr", {}});
+  return kernel;
+}
+
+// What a kernel did besides writing memory.
+struct NvptxEvents {
+  std::string printed;
+  uint32_t stopped = 0;  // BlockFault
+  int grids = 0, yields = 0;
+};
+
+class NvptxCode {
+ public:
+  NvptxCode(const bundle::KernelInfo& kernel, const std::string& text, const std::string& passes = "default<O3>",
+            const std::string& form = "auto") {
+    bundle::Configuration configuration;
+    configuration.target = default_target();
+    configuration.passes = passes;
+    configuration.form = form;
+    Result result = compile(kernel, kNvptxHead + text, configuration);
+    Fd file = memory_file("code", bytes_of(result.code));
+    handle_ = ::dlopen(("/proc/self/fd/" + std::to_string(file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle_) throw Error(::dlerror());
+    object = static_cast<CodeObject*>(::dlsym(handle_, kEntrySymbol));
+  }
+  ~NvptxCode() {
+    if (handle_) ::dlclose(handle_);
+  }
+  NvptxCode(const NvptxCode&) = delete;
+  NvptxCode& operator=(const NvptxCode&) = delete;
+
+  // `arguments`: the argument bytes.
+  NvptxEvents run(const void* arguments, uint32_t threads, uint32_t shared_dynamic = 0) {
+    NvptxEvents events;
+    Services services = {};
+    services.stop = [](BlockContext* context, uint32_t, uint32_t fault, const char*) {
+      events_of(context).stopped = fault;
+    };
+    services.print_begin = [](BlockContext*, uint32_t, uint32_t) { return uint64_t{1}; };
+    services.print_string = [](BlockContext* context, uint32_t, uint64_t, const char* text, uint64_t length, uint32_t) {
+      events_of(context).printed += std::string(text, length - 1) + "|";
+      return uint64_t{1};
+    };
+    services.print_words = [](BlockContext* context, uint32_t, uint64_t, uint32_t count, uint64_t a, uint64_t b,
+                              uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint32_t) {
+      uint64_t words[] = {a, b, c, d, e, f, g};
+      for (uint32_t i = 0; i < count; ++i) events_of(context).printed += std::to_string(words[i]) + "|";
+      return uint64_t{7};
+    };
+    services.allocate = [](BlockContext*, uint32_t, uint64_t size) { return std::malloc(size); };
+    services.release = [](BlockContext*, uint32_t, void* address) { std::free(address); };
+    services.meet_grid = [](BlockContext* context, uint32_t) { ++events_of(context).grids; };
+    services.wall_clock = [](BlockContext*, uint32_t) { return uint64_t{5}; };
+    services.yield = [](BlockContext* context, uint32_t, uint32_t) { ++events_of(context).yields; };
+    services.parted = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
+    std::vector<uint64_t> room(1 << 17);
+    std::vector<uint64_t> shared(8192, 0xa5a5a5a5a5a5a5a5);
+    uint32_t implicit[64] = {1, 1, 1};
+    uint32_t dispatch[16] = {};
+    dispatch[7] = static_cast<uint32_t>((object->shared_static + 15) / 16 * 16 + shared_dynamic);
+    BlockContext context{};
+    context.arguments = arguments;
+    context.implicit = implicit;
+    context.dispatch = dispatch;
+    context.shared = shared.data();
+    context.frames = room.data();
+    context.frames_size = room.size() * 8;
+    context.block[0] = threads;
+    context.block[1] = context.block[2] = context.grid[0] = context.grid[1] = context.grid[2] = 1;
+    context.shared_dynamic = shared_dynamic;
+    context.services = &services;
+    context.launch = &events;
+    object->run_block(&context);
+    EXPECT_EQ(context.fault, kNoFault);
+    return events;
+  }
+
+  CodeObject* object = nullptr;
+
+ private:
+  static NvptxEvents& events_of(BlockContext* context) { return *static_cast<NvptxEvents*>(context->launch); }
+  void* handle_ = nullptr;
+};
+
+// What compile() throws for a kernel of no arguments with this body; empty: nothing.
+inline std::string nvptx_refusal(const std::string& body, const std::string& declarations = "") {
+  try {
+    NvptxCode(nvptx_kernel(0), declarations + "\ndefine ptx_kernel void @k() {\n" + body + "\nret void\n}\n");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/nvptx/nvptx.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "base/error.h"
+#include "ir/module.h"
+#include "ir/optimize.h"
+
+namespace mneme::codegen::nvptx {
+namespace {
+
+constexpr char kTriple[] = "nvptx64-nvidia-cuda";
+
+const llvm::Target& back_end() {
+  static const bool initialised = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)initialised;
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (!target) throw Error::of(Exit::kMissing, "this LLVM has no back end for NVIDIA's GPUs: {}", error);
+  return *target;
+}
+
+// "+ptx85" of the compiler that made the IR: it may use what older versions of PTX lack.
+std::string ptx_version(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    llvm::SmallVector<llvm::StringRef> features;
+    function.getFnAttribute("target-features").getValueAsString().split(features, ',');
+    for (llvm::StringRef feature : features) {
+      if (feature.starts_with("+ptx")) return feature.str();
+    }
+  }
+  return {};
+}
+
+// What clang sets for the whole translation unit (-ffp-contract) is told by its instructions: multiply-adds are fused
+// across statements where they carry the flag, else only where the front end said so.
+llvm::FPOpFusion::FPOpFusionMode fusion(const llvm::Module& module, bool asked) {
+  if (asked) return llvm::FPOpFusion::Fast;
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* operation = llvm::dyn_cast<llvm::FPMathOperator>(&instruction);
+      if (operation && operation->hasAllowContract()) return llvm::FPOpFusion::Fast;
+    }
+  }
+  return llvm::FPOpFusion::Standard;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const llvm::Module& module,
+                                                  const bundle::Configuration& configuration) {
+  std::string processor = configuration.target.substr(sizeof "cuda:" - 1);
+  if (!is_processor(processor)) throw Error::of("'{}' is no NVIDIA GPU that this LLVM knows", processor);
+  std::optional<llvm::CodeGenOptLevel> level = llvm::CodeGenOpt::getLevel(configuration.codegen_opt);
+  if (!level) throw Error::of("the code generation level {} is not one of 0, 1, 2, 3", configuration.codegen_opt);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = fusion(module, configuration.fuse);
+  return std::unique_ptr<llvm::TargetMachine>(back_end().createTargetMachine(
+      kTriple, processor, ptx_version(module), options, llvm::Reloc::PIC_, std::nullopt, *level));
+}
+
+std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::SmallVector<char, 0> buffer;
+  llvm::raw_svector_ostream stream(buffer);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    throw Error("LLVM cannot emit PTX");
+  }
+  passes.run(module);
+  return std::string(buffer.data(), buffer.size());
+}
+
+// A kernel that was compiled without optimisation is marked so that nothing optimises it ever.
+void allow_optimisation(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.hasFnAttribute(llvm::Attribute::OptimizeNone)) continue;
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.removeFnAttr(llvm::Attribute::NoInline);  // the two go together
+  }
+}
+
+void refuse_host_options(const bundle::KernelInfo& info, const bundle::Configuration& configuration) {
+  if (configuration.check_memory || (configuration.form != "auto" && !configuration.form.empty())) {
+    throw Error::of("kernel '{}': --check-memory and --form are for the host device, not for --target {}",
+                    info.demangled, configuration.target);
+  }
+}
+
+}  // namespace
+
+bool is_processor(const std::string& name) {
+  if (!name.starts_with("sm_")) return false;
+  std::unique_ptr<llvm::MCSubtargetInfo> known(back_end().createMCSubtargetInfo(kTriple, "", ""));
+  return known && known->isCPUStringValid(name);
+}
+
+std::string compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration) {
+  refuse_host_options(info, configuration);
+  ir::check_pipeline(configuration.passes);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = ir::load_module(context, ir, "the IR of kernel '" + info.demangled + "'");
+  if (!llvm::StringRef(module->getTargetTriple()).starts_with("nvptx64")) {
+    throw Error::of("kernel '{}' was compiled for {}, not for NVIDIA's GPUs: there is no code for {}", info.demangled,
+                    module->getTargetTriple(), configuration.target);
+  }
+  if (!module->getFunction(info.name)) {
+    throw Error::of("the IR of kernel '{}' has no function '{}'", info.demangled, info.name);
+  }
+  std::unique_ptr<llvm::TargetMachine> machine = make_machine(*module, configuration);
+  module->setDataLayout(machine->createDataLayout());
+  allow_optimisation(*module);
+  ir::optimize(*module, configuration.passes, machine.get());
+  return emit_ptx(*module, *machine);
+}
+
+}  // namespace mneme::codegen::nvptx

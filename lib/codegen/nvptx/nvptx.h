@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// IR of CUDA kernels to PTX, the assembly that NVIDIA's driver takes. No toolkit is needed.
+#pragma once
+#include <string>
+
+#include "bundle/format.h"
+
+namespace mneme::codegen::nvptx {
+
+// "sm_70", "sm_90a", …, as far as this LLVM has them.
+bool is_processor(const std::string& name);
+
+// As clang would generate it from the same IR at the same level. The target is "cuda:sm_…". Throws Error, see
+// codegen/compile.h.
+std::string compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration);
+
+}  // namespace mneme::codegen::nvptx

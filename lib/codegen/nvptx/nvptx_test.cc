@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/nvptx/nvptx.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "codegen/compile.h"
+
+namespace mneme::codegen {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// out[tid] = in[tid] * factor + out[tid]; the product and the sum carry `flags`.
+std::string kernel_ir(const std::string& flags, const std::string& triple = "nvptx64-nvidia-cuda") {
+  return "target triple = \"" + triple + R"("
+define void @scale(ptr %in, ptr %out, float %factor) #0 {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = sext i32 %tid to i64
+  %from = getelementptr float, ptr %in, i64 %i
+  %to = getelementptr float, ptr %out, i64 %i
+  %x = load float, ptr %from
+  %y = load float, ptr %to
+  %product = fmul )" +
+         flags + R"( float %x, %factor
+  %sum = fadd )" +
+         flags + R"( float %product, %y
+  %half = call i32 @__nvvm_reflect(ptr @name)
+  %ftz = icmp ne i32 %half, 0
+  %zero = select i1 %ftz, float 0.0, float %sum
+  store float %zero, ptr %to
+  ret void
+}
+@name = private constant [11 x i8] c"__CUDA_FTZ\00"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @__nvvm_reflect(ptr)
+attributes #0 = { "target-features"="+ptx80,+sm_80" }
+!nvvm.annotations = !{!0}
+!0 = !{ptr @scale, !"kernel", i32 1}
+)";
+}
+
+bundle::KernelInfo scale() {
+  bundle::KernelInfo info;
+  info.name = "scale";
+  info.demangled = "scale(float*, float*, float)";
+  info.wave_size = 32;
+  info.argument_bytes = 20;
+  info.arguments = {{0, 8, "pointer", "ptr", {}}, {8, 8, "pointer", "ptr", {}}, {16, 4, "scalar", "float", {}}};
+  return info;
+}
+
+bundle::Configuration configuration(const std::string& target, const std::string& passes = "default<O3>") {
+  bundle::Configuration configuration;
+  configuration.target = target;
+  configuration.passes = passes;
+  configuration.form = "auto";
+  return configuration;
+}
+
+TEST(Nvptx, KernelsBecomePtx) {
+  Code code = compile(scale(), kernel_ir("contract"), configuration("cuda:sm_90"));
+  EXPECT_EQ(code.file, "code.ptx");
+  ASSERT_EQ(code.stores.size(), 1u);
+  EXPECT_EQ(code.stores[0].type, "f32");
+  EXPECT_EQ(code.stores[0].argument, 8);
+  EXPECT_THAT(code.bytes, AllOf(HasSubstr(".visible .entry scale("), HasSubstr(".target sm_90"),
+                                HasSubstr(".version 8.0"), Not(HasSubstr("__nvvm_reflect"))));
+  EXPECT_EQ(code.bytes, compile(scale(), kernel_ir("contract"), configuration("cuda:sm_90")).bytes);
+  EXPECT_THAT(compile(scale(), kernel_ir(""), configuration("cuda:sm_80", "default<O0>")).bytes,
+              AllOf(HasSubstr(".target sm_80"), Not(HasSubstr("__nvvm_reflect"))));
+}
+
+TEST(Nvptx, WhatWasCompiledWithoutOptimisationCanBeOptimised) {
+  std::string ir = kernel_ir(""), plain = compile(scale(), ir, configuration("cuda:sm_90")).bytes;
+  ir.replace(ir.find("#0 = { "), 7, "#0 = { noinline optnone ");
+  EXPECT_EQ(compile(scale(), ir, configuration("cuda:sm_90")).bytes, plain);
+}
+
+// A replay that rounds otherwise than the application did would not verify.
+TEST(Nvptx, MultipliesAndAddsAsTheApplicationsCompilerWasTold) {
+  EXPECT_THAT(compile(scale(), kernel_ir("contract"), configuration("cuda:sm_90")).bytes, HasSubstr("fma.rn.f32"));
+  EXPECT_THAT(compile(scale(), kernel_ir(""), configuration("cuda:sm_90")).bytes,
+              AllOf(Not(HasSubstr("fma.")), HasSubstr("mul.rn.f32"), HasSubstr("add.rn.f32")));
+  bundle::Configuration fused = configuration("cuda:sm_90");
+  fused.fuse = true;
+  EXPECT_THAT(compile(scale(), kernel_ir(""), fused).bytes, HasSubstr("fma.rn.f32"));
+}
+
+std::string refusal(const std::function<void()>& what) {
+  try {
+    what();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(Nvptx, SaysWhatItCannotDo) {
+  EXPECT_THAT(refusal([] { compile(scale(), kernel_ir("", "amdgcn-amd-amdhsa"), configuration("cuda:sm_90")); }),
+              HasSubstr("was compiled for amdgcn-amd-amdhsa, not for NVIDIA's GPUs"));
+  EXPECT_THAT(refusal([] { compile(scale(), kernel_ir(""), configuration("cuda:sm_1")); }),
+              HasSubstr("'sm_1' is no NVIDIA GPU"));
+  bundle::Configuration checked = configuration("cuda:sm_90");
+  checked.check_memory = true;
+  EXPECT_THAT(refusal([&] { compile(scale(), kernel_ir(""), checked); }), HasSubstr("for the host device"));
+  bundle::KernelInfo other = scale();
+  other.name = "other";
+  EXPECT_THAT(refusal([&] { compile(other, kernel_ir(""), configuration("cuda:sm_90")); }),
+              HasSubstr("has no function 'other'"));
+}
+
+TEST(Targets, AreNamedInFullOrByTheirProcessor) {
+  EXPECT_EQ(target_named("sm_90"), "cuda:sm_90");
+  EXPECT_EQ(target_named("cuda:sm_90a"), "cuda:sm_90a");
+  EXPECT_EQ(target_named("host:x86-64-v2"), "host:x86-64-v2");
+  for (const char* none : {"", "gfx90a", "cuda:", "sm_9", "host:sm_90", "cuda:sm_90;"}) {
+    EXPECT_THAT(refusal([&] { target_named(none); }), HasSubstr("no target")) << none;
+  }
+}
+
+}  // namespace
+}  // namespace mneme::codegen

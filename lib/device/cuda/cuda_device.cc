@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// NVIDIA's first GPU as a Device. A kernel that faults leaves the context broken: everything fails from then on, and
+// the process has to be replaced.
+#include "base/error.h"
+#include "device/cuda/cuda_image.h"
+#include "device/cuda/kernel_timer.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/module.h"
+
+namespace mneme::device {
+namespace cuda {
+namespace {
+
+class CurrentContext {
+ public:
+  CurrentContext() {
+    check(driver().cuDeviceGet(&device_, 0), "finding the GPU");
+    Context* context = nullptr;
+    check(driver().cuDevicePrimaryCtxRetain(&context, device_), "making the GPU's context");
+    check(driver().cuCtxSetCurrent(context), "making the GPU's context current");
+  }
+  int device() const { return device_; }
+
+ private:
+  int device_ = 0;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice() {
+    if (!timer_) timer_ = make_event_timer();
+  }
+
+  std::string name() const override { return "cuda"; }
+  std::string clock() const override { return timer_->clock(); }
+  bool runs_in_this_process() const override { return false; }
+
+  void map(uint64_t address, uint64_t size) override { memory_.map(address, size); }
+
+  void write(uint64_t address, Bytes bytes) override {
+    memory_.check_mapped(address, bytes.size());
+    check(driver().cuMemcpyHtoD_v2(address, bytes.data(), bytes.size()), "writing the recorded memory");
+  }
+
+  void read(uint64_t address, std::span<std::byte> out) override {
+    memory_.check_mapped(address, out.size());
+    check(driver().cuMemcpyDtoH_v2(out.data(), address, out.size()), "reading memory back");
+  }
+
+  std::unique_ptr<Image> make_image(std::span<const BlockRange> ranges) override { return cuda::make_image(ranges); }
+
+  std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) override {
+    return std::make_unique<LoadedModule>(kernel, code);
+  }
+
+  uint64_t execute(Code& code, const Launch& launch) override {
+    auto& loaded = static_cast<LoadedModule&>(code);
+    if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
+    copy_variables(loaded, launch, true);
+    if (launch.shared_bytes > 0) {
+      check(driver().cuFuncSetAttribute(loaded.function(), kMaxDynamicShared, static_cast<int>(launch.shared_bytes)),
+            "asking for dynamic shared memory");
+    }
+    std::string arguments = launch.arguments;
+    size_t size = arguments.size();
+    void* extra[] = {reinterpret_cast<void*>(kArgumentBuffer), arguments.data(), reinterpret_cast<void*>(kArgumentSize),
+                     &size, reinterpret_cast<void*>(kArgumentEnd)};
+    check(driver().cuCtxSynchronize(), "waiting for the GPU");
+    timer_->start();
+    Result launched =
+        driver().cuLaunchKernel(loaded.function(), launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x,
+                                launch.block.y, launch.block.z, launch.shared_bytes, nullptr, nullptr, extra);
+    check(launched, ("launching kernel '" + loaded.kernel() + "'").c_str());
+    timer_->stop();
+    check(driver().cuCtxSynchronize(), ("running kernel '" + loaded.kernel() + "'").c_str());
+    uint64_t taken = timer_->taken();
+    copy_variables(loaded, launch, false);
+    return taken;
+  }
+
+ private:
+  // Between where variables were recorded and where the loader placed them. One that the code does not have it does not
+  // use.
+  void copy_variables(const LoadedModule& code, const Launch& launch, bool to_code) {
+    for (const bundle::Segment& segment : launch.segments) {
+      if (segment.symbol.empty()) continue;
+      std::optional<LoadedModule::Variable> variable = code.variable(segment.symbol);
+      if (!variable) continue;
+      memory_.check_mapped(segment.address, segment.size);
+      if (variable->size != segment.size) {
+        throw Error::of("the variable '{}' has {} bytes in the code of kernel '{}' and {} in the recording",
+                        segment.symbol, variable->size, code.kernel(), segment.size);
+      }
+      Address to = to_code ? variable->address : segment.address, from = to_code ? segment.address : variable->address;
+      check(driver().cuMemcpyDtoD_v2(to, from, segment.size), "copying a variable");
+    }
+  }
+
+  std::unique_ptr<KernelTimer> timer_ = make_cupti_timer();  // before the context
+  CurrentContext context_;
+  RecordedMemory memory_{context_.device()};
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<Device> make_cuda_device() { return std::make_unique<cuda::CudaDevice>(); }
+
+}  // namespace mneme::device

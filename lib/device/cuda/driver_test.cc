@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What driver.h declares is what the toolkit's header says, where there is one.
+#include "device/cuda/driver.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "device/cuda/cupti.h"
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+
+namespace mneme::device::cuda {
+
+static_assert(sizeof(Address) == sizeof(CUdeviceptr) && sizeof(Handle) == sizeof(CUmemGenericAllocationHandle));
+static_assert(sizeof(Location) == sizeof(CUmemLocation) && kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(sizeof(MemoryProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(MemoryProperties, compression) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(kPinned == CU_MEM_ALLOCATION_TYPE_PINNED && kMinimumGranularity == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+static_assert(sizeof(Access) == sizeof(CUmemAccessDesc) && offsetof(Access, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE && kRegisterMapped == CU_MEMHOSTREGISTER_DEVICEMAP);
+static_assert(kMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(kErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER && kErrorLogSize == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+static_assert(kNotFound == CUDA_ERROR_NOT_FOUND);
+
+#if __has_include(<cupti_activity.h>)
+}  // namespace mneme::device::cuda
+#include <cupti_activity.h>
+namespace mneme::device::cuda {
+static_assert(kActivityKernel == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+static_assert(kFlushForced == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+static_assert(offsetof(KernelActivity, start) == offsetof(CUpti_ActivityKernel10, start));
+static_assert(offsetof(KernelActivity, end) == offsetof(CUpti_ActivityKernel10, end));
+#endif
+
+// The toolkit's are casts, which no constant expression may have.
+TEST(CudaDriver, KeysOfLaunchesAreTheToolkits) {
+  EXPECT_EQ(kArgumentBuffer, reinterpret_cast<uintptr_t>(CU_LAUNCH_PARAM_BUFFER_POINTER));
+  EXPECT_EQ(kArgumentSize, reinterpret_cast<uintptr_t>(CU_LAUNCH_PARAM_BUFFER_SIZE));
+  EXPECT_EQ(kArgumentEnd, reinterpret_cast<uintptr_t>(CU_LAUNCH_PARAM_END));
+}
+
+}  // namespace mneme::device::cuda
+#endif
+
+// The comparison is the compiler's; this says that it took place.
+TEST(CudaDriver, AgreesWithTheToolkitsHeader) { EXPECT_EQ(mneme::device::cuda::kPinned, 1); }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device/cuda/module.h"
+
+#include <array>
+
+#include "base/error.h"
+
+namespace mneme::device::cuda {
+
+LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code) : kernel_(kernel.demangled) {
+  std::string image(text_of(code));  // PTX has to end with a zero
+  std::array<char, 4096> log{};
+  std::array<int, 2> options = {kErrorLogBuffer, kErrorLogSize};
+  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size())};
+  Result result = driver().cuModuleLoadDataEx(&module_, image.c_str(), static_cast<unsigned>(options.size()),
+                                              options.data(), values.data());
+  if (result != 0 && log[0]) throw Error::of("kernel '{}': the driver cannot compile its PTX: {}", kernel_, log.data());
+  check(result, ("loading the code of kernel '" + kernel_ + "'").c_str());
+  result = driver().cuModuleGetFunction(&function_, module_, kernel.name.c_str());
+  if (result == 0) return;
+  driver().cuModuleUnload(module_);
+  throw Error::of("the code of kernel '{}' has no function '{}'", kernel_, kernel.name);
+}
+
+LoadedModule::~LoadedModule() { driver().cuModuleUnload(module_); }
+
+std::optional<LoadedModule::Variable> LoadedModule::variable(const std::string& name) const {
+  Variable found;
+  Result result = driver().cuModuleGetGlobal_v2(&found.address, &found.size, module_, name.c_str());
+  if (result == kNotFound) return std::nullopt;
+  check(result, ("looking for the variable '" + name + "'").c_str());
+  return found;
+}
+
+}  // namespace mneme::device::cuda

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <optional>
+
+#include "device/cuda/driver.h"
+#include "device/device.h"
+
+namespace mneme::device::cuda {
+
+// A kernel's code on the GPU.
+class LoadedModule final : public Code {
+ public:
+  // PTX or a cubin. Throws Error with what the driver's compiler says.
+  LoadedModule(const bundle::KernelInfo& kernel, Bytes code);
+  ~LoadedModule() override;
+
+  const std::string& kernel() const { return kernel_; }
+  Function* function() const { return function_; }
+
+  struct Variable {
+    Address address = 0;
+    size_t size = 0;  // bytes
+  };
+  // nullopt: the code has none of that name.
+  std::optional<Variable> variable(const std::string& name) const;
+
+ private:
+  std::string kernel_;
+  Module* module_ = nullptr;
+  Function* function_ = nullptr;
+};
+
+}  // namespace mneme::device::cuda

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "hostgpu/cuda/cuda.h"
+
+namespace mneme::hostgpu::cuda {
+namespace {
+
+constexpr int kVersion = 13000;
+
+// Numbers of attributes, and what HIP calls them.
+struct Attribute {
+  int cuda;
+  hipDeviceAttribute_t hip;
+};
+constexpr Attribute kAttributes[] = {
+    {1, hipDeviceAttributeMaxThreadsPerBlock},
+    {2, hipDeviceAttributeMaxBlockDimX},
+    {3, hipDeviceAttributeMaxBlockDimY},
+    {4, hipDeviceAttributeMaxBlockDimZ},
+    {5, hipDeviceAttributeMaxGridDimX},
+    {6, hipDeviceAttributeMaxGridDimY},
+    {7, hipDeviceAttributeMaxGridDimZ},
+    {8, hipDeviceAttributeMaxSharedMemoryPerBlock},
+    {9, hipDeviceAttributeTotalConstantMemory},
+    {10, hipDeviceAttributeWarpSize},
+    {11, hipDeviceAttributeMaxPitch},
+    {12, hipDeviceAttributeMaxRegistersPerBlock},
+    {13, hipDeviceAttributeClockRate},
+    {14, hipDeviceAttributeTextureAlignment},
+    {16, hipDeviceAttributeMultiprocessorCount},
+    {17, hipDeviceAttributeKernelExecTimeout},
+    {18, hipDeviceAttributeIntegrated},
+    {19, hipDeviceAttributeCanMapHostMemory},
+    {20, hipDeviceAttributeComputeMode},
+    {31, hipDeviceAttributeConcurrentKernels},
+    {32, hipDeviceAttributeEccEnabled},
+    {33, hipDeviceAttributePciBusId},
+    {34, hipDeviceAttributePciDeviceId},
+    {36, hipDeviceAttributeMemoryClockRate},
+    {37, hipDeviceAttributeMemoryBusWidth},
+    {38, hipDeviceAttributeL2CacheSize},
+    {39, hipDeviceAttributeMaxThreadsPerMultiProcessor},
+    {40, hipDeviceAttributeAsyncEngineCount},
+    {41, hipDeviceAttributeUnifiedAddressing},
+    {75, hipDeviceAttributeComputeCapabilityMajor},
+    {76, hipDeviceAttributeComputeCapabilityMinor},
+    {78, hipDeviceAttributeStreamPrioritiesSupported},
+    {81, hipDeviceAttributeSharedMemPerMultiprocessor},
+    {82, hipDeviceAttributeMaxRegistersPerMultiprocessor},
+    {83, hipDeviceAttributeManagedMemory},
+    {86, hipDeviceAttributeHostNativeAtomicSupported},
+    {87, hipDeviceAttributeSingleToDoublePrecisionPerfRatio},
+    {88, hipDeviceAttributePageableMemoryAccess},
+    {89, hipDeviceAttributeConcurrentManagedAccess},
+    {91, hipDeviceAttributeCanUseHostPointerForRegisteredMem},
+    {95, hipDeviceAttributeCooperativeLaunch},
+    {97, hipDeviceAttributeSharedMemPerBlockOptin},
+    {100, hipDeviceAttributePageableMemoryAccessUsesHostPageTables},
+    {101, hipDeviceAttributeDirectManagedMemAccessFromHost},
+    {106, hipDeviceAttributeMaxBlocksPerMultiProcessor},
+    {115, hipDeviceAttributeMemoryPoolsSupported},
+};
+// What the host device has none of: clusters, links between processes, direct access by other hardware…
+constexpr int kNone[] = {35, 84, 85, 90, 108, 109, 111, 112, 113, 114, 116, 117, 118, 119, 120, 121, 125, 126};
+constexpr int kHostRegister = 99;
+
+Error attribute(int* value, int which, int device) {
+  const auto* found = std::ranges::find(kAttributes, which, &Attribute::cuda);
+  if (found != std::end(kAttributes)) return error(hipDeviceGetAttribute(value, found->hip, device));
+  bool none = std::ranges::find(kNone, which) != std::end(kNone);
+  if (!value || (!none && which != kHostRegister)) return kInvalidValue;
+  *value = none ? 0 : 1;
+  return 0;
+}
+
+void describe(const hipDeviceProp_t& hips, DeviceProperties& ours) {
+  static_assert(sizeof ours.name == sizeof hips.name);
+  std::memcpy(ours.name, hips.name, sizeof ours.name);
+  ours.total_memory = hips.totalGlobalMem;
+  ours.shared_per_block = hips.sharedMemPerBlock;
+  ours.registers_per_block = hips.regsPerBlock;
+  ours.warp_size = hips.warpSize;
+  ours.memory_pitch = hips.memPitch;
+  ours.max_threads_per_block = hips.maxThreadsPerBlock;
+  std::ranges::copy(hips.maxThreadsDim, ours.max_threads_dim);
+  std::ranges::copy(hips.maxGridSize, ours.max_grid_size);
+  ours.total_const_memory = hips.totalConstMem;
+  ours.major = hips.major;
+  ours.minor = hips.minor;
+  ours.texture_alignment = hips.textureAlignment;
+  ours.texture_pitch_alignment = hips.texturePitchAlignment;
+  ours.multiprocessors = hips.multiProcessorCount;
+  ours.integrated = hips.integrated;
+  ours.can_map_host_memory = hips.canMapHostMemory;
+  ours.max_texture_1d = hips.maxTexture1D;
+  std::ranges::copy(hips.maxTexture2D, ours.max_texture_2d);
+  std::ranges::copy(hips.maxTexture3D, ours.max_texture_3d);
+  ours.concurrent_kernels = hips.concurrentKernels;
+  ours.pci_bus = hips.pciBusID;
+  ours.pci_device = hips.pciDeviceID;
+  ours.pci_domain = hips.pciDomainID;
+  ours.async_engines = 2;
+  ours.unified_addressing = 1;
+  ours.memory_bus_width = hips.memoryBusWidth;
+  ours.l2_size = hips.l2CacheSize;
+  ours.max_threads_per_multiprocessor = hips.maxThreadsPerMultiProcessor;
+  ours.stream_priorities = 1;
+  ours.global_l1 = ours.local_l1 = 1;
+  ours.shared_per_multiprocessor = hips.maxSharedMemoryPerMultiProcessor;
+  ours.registers_per_multiprocessor = hips.regsPerBlock;
+  ours.managed_memory = hips.managedMemory;
+  ours.host_native_atomics = 1;
+  ours.pageable_memory_access = hips.pageableMemoryAccess;
+  ours.concurrent_managed_access = hips.concurrentManagedAccess;
+  ours.host_pointer_for_registered = 1;
+  ours.cooperative_launch = hips.cooperativeLaunch;
+  ours.shared_per_block_optin = hips.sharedMemPerBlock;
+  ours.pageable_by_host_page_tables = hips.pageableMemoryAccessUsesHostPageTables;
+  ours.direct_managed_access_from_host = hips.directManagedMemAccessFromHost;
+  ours.max_blocks_per_multiprocessor = 32;
+  ours.host_register = 1;
+  ours.memory_pools = 1;
+}
+
+}  // namespace
+}  // namespace mneme::hostgpu::cuda
+
+using namespace mneme::hostgpu::cuda;
+
+extern "C" {
+
+Error cudaDriverGetVersion(int* version) {
+  if (!version) return kInvalidValue;
+  *version = kVersion;
+  return 0;
+}
+Error cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
+
+Error cudaGetDeviceCount(int* count) { return error(hipGetDeviceCount(count)); }
+Error cudaGetDevice(int* device) { return error(hipGetDevice(device)); }
+Error cudaSetDevice(int device) { return error(hipSetDevice(device)); }
+Error cudaInitDevice(int device, unsigned, unsigned) {
+  int count = 0;
+  hipError_t status = hipGetDeviceCount(&count);
+  return status == hipSuccess && (device < 0 || device >= count) ? error(hipErrorInvalidDevice) : error(status);
+}
+Error cudaSetValidDevices(const int*, int) { return 0; }
+Error cudaSetDeviceFlags(unsigned flags) { return error(hipSetDeviceFlags(flags)); }
+Error cudaGetDeviceFlags(unsigned* flags) { return error(hipGetDeviceFlags(flags)); }
+Error cudaDeviceSynchronize() { return error(hipDeviceSynchronize()); }
+Error cudaDeviceReset() { return error(hipDeviceReset()); }
+
+Error cudaGetDeviceProperties(DeviceProperties* properties, int device) {
+  hipDeviceProp_t hips{};
+  hipError_t status = hipGetDeviceProperties(properties ? &hips : nullptr, device);
+  if (status != hipSuccess) return error(status);
+  *properties = {};
+  describe(hips, *properties);
+  return error(hipDeviceGetUuid(reinterpret_cast<hipUUID*>(properties->uuid), device));
+}
+Error cudaDeviceGetAttribute(int* value, int which, int device) { return attribute(value, which, device); }
+Error cudaDeviceGetPCIBusId(char* id, int size, int device) { return error(hipDeviceGetPCIBusId(id, size, device)); }
+Error cudaDeviceGetByPCIBusId(int* device, const char* id) { return error(hipDeviceGetByPCIBusId(device, id)); }
+Error cudaDeviceGetLimit(size_t* value, int limit) {
+  return error(hipDeviceGetLimit(value, static_cast<hipLimit_t>(limit)));
+}
+Error cudaDeviceSetCacheConfig(int config) {
+  return error(hipDeviceSetCacheConfig(static_cast<hipFuncCache_t>(config)));
+}
+Error cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return error(hipDeviceCanAccessPeer(can, device, peer));
+}
+Error cudaDeviceEnablePeerAccess(int peer, unsigned flags) { return error(hipDeviceEnablePeerAccess(peer, flags)); }
+Error cudaDeviceDisablePeerAccess(int peer) { return error(hipDeviceDisablePeerAccess(peer)); }
+Error cudaProfilerStart() { return 0; }
+Error cudaProfilerStop() { return 0; }
+
+}  // extern "C"

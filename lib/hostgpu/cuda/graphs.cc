@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hostgpu/cuda/cuda.h"
+
+namespace mneme::hostgpu::cuda {
+namespace {
+
+hipKernelNodeParams as_hip(const KernelNodeParameters& ours) {
+  hipKernelNodeParams hips{};
+  hips.func = ours.function;
+  hips.gridDim = ours.grid;
+  hips.blockDim = ours.block;
+  hips.sharedMemBytes = ours.shared;
+  hips.kernelParams = ours.arguments;
+  hips.extra = ours.extra;
+  return hips;
+}
+
+hipMemsetParams as_hip(const FillParameters& ours) {
+  hipMemsetParams hips{};
+  hips.dst = ours.to;
+  hips.pitch = ours.pitch;
+  hips.value = ours.value;
+  hips.elementSize = ours.element;
+  hips.width = ours.width;
+  hips.height = ours.height;
+  return hips;
+}
+
+// HIP counts from one, and tells copies apart that CUDA does not.
+int type_of(hipGraphNodeType hips) {
+  switch (hips) {
+    case hipGraphNodeTypeMemcpy1D:
+    case hipGraphNodeTypeMemcpyFromSymbol:
+    case hipGraphNodeTypeMemcpyToSymbol:
+      return hipGraphNodeTypeMemcpy - hipGraphNodeTypeKernel;
+    default:
+      return hips - hipGraphNodeTypeKernel;
+  }
+}
+
+}  // namespace
+}  // namespace mneme::hostgpu::cuda
+
+using namespace mneme::hostgpu::cuda;
+
+using Node = hipGraphNode_t;
+
+extern "C" {
+
+Error cudaGraphCreate(hipGraph_t* graph, unsigned flags) { return error(hipGraphCreate(graph, flags)); }
+Error cudaGraphDestroy(hipGraph_t graph) { return error(hipGraphDestroy(graph)); }
+Error cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) { return error(hipGraphClone(clone, graph)); }
+
+Error cudaGraphAddKernelNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                             const KernelNodeParameters* parameters) {
+  if (!parameters) return kInvalidValue;
+  hipKernelNodeParams hips = as_hip(*parameters);
+  return error(hipGraphAddKernelNode(node, graph, before, count, &hips));
+}
+Error cudaGraphAddMemsetNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                             const FillParameters* parameters) {
+  if (!parameters) return kInvalidValue;
+  hipMemsetParams hips = as_hip(*parameters);
+  return error(hipGraphAddMemsetNode(node, graph, before, count, &hips));
+}
+Error cudaGraphAddMemcpyNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                             const hipMemcpy3DParms* box) {
+  return error(hipGraphAddMemcpyNode(node, graph, before, count, box));
+}
+Error cudaGraphAddMemcpyNode1D(Node* node, hipGraph_t graph, const Node* before, size_t count, void* to,
+                               const void* from, size_t size, int kind) {
+  return error(hipGraphAddMemcpyNode1D(node, graph, before, count, to, from, size, static_cast<hipMemcpyKind>(kind)));
+}
+Error cudaGraphAddHostNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                           const hipHostNodeParams* parameters) {
+  return error(hipGraphAddHostNode(node, graph, before, count, parameters));
+}
+Error cudaGraphAddEmptyNode(Node* node, hipGraph_t graph, const Node* before, size_t count) {
+  return error(hipGraphAddEmptyNode(node, graph, before, count));
+}
+Error cudaGraphAddChildGraphNode(Node* node, hipGraph_t graph, const Node* before, size_t count, hipGraph_t child) {
+  return error(hipGraphAddChildGraphNode(node, graph, before, count, child));
+}
+// Edges carry no data here.
+Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* to, const void* data, size_t count) {
+  return data ? kNotSupported : error(hipGraphAddDependencies(graph, from, to, count));
+}
+Error cudaGraphGetNodes(hipGraph_t graph, Node* nodes, size_t* count) {
+  return error(hipGraphGetNodes(graph, nodes, count));
+}
+Error cudaGraphGetRootNodes(hipGraph_t graph, Node* nodes, size_t* count) {
+  return error(hipGraphGetRootNodes(graph, nodes, count));
+}
+Error cudaGraphNodeGetType(Node node, int* type) {
+  hipGraphNodeType hips = hipGraphNodeTypeEmpty;
+  hipError_t status = hipGraphNodeGetType(node, type ? &hips : nullptr);
+  if (status == hipSuccess) *type = type_of(hips);
+  return error(status);
+}
+Error cudaGraphKernelNodeSetParams(Node node, const KernelNodeParameters* parameters) {
+  if (!parameters) return kInvalidValue;
+  hipKernelNodeParams hips = as_hip(*parameters);
+  return error(hipGraphKernelNodeSetParams(node, &hips));
+}
+Error cudaGraphExecKernelNodeSetParams(hipGraphExec_t graph, Node node, const KernelNodeParameters* parameters) {
+  if (!parameters) return kInvalidValue;
+  hipKernelNodeParams hips = as_hip(*parameters);
+  return error(hipGraphExecKernelNodeSetParams(graph, node, &hips));
+}
+
+Error cudaGraphInstantiate(hipGraphExec_t* made, hipGraph_t graph, unsigned long long flags) {
+  return error(hipGraphInstantiateWithFlags(made, graph, flags));
+}
+Error cudaGraphInstantiateWithFlags(hipGraphExec_t* made, hipGraph_t graph, unsigned long long flags) {
+  return error(hipGraphInstantiateWithFlags(made, graph, flags));
+}
+Error cudaGraphExecUpdate(hipGraphExec_t made, hipGraph_t graph, UpdateResult* result) {
+  hipGraphExecUpdateResult how{};
+  Node node = nullptr;
+  hipError_t status = hipGraphExecUpdate(made, graph, &node, &how);
+  if (result) *result = {static_cast<int>(how), node, nullptr};
+  return error(status);
+}
+Error cudaGraphLaunch(hipGraphExec_t graph, hipStream_t stream) {
+  return error(hipGraphLaunch(graph, stream_of(stream)));
+}
+Error cudaGraphExecDestroy(hipGraphExec_t graph) { return error(hipGraphExecDestroy(graph)); }
+
+}  // extern "C"

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hostgpu/cuda/cuda.h"
+#include "hostgpu/extensions.h"
+
+namespace mneme::hostgpu::cuda {
+namespace {
+
+// What the attributes of a launch ask for; those that only promise or prefer something have no meaning here.
+struct Wishes {
+  bool cooperative = false, clusters = false;
+};
+Wishes wishes_of(const LaunchConfig& config) {
+  Wishes wishes;
+  for (unsigned i = 0; i < config.count; ++i) {
+    const LaunchAttribute& attribute = config.attributes[i];
+    if (attribute.which == kLaunchCooperative) wishes.cooperative = attribute.value != 0;
+    // The first extent, and with it the others, may be one.
+    if (attribute.which == kLaunchClusterDimension) {
+      const auto* extents = reinterpret_cast<const unsigned*>(&attribute.value);
+      wishes.clusters = extents[0] * extents[1] * extents[2] > 1;
+    }
+  }
+  return wishes;
+}
+
+Error launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared, hipStream_t stream,
+             bool cooperative = false) {
+  stream = stream_of(stream);
+  return error(cooperative
+                   ? hipLaunchCooperativeKernel(function, grid, block, arguments, static_cast<unsigned>(shared), stream)
+                   : hipLaunchKernel(function, grid, block, arguments, shared, stream));
+}
+
+}  // namespace
+}  // namespace mneme::hostgpu::cuda
+
+using namespace mneme::hostgpu::cuda;
+
+extern "C" {
+
+Error cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                       hipStream_t stream) {
+  return launch(function, grid, block, arguments, shared, stream);
+}
+Error cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                            hipStream_t stream) {
+  return launch(function, grid, block, arguments, shared, stream ? stream : hipStreamPerThread);
+}
+
+Error cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                                  hipStream_t stream) {
+  return launch(function, grid, block, arguments, shared, stream, true);
+}
+
+Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
+  if (!config) return kInvalidValue;
+  Wishes wishes = wishes_of(*config);
+  if (wishes.clusters) {
+    return mneme_hostgpu_refuse("cudaLaunchKernelExC", "clusters of blocks are not there on the host device");
+  }
+  return launch(function, config->grid, config->block, arguments, config->shared, config->stream, wishes.cooperative);
+}
+
+// A kernel's handle is the host function that stands for it.
+Error __cudaGetKernel(const void** kernel, const void* function) {
+  *kernel = function;
+  return 0;
+}
+Error cudaGetKernel(const void** kernel, const void* function) { return __cudaGetKernel(kernel, function); }
+Error cudaGetFuncBySymbol(const void** kernel, const void* function) { return __cudaGetKernel(kernel, function); }
+Error __cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+                         hipStream_t stream) {
+  return launch(kernel, grid, block, arguments, shared, stream);
+}
+
+Error cudaLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* data) {
+  return error(hipLaunchHostFunc(stream_of(stream), function, data));
+}
+
+Error cudaFuncGetAttributes(FunctionAttributes* attributes, const void* function) {
+  hipFuncAttributes hips{};
+  hipError_t status = hipFuncGetAttributes(attributes ? &hips : nullptr, function);
+  if (status != hipSuccess) return error(status);
+  *attributes = {};
+  attributes->shared_bytes = hips.sharedSizeBytes;
+  attributes->const_bytes = hips.constSizeBytes;
+  attributes->local_bytes = hips.localSizeBytes;
+  attributes->max_threads = hips.maxThreadsPerBlock;
+  attributes->registers = hips.numRegs;
+  attributes->ptx_version = hips.ptxVersion;
+  attributes->binary_version = hips.binaryVersion;
+  attributes->max_dynamic_shared = hips.maxDynamicSharedSizeBytes;
+  attributes->shared_carveout = hips.preferredShmemCarveout;
+  return 0;
+}
+// What a kernel may use of shared memory it may always use; others are preferences.
+Error cudaFuncSetAttribute(const void* function, int which, int value) {
+  return error(hipFuncSetAttribute(function, static_cast<hipFuncAttribute>(which), value));
+}
+Error cudaFuncSetCacheConfig(const void* function, int config) {
+  return error(hipFuncSetCacheConfig(function, static_cast<hipFuncCache_t>(config)));
+}
+
+Error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads, size_t shared) {
+  return error(hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared));
+}
+Error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int threads,
+                                                             size_t shared, unsigned flags) {
+  return error(hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, flags));
+}
+
+}  // extern "C"

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "objects/cuda_fatbin.h"
+
+#include <zstd.h>
+
+#include "base/error.h"
+#include "objects/words.h"
+
+namespace mneme::objects {
+namespace {
+
+constexpr std::string_view kMagic = "\x50\xED\x55\xBA";
+constexpr uint64_t kHeader = 16;                   // bytes, at least
+constexpr uint64_t kEntryHeader = 64;              // likewise
+constexpr uint64_t kMaxUncompressed = 1ull << 32;  // bytes of one entry
+constexpr uint16_t kCubin = 2;
+constexpr uint64_t kZstd = 0x8000, kArchitectureSpecific = 0x100000;  // flags
+
+Error malformed(const std::string& where, const char* why) {
+  return Error::of("{} has a malformed CUDA fat binary: {}", where, why);
+}
+
+struct Entry {
+  uint16_t kind = 0;
+  uint32_t processor = 0;  // 90
+  uint64_t flags = 0;
+  uint64_t uncompressed = 0;  // bytes
+  Bytes contents;             // as stored
+  bool compressed = false;
+  uint64_t extent = 0;  // with its header
+};
+
+// The entry that `bytes` starts with.
+Entry entry_at(Bytes bytes, const std::string& where) {
+  if (bytes.size() < kEntryHeader) throw malformed(where, "it ends in an entry's header");
+  Entry entry;
+  entry.kind = word_at<uint16_t>(bytes, 0);
+  uint64_t header = word_at<uint32_t>(bytes, 4), size = word_at<uint64_t>(bytes, 8);
+  uint64_t compressed = word_at<uint32_t>(bytes, 16);
+  entry.processor = word_at<uint32_t>(bytes, 28);
+  entry.flags = word_at<uint64_t>(bytes, 40);
+  entry.uncompressed = word_at<uint64_t>(bytes, 56);
+  if (header < kEntryHeader || !fits(header, size, bytes.size())) throw malformed(where, "an entry lies outside it");
+  if (compressed > size) throw malformed(where, "an entry's sizes do not fit");
+  entry.compressed = compressed != 0;
+  entry.contents = bytes.subspan(header, compressed ? compressed : size);
+  entry.extent = header + size;
+  return entry;
+}
+
+// Of an entry that is a zstd frame.
+std::shared_ptr<const std::string> decompressed(const Entry& entry, const std::string& where) {
+  // The frame's own idea of its contents bounds the allocation; zstd never writes beyond it.
+  if (entry.uncompressed > kMaxUncompressed ||
+      ZSTD_getFrameContentSize(entry.contents.data(), entry.contents.size()) != entry.uncompressed) {
+    throw malformed(where, "a compressed entry lies about its size");
+  }
+  auto contents = std::make_shared<std::string>(entry.uncompressed, '\0');
+  size_t written = ZSTD_decompress(contents->data(), contents->size(), entry.contents.data(), entry.contents.size());
+  if (ZSTD_isError(written) || written != entry.uncompressed) throw malformed(where, "a compressed entry is damaged");
+  return contents;
+}
+
+DeviceCode code_of(const Entry& entry, const std::string& where) {
+  std::string target =
+      fmt::format("{}--sm_{}{}", kCudaTriple, entry.processor, entry.flags & kArchitectureSpecific ? "a" : "");
+  if (!entry.compressed) return {std::move(target), entry.contents, nullptr};
+  auto contents = decompressed(entry, where);
+  return {std::move(target), bytes_of(*contents), contents};
+}
+
+}  // namespace
+
+bool is_cuda_fatbin(Bytes bytes) { return starts_with(bytes, 0, kMagic); }
+
+uint64_t size_of_cuda_fatbin(Bytes bytes, const std::string& where) {
+  if (bytes.size() < kHeader) throw malformed(where, "it ends in its header");
+  uint64_t header = word_at<uint16_t>(bytes, 6), entries = word_at<uint64_t>(bytes, 8);
+  if (header < kHeader || !fits(header, entries, bytes.size())) throw malformed(where, "its entries lie outside it");
+  return header + entries;
+}
+
+uint64_t read_cuda_fatbin(Bytes bytes, const std::string& where, std::vector<DeviceCode>& out, std::string& trouble) {
+  uint64_t end = size_of_cuda_fatbin(bytes, where);
+  for (uint64_t at = word_at<uint16_t>(bytes, 6); at < end;) {
+    Entry entry = entry_at(bytes.subspan(at, end - at), where);
+    at += entry.extent;
+    if (entry.kind != kCubin || entry.contents.empty()) continue;
+    if (!entry.compressed || entry.flags & kZstd) {
+      out.push_back(code_of(entry, where));
+    } else {  // LZ4, by older toolkits
+      trouble = where +
+                " has device code compressed in a way that is not understood (not zstd); build it without "
+                "-Xcuda-fatbinary --compress-all";
+    }
+  }
+  return end;
+}
+
+}  // namespace mneme::objects

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "objects/cuda_fatbin.h"
+
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <random>
+
+#include "base/error.h"
+#include "objects/elf_builder.h"
+
+namespace mneme::objects {
+namespace {
+
+constexpr uint16_t kPtx = 1, kCubin = 2;
+constexpr uint64_t kPlain = 0x11, kLz4 = 0x2011, kZstd = 0x8011, kArchitectureSpecific = 0x100011;
+constexpr size_t kFirstEntry = 16;
+
+struct Entry {
+  uint16_t kind = kCubin;
+  uint32_t processor = 90;
+  uint64_t flags = kPlain;
+  std::string contents;
+  uint64_t uncompressed = 0;  // not 0: contents are compressed
+};
+
+template <typename Number>
+void append(std::string& out, Number value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string fatbin(const std::vector<Entry>& entries) {
+  std::string body;
+  for (const Entry& entry : entries) {
+    std::string contents = entry.contents;
+    contents.resize((contents.size() + 7) / 8 * 8, '\0');
+    append(body, entry.kind);
+    append(body, uint16_t{0x101});
+    append(body, uint32_t{64});
+    append(body, uint64_t{contents.size()});
+    append(body, static_cast<uint32_t>(entry.uncompressed ? entry.contents.size() : 0));
+    append(body, uint32_t{0});
+    append(body, uint16_t{8});
+    append(body, uint16_t{1});
+    append(body, entry.processor);
+    append(body, uint64_t{0});
+    append(body, entry.flags);
+    append(body, uint64_t{0});
+    append(body, entry.uncompressed);
+    body += contents;
+  }
+  std::string out;
+  append(out, uint32_t{0xBA55ED50});
+  append(out, uint16_t{1});
+  append(out, uint16_t{16});
+  append(out, uint64_t{body.size()});
+  return out + body;
+}
+
+Entry compressed(const std::string& plain) {
+  std::string frame(ZSTD_compressBound(plain.size()), '\0');
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), plain.data(), plain.size(), 3));
+  return {.flags = kZstd, .contents = frame, .uncompressed = plain.size()};
+}
+
+// Without the padding that the builder adds.
+std::string cubin(const std::string& what) {
+  std::string contents = what;
+  contents.resize((contents.size() + 7) / 8 * 8, '.');
+  return contents;
+}
+
+std::vector<DeviceCode> of_fatbin(const std::string& bytes) {
+  return device_code_of_fatbin(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "test");
+}
+
+TEST(CudaFatbin, GivesTheCubins) {
+  auto code = of_fatbin(fatbin({{.contents = cubin("first")},
+                                {.kind = kPtx, .contents = ".version 8.5"},
+                                {.processor = 80, .contents = cubin("second")},
+                                {.flags = kArchitectureSpecific, .contents = cubin("third")}}));
+  ASSERT_EQ(code.size(), 3u);
+  EXPECT_EQ(code[0].target, "nvptx64-nvidia-cuda--sm_90");
+  EXPECT_EQ(text_of(code[0].image), cubin("first"));
+  EXPECT_EQ(code[1].target, "nvptx64-nvidia-cuda--sm_80");
+  EXPECT_EQ(text_of(code[1].image), cubin("second"));
+  EXPECT_EQ(code[2].target, "nvptx64-nvidia-cuda--sm_90a");
+}
+
+TEST(CudaFatbin, KnowsItsSize) {
+  std::string bytes = fatbin({{.contents = cubin("image")}});
+  EXPECT_EQ(size_of_fatbin(bytes_of(bytes + "more"), "test"), bytes.size());
+  EXPECT_EQ(size_of_image(reinterpret_cast<const std::byte*>(bytes.data()), "test"), bytes.size());
+  auto code = device_code_of_image(reinterpret_cast<const std::byte*>(bytes.data()), SIZE_MAX, "test");
+  ASSERT_EQ(code.size(), 1u);
+  EXPECT_EQ(text_of(code[0].image), cubin("image"));
+}
+
+TEST(CudaFatbin, Decompresses) {
+  std::string large(100000, 'x');
+  auto code = of_fatbin(fatbin({compressed(large)}));
+  ASSERT_EQ(code.size(), 1u);
+  EXPECT_EQ(text_of(code[0].image), large);
+}
+
+TEST(CudaFatbin, ACompressionNotUnderstoodIsNamedWhereThereIsNothingElse) {
+  Entry old = {.flags = kLz4, .contents = cubin("lz4"), .uncompressed = 100};
+  EXPECT_EQ(of_fatbin(fatbin({old, {.contents = cubin("readable")}})).size(), 1u);
+  try {
+    of_fatbin(fatbin({old}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("not zstd"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CudaFatbin, OfAnExecutable) {
+  std::string units = fatbin({{.contents = cubin("a")}}) + std::string(24, '\0') + fatbin({{.contents = cubin("b")}});
+  std::string executable = build_elf({{".nv_fatbin", units}});
+  auto code = device_code_of_executable(bytes_of(executable), "test");
+  ASSERT_EQ(code.size(), 2u);
+  EXPECT_EQ(text_of(code[1].image), cubin("b"));
+  EXPECT_TRUE(device_code_of_executable(bytes_of(build_elf({{".nv_fatbin", std::string(64, 'x')}})), "test").empty());
+}
+
+TEST(CudaFatbin, RefusesLyingNumbers) {
+  const std::string good = fatbin({{.contents = cubin("image")}});
+  for (uint64_t lie : {UINT64_MAX, UINT64_MAX - 63, uint64_t{1} << 63, uint64_t{good.size() + 1}}) {
+    for (size_t field : {size_t{8}, kFirstEntry + 8}) {  // sizes of all entries, and of one
+      std::string bad = good;
+      poke(bad, field, lie);
+      EXPECT_THROW(of_fatbin(bad), Error) << lie << " at " << field;
+    }
+  }
+  for (uint32_t lie : {UINT32_MAX, 0u, 63u, 1000u}) {  // an entry's header
+    std::string bad = good;
+    poke(bad, kFirstEntry + 4, lie);
+    EXPECT_THROW(of_fatbin(bad), Error) << lie;
+  }
+  std::string bad = good;
+  poke(bad, 6, uint16_t{15});  // the fat binary's header
+  EXPECT_THROW(of_fatbin(bad), Error);
+  bad = good;
+  poke(bad, kFirstEntry + 16, uint32_t{9});  // compressed, to more than there is
+  EXPECT_THROW(of_fatbin(bad), Error);
+  for (size_t size = 0; size < good.size(); ++size) EXPECT_THROW(of_fatbin(good.substr(0, size)), Error) << size;
+}
+
+TEST(CudaFatbin, RefusesLiesOfCompressedEntries) {
+  const Entry good = compressed(std::string(1000, 'x'));
+  for (uint64_t lie : {uint64_t{999}, uint64_t{1001}, uint64_t{1} << 32, uint64_t{1} << 62}) {
+    Entry bad = good;
+    bad.uncompressed = lie;
+    EXPECT_THROW(of_fatbin(fatbin({bad})), Error) << lie;
+  }
+  Entry bad = good;
+  bad.contents[bad.contents.size() / 2] ^= 0x40;
+  EXPECT_THROW(of_fatbin(fatbin({bad})), Error);
+  bad = good;
+  bad.contents = "no frame";
+  EXPECT_THROW(of_fatbin(fatbin({bad})), Error);
+}
+
+// Whatever is changed, there is an answer or an Error; the sanitizers' builds see what else goes wrong.
+TEST(CudaFatbin, SurvivesDamage) {
+  const std::string cubin = build_elf({{".mneme.ir", ""}, {".text", "code"}});
+  const std::string good = fatbin({{.contents = cubin}, compressed(cubin), {.kind = kPtx, .contents = "text"}});
+  std::mt19937 random(7);
+  size_t refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string bad = good;
+    for (unsigned changes = 1 + random() % 4; changes > 0; --changes)
+      bad[random() % bad.size()] = static_cast<char>(random());
+    try {
+      for (const DeviceCode& code : of_fatbin(bad))
+        parse_embedded(elf_section(code.image, ".mneme.ir", "test"), "test");
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000u);
+}
+
+}  // namespace
+}  // namespace mneme::objects

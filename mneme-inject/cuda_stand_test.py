@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mneme-inject with CUDA, as far as that can be tested where there is no CUDA toolkit: clang compiles for NVPTX, and the
+toolkit's programs are played by scripts."""
+
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import cuda_binaries
+
+BUILD = pathlib.Path(os.environ["MNEME_BUILD"])
+INJECT = BUILD / "bin" / "mneme-inject"
+EXTRACT = BUILD / "bin" / "mneme-extract-ir"
+PARTS = BUILD / "lib" / "mneme"
+HERE = pathlib.Path(__file__).resolve().parent
+COMPILE = ["clang++-19", "-x", "cuda", "--offload-arch=sm_90", "-nocudainc", "-nocudalib", "-O1"]
+
+DECLARATIONS = """
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+struct dim3 { unsigned x, y, z; };
+extern "C" int cudaLaunchKernel(const void*, dim3, dim3, void**, unsigned long, struct Stream*);
+"""
+KERNELS = DECLARATIONS + """
+__device__ int twice(int v) { return 2 * v; }
+__global__ void fill(int* data, int value) { data[__nvvm_read_ptx_sreg_tid_x()] = twice(value); }
+namespace space { template <class T> __global__ void scale(T* data, double by) { data[0] *= by; }
+                  template __global__ void scale<float>(float*, double); }
+"""
+USER = DECLARATIONS + """
+__device__ int other(int);
+__global__ void uses(int* data) { data[0] = other(data[0]); }
+"""
+OTHER = DECLARATIONS + """
+__device__ __attribute__((noinline)) int other(int v) { return 3 * v; }
+"""
+PTXAS = """
+import sys; sys.path.insert(0, {here!r}); import cuda_binaries
+arguments = sys.argv[1:]
+output = arguments[arguments.index("--output-file") + 1]
+source = next(word for word in arguments if word.endswith(".s"))
+open({folder!r} + "/seen.ptx", "w").write(open(source).read())
+open(output, "wb").write({result})
+sys.exit({status})
+"""
+NVLINK = """
+import sys; sys.path.insert(0, {here!r}); import cuda_binaries
+inputs = [open(word, "rb").read() for word in sys.argv[1:] if word.endswith((".o", ".cubin"))]
+units = b"".join(cuda_binaries.Cubin(one).sections()[".mneme.unit"] for one in inputs)
+open(sys.argv[sys.argv.index("-o") + 1], "wb").write(cuda_binaries.build({{".text.linked": b"code", ".mneme.unit": units}}))
+"""
+FATBINARY = """
+import sys; sys.path.insert(0, {here!r}); import cuda_binaries
+if "--help" in sys.argv:
+    print("--image2 <image spec>,...\\n--image3 <image spec>,...")
+    sys.exit()
+images = [word[len("--image3="):].split(",", 2) for word in sys.argv if word.startswith("--image3=")]
+images = [dict(field.split("=", 1) for field in image) for image in images]
+assert images and not any(word.startswith("--image=") for word in sys.argv), sys.argv
+output = sys.argv[sys.argv.index("--create") + 1]
+kinds = {{"elf": cuda_binaries.CUBIN, "ptx": cuda_binaries.PTX}}
+open(output, "wb").write(cuda_binaries.fatbin([(kinds[i["kind"]], int(i["sm"]), open(i["file"], "rb").read()) for i in images]))
+"""
+CUBIN = 'cuda_binaries.build({".text.kernel": b"code", ".nv.info": b"more"})'
+
+
+class Stand(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="mneme cuda ")  # a space is part of the test
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.toolkit = self.folder / "toolkit"
+        for part in ["bin", "include", "lib64", "nvvm/libdevice"]:
+            (self.toolkit / part).mkdir(parents=True)
+        (self.toolkit / "include" / "cuda.h").write_text("#define CUDA_VERSION 13000\n")
+        (self.toolkit / "nvvm" / "libdevice" / "libdevice.10.bc").write_bytes(b"")
+        self.program("ptxas", PTXAS, result=CUBIN, status=0)
+        self.program("nvlink", NVLINK)
+        self.program("fatbinary", FATBINARY)
+        for name, text in [("kernels.cu", KERNELS), ("user.cu", USER), ("other.cu", OTHER)]:
+            (self.folder / name).write_text(text)
+        self.environment = {**os.environ, "CUDA_PATH": str(self.toolkit), "XDG_CACHE_HOME": str(self.folder / "cache")}
+
+    def program(self, name, text, **values):
+        path = self.toolkit / "bin" / name
+        path.write_text(f"#!{sys.executable}\n" + text.format(here=str(HERE), folder=str(self.folder), **values))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def run_any(self, *command):
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=self.folder,
+                              env=self.environment)
+
+    def run_well(self, *command):
+        result = self.run_any(*command)
+        self.assertEqual(result.returncode, 0, f"{command}\n{result.stdout}\n{result.stderr}")
+        return result.stdout
+
+    def inject(self, *arguments):
+        return self.run_well(INJECT, *COMPILE, "-Werror", *arguments)
+
+    def listed(self, name):
+        return sorted(tuple(line.split("\t")[1::2]) for line in self.run_well(EXTRACT, "--list", name).splitlines())
+
+    # ---- kernels -------------------------------------------------------------------------------
+
+    def test_object_file(self):
+        self.inject("-c", "kernels.cu", "-o", "an object.o")
+        sm_90 = "nvptx64-nvidia-cuda--sm_90"
+        self.assertEqual(self.listed("an object.o"), [("fill(int*, int)", sm_90), ("void space::scale<float>(float*, double)", sm_90)])
+        cubin, = cuda_binaries.cubins(self.folder / "an object.o")
+        sections = cubin.sections()
+        self.assertEqual((sections[".text.kernel"], sections[".nv.info"]), (b"code", b"more"))
+        infos = {info["demangled"]: info for info, _ in cuda_binaries.records(sections[".mneme.ir"])}
+        info = infos["fill(int*, int)"]
+        self.assertEqual([(a["offset"], a["size"], a["kind"]) for a in info["arguments"]], [(0, 8, "pointer"), (8, 4, "scalar")])
+        self.assertEqual((info["argument_bytes"], info["wave_size"], info["source"]), (12, 32, "kernels.cu"))
+
+    def test_ir(self):
+        self.inject("-c", "kernels.cu", "-o", "kernels.o")
+        text = self.run_well(EXTRACT, "-S", "--kernel", "fill", "kernels.o")
+        self.assertIn('target triple = "nvptx64-nvidia-cuda"', text)
+        self.assertRegex(text, "(?m)^define .*@_Z5twicei")
+        self.assertNotIn("scale", text, "what is said of other kernels is left out")
+        self.assertRegex(text, r'!nvvm.annotations = !\{!0\}')
+        (self.folder / "fill.ll").write_text(text)
+        self.run_well("opt-19", "-passes=verify", "-disable-output", "fill.ll")
+
+    def test_ptxas_sees_the_ptx_that_it_would(self):
+        for level in ["-O0", "-O2"]:
+            self.inject(level, "-c", "kernels.cu", "-o", "kernels.o")
+            self.run_well(*COMPILE, level, f"--cuda-path={self.toolkit}", "-Wno-unknown-cuda-version", "--cuda-device-only",
+                          "-S", "kernels.cu", "-o", "plain.ptx")
+            self.assertEqual((self.folder / "seen.ptx").read_text(), (self.folder / "plain.ptx").read_text())
+
+    def test_device_code_by_itself(self):
+        self.inject("--cuda-device-only", "kernels.cu", "-o", "kernels.cubin")
+        self.assertEqual(len(self.listed("kernels.cubin")), 2)
+        (self.folder / "kernels.fatbin").write_bytes(
+            cuda_binaries.fatbin([(cuda_binaries.CUBIN, 90, (self.folder / "kernels.cubin").read_bytes())]))
+        self.assertEqual(len(self.listed("kernels.fatbin")), 2)
+
+    def test_relocatable(self):
+        rdc = ["-fgpu-rdc", "--offload-new-driver"]
+        for unit in ["user", "other"]:
+            self.inject(*rdc, "-fPIC", "-c", f"{unit}.cu", "-o", f"{unit}.o")
+        self.run_well(INJECT, "clang++-19", "--offload-link", "-shared", "-nostdlib", "user.o", "other.o", "-o", "linked.so")
+        self.assertEqual(self.listed("linked.so"), [("uses(int*)", "nvptx64-nvidia-cuda--sm_90")])
+        text = self.run_well(EXTRACT, "-S", "linked.so")
+        self.assertRegex(text, "(?m)^define .*@_Z5otheri", "the other unit's function")
+
+    # ---- what goes wrong -----------------------------------------------------------------------
+
+    def check_failed(self, status, sentence, *arguments):
+        result = self.run_any(INJECT, *COMPILE, *arguments)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertRegex(result.stderr, sentence)
+
+    def test_failures_of_ptxas(self):
+        self.program("ptxas", PTXAS, result=CUBIN, status=7)
+        self.check_failed(7, "ptxas command failed with exit code 7", "-c", "kernels.cu")
+        self.program("ptxas", PTXAS, result='b"no cubin"', status=0)
+        self.check_failed(1, "mneme-inject: error: the output of ptxas is not an ELF file", "-c", "kernels.cu")
+
+    def test_no_toolkit(self):
+        environment = dict(self.environment)
+        self.environment["PATH"] = "/usr/bin:/bin"
+        for name in ["CUDA_PATH", "CUDA_HOME"]:
+            self.environment.pop(name, None)
+        self.inject("--cuda-device-only", "-S", "kernels.cu", "-o", "kernels.ptx")  # none is needed
+        if not any(pathlib.Path(usual).exists() for usual in ["/usr/local/cuda", "/usr/lib/cuda", "/opt/cuda"]):
+            result = self.run_any(INJECT, "clang++-19", "-c", "kernels.cu")
+            self.assertEqual(result.returncode, 3)
+            self.assertRegex(result.stderr, "^mneme-inject: error: no CUDA toolkit is found .*--cuda-path=FOLDER\n$")
+        self.environment = environment
+        result = self.run_any(INJECT, "clang++-19", "--cuda-path=/nowhere", "-c", "kernels.cu")
+        self.assertEqual(result.returncode, 1, "clang says what is wrong with a folder that is named")
+        self.assertNotIn("mneme-inject", result.stderr)
+
+    def test_nvcc(self):
+        result = self.run_any(INJECT, "nvcc", "-c", "kernels.cu")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, "^mneme-inject: error: 'nvcc' cannot embed .*clang\\+\\+-19.*\n$")
+
+    # ---- fatbinary -----------------------------------------------------------------------------
+
+    def test_options_of_fatbinary(self):
+        folder = self.folder / "a view"
+        folder.mkdir()
+        (folder / "fatbinary").symlink_to(PARTS / "cuda" / "fatbinary")
+        (folder / "toolkit-fatbinary").write_text('#!/bin/sh\nfor word; do printf "%s\\n" "$word"; done; exit 3\n')
+        (folder / "toolkit-fatbinary").chmod(0o755)
+        result = self.run_any(folder / "fatbinary", "-64", "--create", "a b", "--image=profile=sm_90a,file=/x y/a, b.o",
+                              "--image=profile=compute_90,file=$(p).s", "", "--image3=kind=elf,sm=80,file=c")
+        self.assertEqual(result.returncode, 3)
+        self.assertEqual(result.stdout.split("\n"), ["-64", "--create", "a b", "--image3=kind=elf,sm=90a,file=/x y/a, b.o",
+                                                     "--image3=kind=ptx,sm=90,file=$(p).s", "",
+                                                     "--image3=kind=elf,sm=80,file=c", ""])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

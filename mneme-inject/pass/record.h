@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <llvm/IR/Function.h>
+
+#include <string>
+
+namespace mneme::inject {
+
+// What is embedded for a kernel (objects/embedded.h): its closure, and what there is to know of it.
+std::string record_of(const llvm::Function& kernel);
+
+}  // namespace mneme::inject

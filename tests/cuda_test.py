@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""CUDA programs on the host device: those of tests/programs that are CUDA programs too (tests/cuda/hip has HIP's names
+for CUDA's) are built recordable with a CUDA toolkit, run, are recorded, and their kernels replayed and verified.
+
+By default some of them; $MNEME_MATRIX=full takes all. Without a toolkit it says so, and passes.
+
+    cuda_test.py --bundle FOLDER    writes what was recorded, compiled for an NVIDIA GPU, for scripts/gpu-bundle
+"""
+
+import json
+import os
+import pathlib
+import sys
+import unittest
+
+import bundles
+from support import PROGRAMS, ROOT, TestCase, run, tool
+
+HEADERS = ROOT / "tests" / "cuda"
+PROCESSOR = "sm_90"
+# What the programs show, by default.
+CHOSEN = ["atomics_mix", "block_scan", "device_globals", "double_math", "dynamic_shared", "function_pointers",
+          "grid_3d", "half_precision", "histogram", "mapped_memory", "multi_thread_streams", "printf_formats",
+          "saxpy_template", "stencil_2d", "stream_ordered_memory", "tiled_matmul", "vector_add", "virtual_functions"]
+OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "device_functions",
+          "early_return", "event_timing", "float_atomics", "index_conditions", "indirect_calls", "int128_arithmetic",
+          "integer_math", "left_out_barriers", "linked_list", "local_array", "nbody", "pitched_image",
+          "recursion", "shared_limit", "spin_locks", "spmv_csr", "transpose", "tree_reduction", "two_templates",
+          "uniform_loops", "variables_of_all_kinds"]
+
+
+def programs():
+    return sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN
+
+
+def has_toolkit():
+    source = "int main() { return 0; }"
+    result = run([tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-fsyntax-only", "-"],
+                 input=source.encode())
+    return result.status == 0
+
+
+class Cuda(TestCase):
+    @classmethod
+    def build_cuda(cls, name, level):
+        program = cls.folder / f"{name}{level}"
+        result = run([tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={PROCESSOR}", level,
+                      "-I", HEADERS, PROGRAMS / f"{name}.hip", "-o", program])
+        if result.status:
+            raise AssertionError(result.text())
+        return program
+
+    def test_programs(self):
+        for name in programs():
+            with self.subTest(name):
+                self.check_program(name)
+
+    def check_program(self, name):
+        program = self.build_cuda(name, "-O3")
+        recording = self.folder / f"{name}.tar"
+        recorded = self.run_well([tool("capture"), "--device", "host", "-o", recording, program])
+        self.assertRegex(recorded.error + recorded.out.decode(), rf"(?m)^{name}: ok$", recorded.text())
+        lines = []
+        for level in ["-O0", "-O3"]:
+            result = self.run_well([tool("compile"), level, recording], [tool("run")], [tool("verify")])
+            lines += [json.loads(line) for line in result.out.decode().splitlines()]
+        self.assertTrue(lines)
+        self.assertTrue(any(line["changed_bytes"] for line in lines), "no memory changed")
+        # And code for the GPU that the program was built for can be had.
+        compiled = self.run_well([tool("compile"), "--target", PROCESSOR, recording])
+        self.assertTrue(any(m.name.endswith("/code.ptx") for m in bundles.read(compiled.out)))
+
+
+def write_bundles(folder):
+    """Of programs whose kernels need nothing of the host device: their recordings, with code for a GPU."""
+    folder.mkdir(parents=True, exist_ok=True)
+    Cuda.setUpClass()
+    try:
+        for name in sorted(CHOSEN + OTHERS):
+            program = Cuda.build_cuda(name, "-O3")
+            recording = Cuda.folder / f"{name}.tar"
+            for stage in [[tool("capture"), "--device", "host", "-o", recording, program],
+                          [tool("compile"), "--target", PROCESSOR, "-o", folder / f"{name}.tar", recording]]:
+                result = run(stage)
+                if result.status:
+                    print(f"left out: {result.text()}", file=sys.stderr)
+                    break
+    finally:
+        Cuda.doClassCleanups()
+
+
+if __name__ == "__main__":
+    if not has_toolkit():
+        print("CUDA programs were not tested: there is no CUDA toolkit that mneme-inject finds")
+    elif sys.argv[1:2] == ["--bundle"]:
+        write_bundles(pathlib.Path(sys.argv[2]))
+    else:
+        unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=2)
