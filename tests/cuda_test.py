@@ -26,8 +26,13 @@ CHOSEN = ["atomics_mix", "block_scan", "device_globals", "double_math", "dynamic
 OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "device_functions",
           "early_return", "event_timing", "float_atomics", "index_conditions", "indirect_calls", "int128_arithmetic",
           "integer_math", "left_out_barriers", "linked_list", "local_array", "nbody", "pitched_image",
-          "recursion", "shared_limit", "spin_locks", "spmv_csr", "transpose", "tree_reduction", "two_templates",
+          "recursion", "shared_limit", "spmv_csr", "transpose", "tree_reduction", "two_templates",
           "uniform_loops", "variables_of_all_kinds"]
+
+
+# What cannot be replayed on another device than it was recorded on: addresses of functions and variables in memory are
+# not translated; what printf returns is the device's own affair, and how deep kernels may call.
+AT_HOME = ["device_globals", "function_pointers", "indirect_calls", "printf_formats", "recursion", "virtual_functions"]
 
 
 def programs():
@@ -77,7 +82,7 @@ def write_bundles(folder):
     folder.mkdir(parents=True, exist_ok=True)
     Cuda.setUpClass()
     try:
-        for name in sorted(CHOSEN + OTHERS):
+        for name in sorted(set(CHOSEN + OTHERS) - set(AT_HOME)):
             program = Cuda.build_cuda(name, "-O3")
             recording = Cuda.folder / f"{name}.tar"
             for stage in [[tool("capture"), "--device", "host", "-o", recording, program],
