@@ -54,12 +54,8 @@ double add_up(const Values& values) {
   double lanes[kRows][kLanes];
   for (unsigned y = 0; y < kRows; y++) {
     for (unsigned x = 0; x < kLanes; x++) {
-      double group[kGroup];
-      for (unsigned i = 0; i < kGroup; i++) group[i] = values[y * kRow + i * kLanes + x];
-      for (unsigned width = 1; width < kGroup; width *= 2) {
-        for (unsigned i = 0; i < kGroup; i += 2 * width) group[i] += group[i + width];
-      }
-      lanes[y][x] = group[0];
+      lanes[y][x] = 0;
+      for (unsigned i = 0; i < kGroup; i++) lanes[y][x] += values[y * kRow + i * kLanes + x];
     }
   }
   for (unsigned half = kRows / 2; half > 0; half /= 2) {

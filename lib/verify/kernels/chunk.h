@@ -4,17 +4,16 @@
 //
 // A segment's elements are numbered from 0; chunk c has those from c * kChunk on, row y of a chunk those from
 // y * kLanes * kGroup on, and lane x of a row those at x, x + kLanes, x + 2 * kLanes, …. A lane adds up its kGroup
-// errors as a tree: neighbours, then sums of neighbours, and so on. Then the rows of the upper half are added to those
-// of the lower half, lane by lane, until one is left, and its lanes likewise. So no more than 12 roundings lie between
-// an error and the chunk's sum, which is off by less than 3e-15 of itself. Sums of chunks are added in order,
-// compensated. An element that is not compared counts as one without error. All operations are IEEE's, to nearest, none
-// fused: every device gives the same bits.
+// errors in that order. Then the rows of the upper half are added to those of the lower half, lane by lane, until one
+// is left, and its lanes likewise. So no more than 39 roundings lie between an error and the chunk's sum, which is off
+// by less than 5e-15 of itself. Sums of chunks are added in order, compensated. An element that is not compared counts
+// as one without error. All operations are IEEE's, to nearest, none fused: every device gives the same bits.
 #pragma once
 
 namespace mneme::verify {
 
-inline constexpr unsigned kLanes = 16;
-inline constexpr unsigned kRows = 8;
+inline constexpr unsigned kLanes = 8;
+inline constexpr unsigned kRows = 16;
 inline constexpr unsigned kGroup = 32;  // elements of a lane
 inline constexpr unsigned kRow = kLanes * kGroup;
 inline constexpr unsigned kChunk = kRow * kRows;  // elements

@@ -10,7 +10,11 @@
 
 namespace mneme::verify {
 
-MNEME_DEVICE inline double larger(double a, double b) { return a > b ? a : b; }
+#ifdef MNEME_CHUNKS_DIFFER
+constexpr bool kLooksFirst = false;
+#else
+constexpr bool kLooksFirst = true;
+#endif
 
 // What a lane has seen of its elements, or a part of them.
 struct Errors {
@@ -18,13 +22,13 @@ struct Errors {
   double absolute_squares, relative_squares;
   double most_absolute, most_relative;
 
-  MNEME_DEVICE Errors operator+(const Errors& other) const {
-    return {absolute + other.absolute,
-            relative + other.relative,
-            absolute_squares + other.absolute_squares,
-            relative_squares + other.relative_squares,
-            larger(most_absolute, other.most_absolute),
-            larger(most_relative, other.most_relative)};
+  MNEME_DEVICE void operator+=(const Errors& other) {
+    absolute += other.absolute;
+    relative += other.relative;
+    absolute_squares += other.absolute_squares;
+    relative_squares += other.relative_squares;
+    most_absolute = larger(most_absolute, other.most_absolute);
+    most_relative = larger(most_relative, other.most_relative);
   }
 };
 
@@ -33,45 +37,64 @@ MNEME_DEVICE inline Errors errors_of(ErrorPair error, double absolute_factor, do
   return {error.absolute, error.relative, absolute * absolute, relative * relative, error.absolute, error.relative};
 }
 
-// Errors by the quick way.
-template <class Word>
-struct Seen {
-  Errors errors;
-  Word same;   // elements of the same bits
-  Word bytes;  // in each byte, how many of the words' bytes there differ
+// How many elements are the same, bit for bit, and how many bytes differ.
+struct Bits {
+  unsigned same, bytes;
 };
 
-template <class Format, unsigned count>
-MNEME_DEVICE inline Seen<typename Format::Word> look(const typename Format::Element* expected,
-                                                     const typename Format::Element* replayed) {
-  using Word = typename Format::Word;
-  if constexpr (count == 1) {
-    auto e = *expected, r = *replayed;
-    return {errors_of(Format::quick(e, r), 1, 1), Format::same(e, r), Format::bytes(e, r)};
-  } else {
-    constexpr unsigned kHalf = count / 2;
-    auto first = look<Format, kHalf>(expected, replayed);
-    auto second = look<Format, kHalf>(expected + kHalf * kLanes, replayed + kHalf * kLanes);
-    return {first.errors + second.errors, static_cast<Word>(first.same + second.same),
-            static_cast<Word>(first.bytes + second.bytes)};
+struct Seen {
+  Errors errors;
+  Bits bits;
+};
+
+// Whether bits are counted apart: elements narrower than a double fit more of themselves than errors into a CPU's
+// vector units.
+template <class Format>
+constexpr bool kCountsApart = !kLooksFirst && sizeof(typename Format::Element) < sizeof(double);
+
+// A lane's elements, the quick way.
+template <class Format>
+MNEME_DEVICE inline Seen look(const typename Format::Element* expected, const typename Format::Element* replayed) {
+  Errors errors{};
+  typename Format::Word same = 0, bytes = 0;  // in each byte of the latter, how many there differ
+#pragma unroll
+  for (unsigned i = 0; i < kGroup; i++) {
+    auto e = expected[i * kLanes], r = replayed[i * kLanes];
+    errors += errors_of(Format::quick(e, r), 1, 1);
+    if constexpr (!kCountsApart<Format>) {
+      same += Format::same(e, r);
+      bytes += Format::bytes(e, r);
+    }
   }
+  return {errors, {static_cast<unsigned>(same), sum_of_bytes(bytes)}};
 }
 
-// The same tree for what is rare, in little code: `sums` holds what waits for its neighbour, by level.
+// Of as many elements in a row.
+template <class Format>
+MNEME_DEVICE inline Bits count_in_order(const typename Format::Element* expected,
+                                        const typename Format::Element* replayed) {
+  typename Format::Word same = 0;
+  for (unsigned i = 0; i < kGroup; i++) same += Format::same(expected[i], replayed[i]);
+  auto *e = reinterpret_cast<const Word8*>(expected), *r = reinterpret_cast<const Word8*>(replayed);
+  constexpr unsigned kBytes = kGroup * sizeof(typename Format::Element);
+  static_assert(kBytes < 256);
+  Word8 equal = 0;
+  for (unsigned i = 0; i < kBytes; i++) equal += e[i] == r[i];
+  return {static_cast<unsigned>(same), kBytes - equal};
+}
+
+// The same for what is rare, in little code.
 template <class Format>
 MNEME_DEVICE inline Errors look_carefully(const typename Format::Element* expected,
                                           const typename Format::Element* replayed, double absolute_factor,
                                           double relative_factor) {
-  Errors sums[6];
-  static_assert(kGroup == 32);
+  Errors errors{};
+#pragma nounroll
   for (unsigned i = 0; i < kGroup; i++) {
     ErrorPair error = Format::careful(expected[i * kLanes], replayed[i * kLanes]);
-    Errors sum = errors_of(error, absolute_factor, relative_factor);
-    unsigned level = 0;
-    for (; i >> level & 1; level++) sum = sums[level] + sum;
-    sums[level] = sum;
+    errors += errors_of(error, absolute_factor, relative_factor);
   }
-  return sums[5];
+  return errors;
 }
 
 // A work-group's lanes, to be added up.
@@ -79,7 +102,7 @@ struct Lanes {
   double absolute[kRows][kLanes], relative[kRows][kLanes];
   double absolute_squares[kRows][kLanes], relative_squares[kRows][kLanes];
   double most_absolute[kRows][kLanes], most_relative[kRows][kLanes];
-  Word64 same[kRows][kLanes], bytes[kRows][kLanes];
+  unsigned same[kRows][kLanes], bytes[kRows][kLanes];
 
   MNEME_DEVICE void put(unsigned x, unsigned y, const Errors& errors) {
     absolute[y][x] = errors.absolute;
@@ -116,12 +139,6 @@ struct Lanes {
     barrier();
   }
 };
-
-#ifdef MNEME_CHUNKS_DIFFER
-constexpr bool kLooksFirst = false;
-#else
-constexpr bool kLooksFirst = true;
-#endif
 
 // Whether this work-item finds a difference in its part of the chunk, which begins at these addresses.
 template <class Part>
@@ -162,32 +179,35 @@ template <class Format>
 MNEME_DEVICE inline void compare(const void* expected_chunks, const void* replayed_chunks, ChunkErrors* out) {
   using Element = typename Format::Element;
   MNEME_SHARED static Lanes lanes;
-  unsigned x = work_item_x(), y = work_item_y(), chunk = work_group();
+  unsigned x = work_item_x(), y = work_item_y(), item = y * kLanes + x, chunk = work_group();
   const Element* expected = static_cast<const Element*>(expected_chunks) + Word64{chunk} * kChunk;
   const Element* replayed = static_cast<const Element*>(replayed_chunks) + Word64{chunk} * kChunk;
   if constexpr (kLooksFirst) {
-    if (!any_finds_difference<Format>(expected, replayed, y * kLanes + x)) {
+    if (!any_finds_difference<Format>(expected, replayed, item)) {
       if (x == 0 && y == 0) out[chunk] = {};
       return;
     }
   }
-  expected += y * kRow + x;
-  replayed += y * kRow + x;
+  const Element *e = expected + y * kRow + x, *r = replayed + y * kRow + x;  // this lane's
 
-  auto seen = look<Format, kGroup>(expected, replayed);
+  Seen seen = look<Format>(e, r);
   lanes.put(x, y, seen.errors);
-  lanes.same[y][x] = seen.same;
-  lanes.bytes[y][x] = sum_of_bytes(seen.bytes);
+  if constexpr (kCountsApart<Format>) {
+    barrier();
+    seen.bits = count_in_order<Format>(expected + item * kGroup, replayed + item * kGroup);
+  }
+  lanes.same[y][x] = seen.bits.same;
+  lanes.bytes[y][x] = seen.bits.bytes;
   barrier();
-  if (!is_finite(lanes.absolute[y][x])) lanes.put(x, y, look_carefully<Format>(expected, replayed, 1, 1));
+  if (!is_finite(lanes.absolute[y][x])) lanes.put(x, y, look_carefully<Format>(e, r, 1, 1));
   lanes.add_up(x, y);
 
   SquareScale absolute_scale = scale_for(lanes.most_absolute[0][0]),
               relative_scale = scale_for(lanes.most_relative[0][0]);
-  Word64 differ = kChunk - lanes.same[0][0], bytes = lanes.bytes[0][0];
+  unsigned differ = kChunk - lanes.same[0][0], bytes = lanes.bytes[0][0];
   if (absolute_scale != kPlain || relative_scale != kPlain) {
     barrier();  // all have read
-    lanes.put(x, y, look_carefully<Format>(expected, replayed, factor_of(absolute_scale), factor_of(relative_scale)));
+    lanes.put(x, y, look_carefully<Format>(e, r, factor_of(absolute_scale), factor_of(relative_scale)));
     lanes.add_up(x, y);
   }
   if (x == 0 && y == 0) {

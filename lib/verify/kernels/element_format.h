@@ -17,6 +17,8 @@ struct ErrorPair {
   double absolute, relative;
 };
 
+// The second, where one is NaN.
+MNEME_DEVICE inline double larger(double a, double b) { return a > b ? a : b; }
 MNEME_DEVICE inline double magnitude(double value) { return __builtin_fabs(value); }
 MNEME_DEVICE inline bool is_nan(double value) { return value != value; }
 MNEME_DEVICE inline bool is_finite(double value) { return magnitude(value) < kInfinity; }
@@ -69,10 +71,10 @@ MNEME_DEVICE inline Word bytes_set(Word word) {
 }
 
 // The sum of its bytes.
-MNEME_DEVICE inline Word64 sum_of_bytes(Word64 word) {
+MNEME_DEVICE inline unsigned sum_of_bytes(Word64 word) {
   // Of pairs first: it may be more than a byte holds.
   constexpr Word64 kLow = 0x00FF00FF00FF00FF, kOnes = 0x0001000100010001;
-  return (((word & kLow) + ((word >> 8) & kLow)) * kOnes) >> 48;
+  return static_cast<unsigned>((((word & kLow) + ((word >> 8) & kLow)) * kOnes) >> 48);
 }
 
 template <class Word>
@@ -104,8 +106,7 @@ struct Real : OneWord<typename Format::Word> {
   MNEME_DEVICE static ErrorPair quick(Element expected, Element replayed) {
     double e = Format::value(expected), r = Format::value(replayed);
     double absolute = magnitude(r - e);
-    double relative = absolute / magnitude(e);
-    return {absolute, absolute == 0 ? 0 : relative};
+    return {absolute, larger(absolute / magnitude(e), 0)};
   }
 
   MNEME_DEVICE static ErrorPair careful(Element expected, Element replayed) {
