@@ -12,7 +12,7 @@
 namespace mneme::capture {
 
 // Where kernels run while the application is recorded.
-enum class Device { kHost };
+enum class Device { kHost, kCuda };
 
 // What is added to the application's environment.
 struct Surroundings {

@@ -111,24 +111,25 @@ void choose_ranks(Settings& settings, const cli::Options& options, cli::Output& 
 }
 
 Device choose_device(const std::string& name) {
-  if (name == "cuda" || name == "hip") {
-    throw Error::of(Exit::kMissing, "this version records on the host device only, not on --device {}", name);
+  if (name == "hip") {
+    throw Error::of(Exit::kMissing, "this version does not record on AMD GPUs: use --device host");
   }
+  if (name == "cuda") return Device::kCuda;
   if (name == "auto") {
     bool found = file_exists("/dev/kfd") || file_exists("/dev/nvidiactl");
-    cli::note(found ? "this version records on the host device only: using it, not the GPU"
+    cli::note(found ? "using the host device, not the GPU: --device cuda records on NVIDIA's"
                     : "no GPU was found: using the host device");
   }
   return Device::kHost;
 }
 
-bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options) {
+bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, Device device) {
   bundle::BundleInfo info;
-  info.device = "host";
+  info.device = device == Device::kCuda ? "cuda" : "host";
   uint64_t size = settings.session.range_size;
-  for (int device = 0; device < static_cast<int>(settings.host_devices); ++device) {
-    std::string name = device ? fmt::format("device {}", device) : "device";
-    info.ranges.push_back({name, memory::device_base(device, size), size});
+  for (int i = 0; i < static_cast<int>(settings.host_devices); ++i) {
+    std::string name = i ? fmt::format("device {}", i) : "device";
+    info.ranges.push_back({name, memory::device_base(i, size), size});
   }
   info.ranges.push_back({"host", memory::kHostBase, size});
   info.provenance = {{"mneme-capture", cli::kVersion, options.arguments(), 0}};
@@ -222,7 +223,7 @@ Exit capture_application(int argc, char** argv) {
 
   // An application that cannot be started leaves no bundle.
   int status = run_recorded(settings, signals, surroundings, session, [&] {
-    std::string info = bundle::write(describe_bundle(settings, options));
+    std::string info = bundle::write(describe_bundle(settings, options, device));
     queue.add([info](bundle::Writer& w) { w.add(std::string(bundle::kBundleMember), info); });
   });
 

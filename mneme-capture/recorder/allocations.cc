@@ -333,6 +333,7 @@ void Allocations::remove_mapped(const void* pointer, uint64_t size) {
 
 void Allocations::refresh_copies() {
   std::lock_guard lock(mutex_);
+  if (runtime_.copies()) runtime_.refresh(device_memory());
   for (auto& [address, memory] : registered_) {
     if (memory.mapped) continue;
     if (memory.size > largest_file()) {
@@ -350,6 +351,27 @@ void Allocations::refresh_copies() {
       done += static_cast<uint64_t>(written);
     }
   }
+}
+
+std::vector<MemoryRange> Allocations::device_memory() const {
+  std::vector<MemoryRange> ranges;
+  for (const Area& area : areas_) {
+    if (area.space != Space::kDevice) continue;
+    for (auto [address, size] : area.arena.allocations()) ranges.push_back({address, size});
+  }
+  for (const auto& [address, memory] : registered_) {
+    if (memory.mapped && !memory.gone) ranges.push_back({address, memory.size});
+  }
+  return ranges;
+}
+
+void Allocations::add_variable(MemoryRange variable, int device) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!runtime_.copies() || variable.size == 0 || containing(variable.address)) return;
+  }
+  std::optional<Fd> copy = runtime_.copy(variable, device);
+  if (copy) add_mapped(pointer_to(variable.address), variable.size, copy->get(), device);
 }
 
 std::optional<MemoryRange> Allocations::containing(uint64_t address) const {

@@ -69,6 +69,8 @@ class Allocations {
   // same place is held.
   bool add_mapped(const void* pointer, uint64_t size, int descriptor, int device = 0);
   void remove_mapped(const void* pointer, uint64_t size);  // all that begins there
+  // One of the device's variables, which may lie in memory of the runtime's own. Taken away like mapped memory.
+  void add_variable(MemoryRange variable, int device);
 
   // `json` describes the memory from `pointer` on, `bytes` of it or (0) up to the next that is described, and takes the
   // place of what described it; empty: nothing does. False: no memory of which we know.
@@ -125,6 +127,7 @@ class Allocations {
   KeptDescriptor make_copy(uint64_t address, uint64_t size);
   void share(const Area& area, uint64_t address, uint64_t size);
   Area* owner(uint64_t address);
+  std::vector<MemoryRange> device_memory() const;
   std::optional<MemoryRange> containing(uint64_t address) const;  // allocation or registered memory
   void forget(uint64_t address);
   std::map<uint64_t, Registered>::iterator forget_registered(std::map<uint64_t, Registered>::iterator memory);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -50,6 +51,39 @@ TEST_F(AllocationsTest, BacksMemoryByChunksAndSharesThem) {
   EXPECT_EQ(std::string(seen, 5), "hello");
   device(1 << 20);
   EXPECT_EQ(chunks_.size(), 1u);
+}
+
+TEST_F(AllocationsTest, HasCopiesOfDeviceMemoryBroughtUpToDate) {
+  void* first = device(1000);
+  allocations_.refresh_copies();
+  EXPECT_TRUE(runtime_.refreshed.empty()) << "memory itself is shared";
+  runtime_.copying = true;
+  allocations_.allocate(Space::kHost, 10);
+  void* second = device(2000);
+  constexpr MemoryRange kVariable{0x7f0000000100, 24};
+  allocations_.add_variable(kVariable, 0);
+  allocations_.add_variable(kVariable, 0);
+  EXPECT_EQ(std::ranges::count(chunks_, kVariable.address, &Chunk::address), 1);
+  allocations_.refresh_copies();
+  ASSERT_EQ(runtime_.refreshed.size(), 3u);
+  EXPECT_EQ(runtime_.refreshed[0].address, address_of(first));
+  EXPECT_EQ(runtime_.refreshed[1].address, address_of(second));
+  EXPECT_EQ(runtime_.refreshed[1].size, 2000u);
+  EXPECT_EQ(runtime_.refreshed[2].address, kVariable.address);
+  std::vector<WireSegment> segments = allocations_.segments({{"v", kVariable}});
+  EXPECT_EQ(segments.back().symbol, "v");
+  EXPECT_EQ(segments.back().size, 24u);
+  allocations_.remove_mapped(reinterpret_cast<void*>(kVariable.address), kVariable.size);
+  EXPECT_EQ(dropped_, std::vector<uint64_t>{kVariable.address});
+}
+
+// A variable in memory that is recorded anyway is cut out of that.
+TEST_F(AllocationsTest, NeedsNoCopyOfAVariableInItsOwnMemory) {
+  runtime_.copying = true;
+  uint64_t held = address_of(device(1000));
+  size_t chunks = chunks_.size();
+  allocations_.add_variable({held + 8, 16}, 0);
+  EXPECT_EQ(chunks_.size(), chunks);
 }
 
 TEST_F(AllocationsTest, KnowsWhatNobodyHas) {

@@ -312,6 +312,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   prologue.slot = chosen.slot;
   prologue.device = static_cast<uint32_t>(chosen.device);
   prologue.arguments = chosen.arguments;
+  for (const Allocations::Symbol& symbol : symbols) allocations_.add_variable(symbol.range, chosen.device);
   allocations_.hold();
   prologue.segments = allocations_.segments(symbols);
   prologue.outside = outside_.list();

@@ -40,6 +40,9 @@ class FakeRuntime final : public Runtime {
     ::mmap(pointer(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     memory_left += size;
   }
+  bool copies() override { return copying; }
+  void refresh(const std::vector<MemoryRange>& ranges) override { refreshed = ranges; }
+  std::optional<Fd> copy(MemoryRange, int) override { return memory_file("fake"); }
   bool survives_fork() override { return true; }
   bool adopt_host(void*, uint64_t) override { return true; }
   void disown_host(void*) override {}
@@ -62,6 +65,8 @@ class FakeRuntime final : public Runtime {
     return found->second;
   }
 
+  bool copying = false;                // descriptors are of copies
+  std::vector<MemoryRange> refreshed;  // what was to be brought up to date last
   bool taken = false, capturing = false, runnable = true;
   int status = 0;
   int devices = 1, current_device = 0;

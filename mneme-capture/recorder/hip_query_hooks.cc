@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The HIP functions that describe memory, as the application finds them first: of what the recorder gave out, it knows.
 #include "memory/listing.h"
-#include "recorder/hip_memory.h"
+#include "recorder/hip_runtime.h"
+#include "recorder/memory_hooks.h"
 
 namespace mneme::record::hip {
 namespace {
@@ -14,6 +15,8 @@ constinit Next<Error(unsigned, int*, void**, void*)> next_attribute_list(kLibrar
 constinit Next<Error(void**, size_t*, void*)> next_address_range(kLibrary, "hipMemGetAddressRange");
 constinit Next<Error(void*, size_t*)> next_pointer_info(kLibrary, "hipMemPtrGetInfo");
 constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "hipHostGetDevicePointer");
+
+std::optional<Allocations::Known> known(const void* pointer) { return known_to(core(), pointer); }
 
 // What to ask the runtime about instead: to it everything behind the arenas is memory, to the application what is
 // allocated there.

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/hip_runtime.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <mutex>
 #include <vector>
 
 #include "memory/arena.h"
@@ -45,8 +41,6 @@ constexpr uint64_t kGranularity = 2 << 20;
 constexpr unsigned kPatience = 60'000;  // milliseconds
 
 void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
-
-std::atomic<Core*> the_core{nullptr};
 
 // As many as the runtime has, and those that are recorded.
 int count_devices() {
@@ -214,27 +208,10 @@ std::optional<MemoryRange> HipRuntime::global(void* fat_binary, const std::strin
   return MemoryRange{reinterpret_cast<uint64_t>(address), size};
 }
 
-// Neither is ever destroyed: applications call HIP from destructors that run last.
+// Never destroyed: applications call HIP from destructors that run last.
 HipRuntime& runtime() {
   static auto* only = new HipRuntime;
   return *only;
-}
-
-Core* core() { return the_core.load(std::memory_order_acquire); }
-
-void start() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    try {
-      std::unique_ptr<Connection> connection = Connection::open();
-      if (!connection) return;
-      the_core.store(new Core(runtime(), std::move(connection)), std::memory_order_release);
-      ::pthread_atfork([] { core()->before_fork(); }, [] { core()->after_fork_in_parent(); },
-                       [] { core()->after_fork_in_child(); });
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "mneme-capture: warning: this process is not recorded: %s\n", error.what());
-    }
-  });
 }
 
 }  // namespace mneme::record::hip

@@ -2,9 +2,9 @@
 #pragma once
 #include <atomic>
 
-#include "recorder/core.h"
 #include "recorder/hip_api.h"
 #include "recorder/next.h"
+#include "recorder/process.h"
 #include "recorder/runtime.h"
 
 namespace mneme::record::hip {
@@ -43,10 +43,6 @@ class HipRuntime final : public Runtime {
 };
 
 HipRuntime& runtime();
-
-// This process's recorder; null while there is none, because no capture started it or wants it. start() is called
-// when the first device code is registered.
-Core* core();
-void start();
+inline void start() { record::start(runtime()); }
 
 }  // namespace mneme::record::hip

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The part of CUDA's runtime interface (12, 13) that is hooked or called, and of the driver's, declared here so that no
+// toolkit is needed to build. cuda_api_test.cc compares it with the toolkit's headers where there is one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace mneme::record::cuda {
+
+using Error = int;  // cudaError_t
+inline constexpr Error kSuccess = 0;
+inline constexpr Error kNotReady = 600;
+inline constexpr Error kNotSupported = 801;
+
+using Stream = void*;
+using MemoryPool = void*;
+using Array = void*;
+using Graph = void*;   // cudaGraphExec_t
+using Kernel = void*;  // cudaKernel_t
+
+struct Dimensions {  // dim3
+  uint32_t x, y, z;
+};
+
+struct PitchedPointer {  // cudaPitchedPtr
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+
+struct Extent {  // cudaExtent
+  size_t width, height, depth;
+};
+
+struct LaunchAttribute {  // cudaLaunchAttribute
+  int which;
+  int padding;
+  int value;  // where it is one number
+  char rest[60];
+};
+inline constexpr int kLaunchCooperative = 2;
+inline constexpr int kLaunchClusterDimension = 4;
+
+struct LaunchConfig {  // cudaLaunchConfig_t
+  Dimensions grid, block;
+  size_t shared;
+  Stream stream;
+  const LaunchAttribute* attributes;
+  unsigned count;
+};
+
+struct PointerAttributes {  // cudaPointerAttributes
+  int type;
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+  long reserved[8];  // from 13 on: never written here
+};
+inline constexpr int kManagedMemory = 3;
+
+struct FunctionAttributes {  // cudaFuncAttributes, and room for what later versions add
+  char bytes[1024];
+};
+
+// What __cudaRegisterFatBinary gets.
+struct FatBinaryWrapper {
+  uint32_t magic;
+  uint32_t version;
+  const std::byte* data;
+  void* unused;
+};
+inline constexpr uint32_t kWrapperMagic = 0x466243b1;
+
+inline constexpr unsigned kRegisterPortable = 1;  // cudaHostRegister…
+inline constexpr unsigned kRegisterMapped = 2;
+inline constexpr int kDeviceToHost = 2;  // cudaMemcpyDeviceToHost
+
+// ---- the driver's ----
+
+using Result = int;  // CUresult
+using Address = unsigned long long;
+using Handle = unsigned long long;  // CUmemGenericAllocationHandle
+
+struct Location {  // CUmemLocation
+  int type;
+  int id;
+};
+inline constexpr int kLocationDevice = 1;
+
+struct MemoryProperties {  // CUmemAllocationProp
+  int type;
+  int handle_types;
+  Location location;
+  void* win32_metadata;
+  unsigned char compression, rdma;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+inline constexpr int kPinned = 1;
+
+struct Access {  // CUmemAccessDesc
+  Location location;
+  int flags;
+};
+inline constexpr int kReadWrite = 3;
+
+}  // namespace mneme::record::cuda

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What cuda_api.h declares is what a toolkit's headers say, where there is one.
+#include "recorder/cuda_api.h"
+
+#include <gtest/gtest.h>
+
+#if __has_include(<cuda_runtime_api.h>) && __has_include(<cuda.h>)
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+namespace mneme::record::cuda {
+
+static_assert(kNotReady == cudaErrorNotReady && kNotSupported == cudaErrorNotSupported);
+static_assert(sizeof(Dimensions) == sizeof(dim3));
+static_assert(sizeof(PitchedPointer) == sizeof(cudaPitchedPtr));
+static_assert(offsetof(PitchedPointer, pitch) == offsetof(cudaPitchedPtr, pitch));
+static_assert(sizeof(Extent) == sizeof(cudaExtent) && offsetof(Extent, depth) == offsetof(cudaExtent, depth));
+static_assert(sizeof(LaunchAttribute) == sizeof(cudaLaunchAttribute));
+static_assert(offsetof(LaunchAttribute, value) == offsetof(cudaLaunchAttribute, val));
+static_assert(kLaunchCooperative == cudaLaunchAttributeCooperative);
+static_assert(kLaunchClusterDimension == cudaLaunchAttributeClusterDimension);
+static_assert(sizeof(LaunchConfig) == sizeof(cudaLaunchConfig_t));
+static_assert(offsetof(LaunchConfig, stream) == offsetof(cudaLaunchConfig_t, stream));
+static_assert(offsetof(LaunchConfig, attributes) == offsetof(cudaLaunchConfig_t, attrs));
+static_assert(offsetof(PointerAttributes, type) == offsetof(cudaPointerAttributes, type));
+static_assert(kManagedMemory == cudaMemoryTypeManaged);
+static_assert(sizeof(FunctionAttributes) >= sizeof(cudaFuncAttributes));
+static_assert(kRegisterPortable == cudaHostRegisterPortable && kRegisterMapped == cudaHostRegisterMapped);
+static_assert(kDeviceToHost == cudaMemcpyDeviceToHost);
+static_assert(sizeof(Address) == sizeof(CUdeviceptr) && sizeof(Handle) == sizeof(CUmemGenericAllocationHandle));
+static_assert(sizeof(Location) == sizeof(CUmemLocation) && kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(sizeof(MemoryProperties) == sizeof(CUmemAllocationProp) && kPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
+static_assert(offsetof(MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(sizeof(Access) == sizeof(CUmemAccessDesc) && kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+
+}  // namespace mneme::record::cuda
+#endif
+
+// The comparison is the compiler's; this says that it took place.
+TEST(CudaApi, AgreesWithTheToolkitsHeaders) { EXPECT_EQ(mneme::record::cuda::kSuccess, 0); }
