@@ -114,7 +114,10 @@ Device choose_device(const std::string& name) {
   if (name == "hip") {
     throw Error::of(Exit::kMissing, "this version does not record on AMD GPUs: use --device host");
   }
-  if (name == "cuda") return Device::kCuda;
+  if (name == "cuda") {
+    if (file_exists("/dev/nvidiactl")) return Device::kCuda;
+    throw Error::of(Exit::kMissing, "there is no NVIDIA GPU here: use --device host");
+  }
   if (name == "auto") {
     bool found = file_exists("/dev/kfd") || file_exists("/dev/nvidiactl");
     cli::note(found ? "using the host device, not the GPU: --device cuda records on NVIDIA's"

@@ -33,6 +33,17 @@ using record::Type;
 using record::unpack;
 using record::Welcome;
 
+// False: the process is gone, or going.
+template <class Reply>
+bool answer(int socket, const Reply& reply) {
+  try {
+    send_message(socket, reply);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 Fd event() {
   Fd fd(::eventfd(0, EFD_CLOEXEC));
   if (!fd) throw system_error("cannot create an event");
@@ -101,7 +112,7 @@ void Session::serve_until_closed() {
     }
     if (waiting[0].revents) return;
     for (size_t i = processes_.size(); i-- > 0;) {
-      if (waiting[first + i].revents && !handle(processes_[i])) leave(i);
+      if (waiting[first + i].revents && !handle_or_fail(processes_[i])) leave(i);
     }
     for (size_t i = visitors_.size(); i-- > 0;) {
       if (!waiting[first_visitor + i].revents) continue;
@@ -143,7 +154,7 @@ void Session::hear_out(pid_t id) {
     if (processes_[i].id != id) continue;
     pollfd more{processes_[i].socket.get(), POLLIN, 0};
     while (::poll(&more, 1, 0) > 0) {
-      if (handle(processes_[i])) continue;
+      if (handle_or_fail(processes_[i])) continue;
       leave(i);
       break;
     }
@@ -211,6 +222,17 @@ void Session::greet(Fd socket) {
   taken_.insert(place);
 }
 
+// What one process makes no sense of ends its own recording: others go on.
+bool Session::handle_or_fail(Process& process) {
+  try {
+    return handle(process);
+  } catch (const Error& error) {
+    if (capture_.queue.failed()) throw;
+    failure_ = error.what();
+    return false;
+  }
+}
+
 bool Session::handle(Process& process) {
   int socket = process.socket.get();
   std::optional<Message> message = receive_message(socket);
@@ -225,8 +247,7 @@ bool Session::handle(Process& process) {
       recording.drop(unpack<Drop>(body));
       return true;
     case Type::kQuery:
-      send_message(socket, recording.query(unpack<Query>(body)));
-      return true;
+      return answer(socket, recording.query(unpack<Query>(body)));
     case Type::kKernel:
       recording.kernel(unpack<Kernel>(body));
       return true;
@@ -234,11 +255,9 @@ bool Session::handle(Process& process) {
       recording.counter(unpack<Counter>(body));
       return true;
     case Type::kPrologue:
-      send_message(socket, recording.prologue(unpack<Prologue>(body)));
-      return true;
+      return answer(socket, recording.prologue(unpack<Prologue>(body)));
     case Type::kEpilogue:
-      send_message(socket, recording.epilogue(unpack<Epilogue>(body)));
-      return true;
+      return answer(socket, recording.epilogue(unpack<Epilogue>(body)));
     case Type::kStopped:
       recording.stop(unpack<Stopped>(body).reason);
       return true;

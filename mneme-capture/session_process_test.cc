@@ -63,7 +63,7 @@ TEST_F(SessionTest, WithoutItsParentTheApplicationGoesOn) {
   EXPECT_EQ(data[9], 1);
   EXPECT_FALSE(core_->recording());
   EXPECT_EQ(core_->allocate(Space::kDevice, 10), nullptr) << "the vendor's own allocation serves from now on";
-  EXPECT_EQ(core_->release(data, Core::Wait::kWholeDevice), 0) << "but what was given out is taken back";
+  EXPECT_EQ(core_->release(data), 0) << "but what was given out is taken back";
   core_.reset();
 }
 

@@ -367,7 +367,7 @@ TEST_F(SessionTest, MemoryFreedDuringALaunchStaysInTheSnapshot) {
   request.function = &stub_;
   request.arguments.list = arguments;
   core_->launch(request, [&] {
-    core_->release(data, Core::Wait::kWholeDevice);
+    core_->release(data);
     EXPECT_NE(device_ints(10), data);
     return 0;
   });

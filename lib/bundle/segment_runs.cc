@@ -52,7 +52,6 @@ void parse_repetition(const json::Object& in, Segment first, std::vector<Segment
       in.fail("stride", "goes beyond the last address");
     }
   }
-  segments.reserve(segments.size() + count);  // no more than the bound, whoever wrote it
   for (; count > 1; --count, first.address += stride) segments.push_back(first);
   segments.push_back(std::move(first));
 }

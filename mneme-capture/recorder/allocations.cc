@@ -64,8 +64,8 @@ void Allocations::abandon() {
   if (!areas_.empty() && !used) unreserve();
 }
 
-void Allocations::reserve_devices(std::vector<Area>& areas, int count) {
-  uint64_t size = std::min(range_size_, (memory::kHostBase - memory::kDeviceBase) / static_cast<uint64_t>(count));
+void Allocations::reserve_devices(std::vector<Area>& areas, int count, uint64_t most) {
+  uint64_t size = std::min(most, (memory::kHostBase - memory::kDeviceBase) / static_cast<uint64_t>(count));
   for (int device = 0; device < count; ++device) {
     uint64_t base = memory::device_base(device, range_size_);
     // What the process is limited to has to do for all, and for what it does else.
@@ -84,25 +84,38 @@ void Allocations::reserve_devices(std::vector<Area>& areas, int count) {
 
 // All at once, and early: later somebody else may lie there.
 void Allocations::reserve() {
-  if (!areas_.empty()) return;
+  // Where addresses are few, the devices have to leave some for host memory.
+  for (uint64_t most = range_size_; areas_.empty();) {
+    most = reserve(most) / 2 / kChunkSize * kChunkSize;
+    if (!areas_.empty() || most >= std::min(range_size_, kSmallestRange)) continue;
+    throw Error::of(
+        "the address range at {:#x}, where host memory that kernels reach is recorded, is taken or too large in the "
+        "application's process",
+        memory::kHostBase);
+  }
+}
+
+// Returns how much of each device's there is. Leaves no areas where there is none of host memory's.
+uint64_t Allocations::reserve(uint64_t most) {
   std::vector<Area> areas;
-  try {
-    reserve_devices(areas, std::min(runtime_.device_count(), memory::kMostDevices));
-    const uint64_t base = memory::kHostBase;
-    std::optional<uint64_t> size = reserve_most(std::min(range_size_, areas.back().arena.size()),
-                                                [&](uint64_t part, bool) { return reserve_host(base, part); });
-    if (!size) {
-      throw Error::of(
-          "the address range at {:#x}, where host memory that kernels reach is recorded, is taken or too large in the "
-          "application's process",
-          base);
-    }
-    areas.push_back({Space::kHost, memory::Arena(base, *size), base});
-  } catch (...) {
+  auto take_back = [&] {
     for (const Area& area : areas) runtime_.unreserve(area.arena.base(), area.arena.size());
+  };
+  try {
+    reserve_devices(areas, std::min(runtime_.device_count(), memory::kMostDevices), most);
+  } catch (...) {
+    take_back();
     throw;
   }
+  const uint64_t base = memory::kHostBase, size = areas.back().arena.size();
+  std::optional<uint64_t> host = reserve_most(size, [&](uint64_t part, bool) { return reserve_host(base, part); });
+  if (!host) {
+    take_back();
+    return size;
+  }
+  areas.push_back({Space::kHost, memory::Arena(base, *host), base});
   areas_ = std::move(areas);
+  return size;
 }
 
 void Allocations::unreserve() {
@@ -225,14 +238,61 @@ bool Allocations::release(const void* pointer) {
   std::lock_guard lock(mutex_);
   uint64_t address = address_of(pointer);
   Area* area = owner(address);
-  if (!area || !area->arena.allocations().contains(address)) return false;
+  if (!area || !area->arena.allocations().contains(address) || deferred_.contains(address)) return false;
   if (std::find(released_.begin(), released_.end(), address) != released_.end()) return false;
+  release_now(address);
+  return true;
+}
+
+void Allocations::release_now(uint64_t address) {
   if (held_) {
     released_.push_back(address);
   } else {
     forget(address);
   }
+}
+
+bool Allocations::release_later(const void* pointer, void* stream) {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer);
+  Area* area = owner(address);
+  if (!area || !area->arena.allocations().contains(address) || deferred_.contains(address)) return false;
+  if (std::find(released_.begin(), released_.end(), address) != released_.end()) return false;
+  deferred_.add(address, area->arena.allocations().at(address), area->device, stream);
   return true;
+}
+
+void* Allocations::allocate_again(uint64_t size, int device, void* stream) {
+  std::lock_guard lock(mutex_);
+  std::optional<uint64_t> address = deferred_.reuse(size, device, stream);
+  if (!address) return nullptr;
+  annotations_.erase(annotations_.lower_bound(*address), annotations_.lower_bound(*address + size));
+  return pointer_to(*address);
+}
+
+void Allocations::forget_stream(void* stream) {
+  std::lock_guard lock(mutex_);
+  deferred_.forget_stream(stream);
+}
+
+uint64_t Allocations::mark() const {
+  std::lock_guard lock(mutex_);
+  return deferred_.mark();
+}
+
+void Allocations::reclaim(uint64_t mark) {
+  std::lock_guard lock(mutex_);
+  for (uint64_t address : deferred_.take(mark)) release_now(address);
+}
+
+void Allocations::reclaim(uint64_t mark, void* stream) {
+  std::lock_guard lock(mutex_);
+  for (uint64_t address : deferred_.take(mark, stream)) release_now(address);
+}
+
+uint64_t Allocations::waiting_bytes() const {
+  std::lock_guard lock(mutex_);
+  return deferred_.bytes();
 }
 
 void Allocations::hold() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory/arena.h"
+#include "recorder/deferred.h"
 #include "recorder/kept_descriptor.h"
 #include "recorder/protocol.h"
 #include "recorder/runtime.h"
@@ -47,8 +48,18 @@ class Allocations {
   void* allocate(Space space, uint64_t size, uint64_t flags = 0, int device = 0);
   // Nothing is going to be allocated any more: the address ranges go back to the process if they were never used.
   void abandon();
-  // False: not an allocation of ours.
+  // False: not an allocation of ours, or it was released before.
   bool release(const void* pointer);
+  // In the order of a stream: see deferred.h.
+  bool release_later(const void* pointer, void* stream);
+  // nullptr: nothing that was released in this stream's order is to be had.
+  void* allocate_again(uint64_t size, int device, void* stream);
+  void forget_stream(void* stream);
+  // All that was submitted before the mark was asked for is done, or all of it in the stream.
+  uint64_t mark() const;
+  void reclaim(uint64_t mark);
+  void reclaim(uint64_t mark, void* stream);
+  uint64_t waiting_bytes() const;
   // The allocation of ours that contains the address.
   std::optional<Known> find(const void* pointer) const;
   // Bytes of a device's memory that the runtime gave us and we gave nobody.
@@ -118,8 +129,9 @@ class Allocations {
   };
 
   void reserve();
+  uint64_t reserve(uint64_t most);
   void unreserve();
-  void reserve_devices(std::vector<Area>& areas, int count);
+  void reserve_devices(std::vector<Area>& areas, int count, uint64_t most);
   bool back(Area& area, uint64_t end);
   bool back_piece(Area& area, uint64_t size);
   std::optional<Fd> back_host(uint64_t address, uint64_t size);
@@ -130,6 +142,7 @@ class Allocations {
   std::vector<MemoryRange> device_memory() const;
   std::optional<MemoryRange> containing(uint64_t address) const;  // allocation or registered memory
   void forget(uint64_t address);
+  void release_now(uint64_t address);
   std::map<uint64_t, Registered>::iterator forget_registered(std::map<uint64_t, Registered>::iterator memory);
 
   Runtime& runtime_;
@@ -143,7 +156,8 @@ class Allocations {
   std::vector<Shared> shared_;
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held
-  std::deque<Known> forgotten_;     // the latest first
+  Deferred deferred_;
+  std::deque<Known> forgotten_;  // the latest first
 };
 
 }  // namespace mneme::record

@@ -101,15 +101,36 @@ void* Core::allocate(Space space, uint64_t size, uint64_t flags, int device) noe
   }
 }
 
-std::optional<int> Core::release(const void* pointer, Wait wait, void* stream) noexcept try {
+void* Core::allocate_in(void* stream, uint64_t size, int device) noexcept {
+  if (!recording()) return nullptr;
+  if (void* again = allocations_.allocate_again(size, device, stream)) return again;
+  // More would keep from others what is long done.
+  constexpr uint64_t kMostWaiting = 256 << 20;
+  uint64_t mark = allocations_.mark();
+  if (allocations_.waiting_bytes() > kMostWaiting && runtime_.synchronize() == 0) allocations_.reclaim(mark);
+  return allocate(Space::kDevice, size, 0, device);
+}
+
+std::optional<int> Core::release(const void* pointer) noexcept try {
   if (!allocations_.find(pointer)) return std::nullopt;
-  int status = wait == Wait::kStream ? runtime_.synchronize(stream) : runtime_.synchronize();
+  uint64_t mark = allocations_.mark();
+  int status = runtime_.wait();
+  if (status == 0) allocations_.reclaim(mark);
   if (!allocations_.release(pointer)) return std::nullopt;
   pools_.remove(reinterpret_cast<uint64_t>(pointer));
   return status;
 } catch (...) {
   stop();
   return std::nullopt;
+}
+
+bool Core::release_in(void* stream, const void* pointer) noexcept try {
+  if (!allocations_.release_later(pointer, stream)) return false;
+  pools_.remove(reinterpret_cast<uint64_t>(pointer));
+  return true;
+} catch (...) {
+  stop();
+  return false;
 }
 
 std::optional<Allocations::Known> Core::find(const void* pointer) const noexcept { return allocations_.find(pointer); }
@@ -268,6 +289,11 @@ void Core::drop(const Chosen& chosen, const std::string& reason) {
   count(recording, chosen.stub->demangled, reason, true);
 }
 
+void Core::refuse(Recording& recording, const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  recording.refused = reason;
+}
+
 void Core::send_kernel(const Chosen& chosen) {
   Recording& recording = *chosen.stub->recording;
   if (recording.sent) return;
@@ -289,11 +315,13 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
     drop(chosen, "it cannot run on this device");
     return false;
   }
+  uint64_t mark = allocations_.mark();
   if (int error = settle(request.stream)) {
     drop(chosen, error == kStillRunning ? "what was launched before it waits for the application, or takes too long"
                                         : "what ran before it failed: " + runtime_.error_text(error));
     return false;
   }
+  allocations_.reclaim(mark);
   send_kernel(chosen);
   const bundle::KernelInfo& info = chosen.stub->embedded->info;
   // Any kernel may use what others have allocated from the device's heap.
@@ -322,10 +350,8 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   Prepared prepared = connection_->ask<Prepared>(prologue);
   if (prepared.ready) return true;
   allocations_.let_go();
+  refuse(*chosen.stub->recording, prepared.reason);
   drop(chosen, prepared.reason);
-  std::lock_guard lock(mutex_);
-  chosen.stub->recording->refused = prepared.reason;
-  settled_.forget();
   return false;
 } catch (...) {
   connection_->counters().add(Counters::kUnrecorded);
@@ -342,6 +368,9 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
   Recorded recorded = connection_->ask<Recorded>(Epilogue{status == 0});
   allocations_.let_go();
   if (status != 0) {
+    // The application waited long enough for one.
+    if (status == kStillRunning)
+      refuse(*chosen.stub->recording, "a launch of it waited for the application, or took too long");
     drop(chosen, status == kStillRunning ? "it, or what else was launched, waits for the application, or takes too long"
                                          : "the launch failed: " + runtime_.error_text(status));
   }

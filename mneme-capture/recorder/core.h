@@ -32,9 +32,17 @@ class Core {
 
   // nullptr: no memory is left; or recording() has become false, and the vendor's own allocation has to serve.
   void* allocate(Space space, uint64_t size, uint64_t flags = 0, int device = 0) noexcept;
+  // The same, to be used in the order of a stream.
+  void* allocate_in(void* stream, uint64_t size, int device) noexcept;
   // Waits for what may still use it, and releases; the vendor's status. nullopt: not ours.
-  enum class Wait { kStream, kWholeDevice };
-  std::optional<int> release(const void* pointer, Wait wait, void* stream = nullptr) noexcept;
+  std::optional<int> release(const void* pointer) noexcept;
+  // Releases in the order of a stream. False: not ours.
+  bool release_in(void* stream, const void* pointer) noexcept;
+  // The application has waited for all, or for a stream, since it asked for the mark; or a stream is no more.
+  uint64_t mark() const noexcept { return allocations_.mark(); }
+  void waited(uint64_t mark) noexcept { allocations_.reclaim(mark); }
+  void waited(uint64_t mark, void* stream) noexcept { allocations_.reclaim(mark, stream); }
+  void forget_stream(void* stream) noexcept { allocations_.forget_stream(stream); }
   std::optional<Allocations::Known> find(const void* pointer) const noexcept;
   bool is_free(const void* pointer) const noexcept { return allocations_.is_free(pointer); }
   Allocations::Listing list_memory() const { return allocations_.list(); }
@@ -88,6 +96,8 @@ class Core {
   int end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept;
   // Settles that a chosen launch is not recorded after all.
   void drop(const Chosen& chosen, const std::string& reason);
+  // No more launches of the kernel are recorded.
+  void refuse(Recording& recording, const std::string& reason);
   void count_launch(Recording& recording, const std::string& kernel);
   // A launch that is not recorded. Returns the counter.
   uint32_t count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted);

@@ -43,13 +43,13 @@ Error cudaMalloc(void** pointer, size_t size) {
 }
 
 Error cudaMallocAsync(void** pointer, size_t size, Stream stream) {
-  return give(recorder(), pointer, size, Space::kDevice, 0,
-              [&] { return next_malloc_async.call_or(kNotSupported, pointer, size, stream); });
+  return give_in(recorder(), stream, runtime().device(), pointer, size,
+                 [&] { return next_malloc_async.call_or(kNotSupported, pointer, size, stream); });
 }
 
 Error cudaMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Stream stream) {
-  return give(recorder(), pointer, size, Space::kDevice, 0,
-              [&] { return next_malloc_pool.call_or(kNotSupported, pointer, size, pool, stream); });
+  return give_in(recorder(), stream, runtime().device(), pointer, size,
+                 [&] { return next_malloc_pool.call_or(kNotSupported, pointer, size, pool, stream); });
 }
 
 Error cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -78,18 +78,16 @@ Error cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
 }
 
 Error cudaFree(void* pointer) {
-  return take_back(recorder(), pointer, false, Core::Wait::kWholeDevice, nullptr,
-                   [&] { return next_free.call_or(kNotSupported, pointer); });
+  return take_back(recorder(), pointer, false, [&] { return next_free.call_or(kNotSupported, pointer); });
 }
 
 Error cudaFreeAsync(void* pointer, Stream stream) {
-  return take_back(recorder(), pointer, false, Core::Wait::kStream, stream,
-                   [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
+  return take_back_in(recorder(), stream, pointer,
+                      [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
 }
 
 Error cudaFreeHost(void* pointer) {
-  return take_back(recorder(), pointer, true, Core::Wait::kWholeDevice, nullptr,
-                   [&] { return next_free_host.call_or(kNotSupported, pointer); });
+  return take_back(recorder(), pointer, true, [&] { return next_free_host.call_or(kNotSupported, pointer); });
 }
 
 Error cudaHostRegister(void* pointer, size_t size, unsigned flags) {

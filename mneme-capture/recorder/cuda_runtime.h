@@ -34,6 +34,7 @@ class CudaRuntime final : public Runtime {
   int device_of(void* stream) override;
   int synchronize() override;
   int synchronize(void* stream) override;
+  int wait() override { return synchronize(); }
   void hold() override;
   void let_go() override;
   bool is_capturing(void* stream) override;

@@ -54,6 +54,7 @@ class FakeRuntime final : public Runtime {
     return status;
   }
   int synchronize(void*) override { return status; }
+  int wait() override { return synchronize(); }
   void hold() override { ++held; }
   void let_go() override { --held; }
   bool is_capturing(void*) override { return capturing; }

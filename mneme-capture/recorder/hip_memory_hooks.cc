@@ -21,6 +21,7 @@ constinit Next<Error(void**, size_t)> next_malloc_host(kLibrary, "hipMallocHost"
 constinit Next<Error(void**, size_t)> next_mem_alloc_host(kLibrary, "hipMemAllocHost");
 constinit Next<Error(MemoryPool*, int)> next_current_pool(kLibrary, "hipDeviceGetMemPool");
 constinit Next<Error(MemoryPool, int, void*)> next_pool_attribute(kLibrary, "hipMemPoolGetAttribute");
+constinit Next<Error(Stream, unsigned*)> next_stream_flags(kLibrary, "hipStreamGetFlags");
 constinit Next<Error(void*)> next_free(kLibrary, "hipFree");
 constinit Next<Error(void*, Stream)> next_free_async(kLibrary, "hipFreeAsync");
 constinit Next<Error(void*)> next_host_free(kLibrary, "hipHostFree");
@@ -30,6 +31,15 @@ constinit Next<Error(void*)> next_host_unregister(kLibrary, "hipHostUnregister")
 
 constexpr size_t kRowAlign = 256;
 
+// What the runtime would refuse it is asked for, and refuses.
+bool are_host_flags(unsigned flags) { return (flags & ~0xE0000007u) == 0; }
+bool are_managed_flags(unsigned flags) { return flags == 1 || flags == 2; }
+
+bool is_stream(Stream stream) {
+  unsigned flags = 0;
+  return !stream || next_stream_flags.call_or(kNotSupported, stream, &flags) == kSuccess;
+}
+
 Core* recording_core() {
   Core* recorder = core();
   return recorder && recorder->recording() ? recorder : nullptr;
@@ -37,8 +47,8 @@ Core* recording_core() {
 
 // `pool` is one of the runtime's, which will be told how much of it is in use.
 template <class Real>
-Error give_from_pool(MemoryPool pool, int device, void** pointer, size_t size, const Real& real) {
-  Error status = give_on(core(), device, pointer, size, Space::kDevice, 0, real);
+Error give_from_pool(MemoryPool pool, Stream stream, int device, void** pointer, size_t size, const Real& real) {
+  Error status = give_in(core(), stream, device, pointer, size, real);
   if (Core* recorder = core(); recorder && status == kSuccess && recorder->find(*pointer)) {
     recorder->pools().add(pool, reinterpret_cast<uint64_t>(*pointer), size);
   }
@@ -64,10 +74,11 @@ Error hipMallocAsync(void** pointer, size_t size, Stream stream) {
   auto real = [&] { return next_malloc_async.call_or(kNotSupported, pointer, size, stream); };
   Core* recorder = recording_core();
   MemoryPool pool = nullptr;
+  if (!is_stream(stream)) return real();
   if (!recorder || next_current_pool.call_or(kNotSupported, &pool, recorder->device()) != kSuccess) {
     return give(core(), pointer, size, Space::kDevice, 0, real);
   }
-  return give_from_pool(pool, recorder->device(), pointer, size, real);
+  return give_from_pool(pool, stream, recorder->device(), pointer, size, real);
 }
 
 Error hipMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Stream stream) {
@@ -75,10 +86,12 @@ Error hipMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Strea
   Core* recorder = recording_core();
   uint64_t used = 0;
   // Whether it is a pool is the runtime's to say.
-  if (!recorder || !pool || next_pool_attribute.call_or(kNotSupported, pool, kPoolUsed, &used) != kSuccess) {
+  if (!recorder || !pool || !is_stream(stream) ||
+      next_pool_attribute.call_or(kNotSupported, pool, kPoolUsed, &used) != kSuccess) {
     return real();
   }
-  return give_from_pool(pool, recorder->pools().device_of(pool).value_or(recorder->device()), pointer, size, real);
+  return give_from_pool(pool, stream, recorder->pools().device_of(pool).value_or(recorder->device()), pointer, size,
+                        real);
 }
 
 Error hipMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -98,18 +111,18 @@ Error hipMalloc3D(PitchedPointer* pitched, Extent extent) {
 }
 
 Error hipMallocManaged(void** pointer, size_t size, unsigned flags) {
-  return give(core(), pointer, size, Space::kHost, flags | kManaged,
-              [&] { return next_malloc_managed.call_or(kNotSupported, pointer, size, flags); });
+  auto real = [&] { return next_malloc_managed.call_or(kNotSupported, pointer, size, flags); };
+  return are_managed_flags(flags) ? give(core(), pointer, size, Space::kHost, flags | kManaged, real) : real();
 }
 
 Error hipHostMalloc(void** pointer, size_t size, unsigned flags) {
-  return give(core(), pointer, size, Space::kHost, flags,
-              [&] { return next_host_malloc.call_or(kNotSupported, pointer, size, flags); });
+  auto real = [&] { return next_host_malloc.call_or(kNotSupported, pointer, size, flags); };
+  return are_host_flags(flags) ? give(core(), pointer, size, Space::kHost, flags, real) : real();
 }
 
 Error hipHostAlloc(void** pointer, size_t size, unsigned flags) {
-  return give(core(), pointer, size, Space::kHost, flags,
-              [&] { return next_host_alloc.call_or(kNotSupported, pointer, size, flags); });
+  auto real = [&] { return next_host_alloc.call_or(kNotSupported, pointer, size, flags); };
+  return are_host_flags(flags) ? give(core(), pointer, size, Space::kHost, flags, real) : real();
 }
 
 Error hipMallocHost(void** pointer, size_t size) {
@@ -123,23 +136,19 @@ Error hipMemAllocHost(void** pointer, size_t size) {
 }
 
 Error hipFree(void* pointer) {
-  return take_back(core(), pointer, false, Core::Wait::kWholeDevice, nullptr,
-                   [&] { return next_free.call_or(kNotSupported, pointer); });
+  return take_back(core(), pointer, false, [&] { return next_free.call_or(kNotSupported, pointer); });
 }
 
 Error hipFreeAsync(void* pointer, Stream stream) {
-  return take_back(core(), pointer, false, Core::Wait::kStream, stream,
-                   [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
+  return take_back_in(core(), stream, pointer, [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
 }
 
 Error hipHostFree(void* pointer) {
-  return take_back(core(), pointer, true, Core::Wait::kWholeDevice, nullptr,
-                   [&] { return next_host_free.call_or(kNotSupported, pointer); });
+  return take_back(core(), pointer, true, [&] { return next_host_free.call_or(kNotSupported, pointer); });
 }
 
 Error hipFreeHost(void* pointer) {
-  return take_back(core(), pointer, true, Core::Wait::kWholeDevice, nullptr,
-                   [&] { return next_free_host.call_or(kNotSupported, pointer); });
+  return take_back(core(), pointer, true, [&] { return next_free_host.call_or(kNotSupported, pointer); });
 }
 
 Error hipHostRegister(void* pointer, size_t size, unsigned flags) {

@@ -100,7 +100,8 @@ Error hipMemGetInfo(size_t* left, size_t* total) {
 }
 
 Error hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
-  if (device && known(host)) {
+  std::optional<Allocations::Known> memory = known(host);
+  if (device && flags == 0 && memory && memory->space == Space::kHost) {
     *device = host;  // one address for both, as recorded
     return kSuccess;
   }

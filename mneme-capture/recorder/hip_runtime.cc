@@ -149,8 +149,9 @@ int HipRuntime::device_of(void* stream) {
   return device >= 0 ? device : this->device();
 }
 
-int HipRuntime::synchronize() {
-  if (is_stand_in()) return next_settle.call_or(kNotSupported, kPatience);
+int HipRuntime::synchronize() { return is_stand_in() ? next_settle.call_or(kNotSupported, kPatience) : wait(); }
+
+int HipRuntime::wait() {
   if (!has_several_devices()) return next_device_synchronize.call_or(kNotSupported);
   Error status = kSuccess;
   uint64_t devices = backed_devices_.load() | uint64_t{1} << device();

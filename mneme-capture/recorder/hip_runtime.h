@@ -26,6 +26,7 @@ class HipRuntime final : public Runtime {
   int device_of(void* stream) override;
   int synchronize() override;
   int synchronize(void* stream) override;
+  int wait() override;
   void hold() override;
   void let_go() override;
   bool is_capturing(void* stream) override;

@@ -44,6 +44,16 @@ int give_on(Core* recorder, int device, void** pointer, size_t size, Space space
   return status;
 }
 
+// The same, of device memory to be used in the order of a stream.
+template <class Real>
+int give_in(Core* recorder, void* stream, int device, void** pointer, size_t size, const Real& real) {
+  bool ours = recorder && recorder->recording() && pointer && size > 0 && Core::is_recorded(device);
+  void* memory = ours ? recorder->allocate_in(stream, size, device) : nullptr;
+  if (!memory) return give_on(recorder, device, pointer, size, Space::kDevice, 0, real);
+  *pointer = memory;
+  return 0;
+}
+
 // The calling thread's device.
 template <class Real>
 int give(Core* recorder, void** pointer, size_t size, Space space, uint64_t flags, const Real& real) {
@@ -97,12 +107,22 @@ int take_outside_back(Core* recorder, void* pointer, const Real& real) {
   return status;
 }
 
+// `host`: by the function for pinned memory. Managed memory goes by either.
 template <class Real>
-int take_back(Core* recorder, void* pointer, bool host, Core::Wait wait, void* stream, const Real& real) {
+int take_back(Core* recorder, void* pointer, bool host, const Real& real) {
   std::optional<Allocations::Known> memory = known_to(recorder, pointer);
-  if (!memory || is_host(*memory) != host) return take_outside_back(recorder, pointer, real);
-  std::optional<int> status = recorder->release(pointer, wait, stream);
+  if (!memory || (host ? memory->space != Space::kHost : is_host(*memory)))
+    return take_outside_back(recorder, pointer, real);
+  std::optional<int> status = recorder->release(pointer);
   return status ? *status : real();
+}
+
+// In the order of a stream.
+template <class Real>
+int take_back_in(Core* recorder, void* stream, void* pointer, const Real& real) {
+  std::optional<Allocations::Known> memory = known_to(recorder, pointer);
+  if (!memory || is_host(*memory)) return take_outside_back(recorder, pointer, real);
+  return recorder->release_in(stream, pointer) ? 0 : real();
 }
 
 }  // namespace mneme::record

@@ -51,6 +51,8 @@ class Runtime {
   // kStillRunning: it would take too long, because it waits for the application perhaps.
   virtual int synchronize() = 0;
   virtual int synchronize(void* stream) = 0;
+  // However long it takes, as freeing memory does.
+  virtual int wait() = 0;
   // Until let_go() by the same thread, what other threads ask the device to do waits, as far as the runtime can make it
   // wait; what is under way goes on.
   virtual void hold() = 0;
