@@ -5,12 +5,14 @@ for CUDA's) are built recordable with a CUDA toolkit, run, are recorded, and the
 
 By default some of them; $MNEME_MATRIX=full takes all. Without a toolkit it says so, and passes.
 
-    cuda_test.py --bundle FOLDER    writes what was recorded, compiled for an NVIDIA GPU, for scripts/gpu-bundle
+    cuda_test.py --bundle FOLDER    writes the programs, and what was recorded of them, compiled for an NVIDIA GPU, for
+                                    scripts/gpu-bundle
 """
 
 import json
 import os
 import pathlib
+import shutil
 import sys
 import unittest
 
@@ -27,7 +29,7 @@ OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "device_fun
           "early_return", "event_timing", "float_atomics", "index_conditions", "indirect_calls", "int128_arithmetic",
           "integer_math", "left_out_barriers", "linked_list", "local_array", "nbody", "pitched_image",
           "recursion", "shared_limit", "spmv_csr", "transpose", "tree_reduction", "two_templates",
-          "uniform_loops", "variables_of_all_kinds"]
+          "uniform_loops"]
 
 
 # What cannot be replayed on another device than it was recorded on: addresses of functions and variables in memory are
@@ -78,15 +80,24 @@ class Cuda(TestCase):
 
 
 def write_bundles(folder):
-    """Of programs whose kernels need nothing of the host device: their recordings, with code for a GPU."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """The programs; and of those whose kernels need nothing of the host device their recordings, with code for a GPU."""
+    recordings, applications = folder / "recordings", folder / "applications"
+    for made in [recordings, applications]:
+        made.mkdir(parents=True, exist_ok=True)
     Cuda.setUpClass()
     try:
-        for name in sorted(set(CHOSEN + OTHERS) - set(AT_HOME)):
+        built = run([tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3",
+                     ROOT / "tests" / "gpu" / "vector_add.cu", "-o", folder / "vector_add"])
+        if built.status:
+            raise AssertionError(built.text())
+        for name in sorted(set(CHOSEN + OTHERS)):
             program = Cuda.build_cuda(name, "-O3")
+            shutil.copy(program, applications / name)
+            if name in AT_HOME:
+                continue
             recording = Cuda.folder / f"{name}.tar"
             for stage in [[tool("capture"), "--device", "host", "-o", recording, program],
-                          [tool("compile"), "--target", PROCESSOR, "-o", folder / f"{name}.tar", recording]]:
+                          [tool("compile"), "--target", PROCESSOR, "-o", recordings / f"{name}.tar", recording]]:
                 result = run(stage)
                 if result.status:
                     print(f"left out: {result.text()}", file=sys.stderr)

@@ -278,7 +278,7 @@ bool ExchangeTrials::parts_at(const llvm::BasicBlock& fork, bool also_memory) {
   if (!llvm::isa<llvm::BranchInst, llvm::SwitchInst>(end)) return true;
   Moment moment;
   moment.loop = loops_.getLoopFor(&fork);
-  for (uint8_t iteration : {0, 1}) {
+  for (uint8_t iteration : {0, 1, 2, 3}) {
     moment.iteration.fill(iteration);
     const LaneNumbers& asked = waves_.front().at(end->getOperand(0), moment);
     if (asked.by_lane || (also_memory && asked.of_memory)) return true;

@@ -35,6 +35,7 @@
 #include "codegen/host/store_types.h"
 #include "codegen/host/trim_loops.h"
 #include "codegen/host/waits.h"
+#include "codegen/host/wrap_indices.h"
 #include "codegen/link.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
@@ -176,6 +177,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
     promote_locals(*promoted);
     stores = store_types(*promoted, kernel);
   }
+  wrap_indices(*module);
   meet_in_lock_step(*module, kernel.name);
   WaitsFor waits_for = yield_in_waits(*module);
   if (configuration.check_memory) check_memory(*module, kernel.name);
