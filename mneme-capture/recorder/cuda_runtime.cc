@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/cuda_runtime.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/error.h"
 #include "memory/arena.h"
@@ -79,6 +81,35 @@ std::vector<Access> access_for(int device) {
   return list;
 }
 
+// While it lives, the thread and those that it starts get no signals: they are the application's.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// To give a process memory takes longer than to copy into it, and one thread alone is slow at it.
+void populate(std::byte* memory, uint64_t size) {
+  constexpr uint64_t kThreads = 8, kPage = 4096;
+  uint64_t slice = (size / kThreads + kPage) / kPage * kPage;
+  NoSignals none;
+  std::vector<std::thread> threads;
+  for (uint64_t at = 0; at < size; at += slice) {
+    threads.emplace_back(
+        [=] { ::madvise(memory + at, std::min(slice, size - at), MADV_POPULATE_WRITE); });  // or later, one by one
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 }  // namespace
 
 void CudaRuntime::reserve(uint64_t base, uint64_t size) {
@@ -151,6 +182,7 @@ std::map<uint64_t, CudaRuntime::Copy>::iterator CudaRuntime::copy_of(uint64_t ad
 void CudaRuntime::fetch(Copy& copy, uint64_t start, MemoryRange range) {
   constexpr uint64_t kWorthPinning = 1 << 20;
   if (!copy.pinned && copy.size >= kWorthPinning) {
+    populate(copy.mapped, copy.size);
     copy.pinned = next_register.call_or(kNotSupported, copy.mapped, copy.size, kRegisterPortable) == kSuccess;
     if (!copy.pinned) next_last_error.call_or(kNotSupported);  // our attempt, not the application's error
   }
