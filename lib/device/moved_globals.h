@@ -29,10 +29,14 @@ class Moves {
   void there(std::span<std::byte> words) const { translate(words, there_); }
   void back(std::span<std::byte> words) const { translate(words, back_); }
 
- private:
   struct Way {
     uint64_t begin, end, target;  // `end` is the last address that belongs to it
   };
+  // What becomes of addresses there, and back; by `begin`, disjoint.
+  const std::vector<Way>& ways_there() const { return there_; }
+  const std::vector<Way>& ways_back() const { return back_; }
+
+ private:
   static std::vector<Way> sorted(std::vector<Way> ways);
   static void translate(std::span<std::byte> words, const std::vector<Way>& ways);
 

@@ -6,6 +6,7 @@
 #include "device/cuda/kernel_timer.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
+#include "device/cuda/translation.h"
 
 namespace mneme::device {
 namespace cuda {
@@ -56,12 +57,15 @@ class CudaDevice final : public Device {
   uint64_t execute(Code& code, const Launch& launch) override {
     auto& loaded = static_cast<LoadedModule&>(code);
     if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
+    const Moves moves = moves_of(loaded, launch);
+    translation_.there(moves);
     copy_variables(loaded, launch, true);
     if (launch.shared_bytes > 0) {
       check(driver().cuFuncSetAttribute(loaded.function(), kMaxDynamicShared, static_cast<int>(launch.shared_bytes)),
             "asking for dynamic shared memory");
     }
     std::string arguments = launch.arguments;
+    moves.there(std::as_writable_bytes(std::span(arguments)));
     size_t size = arguments.size();
     void* extra[] = {reinterpret_cast<void*>(kArgumentBuffer), arguments.data(), reinterpret_cast<void*>(kArgumentSize),
                      &size, reinterpret_cast<void*>(kArgumentEnd)};
@@ -75,10 +79,21 @@ class CudaDevice final : public Device {
     check(driver().cuCtxSynchronize(), ("running kernel '" + loaded.kernel() + "'").c_str());
     uint64_t taken = timer_->taken();
     copy_variables(loaded, launch, false);
+    translation_.back(moves);
     return taken;
   }
 
  private:
+  static Moves moves_of(const LoadedModule& code, const Launch& launch) {
+    std::vector<Move> moves;
+    for (const bundle::Segment& segment : launch.segments) {
+      if (segment.symbol.empty()) continue;
+      std::optional<LoadedModule::Variable> variable = code.variable(segment.symbol);
+      if (variable) moves.push_back({segment.address, segment.size, variable->address});
+    }
+    return Moves(std::move(moves));
+  }
+
   // Between where variables were recorded and where the loader placed them. One that the code does not have it does not
   // use.
   void copy_variables(const LoadedModule& code, const Launch& launch, bool to_code) {
@@ -99,6 +114,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<KernelTimer> timer_ = make_cupti_timer();  // before the context
   CurrentContext context_;
   RecordedMemory memory_{context_.device()};
+  Translation translation_{memory_.ranges()};
 };
 
 }  // namespace

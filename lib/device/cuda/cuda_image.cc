@@ -5,48 +5,12 @@
 #include <string>
 
 #include "base/error.h"
-#include "device/cuda/driver.h"
+#include "device/cuda/block_kernels.h"
+#include "device/cuda/device_memory.h"
 #include "device/cuda/kernels/blocks.h"
-
-// The PTX that the build makes of kernels/blocks.cc, and the zero that ends a text.
-asm(".pushsection .rodata\n"
-    "mneme_cuda_blocks_ptx:\n"
-    ".incbin \"" MNEME_BLOCKS_PTX
-    "\"\n"
-    ".byte 0\n"
-    ".popsection\n");
-extern "C" __attribute__((visibility("hidden"))) const char mneme_cuda_blocks_ptx[];
 
 namespace mneme::device::cuda {
 namespace {
-
-// Loaded once: the driver's compiler takes its time.
-Function* count_differences() {
-  static Function* const function = [] {
-    Module* module = nullptr;
-    Function* found = nullptr;
-    check(driver().cuModuleLoadData(&module, mneme_cuda_blocks_ptx), "loading the comparison of memory");
-    check(driver().cuModuleGetFunction(&found, module, "count_differences"), "finding the comparison of memory");
-    return found;
-  }();
-  return function;
-}
-
-class DeviceMemory {
- public:
-  explicit DeviceMemory(size_t bytes) {
-    if (driver().cuMemAlloc_v2(&address_, bytes) != 0) address_ = 0;
-  }
-  ~DeviceMemory() {
-    if (address_) driver().cuMemFree_v2(address_);
-  }
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-  Address address() const { return address_; }  // 0: there was not enough
-
- private:
-  Address address_ = 0;
-};
 
 class CudaImage final : public Image {
  public:
@@ -100,7 +64,8 @@ class CudaImage final : public Image {
     Address first = piece.range.address, second = copy_.address() + piece.offset;
     Address out = counts_.address() + piece.offset / kBytes * sizeof(uint32_t);
     void* arguments[] = {&first, &second, &out};
-    check(driver().cuLaunchKernel(count_differences(), static_cast<unsigned>(piece.range.size / kBytes), 1, 1, kThreads,
+    static Function* const count_differences = block_kernel("count_differences");
+    check(driver().cuLaunchKernel(count_differences, static_cast<unsigned>(piece.range.size / kBytes), 1, 1, kThreads,
                                   1, 1, 0, nullptr, arguments, nullptr),
           "comparing memory");
   }

@@ -21,6 +21,8 @@ class RecordedMemory {
   void map(uint64_t address, uint64_t size);
   // Throws Error unless all of it has been mapped.
   void check_mapped(uint64_t address, uint64_t size) const;
+  // All that map() was asked for: from address to end, apart from each other.
+  const std::map<uint64_t, uint64_t>& ranges() const { return known_; }
 
  private:
   void reserve(uint64_t window);
@@ -31,7 +33,7 @@ class RecordedMemory {
   uint64_t granularity_ = 0;
   std::map<uint64_t, uint64_t> windows_;  // reserved: address → size
   std::map<uint64_t, uint64_t> pieces_;   // with memory behind them
-  std::map<uint64_t, uint64_t> known_;    // what map() was asked for: address → end, apart from each other
+  std::map<uint64_t, uint64_t> known_;    // see ranges()
 };
 
 }  // namespace mneme::device::cuda

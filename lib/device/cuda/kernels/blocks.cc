@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Counts, for each block of two pieces of memory, the bytes that differ: kThreads threads for a block. By the
-// compiler's builtins alone, without the vendor's headers.
+// What the GPU does to memory itself. By the compiler's builtins alone, without the vendor's headers.
 #include "blocks.h"
 
 #define KERNEL extern "C" __attribute__((global))
@@ -18,6 +17,7 @@ DEVICE inline unsigned count_bytes(Word word) {
   return static_cast<unsigned>(__builtin_popcountll(high));
 }
 
+// Counts, for each block of two pieces of memory, the bytes that differ: kThreads threads for a block.
 KERNEL void count_differences(const Word* first, const Word* second, unsigned* out) {
   constexpr unsigned kWords = kBytes / sizeof(Word);
   SHARED static unsigned total;
@@ -32,4 +32,22 @@ KERNEL void count_differences(const Word* first, const Word* second, unsigned* o
   if (differ) __atomic_fetch_add(&total, differ, __ATOMIC_RELAXED);
   __syncthreads();
   if (thread == 0) out[block] = total;
+}
+
+// Translates words that are addresses: kThreads threads for a block of kBytes. The ways are in order and disjoint.
+KERNEL void translate(Word* words, const mneme::device::cuda::Way* ways, unsigned count) {
+  constexpr unsigned kWords = kBytes / sizeof(Word);
+  unsigned thread = __nvvm_read_ptx_sreg_tid_x(), block = __nvvm_read_ptx_sreg_ctaid_x();
+  words += Word{block} * kWords + thread;
+  Word lowest = ways[0].begin, highest = ways[count - 1].end;
+  for (unsigned i = 0; i < kWords; i += kThreads) {
+    Word word = words[i];
+    if (word < lowest || word > highest) continue;
+    unsigned low = 0, high = count;  // the last way that begins at the word or before it is in [low, high)
+    while (high - low > 1) {
+      unsigned middle = (low + high) / 2;
+      (ways[middle].begin <= word ? low : high) = middle;
+    }
+    if (word <= ways[low].end) words[i] = word - ways[low].begin + ways[low].target;
+  }
 }

@@ -7,4 +7,9 @@ namespace mneme::device::cuda {
 inline constexpr unsigned kBytes = 64 << 10;  // of a block
 inline constexpr unsigned kThreads = 256;
 
+// Words from `begin` to `end`, inclusive, become as far from `target`.
+struct Way {
+  unsigned long long begin, end, target;
+};
+
 }  // namespace mneme::device::cuda
