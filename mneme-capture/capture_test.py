@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mneme-capture on real applications: what it records, and what the application notices of it, which is nothing."""
 
+import ctypes
+import errno
 import os
 import pathlib
 import signal
@@ -18,6 +20,23 @@ import bundles  # noqa: E402
 from support import PROGRAMS, ROOT, TestCase, run, tool  # noqa: E402
 
 INCLUDE = ROOT / "lib" / "annotate"
+
+
+def forbid_reading_processes():
+    """From here on process_vm_readv(2) is refused, as a seccomp filter."""
+    class Instruction(ctypes.Structure):
+        _fields_ = [("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.POINTER(Instruction))]
+
+    load, equal, give = 0x20, 0x15, 0x06  # the number of the call; compare; return
+    code = (Instruction * 4)((load, 0, 0, 0), (equal, 0, 1, 310), (give, 0, 0, 0x00050000 | errno.EPERM),
+                             (give, 0, 0, 0x7FFF0000))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, seccomp, filter_mode = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(seccomp, filter_mode, ctypes.byref(Program(4, code))):
+        raise OSError(ctypes.get_errno(), "prctl")
 
 
 class Capture(TestCase):
@@ -61,6 +80,12 @@ class Capture(TestCase):
             if name.endswith("kernel.bc"):
                 seen.add(rest.split("/")[0])
 
+    def test_cooperative_launches_say_so(self):
+        instances = self.instances(self.capture(self.program("grid_sync")))
+        self.assertTrue(instances)
+        self.assertTrue(all(i.get("cooperative") for i in instances), instances)
+        self.assertFalse(any("cooperative" in i for i in self.instances(self.capture(self.program("stencil_2d")))))
+
     def test_same_application_same_bytes(self):
         program = self.program("stencil_2d")
         self.assertEqual(self.capture(program).out, self.capture(program).out)
@@ -99,6 +124,24 @@ class Capture(TestCase):
         for instance in self.instances(result):
             kinds = [s["kind"] for s in instance["segments"]]
             self.assertEqual(kinds.count("host"), 2, "the pinned and the registered memory")
+
+    def test_registered_memory_is_read_or_copied(self):
+        program = self.program("registered_memory")
+        read = self.capture(program)
+        self.assertIn("registered_memory: ok", read.error)
+        self.assertEqual(len(self.instances(read)), 4)
+        # As in containers that take the right away to read other processes.
+        copied = run([tool("capture"), "--device", "host", program], preexec_fn=forbid_reading_processes)
+        self.assertEqual(copied.status, 0, copied.text())
+        self.assertEqual(copied.out, read.out)
+        compiled = self.run_well([tool("compile"), "-O3"], input=read.out)
+        replayed = self.run_well([tool("run")], input=compiled.out)
+        self.run_well([tool("verify")], input=replayed.out)
+        runs = [bundles.parsed(m) for m in bundles.read(replayed.out) if m.name.startswith("runs/")]
+        # 1000 integers, of which a small number added changes one byte or two; what the application did is not theirs.
+        for each in runs:
+            self.assertTrue(1000 <= each["changed_bytes"] <= 4000, each)
+        self.assertEqual(len(runs), 4)
 
     def test_what_is_not_recorded_is_named(self):
         result = self.capture(self.program("unrecorded_memory"))

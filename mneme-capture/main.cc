@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "cli/options.h"
 #include "cli/stage.h"
+#include "gpu.h"
 #include "memory/arena.h"
 #include "recorder/rank.h"
 #include "report.h"
@@ -115,7 +116,7 @@ Device choose_device(const std::string& name) {
     throw Error::of(Exit::kMissing, "this version does not record on AMD GPUs: use --device host");
   }
   if (name == "cuda") {
-    if (file_exists("/dev/nvidiactl")) return Device::kCuda;
+    if (has_nvidia_gpu()) return Device::kCuda;
     throw Error::of(Exit::kMissing, "there is no NVIDIA GPU here: use --device host");
   }
   if (name == "auto") {

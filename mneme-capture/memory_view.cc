@@ -10,60 +10,78 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "bundle/format.h"
+#include "process_memory.h"
 
 namespace mneme::capture {
 
-SharedMemory::~SharedMemory() { clear(); }
+ApplicationMemory::~ApplicationMemory() { clear(); }
 
-void SharedMemory::clear() {
-  for (auto& [address, chunk] : chunks_) ::munmap(const_cast<std::byte*>(chunk.mapped), chunk.size);
-  chunks_.clear();
+void ApplicationMemory::clear() {
+  while (!chunks_.empty()) remove(chunks_.begin()->first);
 }
 
-void SharedMemory::add(uint64_t address, uint64_t size, Fd memory) {
-  struct stat about{};
-  // Reading past the end of a file that is too short would end this process.
-  if (::fstat(memory.get(), &about) != 0 || size == 0 || static_cast<uint64_t>(about.st_size) < size) {
-    throw Error::of("the application shares less memory at {:#x} than it says", address);
-  }
+void ApplicationMemory::add(uint64_t address, uint64_t size, Fd memory) {
   auto after = chunks_.lower_bound(address);
-  bool overlaps = address + size < address || (after != chunks_.end() && after->first < address + size) ||
+  bool overlaps = size == 0 || address + size < address || (after != chunks_.end() && after->first < address + size) ||
                   (after != chunks_.begin() && std::prev(after)->first + std::prev(after)->second.size > address);
   if (overlaps) throw Error::of("the application shares memory at {:#x} twice", address);
+  if (!memory) {
+    if (process_ == 0) throw Error("memory came without its descriptor");
+    chunks_.emplace(address, Chunk{size, nullptr, Fd()});
+    return;
+  }
+  struct stat about{};
+  // Reading past the end of a file that is too short would end this process.
+  if (::fstat(memory.get(), &about) != 0 || static_cast<uint64_t>(about.st_size) < size) {
+    throw Error::of("the application shares less memory at {:#x} than it says", address);
+  }
   void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, memory.get(), 0);
   if (mapped == MAP_FAILED) throw system_error("cannot map the application's memory");
   chunks_.emplace(address, Chunk{size, static_cast<const std::byte*>(mapped), std::move(memory)});
 }
 
-void SharedMemory::remove(uint64_t address) {
+void ApplicationMemory::remove(uint64_t address) {
   auto found = chunks_.find(address);
   if (found == chunks_.end()) return;
-  ::munmap(const_cast<std::byte*>(found->second.mapped), found->second.size);
+  if (found->second.mapped) ::munmap(const_cast<std::byte*>(found->second.mapped), found->second.size);
   chunks_.erase(found);
 }
 
-std::map<uint64_t, SharedMemory::Chunk>::const_iterator SharedMemory::find(uint64_t address) const {
+std::map<uint64_t, ApplicationMemory::Chunk>::const_iterator ApplicationMemory::find(uint64_t address) const {
   auto after = chunks_.upper_bound(address);
   if (after == chunks_.begin()) return chunks_.end();
   auto found = std::prev(after);
   return address - found->first < found->second.size ? found : chunks_.end();
 }
 
-Bytes SharedMemory::at(uint64_t address, uint64_t size) const {
+Bytes ApplicationMemory::at(uint64_t address, uint64_t size, std::byte* room) const {
   auto found = find(address);
   if (found == chunks_.end()) return {};
   uint64_t offset = address - found->first;
-  return {found->second.mapped + offset, std::min(size, found->second.size - offset)};
+  uint64_t there = std::min(size, found->second.size - offset);
+  if (found->second.mapped) return {found->second.mapped + offset, there};
+  read_memory(process_, address, there, room);
+  return {room, there};
 }
 
-bool SharedMemory::untouched(uint64_t address, uint64_t size) const {
+bool ApplicationMemory::untouched(uint64_t address, uint64_t size) const {
   auto found = find(address);
-  if (found == chunks_.end()) return false;
+  if (found == chunks_.end() || !found->second.mapped) return false;
   uint64_t offset = address - found->first;
   if (size > found->second.size - offset) return false;
   off_t data = ::lseek(found->second.memory.get(), static_cast<off_t>(offset), SEEK_DATA);
   if (data < 0) return errno == ENXIO;  // no data from here to the end
   return static_cast<uint64_t>(data) >= offset + size;
+}
+
+std::optional<Digest> ApplicationMemory::known(uint64_t block) const {
+  auto after = known_.upper_bound(block);
+  if (after == known_.begin()) return std::nullopt;
+  const auto& [first, digests] = *std::prev(after);
+  uint64_t index = (block - first) / bundle::kBlockSize;
+  if (index >= digests.size() || (block - first) % bundle::kBlockSize != 0) return std::nullopt;
+  return digests[index];
 }
 
 }  // namespace mneme::capture

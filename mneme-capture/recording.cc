@@ -39,10 +39,22 @@ std::vector<bundle::Segment> segments_of(const record::Prologue& prologue) {
   return segments;
 }
 
+// What is known of memory holds while it is at rest.
+class ChangesAfterwards {
+ public:
+  explicit ChangesAfterwards(ApplicationMemory& memory) : memory_(memory) {}
+  ~ChangesAfterwards() { memory_.forget(); }
+  ChangesAfterwards(const ChangesAfterwards&) = delete;
+  ChangesAfterwards& operator=(const ChangesAfterwards&) = delete;
+
+ private:
+  ApplicationMemory& memory_;
+};
+
 }  // namespace
 
-Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_before)
-    : capture_(capture), counters_(counters), launches_before_(launches_before) {
+Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_before, pid_t readable)
+    : capture_(capture), counters_(counters), launches_before_(launches_before), memory_(readable) {
   counters_.set(record::Counters::kLaunches, launches_before);
 }
 
@@ -104,7 +116,6 @@ void Recording::leave() {
 }
 
 void Recording::chunk(const record::Chunk& chunk, Fd memory) {
-  if (!memory) throw Error("memory came without its descriptor");
   memory_.add(chunk.address, chunk.size, std::move(memory));
 }
 
@@ -127,6 +138,7 @@ void Recording::kernel(const record::Kernel& kernel) {
 }
 
 record::Prepared Recording::prologue(const record::Prologue& prologue) {
+  ChangesAfterwards changes(memory_);
   auto known = kernels_.find(prologue.kernel);
   if (known == kernels_.end()) throw Error("a launch came before its kernel");
   if (!known->second.refused.empty()) return {false, known->second.refused};
@@ -140,6 +152,8 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   instance.shared_bytes = prologue.shared_bytes;
   instance.arguments = prologue.arguments;
   instance.device = prologue.device;
+  instance.cooperative = prologue.cooperative;
+  instance.cluster = prologue.cluster;
   try {
     instance.segments = segments_of(prologue);
   } catch (const TooMany& error) {
@@ -161,6 +175,7 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
 }
 
 record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
+  ChangesAfterwards changes(memory_);
   if (!launch_) throw Error("a launch ended that never began");
   Launch launch = std::move(*launch_);
   launch_.reset();

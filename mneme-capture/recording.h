@@ -40,12 +40,13 @@ struct Capture {
 // order of the protocol. Throws Error on a message that makes no sense.
 class Recording {
  public:
-  // `launches_before`: by the programs that the process was before.
-  Recording(Capture& capture, const Fd& counters, uint64_t launches_before = 0);
+  // `launches_before`: by the programs that the process was before. `readable`: the process, if its memory can be read.
+  Recording(Capture& capture, const Fd& counters, uint64_t launches_before = 0, pid_t readable = 0);
   ~Recording();  // adds what was counted to the capture
 
   void chunk(const record::Chunk& chunk, Fd memory);
   void drop(const record::Drop& drop) { memory_.remove(drop.address); }
+  void digests(record::Digests digests) { memory_.tell(digests.address, std::move(digests.blocks)); }
   record::Selected query(const record::Query& query) const;
   void kernel(const record::Kernel& kernel);
   void counter(record::Counter counter);
@@ -79,7 +80,7 @@ class Recording {
   record::Counters counters_;
   const uint64_t launches_before_;
   std::string stopped_;  // why
-  SharedMemory memory_;
+  ApplicationMemory memory_;
   std::map<Digest, KnownKernel> kernels_;
   std::vector<record::Counter> counters_named_;
   std::vector<std::pair<Digest, uint32_t>> slots_;  // instance, counter of launches like it

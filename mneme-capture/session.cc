@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "cli/options.h"
+#include "process_memory.h"
 
 namespace mneme::capture {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 using record::Chunk;
 using record::Counter;
 using record::Counters;
+using record::Digests;
 using record::Drop;
 using record::Epilogue;
 using record::Hello;
@@ -204,14 +206,15 @@ void Session::greet(Fd socket) {
     return refuse(socket.get(), "--children leave leaves it alone, and one that came before is recorded");
   }
   Fd counters = Counters::make();
-  Welcome welcome{settings_.max_instances, settings_.occurrences, settings_.skip,    settings_.every,
-                  settings_.only_config,   settings_.range_size,  settings_.children};
+  bool readable = can_read(id, hello.probe, record::kProbe, sizeof record::kProbe);
+  Welcome welcome{settings_.max_instances, settings_.occurrences, settings_.skip,     settings_.every,
+                  settings_.only_config,   settings_.range_size,  settings_.children, readable};
   uint64_t launches_before = 0;
   for (const Process& left : left_) {
     if (id && left.id == id) launches_before += left.recording->launched();
   }
   // Sets the counters, so it comes before the process uses them.
-  auto recording = std::make_unique<Recording>(capture_, counters, launches_before);
+  auto recording = std::make_unique<Recording>(capture_, counters, launches_before, readable ? id : 0);
   try {
     send_message(socket.get(), welcome, counters.get());
   } catch (const Error&) {
@@ -245,6 +248,9 @@ bool Session::handle(Process& process) {
       return true;
     case Type::kDrop:
       recording.drop(unpack<Drop>(body));
+      return true;
+    case Type::kDigests:
+      recording.digests(unpack<Digests>(body));
       return true;
     case Type::kQuery:
       return answer(socket, recording.query(unpack<Query>(body)));

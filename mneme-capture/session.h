@@ -65,8 +65,8 @@ class Session {
   void refuse(int socket, const std::string& reason);
   bool handle(Process& process);          // one message; false: the connection has ended
   bool handle_or_fail(Process& process);  // the same, whatever the process says
-  void leave(size_t process);     // its connection has ended
-  void hear_out(pid_t process);   // reads what is there to be read
+  void leave(size_t process);             // its connection has ended
+  void hear_out(pid_t process);           // reads what is there to be read
   bool was_there(int64_t place, pid_t process) const;
   void forget_ended();  // and have launched nothing
 

@@ -58,9 +58,9 @@ std::vector<Place> places_of(const std::vector<Extent>& extents) {
 
 void copy(const MemoryView& memory, uint64_t address, uint64_t size, std::byte* out) {
   while (size > 0) {
-    Bytes piece = memory.at(address, size);
+    Bytes piece = memory.at(address, size, out);
     if (piece.empty()) throw Error::of("its memory at {:#x} cannot be read", address);
-    std::memcpy(out, piece.data(), piece.size());
+    if (piece.data() != out) std::memcpy(out, piece.data(), piece.size());
     address += piece.size();
     out += piece.size();
     size -= piece.size();
@@ -95,10 +95,18 @@ class Snapshot::Taking {
   void take(const Place& place, Digest& digest, Block& block) {
     const bundle::BlockReference* reference = nullptr;
     Block before = find_before(place.address, reference);
+    if (std::optional<Digest> known = memory_.known(place.address)) {
+      if (*known == bundle::zero_block_digest()) return;
+      if (before && *known == reference->digest) {
+        digest = *known;
+        block = std::move(before);
+        return;
+      }
+    }
     // With contents of its own it was touched; else the question is cheaper than reading.
     if (!before && memory_.untouched(place.address, kBlockSize)) return;
     thread_local std::unique_ptr<std::byte[]> buffer(new std::byte[kBlockSize]);
-    const std::byte* bytes = where_it_lies(place);
+    const std::byte* bytes = in_one_piece(place, buffer.get());
     if (!bytes) {
       gather(place, buffer.get());
       bytes = buffer.get();
@@ -127,13 +135,13 @@ class Snapshot::Taking {
     return previous_->contents_[static_cast<size_t>(found - blocks.begin())];
   }
 
-  // A block that is wholly in one piece of memory; else nullptr.
-  const std::byte* where_it_lies(const Place& place) const {
+  // A block that is wholly in one piece of memory, where it lies or in the buffer; else nullptr.
+  const std::byte* in_one_piece(const Place& place, std::byte* buffer) const {
     const Extent& only = extents_[place.first];
     if (place.last != place.first + 1 || only.begin > place.address || only.end < place.address + kBlockSize) {
       return nullptr;
     }
-    Bytes there = memory_.at(place.address, kBlockSize);
+    Bytes there = memory_.at(place.address, kBlockSize, buffer);
     return there.size() == kBlockSize ? there.data() : nullptr;
   }
 

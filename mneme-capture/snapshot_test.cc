@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <optional>
 
 #include "base/error.h"
 
@@ -22,14 +24,20 @@ const auto kPool = std::make_shared<bundle::BlockPool>(UINT64_MAX);
 class FakeMemory final : public MemoryView {
  public:
   explicit FakeMemory(uint64_t size) : bytes(size, 'x') {}
-  Bytes at(uint64_t address, uint64_t size) const override {
+  Bytes at(uint64_t address, uint64_t size, std::byte*) const override {
     if (address < kBase || address - kBase >= bytes.size()) return {};
     uint64_t offset = address - kBase;
     return std::as_bytes(std::span(bytes)).subspan(offset, std::min({size, bytes.size() - offset, piece}));
   }
   bool untouched(uint64_t address, uint64_t) const override { return address == untouched_block; }
 
+  std::optional<Digest> known(uint64_t block) const override {
+    auto found = told.find(block);
+    return found == told.end() ? std::nullopt : std::optional(found->second);
+  }
+
   std::string bytes;
+  std::map<uint64_t, Digest> told;
   uint64_t piece = UINT64_MAX;
   uint64_t untouched_block = 0;
 };
@@ -120,42 +128,26 @@ TEST(Snapshot, ZerosAreTheZeroBlock) {
   EXPECT_EQ(text(snapshot.block(kBase)), std::string(kBlockSize, '\0'));
 }
 
+TEST(Snapshot, DoesNotReadWhatIsKnownToBeTheSame) {
+  FakeMemory memory(3 * kBlockSize);
+  Snapshot first = Snapshot::take({segment(0, 3 * kBlockSize)}, memory, nullptr, kPool);
+  // Told so, it does not look; told otherwise, it reads what there is.
+  memory.told[kBase] = digest_of(memory.bytes.substr(0, kBlockSize));
+  memory.told[kBase + kBlockSize] = digest_of("something else");
+  memory.told[kBase + 2 * kBlockSize] = bundle::zero_block_digest();
+  memory.bytes.assign(memory.bytes.size(), 'y');
+  Snapshot second = Snapshot::take({segment(0, 3 * kBlockSize)}, memory, &first, kPool);
+  EXPECT_EQ(text(second.block(kBase)), std::string(kBlockSize, 'x'));
+  EXPECT_EQ(second.state().blocks[0].digest, first.state().blocks[0].digest);
+  EXPECT_EQ(text(second.block(kBase + kBlockSize)), std::string(kBlockSize, 'y'));
+  EXPECT_EQ(second.state().blocks[1].digest, digest_of(std::string(kBlockSize, 'y')));
+  EXPECT_EQ(second.state().blocks[2].digest, bundle::zero_block_digest());
+  EXPECT_EQ(second.copied_bytes(), kBlockSize);
+}
+
 TEST(Snapshot, RefusesMemoryThatIsNotThere) {
   FakeMemory memory(kBlockSize);
   EXPECT_THROW(Snapshot::take({segment(0, kBlockSize + 1)}, memory, nullptr, kPool), Error);
-}
-
-Fd memory_of(uint64_t size) {
-  Fd memory = memory_file("test");
-  EXPECT_EQ(::ftruncate(memory.get(), static_cast<off_t>(size)), 0);
-  return memory;
-}
-
-TEST(SharedMemory, ShowsWhatOthersWrite) {
-  Fd memory = memory_of(2 * kBlockSize);
-  int writer = ::dup(memory.get());
-  SharedMemory view;
-  view.add(kBase, 2 * kBlockSize, std::move(memory));
-  EXPECT_TRUE(view.untouched(kBase, kBlockSize));
-  ASSERT_EQ(::pwrite(writer, "hello", 5, kBlockSize + 10), 5);
-  ::close(writer);
-  EXPECT_TRUE(view.untouched(kBase, kBlockSize));
-  EXPECT_FALSE(view.untouched(kBase + kBlockSize, kBlockSize));
-  EXPECT_EQ(text(view.at(kBase + kBlockSize + 10, 5)), "hello");
-  EXPECT_EQ(view.at(kBase + kBlockSize, 2 * kBlockSize).size(), kBlockSize);
-  EXPECT_TRUE(view.at(kBase + 2 * kBlockSize, 1).empty());
-  EXPECT_TRUE(view.at(kBase - 1, 1).empty());
-  view.remove(kBase);
-  EXPECT_TRUE(view.at(kBase, 1).empty());
-}
-
-TEST(SharedMemory, RefusesWhatCannotBe) {
-  SharedMemory view;
-  EXPECT_THROW(view.add(kBase, 2 * kBlockSize, memory_of(kBlockSize)), Error) << "shorter than said";
-  view.add(kBase, kBlockSize, memory_of(kBlockSize));
-  EXPECT_THROW(view.add(kBase, kBlockSize, memory_of(kBlockSize)), Error);
-  EXPECT_THROW(view.add(kBase - kBlockSize, 2 * kBlockSize, memory_of(2 * kBlockSize)), Error);
-  EXPECT_THROW(view.add(UINT64_MAX - 10, kBlockSize, memory_of(kBlockSize)), Error);
 }
 
 }  // namespace

@@ -25,4 +25,13 @@ codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_vie
   return {answer.substr(end + 1), variant.code, variant.form, variant.stores};
 }
 
+codegen::Code assemble_confined(const codegen::nvptx::Assembler& assembler, const bundle::KernelInfo& kernel,
+                                codegen::Code code, const bundle::Configuration& configuration) {
+  codegen::nvptx::Assembled assembled = codegen::nvptx::assemble(assembler, kernel, code.bytes, configuration);
+  code.bytes = std::move(assembled.cubin);
+  code.file = "code.cubin";
+  code.resources = std::move(assembled.resources);
+  return code;
+}
+
 }  // namespace mneme::compile

@@ -4,6 +4,7 @@
 
 #include "bundle/format.h"
 #include "codegen/compile.h"
+#include "codegen/nvptx/assembler.h"
 
 namespace mneme::compile {
 
@@ -11,5 +12,9 @@ namespace mneme::compile {
 // crashes over it costs an Error, not the tool.
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
                                const bundle::Configuration& configuration);
+
+// Of PTX its cubin; likewise confined.
+codegen::Code assemble_confined(const codegen::nvptx::Assembler& assembler, const bundle::KernelInfo& kernel,
+                                codegen::Code code, const bundle::Configuration& configuration);
 
 }  // namespace mneme::compile

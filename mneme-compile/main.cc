@@ -10,13 +10,31 @@
 namespace mneme::compile {
 namespace {
 
-void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const Settings& settings) {
+std::string describe(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant) {
+  const bundle::Resources& resources = *variant.resources;
+  std::string text = fmt::format(
+      "'{}' takes {} registers, {} bytes of stack, {} of shared memory, and spills {} bytes in stores and {} in loads",
+      kernel.demangled, resources.registers, resources.stack, resources.shared, resources.spill_stores,
+      resources.spill_loads);
+  for (const bundle::ConstantBank& constant : resources.constants) {
+    text += fmt::format(", {} bytes of constant bank {}", constant.bytes, constant.bank);
+  }
+  return text + " (" + variant.assembled_by + ")";
+}
+
+void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const Settings& settings, bool verbose) {
   bundle::VariantInfo variant;
   variant.kernel = kernel.info.id;
   variant.configuration = settings.configuration();
   variant.id = bundle::variant_id(kernel.info.id, variant.configuration);
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
   codegen::Code compiled = compile_confined(kernel.info, ir, variant.configuration);
+  if (const auto& assembler = settings.assembler()) {
+    compiled = assemble_confined(*assembler, kernel.info, std::move(compiled), variant.configuration);
+    variant.assembled_by = assembler->kind + ' ' + assembler->version;
+    variant.resources = compiled.resources;
+    if (verbose) cli::note(describe(kernel.info, variant));
+  }
   variant.code = compiled.file;
   variant.form = compiled.form;
   variant.stores = compiled.stores;
@@ -58,7 +76,7 @@ Exit run(int argc, char** argv) {
       }
       edited = kernel->info;
       if (options.verbose()) cli::note("compiling '" + kernel->info.demangled + "'");
-      add_variant(writer, *kernel, settings);
+      add_variant(writer, *kernel, settings, options.verbose());
     } else if (auto* end = std::get_if<bundle::Summary>(&*item)) {
       summary = std::move(*end);
     }

@@ -10,6 +10,8 @@
 namespace mneme::compile {
 namespace {
 
+constexpr uint64_t kLeastRegisters = 16, kMostRegisters = 255;  // as the assembler has them
+
 // As clang pairs them: the size levels generate code like -O2.
 int codegen_level(const std::string& level) { return level == "s" || level == "z" ? 2 : std::stoi(level); }
 
@@ -27,6 +29,12 @@ void Settings::add_options(cli::Options& options) {
                  "host device: how a block's work-items are run (default: auto)");
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
   options.flag("--check-memory", check_memory_, "find out before each access to memory whether there is any");
+  options.choice("--assembler", wanted_assembler_, {"auto", "ptxas", "nvjitlink", "none"},
+                 "NVIDIA GPUs: what makes a cubin of the PTX (default: ptxas, else nvjitlink, where there is one)");
+  options.value("--ptxas-level", ptxas_level_, "LEVEL",
+                "NVIDIA GPUs: how much the assembler optimises, 0 to 3 (default: as --codegen-opt)");
+  options.value("--max-registers", max_registers_, "N",
+                "NVIDIA GPUs: the most registers that a thread may take, 16 to 255 (default: what the code asks for)");
   options.flag("--as-recorded", as_recorded_,
                "compile the recorded code as it ran, for mneme-run --baseline only: no run is made of it");
 }
@@ -37,7 +45,8 @@ void Settings::check(const cli::Options& options) {
   std::string level = level_.empty() ? "3" : level_;
   configuration_.passes = passes_.empty() ? "default<O" + level + ">" : passes_;
   if (as_recorded_) {
-    for (const char* other : {"-O", "--passes", "--codegen-opt", "--ir", "--form", "--fuse", "--check-memory"}) {
+    for (const char* other : {"-O", "--passes", "--codegen-opt", "--ir", "--form", "--fuse", "--check-memory",
+                              "--ptxas-level", "--max-registers"}) {
       if (options.given(other))
         throw Error::of("--as-recorded leaves nothing to choose: {} does not go with it", other);
     }
@@ -55,6 +64,35 @@ void Settings::check(const cli::Options& options) {
     configuration_.ir = digest_of(*edited_ir_);
   }
   ir::check_pipeline(configuration_.passes);
+  choose_assembler(options);
+}
+
+void Settings::choose_assembler(const cli::Options& options) {
+  bool nvidia = configuration_.target.starts_with("cuda:");
+  if (!nvidia && wanted_assembler_ != "auto" && wanted_assembler_ != "none") {
+    throw Error::of("--assembler {} is for NVIDIA's GPUs, not for --target {}", wanted_assembler_,
+                    configuration_.target);
+  }
+  if (nvidia && wanted_assembler_ != "none") assembler_ = codegen::nvptx::find_assembler(wanted_assembler_);
+  for (const char* option : {"--ptxas-level", "--max-registers"}) {
+    if (!options.given(option) || assembler_) continue;
+    if (!nvidia) throw Error::of("{} is for NVIDIA's GPUs, not for --target {}", option, configuration_.target);
+    throw Error::of(
+        "{} is for an assembler, ptxas or nvJitLink, and {}: the GPU's driver, which compiles PTX when it is run, "
+        "chooses by itself",
+        option, wanted_assembler_ == "none" ? "--assembler none asks for none" : "there is none on this machine");
+  }
+  if (ptxas_level_ > 3) throw Error::of("--ptxas-level takes a level from 0 to 3, not {}", ptxas_level_);
+  bool limits = options.given("--max-registers");
+  if (limits && (max_registers_ < kLeastRegisters || max_registers_ > kMostRegisters)) {
+    throw Error::of("--max-registers takes a number from {} to {}, not {}", kLeastRegisters, kMostRegisters,
+                    max_registers_);
+  }
+  if (!assembler_) return;
+  configuration_.assembler = assembler_->kind;
+  configuration_.ptxas_level =
+      options.given("--ptxas-level") ? static_cast<int>(ptxas_level_) : configuration_.codegen_opt;
+  configuration_.max_registers = static_cast<uint32_t>(max_registers_);
 }
 
 }  // namespace mneme::compile

@@ -5,6 +5,7 @@
 
 #include "bundle/format.h"
 #include "cli/options.h"
+#include "codegen/nvptx/assembler.h"
 
 namespace mneme::compile {
 
@@ -19,13 +20,18 @@ class Settings {
   // What to compile each selected kernel to.
   const bundle::Configuration& configuration() const { return configuration_; }
   const std::optional<std::string>& edited_ir() const { return edited_ir_; }
+  // What makes a cubin of the PTX; nothing where the code stays what the compiler gives.
+  const std::optional<codegen::nvptx::Assembler>& assembler() const { return assembler_; }
 
  private:
-  std::string level_, passes_, ir_file_, target_, form_ = "auto";
-  uint64_t codegen_ = 3;
+  void choose_assembler(const cli::Options& options);
+
+  std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto";
+  uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0;
   bool fuse_ = false, check_memory_ = false, as_recorded_ = false;
   bundle::Configuration configuration_;
   std::optional<std::string> edited_ir_;
+  std::optional<codegen::nvptx::Assembler> assembler_;
 };
 
 }  // namespace mneme::compile

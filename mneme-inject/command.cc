@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/cuda_toolkit.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "compiler.h"
-#include "cuda_toolkit.h"
 #include "cuda_view.h"
 #include "cudart.h"
 #include "invocation.h"

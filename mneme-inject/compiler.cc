@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -16,17 +13,6 @@ namespace {
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-bool runs(const std::string& path) {
-  std::error_code ignored;
-  return ::access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path, ignored);
-}
-
-std::string followed(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path real = std::filesystem::canonical(path, error);
-  return error ? path : real.string();
-}
-
 // An installed LLVM 19's own clang says so by where it lies.
 bool is_llvm_19s_clang(const std::string& program) {
   std::string name = file_name(program);
@@ -35,17 +21,6 @@ bool is_llvm_19s_clang(const std::string& program) {
 }
 
 }  // namespace
-
-std::string resolve_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return runs(name) ? followed(name) : "";
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string file = (folder.empty() ? "." : folder) + "/" + name;
-    if (runs(file)) return followed(file);
-  }
-  return "";
-}
 
 size_t compiler_index(const std::vector<std::string>& command) {
   static const std::set<std::string> kLaunchers = {"ccache", "sccache",    "distcc",

@@ -5,9 +5,6 @@
 
 namespace mneme::inject {
 
-// The file that `name` runs, through PATH, with links followed; empty if there is none.
-std::string resolve_program(const std::string& name);
-
 // The index in `command` of the compiler: behind compiler caches and the like, such as ccache.
 size_t compiler_index(const std::vector<std::string>& command);
 

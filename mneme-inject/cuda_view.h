@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda_toolkit.h"
+#include "base/cuda_toolkit.h"
 
 namespace mneme::inject {
 

@@ -20,8 +20,6 @@ struct Header {
 };
 constexpr uint32_t kMaxFields = 16;
 
-std::string_view raw(const auto& value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
-
 }  // namespace
 
 bool Channel::wait(short events, const Deadline& deadline) {

@@ -14,26 +14,32 @@ namespace mneme::run {
 
 enum class MessageType : uint32_t {
   // To the worker.
-  kInstance = 1,  // device, kernel json, instance json, prologue state, epilogue state, settings
+  kInstance = 1,  // kernel json, instance json, prologue state, epilogue state
   kVariant = 2,   // variant json, code
-  kBlocks = 3,    // the answer to kNeed: the blocks' bytes, one after another
+  kBlocks = 3,    // the answer to kNeed: the slot (4 bytes), which holds the blocks, one after another
   kBaseline = 4,  // variant json, code: the recorded code, for a baseline; its result is a run with nothing else
   kVarying = 5,   // instead, when it is known: run json, the blocks that it cites, one after another; no result
+  kDevice = 6,    // the first: device, settings; answered by kHere or kNoDevice
   // From the worker.
-  kNeed = 16,      // digests, 16 bytes each
-  kReady = 17,     // name of the device: the prologue is in place
+  kNeed = 16,      // slot to be filled (4 bytes), digests, 16 bytes each
+  kReady = 17,     // the prologue is in place
   kForeign = 18,   // the kernel's own code begins to run: limit its time
   kOwn = 19,       // it ended
   kObserved = 20,  // address (8 bytes), digest expected, bytes of a block that differs; or of a baseline's
   kResult = 21,    // run json
-  kRefused = 22,   // a sentence: the run failed
+  kRefused = 22,   // a sentence: the run failed, and this is the last message
   kNoDevice = 23,  // a sentence: the device is missing
+  kFailed = 25,    // a sentence: the run failed; the next message is to be kInstance
+  kHere = 24,      // name of the device; whether it takes one instance after another (1 byte)
 };
 
 struct Message {
   MessageType type{};
   std::vector<std::string> fields;
 };
+
+// A value's bytes as a field.
+std::string_view raw(const auto& value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 
 // What a worker may send at most: it runs a stranger's code, which may write anything to the socket.
 inline constexpr uint64_t kMaxFromWorker = 80u << 20;

@@ -83,16 +83,23 @@ Exit run_bundle(int argc, char** argv) {
   uint64_t warmup = settings.settings.warmup, iterations = settings.settings.iterations;
   uint64_t baseline = 0;
   bool check_memory = false;
+  std::string cache = "warm", target;
   options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
                  "where to run; auto (the default): where the variant's code belongs");
   options.value("--warmup", warmup, "N", "executions before those that are timed (default 1)");
   options.value("--iterations", iterations, "N", "executions that are timed (default 3)");
+  options.choice("--cache", cache, {"warm", "cold"},
+                 "cold: what the kernel works on is in no cache when an execution begins; warm (the default): what the "
+                 "one before left there is");
   options.value("--timeout", settings.timeout, "SECONDS", "kill a kernel that runs longer (default 60)");
   options.bytes("--max-diff", settings.settings.max_difference, "BYTES",
                 "store at most so much of the memory that differs, for each run; K, M and G are understood "
                 "(default 64M)");
   options.value("--baseline", baseline, "N",
                 "first replay the recorded code N times, at least 2, and mark the bytes that vary by themselves");
+  options.value("--target", target, "TARGET",
+                "compile the recorded code for --baseline for this, as mneme-compile takes it (default: this machine's "
+                "CPU)");
   options.flag("--poison", settings.settings.poison_shared,
                "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
   options.flag("--move-globals", settings.settings.move_globals,
@@ -118,6 +125,7 @@ Exit run_bundle(int argc, char** argv) {
   settings.settings.baseline = static_cast<uint32_t>(baseline);
   settings.settings.warmup = static_cast<uint32_t>(warmup);
   settings.settings.iterations = static_cast<uint32_t>(iterations);
+  settings.settings.cold = cache == "cold";
   settings.verbose = options.verbose();
 
   input.open();
@@ -126,6 +134,7 @@ Exit run_bundle(int argc, char** argv) {
   // Of no use to know how fast, and all levels give the same bits.
   if (check_memory) variants.push_back({"--check-memory", "-O1"});
   if (baseline > 0) variants.push_back({"--as-recorded"});
+  if (baseline > 0 && !target.empty()) variants.back().insert(variants.back().end(), {"--target", target});
   return replay_compiled(input.fd(), input.name(), variants, output, options, selection, all);
 }
 

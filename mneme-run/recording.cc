@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -25,11 +26,14 @@ std::string words_from(uint32_t words, uint32_t first) {
 
 using Blocks = std::map<uint64_t, std::string>;
 
-void place(Blocks& blocks, uint64_t address, const std::string& bytes) {
-  for (size_t i = 0; i < bytes.size(); i++) {
-    std::string& block = blocks[(address + i) / kBlockSize * kBlockSize];
+void place(Blocks& blocks, uint64_t address, std::string_view bytes) {
+  while (!bytes.empty()) {
+    uint64_t within = address % kBlockSize, size = std::min<uint64_t>(bytes.size(), kBlockSize - within);
+    std::string& block = blocks[address - within];
     block.resize(kBlockSize);
-    block[(address + i) % kBlockSize] = bytes[i];
+    bytes.copy(block.data() + within, size);
+    address += size;
+    bytes.remove_prefix(size);
   }
 }
 
@@ -72,16 +76,27 @@ const bundle::KernelInfo& Recording::kernel(const std::string& name) {
 }
 
 Digest Recording::add_variant(const std::string& fixture, const std::string& kernel) {
-  std::string code = read_file(std::string(RUN_FIXTURES) + "/" + fixture + ".so");
   bundle::VariantInfo variant;
-  variant.kernel = this->kernel(kernel).id;
   variant.configuration.target = "host:x86-64";
-  variant.configuration.passes = fixture;  // tells the variants of a test apart
   variant.configuration.form = "auto";
-  variant.id = bundle::variant_id(variant.kernel, variant.configuration);
   variant.code = "code.so";
-  variant.code_digest = digest_of(code);
   variant.form = "loop";
+  return add_code(std::move(variant), fixture, read_file(std::string(RUN_FIXTURES) + "/" + fixture + ".so"), kernel);
+}
+
+Digest Recording::add_played_variant(const std::string& played, const std::string& kernel) {
+  bundle::VariantInfo variant;
+  variant.configuration.target = "cuda:sm_90";
+  variant.code = "code.ptx";
+  return add_code(std::move(variant), played, played, kernel);
+}
+
+Digest Recording::add_code(bundle::VariantInfo variant, const std::string& what, const std::string& code,
+                           const std::string& kernel) {
+  variant.kernel = this->kernel(kernel).id;
+  variant.configuration.passes = what;  // tells the variants of a test apart
+  variant.id = bundle::variant_id(variant.kernel, variant.configuration);
+  variant.code_digest = digest_of(code);
   writer_->add(bundle::variant_json_name(variant.kernel, variant.id), bundle::write(variant));
   writer_->add(bundle::variant_code_name(variant.kernel, variant.id, variant.code), code);
   return variant.id;
@@ -107,6 +122,8 @@ Digest Recording::add_instance(uint32_t words, uint32_t seed, Change change, con
   bundle::State states[] = {state_of(memory[0]), state_of(memory[1])};
   info.prologue = digest_of(bundle::write(states[0]));
   info.epilogue = digest_of(bundle::write(states[1]));
+  info.cooperative = change.cooperative;
+  info.cluster = change.cluster;
   info.id = bundle::instance_id(info);
   info.missing = change.missing;
   auto source = [&](uint64_t address, bool epilogue) { return bytes_of(memory[epilogue].at(address)); };

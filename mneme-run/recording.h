@@ -21,6 +21,8 @@ struct Change {
   std::optional<uint64_t> epilogue_byte = {};  // of the buffer: recorded as another than the kernel leaves
   bool idle = false;                           // recorded as a launch that changed nothing
   std::vector<std::string> missing = {};       // what the instance says is not in it
+  bool cooperative = false;                    // as the instance has it
+  bundle::Dim3 cluster = {};                   // likewise
 };
 
 class Recording {
@@ -29,6 +31,8 @@ class Recording {
 
   // All in the order of the calls; a kernel is written before what needs it.
   Digest add_variant(const std::string& fixture, const std::string& kernel = "add_one");
+  // Of a kernel of the played driver's (lib/device/cuda/testdata).
+  Digest add_played_variant(const std::string& played, const std::string& kernel = "add_one");
   Digest add_instance(uint32_t words, uint32_t seed = 0, Change change = {}, const std::string& kernel = "add_one");
   void add_member(const std::string& name, const std::string& contents) { writer_->add(name, contents); }
   bundle::Writer& writer() { return *writer_; }
@@ -39,6 +43,8 @@ class Recording {
 
  private:
   const bundle::KernelInfo& kernel(const std::string& name);
+  Digest add_code(bundle::VariantInfo variant, const std::string& what, const std::string& code,
+                  const std::string& kernel);
 
   Fd file_;
   std::unique_ptr<bundle::Writer> writer_;

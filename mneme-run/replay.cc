@@ -35,6 +35,12 @@ void note_differences(bundle::RunInfo& run, std::vector<bundle::SegmentDifferenc
   }
 }
 
+// Adds a block to ranges that are in order.
+void add_block(std::vector<device::BlockRange>& ranges, uint64_t address) {
+  if (ranges.empty() || ranges.back().address + ranges.back().size != address) ranges.push_back({address, 0});
+  ranges.back().size += kBlockSize;
+}
+
 bool is_zero(Bytes bytes) { return std::memcmp(bytes.data(), zero_block().data(), bytes.size()) == 0; }
 
 }  // namespace
@@ -47,8 +53,9 @@ Replay::Replay(device::Device& device, bundle::InstanceMember instance, Fetch fe
       layout_(instance_.info.segments) {
   place_blocks();
   for (const verify::Range& range : layout_.ranges()) device_.map(range.address, range.size);
+  make_images();
   write_prologue();
-  keep_images();
+  if (epilogue_) write_epilogue();
 }
 
 // Merges the two states, both by address.
@@ -70,63 +77,62 @@ void Replay::place_blocks() {
   }
 }
 
-void Replay::write_prologue() {
-  const Digest& zero = bundle::zero_block_digest();
-  std::unordered_set<Digest> kept;
-  for (const Block& block : blocks_) {
-    if (block.prologue == block.epilogue) continue;
-    kept.insert(block.prologue);
-  }
-  kept.erase(zero);
-  auto keep = [&](const Digest& digest, Bytes bytes) {
-    if (kept.erase(digest)) at_hand_.emplace(digest, text_of(bytes));
-  };
-
-  std::vector<Digest> wanted;
-  std::vector<uint64_t> addresses;
-  auto flush = [&] {
-    fetch_(wanted, [&](size_t i, Bytes bytes) {
-      device_.write(addresses[i], bytes);
-      keep(wanted[i], bytes);
-    });
-    wanted.clear();
-    addresses.clear();
-  };
-  for (const Block& block : blocks_) {
-    if (block.prologue == zero) continue;  // as mapped
-    wanted.push_back(block.prologue);
-    addresses.push_back(block.address);
-    if (wanted.size() == kMaxFetchedAtOnce) flush();
-  }
-  flush();
-}
-
-void Replay::keep_images() {
+void Replay::make_images() {
   std::vector<device::BlockRange> ranges;
   for (const verify::Range& range : layout_.ranges()) ranges.push_back({range.address, range.size});
   prologue_ = device_.make_image(ranges);
   if (prologue_) epilogue_ = device_.make_image(ranges);
-  if (!epilogue_) return prologue_.reset();
-  prologue_->take();
-  epilogue_->take();
+  if (!epilogue_) prologue_.reset();
+}
+
+void Replay::fetch_to(const std::vector<Placed>& placed, const Write& write) {
   std::vector<Digest> wanted;
-  std::vector<uint64_t> addresses;
-  auto flush = [&] {
-    fetch_(wanted, [&](size_t i, Bytes bytes) { epilogue_->write(addresses[i], bytes); });
-    wanted.clear();
-    addresses.clear();
-  };
+  for (const Placed& block : placed) wanted.push_back(block.digest);
+  fetch_(wanted, [&](size_t first, Bytes blocks) {
+    const Placed* next = &placed[first];
+    while (!blocks.empty()) {
+      uint64_t begin = next->address, end = begin + kBlockSize;
+      for (++next; end - begin < blocks.size() && next->address == end; ++next) end += kBlockSize;
+      write(begin, blocks.first(end - begin));
+      blocks = blocks.subspan(end - begin);
+    }
+  });
+}
+
+void Replay::write_prologue() {
+  // What the host will need to restore memory and to compare it.
+  std::unordered_set<Digest> kept;
+  std::vector<Placed> placed;
+  for (const Block& block : blocks_) {
+    if (block.prologue == bundle::zero_block_digest()) continue;  // as mapped
+    placed.push_back({block.address, block.prologue});
+    if (!prologue_ && block.prologue != block.epilogue) kept.insert(block.prologue);
+  }
+  fetch_to(placed, [&](uint64_t address, Bytes blocks) {
+    device_.begin_write(address, blocks);
+    if (kept.empty()) return;
+    for (uint64_t at = 0; at < blocks.size(); at += kBlockSize) {
+      Digest digest = block_at(address + at).prologue;
+      if (kept.erase(digest)) at_hand_.emplace(digest, text_of(blocks.subspan(at, kBlockSize)));
+    }
+  });
+  if (prologue_) prologue_->take();
+}
+
+void Replay::write_epilogue() {
+  epilogue_->take();
+  std::vector<Placed> placed;
+  std::vector<device::BlockRange> zeros;
   for (const Block& block : blocks_) {
     if (block.prologue == block.epilogue) continue;
     if (block.epilogue == bundle::zero_block_digest()) {
-      epilogue_->write(block.address, zero_block());
-      continue;
+      add_block(zeros, block.address);
+    } else {
+      placed.push_back({block.address, block.epilogue});
     }
-    wanted.push_back(block.epilogue);
-    addresses.push_back(block.address);
-    if (wanted.size() == kMaxFetchedAtOnce) flush();
   }
-  flush();
+  for (const device::BlockRange& range : zeros) epilogue_->clear(range);
+  fetch_to(placed, [&](uint64_t address, Bytes blocks) { epilogue_->write(address, blocks); });
 }
 
 Bytes Replay::pristine(const Digest& digest) {
@@ -155,12 +161,12 @@ bool Replay::is(const Digest& digest, Bytes bytes) {
 }
 
 void Replay::restore() {
-  for (const Block& dirty : dirty_) {
-    if (prologue_) {
-      prologue_->put_back(dirty.address);
-    } else {
-      device_.write(dirty.address, pristine(dirty.prologue));
-    }
+  if (prologue_) {
+    std::vector<device::BlockRange> ranges;
+    for (const Block& dirty : dirty_) add_block(ranges, dirty.address);
+    for (const device::BlockRange& range : ranges) prologue_->put_back(range);
+  } else {
+    for (const Block& dirty : dirty_) device_.write(dirty.address, pristine(dirty.prologue));
   }
   dirty_.clear();
 }
@@ -248,10 +254,15 @@ uint64_t Replay::scan_differing(const Scanned& take) {
       if (layout_.covers(beside)) read.try_emplace(beside, false);
     }
   }
-  std::vector<std::byte> actual(kBlockSize);
-  for (auto [address, differs] : read) {
-    device_.read(address, actual);
-    take(block_at(address), actual, differs);
+  std::vector<std::byte> actual(kReadAtOnce);
+  for (auto next = read.begin(); next != read.end();) {
+    auto first = next;
+    uint64_t size = 0;
+    for (; next != read.end() && next->first == first->first + size && size < kReadAtOnce; ++next) size += kBlockSize;
+    device_.read(first->first, std::span(actual).first(size));
+    for (uint64_t at = 0; first != next; ++first, at += kBlockSize) {
+      take(block_at(first->first), Bytes(actual).subspan(at, kBlockSize), first->second);
+    }
   }
   return changed_bytes;
 }
@@ -289,7 +300,10 @@ void Replay::execute(const bundle::KernelInfo& kernel, Bytes code, uint32_t time
   std::unique_ptr<device::Code> loaded = device_.load(kernel, code);
   foreign(false);
   device::Launch launch{info.grid, info.block, info.shared_bytes, info.arguments, info.segments};
+  launch.cooperative = info.cooperative;
+  launch.cluster = info.cluster;
   launch.poison_shared = settings.poison_shared;
+  launch.cold = settings.cold;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };
   for (uint32_t i = 0; i < times; i++) {
     restore();
@@ -318,6 +332,7 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
                             const RunSettings& settings, const Foreign& foreign, const Observed& observed) {
   bundle::RunInfo run = completed_run(variant);
   run.warmup = settings.warmup;
+  run.cold = settings.cold;
   verify::Readings readings = verify::readings(instance_.info, variant.stores);
   execute(kernel, code, settings.warmup + settings.iterations, settings, foreign, [&](uint32_t i, uint64_t taken) {
     if (i >= settings.warmup) run.nanoseconds.push_back(taken);

@@ -18,8 +18,6 @@
 
 namespace mneme::run {
 
-inline constexpr size_t kMaxFetchedAtOnce = 64;  // blocks
-
 struct RunSettings {
   uint32_t warmup = 1;
   uint32_t iterations = 3;
@@ -27,14 +25,16 @@ struct RunSettings {
   uint64_t max_difference = 64 << 20;  // bytes of blocks that differ, expected and actual, given to `observed`
   bool poison_shared = false;          // shared memory does not begin as zeros
   bool move_globals = false;           // the device was made so (device/moved_globals.h)
+  bool cold = false;                   // caches are emptied before each execution
 };
 
 // One recorded launch on a device: its memory in place, its kernel executed as often as wanted, each time from the
 // recorded prologue, and what memory then holds compared with the recorded epilogue.
 class Replay {
  public:
-  // Calls `take(index, bytes)` once for each digest, in order; for at most kMaxFetchedAtOnce digests.
-  using Take = std::function<void(size_t, Bytes)>;
+  // Calls `take(first, blocks)` for all digests in order, with some of them at a time: `blocks` holds those of
+  // digests[first] and what follows it. It is valid during the call, and for what the device begins to write in it.
+  using Take = std::function<void(size_t first, Bytes blocks)>;
   using Fetch = std::function<void(std::span<const Digest>, const Take&)>;
   // Around code of the kernel's own: loading and executing it.
   using Foreign = std::function<void(bool begins)>;
@@ -66,9 +66,18 @@ class Replay {
   class Findings;
 
   void place_blocks();
+  // Where the device has room for images: of the prologue, which memory holds by then, and of the epilogue.
+  void make_images();
   void write_prologue();
-  // Where the device keeps images: of the prologue, which memory holds, and of the epilogue.
-  void keep_images();
+  void write_epilogue();
+  // A block, and where it is to be.
+  struct Placed {
+    uint64_t address = 0;
+    Digest digest;
+  };
+  // Has them fetched, and calls `write` with blocks that follow one another.
+  using Write = std::function<void(uint64_t address, Bytes blocks)>;
+  void fetch_to(const std::vector<Placed>& placed, const Write& write);
   void restore();
   bundle::RunInfo completed_run(const bundle::VariantInfo& variant) const;
   // Executes so many times, each time from the prologue; `after` is called after each, with its number and how long it

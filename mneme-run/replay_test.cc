@@ -25,7 +25,14 @@ class FakeImage final : public device::Image {
   void take() override {
     for (auto& [address, block] : copy_) block = memory_.at(address);
   }
-  void write(uint64_t address, Bytes blocks) override { copy_.at(address) = std::string(text_of(blocks)); }
+  void write(uint64_t address, Bytes blocks) override {
+    for (uint64_t at = 0; at < blocks.size(); at += kBlock) {
+      copy_.at(address + at) = std::string(text_of(blocks.subspan(at, kBlock)));
+    }
+  }
+  void clear(const device::BlockRange& range) override {
+    for (uint64_t at = 0; at < range.size; at += kBlock) copy_.at(range.address + at).assign(kBlock, '\0');
+  }
   std::vector<device::BlockChange> changes() override {
     std::vector<device::BlockChange> changes;
     for (const auto& [address, block] : copy_) {
@@ -35,7 +42,9 @@ class FakeImage final : public device::Image {
     }
     return changes;
   }
-  void put_back(uint64_t address) override { memory_.at(address) = copy_.at(address); }
+  void put_back(const device::BlockRange& range) override {
+    for (uint64_t at = 0; at < range.size; at += kBlock) memory_.at(range.address + at) = copy_.at(range.address + at);
+  }
 
  private:
   std::map<uint64_t, std::string>& memory_;
@@ -58,7 +67,8 @@ class FakeDevice : public device::Device {
   std::unique_ptr<device::Code> load(const bundle::KernelInfo&, Bytes) override {
     return std::make_unique<device::Code>();
   }
-  uint64_t execute(device::Code&, const device::Launch&) override {
+  uint64_t execute(device::Code&, const device::Launch& with) override {
+    launch = with;
     kernel(executions++);
     return 100 + executions;
   }
@@ -72,6 +82,7 @@ class FakeDevice : public device::Device {
   std::map<uint64_t, std::string> memory;
   std::function<void(int execution)> kernel = [](int) {};
   int executions = 0;
+  device::Launch launch;  // the last
   uint64_t taken = 0;
   bool keeps_images = false;
 
@@ -95,6 +106,7 @@ struct Replayed : testing::TestWithParam<bool> {
   RunSettings settings;
   std::map<uint64_t, std::string> observed;
   int foreign = 0;
+  size_t at_a_time = 2;
 
   Digest store(const std::string& contents) {
     Digest digest = digest_of(contents);
@@ -122,9 +134,13 @@ struct Replayed : testing::TestWithParam<bool> {
 
   Replay replay() {
     return Replay(device, instance, [this](std::span<const Digest> digests, const Replay::Take& take) {
-      for (size_t i = 0; i < digests.size(); i++) {
-        fetched.push_back(digests[i]);
-        take(i, bytes_of(blocks.at(digests[i])));
+      for (size_t first = 0; first < digests.size(); first += at_a_time) {
+        std::string together;
+        for (const Digest& digest : digests.subspan(first, std::min(at_a_time, digests.size() - first))) {
+          fetched.push_back(digest);
+          together += blocks.at(digest);
+        }
+        take(first, bytes_of(together));
       }
     });
   }
@@ -298,6 +314,32 @@ TEST_P(Replayed, BlocksAreFetchedOnce) {
   run();
   std::set<Digest> distinct(fetched.begin(), fetched.end());
   EXPECT_EQ(fetched.size(), distinct.size());
+}
+
+TEST_P(Replayed, HowManyBlocksComeAtATimeMakesNoDifference) {
+  instance.epilogue.blocks[1].digest = bundle::zero_block_digest();  // a block that the device clears
+  for (size_t number : {1, 2, 3, 100}) {
+    at_a_time = number;
+    device.memory.clear();
+    bundle::RunInfo run = this->run();
+    ASSERT_EQ(run.differences.size(), 1u) << number;
+    EXPECT_EQ(run.differences[0].first, kBlock + 10);
+    EXPECT_EQ(run.differences[0].bytes, 1u);
+  }
+}
+
+TEST_P(Replayed, LaunchesAreAsRecorded) {
+  instance.info.cooperative = true;
+  instance.info.cluster = {2, 1, 1};
+  settings.cold = true;
+  EXPECT_TRUE(run().cold);
+  EXPECT_TRUE(device.launch.cooperative);
+  EXPECT_EQ(device.launch.cluster, (bundle::Dim3{2, 1, 1}));
+  EXPECT_TRUE(device.launch.cold);
+  settings.cold = false;
+  device.memory.clear();
+  EXPECT_FALSE(run().cold);
+  EXPECT_FALSE(device.launch.cold);
 }
 
 TEST_P(Replayed, WhatNeverVariesLeavesAnEmptyBaseline) {

@@ -106,6 +106,15 @@ TEST(Run, CountsAsAsked) {
   EXPECT_EQ(run.nanoseconds.size(), 7u);
 }
 
+TEST(Run, EmptiesCachesWhenAskedTo) {
+  Ended ended = run_tool({"--cache", "cold"}, one_run("right"));
+  ASSERT_EQ(ended.status, 0) << ended.errors;
+  bundle::RunInfo run = read(ended.output).runs.at("right");
+  EXPECT_TRUE(run.cold);
+  EXPECT_THAT(run.differences, IsEmpty());
+  EXPECT_FALSE(read(run_tool({}, one_run("right")).output).runs.at("right").cold);
+}
+
 TEST(Run, ConsumesTheMemoryUnlessToldToKeepIt) {
   std::string recording = one_run("right");
   Ended ended = run_tool({}, recording);

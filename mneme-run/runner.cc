@@ -22,7 +22,17 @@ std::string device_of(const bundle::VariantInfo& variant) {
 
 Runner::Runner(const bundle::Reader& reader, bundle::Writer& writer, const cli::Selection& selection,
                RunnerOptions options)
-    : reader_(reader), writer_(writer), selection_(selection), options_(std::move(options)) {}
+    : reader_(reader), writer_(writer), selection_(selection), options_(std::move(options)) {
+  if (options_.device != "auto") process(options_.device).start();  // while all else is still on its way
+}
+
+std::string Runner::device_for(const bundle::VariantInfo& variant) const {
+  return options_.device == "auto" ? device_of(variant) : options_.device;
+}
+
+WorkerProcess& Runner::process(const std::string& device) {
+  return processes_.try_emplace(device, device, options_.settings, options_.timeout).first->second;
+}
 
 const std::string& Runner::name(const Digest& kernel) const {
   const bundle::KernelInfo& info = kernels_.at(kernel).info;
@@ -45,6 +55,7 @@ void Runner::take(bundle::VariantMember variant) {
   Digest id = variant.info.id;
   auto [place, fresh] = variants_.try_emplace(id, std::move(variant));
   if (!fresh) return;
+  process(device_for(place->second.info)).start();
   // An instance in hand that is not selected was not shown to pairing_.
   if (!pairing_.variant(place->second.info.kernel, id) || !instance_) return;
   if (uint64_t& waiting = waiting_[place->second.info.kernel]; instance_waits_) waiting--;
@@ -53,7 +64,7 @@ void Runner::take(bundle::VariantMember variant) {
 }
 
 void Runner::take(bundle::InstanceMember instance) {
-  worker_.reset();
+  workers_.clear();
   instance_.reset();
   bool selected = kernels_.at(instance.info.kernel).selected;
   if (!selected || !selection_.instance(instance.info.id)) {
@@ -88,25 +99,21 @@ void Runner::run(const bundle::VariantMember& variant) {
   const bundle::KernelInfo& kernel = kernels_.at(instance_->info.kernel).info;
   progress_.show(fmt::format("{} runs of {} instances made, now {} {}", runs_, instances_, name(kernel.id),
                              short_hash(instance_->info.id)));
-  std::string device = options_.device == "auto" ? device_of(variant.info) : options_.device;
-  if (!worker_ || device != worker_device_) {
-    worker_device_ = device;
-    worker_.reset();  // two would hold the memory twice
-    auto baseline = baselines_.find(kernel.id);
-    worker_ = std::make_unique<Worker>(
-        Worker::Task{kernel, *instance_, [this](const Digest& digest) { return reader_.block(digest); }, device,
-                     options_.settings, options_.timeout, baseline == baselines_.end() ? nullptr : &baseline->second});
-  }
-  bool measured = worker_->baseline().has_value();
-  Worker::Outcome outcome = worker_->run(variant);
-  if (worker_->baseline() && !measured) report(*worker_->baseline());
+  std::string device = device_for(variant.info);
+  auto baseline = baselines_.find(kernel.id);
+  Worker::Task task{kernel, *instance_, [this](const Digest& digest) { return reader_.block(digest); },
+                    baseline == baselines_.end() ? nullptr : &baseline->second};
+  Worker& worker = workers_.try_emplace(device, std::move(task), process(device)).first->second;
+  bool measured = worker.baseline().has_value();
+  Worker::Outcome outcome = worker.run(variant);
+  if (worker.baseline() && !measured) report(*worker.baseline());
   runs_++;
-  store(outcome);
+  store(worker, outcome);
   report(outcome.run);
 }
 
 // Writes the blocks that a run cites, then the run.
-void Runner::store(const Worker::Outcome& outcome) {
+void Runner::store(const Worker& worker, const Worker::Outcome& outcome) {
   std::vector<bundle::Writer::LooseBlock> blocks;
   std::map<Digest, bool> listed;
   auto add = [&](const Digest& digest) {
@@ -121,7 +128,7 @@ void Runner::store(const Worker::Outcome& outcome) {
   if (outcome.run.baseline) {
     for (const bundle::VaryingBlock& block : outcome.run.baseline->blocks) {
       if (listed.emplace(block.bytes, true).second) {
-        blocks.push_back({block.bytes, bytes_of(worker_->varying().at(block.bytes))});
+        blocks.push_back({block.bytes, bytes_of(worker.varying().at(block.bytes))});
       }
     }
   }

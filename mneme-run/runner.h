@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -43,8 +42,11 @@ class Runner {
   };
 
   void refuse(const bundle::InstanceInfo& instance);
+  std::string device_for(const bundle::VariantInfo& variant) const;
+  // Of that device; it may not run yet.
+  WorkerProcess& process(const std::string& device);
   void run(const bundle::VariantMember& variant);
-  void store(const Worker::Outcome& outcome);
+  void store(const Worker& worker, const Worker::Outcome& outcome);
   void report(const bundle::RunInfo& run);
   void report(const bundle::Baseline& baseline);
   const std::string& name(const Digest& kernel) const;
@@ -62,8 +64,8 @@ class Runner {
   verify::Pairing pairing_;
   std::optional<bundle::InstanceMember> instance_;  // in hand, if selected
   bool instance_waits_ = false;                     // it has met no variant yet
-  std::unique_ptr<Worker> worker_;                  // that holds it
-  std::string worker_device_;
+  std::map<std::string, WorkerProcess> processes_;  // by device
+  std::map<std::string, Worker> workers_;           // that hold it, by device
   uint64_t runs_ = 0, failed_ = 0, instances_ = 0, refused_ = 0;
 };
 

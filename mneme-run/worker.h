@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <sys/types.h>
-
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "bundle/reader.h"
-#include "channel.h"
-#include "replay.h"
+#include "worker_process.h"
 
 namespace mneme::run {
 
-inline constexpr int kWorkerSocket = 3;  // the worker's end
-inline constexpr char kWorkerProgram[] = "mneme-run-worker";
-
-// The process that touches the device, as mneme-run sees it. It holds one instance; when a run fails, for whatever
-// reason, it is ended, and the next run is made by a fresh one.
+// One instance on a device, as mneme-run sees it. When a run fails, for whatever reason, the process that made it is
+// ended, and the next run is made by a fresh one.
 class Worker {
  public:
   struct Task {
     const bundle::KernelInfo& kernel;
     const bundle::InstanceMember& instance;
-    std::function<Bytes(const Digest&)> block;  // of the instance's memory
-    std::string device;                         // "auto", "host", …
-    RunSettings settings;
-    double timeout = 60;                              // seconds that the kernel's own code may take at a time
+    Filler::Block block;                              // of the instance's memory
     const bundle::VariantMember* baseline = nullptr;  // the recorded code, if runs are to have a baseline
   };
   struct Outcome {
@@ -34,8 +24,9 @@ class Worker {
     std::map<Digest, std::string> observed;  // by digest, the blocks that differ, as replayed
   };
 
-  explicit Worker(Task task) : task_(std::move(task)) {}
-  ~Worker() { end(); }
+  // `process` is borrowed, and for nobody else while this lives.
+  Worker(Task task, WorkerProcess& process) : task_(std::move(task)), process_(process) {}
+  ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -48,28 +39,21 @@ class Worker {
   const std::map<Digest, std::string>& varying() const { return varying_; }
 
  private:
-  struct Failure {
-    std::string reason;
-  };
+  using Failure = WorkerProcess::Failure;
 
-  void start();
-  void end();
-  Message receive();  // throws Failure, also in place of kRefused
-  void send(MessageType type, std::span<const std::string_view> fields);
-  void answer(const Message& need);
-  void measure();
+  // Has the instance placed on the device by the process there is, unless it was.
+  void place();
   void send_variation();
+  void measure();
+  void recover(const Failure& failure);
   // Has a variant executed; `type`: kVariant or kBaseline.
   Outcome converse(MessageType type, const bundle::VariantMember& variant);
   void check(const Outcome& outcome, const bundle::VariantMember& variant) const;
-  [[noreturn]] void fail_as_ended();
-  Channel::Clock::time_point deadline() const;
 
   Task task_;
-  Channel channel_;
-  pid_t pid_ = -1;
-  bool foreign_ = false;  // the kernel's own code is running
-  std::string device_;    // as the worker named it
+  WorkerProcess& process_;
+  uint64_t placed_ = 0;     // number of the process that holds the instance
+  bool allocates_ = false;  // code of this instance's did, perhaps
   std::optional<bundle::Baseline> baseline_;
   std::map<Digest, std::string> varying_;
 };

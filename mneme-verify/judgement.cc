@@ -44,7 +44,8 @@ Row Judgement::row(const Digest& variant) const {
           found->second.form,
           std::nullopt,
           {},
-          false};
+          false,
+          found->second.resources};
 }
 
 void Judgement::give(Row row) {

@@ -78,6 +78,19 @@ std::string xml_text(const std::string& text) {
   return out;
 }
 
+// Of code that an assembler made for an NVIDIA GPU.
+void write_assembled(bundle::json::Text& out, const Row& row) {
+  const bundle::Configuration& configuration = row.configuration;
+  if (configuration.assembler.empty()) return;
+  out.add("assembler", configuration.assembler).add("ptxas_level", configuration.ptxas_level);
+  if (configuration.max_registers) out.add("max_registers", configuration.max_registers);
+  if (!row.resources) return;
+  const bundle::Resources& resources = *row.resources;
+  out.add("registers", resources.registers).add("stack_bytes", resources.stack);
+  out.add("spill_store_bytes", resources.spill_stores).add("spill_load_bytes", resources.spill_loads);
+  out.add("shared_bytes", resources.shared);
+}
+
 }  // namespace
 
 std::string short_hash(const Digest& digest) { return digest.hex().substr(0, 12); }
@@ -105,11 +118,13 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
   out.open().add("kernel", row.kernel).add("name", row.name).add("instance", row.instance);
   out.add("variant", row.variant).add("passes", row.configuration.passes);
   out.add("codegen_opt", row.configuration.codegen_opt).add("target", row.configuration.target).add("form", row.form);
+  write_assembled(out, row);
   out.add("status", to_string(row.verdict.status)).add("verified", row.passed);
   out.add_all("reasons", row.verdict.reasons);
   if (row.run) {
     const bundle::RunInfo& run = *row.run;
     out.add("device", run.device).add("clock", run.clock).add("iterations", uint64_t{run.nanoseconds.size()});
+    if (run.cold) out.add("cache", "cold");
     out.add("min_ns", fastest(run.nanoseconds)).add("median_ns", median(run.nanoseconds));
     out.add("changed_bytes", run.changed_bytes).add("compared_bytes", run.compared_bytes);
     if (run.baseline) write_baseline(out, *run.baseline);

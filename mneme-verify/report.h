@@ -20,7 +20,8 @@ struct Row {
   std::string form;                    // "loop", "fiber"
   std::optional<bundle::RunInfo> run;  // without its blocks; none: the pair was not run
   Verdict verdict;
-  bool passed = false;  // it is verified, or as good as that (Rules::lenient)
+  bool passed = false;                              // it is verified, or as good as that (Rules::lenient)
+  std::optional<bundle::Resources> resources = {};  // that the variant takes, as far as its assembler says so
 };
 
 // Names come from strangers: nothing in them may steer a terminal.

@@ -43,6 +43,13 @@ TEST(JsonLine, NamesTheSegment) {
   EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
+TEST(JsonLine, SaysThatCachesWereEmptied) {
+  Row r = row("k(int)", Status::kVerified, {5});
+  EXPECT_THAT(json_line(r, {}), Not(HasSubstr("cache")));
+  r.run->cold = true;
+  EXPECT_THAT(json_line(r, {}), HasSubstr("\"cache\":\"cold\",\"min_ns\":5"));
+}
+
 TEST(JsonLine, HasThePolicyAndTheWorstElement) {
   Row r = row("k(int)", Status::kNotVerified, {5});
   bundle::Observation observation{"f32", 16, 2, 0, {}, {0.5, 0.5, 0.5, 3, std::string(4, '\0'), {0, 0, 0, 64}}};
@@ -54,6 +61,17 @@ TEST(JsonLine, HasThePolicyAndTheWorstElement) {
               HasSubstr(R"("verified":false,"policy":"annotation","tag":"out","dtype":"f32","error_kind":"relative",)"
                         R"("norm":"linf","error":0.5,"threshold":0.25,"elements":16,"differ":2,)"
                         R"("worst":{"index":3,"expected":"0","actual":"2"})"));
+}
+
+TEST(JsonLine, SaysWhatAssembledCodeTakes) {
+  Row r = row("k(int)", Status::kVerified, {5});
+  EXPECT_THAT(json_line(r, {}), Not(HasSubstr("registers")));
+  r.configuration.assembler = "ptxas";
+  r.configuration.max_registers = 32;
+  r.resources = bundle::Resources{30, 440, 16, 24, 256, {}};
+  EXPECT_THAT(json_line(r, {}),
+              HasSubstr(R"("assembler":"ptxas","ptxas_level":3,"max_registers":32,"registers":30,"stack_bytes":440,)"
+                        R"("spill_store_bytes":16,"spill_load_bytes":24,"shared_bytes":256,"status")"));
 }
 
 TEST(Table, ShowsTheWorstFirstAndOneScreenful) {

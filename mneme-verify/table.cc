@@ -33,7 +33,7 @@ Line line_of(const Row& row) {
           short_hash(row.instance),
           short_hash(row.variant),
           printable(row.configuration.passes),
-          timed ? time_text(fastest(row.run->nanoseconds)) : "-",
+          timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-",
           timed ? time_text(median(row.run->nanoseconds)) : "-",
           to_string(row.verdict.status)};
 }

@@ -146,6 +146,11 @@ class Baselines(TestCase):
         alone = run([tool("run"), "--baseline", 3, self.varying])
         self.assert_refused(alone, 2, "nothing was run because nothing was compiled")
 
+    def test_what_the_recorded_code_is_compiled_for(self):
+        other = run([tool("run"), "--baseline", 2, "--target", "sm_90"], input=self.compiled())
+        self.assert_refused(other, 2, "mneme-compile --as-recorded exited with status 2")
+        self.assertIn("there is no code for cuda:sm_90", other.error)
+
     def test_what_does_not_vary_has_an_empty_baseline(self):
         """Atomics of floating point, too: the host device runs such kernels in order."""
         recording = self.record(self.build(PROGRAMS / "float_atomics.hip"), name="float_atomics.tar")

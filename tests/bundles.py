@@ -73,8 +73,11 @@ def digest(data):
 def instance_id(instance):
     """The dynamic hash of an instance without annotations."""
     numbers = [*instance["grid"], *instance["block"], instance["shared_bytes"], len(instance["arguments"]) // 2]
+    cluster = instance.get("cluster", [])
     return digest(instance["kernel"].encode() + struct.pack("<8Q", *numbers) + bytes.fromhex(instance["arguments"])
-                  + instance["prologue"].encode())
+                  + instance["prologue"].encode() + (struct.pack("<Q", instance["device"]) if "device" in instance else b"")
+                  + (b"cooperative" if instance.get("cooperative") else b"")
+                  + struct.pack(f"<{len(cluster)}Q", *cluster))
 
 
 def read_state(data):

@@ -19,18 +19,25 @@ import unittest
 import bundles
 from support import PROGRAMS, ROOT, TestCase, run, tool
 
+sys.path.insert(0, str(ROOT / "tests" / "gpu_stand"))
+
+import toolkit  # noqa: E402
+
 HEADERS = ROOT / "tests" / "cuda"
 PROCESSOR = "sm_90"
 # What the programs show, by default.
 CHOSEN = ["atomics_mix", "block_scan", "device_globals", "double_math", "dynamic_shared", "function_pointers",
           "grid_3d", "half_precision", "histogram", "mapped_memory", "multi_thread_streams", "printf_formats",
           "saxpy_template", "stencil_2d", "stream_ordered_memory", "tiled_matmul", "vector_add", "virtual_functions"]
-OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "device_functions",
-          "early_return", "event_timing", "float_atomics", "index_conditions", "indirect_calls", "int128_arithmetic",
+OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "cooperative_groups", "device_functions",
+          "early_return", "event_timing", "float_atomics", "grid_sync", "index_conditions", "indirect_calls", "int128_arithmetic",
           "integer_math", "left_out_barriers", "linked_list", "local_array", "nbody", "pitched_image",
           "recursion", "shared_limit", "spmv_csr", "transpose", "tree_reduction", "two_templates",
           "uniform_loops"]
 
+
+# Of tests/gpu_stand/programs, for a GPU as well.
+STANDS = ["graphs", "memory", "per_thread"]
 
 # What cannot be replayed on another device than it was recorded on: addresses of functions in memory are not translated;
 # what printf returns is the device's own affair, and how deep kernels may call.
@@ -50,10 +57,10 @@ def has_toolkit():
 
 class Cuda(TestCase):
     @classmethod
-    def build_cuda(cls, name, level):
+    def build_cuda(cls, name, level, *options):
         program = cls.folder / f"{name}{level}"
         result = run([tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={PROCESSOR}", level,
-                      "-I", HEADERS, PROGRAMS / f"{name}.hip", "-o", program])
+                      *options, "-I", HEADERS, PROGRAMS / f"{name}.hip", "-o", program])
         if result.status:
             raise AssertionError(result.text())
         return program
@@ -76,7 +83,7 @@ class Cuda(TestCase):
         self.assertTrue(any(line["changed_bytes"] for line in lines), "no memory changed")
         # And code for the GPU that the program was built for can be had.
         compiled = self.run_well([tool("compile"), "--target", PROCESSOR, recording])
-        self.assertTrue(any(m.name.endswith("/code.ptx") for m in bundles.read(compiled.out)))
+        self.assertTrue(any(m.name.endswith(("/code.ptx", "/code.cubin")) for m in bundles.read(compiled.out)))
 
 
 def write_bundles(folder):
@@ -90,6 +97,10 @@ def write_bundles(folder):
                      ROOT / "tests" / "gpu" / "vector_add.cu", "-o", folder / "vector_add"])
         if built.status:
             raise AssertionError(built.text())
+        for name in STANDS:
+            built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", applications / name])
+            if built.status:
+                raise AssertionError(built.text())
         for name in sorted(set(CHOSEN + OTHERS)):
             program = Cuda.build_cuda(name, "-O3")
             shutil.copy(program, applications / name)

@@ -48,9 +48,9 @@ class Result:
         return f"{pipe}{said}"
 
 
-def run(*stages, input=None, stdout=None, timeout=TIMEOUT, env=None, cwd=None):
+def run(*stages, input=None, stdout=None, timeout=TIMEOUT, env=None, cwd=None, preexec_fn=None):
     """Runs a pipe of stages, each a list of words. `input` is bytes, a path, or nothing at all; `stdout` an open file
-    that gets what the last stage writes, instead of the result."""
+    that gets what the last stage writes, instead of the result; `preexec_fn` is called in each stage before it begins."""
     with tempfile.TemporaryFile() as first, tempfile.TemporaryFile() as last:
         if isinstance(input, bytes):
             first.write(input)
@@ -64,6 +64,7 @@ def run(*stages, input=None, stdout=None, timeout=TIMEOUT, env=None, cwd=None):
                 is_last = i + 1 == len(stages)
                 process = subprocess.Popen(
                     list(map(str, stage)), stdin=upstream, stderr=errors[i], cwd=cwd, start_new_session=True,
+                    preexec_fn=preexec_fn,
                     stdout=(stdout if stdout is not None else last) if is_last else subprocess.PIPE,
                     env=None if env is None else {**os.environ, **env})
                 if i:

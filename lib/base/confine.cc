@@ -2,9 +2,12 @@
 #include "base/confine.h"
 
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <initializer_list>
@@ -16,6 +19,9 @@ namespace {
 
 // What a compiler in a confined process takes for the linker's input and output, and as much again.
 constexpr size_t kMemoryFiles = 4;
+
+// Landlock's version 3 knows it, version 2 all below it, version 1 all but the highest of those.
+constexpr uint64_t kTruncating = 1 << 14;
 
 // Opening for writing is told by bits of the flags argument, so each access mode is its own rule.
 void refuse_writing(scmp_filter_ctx filter, int call, unsigned flags_argument) {
@@ -29,19 +35,21 @@ void refuse_writing(scmp_filter_ctx filter, int call, unsigned flags_argument) {
   refuse(O_CREAT, O_CREAT);
 }
 
-}  // namespace
-
-void confine_process() {
-  set_memory_files_aside(kMemoryFiles);
+void drop_privileges() {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
+}
 
+void refuse(scmp_filter_ctx filter, int call) {
+  seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 0, nullptr);
+}
+
+// Of what every confined process may not do.
+scmp_filter_ctx common_filter() {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-  if (!filter) return;
-  for (int call : {SCMP_SYS(execve),
-                   SCMP_SYS(execveat),
-                   SCMP_SYS(socket),
+  if (!filter) return nullptr;
+  for (int call : {SCMP_SYS(socket),
                    SCMP_SYS(socketpair),
                    SCMP_SYS(connect),
                    SCMP_SYS(bind),
@@ -80,12 +88,46 @@ void confine_process() {
                    SCMP_SYS(keyctl),
                    SCMP_SYS(unshare),
                    SCMP_SYS(setns)}) {
-    seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 0, nullptr);
+    refuse(filter, call);
   }
-  refuse_writing(filter, SCMP_SYS(open), 1);
-  refuse_writing(filter, SCMP_SYS(openat), 2);
+  return filter;
+}
+
+void enforce(scmp_filter_ctx filter) {
   seccomp_load(filter);
   seccomp_release(filter);
+}
+
+// No file that has a name may be written or made, none removed.
+void refuse_named_files() {
+  int version = static_cast<int>(::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
+  if (version < 1) return;
+  uint64_t reading = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+  uint64_t known = version >= 3 ? kTruncating << 1 : version == 2 ? kTruncating : kTruncating >> 1;
+  landlock_ruleset_attr rules{};
+  rules.handled_access_fs = (known - 1) & ~reading;
+  Fd set(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules, sizeof rules.handled_access_fs, 0)));
+  if (set) ::syscall(SYS_landlock_restrict_self, set.get(), 0);
+}
+
+}  // namespace
+
+void confine_process() {
+  set_memory_files_aside(kMemoryFiles);
+  drop_privileges();
+  scmp_filter_ctx filter = common_filter();
+  if (!filter) return;
+  refuse(filter, SCMP_SYS(execve));
+  refuse(filter, SCMP_SYS(execveat));
+  refuse_writing(filter, SCMP_SYS(open), 1);
+  refuse_writing(filter, SCMP_SYS(openat), 2);
+  enforce(filter);
+}
+
+void confine_to_programs() {
+  drop_privileges();
+  refuse_named_files();
+  if (scmp_filter_ctx filter = common_filter()) enforce(filter);
 }
 
 }  // namespace mneme

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/landlock.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include <csignal>
 #include <functional>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
 
@@ -87,6 +90,28 @@ TEST_F(Confine, TheNetworkFails) {
 TEST_F(Confine, OtherProgramsAndProcessesAreOutOfReach) {
   EXPECT_EQ(in_confined_child([] { return error_of(::execl("/bin/true", "true", nullptr)); }), EPERM);
   EXPECT_EQ(in_confined_child([] { return error_of(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)); }), EPERM);
+}
+
+bool system_has_landlock() {
+  return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
+}
+
+TEST_F(Confine, ProgramsRunConfined) {
+  std::string path = folder_.path() + "/file";
+  write_file(path, "contents");
+  CommandResult result =
+      run_confined_command({"sh", "-c", "cat > /dev/stdout; echo trouble >&2; exit 3"}, "some input");
+  EXPECT_EQ(result.output, "some input");
+  EXPECT_EQ(result.errors, "trouble\n");
+  EXPECT_EQ(describe_wait_status(result.status), "exited with status 3");
+  EXPECT_NE(run_confined_command({"rm", path}, "").status, 0);
+  EXPECT_NE(run_confined_command({"mkdir", path + "s"}, "").status, 0);
+  EXPECT_EQ(run_confined_command({"cat", path}, "").output, "contents");
+  EXPECT_THROW(run_confined_command({"mneme-no-such-program"}, ""), Error);
+  if (!system_has_landlock()) GTEST_SKIP() << "this system has no Landlock: such programs can write to files";
+  run_confined_command({"sh", "-c", "echo more >> " + path + "; echo > " + path + "2"}, "");
+  EXPECT_EQ(read_file(path), "contents");
+  EXPECT_FALSE(file_exists(path + "2"));
 }
 
 TEST_F(Confine, NoCoreIsDumpedAndNoPrivilegeGained) {

@@ -8,7 +8,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -16,6 +19,20 @@
 extern char** environ;
 
 namespace mneme {
+namespace {
+
+bool runs(const std::string& path) {
+  std::error_code ignored;
+  return ::access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path, ignored);
+}
+
+std::string followed(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
+}
+
+}  // namespace
 
 std::string describe_wait_status(int status) {
   if (WIFEXITED(status)) return fmt::format("exited with status {}", WEXITSTATUS(status));
@@ -25,6 +42,17 @@ std::string describe_wait_status(int status) {
     return fmt::format("was killed by SIG{} ({})", name ? name : std::to_string(signal), ::strsignal(signal));
   }
   return fmt::format("ended with wait status {}", status);
+}
+
+std::string resolve_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return runs(name) ? followed(name) : "";
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    if (runs(file)) return followed(file);
+  }
+  return "";
 }
 
 CommandResult run_command(const std::vector<std::string>& argv, const std::string& input) {

@@ -10,6 +10,9 @@ namespace mneme {
 // "exited with status 3", "was killed by SIGSEGV (Segmentation fault)": reads after a name.
 std::string describe_wait_status(int status);
 
+// The file that `name` runs, through PATH, with links followed; empty if there is none.
+std::string resolve_program(const std::string& name);
+
 struct CommandResult {
   int status = 0;      // as waitpid gives it
   std::string output;  // standard output

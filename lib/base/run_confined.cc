@@ -17,6 +17,8 @@ namespace {
 constexpr char kResult = 'R';
 constexpr char kError = 'E';
 
+constexpr int kCannotRun = 127;  // as shells have it
+
 [[noreturn]] void answer(int to, const std::function<std::string()>& body) {
   std::string text;
   try {
@@ -52,6 +54,37 @@ std::string run_confined(const std::string& what, const std::function<std::strin
   text.erase(0, 1);
   if (failed) throw Error(text);
   return text;
+}
+
+CommandResult run_confined_command(const std::vector<std::string>& argv, const std::string& input) {
+  Fd in = memory_file("stdin", bytes_of(input)), err = memory_file("stderr");
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("cannot create a pipe");
+  Fd from(ends[0]), to(ends[1]);
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  pid_t pid = ::fork();
+  if (pid < 0) throw system_error("cannot start a confined process");
+  if (pid == 0) {
+    ::dup2(in.get(), STDIN_FILENO);
+    ::dup2(to.get(), STDOUT_FILENO);
+    ::dup2(err.get(), STDERR_FILENO);
+    confine_to_programs();
+    ::execvp(words[0], words.data());
+    ::_exit(kCannotRun);
+  }
+  to = Fd();
+  CommandResult result;
+  result.output = read_all(from.get(), "the output of " + argv[0]);
+  while (::waitpid(pid, &result.status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == kCannotRun) {
+    throw Error::of(Exit::kMissing, "cannot run '{}'", argv[0]);
+  }
+  ::lseek(err.get(), 0, SEEK_SET);
+  result.errors = read_all(err.get(), "the errors of " + argv[0]);
+  return result;
 }
 
 }  // namespace mneme

@@ -180,6 +180,11 @@ TEST(BadInput, NumbersThatLie) {
   EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4,2]"), HasSubstr("three dimensions"));
   EXPECT_THAT(edited("instances/", "\"block\":[256,1,1]", "\"block\":[256,256,256]"),
               HasSubstr("more than any device"));
+  EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4,2,1],\"cluster\":[2,0,1]"),
+              HasSubstr("dimension of 0"));
+  EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4,2,1],\"cluster\":[2,2,1024]"),
+              HasSubstr("more than any device"));
+  EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4,2,1],\"cooperative\":1"), HasSubstr("cooperative"));
   EXPECT_THAT(edited("instances/", "\"arguments\":\"", "\"arguments\":\"0g"), HasSubstr("is not hexadecimal"));
   EXPECT_THAT(edited("instances/", "\"arguments\":\"", "\"arguments\":\"00"), HasSubstr("do not have its hash"));
   EXPECT_THAT(edited("kernel.json", "\"argument_bytes\":16", "\"argument_bytes\":8"), HasSubstr("arguments[1].size"));

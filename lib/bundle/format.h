@@ -101,6 +101,11 @@ struct Configuration {
   Digest ir;                  // of the edited IR given by --ir; empty: the recorded one
   bool check_memory = false;  // every access is checked; in json only if true
   bool baseline = false;      // the recorded code, for mneme-run --baseline only: no run is made of it; likewise
+  // NVIDIA's GPUs: what makes a cubin of the PTX: "ptxas", "nvjitlink". Empty: the code stays PTX, and what follows has
+  // no meaning; in json only otherwise.
+  std::string assembler = {};
+  int ptxas_level = 3;         // how much it optimises, 0..3
+  uint32_t max_registers = 0;  // of a thread; 0: as many as it likes; in json only if there is a limit
 };
 
 // What a kernel stores through a pointer.
@@ -108,6 +113,22 @@ struct StoreType {
   int64_t argument = -1;  // the pointer's offset in the argument bytes; -1: it is no argument
   std::string symbol;  // of a variable that is stored to; else empty. Neither: pointers of other origin, all together
   std::string type;    // "f64", "i32", …; "mixed" if there are several, or one that is no number
+};
+
+struct ConstantBank {
+  uint32_t bank = 0;
+  uint64_t bytes = 0;
+  bool operator==(const ConstantBank&) const = default;
+};
+
+// What a kernel takes of an NVIDIA GPU, as its assembler says. In bytes, but for the registers.
+struct Resources {
+  uint32_t registers = 0;                      // of a thread
+  uint64_t stack = 0;                          // local memory of a thread: the kernel's own frame
+  uint64_t spill_stores = 0, spill_loads = 0;  // of registers that did not suffice; of the kernel and what it calls
+  uint64_t shared = 0;                         // of a block, of fixed size
+  std::vector<ConstantBank> constants;         // by bank
+  bool operator==(const Resources&) const = default;
 };
 
 struct VariantInfo {
@@ -118,6 +139,8 @@ struct VariantInfo {
   Digest code_digest;
   std::string form;  // the form that was chosen: "loop", "fiber"
   std::vector<StoreType> stores;
+  std::string assembled_by = {};            // "ptxas 13.0.88"; in json only where there was an assembler
+  std::optional<Resources> resources = {};  // likewise
 };
 
 // ---- instances/<static>/<dynamic>.json ---------------------------------------------------------
@@ -147,7 +170,9 @@ struct InstanceInfo {
   // Sentences: what the kernel could reach that is not recorded. In json, with "complete": false, only if there are
   // any.
   std::vector<std::string> missing;
-  uint32_t device = 0;  // that it ran on; in json only if it was not the first
+  uint32_t device = 0;       // that it ran on; in json only if it was not the first
+  bool cooperative = false;  // all blocks run at once, and may wait for each other; in json only if true
+  Dim3 cluster;              // blocks of a cluster, where the launch asked for clusters; likewise
 };
 
 // ---- runs/<static>/<dynamic>/<variant>.json ----------------------------------------------------
@@ -229,6 +254,7 @@ struct RunInfo {
   // one has the largest of each figure of all that are not there by themselves. In json only if there are any.
   std::vector<std::vector<SegmentDifference>> others;
   std::optional<Baseline> baseline = {};  // where one was asked for
+  bool cold = false;  // caches were emptied ahead of each execution that was timed; in json only if true
 };
 
 // ---- summary.json ------------------------------------------------------------------------------

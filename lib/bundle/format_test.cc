@@ -76,6 +76,59 @@ TEST(Json, OnlyCheckedVariantsSaySo) {
   EXPECT_TRUE(parse_configuration(write(configuration), "a line").baseline);
 }
 
+TEST(Json, AssembledVariantsSayByWhat) {
+  VariantInfo variant{kTwo, kOne, {"cuda:sm_90", "default<O3>", 3, "auto", false, {}}, "code.ptx", kThree, "", {}};
+  std::string plain = write(variant);
+  for (const char* key : {"assemble", "ptxas_level", "max_registers", "resources"}) {
+    EXPECT_EQ(plain.find(key), std::string::npos) << key;
+  }
+  variant.configuration.assembler = "ptxas";
+  variant.configuration.ptxas_level = 1;
+  variant.configuration.max_registers = 32;
+  variant.code = "code.cubin";
+  variant.assembled_by = "ptxas 13.0.88";
+  variant.resources = Resources{46, 440, 16, 24, 256, {{0, 548}, {3, 64}}};
+  std::string text = write(variant);
+  EXPECT_NE(text.find(R"("ir":"","assembler":"ptxas","ptxas_level":1,"max_registers":32})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("assembled_by":"ptxas 13.0.88","resources":{"registers":46,"stack":440,"spill_stores":16,)"
+                      R"("spill_loads":24,"shared":256,"constants":[{"bank":0,"bytes":548},{"bank":3,"bytes":64}]})"),
+            std::string::npos)
+      << text;
+  VariantInfo back = parse_variant(text, "variant.json");
+  EXPECT_EQ(write(back), text);
+  EXPECT_EQ(back.resources, variant.resources);
+  VariantInfo wrong = variant;
+  wrong.resources->registers = 256;
+  EXPECT_THROW(parse_variant(write(wrong), "variant.json"), Error);
+  wrong = variant;
+  wrong.resources->constants = {{32, 8}};
+  EXPECT_THROW(parse_variant(write(wrong), "variant.json"), Error);
+  Configuration other = variant.configuration;
+  other.ptxas_level = 3;
+  EXPECT_NE(variant_id(kOne, other), variant_id(kOne, variant.configuration));
+  other = variant.configuration;
+  other.assembler = "nvjitlink";
+  EXPECT_NE(variant_id(kOne, other), variant_id(kOne, variant.configuration));
+}
+
+TEST(Json, AssemblersAreOnesThatAreKnown) {
+  std::string head = R"({"target":"cuda:sm_90","passes":"","codegen_opt":3,"form":"","fuse":false,"ir":"",)";
+  auto refusal = [&](const std::string& rest) -> std::string {
+    try {
+      parse_configuration(head + rest, "a line");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(refusal(R"("assembler":"nvjitlink","ptxas_level":0})"), "nothing");
+  EXPECT_NE(refusal(R"("assembler":"as","ptxas_level":0})").find("assembler"), std::string::npos);
+  EXPECT_NE(refusal(R"("assembler":"ptxas"})").find("ptxas_level"), std::string::npos);
+  EXPECT_NE(refusal(R"("assembler":"ptxas","ptxas_level":4})").find("ptxas_level"), std::string::npos);
+  EXPECT_NE(refusal(R"("assembler":"ptxas","ptxas_level":3,"max_registers":256})").find("max_registers"),
+            std::string::npos);
+}
+
 InstanceInfo instance() {
   InstanceInfo info;
   info.kernel = kOne;
@@ -128,6 +181,20 @@ TEST(Json, OnlyIncompleteInstancesSaySo) {
   EXPECT_NE(changed("[\"argument 0 points to 0x1000\",\"a second reason\"]", "7").find("missing"), std::string::npos);
 }
 
+TEST(Json, OnlyBlocksThatGoTogetherSaySo) {
+  EXPECT_EQ(write(instance()).find("cooperative"), std::string::npos);
+  EXPECT_EQ(write(instance()).find("cluster"), std::string::npos);
+  InstanceInfo info = instance();
+  info.cooperative = true;
+  info.cluster = {2, 1, 4};
+  std::string text = write(info);
+  EXPECT_NE(text.find(R"("cooperative":true,"cluster":[2,1,4])"), std::string::npos);
+  InstanceInfo back = parse_instance(text, "an instance");
+  EXPECT_TRUE(back.cooperative);
+  EXPECT_EQ(back.cluster, info.cluster);
+  EXPECT_EQ(write(back), text);
+}
+
 TEST(Json, TheDynamicHashCoversTheLaunch) {
   auto differs = [](auto change) {
     InstanceInfo info = instance();
@@ -138,6 +205,8 @@ TEST(Json, TheDynamicHashCoversTheLaunch) {
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.grid.y = 3; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.block.x = 128; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.shared_bytes = 1; }));
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.cooperative = true; }));
+  EXPECT_TRUE(differs([](InstanceInfo& info) { info.cluster.z = 2; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.arguments[0] = 1; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.segments[0].annotation = "{}"; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.prologue = kThree; }));
@@ -215,6 +284,20 @@ TEST(Json, ObservationsAreChecked) {
       fault_with(R"({"linf":1,"l1":1,"l2":1,"worst":0,"expected":"","actual":"000102030405060708090a0b0c0d0e0f10"})")
           .find("more than 16 bytes"),
       std::string::npos);
+}
+
+TEST(Json, OnlyColdRunsSaySo) {
+  RunInfo run{kOne, kTwo, kThree, "cuda", "completed", "", "events", 1, {5}, 0, 0, {}, {}, true, {}};
+  EXPECT_EQ(write(run).find("cache"), std::string::npos);
+  EXPECT_FALSE(parse_run(write(run), "a run").cold);
+  run.cold = true;
+  std::string text = write(run);
+  EXPECT_NE(text.find(R"("nanoseconds":[5],"cache":"cold")"), std::string::npos);
+  EXPECT_TRUE(parse_run(text, "a run").cold);
+  text.replace(text.find("cold"), 4, "iced");
+  text.resize(text.rfind(",\"digest\""));
+  text += ",\"digest\":\"" + digest_of(text).hex() + "\"}";
+  EXPECT_NE(fault_of([&] { parse_run(text, "a run"); }).find("cache"), std::string::npos);
 }
 
 TEST(Json, BaselinesAreChecked) {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint32_t kMaxArgumentBytes = 1 << 20;
 constexpr uint64_t kMaxThreads = 1 << 16;  // of a block; no device known has more than 1024
+constexpr uint64_t kMaxCluster = 1024;     // blocks; no device known has more than 16
 constexpr uint32_t kMaxShared = 1 << 30;
 constexpr uint32_t kMaxDevice = 65535;
 constexpr std::string_view kSegmentKinds[] = {"heap", "global", "host"};  // in SegmentKind's order
@@ -74,6 +75,8 @@ std::string write(const InstanceInfo& info) {
   }
   out.close_array().add("prologue", info.prologue).add("epilogue", info.epilogue);
   if (info.device) out.add("device", info.device);
+  if (info.cooperative) out.add("cooperative", true);
+  if (info.cluster.count() > 1) add_dimensions(out, "cluster", info.cluster);
   if (!info.missing.empty()) out.add("complete", false).add_all("missing", info.missing);
   return out.close().sealed();
 }
@@ -100,6 +103,8 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   info.prologue = in.digest("prologue");
   info.epilogue = in.digest("epilogue");
   if (in.has("device")) info.device = in.number32("device", kMaxDevice);
+  if (in.has("cooperative")) info.cooperative = in.boolean("cooperative");
+  if (in.has("cluster")) info.cluster = read_dimensions(in, "cluster", kMaxCluster);
   if (in.has("missing")) info.missing = in.texts("missing");
   bool complete = !in.has("complete") || in.boolean("complete");
   if (complete != info.missing.empty()) in.fail("missing", "does not go with what 'complete' says");
@@ -124,6 +129,10 @@ Digest instance_id(const InstanceInfo& info) {
   }
   stream.add(info.prologue.hex());
   if (info.device) stream.add(uint64_t{info.device});
+  if (info.cooperative) stream.add("cooperative");
+  if (info.cluster.count() > 1) {
+    for (uint32_t number : {info.cluster.x, info.cluster.y, info.cluster.z}) stream.add(uint64_t{number});
+  }
   return stream.finish();
 }
 

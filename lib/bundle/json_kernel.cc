@@ -10,6 +10,9 @@ namespace mneme::bundle {
 namespace {
 
 constexpr uint32_t kMaxArgumentBytes = 1 << 20;
+constexpr std::string_view kAssemblers[] = {"ptxas", "nvjitlink"};
+constexpr uint32_t kMaxRegisters = 255;  // of a thread, on every NVIDIA GPU
+constexpr uint32_t kMaxBank = 31;
 
 void write_argument(json::Text& out, const Argument& argument) {
   out.open().add("offset", argument.offset).add("size", argument.size).add("kind", argument.kind);
@@ -40,6 +43,9 @@ void write_configuration(json::Text& out, const Configuration& configuration) {
   out.add("fuse", configuration.fuse).add("ir", configuration.ir);
   if (configuration.check_memory) out.add("check_memory", true);
   if (configuration.baseline) out.add("baseline", true);
+  if (configuration.assembler.empty()) return;
+  out.add("assembler", configuration.assembler).add("ptxas_level", configuration.ptxas_level);
+  if (configuration.max_registers) out.add("max_registers", configuration.max_registers);
 }
 
 Configuration read_configuration(const json::Object& in) {
@@ -52,6 +58,10 @@ Configuration read_configuration(const json::Object& in) {
   configuration.ir = in.digest_or_empty("ir");
   configuration.check_memory = in.has("check_memory") && in.boolean("check_memory");
   configuration.baseline = in.has("baseline") && in.boolean("baseline");
+  if (!in.has("assembler")) return configuration;
+  configuration.assembler = kAssemblers[in.choice("assembler", {kAssemblers[0], kAssemblers[1]})];
+  configuration.ptxas_level = static_cast<int>(in.number("ptxas_level", 3));
+  if (in.has("max_registers")) configuration.max_registers = in.number32("max_registers", kMaxRegisters);
   return configuration;
 }
 
@@ -75,6 +85,29 @@ StoreType parse_store(const json::Object& in) {
   store.symbol = in.text_or("symbol", "");
   store.type = in.text("type");
   return store;
+}
+
+void write_resources(json::Text& out, const Resources& resources) {
+  out.open("resources").add("registers", resources.registers).add("stack", resources.stack);
+  out.add("spill_stores", resources.spill_stores).add("spill_loads", resources.spill_loads);
+  out.add("shared", resources.shared).open_array("constants");
+  for (const ConstantBank& constant : resources.constants) {
+    out.open().add("bank", constant.bank).add("bytes", constant.bytes).close();
+  }
+  out.close_array().close();
+}
+
+Resources parse_resources(const json::Object& in) {
+  Resources resources;
+  resources.registers = in.number32("registers", kMaxRegisters);
+  resources.stack = in.number("stack");
+  resources.spill_stores = in.number("spill_stores");
+  resources.spill_loads = in.number("spill_loads");
+  resources.shared = in.number("shared");
+  in.each("constants", [&](json::Object constant) {
+    resources.constants.push_back({constant.number32("bank", kMaxBank), constant.number("bytes")});
+  });
+  return resources;
 }
 
 }  // namespace
@@ -146,6 +179,8 @@ std::string write(const VariantInfo& info) {
     for (const StoreType& store : info.stores) write_store(out, store);
     out.close_array();
   }
+  if (!info.assembled_by.empty()) out.add("assembled_by", info.assembled_by);
+  if (info.resources) write_resources(out, *info.resources);
   return out.close().sealed();
 }
 
@@ -163,6 +198,10 @@ VariantInfo parse_variant(std::string_view text, const std::string& where) {
   info.form = in.text("form");
   if (in.has("stores")) {
     in.each("stores", [&](json::Object object) { info.stores.push_back(parse_store(object)); });
+  }
+  info.assembled_by = in.text_or("assembled_by", "");
+  if (in.has("resources")) {
+    in.object("resources", [&](json::Object object) { info.resources = parse_resources(object); });
   }
   return info;
 }

@@ -2,6 +2,7 @@
 // Device IR to code for a target, whichever it is. A target is a device and what code for it depends on:
 // "host:x86-64-v3", "cuda:sm_90". Free of LLVM's headers, so that callers compile fast.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,17 @@ namespace mneme::codegen {
 
 struct Code {
   std::string bytes;
-  std::string file;  // the bundle's name for such code: "code.so", "code.ptx"
+  std::string file;  // the bundle's name for such code: "code.so", "code.ptx", "code.cubin"
   std::string form;  // host: "loop" or "fiber"
   std::vector<bundle::StoreType> stores;
+  std::optional<bundle::Resources> resources = {};  // of a cubin
 };
 
 // The target that is meant: "sm_90" is "cuda:sm_90". Throws Error for what is none.
 std::string target_named(const std::string& text);
 
-// Compiles the kernel `info.name` in `ir` (bitcode or text). Deterministic. Throws Error with LLVM's own message for
+// Compiles the kernel `info.name` in `ir` (bitcode or text). For NVIDIA's GPUs it gives PTX, whatever assembler the
+// configuration names: nvptx/assembler.h takes it from there. Deterministic. Throws Error with LLVM's own message for
 // bad IR or a bad pipeline, and by name for what the target lacks. Not confined: a caller handling a stranger's IR runs
 // it in a confined child.
 Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration);

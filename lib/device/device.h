@@ -23,7 +23,10 @@ struct Launch {
   uint32_t shared_bytes = 0;
   std::string arguments;                                       // bytes
   std::vector<bundle::Segment> segments;                       // globals among them are found by symbol
+  bool cooperative = false;                                    // all blocks run at once, and may wait for each other
+  bundle::Dim3 cluster = {};                                   // blocks
   bool poison_shared = false;                                  // shared memory does not begin as zeros
+  bool cold = false;                                           // what kernels work on is in no cache when it begins
   std::function<void(const std::string& sentence)> warn = {};  // about the kernel; from several threads
 };
 
@@ -42,6 +45,18 @@ class Device {
   virtual void map(uint64_t address, uint64_t size) = 0;
   virtual void write(uint64_t address, Bytes bytes) = 0;
   virtual void read(uint64_t address, std::span<std::byte> out) = 0;
+  // Gives back all that is mapped, so that another recording's memory can be; there are no images and no code by then.
+  // Of devices whose kernels do not run in this process; others are for one recording.
+  virtual void unmap() {}
+
+  // write() to which the caller leaves `bytes` until wait_for(n) has returned after a mark(n) that came after it.
+  // Reading and executing see what was written.
+  virtual void begin_write(uint64_t address, Bytes bytes) { write(address, bytes); }
+  virtual void mark(uint32_t) {}
+  virtual void wait_for(uint32_t) {}  // at once, if there was no mark
+  // Memory of the caller's, whole pages, of which begin_write() and images' are to be fast as long as the device lives:
+  // none of their calls reaches beyond it. Each piece may be told of any number of times.
+  virtual void pin(std::span<std::byte>) {}
 
   // Of what is mapped in these ranges, by address; its contents are not defined yet. nullptr: the device has none, or
   // no room for one. To be destroyed before the device.
@@ -50,6 +65,8 @@ class Device {
   virtual std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) = 0;
   // Runs one launch to its end; nanoseconds of the kernel alone.
   virtual uint64_t execute(Code& code, const Launch& launch) = 0;
+  // After load() or execute() threw: whether the device can be used all the same, once all that it holds was unmapped.
+  virtual bool still_works() { return false; }
 };
 
 std::unique_ptr<Device> make_host_device();

@@ -23,10 +23,12 @@ struct BlockChange {
 class Image {
  public:
   virtual ~Image() = default;
-  virtual void take() = 0;                                 // holds what memory holds now
-  virtual void write(uint64_t address, Bytes blocks) = 0;  // holds these at their place from now on
-  virtual std::vector<BlockChange> changes() = 0;          // of memory, by address
-  virtual void put_back(uint64_t address) = 0;             // a block of memory becomes what this holds
+  virtual void take() = 0;                         // holds what memory holds now
+  virtual void clear(const BlockRange&) = 0;       // holds zeros there from now on
+  virtual std::vector<BlockChange> changes() = 0;  // of memory, by address
+  virtual void put_back(const BlockRange&) = 0;    // that memory becomes what this holds
+  // Holds these at their place from now on. `blocks` are left to it as those of Device::begin_write() are.
+  virtual void write(uint64_t address, Bytes blocks) = 0;
 };
 
 }  // namespace mneme::device

@@ -29,22 +29,22 @@ std::vector<Move> new_places(std::span<const bundle::Segment> segments) {
 
 class MovedGlobals : public Device {
  public:
-  MovedGlobals(std::unique_ptr<Device> device, std::span<const bundle::Segment> segments)
-      : device_(std::move(device)), moves_(new_places(segments)) {
+  MovedGlobals(Device& device, std::span<const bundle::Segment> segments)
+      : device_(device), moves_(new_places(segments)) {
     for (const Move& move : moves_.all()) {
       uint64_t begin = move.to / kBlockSize * kBlockSize;
-      device_->map(begin, (move.to + move.size - begin) / kBlockSize * kBlockSize + kBlockSize);
+      device_.map(begin, (move.to + move.size - begin) / kBlockSize * kBlockSize + kBlockSize);
     }
   }
 
-  std::string name() const override { return device_->name(); }
-  std::string clock() const override { return device_->clock(); }
-  bool runs_in_this_process() const override { return device_->runs_in_this_process(); }
+  std::string name() const override { return device_.name(); }
+  std::string clock() const override { return device_.clock(); }
+  bool runs_in_this_process() const override { return device_.runs_in_this_process(); }
 
   void map(uint64_t address, uint64_t size) override {
-    device_->map(address, size);
+    device_.map(address, size);
     for_pieces(address, size, [&](uint64_t at, uint64_t bytes, const Move* move) {
-      if (move) device_->write(at, std::vector<std::byte>(bytes, kNothing));
+      if (move) device_.write(at, std::vector<std::byte>(bytes, kNothing));
     });
   }
 
@@ -52,19 +52,19 @@ class MovedGlobals : public Device {
     std::vector<std::byte> words(bytes.begin(), bytes.end());
     moves_.there(words);
     for_pieces(address, bytes.size(), [&](uint64_t at, uint64_t size, const Move* move) {
-      device_->write(moved(at, move), Bytes(words).subspan(at - address, size));
+      device_.write(moved(at, move), Bytes(words).subspan(at - address, size));
     });
   }
 
   void read(uint64_t address, std::span<std::byte> out) override {
     for_pieces(address, out.size(), [&](uint64_t at, uint64_t size, const Move* move) {
-      device_->read(moved(at, move), out.subspan(at - address, size));
+      device_.read(moved(at, move), out.subspan(at - address, size));
     });
     moves_.back(out);
   }
 
   std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) override {
-    return device_->load(kernel, code);
+    return device_.load(kernel, code);
   }
 
   uint64_t execute(Code& code, const Launch& launch) override {
@@ -76,7 +76,7 @@ class MovedGlobals : public Device {
       }
     }
     std::ranges::sort(there.segments, {}, &bundle::Segment::address);
-    return device_->execute(code, there);
+    return device_.execute(code, there);
   }
 
  private:
@@ -99,7 +99,7 @@ class MovedGlobals : public Device {
     if (address < end) take(address, end - address, nullptr);
   }
 
-  std::unique_ptr<Device> device_;
+  Device& device_;
   Moves moves_;
 };
 
@@ -136,8 +136,8 @@ void Moves::translate(std::span<std::byte> words, const std::vector<Way>& ways) 
   }
 }
 
-std::unique_ptr<Device> move_globals(std::unique_ptr<Device> device, std::span<const bundle::Segment> segments) {
-  return std::make_unique<MovedGlobals>(std::move(device), segments);
+std::unique_ptr<Device> move_globals(Device& device, std::span<const bundle::Segment> segments) {
+  return std::make_unique<MovedGlobals>(device, segments);
 }
 
 }  // namespace mneme::device

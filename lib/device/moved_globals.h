@@ -47,6 +47,7 @@ class Moves {
 // The same device, but with each recorded variable elsewhere than when it was recorded, in the reverse order, as
 // wherever a vendor's loader may put it. Addresses that go in and bytes that come out are the recording's still. Where
 // the variables were is filled with 0xCB, so that who uses an address that was not translated finds no right bytes.
-std::unique_ptr<Device> move_globals(std::unique_ptr<Device> device, std::span<const bundle::Segment> segments);
+// `device` is borrowed, and nothing is mapped there yet.
+std::unique_ptr<Device> move_globals(Device& device, std::span<const bundle::Segment> segments);
 
 }  // namespace mneme::device

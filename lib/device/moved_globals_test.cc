@@ -80,7 +80,8 @@ struct MovedGlobals : testing::Test {
       {kBase + 256, 64, bundle::SegmentKind::kGlobal, "holder", ""},
       {kBase + kBlock - 64, 128, bundle::SegmentKind::kGlobal, "across", ""},
   };
-  std::unique_ptr<Device> device = move_globals(std::unique_ptr<Device>(inner), segments);
+  std::unique_ptr<Device> below{inner};
+  std::unique_ptr<Device> device = move_globals(*below, segments);
   std::vector<uint64_t> words = std::vector<uint64_t>(2 * kBlock / 8);
 
   void SetUp() override {

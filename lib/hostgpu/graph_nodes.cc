@@ -72,6 +72,16 @@ Call copy(const hipMemcpy3DParms* p) {
   return CopyCall{*p};
 }
 
+// A copy of bytes in a row is one of a box, too.
+hipMemcpy3DParms as_box(const LinearCopyCall& call) {
+  hipMemcpy3DParms box{};
+  box.srcPtr = make_hipPitchedPtr(const_cast<void*>(call.from), call.size, call.size, 1);
+  box.dstPtr = make_hipPitchedPtr(call.to, call.size, call.size, 1);
+  box.extent = make_hipExtent(call.size, 1, 1);
+  box.kind = call.kind;
+  return box;
+}
+
 Call copy(void* to, const void* from, size_t size, hipMemcpyKind kind) { return LinearCopyCall{to, from, size, kind}; }
 
 Call copy_from(void* to, const void* symbol, size_t size, size_t offset, hipMemcpyKind kind) {
@@ -139,9 +149,14 @@ hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* node, hipGraph_t graph, const h
   return add(node, graph, before, count, [&] { return copy(parameters); });
 }
 hipError_t hipGraphMemcpyNodeGetParams(hipGraphNode_t node, hipMemcpy3DParms* parameters) {
-  return get<CopyCall>(node, [&](const CopyCall& call, hipGraphNode&) {
+  return answer([&] {
+    auto lock = graph_lock();
+    hipGraphNode& found = checked(node);
     require(parameters);
-    *parameters = call.box;
+    const auto* linear = std::get_if<LinearCopyCall>(&found.call);
+    const auto* box = std::get_if<CopyCall>(&found.call);
+    require(box || linear);
+    *parameters = box ? box->box : as_box(*linear);
   });
 }
 hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t node, const hipMemcpy3DParms* parameters) {

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "recorder/block_digests.h"
 #include "recorder/segment_list.h"
 
 namespace mneme::record {
@@ -343,10 +345,15 @@ void Allocations::add_registered(const void* pointer, uint64_t size) {
   std::lock_guard lock(mutex_);
   uint64_t address = address_of(pointer);
   if (size == 0 || owner(address) || registered_.contains(address)) return;
-  registered_.emplace(address, Registered{size, make_copy(address, size)});
+  registered_.emplace(address, Registered{size, show(address, size)});
 }
 
-KeptDescriptor Allocations::make_copy(uint64_t address, uint64_t size) {
+// The process's own memory, to the parent; by a copy if there is no other way.
+std::optional<KeptDescriptor> Allocations::show(uint64_t address, uint64_t size) {
+  if (listener_.reads_memory()) {
+    listener_.appeared(Chunk{address, size}, -1);
+    return std::nullopt;
+  }
   KeptDescriptor copy(zeroed_memory_file("mneme-copy", size));
   listener_.appeared(Chunk{address, size}, copy.get());
   return copy;
@@ -379,7 +386,7 @@ bool Allocations::add_mapped(const void* pointer, uint64_t size, int descriptor,
   if (next != registered_.end() && next->first < address + size) return false;
   if (next != registered_.begin() && std::prev(next)->first + std::prev(next)->second.size > address) return false;
   listener_.appeared(Chunk{address, size}, descriptor);
-  registered_.emplace(address, Registered{size, std::nullopt, true, false, device});
+  registered_.emplace(address, Registered{size, std::nullopt, true, false, false, device});
   return true;
 }
 
@@ -391,25 +398,33 @@ void Allocations::remove_mapped(const void* pointer, uint64_t size) {
   }
 }
 
-void Allocations::refresh_copies() {
+void Allocations::refresh() {
   std::lock_guard lock(mutex_);
-  if (runtime_.copies()) runtime_.refresh(device_memory());
+  if (runtime_.copies()) {
+    for (const Digests& run : runtime_.refresh(device_memory())) listener_.known(run);
+  }
+  std::optional<std::vector<MemoryRange>> readable;
   for (auto& [address, memory] : registered_) {
-    if (memory.mapped) continue;
-    if (memory.size > largest_file()) {
-      throw Error::of(
-          "the process may make files of {} bytes at most (ulimit -f), and registered more memory than that",
-          largest_file());
-    }
-    int copy = memory.copy ? memory.copy->get() : -1;
-    if (copy < 0) throw Error("the application closed what recording of the memory that it registered needs");
-    // Written rather than copied: an application may have unmapped what it registered, and must not crash here.
-    uint64_t done = 0;
-    while (done < memory.size) {
-      ssize_t written = ::pwrite(copy, pointer_to(address + done), memory.size - done, static_cast<off_t>(done));
-      if (written <= 0) break;
-      done += static_cast<uint64_t>(written);
-    }
+    if (memory.copy) refresh_copy(address, memory);
+    if (memory.copy || memory.mapped || !std::exchange(memory.read, true)) continue;
+    if (!readable) readable = readable_memory();
+    for (const Digests& run : digests_of({address, memory.size}, *readable)) listener_.known(run);
+  }
+}
+
+void Allocations::refresh_copy(uint64_t address, const Registered& memory) {
+  if (memory.size > largest_file()) {
+    throw Error::of("the process may make files of {} bytes at most (ulimit -f), and registered more memory than that",
+                    largest_file());
+  }
+  int copy = memory.copy->get();
+  if (copy < 0) throw Error("the application closed what recording of the memory that it registered needs");
+  // Written rather than copied: an application may have unmapped what it registered, and must not crash here.
+  uint64_t done = 0;
+  while (done < memory.size) {
+    ssize_t written = ::pwrite(copy, pointer_to(address + done), memory.size - done, static_cast<off_t>(done));
+    if (written <= 0) break;
+    done += static_cast<uint64_t>(written);
   }
 }
 

@@ -26,6 +26,8 @@ class Allocations {
   struct Listener {
     std::function<void(const Chunk&, int descriptor)> appeared;
     std::function<void(const Drop&)> gone;
+    std::function<void(const Digests&)> known = [](const Digests&) {};
+    std::function<bool()> reads_memory = [] { return false; };  // this process's own: it needs no descriptor for that
   };
 
   struct Known {
@@ -91,8 +93,9 @@ class Allocations {
   void hold();
   void let_go();
 
-  // Registered memory lies outside the parent's reach: brings its copies, which the parent maps, up to date.
-  void refresh_copies();
+  // Memory is at rest, and the parent about to take its state. Brings the copies up to date that the parent maps of
+  // what it cannot reach; of what it has to read, tells what has not changed.
+  void refresh();
 
   // Around fork(). In the child the memory is its own, as all memory is, and nobody is told of it until share_again()
   // tells a listener, which may be another one by then. That gives the application's own mappings back, which are not
@@ -115,8 +118,9 @@ class Allocations {
   };
   struct Registered {
     uint64_t size = 0;
-    std::optional<KeptDescriptor> copy;  // a file in memory; none of mapped memory
+    std::optional<KeptDescriptor> copy;  // a file in memory; none of what the parent maps or reads
     bool mapped = false;
+    bool read = false;  // the parent has read it before
     bool gone = false;  // while held
     int device = 0;
   };
@@ -136,9 +140,10 @@ class Allocations {
   bool back_piece(Area& area, uint64_t size);
   std::optional<Fd> back_host(uint64_t address, uint64_t size);
   void unback_host(uint64_t address, uint64_t size);
-  KeptDescriptor make_copy(uint64_t address, uint64_t size);
+  std::optional<KeptDescriptor> show(uint64_t address, uint64_t size);
   void share(const Area& area, uint64_t address, uint64_t size);
   Area* owner(uint64_t address);
+  void refresh_copy(uint64_t address, const Registered& memory);
   std::vector<MemoryRange> device_memory() const;
   std::optional<MemoryRange> containing(uint64_t address) const;  // allocation or registered memory
   void forget(uint64_t address);

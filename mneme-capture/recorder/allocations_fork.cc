@@ -74,7 +74,9 @@ std::vector<MemoryRange> Allocations::share_again() {
       mapped.push_back({address, details.size});
       memory = registered_.erase(memory);
     } else {
-      details.copy.emplace(make_copy(address, details.size));
+      details.copy.reset();
+      details.read = false;
+      if (auto copy = show(address, details.size)) details.copy.emplace(std::move(*copy));
       ++memory;
     }
   }

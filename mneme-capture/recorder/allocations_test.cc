@@ -21,14 +21,18 @@ class AllocationsTest : public ::testing::Test {
   FakeRuntime runtime_;
   std::vector<Chunk> chunks_;
   std::vector<uint64_t> dropped_;
+  std::vector<Digests> known_;
+  bool reads_memory_ = false;
   Fd last_;
-  Allocations allocations_{runtime_,
-                           FakeRuntime::kRange,
-                           {[this](const Chunk& chunk, int memory) {
-                              chunks_.push_back(chunk);
-                              last_ = Fd(::dup(memory));
-                            },
-                            [this](const Drop& drop) { dropped_.push_back(drop.address); }}};
+  Allocations allocations_{
+      runtime_,
+      FakeRuntime::kRange,
+      {[this](const Chunk& chunk, int memory) {
+         chunks_.push_back(chunk);
+         last_ = Fd(::dup(memory));
+       },
+       [this](const Drop& drop) { dropped_.push_back(drop.address); },
+       [this](const Digests& digests) { known_.push_back(digests); }, [this] { return reads_memory_; }}};
 };
 
 TEST_F(AllocationsTest, GivesTheSameAddressesEveryTime) {
@@ -55,7 +59,7 @@ TEST_F(AllocationsTest, BacksMemoryByChunksAndSharesThem) {
 
 TEST_F(AllocationsTest, HasCopiesOfDeviceMemoryBroughtUpToDate) {
   void* first = device(1000);
-  allocations_.refresh_copies();
+  allocations_.refresh();
   EXPECT_TRUE(runtime_.refreshed.empty()) << "memory itself is shared";
   runtime_.copying = true;
   allocations_.allocate(Space::kHost, 10);
@@ -64,12 +68,17 @@ TEST_F(AllocationsTest, HasCopiesOfDeviceMemoryBroughtUpToDate) {
   allocations_.add_variable(kVariable, 0);
   allocations_.add_variable(kVariable, 0);
   EXPECT_EQ(std::ranges::count(chunks_, kVariable.address, &Chunk::address), 1);
-  allocations_.refresh_copies();
+  allocations_.refresh();
   ASSERT_EQ(runtime_.refreshed.size(), 3u);
   EXPECT_EQ(runtime_.refreshed[0].address, address_of(first));
   EXPECT_EQ(runtime_.refreshed[1].address, address_of(second));
   EXPECT_EQ(runtime_.refreshed[1].size, 2000u);
   EXPECT_EQ(runtime_.refreshed[2].address, kVariable.address);
+  EXPECT_TRUE(known_.empty());
+  runtime_.known = {{memory::kDeviceBase, {digest_of("a")}}};
+  allocations_.refresh();
+  ASSERT_EQ(known_.size(), 1u);
+  EXPECT_EQ(known_[0].blocks, std::vector{digest_of("a")});
   std::vector<WireSegment> segments = allocations_.segments({{"v", kVariable}});
   EXPECT_EQ(segments.back().symbol, "v");
   EXPECT_EQ(segments.back().size, 24u);
@@ -223,7 +232,7 @@ TEST_F(AllocationsTest, CopiesRegisteredMemory) {
   ASSERT_EQ(chunks_.size(), 1u);
   EXPECT_EQ(chunks_[0].address, address_of(memory.data()));
   EXPECT_EQ(chunks_[0].size, memory.size());
-  allocations_.refresh_copies();
+  allocations_.refresh();
   EXPECT_EQ(read_all(last_.get(), "copy"), std::string(10000, 'x'));
   auto list = allocations_.segments({});
   ASSERT_EQ(list.size(), 1u);
@@ -233,12 +242,29 @@ TEST_F(AllocationsTest, CopiesRegisteredMemory) {
   EXPECT_TRUE(allocations_.segments({}).empty());
 }
 
+TEST_F(AllocationsTest, TellsOfRegisteredMemoryThatTheParentReads) {
+  reads_memory_ = true;
+  std::vector<char> memory(4 * bundle::kBlockSize, 'x');
+  allocations_.add_registered(memory.data(), memory.size());
+  ASSERT_EQ(chunks_.size(), 1u);
+  EXPECT_EQ(last_.get(), -1) << "no copy";
+  allocations_.refresh();
+  EXPECT_TRUE(known_.empty()) << "it is read whole the first time";
+  allocations_.refresh();
+  ASSERT_EQ(known_.size(), 1u);
+  EXPECT_GE(known_[0].blocks.size(), 3u);
+  EXPECT_EQ(known_[0].blocks[0], digest_of(std::string(bundle::kBlockSize, 'x')));
+  allocations_.remove_registered(memory.data());
+  allocations_.refresh();
+  EXPECT_EQ(known_.size(), 1u);
+}
+
 TEST_F(AllocationsTest, RegisteredMemoryThatIsGoneDoesNoHarm) {
   void* memory = ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::memset(memory, 'x', 8192);
   allocations_.add_registered(memory, 8192);
   ::munmap(static_cast<char*>(memory) + 4096, 4096);
-  allocations_.refresh_copies();
+  allocations_.refresh();
   EXPECT_EQ(read_all(last_.get(), "copy"), std::string(4096, 'x') + std::string(4096, '\0'));
   ::munmap(memory, 4096);
 }

@@ -54,6 +54,7 @@ void Connection::greet(int32_t parent) {
   hello.rank = rank_in_environment().value_or(-1);
   hello.parent = parent;
   if (parent) hello.process = ::getpid();
+  hello.probe = reinterpret_cast<uint64_t>(kProbe);
   tell(hello);
 }
 

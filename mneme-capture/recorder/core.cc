@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/core.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
@@ -11,6 +12,10 @@ namespace {
 
 Limits limits_of(const Welcome& welcome) {
   return {welcome.max_instances, welcome.occurrences, welcome.skip, welcome.every, welcome.only_config};
+}
+
+bool uses_heap(const bundle::KernelInfo& kernel) {
+  return std::ranges::find(kernel.globals, bundle::kDeviceHeap, &bundle::Global::name) != kernel.globals.end();
 }
 
 std::string_view reason_of(Policy::Verdict verdict) {
@@ -33,7 +38,9 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
       connection_(std::move(connection)),
       allocations_(runtime, connection_->welcome().range_size,
                    {[this](const Chunk& chunk, int descriptor) { connection_->tell(chunk, descriptor); },
-                    [this](const Drop& drop) { connection_->tell(drop); }}),
+                    [this](const Drop& drop) { connection_->tell(drop); },
+                    [this](const Digests& digests) { connection_->tell(digests); },
+                    [this] { return connection_->welcome().reads_memory; }}),
       limits_(limits_of(connection_->welcome())),
       kernels_(limits_) {}
 
@@ -189,6 +196,25 @@ std::string Core::kernel_name(const void* function) noexcept try {
   return {};
 }
 
+bool Core::knows(const void* function) noexcept try { return kernels_.find(function) != nullptr; } catch (...) {
+  return false;
+}
+
+bool Core::count_settled(const std::vector<LaunchRequest>& requests) noexcept {
+  if (!recording()) return false;
+  std::lock_guard lock(mutex_);
+  for (const LaunchRequest& request : requests) {
+    if (!settled_.find(request, runtime_.device_of(request.stream))) return false;
+  }
+  for (const LaunchRequest& request : requests) {
+    const Settled::Slots* slots = settled_.find(request, runtime_.device_of(request.stream));
+    for (uint32_t counter : {uint32_t{Counters::kLaunches}, slots->launches, slots->reason}) {
+      connection_->counters().add(counter);
+    }
+  }
+  return true;
+}
+
 void Core::count_launch(Recording& recording, const std::string& kernel) {
   if (recording.launches == 0) {
     recording.launches = next_slot_++;
@@ -254,8 +280,8 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
     count(recording, stub.demangled, error.what(), true);
     return std::nullopt;
   }
-  chosen.key =
-      launch_key(limits_, info, request.grid, request.block, request.shared_bytes, chosen.arguments, chosen.device);
+  chosen.key = launch_key(limits_, info, request.grid, request.block, request.shared_bytes, chosen.arguments,
+                          chosen.device, request.cluster);
   Policy::Choice choice = recording.policy.choose(chosen.key);
   if (choice.slot) {
     if (*choice.slot == 0) *choice.slot = next_slot_++;
@@ -308,7 +334,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
     return false;
   }
   if (runtime_.is_capturing(request.stream)) {
-    drop(chosen, "it was launched into a graph");
+    drop(chosen, "it was launched while a graph was noted down from a stream");
     return false;
   }
   if (!runtime_.prepare(request.function, chosen.device)) {
@@ -337,6 +363,8 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   prologue.grid = request.grid;
   prologue.block = request.block;
   prologue.shared_bytes = request.shared_bytes;
+  prologue.cooperative = request.cooperative;
+  prologue.cluster = request.cluster;
   prologue.slot = chosen.slot;
   prologue.device = static_cast<uint32_t>(chosen.device);
   prologue.arguments = chosen.arguments;
@@ -346,7 +374,10 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   prologue.outside = outside_.list();
   prologue.missing =
       missing_of(info, prologue.arguments, prologue.segments, prologue.outside, connection_->welcome().range_size);
-  allocations_.refresh_copies();
+  if (uses_heap(info) && std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end()) {
+    prologue.missing.push_back("the heap from which kernels allocate is out of the recorder's reach on a GPU");
+  }
+  allocations_.refresh();
   Prepared prepared = connection_->ask<Prepared>(prologue);
   if (prepared.ready) return true;
   allocations_.let_go();
@@ -364,7 +395,7 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
   // After a launch that failed nothing more is called: the application asks the runtime for its last error.
   bool launched = status == 0;
   if (launched) status = settle(request.stream);
-  if (launched && status == 0) allocations_.refresh_copies();
+  if (launched && status == 0) allocations_.refresh();
   Recorded recorded = connection_->ask<Recorded>(Epilogue{status == 0});
   allocations_.let_go();
   if (status != 0) {

@@ -66,6 +66,9 @@ class Core {
   template <class Real>
   int pass(const std::string& kernel, const char* reason, const Real& real) noexcept;
   std::string kernel_name(const void* function) noexcept;
+  bool knows(const void* function) noexcept;  // as a kernel
+  // If it is settled of all these launches that they are only counted, counts them; whoever asks performs them.
+  bool count_settled(const std::vector<LaunchRequest>& requests) noexcept;
 
   // In a child, the first time: becomes a recorded process of its own.
   bool recording() noexcept {

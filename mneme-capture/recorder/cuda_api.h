@@ -13,10 +13,16 @@ inline constexpr Error kNotReady = 600;
 inline constexpr Error kNotSupported = 801;
 
 using Stream = void*;
+inline constexpr uintptr_t kPerThreadStream = 2;  // cudaStreamPerThread
+// The stream that functions mean whose names end in _ptsz: programs call them that are compiled for a default stream of
+// each thread's.
+inline Stream per_thread(Stream stream) { return stream ? stream : reinterpret_cast<Stream>(kPerThreadStream); }
 using MemoryPool = void*;
 using Array = void*;
-using Graph = void*;   // cudaGraphExec_t
-using Kernel = void*;  // cudaKernel_t
+using Graph = void*;      // cudaGraph_t
+using GraphExec = void*;  // cudaGraphExec_t
+using GraphNode = void*;  // cudaGraphNode_t
+using Kernel = void*;     // cudaKernel_t, CUkernel
 
 struct Dimensions {  // dim3
   uint32_t x, y, z;
@@ -34,8 +40,7 @@ struct Extent {  // cudaExtent
 struct LaunchAttribute {  // cudaLaunchAttribute
   int which;
   int padding;
-  int value;  // where it is one number
-  char rest[60];
+  unsigned value[16];  // the first of them where it is one number
 };
 inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchClusterDimension = 4;
@@ -47,6 +52,22 @@ struct LaunchConfig {  // cudaLaunchConfig_t
   const LaunchAttribute* attributes;
   unsigned count;
 };
+
+struct KernelNode {  // cudaKernelNodeParams
+  const void* function;
+  Dimensions grid, block;
+  unsigned shared;
+  void** arguments;
+  void** extra;
+};
+
+// Parameters of other nodes, which are passed from one call to another: as large as any.
+struct NodeParameters {
+  alignas(16) char bytes[512];
+};
+
+// CUgraphNodeType
+inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4, kEmptyNode = 5;
 
 struct PointerAttributes {  // cudaPointerAttributes
   int type;
@@ -79,6 +100,17 @@ inline constexpr int kDeviceToHost = 2;  // cudaMemcpyDeviceToHost
 using Result = int;  // CUresult
 using Address = unsigned long long;
 using Handle = unsigned long long;  // CUmemGenericAllocationHandle
+using Module = void*;
+using Library = void*;
+using Function = void*;
+
+struct DriverLaunchConfig {  // CUlaunchConfig
+  Dimensions grid, block;
+  unsigned shared;
+  Stream stream;
+  const LaunchAttribute* attributes;
+  unsigned count;
+};
 
 struct Location {  // CUmemLocation
   int type;

@@ -28,12 +28,8 @@ constinit Next<Error(void*, int, size_t)> next_set(kLibrary, "cudaMemset");
 constinit Next<Error(void*, int, size_t, Stream)> next_set_async(kLibrary, "cudaMemsetAsync");
 constinit Next<Error(void*, size_t, int, size_t, size_t)> next_set_2d(kLibrary, "cudaMemset2D");
 constinit Next<Error(void*, size_t, int, size_t, size_t, Stream)> next_set_2d_async(kLibrary, "cudaMemset2DAsync");
-
-template <class... Parameters, class... Arguments>
-Error change(const Next<Error(Parameters...)>& next, Arguments... arguments) {
-  CudaRuntime::Changing changing(runtime());
-  return next.call_or(kNotSupported, arguments...);
-}
+constinit Next<Error(PitchedPointer, int, Extent)> next_set_3d(kLibrary, "cudaMemset3D");
+constinit Next<Error(PitchedPointer, int, Extent, Stream)> next_set_3d_async(kLibrary, "cudaMemset3DAsync");
 
 }  // namespace
 
@@ -98,6 +94,12 @@ Error cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t heigh
 
 Error cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, Stream stream) {
   return change(next_set_2d_async, to, pitch, value, width, height, stream);
+}
+
+Error cudaMemset3D(PitchedPointer to, int value, Extent extent) { return change(next_set_3d, to, value, extent); }
+
+Error cudaMemset3DAsync(PitchedPointer to, int value, Extent extent, Stream stream) {
+  return change(next_set_3d_async, to, value, extent, stream);
 }
 
 }  // extern "C"

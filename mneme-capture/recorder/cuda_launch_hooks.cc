@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CUDA functions through which device code is registered and launched, as the application finds them first. With
 // the stand-in they pass everything on: what it calls is recorded.
-#include "recorder/cuda_runtime.h"
+#include "recorder/cuda_handles.h"
+#include "recorder/cuda_launch.h"
 
 namespace mneme::record::cuda {
 namespace {
@@ -17,63 +18,41 @@ constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream
 constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_ptsz(
     kLibrary, "cudaLaunchKernel_ptsz");
 constinit Next<Error(const LaunchConfig*, const void*, void**)> next_launch_ex(kLibrary, "cudaLaunchKernelExC");
+constinit Next<Error(const LaunchConfig*, const void*, void**)> next_launch_ex_ptsz(kLibrary,
+                                                                                    "cudaLaunchKernelExC_ptsz");
 constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_cooperative(
     kLibrary, "cudaLaunchCooperativeKernel");
+constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_cooperative_ptsz(
+    kLibrary, "cudaLaunchCooperativeKernel_ptsz");
 constinit Next<Error(Kernel*, const void*)> next_get_kernel(kLibrary, "__cudaGetKernel");
+constinit Next<Error(Kernel*, const void*)> next_kernel_of(kLibrary, "cudaGetKernel");
+constinit Next<Error(Function*, const void*)> next_function_of(kLibrary, "cudaGetFuncBySymbol");
 constinit Next<Error(Kernel, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_kernel(kLibrary,
                                                                                                  "__cudaLaunchKernel");
-constinit Next<Error(Graph, Stream)> next_graph_launch(kLibrary, "cudaGraphLaunch");
-constinit Next<Error(Stream, int)> next_begin_capture(kLibrary, "cudaStreamBeginCapture");
+constinit Next<Error(Kernel, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_kernel_ptsz(
+    kLibrary, "__cudaLaunchKernel_ptsz");
 
-bundle::Dim3 dimensions(Dimensions d) { return {d.x, d.y, d.z}; }
-
-// Kernels' handles, which stand for host functions. Never destroyed.
-class Handles {
- public:
-  static Handles& all() {
-    static auto* only = new Handles;
-    return *only;
-  }
-  void add(Kernel kernel, const void* function) {
-    std::lock_guard lock(mutex_);
-    functions_[kernel] = function;
-  }
-  const void* function(Kernel kernel) {
-    std::lock_guard lock(mutex_);
-    auto found = functions_.find(kernel);
-    return found == functions_.end() ? kernel : found->second;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<Kernel, const void*> functions_;
-};
-
-template <class Real>
-Error launch(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared, Stream stream,
-             const Real& real) {
-  Core* core = recorder();
-  if (!core) return real();
-  LaunchRequest request;
-  request.function = function;
-  request.grid = dimensions(grid);
-  request.block = dimensions(block);
-  request.shared_bytes = static_cast<uint32_t>(shared);
-  request.arguments = {arguments, {}};
-  request.stream = stream;
-  // A launch that has not ended when it should have is not recorded; to the application it is one like others.
-  Error status = core->launch(request, real);
-  return status == kNotReady ? kSuccess : status;
+template <class Next>
+Error launch_with(const LaunchConfig* config, const void* function, void** arguments, bool of_thread,
+                  const Next& next) {
+  auto real = [&] { return next.call_or(kNotSupported, config, function, arguments); };
+  if (!config) return real();
+  Stream stream = of_thread ? per_thread(config->stream) : config->stream;
+  LaunchRequest request = request_of(function, config->grid, config->block, arguments, config->shared, stream);
+  add_attributes(request, config->attributes, config->count);
+  return launch(request, real);
 }
 
 template <class Real>
-Error pass(const void* function, const char* reason, const Real& real) {
-  Core* core = recorder();
-  return core ? core->pass(core->kernel_name(function), reason, real) : real();
+Error launch_cooperative(LaunchRequest request, const Real& real) {
+  request.cooperative = true;
+  return launch(request, real);
 }
 
-constexpr char kCooperative[] = "cooperative launches are not recorded on a GPU";
-constexpr char kClusters[] = "launches in clusters are not recorded";
+Error stand_for(Error status, void* const* handle, const void* function) {
+  if (recorder() && status == kSuccess) Handles::all().add(*handle, function);
+  return status;
+}
 
 }  // namespace
 
@@ -115,57 +94,63 @@ void __cudaRegisterVar(void** handle, char* variable, char* device_variable, con
 
 Error cudaLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
                        Stream stream) {
-  return launch(function, grid, block, arguments, shared, stream,
+  return launch(request_of(function, grid, block, arguments, shared, stream),
                 [&] { return next_launch.call_or(kNotSupported, function, grid, block, arguments, shared, stream); });
 }
 
 Error cudaLaunchKernel_ptsz(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
                             Stream stream) {
-  return launch(function, grid, block, arguments, shared, stream, [&] {
+  return launch(request_of(function, grid, block, arguments, shared, per_thread(stream)), [&] {
     return next_launch_ptsz.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
   });
 }
 
 Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
-  auto real = [&] { return next_launch_ex.call_or(kNotSupported, config, function, arguments); };
-  if (!config) return real();
-  for (unsigned i = 0; i < config->count && config->attributes; ++i) {
-    const LaunchAttribute& attribute = config->attributes[i];
-    if (attribute.which == kLaunchCooperative && attribute.value) return pass(function, kCooperative, real);
-    if (attribute.which == kLaunchClusterDimension) return pass(function, kClusters, real);
-  }
-  return launch(function, config->grid, config->block, arguments, config->shared, config->stream, real);
+  return launch_with(config, function, arguments, false, next_launch_ex);
+}
+
+Error cudaLaunchKernelExC_ptsz(const LaunchConfig* config, const void* function, void** arguments) {
+  return launch_with(config, function, arguments, true, next_launch_ex_ptsz);
 }
 
 Error cudaLaunchCooperativeKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
                                   size_t shared, Stream stream) {
-  return pass(function, kCooperative, [&] {
+  return launch_cooperative(request_of(function, grid, block, arguments, shared, stream), [&] {
     return next_cooperative.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
   });
 }
 
+Error cudaLaunchCooperativeKernel_ptsz(const void* function, Dimensions grid, Dimensions block, void** arguments,
+                                       size_t shared, Stream stream) {
+  return launch_cooperative(request_of(function, grid, block, arguments, shared, per_thread(stream)), [&] {
+    return next_cooperative_ptsz.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
+  });
+}
+
 Error __cudaGetKernel(Kernel* kernel, const void* function) {
-  Error status = next_get_kernel.call_or(kNotSupported, kernel, function);
-  if (recorder() && status == kSuccess) Handles::all().add(*kernel, function);
-  return status;
+  return stand_for(next_get_kernel.call_or(kNotSupported, kernel, function), kernel, function);
+}
+
+Error cudaGetKernel(Kernel* kernel, const void* function) {
+  return stand_for(next_kernel_of.call_or(kNotSupported, kernel, function), kernel, function);
+}
+
+Error cudaGetFuncBySymbol(Function* handle, const void* function) {
+  return stand_for(next_function_of.call_or(kNotSupported, handle, function), handle, function);
 }
 
 Error __cudaLaunchKernel(Kernel kernel, Dimensions grid, Dimensions block, void** arguments, size_t shared,
                          Stream stream) {
-  auto real = [&] { return next_launch_kernel.call_or(kNotSupported, kernel, grid, block, arguments, shared, stream); };
-  if (!recorder()) return real();
-  return launch(Handles::all().function(kernel), grid, block, arguments, shared, stream, real);
+  return launch(request_of(Handles::all().function(kernel), grid, block, arguments, shared, stream), [&] {
+    return next_launch_kernel.call_or(kNotSupported, kernel, grid, block, arguments, shared, stream);
+  });
 }
 
-Error cudaGraphLaunch(Graph graph, Stream stream) {
-  auto real = [&] { return next_graph_launch.call_or(kNotSupported, graph, stream); };
-  Core* core = recorder();
-  return core ? core->pass("(graph)", "kernels of graphs are not recorded on a GPU", real) : real();
-}
-
-Error cudaStreamBeginCapture(Stream stream, int mode) {
-  runtime().captures_streams.store(true);
-  return next_begin_capture.call_or(kNotSupported, stream, mode);
+Error __cudaLaunchKernel_ptsz(Kernel kernel, Dimensions grid, Dimensions block, void** arguments, size_t shared,
+                              Stream stream) {
+  return launch(request_of(Handles::all().function(kernel), grid, block, arguments, shared, per_thread(stream)), [&] {
+    return next_launch_kernel_ptsz.call_or(kNotSupported, kernel, grid, block, arguments, shared, stream);
+  });
 }
 
 }  // extern "C"

@@ -9,6 +9,9 @@ namespace {
 constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "cudaMalloc");
 constinit Next<Error(void**, size_t, Stream)> next_malloc_async(kLibrary, "cudaMallocAsync");
 constinit Next<Error(void**, size_t, MemoryPool, Stream)> next_malloc_pool(kLibrary, "cudaMallocFromPoolAsync");
+constinit Next<Error(void**, size_t, Stream)> next_malloc_async_ptsz(kLibrary, "cudaMallocAsync_ptsz");
+constinit Next<Error(void**, size_t, MemoryPool, Stream)> next_malloc_pool_ptsz(kLibrary,
+                                                                                "cudaMallocFromPoolAsync_ptsz");
 constinit Next<Error(void**, size_t*, size_t, size_t)> next_malloc_pitch(kLibrary, "cudaMallocPitch");
 constinit Next<Error(PitchedPointer*, Extent)> next_malloc_3d(kLibrary, "cudaMalloc3D");
 constinit Next<Error(void**, size_t, unsigned)> next_malloc_managed(kLibrary, "cudaMallocManaged");
@@ -16,14 +19,21 @@ constinit Next<Error(void**, size_t)> next_malloc_host(kLibrary, "cudaMallocHost
 constinit Next<Error(void**, size_t, unsigned)> next_host_alloc(kLibrary, "cudaHostAlloc");
 constinit Next<Error(void*)> next_free(kLibrary, "cudaFree");
 constinit Next<Error(void*, Stream)> next_free_async(kLibrary, "cudaFreeAsync");
+constinit Next<Error(void*, Stream)> next_free_async_ptsz(kLibrary, "cudaFreeAsync_ptsz");
 constinit Next<Error(void*)> next_free_host(kLibrary, "cudaFreeHost");
 constinit Next<Error(void*, size_t, unsigned)> next_host_register(kLibrary, "cudaHostRegister");
 constinit Next<Error(void*)> next_host_unregister(kLibrary, "cudaHostUnregister");
 constinit Next<Error(size_t*, size_t*)> next_memory_info(kLibrary, "cudaMemGetInfo");
 constinit Next<Error(unsigned*, void*)> next_host_flags(kLibrary, "cudaHostGetFlags");
 constinit Next<Error(PointerAttributes*, const void*)> next_attributes(kLibrary, "cudaPointerGetAttributes");
-// Advice on where managed memory is to be: recorded, it is the host's.
-constinit Next<Error(const void*, size_t, int, int)> next_advise(kLibrary, "cudaMemAdvise");
+// Advice on where managed memory is to be: recorded, it is the host's. What follows the size differs between versions,
+// as numbers and structures of two numbers.
+constinit Next<Error(const void*, size_t, int, uint64_t)> next_advise(kLibrary, "cudaMemAdvise");
+constinit Next<Error(const void*, size_t, uint64_t, uint64_t, Stream)> next_prefetch(kLibrary, "cudaMemPrefetchAsync");
+constinit Next<Error(const void*, size_t, uint64_t, uint64_t, Stream)> next_prefetch_ptsz(kLibrary,
+                                                                                          "cudaMemPrefetchAsync_ptsz");
+constinit Next<Error(Stream, void*, size_t, unsigned)> next_attach(kLibrary, "cudaStreamAttachMemAsync");
+constinit Next<Error(Stream, void*, size_t, unsigned)> next_attach_ptsz(kLibrary, "cudaStreamAttachMemAsync_ptsz");
 
 constexpr size_t kRowAlign = 512;
 
@@ -43,13 +53,23 @@ Error cudaMalloc(void** pointer, size_t size) {
 }
 
 Error cudaMallocAsync(void** pointer, size_t size, Stream stream) {
-  return give_in(recorder(), stream, runtime().device(), pointer, size,
+  return give_in(recorder_for(stream), stream, runtime().device(), pointer, size,
                  [&] { return next_malloc_async.call_or(kNotSupported, pointer, size, stream); });
 }
 
 Error cudaMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Stream stream) {
-  return give_in(recorder(), stream, runtime().device(), pointer, size,
+  return give_in(recorder_for(stream), stream, runtime().device(), pointer, size,
                  [&] { return next_malloc_pool.call_or(kNotSupported, pointer, size, pool, stream); });
+}
+
+Error cudaMallocAsync_ptsz(void** pointer, size_t size, Stream stream) {
+  return give_in(recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), pointer, size,
+                 [&] { return next_malloc_async_ptsz.call_or(kNotSupported, pointer, size, stream); });
+}
+
+Error cudaMallocFromPoolAsync_ptsz(void** pointer, size_t size, MemoryPool pool, Stream stream) {
+  return give_in(recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), pointer, size,
+                 [&] { return next_malloc_pool_ptsz.call_or(kNotSupported, pointer, size, pool, stream); });
 }
 
 Error cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -82,8 +102,13 @@ Error cudaFree(void* pointer) {
 }
 
 Error cudaFreeAsync(void* pointer, Stream stream) {
-  return take_back_in(recorder(), stream, pointer,
+  return take_back_in(recorder_for(stream), stream, pointer,
                       [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
+}
+
+Error cudaFreeAsync_ptsz(void* pointer, Stream stream) {
+  return take_back_in(recorder_for(per_thread(stream)), per_thread(stream), pointer,
+                      [&] { return next_free_async_ptsz.call_or(kNotSupported, pointer, stream); });
 }
 
 Error cudaFreeHost(void* pointer) {
@@ -122,9 +147,29 @@ Error cudaPointerGetAttributes(PointerAttributes* attributes, const void* pointe
   return status;
 }
 
-Error cudaMemAdvise(const void* pointer, size_t size, int advice, int device) {
+Error cudaMemAdvise(const void* pointer, size_t size, int advice, uint64_t place) {
   if (is_managed(pointer)) return kSuccess;
-  return next_advise.call_or(kNotSupported, pointer, size, advice, device);
+  return next_advise.call_or(kNotSupported, pointer, size, advice, place);
+}
+
+Error cudaMemPrefetchAsync(const void* pointer, size_t size, uint64_t place, uint64_t more, Stream stream) {
+  if (is_managed(pointer)) return kSuccess;
+  return next_prefetch.call_or(kNotSupported, pointer, size, place, more, stream);
+}
+
+Error cudaMemPrefetchAsync_ptsz(const void* pointer, size_t size, uint64_t place, uint64_t more, Stream stream) {
+  if (is_managed(pointer)) return kSuccess;
+  return next_prefetch_ptsz.call_or(kNotSupported, pointer, size, place, more, stream);
+}
+
+Error cudaStreamAttachMemAsync(Stream stream, void* pointer, size_t size, unsigned flags) {
+  if (is_managed(pointer)) return kSuccess;
+  return next_attach.call_or(kNotSupported, stream, pointer, size, flags);
+}
+
+Error cudaStreamAttachMemAsync_ptsz(Stream stream, void* pointer, size_t size, unsigned flags) {
+  if (is_managed(pointer)) return kSuccess;
+  return next_attach_ptsz.call_or(kNotSupported, stream, pointer, size, flags);
 }
 
 }  // extern "C"

@@ -3,9 +3,11 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 
 #include "recorder/cuda_api.h"
+#include "recorder/cuda_copies.h"
 #include "recorder/next.h"
 #include "recorder/process.h"
 #include "recorder/runtime.h"
@@ -23,9 +25,9 @@ class CudaRuntime final : public Runtime {
   std::optional<Fd> back(uint64_t address, uint64_t size, int device) override;
   void unback(uint64_t address, uint64_t size) override;
   bool copies() override { return true; }
-  void refresh(const std::vector<MemoryRange>& ranges) override;
-  std::optional<Fd> copy(MemoryRange range, int device) override;
-  void drop_copy(uint64_t address) override;
+  std::vector<Digests> refresh(const std::vector<MemoryRange>& ranges) override { return copies_.refresh(ranges); }
+  std::optional<Fd> copy(MemoryRange range, int device) override { return copies_.make(range, device); }
+  void drop_copy(uint64_t address) override { copies_.drop(address); }
   bool survives_fork() override { return false; }
   bool adopt_host(void* address, uint64_t size) override;
   void disown_host(void* address) override;
@@ -37,7 +39,7 @@ class CudaRuntime final : public Runtime {
   int wait() override { return synchronize(); }
   void hold() override;
   void let_go() override;
-  bool is_capturing(void* stream) override;
+  bool is_capturing(void*) override { return captures.load(std::memory_order_relaxed) > 0; }
   std::string error_text(int error) override;
   bool prepare(const void* host_function, int device) override;
   std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
@@ -46,6 +48,13 @@ class CudaRuntime final : public Runtime {
   void add_variable(void* fat_binary, const void* host_variable, const char* name);
   // Returns where its variables lie that copy() was asked for.
   std::vector<MemoryRange> remove_variables(void* fat_binary);
+
+  // What the application loads itself: code, by the driver's handle, and functions of it. Its variables are asked for
+  // by name.
+  enum class Code { kModule, kLibrary };
+  void add_code(void* handle, Code kind);
+  void add_function(const void* function);
+  std::vector<MemoryRange> remove_code(void* handle);  // as remove_variables()
 
   // Around a call that changes memory: waits while this is held back by hold() in another thread.
   class Changing {
@@ -60,31 +69,36 @@ class CudaRuntime final : public Runtime {
     bool locked_;
   };
 
-  // Set once the application has begun to build a graph from a stream; asking is not free.
-  std::atomic<bool> captures_streams{false};
+  // How many graphs the application is noting down from streams: meanwhile waiting for the device would spoil them.
+  std::atomic<int> captures{0};
+  // Whether what is given to this stream is only noted down.
+  bool notes_down(void* stream);
 
  private:
-  struct Copy {
-    uint64_t size = 0;
-    std::byte* mapped = nullptr;
-    int device = 0;
-    bool pinned = false;
-  };
-  std::optional<Fd> make_copy(MemoryRange range, int device);
-  std::map<uint64_t, Copy>::iterator copy_of(uint64_t address);
-  void fetch(Copy& copy, uint64_t start, MemoryRange range);
+  std::optional<MemoryRange> find_variable(void* fat_binary, const std::string& name);
 
+  Copies copies_;
   std::mutex mutex_;                                               // of the maps
-  std::map<uint64_t, Copy> copies_;                                // by the device's address
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
+  std::map<void*, Code> code_;                                     // by the driver's handle
+  std::set<const void*> functions_;                                // of such code
   std::map<std::pair<void*, std::string>, MemoryRange> found_;
   std::shared_mutex changes_;
 };
 
 CudaRuntime& runtime();
 
+// Calls a function that changes memory.
+template <class... Parameters, class... Arguments>
+Error change(const Next<Error(Parameters...)>& next, Arguments... arguments) {
+  CudaRuntime::Changing changing(runtime());
+  return next.call_or(kNotSupported, arguments...);
+}
+
 // The recorder, if this process uses NVIDIA's runtime; null with the stand-in, which calls what is recorded as HIP's.
 Core* recorder();
+// The same, for memory that is given out in the order of a stream: that of a graph that is noted down is the graph's.
+Core* recorder_for(Stream stream);
 void start();
 
 }  // namespace mneme::record::cuda

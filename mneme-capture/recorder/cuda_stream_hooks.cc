@@ -8,7 +8,17 @@ namespace {
 
 constinit Next<Error()> next_device_synchronize(kLibrary, "cudaDeviceSynchronize");
 constinit Next<Error(Stream)> next_stream_synchronize(kLibrary, "cudaStreamSynchronize");
+constinit Next<Error(Stream)> next_stream_synchronize_ptsz(kLibrary, "cudaStreamSynchronize_ptsz");
 constinit Next<Error(Stream)> next_stream_destroy(kLibrary, "cudaStreamDestroy");
+
+template <class Real>
+Error wait_for(Stream stream, const Real& real) {
+  Core* waiting = recorder();
+  uint64_t mark = waiting ? waiting->mark() : 0;
+  Error status = real();
+  if (waiting && status == kSuccess) waiting->waited(mark, stream);
+  return status;
+}
 
 }  // namespace
 
@@ -25,11 +35,11 @@ Error cudaDeviceSynchronize() {
 }
 
 Error cudaStreamSynchronize(Stream stream) {
-  Core* waiting = recorder();
-  uint64_t mark = waiting ? waiting->mark() : 0;
-  Error status = next_stream_synchronize.call_or(kNotSupported, stream);
-  if (waiting && status == kSuccess) waiting->waited(mark, stream);
-  return status;
+  return wait_for(stream, [&] { return next_stream_synchronize.call_or(kNotSupported, stream); });
+}
+
+Error cudaStreamSynchronize_ptsz(Stream stream) {
+  return wait_for(per_thread(stream), [&] { return next_stream_synchronize_ptsz.call_or(kNotSupported, stream); });
 }
 
 Error cudaStreamDestroy(Stream stream) {

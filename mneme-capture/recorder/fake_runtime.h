@@ -41,7 +41,10 @@ class FakeRuntime final : public Runtime {
     memory_left += size;
   }
   bool copies() override { return copying; }
-  void refresh(const std::vector<MemoryRange>& ranges) override { refreshed = ranges; }
+  std::vector<Digests> refresh(const std::vector<MemoryRange>& ranges) override {
+    refreshed = ranges;
+    return known;
+  }
   std::optional<Fd> copy(MemoryRange, int) override { return memory_file("fake"); }
   bool survives_fork() override { return true; }
   bool adopt_host(void*, uint64_t) override { return true; }
@@ -68,6 +71,7 @@ class FakeRuntime final : public Runtime {
 
   bool copying = false;                // descriptors are of copies
   std::vector<MemoryRange> refreshed;  // what was to be brought up to date last
+  std::vector<Digests> known;          // what that gives
   bool taken = false, capturing = false, runnable = true;
   int status = 0;
   int devices = 1, current_device = 0;

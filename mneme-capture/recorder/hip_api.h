@@ -103,8 +103,6 @@ struct FatBinaryWrapper {
 inline constexpr uint32_t kWrapperMagic = 0x48495046;
 
 // HIP_LAUNCH_PARAM_…, in hipModuleLaunchKernel's `extra`.
-inline constexpr uintptr_t kParameterBuffer = 1;
-inline constexpr uintptr_t kParameterSize = 2;
 inline constexpr uintptr_t kParameterEnd = 3;
 
 // Launch bounds of a cooperative launch over several devices: passed on, never looked into.

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "recorder/kernels.h"
+
 #if __has_include(<hip/hip_runtime_api.h>)
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DISABLE_CPP_FUNCTIONS__ 1

@@ -30,7 +30,7 @@ bundle::Dim3 dimensions(Dimensions d) { return {d.x, d.y, d.z}; }
 
 template <class Real>
 Error launch(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared, Stream stream,
-             const Real& real) {
+             const Real& real, bool cooperative = false) {
   Core* recorder = core();
   // What the stand-in notes down for a graph it launches through here later.
   bool noted_down = recorder && runtime().is_stand_in() && runtime().is_capturing(stream);
@@ -42,6 +42,7 @@ Error launch(const void* function, Dimensions grid, Dimensions block, void** arg
   request.shared_bytes = static_cast<uint32_t>(shared);
   request.arguments = {arguments, {}};
   request.stream = stream;
+  request.cooperative = cooperative;
   // A launch that has not ended when it should have is not recorded; to the application it is one like others.
   Error status = recorder->launch(request, real);
   return status == kNotReady ? kSuccess : status;
@@ -116,7 +117,7 @@ Error hipExtLaunchKernel(const void* function, Dimensions grid, Dimensions block
 Error hipLaunchCooperativeKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
                                  unsigned shared, Stream stream) {
   auto real = [&] { return next_cooperative.call_or(kNotSupported, function, grid, block, arguments, shared, stream); };
-  if (runtime().is_stand_in()) return launch(function, grid, block, arguments, shared, stream, real);
+  if (runtime().is_stand_in()) return launch(function, grid, block, arguments, shared, stream, real, true);
   return pass_function(function, kCooperative, real);
 }
 
@@ -125,7 +126,7 @@ Error hipLaunchCooperativeKernel_spt(const void* function, Dimensions grid, Dime
   auto real = [&] {
     return next_cooperative_spt.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
   };
-  if (runtime().is_stand_in()) return launch(function, grid, block, arguments, shared, stream, real);
+  if (runtime().is_stand_in()) return launch(function, grid, block, arguments, shared, stream, real, true);
   return pass_function(function, kCooperative, real);
 }
 

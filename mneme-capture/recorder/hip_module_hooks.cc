@@ -39,25 +39,6 @@ void add_image(Module module, const void* image) {
   }
 }
 
-Arguments arguments_of(void** list, void** extra) {
-  Arguments arguments{list, {}};
-  if (list || !extra) return arguments;
-  const std::byte* buffer = nullptr;
-  size_t size = 0;
-  for (void** at = extra; reinterpret_cast<uintptr_t>(*at) != kParameterEnd; at += 2) {
-    auto kind = reinterpret_cast<uintptr_t>(*at);
-    if (kind == kParameterBuffer) {
-      buffer = static_cast<const std::byte*>(at[1]);
-    } else if (kind == kParameterSize && at[1]) {
-      size = *static_cast<const size_t*>(at[1]);
-    } else {
-      return arguments;  // the runtime will refuse it
-    }
-  }
-  if (buffer) arguments.packed = {buffer, size};
-  return arguments;
-}
-
 template <class Real>
 Error launch(Function function, bundle::Dim3 grid, bundle::Dim3 block, size_t shared, Stream stream, void** arguments,
              void** extra, const Real& real) {
@@ -68,7 +49,7 @@ Error launch(Function function, bundle::Dim3 grid, bundle::Dim3 block, size_t sh
   request.grid = grid;
   request.block = block;
   request.shared_bytes = static_cast<uint32_t>(shared);
-  request.arguments = arguments_of(arguments, extra);
+  request.arguments = arguments_of(arguments, extra, kParameterEnd);
   request.stream = stream;
   return recorder->launch(request, real);
 }

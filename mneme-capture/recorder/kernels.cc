@@ -98,6 +98,25 @@ void Kernels::begin_again() {
   for (auto& [id, recording] : recordings_) *recording = Recording(limits_);
 }
 
+Arguments arguments_of(void* const* list, void* const* extra, uintptr_t end) {
+  Arguments arguments{list, {}};
+  if (list || !extra) return arguments;
+  const std::byte* buffer = nullptr;
+  size_t size = 0;
+  for (void* const* at = extra; reinterpret_cast<uintptr_t>(*at) != end; at += 2) {
+    auto kind = reinterpret_cast<uintptr_t>(*at);
+    if (kind == kParameterBuffer) {
+      buffer = static_cast<const std::byte*>(at[1]);
+    } else if (kind == kParameterSize && at[1]) {
+      size = *static_cast<const size_t*>(at[1]);
+    } else {
+      return arguments;  // the runtime will refuse it
+    }
+  }
+  if (buffer) arguments.packed = {buffer, size};
+  return arguments;
+}
+
 std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments) {
   std::string bytes(kernel.argument_bytes, '\0');
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {

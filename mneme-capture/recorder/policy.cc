@@ -4,9 +4,10 @@
 namespace mneme::record {
 
 Digest launch_key(const Limits& limits, const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::Dim3 block,
-                  uint32_t shared_bytes, const std::string& arguments, int device) {
-  const uint32_t dimensions[] = {grid.x,  grid.y,  grid.z,       block.x,
-                                 block.y, block.z, shared_bytes, static_cast<uint32_t>(device)};
+                  uint32_t shared_bytes, const std::string& arguments, int device, bundle::Dim3 cluster) {
+  const uint32_t dimensions[] = {grid.x,    grid.y,    grid.z,       block.x,
+                                 block.y,   block.z,   shared_bytes, static_cast<uint32_t>(device),
+                                 cluster.x, cluster.y, cluster.z};
   std::string text;
   text.reserve(sizeof dimensions + arguments.size());
   text.append(reinterpret_cast<const char*>(dimensions), sizeof dimensions);

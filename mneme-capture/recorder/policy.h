@@ -20,7 +20,7 @@ struct Limits {
 // What a launch is told apart by: dimensions, the device and, unless these are all that counts, the values of arguments
 // that are no pointers. Two launches of one kernel with the same key are alike.
 Digest launch_key(const Limits& limits, const bundle::KernelInfo& kernel, bundle::Dim3 grid, bundle::Dim3 block,
-                  uint32_t shared_bytes, const std::string& arguments, int device = 0);
+                  uint32_t shared_bytes, const std::string& arguments, int device = 0, bundle::Dim3 cluster = {});
 
 // Which launches of one kernel are recorded. Not thread-safe. Holds as many keys as there are instances, however many
 // launches there are.

@@ -3,11 +3,12 @@
 // Both come from one build; the version is checked all the same, since the application may have loaded another's.
 //
 // A message is { u32 type, u32 reserved, u64 size } and `size` bytes; a descriptor may come with it. Chunk, Drop,
-// Kernel, Counter and Stopped get no reply; the others wait for theirs.
+// Digests, Kernel, Counter and Stopped get no reply; the others wait for theirs.
 //
 //     recorder                         parent
 //     Hello                            Welcome (+ counters) or Refused
 //     Chunk (+ memory), Drop                                     memory appears, goes
+//     Digests                                                    before Prologue or Epilogue: of memory as it is then
 //     Query                            Selected                  once a kernel
 //     Kernel                                                     before a kernel's first Prologue
 //     Counter                                                    gives a meaning to a slot of the counters
@@ -29,9 +30,12 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
+
+// What lies at Hello's probe: the parent tries whether it can read the application's memory.
+inline constexpr char kProbe[] = "the memory of a process that mneme-capture records";
 
 enum class Type : uint32_t {
   kHello = 1,
@@ -39,6 +43,7 @@ enum class Type : uint32_t {
   kRefused,
   kChunk,
   kDrop,
+  kDigests,
   kQuery,
   kSelected,
   kKernel,
@@ -56,7 +61,8 @@ struct Hello {
   int64_t rank = -1;  // in an MPI job; -1: none
   // In a process that was forked, after its parent had connected for it: both, as they see themselves. Else 0.
   int32_t parent = 0, process = 0;
-  void visit(auto& visitor) { visitor(version, rank, parent, process); }
+  uint64_t probe = 0;  // address of kProbe
+  void visit(auto& visitor) { visitor(version, rank, parent, process, probe); }
 };
 
 // Comes with the descriptor of the counters (counters.h).
@@ -69,7 +75,10 @@ struct Welcome {
   bool only_config = false;    // launches are alike whose dimensions are
   uint64_t range_size = 0;     // bytes of each address range
   bool children = true;        // processes that it forks are recorded, too
-  void visit(auto& visitor) { visitor(max_instances, occurrences, skip, every, only_config, range_size, children); }
+  bool reads_memory = false;   // the parent reads the process's own memory: chunks of it need no descriptor
+  void visit(auto& visitor) {
+    visitor(max_instances, occurrences, skip, every, only_config, range_size, children, reads_memory);
+  }
 };
 
 struct Refused {
@@ -78,7 +87,8 @@ struct Refused {
   void visit(auto& visitor) { visitor(reason); }
 };
 
-// Memory at [address, address + size) of the application is the descriptor's first `size` bytes. No two overlap.
+// Memory at [address, address + size) of the application is the descriptor's first `size` bytes; without one it is the
+// process's own, and is read there. No two overlap.
 struct Chunk {
   static constexpr Type kType = Type::kChunk;
   uint64_t address = 0;
@@ -90,6 +100,15 @@ struct Drop {
   static constexpr Type kType = Type::kDrop;
   uint64_t address = 0;  // of a Chunk
   void visit(auto& visitor) { visitor(address); }
+};
+
+// Of whole blocks of memory, one behind the other, as they are at the next Prologue or Epilogue: what has the digest
+// that it had need not be read again.
+struct Digests {
+  static constexpr Type kType = Type::kDigests;
+  uint64_t address = 0;  // of the first block
+  std::vector<Digest> blocks;
+  void visit(auto& visitor) { visitor(address, blocks); }
 };
 
 struct Query {
@@ -153,8 +172,11 @@ struct Prologue {
   std::vector<WireSegment> segments;   // by address, disjoint
   std::vector<OutsideMemory> outside;  // by address
   std::vector<std::string> missing;    // what its arguments point to that is in no segment: sentences
+  bool cooperative = false;
+  bundle::Dim3 cluster;  // blocks
   void visit(auto& visitor) {
-    visitor(kernel, index, grid, block, shared_bytes, slot, device, arguments, segments, outside, missing);
+    visitor(kernel, index, grid, block, shared_bytes, slot, device, arguments, segments, outside, missing, cooperative,
+            cluster);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "recorder/protocol.h"
 
 namespace mneme::record {
 
@@ -30,9 +31,9 @@ class Runtime {
   virtual std::optional<Fd> back(uint64_t address, uint64_t size, int device) = 0;
   virtual void unback(uint64_t address, uint64_t size) = 0;  // as it was given to back()
   // Of device memory that other processes cannot reach, descriptors are copies: refresh() brings them up to date, of
-  // all in these ranges. Throws Error.
+  // all in these ranges, which are in order. Returns the digests of blocks that it knows then. Throws Error.
   virtual bool copies() { return false; }
-  virtual void refresh(const std::vector<MemoryRange>&) {}
+  virtual std::vector<Digests> refresh(const std::vector<MemoryRange>&) { return {}; }
   // The descriptor of such a copy of memory that the runtime made itself, a variable. nullopt: no memory is left.
   virtual std::optional<Fd> copy(MemoryRange, int /*device*/) { return std::nullopt; }
   virtual void drop_copy(uint64_t /*address*/) {}

@@ -11,8 +11,9 @@ const Settled::Slots* Settled::find(const LaunchRequest& request, int device) co
   const Entry& entry = found->second;
   if (entry.device != device) return nullptr;
   if (entry.all) return &entry.slots;
-  if (entry.grid != request.grid || entry.block != request.block || entry.shared_bytes != request.shared_bytes)
-    return nullptr;
+  bool alike = entry.grid == request.grid && entry.block == request.block && entry.cluster == request.cluster &&
+               entry.shared_bytes == request.shared_bytes;
+  if (!alike) return nullptr;
   void* const* list = request.arguments.list;
   if (!list && !entry.values.empty()) return nullptr;
   const char* bytes = entry.bytes.data();
@@ -39,6 +40,7 @@ void Settled::remember_alike(const LaunchRequest& request, int device, const bun
   entry.all = false;
   entry.grid = request.grid;
   entry.block = request.block;
+  entry.cluster = request.cluster;
   entry.shared_bytes = request.shared_bytes;
   entry.values.clear();
   entry.bytes.clear();

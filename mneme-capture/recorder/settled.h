@@ -35,7 +35,7 @@ class Settled {
   struct Entry {
     int device = 0;
     bool all = false;
-    bundle::Dim3 grid, block;
+    bundle::Dim3 grid, block, cluster;
     uint32_t shared_bytes = 0;
     std::vector<Value> values;
     std::string bytes;  // of the values, one after the other, padding as the application left it

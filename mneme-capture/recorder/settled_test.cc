@@ -49,6 +49,7 @@ TEST(Settled, LooksAtAllThatTellsLaunchesApart) {
   };
   EXPECT_FALSE(changed([](LaunchRequest&) {}));
   EXPECT_TRUE(changed([](LaunchRequest& other) { other.grid.y = 2; }));
+  EXPECT_TRUE(changed([](LaunchRequest& other) { other.cluster.x = 2; }));
   EXPECT_TRUE(changed([](LaunchRequest& other) { other.block.z = 2; }));
   EXPECT_TRUE(changed([](LaunchRequest& other) { other.shared_bytes = 8; }));
   EXPECT_TRUE(changed([](LaunchRequest& other) { other.function = &other; }));

@@ -6,6 +6,7 @@
 //   recording_cost calls        a launch, a launch and the wait for it, an allocation with its release
 //   recording_cost work ROUNDS  small kernels and copies, checked: all of them once recording has ended
 //   recording_cost large        launches that change 1 % of 1 GiB, and a copy of that to memory not used before
+//   recording_cost registered   the same with memory of the application's own (hipHostRegister)
 //   recording_cost many COUNT   allocations of 256 bytes: each one's cost, launches, resident memory
 #include <sys/mman.h>
 #include <unistd.h>
@@ -89,7 +90,7 @@ void work(int rounds) {
   std::exit(test.finish());
 }
 
-void large() {
+void large(bool registered) {
   const std::size_t kSize = std::size_t(1) << 30, kPart = kSize / 100;
   std::vector<std::uint64_t> noise(kSize / 8);
   std::uint64_t state = 88172645463325252u;
@@ -98,8 +99,14 @@ void large() {
     word = state;
   }
   void* data = nullptr;
-  check(hipMalloc(&data, kSize));
-  check(hipMemcpy(data, noise.data(), kSize, hipMemcpyHostToDevice));
+  if (registered) {
+    data = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(hipHostRegister(data, kSize, hipHostRegisterMapped));
+    std::memcpy(data, noise.data(), kSize);
+  } else {
+    check(hipMalloc(&data, kSize));
+    check(hipMemcpy(data, noise.data(), kSize, hipMemcpyHostToDevice));
+  }
   void* fresh = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::printf("{\"memcpy\":%.0f,\"launches\":[", nanoseconds([&] { std::memcpy(fresh, noise.data(), kSize); }));
   for (int k = 1; k <= 5; ++k) {
@@ -153,7 +160,7 @@ int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "calls") calls();
   if (mode == "work") work(std::atoi(argv[2]));
-  if (mode == "large") large();
+  if (mode == "large" || mode == "registered") large(mode == "registered");
   if (mode == "many") many(std::strtoull(argv[2], nullptr, 10));
   return 0;
 }

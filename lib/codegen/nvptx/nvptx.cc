@@ -8,6 +8,7 @@
 #include <llvm/IR/Operator.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -21,12 +22,20 @@ namespace {
 
 constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 
+// What clang's driver passes for CUDA with -mllvm.
+void set_clangs_options() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  auto found = options.find("enable-memcpyopt-without-libcalls");
+  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 const llvm::Target& back_end() {
   static const bool initialised = [] {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    set_clangs_options();
     return true;
   }();
   (void)initialised;

@@ -90,6 +90,21 @@ TEST(Nvptx, MultipliesAndAddsAsTheApplicationsCompilerWasTold) {
   EXPECT_THAT(compile(scale(), kernel_ir(""), fused).bytes, HasSubstr("fma.rn.f32"));
 }
 
+// clang's driver has LLVM do so for CUDA, and only for it: a variant would not be what the application ran.
+TEST(Nvptx, StoresSideBySideBecomeAMemset) {
+  std::string stores;
+  for (int i = 0; i < 40; ++i) {
+    stores += fmt::format("  %q{0} = getelementptr i64, ptr %p, i64 {0}\n  store i64 0, ptr %q{0}\n", i);
+  }
+  bundle::KernelInfo clear = scale();
+  clear.name = "clear";
+  std::string ir = "target triple = \"nvptx64-nvidia-cuda\"\ndefine void @clear(ptr %p) {\n" + stores +
+                   "  ret void\n}\n!nvvm.annotations = !{!0}\n!0 = !{ptr @clear, !\"kernel\", i32 1}\n";
+  EXPECT_THAT(compile(clear, ir, configuration("cuda:sm_90")).bytes,
+              AllOf(HasSubstr("st.global.u8"), HasSubstr("bra")));
+  EXPECT_THAT(compile(clear, ir, configuration("cuda:sm_90", "default<O0>")).bytes, Not(HasSubstr("st.global.u8")));
+}
+
 std::string refusal(const std::function<void()>& what) {
   try {
     what();

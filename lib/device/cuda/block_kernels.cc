@@ -11,16 +11,25 @@ asm(".pushsection .rodata\n"
 extern "C" __attribute__((visibility("hidden"))) const char mneme_cuda_blocks_ptx[];
 
 namespace mneme::device::cuda {
+namespace {
 
-Function* block_kernel(const char* name) {
-  // Loaded once: the driver's compiler takes its time.
+// Loaded once: the driver's compiler takes its time.
+Module* block_kernels() {
   static Module* const module = [] {
     Module* loaded = nullptr;
     check(driver().cuModuleLoadData(&loaded, mneme_cuda_blocks_ptx), "loading the GPU's own work on memory");
     return loaded;
   }();
+  return module;
+}
+
+}  // namespace
+
+void prepare_block_kernels() { block_kernels(); }
+
+Function* block_kernel(const char* name) {
   Function* found = nullptr;
-  check(driver().cuModuleGetFunction(&found, module, name), "finding the GPU's own work on memory");
+  check(driver().cuModuleGetFunction(&found, block_kernels(), name), "finding the GPU's own work on memory");
   return found;
 }
 

@@ -2,10 +2,14 @@
 // NVIDIA's first GPU as a Device. A kernel that faults leaves the context broken: everything fails from then on, and
 // the process has to be replaced.
 #include "base/error.h"
+#include "device/cuda/block_kernels.h"
 #include "device/cuda/cuda_image.h"
 #include "device/cuda/kernel_timer.h"
+#include "device/cuda/launch.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
+#include "device/cuda/second_cache.h"
+#include "device/cuda/staging.h"
 #include "device/cuda/translation.h"
 
 namespace mneme::device {
@@ -30,6 +34,7 @@ class CudaDevice final : public Device {
  public:
   CudaDevice() {
     if (!timer_) timer_ = make_event_timer();
+    prepare_block_kernels();  // whoever has a GPU made ready early waits for this later otherwise
   }
 
   std::string name() const override { return "cuda"; }
@@ -47,6 +52,20 @@ class CudaDevice final : public Device {
     memory_.check_mapped(address, out.size());
     check(driver().cuMemcpyDtoH_v2(out.data(), address, out.size()), "reading memory back");
   }
+
+  void unmap() override {
+    // Nothing that is still to be done may meet other memory.
+    check(driver().cuCtxSynchronize(), "waiting for the GPU");
+    memory_.unmap();
+  }
+
+  void begin_write(uint64_t address, Bytes bytes) override {
+    memory_.check_mapped(address, bytes.size());
+    check(driver().cuMemcpyHtoDAsync_v2(address, bytes.data(), bytes.size(), nullptr), "writing the recorded memory");
+  }
+  void mark(uint32_t number) override { marks_.set(number); }
+  void wait_for(uint32_t number) override { marks_.wait_for(number); }
+  void pin(std::span<std::byte> memory) override { pinned_.add(memory); }
 
   std::unique_ptr<Image> make_image(std::span<const BlockRange> ranges) override { return cuda::make_image(ranges); }
 
@@ -69,11 +88,10 @@ class CudaDevice final : public Device {
     size_t size = arguments.size();
     void* extra[] = {reinterpret_cast<void*>(kArgumentBuffer), arguments.data(), reinterpret_cast<void*>(kArgumentSize),
                      &size, reinterpret_cast<void*>(kArgumentEnd)};
+    if (launch.cold) cache_.empty();
     check(driver().cuCtxSynchronize(), "waiting for the GPU");
     timer_->start();
-    Result launched =
-        driver().cuLaunchKernel(loaded.function(), launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x,
-                                launch.block.y, launch.block.z, launch.shared_bytes, nullptr, nullptr, extra);
+    Result launched = launch_kernel(loaded.function(), launch, extra);
     check(launched, ("launching kernel '" + loaded.kernel() + "'").c_str());
     timer_->stop();
     check(driver().cuCtxSynchronize(), ("running kernel '" + loaded.kernel() + "'").c_str());
@@ -82,6 +100,9 @@ class CudaDevice final : public Device {
     translation_.back(moves);
     return taken;
   }
+
+  // It does not where a kernel faulted: all calls fail from then on, this one too.
+  bool still_works() override { return driver().cuCtxSynchronize() == 0; }
 
  private:
   static Moves moves_of(const LoadedModule& code, const Launch& launch) {
@@ -115,6 +136,9 @@ class CudaDevice final : public Device {
   CurrentContext context_;
   RecordedMemory memory_{context_.device()};
   Translation translation_{memory_.ranges()};
+  SecondCache cache_{context_.device()};
+  Marks marks_;
+  PinnedMemory pinned_;
 };
 
 }  // namespace

@@ -33,7 +33,13 @@ class CudaImage final : public Image {
   }
 
   void write(uint64_t address, Bytes blocks) override {
-    check(driver().cuMemcpyHtoD_v2(place(address), blocks.data(), blocks.size()), "writing a copy of memory");
+    check(driver().cuMemcpyHtoDAsync_v2(place(address, blocks.size()), blocks.data(), blocks.size(), nullptr),
+          "writing a copy of memory");
+  }
+
+  void clear(const BlockRange& range) override {
+    check(driver().cuMemsetD8Async(place(range.address, range.size), 0, range.size, nullptr),
+          "writing a copy of memory");
   }
 
   std::vector<BlockChange> changes() override {
@@ -50,8 +56,9 @@ class CudaImage final : public Image {
     return changes;
   }
 
-  void put_back(uint64_t address) override {
-    check(driver().cuMemcpyDtoDAsync_v2(address, place(address), kBytes, nullptr), "restoring memory");
+  void put_back(const BlockRange& range) override {
+    check(driver().cuMemcpyDtoDAsync_v2(range.address, place(range.address, range.size), range.size, nullptr),
+          "restoring memory");
   }
 
  private:
@@ -70,12 +77,14 @@ class CudaImage final : public Image {
           "comparing memory");
   }
 
-  Address place(uint64_t address) const {
+  Address place(uint64_t address, uint64_t size) const {
     auto next = std::ranges::upper_bound(pieces_, address, {}, [](const Piece& piece) { return piece.range.address; });
-    if (next == pieces_.begin() || address - std::prev(next)->range.address >= std::prev(next)->range.size) {
-      throw Error::of("there is no copy of the block at {:#x}", address);
+    uint64_t within = next == pieces_.begin() ? 0 : address - std::prev(next)->range.address;
+    if (next == pieces_.begin() || within >= std::prev(next)->range.size ||
+        size > std::prev(next)->range.size - within) {
+      throw Error::of("there is no copy of the memory at {:#x}", address);
     }
-    return copy_.address() + std::prev(next)->offset + (address - std::prev(next)->range.address);
+    return copy_.address() + std::prev(next)->offset + within;
   }
 
   std::vector<Piece> pieces_;  // by address

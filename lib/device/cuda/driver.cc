@@ -19,6 +19,7 @@ class Loaded {
     find(driver.cuGetErrorString, "cuGetErrorString");
     find(driver.cuDeviceGet, "cuDeviceGet");
     find(driver.cuDeviceGetName, "cuDeviceGetName");
+    find(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
     find(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
     find(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
     find(driver.cuModuleLoadData, "cuModuleLoadData");
@@ -44,10 +45,14 @@ class Loaded {
     find(driver.cuMemcpyDtoD_v2, "cuMemcpyDtoD_v2");
     find(driver.cuMemcpyHtoD_v2, "cuMemcpyHtoD_v2");
     find(driver.cuMemcpyDtoH_v2, "cuMemcpyDtoH_v2");
+    find(driver.cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2");
+    find(driver.cuMemsetD8Async, "cuMemsetD8Async");
     find(driver.cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync_v2");
     find(driver.cuLaunchKernel, "cuLaunchKernel");
+    find(driver.cuLaunchKernelEx, "cuLaunchKernelEx");
     find(driver.cuCtxSynchronize, "cuCtxSynchronize");
     find(driver.cuEventCreate, "cuEventCreate");
+    find(driver.cuEventDestroy_v2, "cuEventDestroy_v2");
     find(driver.cuEventRecord, "cuEventRecord");
     find(driver.cuEventSynchronize, "cuEventSynchronize");
     find(driver.cuEventElapsedTime, "cuEventElapsedTime");

@@ -41,11 +41,29 @@ inline constexpr int kReadWrite = 3;
 inline constexpr int kMinimumGranularity = 0;
 inline constexpr unsigned kRegisterPortable = 1, kRegisterMapped = 2;  // CU_MEMHOSTREGISTER_…
 inline constexpr int kMaxDynamicShared = 8;                   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+inline constexpr int kSecondCacheSize = 38;                   // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 inline constexpr int kMultiprocessors = 16;                   // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 inline constexpr int kErrorLogBuffer = 5, kErrorLogSize = 6;  // CU_JIT_ERROR_LOG_BUFFER…
 // Keys of cuLaunchKernel's `extra`: what follows is the bytes of all arguments, and a pointer to their number.
 inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 0;
+inline constexpr unsigned kNoTiming = 2;  // CU_EVENT_DISABLE_TIMING
 inline constexpr Result kNotFound = 500;
+inline constexpr int kNonPortableCluster = 14;  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+
+struct LaunchAttribute {  // CUlaunchAttribute
+  int which;
+  char padding[4];
+  unsigned value[16];
+};
+inline constexpr int kLaunchCooperative = 2, kLaunchClusterDimension = 4;  // CU_LAUNCH_ATTRIBUTE_…
+
+struct LaunchConfiguration {  // CUlaunchConfig
+  unsigned grid[3], block[3];
+  unsigned shared_bytes;
+  Stream* stream;
+  LaunchAttribute* attributes;
+  unsigned count;
+};
 
 // Entry points of libcuda.so.1, each by the name under which it is exported (of some an older one is, too).
 struct Driver {
@@ -54,6 +72,7 @@ struct Driver {
   Result (*cuGetErrorString)(Result result, const char** text);
   Result (*cuDeviceGet)(int* device, int ordinal);
   Result (*cuDeviceGetName)(char* name, int size, int device);
+  Result (*cuDeviceGetAttribute)(int* value, int attribute, int device);
   Result (*cuDevicePrimaryCtxRetain)(Context** context, int device);
   Result (*cuCtxSetCurrent)(Context* context);
   Result (*cuModuleLoadData)(Module** module, const void* image);
@@ -80,12 +99,17 @@ struct Driver {
   Result (*cuMemcpyDtoD_v2)(Address to, Address from, size_t bytes);
   Result (*cuMemcpyHtoD_v2)(Address to, const void* from, size_t bytes);
   Result (*cuMemcpyDtoH_v2)(void* to, Address from, size_t bytes);
+  Result (*cuMemcpyHtoDAsync_v2)(Address to, const void* from, size_t bytes, Stream* stream);
+  Result (*cuMemsetD8Async)(Address address, unsigned char value, size_t bytes, Stream* stream);
   Result (*cuMemcpyDtoDAsync_v2)(Address to, Address from, size_t bytes, Stream* stream);
   Result (*cuLaunchKernel)(Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                            unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream* stream, void** arguments,
                            void** extra);
+  Result (*cuLaunchKernelEx)(const LaunchConfiguration* configuration, Function* function, void** arguments,
+                             void** extra);
   Result (*cuCtxSynchronize)();
   Result (*cuEventCreate)(Event** event, unsigned flags);
+  Result (*cuEventDestroy_v2)(Event* event);
   Result (*cuEventRecord)(Event* event, Stream* stream);
   Result (*cuEventSynchronize)(Event* event);
   Result (*cuEventElapsedTime)(float* milliseconds, Event* from, Event* to);

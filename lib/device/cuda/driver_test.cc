@@ -25,6 +25,18 @@ static_assert(kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE && kRegisterMappe
 static_assert(kMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(kErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER && kErrorLogSize == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 static_assert(kNotFound == CUDA_ERROR_NOT_FOUND);
+static_assert(kNonPortableCluster == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
+static_assert(kLaunchCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+static_assert(kLaunchClusterDimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+static_assert(sizeof(LaunchConfiguration) == sizeof(CUlaunchConfig));
+static_assert(offsetof(LaunchConfiguration, block) == offsetof(CUlaunchConfig, blockDimX));
+static_assert(offsetof(LaunchConfiguration, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));
+static_assert(offsetof(LaunchConfiguration, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(LaunchConfiguration, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(kSecondCacheSize == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+static_assert(kNoTiming == CU_EVENT_DISABLE_TIMING);
 
 #if __has_include(<cupti_activity.h>)
 }  // namespace mneme::device::cuda

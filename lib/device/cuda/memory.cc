@@ -66,6 +66,20 @@ RecordedMemory::~RecordedMemory() {
   for (auto [address, size] : windows_) driver().cuMemAddressFree(address, size);
 }
 
+void RecordedMemory::unmap() {
+  known_.clear();
+  while (!pieces_.empty()) {
+    auto [address, size] = *pieces_.begin();
+    if (is_device(address)) {
+      check(driver().cuMemUnmap(address, size), "giving device memory back");
+    } else {
+      check(driver().cuMemHostUnregister(reinterpret_cast<void*>(address)), "giving host memory back");
+      ::munmap(reinterpret_cast<void*>(address), size);
+    }
+    pieces_.erase(pieces_.begin());
+  }
+}
+
 void RecordedMemory::reserve(uint64_t window) {
   if (windows_.contains(window)) return;
   Address got = 0;

@@ -19,6 +19,8 @@ class RecordedMemory {
   // Zeroed memory behind [address, address + size), multiples of a block. Throws Error naming the range when something
   // else is there.
   void map(uint64_t address, uint64_t size);
+  // Gives all memory back. The addresses of device memory stay reserved.
+  void unmap();
   // Throws Error unless all of it has been mapped.
   void check_mapped(uint64_t address, uint64_t size) const;
   // All that map() was asked for: from address to end, apart from each other.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The replaying host device: the recording's addresses, in this process.
+#include <emmintrin.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -142,6 +143,10 @@ class HostDevice : public Device {
     std::vector<host::KnownMemory> known = host::known_memory(launch.segments, loaded.host().globals());
     options.memory = known;
     options.warn = launch.warn;
+    if (launch.cluster.count() > 1 && launch.warn) {
+      launch.warn("it was launched in clusters of blocks; on the host device each block is a cluster of its own");
+    }
+    if (launch.cold) empty_caches(launch);
     auto start = std::chrono::steady_clock::now();
     host::run_grid(loaded.host(), launch.grid, launch.block, launch.shared_bytes, bytes_of(launch.arguments), options);
     auto end = std::chrono::steady_clock::now();
@@ -149,6 +154,18 @@ class HostDevice : public Device {
   }
 
  private:
+  // Takes all lines of the recorded memory out of all caches.
+  void empty_caches(const Launch& launch) const {
+    constexpr uint64_t kLine = 64;
+    for (const bundle::Segment& segment : launch.segments) {
+      mapped(segment.address, segment.size);
+      for (uint64_t at = segment.address / kLine * kLine; at < segment.address + segment.size; at += kLine) {
+        _mm_clflush(reinterpret_cast<const void*>(at));
+      }
+    }
+    _mm_mfence();
+  }
+
   // The bytes at a device address, which has to be within what was mapped.
   void* mapped(uint64_t address, uint64_t size) const {
     auto after = mapped_.upper_bound(address);

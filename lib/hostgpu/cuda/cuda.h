@@ -20,6 +20,14 @@ inline hipStream_t stream_of(hipStream_t stream) {
   return reinterpret_cast<uintptr_t>(stream) == kLegacy ? nullptr : stream;
 }
 
+inline hipMemcpyKind kind_of(int kind) { return static_cast<hipMemcpyKind>(kind); }
+
+// CUDA has a location where HIP has a device.
+inline int device_of(const hipMemLocation& location) {
+  constexpr int kDevice = 1;
+  return location.type == kDevice ? location.id : hipCpuDeviceId;
+}
+
 // An attribute of a launch, of which only its first number is looked at.
 struct LaunchAttribute {
   int which;

@@ -108,6 +108,10 @@ Error cudaGraphExecKernelNodeSetParams(hipGraphExec_t graph, Node node, const Ke
   return error(hipGraphExecKernelNodeSetParams(graph, node, &hips));
 }
 
+Error cudaGraphExecHostNodeSetParams(hipGraphExec_t graph, Node node, const hipHostNodeParams* parameters) {
+  return error(hipGraphExecHostNodeSetParams(graph, node, parameters));
+}
+
 Error cudaGraphInstantiate(hipGraphExec_t* made, hipGraph_t graph, unsigned long long flags) {
   return error(hipGraphInstantiateWithFlags(made, graph, flags));
 }

@@ -42,10 +42,6 @@ Error cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** argum
                        hipStream_t stream) {
   return launch(function, grid, block, arguments, shared, stream);
 }
-Error cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                            hipStream_t stream) {
-  return launch(function, grid, block, arguments, shared, stream ? stream : hipStreamPerThread);
-}
 
 Error cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                                   hipStream_t stream) {

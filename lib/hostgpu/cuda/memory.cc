@@ -2,20 +2,6 @@
 // Memory: what gives it out, copies it, fills it and tells of it.
 #include "hostgpu/cuda/cuda.h"
 
-namespace mneme::hostgpu::cuda {
-namespace {
-
-hipMemcpyKind kind_of(int kind) { return static_cast<hipMemcpyKind>(kind); }
-
-// CUDA has a location where HIP has a device.
-int device_of(const hipMemLocation& location) {
-  constexpr int kDevice = 1;
-  return location.type == kDevice ? location.id : hipCpuDeviceId;
-}
-
-}  // namespace
-}  // namespace mneme::hostgpu::cuda
-
 using namespace mneme::hostgpu::cuda;
 
 extern "C" {

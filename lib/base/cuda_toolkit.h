@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-namespace mneme::inject {
+namespace mneme {
 
 // A CUDA toolkit on this machine.
 struct CudaToolkit {
@@ -12,11 +12,11 @@ struct CudaToolkit {
   bool operator==(const CudaToolkit&) const = default;
 };
 
-// The toolkit to compile with: in `named` (--cuda-path) if that is given, else where CUDA_PATH or CUDA_HOME say, else
+// The toolkit to use: in `named` (--cuda-path) if that is given, else where CUDA_PATH or CUDA_HOME say, else
 // in the usual places, the newest first, else where nvcc in PATH is.
 std::optional<CudaToolkit> find_cuda_toolkit(const std::string& named);
 
 // The folder of its shared runtime library; empty if that is not there, but may be where the linker looks anyway.
 std::string runtime_library_folder(const CudaToolkit& toolkit);
 
-}  // namespace mneme::inject
+}  // namespace mneme

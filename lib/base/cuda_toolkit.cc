@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cuda_toolkit.h"
+#include "base/cuda_toolkit.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/file.h"
-#include "compiler.h"
+#include "base/process.h"
 
-namespace mneme::inject {
+namespace mneme {
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,4 +71,4 @@ std::string runtime_library_folder(const CudaToolkit& toolkit) {
   return {};
 }
 
-}  // namespace mneme::inject
+}  // namespace mneme

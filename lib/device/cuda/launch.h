@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "device/cuda/driver.h"
+#include "device/device.h"
+
+namespace mneme::device::cuda {
+
+// Gives a kernel to the GPU, in the default stream: with the launch's dimensions, in clusters and as a cooperative one
+// if it says so. `extra` has the arguments, as cuLaunchKernel takes them. What the driver says of it.
+Result launch_kernel(Function* function, const Launch& launch, void** extra);
+
+}  // namespace mneme::device::cuda

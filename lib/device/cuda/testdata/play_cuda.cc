@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// For tests: plays NVIDIA's driver. Its GPU's memory is this process's, and its GPU does everything in order and as
+// late as it may: when somebody waits for it. So who reads memory too early, or changes what was to be copied from
+// pinned memory before the copy was waited for, is found out. A kernel's code is its name, one of `kernels` below. What
+// tests want to know is appended to the file that MNEME_TEST_DRIVER_LOG names.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../driver.h"
+#include "../kernels/blocks.h"
+
+namespace mneme::device::cuda {
+
+struct Event {
+  size_t behind = 0;  // pieces of work
+};
+struct Module {
+  std::string code;
+};
+struct Function {
+  std::string name;
+};
+
+namespace {
+
+constexpr Result kInvalid = 1, kNoMemory = 2, kNoImage = 200, kIllegalAddress = 700;
+constexpr int kCacheSize = 5 << 20;
+
+std::vector<std::function<void()>> work;  // all there ever was; what is done is empty
+size_t done = 0;
+Result broken = 0;  // as soon as a kernel faulted, what everything returns
+std::map<const char*, size_t> pinned;
+std::map<Address, size_t> reserved, mapped;
+std::map<Handle, size_t> handles;
+
+void log(const std::string& line) {
+  const char* path = std::getenv("MNEME_TEST_DRIVER_LOG");
+  FILE* file = path ? std::fopen(path, "a") : nullptr;
+  if (!file) return;
+  std::fprintf(file, "%s\n", line.c_str());
+  std::fclose(file);
+}
+
+Result later(std::function<void()> piece) {
+  if (!broken) work.push_back(std::move(piece));
+  return broken;
+}
+
+Result finish(size_t until) {
+  for (; done < until && !broken; done++) std::exchange(work[done], nullptr)();
+  return broken;
+}
+
+Result finish() { return finish(work.size()); }
+
+char* at(Address address) { return reinterpret_cast<char*>(address); }
+
+// Whether it is: 1; it is not: 0; a part of it is, or of another piece: -1.
+int is_pinned(const void* memory, size_t bytes) {
+  const char* begin = static_cast<const char*>(memory);
+  auto next = pinned.upper_bound(begin);
+  if (next != pinned.begin()) {
+    auto [piece, size] = *std::prev(next);
+    if (begin < piece + size) return begin + bytes <= piece + size ? 1 : -1;
+  }
+  return next != pinned.end() && next->first < begin + bytes ? -1 : 0;
+}
+
+void count_differences(void** arguments, unsigned blocks) {
+  const auto* first = *static_cast<const unsigned char**>(arguments[0]);
+  const auto* second = *static_cast<const unsigned char**>(arguments[1]);
+  auto* out = *static_cast<unsigned**>(arguments[2]);
+  for (unsigned block = 0; block < blocks; block++) {
+    out[block] = 0;
+    for (unsigned i = 0; i < kBytes; i++, first++, second++) out[block] += *first != *second;
+  }
+}
+
+using Kernel = std::function<void(uint32_t* words, uint32_t count)>;
+void add_one(uint32_t* words, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) words[i]++;
+}
+const std::map<std::string, Kernel> kernels = {
+    {"right", add_one},
+    {"right with malloc", add_one},
+    {"nothing", [](uint32_t*, uint32_t) {}},
+    {"wrong_byte",
+     [](uint32_t* words, uint32_t count) {
+       add_one(words, count);
+       words[count - 1] ^= 0x80;
+     }},
+    {"faulty", [](uint32_t*, uint32_t) { broken = kIllegalAddress; }},
+    {"endless", [](uint32_t*, uint32_t) { ::pause(); }},
+};
+
+template <class Value>
+Value value_at(const char* bytes) {
+  Value value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+// Of a kernel of an application's.
+Result launch(Function* function, void** extra) {
+  log("launch");
+  const char* bytes = static_cast<const char*>(extra[1]);
+  auto* words = reinterpret_cast<uint32_t*>(value_at<Address>(bytes));
+  auto count = value_at<uint32_t>(bytes + sizeof(Address));
+  return later([kernel = kernels.at(function->name), words, count] { kernel(words, count); });
+}
+
+}  // namespace
+
+extern "C" {
+
+Result cuInit(unsigned) { return 0; }
+Result cuDriverGetVersion(int* version) { return *version = 13000, 0; }
+Result cuGetErrorString(Result result, const char** text) {
+  *text = result == kIllegalAddress ? "an illegal memory access was encountered" : "an error that is played";
+  return 0;
+}
+Result cuDeviceGet(int* device, int) { return *device = 0, 0; }
+Result cuDeviceGetName(char* name, int size, int) { return std::snprintf(name, size, "played"), 0; }
+Result cuDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == kSecondCacheSize ? kCacheSize : 1;
+  return 0;
+}
+Result cuDevicePrimaryCtxRetain(Context** context, int) {
+  log("context");
+  return *context = nullptr, 0;
+}
+Result cuCtxSetCurrent(Context*) { return 0; }
+
+Result cuModuleLoadData(Module** module, const void* image) {
+  std::string code = static_cast<const char*>(image);
+  bool ours = code.find("count_differences") != std::string::npos;
+  if (!ours && !kernels.contains(code)) return kNoImage;
+  *module = new Module{code};
+  return broken;
+}
+Result cuModuleLoadDataEx(Module** module, const void* image, unsigned, const int*, void**) {
+  return cuModuleLoadData(module, image);
+}
+Result cuModuleUnload(Module* module) { return delete module, broken; }
+Result cuModuleGetFunction(Function** function, Module* module, const char* name) {
+  *function = new Function{kernels.contains(module->code) ? module->code : name};
+  return broken;
+}
+Result cuModuleGetGlobal_v2(Address*, size_t*, Module*, const char*) { return kNotFound; }
+Result cuFuncSetAttribute(Function*, int, int) { return broken; }
+
+Result cuMemAlloc_v2(Address* address, size_t bytes) {
+  *address = reinterpret_cast<Address>(std::aligned_alloc(kBytes, (bytes + kBytes - 1) / kBytes * kBytes));
+  if (*address) std::memset(at(*address), 0xA5, bytes);
+  return *address ? broken : kNoMemory;
+}
+Result cuMemFree_v2(Address address) {
+  Result result = finish();
+  std::free(at(address));
+  return result;
+}
+Result cuMemGetAllocationGranularity(size_t* bytes, const MemoryProperties*, int) { return *bytes = 2 << 20, 0; }
+Result cuMemAddressReserve(Address* address, size_t bytes, size_t, Address wanted, unsigned long long) {
+  void* got = ::mmap(at(wanted), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) return kNoMemory;
+  *address = reinterpret_cast<Address>(got);
+  reserved[*address] = bytes;
+  return broken;
+}
+Result cuMemAddressFree(Address address, size_t bytes) {
+  reserved.erase(address);
+  return ::munmap(at(address), bytes);
+}
+Result cuMemCreate(Handle* handle, size_t bytes, const MemoryProperties*, unsigned long long) {
+  static Handle next = 1;
+  handles[*handle = next++] = bytes;
+  return broken;
+}
+Result cuMemRelease(Handle handle) { return handles.erase(handle) ? 0 : kInvalid; }
+Result cuMemMap(Address address, size_t bytes, size_t, Handle handle, unsigned long long) {
+  if (!handles.contains(handle) || handles[handle] != bytes) return kInvalid;
+  auto next = mapped.lower_bound(address + bytes);
+  if (next != mapped.begin() && std::prev(next)->first + std::prev(next)->second > address) return kInvalid;
+  if (::mmap(at(address), bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+      MAP_FAILED) {
+    return kNoMemory;
+  }
+  mapped[address] = bytes;
+  std::memset(at(address), 0xA5, bytes);
+  return broken;
+}
+Result cuMemUnmap(Address address, size_t bytes) {
+  if (!mapped.contains(address) || mapped[address] != bytes || done < work.size()) return kInvalid;
+  mapped.erase(address);
+  ::mmap(at(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  log("unmapped");
+  return broken;
+}
+Result cuMemSetAccess(Address, size_t, const Access*, size_t) { return broken; }
+
+Result cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
+  if (is_pinned(memory, bytes) != 0) return kInvalid;
+  log("pinned");
+  pinned[static_cast<const char*>(memory)] = bytes;
+  return broken;
+}
+Result cuMemHostUnregister(void* memory) { return pinned.erase(static_cast<const char*>(memory)) ? 0 : kInvalid; }
+Result cuMemHostGetDevicePointer_v2(Address* address, void* memory, unsigned) {
+  return *address = reinterpret_cast<Address>(memory), broken;
+}
+
+Result cuMemsetD8Async(Address address, unsigned char value, size_t bytes, Stream*) {
+  if (bytes == 2 * kCacheSize) log("cache emptied");
+  return later([=] { std::memset(at(address), value, bytes); });
+}
+Result cuMemsetD8_v2(Address address, unsigned char value, size_t bytes) {
+  return cuMemsetD8Async(address, value, bytes, nullptr);
+}
+Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream*) {
+  return later([=] { std::memmove(at(to), at(from), bytes); });
+}
+Result cuMemcpyDtoD_v2(Address to, Address from, size_t bytes) {
+  return cuMemcpyDtoDAsync_v2(to, from, bytes, nullptr);
+}
+Result cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, Stream*) {
+  int known = is_pinned(from, bytes);
+  if (known < 0) return kInvalid;
+  if (known) return later([=] { std::memcpy(at(to), from, bytes); });
+  std::string copy(static_cast<const char*>(from), bytes);
+  return later([=] { std::memcpy(at(to), copy.data(), bytes); });
+}
+Result cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
+  cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr);
+  return finish();
+}
+Result cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) {
+  if (finish()) return broken;
+  std::memcpy(to, at(from), bytes);
+  return broken;
+}
+
+Result cuLaunchKernel(Function* function, unsigned grid_x, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                      Stream*, void** arguments, void** extra) {
+  if (extra) return launch(function, extra);
+  // Values of arguments are read now, as the driver does.
+  Address values[3];
+  for (int i = 0; i < 3; i++) values[i] = *static_cast<Address*>(arguments[i]);
+  return later([=]() mutable {
+    void* pointers[] = {&values[0], &values[1], &values[2]};
+    count_differences(pointers, grid_x);
+  });
+}
+Result cuLaunchKernelEx(const LaunchConfiguration* configuration, Function* function, void**, void** extra) {
+  for (unsigned i = 0; i < configuration->count; i++) {
+    const LaunchAttribute& attribute = configuration->attributes[i];
+    if (attribute.which == kLaunchCooperative && attribute.value[0] == 1) log("cooperative");
+    if (attribute.which == kLaunchClusterDimension) {
+      log("cluster " + std::to_string(attribute.value[0]) + " " + std::to_string(attribute.value[1]) + " " +
+          std::to_string(attribute.value[2]));
+    }
+  }
+  return launch(function, extra);
+}
+
+Result cuCtxSynchronize() { return finish(); }
+Result cuEventCreate(Event** event, unsigned) { return *event = new Event, broken; }
+Result cuEventDestroy_v2(Event* event) { return delete event, 0; }
+Result cuEventRecord(Event* event, Stream*) { return event->behind = work.size(), broken; }
+Result cuEventSynchronize(Event* event) { return finish(event->behind); }
+Result cuEventElapsedTime(float* milliseconds, Event*, Event*) { return *milliseconds = 0.5F, broken; }
+}
+
+}  // namespace mneme::device::cuda

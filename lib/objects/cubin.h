@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <string>
+
+#include "bundle/format.h"
+
+namespace mneme::objects {
+
+// What a cubin says that its kernel takes: registers, its stack frame, and banks of constants (those of the kernel's
+// own, and those that everything in the cubin shares). What only the assembler's messages tell is left 0. Throws Error
+// on a malformed cubin, and where it has no such kernel.
+bundle::Resources resources_in_cubin(Bytes cubin, const std::string& kernel, const std::string& where);
+
+}  // namespace mneme::objects

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "objects/cubin.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "objects/elf_builder.h"
+
+namespace mneme::objects {
+namespace {
+
+// An attribute of a function: form 4, of 8 bytes.
+std::string attribute(uint8_t name, uint32_t symbol, uint32_t value) {
+  std::string bytes = {4, static_cast<char>(name), 8, 0};
+  bytes.append(reinterpret_cast<const char*>(&symbol), sizeof symbol);
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  return bytes;
+}
+
+std::string symbol(uint32_t name, uint8_t type) {
+  Elf64_Sym symbol{};
+  symbol.st_name = name;
+  symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, type);
+  return std::string(reinterpret_cast<const char*>(&symbol), sizeof symbol);
+}
+
+// Symbols 1 and 2 are the functions "kernel" and "other"; "kernel" is also the name of symbol 3, a section.
+std::string cubin(const std::string& info) {
+  std::string names("\0other\0kernel\0", 14);
+  return build_elf({{".strtab", names},
+                    {".symtab", symbol(0, 0) + symbol(7, STT_FUNC) + symbol(1, STT_FUNC) + symbol(7, STT_SECTION)},
+                    {".nv.info", info},
+                    {".nv.constant0.kernel", std::string(548, '\0')},
+                    {".nv.constant0.other", std::string(1000, '\0')},
+                    {".nv.constant3", std::string(64, '\0')},
+                    {".nv.constant3.kernel", std::string(8, '\0')}});
+}
+
+bundle::Resources read(const std::string& image) { return resources_in_cubin(bytes_of(image), "kernel", "a cubin"); }
+
+std::string refusal(const std::string& image) {
+  try {
+    read(image);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(Cubin, SaysWhatAKernelTakes) {
+  std::string without_value("\x03\x50\0\0", 4);
+  bundle::Resources resources =
+      read(cubin(attribute(0x2f, 2, 99) + attribute(0x11, 2, 7) + without_value + attribute(0x2f, 1, 46) +
+                 attribute(0x11, 1, 440) + attribute(0x12, 1, 0xffffffff)));
+  EXPECT_EQ(resources.registers, 46u);
+  EXPECT_EQ(resources.stack, 440u);
+  EXPECT_EQ(resources.constants, (std::vector<bundle::ConstantBank>{{0, 548}, {3, 72}}));
+}
+
+TEST(Cubin, MalformedOnesAreRefused) {
+  std::string whole = attribute(0x2f, 1, 46);
+  EXPECT_EQ(refusal(cubin(whole)), "nothing");
+  for (size_t size : {1, 4, 11}) {
+    EXPECT_EQ(refusal(cubin(whole.substr(0, size))), "a cubin is a malformed cubin: an attribute is cut short") << size;
+  }
+  EXPECT_EQ(refusal(build_elf({{".text", "x"}})), "a cubin has no kernel 'kernel'");
+  EXPECT_EQ(refusal("PTX"), "a cubin is not an ELF file");
+}
+
+}  // namespace
+}  // namespace mneme::objects

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <vector>
+
+#include "recorder/protocol.h"
+#include "recorder/runtime.h"
+
+namespace mneme::record {
+
+// What this process can read of its own memory, by address; ranges do not touch.
+std::vector<MemoryRange> readable_memory();
+
+// The digests of the blocks that lie wholly in the memory, and wholly in what is readable.
+std::vector<Digests> digests_of(MemoryRange memory, const std::vector<MemoryRange>& readable);
+
+}  // namespace mneme::record

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/cuda_block_digests.h"
+
+#include "bundle/format.h"
+#include "recorder/cuda_runtime.h"
+#include "recorder/digest_keys.h"
+#include "recorder/next.h"
+
+// The PTX that the build makes of kernels/digest_blocks.cc, and the zero that ends a text.
+asm(".pushsection .rodata\n"
+    "mneme_digest_blocks_ptx:\n"
+    ".incbin \"" MNEME_DIGESTS_PTX
+    "\"\n"
+    ".byte 0\n"
+    ".popsection\n");
+extern "C" __attribute__((visibility("hidden"))) const char mneme_digest_blocks_ptx[];
+
+namespace mneme::record::cuda {
+namespace {
+
+static_assert(kDigestedWords * sizeof(Word) == bundle::kBlockSize);
+
+constinit Next<Result(Module*, const void*)> next_load(kDriver, "cuModuleLoadData");
+constinit Next<Result(Function*, Module, const char*)> next_function(kDriver, "cuModuleGetFunction");
+constinit Next<Result(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
+                      void**)>
+    next_launch(kDriver, "cuLaunchKernel");
+constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "cudaMalloc");
+constinit Next<Error(void*)> next_free(kLibrary, "cudaFree");
+constinit Next<Error(void*, const void*, size_t, int)> next_copy(kLibrary, "cudaMemcpy");
+constinit Next<Error()> next_last_error(kLibrary, "cudaGetLastError");
+constexpr int kHostToDevice = 1;
+
+// What fails is our attempt, not the application's error.
+bool succeeds(Error status) {
+  if (status != kSuccess) next_last_error.call_or(kNotSupported);
+  return status == kSuccess;
+}
+
+}  // namespace
+
+BlockDigests::Loaded BlockDigests::load() {
+  Loaded loaded;
+  Module module = nullptr;
+  Function kernel = nullptr;
+  const DigestKeys keys = digest_keys();
+  bool ready = next_load.call_or(kNotSupported, &module, mneme_digest_blocks_ptx) == kSuccess &&
+               next_function.call_or(kNotSupported, &kernel, module, "digest_blocks") == kSuccess &&
+               succeeds(next_malloc.call_or(kNotSupported, &loaded.keys, sizeof keys)) &&
+               succeeds(next_copy.call_or(kNotSupported, loaded.keys, &keys, sizeof keys, kHostToDevice));
+  if (ready) loaded.kernel = kernel;
+  return loaded;
+}
+
+bool BlockDigests::make_room(Loaded& loaded, uint64_t count) {
+  if (loaded.room >= count) return true;
+  if (loaded.out) next_free.call_or(kNotSupported, loaded.out);
+  loaded.out = nullptr;
+  loaded.room = 0;
+  if (!succeeds(next_malloc.call_or(kNotSupported, &loaded.out, count * sizeof(Word[2])))) return false;
+  loaded.room = count;
+  return true;
+}
+
+std::vector<Digest> BlockDigests::of(int device, uint64_t address, uint64_t count) {
+  auto found = loaded_.find(device);
+  if (found == loaded_.end()) found = loaded_.emplace(device, load()).first;
+  Loaded& loaded = found->second;
+  if (!loaded.kernel || count == 0 || count > UINT32_MAX || !make_room(loaded, count)) return {};
+  auto blocks = static_cast<unsigned>(count);
+  void* arguments[] = {&address, &blocks, &loaded.keys, &loaded.out};
+  constexpr unsigned kAtOnce = kDigestThreads / kParts;
+  Result status = next_launch.call_or(kNotSupported, loaded.kernel, (blocks + kAtOnce - 1) / kAtOnce, 1, 1,
+                                      kDigestThreads, 1, 1, 0, nullptr, arguments, nullptr);
+  std::vector<Digest> digests(count);
+  static_assert(sizeof(Digest) == sizeof(Word[2]));
+  bool done = status == kSuccess && succeeds(next_copy.call_or(kNotSupported, digests.data(), loaded.out,
+                                                               count * sizeof(Digest), kDeviceToHost));
+  if (!done) digests.clear();
+  return digests;
+}
+
+}  // namespace mneme::record::cuda

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <map>
+#include <vector>
+
+#include "base/digest.h"
+#include "recorder/cuda_api.h"
+
+namespace mneme::record::cuda {
+
+// Digests of device memory, by a kernel. Not thread-safe.
+class BlockDigests {
+ public:
+  BlockDigests() = default;
+  BlockDigests(const BlockDigests&) = delete;
+  BlockDigests& operator=(const BlockDigests&) = delete;
+
+  // Of `count` blocks from `address` on, a multiple of a block, of the calling thread's device, which is at rest.
+  // Empty: the device cannot do it.
+  std::vector<Digest> of(int device, uint64_t address, uint64_t count);
+
+ private:
+  struct Loaded {
+    Function kernel = nullptr;  // null: the device cannot do it
+    void* keys = nullptr;       // device memory
+    void* out = nullptr;        // the same, for so many digests
+    uint64_t room = 0;
+  };
+  static Loaded load();
+  static bool make_room(Loaded& loaded, uint64_t count);
+
+  std::map<int, Loaded> loaded_;  // by device
+};
+
+}  // namespace mneme::record::cuda

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The functions of CUDA's driver that give out memory, as the application finds them first.
+#include "recorder/cuda_runtime.h"
+#include "recorder/memory_hooks.h"
+
+namespace mneme::record::cuda {
+namespace {
+
+constinit Next<Result(Address*, size_t)> next_alloc(kDriver, "cuMemAlloc_v2");
+constinit Next<Result(Address*, size_t, Stream)> next_alloc_async(kDriver, "cuMemAllocAsync");
+constinit Next<Result(Address*, size_t, Stream)> next_alloc_async_ptsz(kDriver, "cuMemAllocAsync_ptsz");
+constinit Next<Result(Address*, size_t, MemoryPool, Stream)> next_alloc_pool(kDriver, "cuMemAllocFromPoolAsync");
+constinit Next<Result(Address*, size_t, MemoryPool, Stream)> next_alloc_pool_ptsz(kDriver,
+                                                                                  "cuMemAllocFromPoolAsync_ptsz");
+constinit Next<Result(Address*, size_t*, size_t, size_t, unsigned)> next_alloc_pitch(kDriver, "cuMemAllocPitch_v2");
+constinit Next<Result(Address*, size_t, unsigned)> next_alloc_managed(kDriver, "cuMemAllocManaged");
+constinit Next<Result(void**, size_t)> next_alloc_host(kDriver, "cuMemAllocHost_v2");
+constinit Next<Result(void**, size_t, unsigned)> next_host_alloc(kDriver, "cuMemHostAlloc");
+constinit Next<Result(Address)> next_free(kDriver, "cuMemFree_v2");
+constinit Next<Result(Address, Stream)> next_free_async(kDriver, "cuMemFreeAsync");
+constinit Next<Result(Address, Stream)> next_free_async_ptsz(kDriver, "cuMemFreeAsync_ptsz");
+constinit Next<Result(void*)> next_free_host(kDriver, "cuMemFreeHost");
+constinit Next<Result(void*, size_t, unsigned)> next_register(kDriver, "cuMemHostRegister_v2");
+constinit Next<Result(void*)> next_unregister(kDriver, "cuMemHostUnregister");
+constinit Next<Result(size_t*, size_t*)> next_info(kDriver, "cuMemGetInfo_v2");
+constinit Next<Result(Address, size_t, size_t, Handle, unsigned long long)> next_map(kDriver, "cuMemMap");
+constinit Next<Result(Address, size_t)> next_unmap(kDriver, "cuMemUnmap");
+
+constexpr size_t kRowAlign = 512;
+
+void** as_pointer(Address* address) { return reinterpret_cast<void**>(address); }
+void* as_pointer(Address address) { return reinterpret_cast<void*>(address); }
+
+// The recorder, of a process that uses no other of CUDA's functions before.
+Core* first_recorder() {
+  start();
+  return recorder();
+}
+
+Core* first_recorder_for(Stream stream) {
+  start();
+  return recorder_for(stream);
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+Result cuMemAlloc_v2(Address* address, size_t size) {
+  return give(first_recorder(), as_pointer(address), size, Space::kDevice, 0,
+              [&] { return next_alloc.call_or(kNotSupported, address, size); });
+}
+
+Result cuMemAllocAsync(Address* address, size_t size, Stream stream) {
+  return give_in(first_recorder_for(stream), stream, runtime().device(), as_pointer(address), size,
+                 [&] { return next_alloc_async.call_or(kNotSupported, address, size, stream); });
+}
+
+Result cuMemAllocAsync_ptsz(Address* address, size_t size, Stream stream) {
+  return give_in(first_recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), as_pointer(address),
+                 size, [&] { return next_alloc_async_ptsz.call_or(kNotSupported, address, size, stream); });
+}
+
+Result cuMemAllocFromPoolAsync(Address* address, size_t size, MemoryPool pool, Stream stream) {
+  return give_in(first_recorder_for(stream), stream, runtime().device(), as_pointer(address), size,
+                 [&] { return next_alloc_pool.call_or(kNotSupported, address, size, pool, stream); });
+}
+
+Result cuMemAllocFromPoolAsync_ptsz(Address* address, size_t size, MemoryPool pool, Stream stream) {
+  return give_in(first_recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), as_pointer(address),
+                 size, [&] { return next_alloc_pool_ptsz.call_or(kNotSupported, address, size, pool, stream); });
+}
+
+Result cuMemAllocPitch_v2(Address* address, size_t* pitch, size_t width, size_t height, unsigned element) {
+  return give_rows(first_recorder(), kRowAlign, as_pointer(address), pitch, width, height,
+                   [&] { return next_alloc_pitch.call_or(kNotSupported, address, pitch, width, height, element); });
+}
+
+Result cuMemAllocManaged(Address* address, size_t size, unsigned flags) {
+  return give(first_recorder(), as_pointer(address), size, Space::kHost, flags | kManaged,
+              [&] { return next_alloc_managed.call_or(kNotSupported, address, size, flags); });
+}
+
+Result cuMemAllocHost_v2(void** pointer, size_t size) {
+  return give(first_recorder(), pointer, size, Space::kHost, 0,
+              [&] { return next_alloc_host.call_or(kNotSupported, pointer, size); });
+}
+
+Result cuMemHostAlloc(void** pointer, size_t size, unsigned flags) {
+  return give(first_recorder(), pointer, size, Space::kHost, flags,
+              [&] { return next_host_alloc.call_or(kNotSupported, pointer, size, flags); });
+}
+
+Result cuMemFree_v2(Address address) {
+  return take_back(recorder(), as_pointer(address), false, [&] { return next_free.call_or(kNotSupported, address); });
+}
+
+Result cuMemFreeAsync(Address address, Stream stream) {
+  return take_back_in(recorder_for(stream), stream, as_pointer(address),
+                      [&] { return next_free_async.call_or(kNotSupported, address, stream); });
+}
+
+Result cuMemFreeAsync_ptsz(Address address, Stream stream) {
+  return take_back_in(recorder_for(per_thread(stream)), per_thread(stream), as_pointer(address),
+                      [&] { return next_free_async_ptsz.call_or(kNotSupported, address, stream); });
+}
+
+Result cuMemFreeHost(void* pointer) {
+  return take_back(recorder(), pointer, true, [&] { return next_free_host.call_or(kNotSupported, pointer); });
+}
+
+Result cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
+  Result status = next_register.call_or(kNotSupported, pointer, size, flags);
+  if (Core* core = first_recorder(); core && status == kSuccess) core->add_registered(pointer, size);
+  return status;
+}
+
+Result cuMemHostUnregister(void* pointer) {
+  if (Core* core = recorder()) core->remove_registered(pointer);
+  return next_unregister.call_or(kNotSupported, pointer);
+}
+
+Result cuMemGetInfo_v2(size_t* left, size_t* total) {
+  Result status = next_info.call_or(kNotSupported, left, total);
+  Core* core = recorder();
+  if (core && status == kSuccess && left) *left += core->unused_memory(core->device());
+  return status;
+}
+
+// Memory that the application puts behind addresses of its own.
+Result cuMemMap(Address address, size_t size, size_t offset, Handle handle, unsigned long long flags) {
+  Result status = next_map.call_or(kNotSupported, address, size, offset, handle, flags);
+  if (Core* core = first_recorder(); core && status == kSuccess) {
+    core->add_outside(as_pointer(address), size, "memory that was mapped by cuMemMap, which is not recorded on a GPU");
+  }
+  return status;
+}
+
+Result cuMemUnmap(Address address, size_t size) {
+  if (Core* core = recorder()) core->remove_mapped(as_pointer(address), size);
+  return next_unmap.call_or(kNotSupported, address, size);
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+}  // namespace mneme::record::cuda

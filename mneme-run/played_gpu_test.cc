@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mneme-run with a GPU that is played (lib/device/cuda/testdata/play_cuda.cc): all that is ours, with no GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/file.h"
+#include "bundle/reader.h"
+#include "recording.h"
+
+namespace mneme::run {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr uint32_t kWords = 50'000;        // some blocks
+constexpr uint32_t kManyWords = 12 << 20;  // more blocks than there is staging memory for
+constexpr uint32_t kWholeSlots = 2 << 20;
+
+struct Played {
+  int status = 0;
+  std::string errors;
+  std::vector<std::pair<std::string, bundle::RunInfo>> runs;  // with what the variant was made of, in order
+  std::map<std::string, int> log;                             // how often the driver said so
+
+  std::vector<bundle::RunInfo> of(const std::string& fixture) const {
+    std::vector<bundle::RunInfo> found;
+    for (const auto& [name, run] : runs) {
+      if (name == fixture) found.push_back(run);
+    }
+    return found;
+  }
+};
+
+Played play(const std::string& bundle, const std::string& options = "") {
+  TemporaryFolder folder;
+  std::string log = folder.path() + "/log";
+  Ended ended = run_shell(
+      "LD_LIBRARY_PATH=" PLAYED_DRIVER " MNEME_TEST_DRIVER_LOG=" + log + " exec " MNEME_RUN " " + options, bundle);
+  Played played{ended.status, ended.errors, {}, {}};
+  if (file_exists(log)) {
+    std::string lines = read_file(log);
+    for (size_t at = 0, end; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
+      played.log[lines.substr(at, end - at)]++;
+    }
+  }
+  Fd file = memory_file("bundle", bytes_of(ended.output));
+  bundle::Reader reader(file.get(), "the output", bundle::Memory::kDecode);
+  std::map<Digest, std::string> variants;
+  while (auto item = reader.next()) {
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) {
+      variants[variant->info.id] = variant->info.configuration.passes;
+    }
+    if (auto* run = std::get_if<bundle::RunMember>(&*item)) {
+      played.runs.emplace_back(variants.at(run->info.variant), run->info);
+      for (const bundle::BlockDifference& block : run->info.blocks) {
+        EXPECT_EQ(digest_of(reader.block(block.actual)), block.actual);
+      }
+    }
+  }
+  return played;
+}
+
+TEST(PlayedGpu, OneContextServesAllInstances) {
+  Recording recording;
+  recording.add_played_variant("right");
+  recording.add_played_variant("wrong_byte");
+  for (uint32_t seed : {1, 2, 3}) recording.add_instance(kWords + 1000 * seed, seed);
+  Played played = play(recording.finish());
+  ASSERT_EQ(played.status, 0) << played.errors;
+  ASSERT_THAT(played.of("right"), SizeIs(3));
+  for (const bundle::RunInfo& run : played.of("right")) {
+    EXPECT_EQ(run.status, "completed");
+    EXPECT_EQ(run.device, "cuda");
+    EXPECT_EQ(run.clock, "events");
+    EXPECT_THAT(run.differences, IsEmpty());
+    EXPECT_GE(run.changed_bytes, kWords);
+    EXPECT_EQ(run.nanoseconds, std::vector<uint64_t>(3, 500'000));
+  }
+  ASSERT_THAT(played.of("wrong_byte"), SizeIs(3));
+  for (const bundle::RunInfo& run : played.of("wrong_byte")) {
+    ASSERT_THAT(run.differences, SizeIs(1));
+    EXPECT_EQ(run.differences[0].bytes, 1u);
+    EXPECT_EQ(run.differences[0].expected ^ run.differences[0].actual, 0x80u);
+    EXPECT_THAT(run.blocks, SizeIs(1));
+  }
+  EXPECT_EQ(played.log["context"], 1);
+  EXPECT_EQ(played.log["launch"], 3 * 2 * 4);
+  EXPECT_GT(played.log["unmapped"], 0) << "memory of instances before";
+}
+
+TEST(PlayedGpu, WhatKernelsAllocatedIsGoneForTheNextInstance) {
+  Recording recording;
+  recording.add_played_variant("right with malloc");
+  recording.add_played_variant("right");
+  recording.add_instance(kWords, 1);
+  recording.add_instance(kWords, 2);
+  Played played = play(recording.finish());
+  EXPECT_THAT(played.of("right with malloc"), SizeIs(2));
+  EXPECT_EQ(played.log["context"], 2);
+}
+
+TEST(PlayedGpu, AFaultCostsOneRunAndAContext) {
+  Recording recording;
+  for (const char* fixture : {"right", "faulty", "wrong_byte"}) recording.add_played_variant(fixture);
+  recording.add_instance(kWords, 1);
+  recording.add_instance(kWords, 2);
+  Played played = play(recording.finish());
+  ASSERT_EQ(played.status, 0) << played.errors;
+  for (const bundle::RunInfo& run : played.of("faulty")) {
+    EXPECT_EQ(run.status, "failed");
+    EXPECT_THAT(run.reason, HasSubstr("an illegal memory access was encountered"));
+  }
+  ASSERT_THAT(played.of("right"), SizeIs(2));
+  for (const bundle::RunInfo& run : played.of("right")) EXPECT_THAT(run.differences, IsEmpty());
+  for (const bundle::RunInfo& run : played.of("wrong_byte")) EXPECT_THAT(run.differences, SizeIs(1));
+  EXPECT_LE(played.log["context"], 3) << "one more for each fault, unless it was the last";
+}
+
+TEST(PlayedGpu, AHangCostsOneRun) {
+  Recording recording;
+  for (const char* fixture : {"endless", "right"}) recording.add_played_variant(fixture);
+  recording.add_instance(kWords, 1);
+  Played played = play(recording.finish(), "--timeout 0.3");
+  ASSERT_THAT(played.of("endless"), SizeIs(1));
+  EXPECT_THAT(played.of("endless")[0].reason, HasSubstr("did not end within 0.3 seconds"));
+  ASSERT_THAT(played.of("right"), SizeIs(1));
+  EXPECT_THAT(played.of("right")[0].differences, IsEmpty());
+}
+
+// The played GPU copies from staging memory as late as it may: what was written there again too early is found.
+TEST(PlayedGpu, StagingMemoryIsUsedAgainOnlyWhenItWasRead) {
+  Recording recording;
+  recording.add_played_variant("right");
+  recording.add_instance(kManyWords, 5);
+  recording.add_instance(kWholeSlots, 6);
+  Played played = play(recording.finish(), "--iterations 1");
+  ASSERT_EQ(played.status, 0) << played.errors;
+  ASSERT_THAT(played.of("right"), SizeIs(2));
+  for (const bundle::RunInfo& run : played.of("right")) {
+    EXPECT_EQ(run.status, "completed");
+    EXPECT_THAT(run.differences, IsEmpty());
+  }
+  EXPECT_EQ(played.log["pinned"], 8) << "each slot once";
+}
+
+TEST(PlayedGpu, LittleIsCopiedWithoutPinning) {
+  Recording recording;
+  recording.add_played_variant("right");
+  recording.add_instance(kWords, 5);
+  EXPECT_EQ(play(recording.finish()).log["pinned"], 0);
+}
+
+TEST(PlayedGpu, CachesAreEmptiedWhenAskedTo) {
+  Recording recording;
+  recording.add_played_variant("right");
+  recording.add_instance(kWords, 1);
+  std::string bundle = recording.finish();
+  Played cold = play(bundle, "--cache cold --iterations 5");
+  EXPECT_EQ(cold.log["cache emptied"], 6);
+  EXPECT_TRUE(cold.of("right").at(0).cold);
+  EXPECT_THAT(cold.of("right").at(0).differences, IsEmpty());
+  Played warm = play(bundle);
+  EXPECT_EQ(warm.log["cache emptied"], 0);
+  EXPECT_FALSE(warm.of("right").at(0).cold);
+}
+
+TEST(PlayedGpu, BlocksGoTogetherAsRecorded) {
+  Recording recording;
+  recording.add_played_variant("right");
+  recording.add_instance(kWords, 1, {.cooperative = true, .cluster = {4, 1, 2}});
+  Played played = play(recording.finish());
+  EXPECT_EQ(played.log["cooperative"], 4);
+  EXPECT_EQ(played.log["cluster 4 1 2"], 4);
+  Recording plain;
+  plain.add_played_variant("right");
+  plain.add_instance(kWords, 1);
+  EXPECT_EQ(play(plain.finish()).log["cooperative"], 0);
+}
+
+TEST(PlayedGpu, CodeThatTheDriverRefusesCostsOneRunAndNoContext) {
+  Recording recording;
+  for (const char* fixture : {"no such kernel", "right", "wrong_byte"}) recording.add_played_variant(fixture);
+  recording.add_instance(kWords, 1);
+  Played played = play(recording.finish());
+  EXPECT_EQ(played.log["context"], 1);
+  EXPECT_THAT(played.of("wrong_byte").at(0).differences, SizeIs(1));
+  EXPECT_EQ(played.of("no such kernel").at(0).status, "failed");
+  EXPECT_THAT(played.of("right").at(0).differences, IsEmpty());
+}
+
+}  // namespace
+}  // namespace mneme::run

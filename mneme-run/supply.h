@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "channel.h"
+#include "replay.h"
+#include "staging.h"
+
+namespace mneme::run {
+
+// The worker's: has blocks come from mneme-run through staging memory. While the device still reads from some slots and
+// one is taken, mneme-run fills others.
+class Supply {
+ public:
+  struct Ended {};  // thrown when mneme-run is gone or does not keep to the protocol
+
+  // All borrowed.
+  Supply(Channel& parent, const Staging& staging, device::Device& device)
+      : parent_(parent), staging_(staging), device_(device) {}
+
+  // Replay::Fetch.
+  void fetch(std::span<const Digest> digests, const Replay::Take& take);
+
+ private:
+  void ask(uint32_t slot, std::span<const Digest> digests);
+  void await(uint32_t slot);
+
+  Channel& parent_;
+  const Staging& staging_;
+  device::Device& device_;
+};
+
+}  // namespace mneme::run

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "worker_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/process.h"
+
+extern char** environ;
+
+namespace mneme::run {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What the worker's own work may take: it is not the kernel's time, but it must end.
+constexpr auto kOwnPatience = 60s;
+constexpr uint64_t kOwnBytesPerSecond = 50 << 20;
+
+constexpr auto kEndPatience = 1s;
+
+// The same descriptor under a number that is none of the worker's, so that giving it one of those overwrites nothing.
+Fd out_of_the_way(Fd file) {
+  Fd moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, kWorkerStaging + 1));
+  if (!moved) throw system_error("cannot start the worker");
+  return moved;
+}
+
+}  // namespace
+
+void WorkerProcess::start() {
+  if (pid_ >= 0) return;
+  std::string program = installed_part(kWorkerProgram);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw system_error("cannot start the worker");
+  channel_ = Channel(Fd(ends[0]), kMaxFromWorker);
+  Fd theirs = out_of_the_way(Fd(ends[1]));
+  // A new one for each process: of one that has ended, others that the kernel made may be left.
+  staging_ = std::make_unique<Staging>();
+  Fd memory = out_of_the_way(Fd(::dup(staging_->file())));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), kWorkerSocket);
+  posix_spawn_file_actions_adddup2(&actions, memory.get(), kWorkerStaging);
+  char* argv[] = {program.data(), nullptr};
+  int failed = ::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed) {
+    pid_ = -1;
+    throw Error::of(Exit::kMissing, "cannot run '{}': {}", program, std::strerror(failed));
+  }
+  number_++;
+  foreign_ = false;
+  named_.clear();
+  std::string_view fields[] = {device_, raw(settings_)};
+  // So little fits into the socket; should it have ended already, that shows when it is waited for.
+  channel_.send(MessageType::kDevice, fields);
+}
+
+void WorkerProcess::await_device() {
+  if (!named_.empty()) return;
+  Message message = receive();
+  if (message.type == MessageType::kNoDevice && message.fields.size() == 1) {
+    end();
+    throw Error(message.fields[0], Exit::kMissing);
+  }
+  if (message.type != MessageType::kHere || message.fields.size() != 2 || message.fields[1].size() != 1) {
+    throw Failure{"the worker does not keep to its protocol"};
+  }
+  named_ = message.fields[0];
+  serves_many_ = message.fields[1][0] != 0;
+}
+
+void WorkerProcess::end() {
+  if (pid_ >= 0) {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pid_ = -1;
+  channel_ = Channel();
+  staging_.reset();
+  filler_.rest();
+}
+
+void WorkerProcess::set_task(const std::string& kernel, uint64_t bytes) {
+  kernel_ = kernel;
+  bytes_ = bytes;
+}
+
+Channel::Clock::time_point WorkerProcess::deadline() const {
+  std::chrono::duration<double> patience = std::chrono::duration<double>(timeout_);
+  if (!foreign_) {
+    patience = kOwnPatience + std::chrono::duration<double>(static_cast<double>(bytes_) / kOwnBytesPerSecond);
+  }
+  constexpr std::chrono::duration<double> kLongest = 24h * 365;
+  return Channel::Clock::now() + std::chrono::duration_cast<Channel::Clock::duration>(std::min(patience, kLongest));
+}
+
+void WorkerProcess::fail_as_ended() {
+  // It closed its end: it has ended, or is about to.
+  int status = 0;
+  pid_t ended = 0;
+  for (auto until = Channel::Clock::now() + kEndPatience; Channel::Clock::now() < until;) {
+    ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended != 0) break;
+    ::usleep(1000);
+  }
+  if (ended != pid_) throw Failure{fmt::format("kernel '{}' cut its process off from mneme-run", kernel_)};
+  pid_ = -1;
+  throw Failure{fmt::format("the process executing kernel '{}' {}", kernel_, describe_wait_status(status))};
+}
+
+void WorkerProcess::send(MessageType type, std::span<const std::string_view> fields) {
+  try {
+    if (!channel_.send(type, fields, deadline())) fail_as_ended();
+  } catch (const Channel::TimedOut&) {
+    throw Failure{fmt::format("the worker for kernel '{}' stopped listening and was killed", kernel_)};
+  }
+}
+
+Message WorkerProcess::receive() {
+  try {
+    std::optional<Message> message = channel_.receive(deadline());
+    if (!message) fail_as_ended();
+    if (message->type == MessageType::kRefused && message->fields.size() == 1) throw Failure{message->fields[0]};
+    if (message->type == MessageType::kFailed && message->fields.size() == 1) {
+      foreign_ = false;
+      throw Failure{message->fields[0], serves_many_};
+    }
+    return std::move(*message);
+  } catch (const Channel::TimedOut&) {
+    if (foreign_) {
+      throw Failure{
+          fmt::format("kernel '{}' did not end within {} seconds (--timeout) and was killed", kernel_, timeout_)};
+    }
+    throw Failure{fmt::format("the worker for kernel '{}' stopped answering and was killed", kernel_)};
+  } catch (const Error& error) {
+    throw Failure{error.what()};
+  }
+}
+
+void WorkerProcess::answer(const Message& need, const Filler::Block& block) {
+  uint32_t slot = Staging::kSlots;
+  if (need.fields.size() == 2 && need.fields[0].size() == sizeof slot) {
+    std::memcpy(&slot, need.fields[0].data(), sizeof slot);
+  }
+  if (slot >= Staging::kSlots || need.fields[1].size() % Digest::kSize != 0 ||
+      need.fields[1].size() > Staging::kSlotBlocks * Digest::kSize) {
+    throw Failure{"the worker does not keep to its protocol"};
+  }
+  filler_.fill(staging_->slot(slot), bytes_of(need.fields[1]), block);
+  std::string_view fields[] = {need.fields[0]};
+  send(MessageType::kBlocks, fields);
+}
+
+}  // namespace mneme::run

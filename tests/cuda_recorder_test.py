@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The recorder in front of CUDA's own libraries, where there is no GPU and no toolkit: tests/gpu_stand plays the libraries
+and the toolkit. Its programs are recorded as on a GPU, and their kernels replayed and verified on the host device."""
+
+import json
+import os
+import re
+import sys
+import unittest
+
+import bundles
+from support import BUILD, ROOT, TestCase, run, tool
+
+sys.path.insert(0, str(ROOT / "tests" / "gpu_stand"))
+
+import toolkit  # noqa: E402
+
+PROGRAMS = toolkit.PROGRAMS
+LIBRARIES = BUILD / "tests" / "gpu_stand"
+
+
+class Recorder(TestCase):
+    built = {}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        toolkit.make(cls.folder / "toolkit", LIBRARIES)
+        cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
+
+    @classmethod
+    def inject(cls, *arguments):
+        result = run([tool("inject"), *toolkit.COMPILE, *arguments], env=cls.environment)
+        if result.status:
+            raise AssertionError(result.text())
+
+    @classmethod
+    def program(cls, name, *arguments):
+        if name not in cls.built:
+            cls.built[name] = cls.folder / name
+            cls.inject(PROGRAMS / f"{name}.cu", *arguments, "-o", cls.built[name])
+        return cls.built[name]
+
+    def capture(self, program, *arguments, options=(), status=0):
+        """Runs a program alone and recorded. Returns what mneme-capture gave, and the bundle."""
+        command = [program, *arguments]
+        alone = self.run_well(command, env=self.environment)
+        bundle = self.folder / f"{program.name}.tar"
+        result = run([tool("capture"), "--device", "cuda", "--summary", *options, "-o", bundle, *command],
+                     env=self.environment)
+        self.assertEqual(result.status, status, result.text())
+        self.assertEqual(result.out, alone.out, "the application printed something else")
+        return result, bundle
+
+    def parsed(self, bundle, folder):
+        return [bundles.parsed(m) for m in bundles.read(bundle.read_bytes())
+                if m.name.startswith(folder) and m.name.endswith(".json")]
+
+    def instances(self, bundle):
+        """Instances by the names of their kernels."""
+        kernels = {k["id"]: k["demangled"].split("(")[0] for k in self.parsed(bundle, "kernels/")}
+        found = {}
+        for instance in self.parsed(bundle, "instances/"):
+            found.setdefault(kernels[instance["kernel"]], []).append(instance)
+        return found
+
+    def check_replays(self, bundle):
+        """Every instance, on the host device: and each changed memory."""
+        result = self.run_well([tool("compile"), "-O2", bundle], [tool("run"), "--device", "host"], [tool("verify")])
+        lines = [json.loads(line) for line in result.out.decode().splitlines()]
+        self.assertEqual(len(lines), len(self.parsed(bundle, "instances/")))
+        for line in lines:
+            self.assertTrue(line["changed_bytes"], line)
+
+    # ---- what the runtime's calls do ----
+
+    def test_memory(self):
+        result, bundle = self.capture(self.program("memory"), options=["--occurrences", 3])
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"combine": 3, "advance": 2}, result.error)
+        info, = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name == "bundle.json"]
+        self.assertEqual(info["device"], "cuda")
+        for instance in sum(instances.values(), []):
+            self.assertNotIn("missing", instance)
+        symbols = {s.get("symbol") for i in instances["combine"] for s in bundles.segments(i)}
+        self.assertEqual(symbols, {None, "calls", "factor"})
+        self.check_replays(bundle)
+
+    def test_large_memory(self):
+        """The device looks for what has changed; only that crosses the link."""
+        result, bundle = self.capture(self.program("large_memory"), options=["--max-instances", 8])
+        self.assertEqual(len(self.instances(bundle)["add"]), 8, result.error)
+        # 24 MiB and a little more, before and after each launch.
+        digests, = re.findall(r"(\d+) blocks were digested", result.error)
+        self.assertEqual(int(digests), 16 * (384 + 1))
+        self.check_replays(bundle)
+
+    def test_broken_kernel(self):
+        _, bundle = self.capture(self.program("memory"))
+        self.check_replays(bundle)
+        text = self.run_well([tool("extract-ir"), "-S", "--kernel", "combine", bundle]).out.decode()
+        self.assertIn("mul", text)
+        broken = self.folder / "broken.ll"
+        broken.write_text(text.replace(" mul nsw i32", " add nsw i32").replace(" mul i32 %", " add i32 %"))
+        result = run([tool("compile"), "--kernel", "combine", "--ir", broken, bundle], [tool("run"), "--device", "host"],
+                     [tool("verify"), "--kernel", "combine"])
+        self.assertEqual(result.statuses, [0, 0, 1], result.text())
+
+    # ---- launches of other kinds ----
+
+    def test_launches(self):
+        """Cooperative ones and ones in clusters: instances say what they were."""
+        _, bundle = self.capture(self.program("launches"), options=["--occurrences", 2])
+        instances = self.instances(bundle)
+        self.assertEqual([i.get("cooperative") for i in instances["reverse"]], [True, True])
+        self.assertEqual([i.get("cluster") for i in instances["add"]], [[2, 1, 1]])
+        self.assertNotIn("cluster", instances["reverse"][1])
+        for instance in sum(instances.values(), []):
+            self.assertEqual(bundles.instance_id(instance), instance["id"])
+        self.check_replays(bundle)
+        ran = self.run_well([tool("compile"), bundle], [tool("run"), "--device", "host", "-o", "/dev/null"])
+        self.assertRegex(ran.error, "each block is a cluster of its own")
+
+    def test_heap(self):
+        """What kernels allocate is the driver's: it is said that it is missing."""
+        result, bundle = self.capture(self.program("heap"))
+        instance, = self.instances(bundle)["squares"]
+        self.assertIs(instance["complete"], False)
+        self.assertRegex(" ".join(instance["missing"]), "heap from which kernels allocate")
+
+    def test_per_thread_streams(self):
+        _, bundle = self.capture(self.program("per_thread"), options=["--max-instances", 6])
+        self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"add": 6})
+        self.check_replays(bundle)
+
+    # ---- graphs ----
+
+    def test_graphs(self):
+        """Kernels of graphs are recorded with the memory that they see: what other nodes did before them is done."""
+        result, bundle = self.capture(self.program("graphs"), options=["--occurrences", 4])
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"twice": 3, "add": 3}, result.error)
+        values = [int.from_bytes(bytes.fromhex(i["arguments"])[8:12], "little") for i in instances["add"]]
+        self.assertEqual(values, [3, 5, 50], "what was launched twice left the same twice")
+        self.assertEqual([i["index"] for of in ["twice", "add"] for i in instances[of]], [0, 5, 7, 1, 4, 6])
+        self.check_replays(bundle)
+        self.assertRegex(result.error, r"warning: \(graph\): 1 launch not recorded: a node that is no kernel's was changed")
+
+    def test_graphs_that_are_only_counted(self):
+        result, bundle = self.capture(self.program("graphs"), options=["--kernel", "twice", "--max-instances", 1])
+        self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"twice": 1})
+        self.assertRegex(result.error, r"3 kernels, 9 launches, 1 recorded")
+
+    # ---- the driver's calls ----
+
+    def check_modules(self, name, *arguments):
+        kernels = self.folder / "kernels.cubin"
+        self.inject("--cuda-device-only", PROGRAMS / "module_kernels.cu", "-o", kernels)
+        program = self.folder / name
+        self.inject(*arguments, PROGRAMS / "modules.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
+        _, bundle = self.capture(program, kernels)
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"scale": 1, "shift": 1})
+        self.assertIn("offset", [s.get("symbol") for s in instances["shift"][0]["segments"]])
+        self.check_replays(bundle)
+
+    def test_driver_only(self):
+        self.check_modules("driver_only")
+
+    def test_libraries(self):
+        self.check_modules("libraries", "-DLIBRARY")
+
+    def test_modules_with_the_runtimes_memory(self):
+        self.check_modules("modules", "-DRUNTIME_MEMORY")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the parts of the driver's stand-in have in common. Errors, and handles of streams, have HIP's numbers and form.
+#pragma once
+#include "hostgpu/cuda/cuda.h"
+
+namespace mneme::gpu_stand {
+
+using Result = int;                  // CUresult
+using Address = unsigned long long;  // CUdeviceptr
+
+inline constexpr Result kInvalidValue = 1, kInvalidContext = 201, kNotFound = 500;
+
+inline void* pointer(Address address) { return reinterpret_cast<void*>(address); }
+
+template <class Status>
+Result result(Status status) {
+  return static_cast<Result>(status);
+}
+
+}  // namespace mneme::gpu_stand

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// CUDA's driver interface: code that programs load at run time, and its launches.
+#include <vector>
+
+#include "digests.h"
+
+using namespace mneme::gpu_stand;
+
+namespace {
+
+// The list's end is another than HIP's, which knows the same keys.
+std::vector<void*> as_hip(void** extra) {
+  std::vector<void*> list;
+  if (!extra) return list;
+  for (void** at = extra; *at; at += 2) list.insert(list.end(), {at[0], at[1]});
+  list.push_back(HIP_LAUNCH_PARAM_END);
+  return list;
+}
+
+// Kernels of libraries are functions of modules here, but the function of a kernel is another handle than the kernel,
+// as the driver's is.
+constexpr uintptr_t kFunctionOfKernel = 1;
+hipFunction_t as_hip(hipFunction_t function) {
+  return reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(function) & ~kFunctionOfKernel);
+}
+
+}  // namespace
+
+extern "C" {
+
+Result cuModuleLoad(hipModule_t* module, const char* path) { return result(hipModuleLoad(module, path)); }
+Result cuModuleLoadData(hipModule_t* module, const void* image) {
+  if (!is_ptx(image)) return result(hipModuleLoadData(module, image));
+  *module = digest_module();
+  return 0;
+}
+Result cuModuleLoadDataEx(hipModule_t* module, const void* image, unsigned, int*, void**) {
+  return result(hipModuleLoadData(module, image));
+}
+Result cuModuleLoadFatBinary(hipModule_t* module, const void* image) {
+  return result(hipModuleLoadData(module, image));
+}
+Result cuModuleUnload(hipModule_t module) { return result(hipModuleUnload(module)); }
+Result cuModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
+  if (!is_digest_module(module)) return result(hipModuleGetFunction(function, module, name));
+  *function = digest_kernel();
+  return 0;
+}
+Result cuModuleGetGlobal_v2(Address* address, size_t* size, hipModule_t module, const char* name) {
+  void* found = nullptr;
+  hipError_t status = hipModuleGetGlobal(&found, size, module, name);
+  if (address) *address = reinterpret_cast<Address>(found);
+  return result(status);
+}
+
+Result cuLibraryLoadData(hipModule_t* library, const void* image, int*, void**, unsigned, int*, void**, unsigned) {
+  return cuModuleLoadData(library, image);
+}
+Result cuLibraryLoadFromFile(hipModule_t* library, const char* path, int*, void**, unsigned, int*, void**, unsigned) {
+  return cuModuleLoad(library, path);
+}
+Result cuLibraryUnload(hipModule_t library) { return cuModuleUnload(library); }
+Result cuLibraryGetKernel(hipFunction_t* kernel, hipModule_t library, const char* name) {
+  return cuModuleGetFunction(kernel, library, name);
+}
+Result cuKernelGetFunction(hipFunction_t* function, hipFunction_t kernel) {
+  *function = reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(kernel) | kFunctionOfKernel);
+  return 0;
+}
+Result cuLibraryGetGlobal(Address* address, size_t* size, hipModule_t library, const char* name) {
+  return cuModuleGetGlobal_v2(address, size, library, name);
+}
+
+Result cuLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                      unsigned block_y, unsigned block_z, unsigned shared, hipStream_t stream, void** arguments,
+                      void** extra) {
+  if (is_digest_kernel(function)) {
+    digest_blocks(arguments);
+    return 0;
+  }
+  std::vector<void*> list = as_hip(extra);
+  return result(hipModuleLaunchKernel(as_hip(function), grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
+                                      stream, arguments, extra ? list.data() : nullptr));
+}
+Result cuLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                 hipStream_t stream, void** arguments) {
+  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments,
+                        nullptr);
+}
+
+}  // extern "C"
