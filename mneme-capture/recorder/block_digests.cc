@@ -5,9 +5,15 @@
 #include <cstdio>
 #include <memory>
 
+#include "recorder/helping_threads.h"
+
 namespace mneme::record {
 
 using bundle::kBlockSize;
+
+namespace {
+constexpr uint64_t kShare = 256;  // blocks that are worth a thread
+}
 
 std::vector<MemoryRange> readable_memory() {
   std::vector<MemoryRange> ranges;
@@ -34,11 +40,13 @@ std::vector<Digests> digests_of(MemoryRange memory, const std::vector<MemoryRang
     uint64_t end = std::min(range.address + range.size, memory.address + memory.size);
     begin = (begin + kBlockSize - 1) / kBlockSize * kBlockSize;
     if (begin + kBlockSize > end) continue;
-    Digests run{begin, {}};
-    run.blocks.reserve((end - begin) / kBlockSize);
-    for (; begin + kBlockSize <= end; begin += kBlockSize) {
-      run.blocks.push_back(digest_of(Bytes(reinterpret_cast<const std::byte*>(begin), kBlockSize)));
-    }
+    Digests run{begin, std::vector<Digest>((end - begin) / kBlockSize)};
+    const auto* first_block = reinterpret_cast<const std::byte*>(begin);
+    HelpingThreads threads;
+    threads.start(run.blocks.size(), kShare, [&](uint64_t first, uint64_t last) {
+      for (; first < last; ++first) run.blocks[first] = digest_of(Bytes(first_block + first * kBlockSize, kBlockSize));
+    });
+    threads.join();
     all.push_back(std::move(run));
   }
   return all;

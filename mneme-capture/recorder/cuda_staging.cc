@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/cuda_staging.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +13,7 @@ namespace mneme::record::cuda {
 namespace {
 
 constexpr uint64_t kSlot = 32 << 20;  // bytes
-constexpr uint64_t kThreads = 8;      // memory that was never touched takes one thread longer than the link takes
+constexpr uint64_t kShare = 1 << 20;  // bytes that are worth a thread
 
 constinit Next<Error(void**, size_t, unsigned)> next_host_alloc(kLibrary, "cudaHostAlloc");
 constinit Next<Error(void*)> next_host_free(kLibrary, "cudaFreeHost");
@@ -26,22 +24,6 @@ constinit Next<Error()> next_last_error(kLibrary, "cudaGetLastError");
 void check(Error status) {
   if (status != kSuccess) throw mneme::Error("device memory cannot be read: " + runtime().error_text(status));
 }
-
-// While it lives, threads that are started get no signals: they are the application's.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -104,27 +86,18 @@ void Staging::arrive() {
   join(slots_[current_]);
 }
 
-// Each thread takes its share of the slot's bytes.
+// By several threads: memory that was never touched takes one of them longer than the link takes.
 void Staging::empty(Slot& slot) {
-  constexpr uint64_t kWorthThreads = 1 << 20;
-  auto take = [&slot](uint64_t begin, uint64_t end) {
+  slot.emptying.start(slot.used, kShare, [&slot](uint64_t begin, uint64_t end) {
     for (const Piece& piece : slot.pieces) {
       uint64_t from = std::max(begin, piece.at), to = std::min(end, piece.at + piece.size);
       if (from < to) std::memcpy(piece.to + (from - piece.at), slot.memory + from, to - from);
     }
-  };
-  if (slot.used < kWorthThreads) {
-    take(0, slot.used);
-    return;
-  }
-  uint64_t share = (slot.used + kThreads - 1) / kThreads;
-  NoSignals none;
-  for (uint64_t at = 0; at < slot.used; at += share) slot.emptying.emplace_back(take, at, at + share);
+  });
 }
 
 void Staging::join(Slot& slot) {
-  for (std::thread& thread : slot.emptying) thread.join();
-  slot.emptying.clear();
+  slot.emptying.join();
   slot.pieces.clear();
   slot.used = 0;
 }

@@ -2,8 +2,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 #include <vector>
+
+#include "recorder/helping_threads.h"
 
 namespace mneme::record::cuda {
 
@@ -29,7 +30,7 @@ class Staging {
     std::byte* memory = nullptr;  // pinned
     uint64_t used = 0;
     std::vector<Piece> pieces;
-    std::vector<std::thread> emptying;
+    HelpingThreads emptying;
   };
 
   bool make_slots();

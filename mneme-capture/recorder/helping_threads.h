@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace mneme::record {
+
+// Threads of the recorder's in the application's process, for as long as one piece of work takes. They get no signals:
+// those are the application's.
+class HelpingThreads {
+ public:
+  HelpingThreads() = default;
+  ~HelpingThreads() { join(); }
+  HelpingThreads(const HelpingThreads&) = delete;
+  HelpingThreads& operator=(const HelpingThreads&) = delete;
+
+  // Calls `work` for shares of [0, count) that are disjoint, beside each other: as many as there are processors to run
+  // them, at most kMost, none smaller than `least`. Where no thread is to be had the caller's does it.
+  void start(uint64_t count, uint64_t least, const std::function<void(uint64_t begin, uint64_t end)>& work);
+  void join();
+
+ private:
+  static constexpr uint64_t kMost = 8;  // more are limited by the memory
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace mneme::record
