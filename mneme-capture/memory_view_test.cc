@@ -127,7 +127,7 @@ TEST(ApplicationMemory, ReadsAProcessesOwnMemory) {
   EXPECT_FALSE(view.untouched(sleeper.address(), kPage));
   uint64_t address = sleeper.address();
   sleeper.end();
-  EXPECT_THROW(view.at(address, kPage, out), Error);
+  EXPECT_THROW(view.at(address, kPage, out), ProcessGone);
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/error.h"
-
 namespace mneme::capture {
 namespace {
 
@@ -35,6 +33,7 @@ void read_memory(pid_t process, uint64_t address, uint64_t size, std::byte* out)
   while (size > 0) {
     ssize_t got = read_some(process, address, size, out);
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == ESRCH) throw ProcessGone();
     if (got < 0 && errno != EFAULT) throw system_error("cannot read the application's memory");
     uint64_t done = static_cast<uint64_t>(std::max<ssize_t>(got, 0));
     if (got <= 0) {

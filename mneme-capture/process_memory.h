@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/error.h"
+
 namespace mneme::capture {
 
 // Whether this process may read the other's memory: a debugger's right, which the system may have taken away (Yama,
@@ -12,8 +14,13 @@ namespace mneme::capture {
 // `expected`.
 bool can_read(pid_t process, uint64_t address, const void* expected, uint64_t size);
 
-// Bytes of another process's memory, at `address` there; zeros where it has no memory that can be read. Throws Error
-// when the process is gone or may not be read.
+class ProcessGone : public Error {
+ public:
+  ProcessGone() : Error("the application has ended") {}
+};
+
+// Bytes of another process's memory, at `address` there; zeros where it has no memory that can be read. Throws
+// ProcessGone, or Error when the process may not be read.
 void read_memory(pid_t process, uint64_t address, uint64_t size, std::byte* out);
 
 }  // namespace mneme::capture

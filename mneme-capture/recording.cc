@@ -7,6 +7,7 @@
 #include "bundle/segment_runs.h"
 #include "cli/options.h"
 #include "outside_references.h"
+#include "process_memory.h"
 
 namespace mneme::capture {
 namespace {
@@ -180,11 +181,14 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
   Launch launch = std::move(*launch_);
   launch_.reset();
   if (epilogue.completed) {
-    auto after = std::make_shared<Snapshot>(
-        Snapshot::take(launch.instance.segments, memory_, launch.before.get(), capture_.pool));
-    last_ = after;
-    launch.instance.epilogue = digest_of(bundle::write(after->state()));
-    add(std::move(launch), std::move(after));
+    try {
+      auto after = std::make_shared<Snapshot>(
+          Snapshot::take(launch.instance.segments, memory_, launch.before.get(), capture_.pool));
+      last_ = after;
+      launch.instance.epilogue = digest_of(bundle::write(after->state()));
+      add(std::move(launch), std::move(after));
+    } catch (const ProcessGone&) {  // killed: what it has recorded before is whole
+    }
   }
   bool failed = capture_.queue.failed();
   if (failed && !std::exchange(capture_.told_of_failure, true)) {

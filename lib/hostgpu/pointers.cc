@@ -164,6 +164,8 @@ hipError_t hipHostRegister(void* pointer, size_t size, unsigned flags) {
   return answer([&] {
     auto address = reinterpret_cast<uint64_t>(pointer);
     require(pointer && size && address + size > address);
+    auto block = find_block(pointer);
+    require(!block || block->kind != MemoryKind::kPinned, hipErrorHostMemoryAlreadyRegistered);
     std::lock_guard lock(registry().mutex);
     auto& ranges = registry().ranges;
     auto after = ranges.lower_bound(address);

@@ -117,8 +117,7 @@ Result cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
 }
 
 Result cuMemHostUnregister(void* pointer) {
-  if (Core* core = recorder()) core->remove_registered(pointer);
-  return next_unregister.call_or(kNotSupported, pointer);
+  return unregister(recorder(), pointer, [](void* own) { return next_unregister.call_or(kNotSupported, own); });
 }
 
 Result cuMemGetInfo_v2(size_t* left, size_t* total) {

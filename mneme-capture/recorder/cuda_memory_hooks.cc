@@ -122,8 +122,7 @@ Error cudaHostRegister(void* pointer, size_t size, unsigned flags) {
 }
 
 Error cudaHostUnregister(void* pointer) {
-  if (Core* core = recorder()) core->remove_registered(pointer);
-  return next_host_unregister.call_or(kNotSupported, pointer);
+  return unregister(recorder(), pointer, [](void* own) { return next_host_unregister.call_or(kNotSupported, own); });
 }
 
 // To the runtime all that lies behind the arenas is in use; to the application, what is allocated there.

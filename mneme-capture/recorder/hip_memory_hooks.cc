@@ -158,8 +158,7 @@ Error hipHostRegister(void* pointer, size_t size, unsigned flags) {
 }
 
 Error hipHostUnregister(void* pointer) {
-  if (Core* recorder = core()) recorder->remove_registered(pointer);
-  return next_host_unregister.call_or(kNotSupported, pointer);
+  return unregister(core(), pointer, [](void* own) { return next_host_unregister.call_or(kNotSupported, own); });
 }
 
 }  // extern "C"

@@ -54,6 +54,15 @@ int give_in(Core* recorder, void* stream, int device, void** pointer, size_t siz
   return 0;
 }
 
+// Ordinary memory that the application registered. What comes from an arena it did not; where an arena's memory begins
+// the recorder did, and that is not to be undone: the runtime is asked for what nobody has registered.
+template <class Real>
+int unregister(Core* recorder, void* pointer, const Real& real) {
+  if (known_to(recorder, pointer)) return real(static_cast<char*>(pointer) + 1);
+  if (recorder) recorder->remove_registered(pointer);
+  return real(pointer);
+}
+
 // The calling thread's device.
 template <class Real>
 int give(Core* recorder, void** pointer, size_t size, Space space, uint64_t flags, const Real& real) {

@@ -94,6 +94,10 @@ static void host_memory() {
              attributes.hostPointer == pinned,
          "attributes of pinned memory");
   expect(hipPointerGetAttributes(&attributes, managed) == hipSuccess && attributes.isManaged, "of managed memory");
+  expect(hipHostRegister(pinned, 100, 0) == hipErrorHostMemoryAlreadyRegistered, "hipHostRegister of pinned memory");
+  expect(hipHostUnregister(pinned) == hipErrorHostMemoryNotRegistered, "hipHostUnregister of pinned memory");
+  expect(hipGetLastError() == hipErrorHostMemoryNotRegistered, "its error is the last one");
+  expect(filled(pinned, 8) && pinned[5] == 8, "and it is what it was");
   expect(hipFree(pinned) == hipErrorInvalidValue, "hipFree of pinned memory");
   expect(hipHostFree(pinned) == hipSuccess && hipFree(managed) == hipSuccess, "release");
   (void)hipGetLastError();
