@@ -170,6 +170,32 @@ class Capture(TestCase):
         runs = [bundles.parsed(m) for m in bundles.read(forced.out) if m.name.startswith("runs/")]
         self.assertEqual(sorted(r["status"] for r in runs), ["completed", "failed", "failed"])
 
+    def test_ordinary_memory_is_named_where_a_kernel_follows_a_pointer_to_it(self):
+        result = self.capture(self.program("followed_pointers"))
+        self.assertIn("followed_pointers: ok", result.error)
+        names = self.kernels(result)
+        missing = {names[i["kernel"]].split("(")[0]: i.get("missing") for i in self.instances(result)}
+        self.assertEqual(sorted(kernel for kernel in missing if missing[kernel]),
+                         ["list_host", "number_host", "rows_host", "structure_host", "table_host", "views_host"])
+        self.assertEqual(len(missing), 11)
+        for kernel, sentence in [("structure_host", "argument 0, a structure, points to 0x"),
+                                 ("rows_host", "argument 0, a structure, points to 0x"),
+                                 ("number_host", "argument 0 points to 0x"),
+                                 ("views_host", "the memory at 0x4.* holds the address 0x"),
+                                 ("table_host", "the memory at 0x.* holds the address 0x"),
+                                 ("list_host", "the memory at 0x4.* holds the address 0x")]:
+            self.assertEqual(len(missing[kernel]), 1, missing)
+            self.assertRegex(missing[kernel][0], sentence + ".*, memory that no allocation known to the recorder")
+        # The others are whole, whatever else they were given.
+        compiled = self.run_well([tool("compile"), "-O3"], input=result.out)
+        replayed = run([tool("run")], input=compiled.out)
+        self.assert_refused(replayed, 2, "6 recorded launch.*not complete")
+        runs = [bundles.parsed(m) for m in bundles.read(replayed.out) if m.name.startswith("runs/")]
+        self.assertEqual(len(runs), 5)
+        for each in runs:
+            self.assertEqual((each["status"], each["differences"]), ("completed", []), each)
+            self.assertGreater(each["changed_bytes"], 0)
+
     def test_virtual_memory_is_recorded(self):
         program = self.program("virtual_memory")
         result = self.capture(program)
@@ -187,6 +213,18 @@ class Capture(TestCase):
         self.assertIn("pending_stream: ok", result.error)
         self.assertEqual([i["index"] for i in self.instances(result)], [1], "the one that could go on")
         self.assertRegex(self.summary(result)["skipped"][0]["reason"], "waits for the application")
+
+    def test_a_kernel_that_polls_host_memory_soon_runs_on(self):
+        program = self.program("polling")
+        begin = time.monotonic()
+        result = self.capture(program)
+        self.assertLess(time.monotonic() - begin, 30)  # a minute is what other kernels get
+        self.assertIn("polling: ok", result.error)
+        names = self.kernels(result)
+        self.assertEqual([names[i["kernel"]].split("(")[0] for i in self.instances(result)], ["finds"])
+        skipped = self.summary(result)["skipped"]
+        self.assertEqual(sum(each["launches"] for each in skipped), 3, skipped)
+        self.assertRegex(skipped[0]["reason"], "waits for the application")
 
     def test_annotations(self):
         result = self.capture(self.program("annotated"))

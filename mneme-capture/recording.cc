@@ -6,6 +6,7 @@
 
 #include "bundle/segment_runs.h"
 #include "cli/options.h"
+#include "followed_pointers.h"
 #include "outside_references.h"
 #include "process_memory.h"
 
@@ -126,7 +127,7 @@ record::Selected Recording::query(const record::Query& query) const {
 
 void Recording::kernel(const record::Kernel& kernel) {
   bundle::KernelInfo info = bundle::parse_kernel(kernel.json, "the application's kernel");
-  KnownKernel known{info.demangled, {}};
+  KnownKernel known{info, {}};
   if (digest_of(kernel.bitcode) != info.bitcode) {
     known.refused = "its IR in the application is damaged; build the application again";
   } else if (capture_.kernels_known.insert(info.id).second) {
@@ -169,10 +170,12 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   instance.missing = prologue.missing;
   std::ranges::move(references_to(prologue.outside, instance.segments, *launch.before),
                     std::back_inserter(instance.missing));
+  FollowedPointers followed = follow_pointers(known->second.info, prologue, instance.segments, *launch.before);
+  std::ranges::move(followed.missing, std::back_inserter(instance.missing));
   instance.prologue = digest_of(bundle::write(launch.before->state()));
   instance.id = bundle::instance_id(instance);
   launch_ = std::move(launch);
-  return {true, {}};
+  return {true, {}, followed.polls};
 }
 
 record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
@@ -209,16 +212,17 @@ void Recording::add(Launch launch, std::shared_ptr<Snapshot> after) {
   }
   slots_.push_back(slot);
   bundle::Totals& totals = *capture_.summary.totals;
-  ++totals.of(kernels_.at(instance.kernel).name).recorded;
+  ++totals.of(kernels_.at(instance.kernel).info.demangled).recorded;
   for (const bundle::Segment& segment : instance.segments) totals.seen_bytes += 2 * segment.size;
   if (KnownKernel& kernel = kernels_.at(instance.kernel);
       !instance.missing.empty() && !std::exchange(kernel.told_of_missing, true)) {
-    cli::warn(fmt::format("the recording of '{}' is not complete: {}", kernel.name, instance.missing[0]));
+    cli::warn(fmt::format("the recording of '{}' is not complete: {}", kernel.info.demangled, instance.missing[0]));
   }
   if (capture_.verbose)
-    cli::note(fmt::format("recorded {} <<<({}, {}, {}), ({}, {}, {})>>> as {}", kernels_.at(instance.kernel).name,
-                          instance.grid.x, instance.grid.y, instance.grid.z, instance.block.x, instance.block.y,
-                          instance.block.z, instance.id.hex().substr(0, 12)));
+    cli::note(fmt::format("recorded {} <<<({}, {}, {}), ({}, {}, {})>>> as {}",
+                          kernels_.at(instance.kernel).info.demangled, instance.grid.x, instance.grid.y,
+                          instance.grid.z, instance.block.x, instance.block.y, instance.block.z,
+                          instance.id.hex().substr(0, 12)));
   uint64_t bytes = launch.before->copied_bytes() + after->copied_bytes();
   auto write = [instance = std::move(launch.instance), before = std::move(launch.before),
                 after = std::move(after)](bundle::Writer& writer) {

@@ -62,7 +62,7 @@ class Recording {
 
  private:
   struct KnownKernel {
-    std::string name;
+    bundle::KernelInfo info;
     std::string refused;           // why it is not in the bundle
     bool told_of_missing = false;  // the user, of an instance that is not complete
   };

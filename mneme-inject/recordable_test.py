@@ -68,6 +68,35 @@ int main() {
   variables<<<1, 1>>>(nullptr);
 }
 """
+POINTERS = """
+#include <hip/hip_runtime.h>
+struct View { int* host; int* device; long n; };
+struct Node { long value; Node* next; };
+struct Rows { long n; int* row[4]; };
+__device__ int* table[8];
+__global__ void plain(const int* in, int* out, int* unused) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void of_structure(View view) { view.device[threadIdx.x] = view.n; }
+__global__ void in_memory(const View* views) { views[threadIdx.x].device[1] = 0; }
+__global__ void behind(const View* views) { views[-2].device[1] = 0; }
+__global__ void list(Node* node) { for (; node; node = node->next) node->value += 1; }
+__global__ void row(Rows rows) { rows.row[threadIdx.x % 4][2] = 1; }
+__global__ void number(unsigned long address) { *(int*)(address + 16) = 1; }
+__global__ void variable() { *table[threadIdx.x] = 1; *table[3] = 1; }
+__device__ __noinline__ int deep(const View* views, int n) { return n == 0 ? *views->device : deep(views + 1, n - 1); }
+__global__ void recursive(const View* views, int n) { views->device[0] = deep(views, n); }
+__global__ void shared(View view) {
+  __shared__ int* kept[2];
+  kept[threadIdx.x % 2] = view.device;
+  __syncthreads();
+  kept[(threadIdx.x + 1) % 2][threadIdx.x] = 1;
+}
+__global__ void polls(volatile int* go, int* data) { while (*go == 0) {} data[0] = 1; }
+__global__ void reads(volatile int* data, int n) { for (int i = 0; i < n; ++i) data[n] += data[i]; }
+int main() {
+  void* p = nullptr;
+  (void)hipGetSymbolAddress(&p, HIP_SYMBOL(table));
+}
+"""
 MAKEFILE = """
 app: first.o second.o
 	$(CXX) --hip-link {arch} $^ -o $@
@@ -92,7 +121,7 @@ class Recordable(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="mneme-inject-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        for name, text in [("first.hip", FIRST), ("second.hip", SECOND), ("rich.hip", RICH)]:
+        for name, text in [("first.hip", FIRST), ("second.hip", SECOND), ("rich.hip", RICH), ("pointers.hip", POINTERS)]:
             (self.folder / name).write_text(text)
 
     def run_any(self, *command, **how):
@@ -201,6 +230,26 @@ class Recordable(unittest.TestCase):
         fields = [line.split() for line in own.splitlines()]
         offsets = [int(f[-1]) for f in fields if ".offset:" in f]
         self.assertEqual(offsets[:7], [a["offset"] for a in info["arguments"]])
+
+    def test_header_pointers(self):
+        argument = {"at": [{"offset": 0}]}
+        second = {"at": [{"offset": 8}]}
+        device = {"pointer": 0, "offset": 8, "stride": 24}
+        expected = {
+            "plain": [argument, second], "of_structure": [second], "number": [argument], "shared": [second],
+            "in_memory": [argument, {"at": [device]}],
+            "behind": [argument, {"at": [{"pointer": 0, "before": 40}]}],
+            "list": [{"at": [{"pointer": 0, "offset": 8}, {"pointer": 1, "offset": 8}]}, argument],
+            "row": [{"at": [{"offset": 0, "stride": 8}]}],  # any word of the structure, which is copied first
+            "variable": [{"at": [{"symbol": "table", "offset": 0, "stride": 8}]},
+                         {"at": [{"symbol": "table", "offset": 24}]}],
+            "recursive": [argument, {"at": [device]}, {"at": [{"pointer": 0, "offset": 8}]}],
+            "polls": [{**argument, "polled": True}, second], "reads": [argument],
+        }
+        for level in ["-O0", "-O3"]:
+            self.inject("-x", "hip", level, ARCH, "-c", "pointers.hip", "-o", "pointers.o")
+            found = {name: info["pointers"] for name, info in embedded(self.folder / "pointers.o").items()}
+            self.assertEqual(found, expected, level)
 
     def test_header_variables(self):
         self.inject("-x", "hip", "-O1", ARCH, "-c", "rich.hip", "-o", "rich.o")

@@ -134,6 +134,10 @@ class Recorder(TestCase):
         self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"add": 6})
         self.check_replays(bundle)
 
+    def test_a_kernel_that_waits_for_the_application(self):
+        result, _ = self.capture(self.program("polling"), status=2)
+        self.assertRegex(result.error, "waits for the application")
+
     # ---- graphs ----
 
     def test_graphs(self):

@@ -70,6 +70,24 @@ struct Global {
   bool constant = false;
 };
 
+// Where a pointer lies before it is followed: `offset` bytes behind what another pointer points to, or behind a
+// variable's beginning, or in the argument bytes; and any multiple of `stride` from there, within what is allocated
+// there or within the argument.
+struct PointerPlace {
+  int64_t pointer = -1;  // the other's place among the kernel's pointers
+  std::string symbol;    // of a variable. Neither: in the argument bytes
+  int64_t offset = 0;    // bytes; not negative but behind a pointer
+  uint64_t stride = 0;   // bytes; 0: exactly there
+  bool operator==(const PointerPlace&) const = default;
+};
+
+// A pointer through which a kernel accesses memory.
+struct Pointer {
+  std::vector<PointerPlace> at;  // one of them
+  bool polled = false;           // whether a loop goes on depends on what is read there; in json only if true
+  bool operator==(const Pointer&) const = default;
+};
+
 // The device's heap, among the globals of kernels that allocate from it: one a process, and as large as that makes it;
 // its size here is 0. Where there is one, each instance's segment with it has this symbol.
 inline constexpr char kDeviceHeap[] = "__mneme_device_heap";
@@ -85,6 +103,7 @@ struct KernelInfo {
   std::vector<Argument> arguments;
   std::vector<Global> globals;         // device variables it can reach
   std::vector<std::string> functions;  // functions whose address it takes
+  std::vector<Pointer> pointers;       // as far as its IR tells
   std::string source;                  // the file that was compiled
   Digest bitcode;                      // of kernel.bc
 };

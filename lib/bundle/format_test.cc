@@ -46,9 +46,12 @@ TEST(Json, KernelAndVariantRoundTrip) {
                     {{0, 8, "pointer", "float", {}}, {8, 16, "struct", "%struct.S", {{4, 4}}}},
                     {{"table", 1024, 16, true}},
                     {"callback"},
+                    {{{{-1, {}, 8, 16}}, true}, {{{0, {}, -24, 0}, {1, {}, 32, 40}, {-1, "table", 4, 0}}}},
                     "a.hip",
                     kTwo};
-  EXPECT_EQ(write(parse_kernel(write(kernel), "kernel.json")), write(kernel));
+  KernelInfo kernel_back = parse_kernel(write(kernel), "kernel.json");
+  EXPECT_EQ(write(kernel_back), write(kernel));
+  EXPECT_EQ(kernel_back.pointers, kernel.pointers);
   VariantInfo variant{
       kTwo, kOne, {"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false}, "code.so", kThree, "loop", {}};
   VariantInfo back = parse_variant(write(variant), "variant.json");

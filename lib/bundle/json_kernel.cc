@@ -37,6 +37,58 @@ Argument parse_argument(const json::Object& in, uint32_t argument_bytes) {
   return argument;
 }
 
+void write_pointers(json::Text& out, const std::vector<Pointer>& pointers) {
+  out.open_array("pointers");
+  for (const Pointer& pointer : pointers) {
+    out.open().open_array("at");
+    for (const PointerPlace& place : pointer.at) {
+      out.open();
+      if (place.pointer >= 0) out.add("pointer", static_cast<uint64_t>(place.pointer));
+      if (!place.symbol.empty()) out.add("symbol", place.symbol);
+      if (place.offset < 0) {
+        out.add("before", -static_cast<uint64_t>(place.offset));
+      } else {
+        out.add("offset", static_cast<uint64_t>(place.offset));
+      }
+      if (place.stride > 0) out.add("stride", place.stride);
+      out.close();
+    }
+    out.close_array();
+    if (pointer.polled) out.add("polled", true);
+    out.close();
+  }
+  out.close_array();
+}
+
+PointerPlace parse_place(const json::Object& in) {
+  constexpr uint64_t kFar = uint64_t{1} << 62;
+  PointerPlace place;
+  if (in.has("pointer")) place.pointer = static_cast<int64_t>(in.number("pointer", json::kMaxValues));
+  place.symbol = in.text_or("symbol", "");
+  if (place.pointer >= 0 && in.has("before")) {
+    place.offset = -static_cast<int64_t>(in.number("before", kFar));
+  } else {
+    place.offset = static_cast<int64_t>(in.number("offset", kFar));
+  }
+  if (in.has("stride")) place.stride = in.number("stride", kFar);
+  return place;
+}
+
+std::vector<Pointer> parse_pointers(const json::Object& in) {
+  std::vector<Pointer> pointers;
+  in.each("pointers", [&](json::Object object) {
+    Pointer& pointer = pointers.emplace_back();
+    object.each("at", [&](json::Object place) { pointer.at.push_back(parse_place(place)); });
+    pointer.polled = object.has("polled") && object.boolean("polled");
+  });
+  for (const Pointer& pointer : pointers) {
+    for (const PointerPlace& place : pointer.at) {
+      if (place.pointer >= std::ssize(pointers)) in.fail("pointers", "one lies behind another that is not there");
+    }
+  }
+  return pointers;
+}
+
 void write_configuration(json::Text& out, const Configuration& configuration) {
   out.add("target", configuration.target).add("passes", configuration.passes);
   out.add("codegen_opt", configuration.codegen_opt).add("form", configuration.form);
@@ -122,7 +174,9 @@ std::string write(const KernelInfo& info) {
     out.open().add("name", global.name).add("size", global.size).add("align", global.align);
     out.add("constant", global.constant).close();
   }
-  out.close_array().add_all("functions", info.functions).add("source", info.source).add("bitcode", info.bitcode);
+  out.close_array().add_all("functions", info.functions);
+  if (!info.pointers.empty()) write_pointers(out, info.pointers);
+  out.add("source", info.source).add("bitcode", info.bitcode);
   return out.close().sealed();
 }
 
@@ -145,6 +199,7 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
     if (!std::has_single_bit(info.globals.back().align)) global.fail("align", "is not a power of two");
   });
   info.functions = in.texts("functions");
+  if (in.has("pointers")) info.pointers = parse_pointers(in);
   info.source = in.text("source");
   info.bitcode = in.digest_or_empty("bitcode");
   return info;

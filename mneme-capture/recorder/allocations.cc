@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "recorder/block_digests.h"
+#include "recorder/own_memory.h"
 #include "recorder/segment_list.h"
 
 namespace mneme::record {

@@ -2,8 +2,6 @@
 #include "recorder/block_digests.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <memory>
 
 #include "recorder/helping_threads.h"
 
@@ -13,24 +11,6 @@ using bundle::kBlockSize;
 
 namespace {
 constexpr uint64_t kShare = 256;  // blocks that are worth a thread
-}
-
-std::vector<MemoryRange> readable_memory() {
-  std::vector<MemoryRange> ranges;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
-  if (!maps) return ranges;
-  char line[8192];
-  while (std::fgets(line, sizeof line, maps.get())) {
-    unsigned long begin = 0, end = 0;
-    char readable = 0;
-    if (std::sscanf(line, "%lx-%lx %c", &begin, &end, &readable) != 3 || readable != 'r') continue;
-    if (!ranges.empty() && ranges.back().address + ranges.back().size == begin) {
-      ranges.back().size += end - begin;
-    } else {
-      ranges.push_back({begin, end - begin});
-    }
-  }
-  return ranges;
 }
 
 std::vector<Digests> digests_of(MemoryRange memory, const std::vector<MemoryRange>& readable) {

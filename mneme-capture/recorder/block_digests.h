@@ -7,9 +7,6 @@
 
 namespace mneme::record {
 
-// What this process can read of its own memory, by address; ranges do not touch.
-std::vector<MemoryRange> readable_memory();
-
 // The digests of the blocks that lie wholly in the memory, and wholly in what is readable.
 std::vector<Digests> digests_of(MemoryRange memory, const std::vector<MemoryRange>& readable);
 

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "recorder/own_memory.h"
+
 namespace mneme::record {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "recorder/annotation.h"
+#include "recorder/own_memory.h"
 
 namespace mneme::record {
 namespace {
@@ -114,7 +115,7 @@ void* Core::allocate_in(void* stream, uint64_t size, int device) noexcept {
   // More would keep from others what is long done.
   constexpr uint64_t kMostWaiting = 256 << 20;
   uint64_t mark = allocations_.mark();
-  if (allocations_.waiting_bytes() > kMostWaiting && runtime_.synchronize() == 0) allocations_.reclaim(mark);
+  if (allocations_.waiting_bytes() > kMostWaiting && runtime_.synchronize(kPatience) == 0) allocations_.reclaim(mark);
   return allocate(Space::kDevice, size, 0, device);
 }
 
@@ -122,6 +123,7 @@ std::optional<int> Core::release(const void* pointer) noexcept try {
   if (!allocations_.find(pointer)) return std::nullopt;
   uint64_t mark = allocations_.mark();
   int status = runtime_.wait();
+  if (status == kNotWhileCapturing) return status;
   if (status == 0) allocations_.reclaim(mark);
   if (!allocations_.release(pointer)) return std::nullopt;
   pools_.remove(reinterpret_cast<uint64_t>(pointer));
@@ -302,9 +304,9 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
 }
 
 // The launch's own stream may belong to another device than the current one.
-int Core::settle(void* stream) {
-  int status = stream ? runtime_.synchronize(stream) : 0;
-  return status ? status : runtime_.synchronize();
+int Core::settle(void* stream, std::chrono::milliseconds patience) {
+  int status = stream ? runtime_.synchronize(stream, patience) : 0;
+  return status ? status : runtime_.synchronize(patience);
 }
 
 void Core::drop(const Chosen& chosen, const std::string& reason) {
@@ -328,7 +330,7 @@ void Core::send_kernel(const Chosen& chosen) {
   recording.sent = true;
 }
 
-bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept try {
+bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   if (!recording()) {
     connection_->counters().add(Counters::kUnrecorded);
     return false;
@@ -342,7 +344,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
     return false;
   }
   uint64_t mark = allocations_.mark();
-  if (int error = settle(request.stream)) {
+  if (int error = settle(request.stream, kPatience)) {
     drop(chosen, error == kStillRunning ? "what was launched before it waits for the application, or takes too long"
                                         : "what ran before it failed: " + runtime_.error_text(error));
     return false;
@@ -372,13 +374,14 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
   allocations_.hold();
   prologue.segments = allocations_.segments(symbols);
   prologue.outside = outside_.list();
-  prologue.missing =
-      missing_of(info, prologue.arguments, prologue.segments, prologue.outside, connection_->welcome().range_size);
+  if (!info.pointers.empty()) prologue.ordinary = ordinary_memory(connection_->welcome().range_size);
+  prologue.missing = missing_of(info, prologue.arguments, prologue.segments, prologue.outside);
   if (uses_heap(info) && std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end()) {
     prologue.missing.push_back("the heap from which kernels allocate is out of the recorder's reach on a GPU");
   }
   allocations_.refresh();
   Prepared prepared = connection_->ask<Prepared>(prologue);
+  chosen.polls = prepared.polls;
   if (prepared.ready) return true;
   allocations_.let_go();
   refuse(*chosen.stub->recording, prepared.reason);
@@ -394,7 +397,7 @@ bool Core::begin(const LaunchRequest& request, const Chosen& chosen) noexcept tr
 int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept try {
   // After a launch that failed nothing more is called: the application asks the runtime for its last error.
   bool launched = status == 0;
-  if (launched) status = settle(request.stream);
+  if (launched) status = settle(request.stream, chosen.polls ? kLittlePatience : kPatience);
   if (launched && status == 0) allocations_.refresh();
   Recorded recorded = connection_->ask<Recorded>(Epilogue{status == 0});
   allocations_.let_go();

@@ -92,10 +92,11 @@ class Core {
     uint64_t index = 0;
     uint32_t slot = 0;
     int device = 0;
+    bool polls = false;  // it may wait for the application to write host memory
   };
 
   std::optional<Chosen> choose(const LaunchRequest& request) noexcept;
-  bool begin(const LaunchRequest& request, const Chosen& chosen) noexcept;
+  bool begin(const LaunchRequest& request, Chosen& chosen) noexcept;
   int end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept;
   // Settles that a chosen launch is not recorded after all.
   void drop(const Chosen& chosen, const std::string& reason);
@@ -104,7 +105,7 @@ class Core {
   void count_launch(Recording& recording, const std::string& kernel);
   // A launch that is not recorded. Returns the counter.
   uint32_t count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted);
-  int settle(void* stream);
+  int settle(void* stream, std::chrono::milliseconds patience);
   void send_kernel(const Chosen& chosen);
   // Recording ends, because of the exception that is being handled.
   void stop() noexcept;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "memory/arena.h"
 #include "recorder/cuda_devices.h"
+#include "recorder/cuda_waiting.h"
 
 namespace mneme::record::cuda {
 namespace {
@@ -23,7 +24,6 @@ constinit Next<Error(void*)> next_free(kLibrary, "cudaFree");
 constinit Next<Error(void*, size_t, unsigned)> next_register(kLibrary, "cudaHostRegister");
 constinit Next<Error(void*)> next_unregister(kLibrary, "cudaHostUnregister");
 constinit Next<Error()> next_device_synchronize(kLibrary, "cudaDeviceSynchronize");
-constinit Next<Error(Stream)> next_stream_synchronize(kLibrary, "cudaStreamSynchronize");
 constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "cudaStreamIsCapturing");
 constinit Next<Error(Stream, int*)> next_stream_device(kLibrary, "cudaStreamGetDevice");
 constinit Next<Error(int*)> next_get_device(kLibrary, "cudaGetDevice");
@@ -122,18 +122,27 @@ int CudaRuntime::device_of(void* stream) {
   return this->device();
 }
 
-int CudaRuntime::synchronize() {
+template <class Wait>
+int CudaRuntime::on_devices(const Wait& wait) {
   const uint64_t devices = uint64_t{1} << device() | copies_.devices();
   Error status = kSuccess;
   for (int device = 0; device < memory::kMostDevices && status == kSuccess; ++device) {
     if (!(devices >> device & 1)) continue;
     OnDevice there(device);
-    status = next_device_synchronize.call_or(kNotSupported);
+    status = wait();
   }
   return status;
 }
 
-int CudaRuntime::synchronize(void* stream) { return next_stream_synchronize.call_or(kNotSupported, stream); }
+int CudaRuntime::synchronize(std::chrono::milliseconds patience) {
+  return on_devices([&] { return wait_for_device(patience); });
+}
+
+int CudaRuntime::synchronize(void* stream, std::chrono::milliseconds patience) { return wait_for(stream, patience); }
+
+int CudaRuntime::wait() {
+  return on_devices([] { return next_device_synchronize.call_or(kNotSupported); });
+}
 
 void CudaRuntime::hold() {
   changes_.lock();

@@ -34,9 +34,9 @@ class CudaRuntime final : public Runtime {
   int device_count() override;
   int device() override;
   int device_of(void* stream) override;
-  int synchronize() override;
-  int synchronize(void* stream) override;
-  int wait() override { return synchronize(); }
+  int synchronize(std::chrono::milliseconds patience) override;
+  int synchronize(void* stream, std::chrono::milliseconds patience) override;
+  int wait() override;
   void hold() override;
   void let_go() override;
   bool is_capturing(void*) override { return captures.load(std::memory_order_relaxed) > 0; }
@@ -75,6 +75,8 @@ class CudaRuntime final : public Runtime {
   bool notes_down(void* stream);
 
  private:
+  template <class Wait>
+  int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
   std::optional<MemoryRange> find_variable(void* fat_binary, const std::string& name);
 
   Copies copies_;

@@ -52,12 +52,15 @@ class FakeRuntime final : public Runtime {
   int device_count() override { return devices; }
   int device() override { return current_device; }
   int device_of(void*) override { return current_device; }
-  int synchronize() override {
+  int synchronize(std::chrono::milliseconds) override {
     ++synchronized;
     return status;
   }
-  int synchronize(void*) override { return status; }
-  int wait() override { return synchronize(); }
+  int synchronize(void*, std::chrono::milliseconds patience) override {
+    patience_asked = patience;
+    return status;
+  }
+  int wait() override { return synchronize(kPatience); }
   void hold() override { ++held; }
   void let_go() override { --held; }
   bool is_capturing(void*) override { return capturing; }
@@ -76,6 +79,7 @@ class FakeRuntime final : public Runtime {
   int status = 0;
   int devices = 1, current_device = 0;
   int synchronized = 0;
+  std::chrono::milliseconds patience_asked{0};
   int held = 0;
   uint64_t memory_left = 1 << 30;
   uint64_t largest_range = uint64_t{1} << 40;  // that can be reserved

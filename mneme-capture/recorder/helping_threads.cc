@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 namespace mneme::record {
 namespace {
@@ -39,6 +40,16 @@ void HelpingThreads::start(uint64_t count, uint64_t least, const std::function<v
     } catch (const std::system_error&) {
       work(begin, end);
     }
+  }
+}
+
+bool start_detached(std::function<void()> work) {
+  NoSignals none;
+  try {
+    std::thread(std::move(work)).detach();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
   }
 }
 

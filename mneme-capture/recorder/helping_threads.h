@@ -27,4 +27,7 @@ class HelpingThreads {
   std::vector<std::thread> threads_;
 };
 
+// Starts a thread of that kind that ends by itself. False: none is to be had.
+bool start_detached(std::function<void()> work);
+
 }  // namespace mneme::record

@@ -38,7 +38,6 @@ constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary,
 
 constexpr uint64_t kGranularity = 2 << 20;
 // A kernel may wait for what the application does next. As long as a replay may take.
-constexpr unsigned kPatience = 60'000;  // milliseconds
 
 void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
@@ -149,7 +148,9 @@ int HipRuntime::device_of(void* stream) {
   return device >= 0 ? device : this->device();
 }
 
-int HipRuntime::synchronize() { return is_stand_in() ? next_settle.call_or(kNotSupported, kPatience) : wait(); }
+int HipRuntime::synchronize(std::chrono::milliseconds patience) {
+  return is_stand_in() ? next_settle.call_or(kNotSupported, static_cast<unsigned>(patience.count())) : wait();
+}
 
 int HipRuntime::wait() {
   if (!has_several_devices()) return next_device_synchronize.call_or(kNotSupported);
@@ -163,10 +164,10 @@ int HipRuntime::wait() {
   return status;
 }
 
-int HipRuntime::synchronize(void* stream) {
+int HipRuntime::synchronize(void* stream, std::chrono::milliseconds patience) {
   if (!is_stand_in()) return next_stream_synchronize.call_or(kNotSupported, stream);
   OnDevice its(device_of(stream));  // whose errors count
-  return synchronize();
+  return synchronize(patience);
 }
 
 // The vendor's runtime has no such thing.

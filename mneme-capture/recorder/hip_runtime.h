@@ -24,8 +24,8 @@ class HipRuntime final : public Runtime {
   int device_count() override;
   int device() override;
   int device_of(void* stream) override;
-  int synchronize() override;
-  int synchronize(void* stream) override;
+  int synchronize(std::chrono::milliseconds patience) override;
+  int synchronize(void* stream, std::chrono::milliseconds patience) override;
   int wait() override;
   void hold() override;
   void let_go() override;

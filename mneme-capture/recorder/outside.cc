@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/outside.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
-#include <optional>
-
-#include "memory/arena.h"
 
 namespace mneme::record {
 namespace {
@@ -29,17 +23,6 @@ bool is_recorded(const std::vector<WireSegment>& segments, uint64_t address) {
   uint64_t offset = address - found->address;
   if (found->count > 1) offset -= std::min(offset / found->stride, found->count - 1) * found->stride;
   return offset <= found->size;
-}
-
-// What is in no segment there was freed, or never given out.
-bool is_in_a_range(uint64_t address, uint64_t range_size) {
-  return address - memory::kDeviceBase < range_size || address - memory::kHostBase < range_size;
-}
-
-bool is_memory(uint64_t address) {
-  static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  unsigned char resident = 0;
-  return ::mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
 }
 
 }  // namespace
@@ -67,27 +50,20 @@ std::vector<OutsideMemory> Outside::list() const {
 }
 
 std::vector<std::string> missing_of(const bundle::KernelInfo& kernel, const std::string& arguments,
-                                    const std::vector<WireSegment>& segments, const std::vector<OutsideMemory>& outside,
-                                    uint64_t range_size) {
+                                    const std::vector<WireSegment>& segments,
+                                    const std::vector<OutsideMemory>& outside) {
   std::vector<std::string> missing;
-  auto reason_of = [&](uint64_t address, bool is_argument) -> std::optional<std::string> {
-    if (address == 0 || is_recorded(segments, address)) return std::nullopt;
-    auto piece = at_or_before(outside, address);
-    if (piece != outside.end() && address - piece->address < piece->size) return piece->reason;
-    if (!is_argument || is_in_a_range(address, range_size) || !is_memory(address)) return std::nullopt;
-    return "memory that no allocation known to the recorder gave out";
-  };
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     const bundle::Argument& argument = kernel.arguments[i];
     if (argument.kind == "scalar" || uint64_t{argument.offset} + argument.size > arguments.size()) continue;
-    bool is_pointer = argument.kind == "pointer";
     for (uint64_t at = 0; at + kWord <= argument.size; at += kWord) {
       uint64_t address = 0;
       std::memcpy(&address, arguments.data() + argument.offset + at, kWord);
-      std::optional<std::string> reason = reason_of(address, is_pointer);
-      if (!reason) continue;
-      missing.push_back(
-          fmt::format("argument {}{} points to {:#x}, {}", i, is_pointer ? "" : ", a structure,", address, *reason));
+      if (is_recorded(segments, address)) continue;
+      auto piece = at_or_before(outside, address);
+      if (piece == outside.end() || address - piece->address >= piece->size) continue;
+      const char* what = argument.kind == "pointer" ? "" : ", a structure,";
+      missing.push_back(fmt::format("argument {}{} points to {:#x}, {}", i, what, address, piece->reason));
       break;
     }
   }

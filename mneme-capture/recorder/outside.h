@@ -24,12 +24,10 @@ class Outside {
   std::map<uint64_t, OutsideMemory> pieces_;
 };
 
-// Sentences on what the arguments point to that is not in the segments (by address, disjoint): a pointer into memory
-// that is outside, also within a structure; and a pointer argument to any other memory of this process. A structure's
-// pointers to that are as a rule the host's business only. Freed memory and what never was memory is nothing that could
-// have been recorded.
+// Sentences on the arguments that point to memory that is outside and not in the segments (by address, disjoint), also
+// from within a structure.
 std::vector<std::string> missing_of(const bundle::KernelInfo& kernel, const std::string& arguments,
-                                    const std::vector<WireSegment>& segments, const std::vector<OutsideMemory>& outside,
-                                    uint64_t range_size);
+                                    const std::vector<WireSegment>& segments,
+                                    const std::vector<OutsideMemory>& outside);
 
 }  // namespace mneme::record

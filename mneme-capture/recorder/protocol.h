@@ -30,7 +30,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
 
@@ -140,6 +140,12 @@ struct Counter {
   void visit(auto& visitor) { visitor(slot, wanted, kernel, reason); }
 };
 
+struct MemoryRange {
+  uint64_t address = 0;
+  uint64_t size = 0;  // bytes
+  void visit(auto& visitor) { visitor(address, size); }
+};
+
 // `count` segments, each `stride` behind the one before.
 struct WireSegment {
   uint64_t address = 0;
@@ -171,12 +177,13 @@ struct Prologue {
   std::string arguments;
   std::vector<WireSegment> segments;   // by address, disjoint
   std::vector<OutsideMemory> outside;  // by address
+  std::vector<MemoryRange> ordinary;   // the process's memory that no arena gave out, by address
   std::vector<std::string> missing;    // what its arguments point to that is in no segment: sentences
   bool cooperative = false;
   bundle::Dim3 cluster;  // blocks
   void visit(auto& visitor) {
-    visitor(kernel, index, grid, block, shared_bytes, slot, device, arguments, segments, outside, missing, cooperative,
-            cluster);
+    visitor(kernel, index, grid, block, shared_bytes, slot, device, arguments, segments, outside, ordinary, missing,
+            cooperative, cluster);
   }
 };
 
@@ -184,7 +191,8 @@ struct Prepared {
   static constexpr Type kType = Type::kPrepared;
   bool ready = false;
   std::string reason;  // why this kernel cannot be recorded
-  void visit(auto& visitor) { visitor(ready, reason); }
+  bool polls = false;  // it reads host memory again and again, and may wait for the application to write it
+  void visit(auto& visitor) { visitor(ready, reason, polls); }
 };
 
 struct Epilogue {

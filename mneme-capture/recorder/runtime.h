@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,13 +11,15 @@
 
 namespace mneme::record {
 
-struct MemoryRange {
-  uint64_t address = 0;
-  uint64_t size = 0;  // bytes
-};
-
 // What both vendors' runtimes call work that has not ended.
 inline constexpr int kStillRunning = 600;
+
+// How long what was launched is waited for; and a kernel that reads host memory again and again, which may wait for the
+// application to write it.
+inline constexpr std::chrono::milliseconds kPatience{60'000}, kLittlePatience{1'000};
+
+// What they answer instead of waiting while the calling thread notes down a graph from a stream.
+inline constexpr int kNotWhileCapturing = 900;
 
 // A vendor's runtime as the recorder's core needs it. One a vendor, and a fake for tests. Everything here calls the
 // vendor's own functions, past the recorder's hooks.
@@ -49,9 +52,9 @@ class Runtime {
   virtual int device_of(void* stream) = 0;
 
   // Wait for everything launched so far, on all streams of all devices or on one; 0, or the runtime's error.
-  // kStillRunning: it would take too long, because it waits for the application perhaps.
-  virtual int synchronize() = 0;
-  virtual int synchronize(void* stream) = 0;
+  // kStillRunning: it takes longer than that, because it waits for the application perhaps.
+  virtual int synchronize(std::chrono::milliseconds patience) = 0;
+  virtual int synchronize(void* stream, std::chrono::milliseconds patience) = 0;
   // However long it takes, as freeing memory does.
   virtual int wait() = 0;
   // Until let_go() by the same thread, what other threads ask the device to do waits, as far as the runtime can make it

@@ -51,6 +51,17 @@ static void refusals() {
   expect(hipMalloc(&pointer, size_t{1} << 60) == hipErrorOutOfMemory, "too much memory");
   expect(hipGetLastError() == hipErrorOutOfMemory && hipGetLastError() == hipSuccess, "is the last error");
   expect(hipMalloc(static_cast<void**>(nullptr), 8) == hipErrorInvalidValue, "no place for the pointer");
+  int* kept = nullptr;
+  hipStream_t stream = nullptr;
+  hipGraph_t graph = nullptr;
+  expect(hipMalloc(&kept, 256) == hipSuccess && hipStreamCreate(&stream) == hipSuccess, "memory and a stream");
+  expect(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal) == hipSuccess, "the beginning of a capture");
+  expect(hipFree(kept) == hipErrorStreamCaptureUnsupported, "hipFree during a capture");
+  expect(hipStreamEndCapture(stream, &graph) == hipErrorStreamCaptureInvalidated, "that capture's end");
+  expect(hipGetLastError() != hipSuccess, "is the last error");
+  expect(filled(kept, 3) && hipFree(kept) == hipSuccess, "the memory is still there");
+  expect(hipFree(kept) == hipErrorInvalidValue && hipGetLastError() == hipErrorInvalidValue, "and then it is not");
+  expect(hipStreamDestroy(stream) == hipSuccess, "hipStreamDestroy");
   int local = 0;
   expect(hipFree(&local) == hipErrorInvalidValue, "hipFree of a local variable");
   int* memory = nullptr;

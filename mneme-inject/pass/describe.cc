@@ -11,6 +11,7 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include "pass/layout.h"
+#include "pass/pointers.h"
 
 namespace mneme::inject {
 namespace {
@@ -159,6 +160,7 @@ bundle::KernelInfo describe(const llvm::Module& closure, llvm::StringRef name, c
   info.arguments = std::move(layout.arguments);
   info.globals = globals_of(closure);
   info.functions = functions_with_address(closure);
+  info.pointers = pointers_followed(closure, name, info.arguments);
   info.source = llvm::sys::path::filename(source).str();
   return info;
 }

@@ -174,6 +174,7 @@ Result cuMemsetD32_v2(Address to, unsigned value, size_t count) {
 
 Result cuStreamCreate(hipStream_t* stream, unsigned flags) { return result(hipStreamCreateWithFlags(stream, flags)); }
 Result cuStreamDestroy_v2(hipStream_t stream) { return result(hipStreamDestroy(stream)); }
+Result cuStreamQuery(hipStream_t stream) { return result(hipStreamQuery(stream)); }
 Result cuStreamSynchronize(hipStream_t stream) { return result(hipStreamSynchronize(stream)); }
 
 }  // extern "C"

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "followed_pointers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <tuple>
+#include <unordered_set>
+
+namespace mneme::capture {
+namespace {
+
+constexpr uint64_t kWord = sizeof(uint64_t);
+constexpr size_t kMostPointers = 1 << 20;
+constexpr uint64_t kMostWords = 1 << 26;  // that are looked at
+
+constexpr char kOrdinary[] = "memory that no allocation known to the recorder gave out";
+
+// The last of them, by address, that begins at or before the address, and contains it or ends there.
+template <class Ranges>
+auto containing(const Ranges& ranges, uint64_t address) -> decltype(&ranges.front()) {
+  auto after = std::ranges::upper_bound(ranges, address, {}, [](const auto& range) { return range.address; });
+  if (after == ranges.begin()) return nullptr;
+  const auto& range = *std::prev(after);
+  return address - range.address <= range.size ? &range : nullptr;
+}
+
+class Walk {
+ public:
+  Walk(const bundle::KernelInfo& kernel, const record::Prologue& launch, const std::vector<bundle::Segment>& segments,
+       const Snapshot& memory)
+      : kernel_(kernel), launch_(launch), segments_(segments), memory_(memory), behind_(kernel.pointers.size()) {
+    for (size_t i = 0; i < kernel.pointers.size(); ++i) {
+      for (const bundle::PointerPlace& place : kernel.pointers[i].at) {
+        if (place.pointer >= 0) behind_[static_cast<size_t>(place.pointer)].push_back({i, &place});
+      }
+    }
+  }
+
+  FollowedPointers run() {
+    for (size_t i = 0; i < kernel_.pointers.size(); ++i) {
+      for (const bundle::PointerPlace& place : kernel_.pointers[i].at) {
+        if (place.pointer < 0 && place.symbol.empty()) look_at_arguments(i, place);
+        if (!place.symbol.empty()) look_at_variable(i, place);
+      }
+    }
+    while (!pending_.empty()) {
+      auto [pointer, address] = pending_.back();
+      pending_.pop_back();
+      const bundle::Segment* segment = containing(segments_, address);
+      for (const auto& [held, place] : behind_[pointer]) look_at_memory(held, *place, *segment, address);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void look_at_arguments(size_t pointer, const bundle::PointerPlace& place) {
+    auto offset = static_cast<uint64_t>(place.offset);
+    for (size_t i = 0; i < kernel_.arguments.size(); ++i) {
+      const bundle::Argument& argument = kernel_.arguments[i];
+      uint64_t end = std::min<uint64_t>(argument.offset + argument.size, launch_.arguments.size());
+      if (offset < argument.offset || offset >= end) continue;
+      uint64_t step = step_of(place, end - argument.offset);
+      for (uint64_t at = argument.offset + (offset - argument.offset) % step; at + kWord <= end; at += step) {
+        uint64_t word = 0;
+        std::memcpy(&word, launch_.arguments.data() + at, kWord);
+        const char* what = argument.kind == "struct" ? ", a structure," : "";
+        if (take(pointer, word) && told_arguments_.insert(i).second)
+          found_.missing.push_back(fmt::format("argument {}{} points to {:#x}, {}", i, what, word, kOrdinary));
+      }
+    }
+  }
+
+  void look_at_variable(size_t pointer, const bundle::PointerPlace& place) {
+    for (const bundle::Segment& segment : segments_) {
+      bool its = segment.symbol == place.symbol && segment.device == launch_.device;
+      if (its) look_at_memory(pointer, place, segment, segment.address);
+    }
+  }
+
+  void look_at_memory(size_t pointer, const bundle::PointerPlace& place, const bundle::Segment& segment,
+                      uint64_t address) {
+    uint64_t begin = segment.address, size = segment.size, step = step_of(place, size);
+    uint64_t at = address - begin + static_cast<uint64_t>(place.offset);  // of the segment; may be ahead of it
+    if (place.stride > 0) {
+      // Of the words that are so far apart, all that there are.
+      at = place.offset < 0 ? (address - begin + step - static_cast<uint64_t>(-place.offset) % step) % step : at % step;
+      if (!walked_.emplace(pointer, begin, step, at).second) return;
+    }
+    for (; at < size && size - at >= kWord; at += step) {
+      if (++words_ > kMostWords) return;
+      uint64_t word = word_at(begin + at);
+      if (word != 0 && take(pointer, word)) tell_of_memory(begin + at, word);
+    }
+  }
+
+  static uint64_t step_of(const bundle::PointerPlace& place, uint64_t size) {
+    return place.stride == 0 ? size + kWord : std::max(place.stride, kWord);
+  }
+
+  // Follows the pointer if it leads to recorded memory. True: it leads to the process's ordinary memory.
+  bool take(size_t pointer, uint64_t word) {
+    if (word == 0) return false;
+    bool polled = kernel_.pointers[pointer].polled;
+    if (const bundle::Segment* segment = containing(segments_, word)) {
+      if (polled && segment->kind == bundle::SegmentKind::kHost) found_.polls = true;
+      bool leads_on = !behind_[pointer].empty() && seen_.size() < kMostPointers;
+      if (leads_on && seen_.emplace(pointer, word).second) pending_.emplace_back(pointer, word);
+      return false;
+    }
+    const record::MemoryRange* ordinary = containing(launch_.ordinary, word);
+    bool leads_there = ordinary && word - ordinary->address < ordinary->size && !containing(launch_.outside, word);
+    if (polled && leads_there) found_.polls = true;
+    return leads_there;
+  }
+
+  void tell_of_memory(uint64_t at, uint64_t word) {
+    if (!told_ranges_.insert(containing(launch_.ordinary, word)->address).second) return;
+    found_.missing.push_back(fmt::format("the memory at {:#x} holds the address {:#x}, {}", at, word, kOrdinary));
+  }
+
+  uint64_t word_at(uint64_t address) {
+    uint64_t word = 0;
+    auto* out = reinterpret_cast<std::byte*>(&word);
+    for (uint64_t done = 0; done < kWord;) {
+      uint64_t offset = (address + done) % bundle::kBlockSize;
+      if (uint64_t block = address + done - offset; block_.empty() || block != block_address_) {
+        block_ = memory_.block(block);
+        block_address_ = block;
+      }
+      uint64_t size = std::min(kWord - done, bundle::kBlockSize - offset);
+      std::memcpy(out + done, block_.data() + offset, size);
+      done += size;
+    }
+    return word;
+  }
+
+  struct Held {
+    size_t pointer;
+    const bundle::PointerPlace* place;
+  };
+
+  const bundle::KernelInfo& kernel_;
+  const record::Prologue& launch_;
+  const std::vector<bundle::Segment>& segments_;
+  const Snapshot& memory_;
+  std::vector<std::vector<Held>> behind_;  // of each pointer: those that lie behind what it points to
+  std::vector<std::pair<size_t, uint64_t>> pending_;
+  std::set<std::pair<size_t, uint64_t>> seen_;                         // pointers with their values
+  std::set<std::tuple<size_t, uint64_t, uint64_t, uint64_t>> walked_;  // pointer, segment, step, first
+  std::set<size_t> told_arguments_;
+  std::set<uint64_t> told_ranges_;
+  uint64_t words_ = 0;
+  Bytes block_;
+  uint64_t block_address_ = 0;
+  FollowedPointers found_;
+};
+
+}  // namespace
+
+FollowedPointers follow_pointers(const bundle::KernelInfo& kernel, const record::Prologue& launch,
+                                 const std::vector<bundle::Segment>& segments, const Snapshot& memory) {
+  return Walk(kernel, launch, segments, memory).run();
+}
+
+}  // namespace mneme::capture

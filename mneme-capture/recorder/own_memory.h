@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <vector>
+
+#include "recorder/protocol.h"
+
+namespace mneme::record {
+
+// What this process can read of its own memory, by address; ranges do not touch.
+std::vector<MemoryRange> readable_memory();
+
+// Of that, what is in none of the ranges of addresses that the recorder gives memory out from, each of `range_size`
+// bytes.
+std::vector<MemoryRange> ordinary_memory(uint64_t range_size);
+
+}  // namespace mneme::record
