@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A kernel that waits for a word of host memory which the application writes after the launch, in a stream of its own
 // and in the default one.
+#include <initializer_list>
+
 #include "cuda.h"
 
 __global__ void waits(volatile int* go, int* data) {
