@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mneme-compile: adds to a bundle a variant of each kernel, compiled as its options say.
+// mneme-compile: adds to a bundle variants of each kernel, compiled as its options, or a file of variants, say.
+#include "batch.h"
 #include "bundle/reader.h"
 #include "bundle/writer.h"
 #include "cli/options.h"
@@ -22,25 +23,42 @@ std::string describe(const bundle::KernelInfo& kernel, const bundle::VariantInfo
   return text + " (" + variant.assembled_by + ")";
 }
 
-void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const Settings& settings, bool verbose) {
-  bundle::VariantInfo variant;
-  variant.kernel = kernel.info.id;
-  variant.configuration = settings.configuration();
-  variant.id = bundle::variant_id(kernel.info.id, variant.configuration);
-  const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
-  codegen::Code compiled = compile_confined(kernel.info, ir, variant.configuration);
-  if (const auto& assembler = settings.assembler()) {
-    compiled = assemble_confined(*assembler, kernel.info, std::move(compiled), variant.configuration);
-    variant.assembled_by = assembler->kind + ' ' + assembler->version;
-    variant.resources = compiled.resources;
-    if (verbose) cli::note(describe(kernel.info, variant));
+void add(bundle::Writer& writer, const bundle::VariantMember& variant) {
+  const bundle::VariantInfo& info = variant.info;
+  writer.add(bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
+  if (info.has_code_member()) {
+    writer.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
   }
-  variant.code = compiled.file;
-  variant.form = compiled.form;
-  variant.stores = compiled.stores;
-  variant.code_digest = digest_of(compiled.bytes);
-  writer.add(bundle::variant_json_name(variant.kernel, variant.id), bundle::write(variant));
-  writer.add(bundle::variant_code_name(variant.kernel, variant.id, variant.code), compiled.bytes);
+}
+
+// Adds the command line's one variant. What cannot be compiled is an Error.
+void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const Settings& settings, bool verbose) {
+  const Wanted& wanted = settings.wanted().at(0);
+  const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
+  codegen::Code code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler);
+  bundle::VariantMember variant = variant_of(kernel.info, wanted, std::move(code));
+  if (verbose && variant.info.resources) cli::note(describe(kernel.info, variant.info));
+  add(writer, variant);
+}
+
+// Adds those of --variants. What cannot be compiled is a failed variant.
+void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, const Settings& settings, bool verbose) {
+  size_t shared = 0, failed = 0;
+  auto ir = [&](const bundle::Configuration& configuration) -> std::string_view {
+    return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
+  };
+  auto take = [&](const Wanted& wanted, const bundle::VariantMember& variant) {
+    add(writer, variant);
+    shared += !variant.info.same_as.empty();
+    if (variant.info.failed.empty()) return;
+    failed++;
+    cli::warn(fmt::format("line {}: variant {} failed: {}", wanted.line, variant.info.id.hex().substr(0, 12),
+                          variant.info.failed));
+  };
+  Batch{kernel.info, ir, settings.wanted(), settings.jobs(), settings.timeout(), take}.compile();
+  if (!verbose) return;
+  cli::note(fmt::format("'{}': {} variants, of which {} have the code of another, and {} failed", kernel.info.demangled,
+                        settings.wanted().size(), shared, failed));
 }
 
 Exit run(int argc, char** argv) {
@@ -54,15 +72,16 @@ Exit run(int argc, char** argv) {
   output.add_options(options);
   input.add_options(options);
   options.parse(argc, argv);
-  settings.check(options);
+  settings.check(options, input.is_standard());
   selection.check();
 
   input.open();
   bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kPass);
   output.open();
   bundle::Writer writer(output.fd(), output.name());
-  writer.add(std::string(bundle::kBundleMember),
-             bundle::write(cli::with_provenance(reader.info(), "mneme-compile", options)));
+  bundle::BundleInfo info = cli::with_provenance(reader.info(), "mneme-compile", options);
+  if (settings.in_bulk()) info.version = std::max(info.version, bundle::kVariantsWithoutCode);
+  writer.add(std::string(bundle::kBundleMember), bundle::write(info));
   reader.copy_to(&writer);
 
   std::optional<bundle::Summary> summary;
@@ -76,7 +95,7 @@ Exit run(int argc, char** argv) {
       }
       edited = kernel->info;
       if (options.verbose()) cli::note("compiling '" + kernel->info.demangled + "'");
-      add_variant(writer, *kernel, settings, options.verbose());
+      (settings.in_bulk() ? add_variants : add_variant)(writer, *kernel, settings, options.verbose());
     } else if (auto* end = std::get_if<bundle::Summary>(&*item)) {
       summary = std::move(*end);
     }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "settings.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
 #include "base/error.h"
 #include "base/file.h"
-#include "codegen/compile.h"
-#include "codegen/host/host.h"
 #include "ir/optimize.h"
 
 namespace mneme::compile {
 namespace {
 
-constexpr uint64_t kLeastRegisters = 16, kMostRegisters = 255;  // as the assembler has them
+constexpr size_t kMaxVariantsFile = 64 << 20;  // bytes
+constexpr uint64_t kMostJobs = 1024;
 
 // As clang pairs them: the size levels generate code like -O2.
 int codegen_level(const std::string& level) { return level == "s" || level == "z" ? 2 : std::stoi(level); }
@@ -35,64 +39,71 @@ void Settings::add_options(cli::Options& options) {
                 "NVIDIA GPUs: how much the assembler optimises, 0 to 3 (default: as --codegen-opt)");
   options.value("--max-registers", max_registers_, "N",
                 "NVIDIA GPUs: the most registers that a thread may take, 16 to 255 (default: what the code asks for)");
+  options.value("--variants", variants_file_, "FILE",
+                "compile each configuration that FILE (-: standard input) has, a line of json each; the options above "
+                "are for what a line does not say");
+  options.value("-j,--jobs", jobs_, "N", "with --variants: how many to compile at a time (default: one for each CPU)");
+  options.value("--compile-timeout", timeout_, "SECONDS",
+                "with --variants: give up a configuration that takes longer (default 300)");
   options.flag("--as-recorded", as_recorded_,
                "compile the recorded code as it ran, for mneme-run --baseline only: no run is made of it");
 }
 
-void Settings::check(const cli::Options& options) {
+Asked Settings::asked(const cli::Options& options) {
+  std::string level = level_.empty() ? "3" : level_;
+  bool implied = passes_.empty() && !options.given("--codegen-opt");
+  Asked asked;
+  bundle::Configuration& configuration = asked.configuration;
+  configuration.passes = passes_.empty() ? "default<O" + level + ">" : passes_;
+  configuration.codegen_opt = implied ? codegen_level(level) : static_cast<int>(codegen_);
+  configuration.target = target_;
+  configuration.form = form_;
+  configuration.fuse = fuse_;
+  configuration.check_memory = check_memory_;
+  configuration.baseline = as_recorded_;
+  configuration.assembler = wanted_assembler_;
+  configuration.ptxas_level = static_cast<int>(ptxas_level_);
+  configuration.max_registers = static_cast<uint32_t>(std::min<uint64_t>(max_registers_, UINT32_MAX));
+  if (edited_ir_) configuration.ir = digest_of(*edited_ir_);
+  for (const char* key : {"form", "check_memory", "assembler", "ptxas_level", "max_registers"}) {
+    std::string option = std::string("--") + key;
+    std::ranges::replace(option, '_', '-');
+    if (options.given(option)) asked.given.insert(key);
+  }
+  asked.insisted = asked.given;
+  return asked;
+}
+
+void Settings::check(const cli::Options& options, bool bundle_on_input) {
   if (!level_.empty() && !passes_.empty()) throw Error("give either -O or --passes, not both");
   if (passes_.empty() && options.given("--passes")) throw Error("the pipeline given with --passes is empty");
-  std::string level = level_.empty() ? "3" : level_;
-  configuration_.passes = passes_.empty() ? "default<O" + level + ">" : passes_;
   if (as_recorded_) {
     for (const char* other : {"-O", "--passes", "--codegen-opt", "--ir", "--form", "--fuse", "--check-memory",
-                              "--ptxas-level", "--max-registers"}) {
+                              "--ptxas-level", "--max-registers", "--variants"}) {
       if (options.given(other))
         throw Error::of("--as-recorded leaves nothing to choose: {} does not go with it", other);
     }
   }
   if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);
-  bool implied = passes_.empty() && !options.given("--codegen-opt");
-  configuration_.codegen_opt = implied ? codegen_level(level) : static_cast<int>(codegen_);
-  configuration_.target = target_.empty() ? codegen::host::default_target() : codegen::target_named(target_);
-  configuration_.form = form_;
-  configuration_.fuse = fuse_;
-  configuration_.check_memory = check_memory_;
-  configuration_.baseline = as_recorded_;
-  if (!ir_file_.empty()) {
-    edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
-    configuration_.ir = digest_of(*edited_ir_);
-  }
-  ir::check_pipeline(configuration_.passes);
-  choose_assembler(options);
-}
-
-void Settings::choose_assembler(const cli::Options& options) {
-  bool nvidia = configuration_.target.starts_with("cuda:");
-  if (!nvidia && wanted_assembler_ != "auto" && wanted_assembler_ != "none") {
-    throw Error::of("--assembler {} is for NVIDIA's GPUs, not for --target {}", wanted_assembler_,
-                    configuration_.target);
-  }
-  if (nvidia && wanted_assembler_ != "none") assembler_ = codegen::nvptx::find_assembler(wanted_assembler_);
-  for (const char* option : {"--ptxas-level", "--max-registers"}) {
-    if (!options.given(option) || assembler_) continue;
-    if (!nvidia) throw Error::of("{} is for NVIDIA's GPUs, not for --target {}", option, configuration_.target);
-    throw Error::of(
-        "{} is for an assembler, ptxas or nvJitLink, and {}: the GPU's driver, which compiles PTX when it is run, "
-        "chooses by itself",
-        option, wanted_assembler_ == "none" ? "--assembler none asks for none" : "there is none on this machine");
-  }
   if (ptxas_level_ > 3) throw Error::of("--ptxas-level takes a level from 0 to 3, not {}", ptxas_level_);
-  bool limits = options.given("--max-registers");
-  if (limits && (max_registers_ < kLeastRegisters || max_registers_ > kMostRegisters)) {
-    throw Error::of("--max-registers takes a number from {} to {}, not {}", kLeastRegisters, kMostRegisters,
-                    max_registers_);
+  if (!ir_file_.empty()) edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
+  Asked by_options = asked(options);
+  ir::check_pipeline(by_options.configuration.passes);
+  Normaliser normaliser;
+  if (!in_bulk()) {
+    wanted_.push_back(normaliser.normalise(std::move(by_options)));
+    return;
   }
-  if (!assembler_) return;
-  configuration_.assembler = assembler_->kind;
-  configuration_.ptxas_level =
-      options.given("--ptxas-level") ? static_cast<int>(ptxas_level_) : configuration_.codegen_opt;
-  configuration_.max_registers = static_cast<uint32_t>(max_registers_);
+  if (!options.given("--jobs")) jobs_ = std::max(1u, std::thread::hardware_concurrency());
+  if (jobs_ == 0 || jobs_ > kMostJobs) throw Error::of("--jobs takes a number from 1 to {}, not {}", kMostJobs, jobs_);
+  if (timeout_ <= 0) throw Error("--compile-timeout must be more than 0 seconds");
+  bool on_input = variants_file_ == "-";
+  if (on_input && bundle_on_input) {
+    throw Error("--variants - and the bundle cannot both come from standard input: name a file for one of them");
+  }
+  std::string text = on_input ? read_all(STDIN_FILENO, "standard input", kMaxVariantsFile)
+                              : read_file(variants_file_, kMaxVariantsFile);
+  wanted_ = read_variants(text, on_input ? "standard input" : "'" + variants_file_ + "'", by_options, normaliser);
 }
 
 }  // namespace mneme::compile

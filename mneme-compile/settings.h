@@ -2,36 +2,38 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bundle/format.h"
 #include "cli/options.h"
-#include "codegen/nvptx/assembler.h"
+#include "wanted.h"
 
 namespace mneme::compile {
 
-// The command line's part of a replay configuration.
+// What the command line says of how to compile.
 class Settings {
  public:
   void add_options(cli::Options& options);
-  // After parse(): throws Error on values that contradict each other, on a pipeline that LLVM rejects,
-  // and on a file of --ir that cannot be read.
-  void check(const cli::Options& options);
+  // After parse(): throws Error on values that contradict each other, on a pipeline of the command line's that LLVM
+  // rejects, and on a file that cannot be read. `bundle_on_input`: standard input is not free for variants.
+  void check(const cli::Options& options, bool bundle_on_input);
 
-  // What to compile each selected kernel to.
-  const bundle::Configuration& configuration() const { return configuration_; }
+  // What to compile each selected kernel to: of the command line's own configuration, one; else those of --variants.
+  const std::vector<Wanted>& wanted() const { return wanted_; }
+  bool in_bulk() const { return !variants_file_.empty(); }
   const std::optional<std::string>& edited_ir() const { return edited_ir_; }
-  // What makes a cubin of the PTX; nothing where the code stays what the compiler gives.
-  const std::optional<codegen::nvptx::Assembler>& assembler() const { return assembler_; }
+  uint64_t jobs() const { return jobs_; }
+  double timeout() const { return timeout_; }
 
  private:
-  void choose_assembler(const cli::Options& options);
+  Asked asked(const cli::Options& options);
 
-  std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto";
-  uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0;
+  std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto", variants_file_;
+  uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, jobs_ = 0;
+  double timeout_ = 300;
   bool fuse_ = false, check_memory_ = false, as_recorded_ = false;
-  bundle::Configuration configuration_;
+  std::vector<Wanted> wanted_;
   std::optional<std::string> edited_ir_;
-  std::optional<codegen::nvptx::Assembler> assembler_;
 };
 
 }  // namespace mneme::compile

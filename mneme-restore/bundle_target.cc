@@ -13,7 +13,7 @@ void BundleTarget::take(const bundle::KernelMember& kernel) {
 void BundleTarget::take(const bundle::VariantMember& variant) {
   const bundle::VariantInfo& info = variant.info;
   writer_.add(bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
-  writer_.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
+  if (info.has_code_member()) writer_.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
 }
 
 void BundleTarget::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {

@@ -24,6 +24,7 @@ bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos) {
         known->size = std::max(known->size, range.size);
       }
     }
+    all.version = std::max(all.version, info.version);
     all.provenance.insert(all.provenance.end(), info.provenance.begin(), info.provenance.end());
   }
   return all;
@@ -62,8 +63,10 @@ void Merge::take(const bundle::KernelMember& kernel) {
   for (Target* target : targets_) target->take(kernel);
 }
 
-void Merge::take(const bundle::VariantMember& variant) {
-  if (!kernels_[variant.info.kernel] || !variants_.insert(variant.info.id).second) return;
+void Merge::take(bundle::VariantMember variant) {
+  if (!kernels_[variant.info.kernel]) return;
+  if (!variants_.insert(variant.info.id).second) return left_out_.keep(std::move(variant));
+  left_out_.make_whole(variant);
   for (Target* target : targets_) target->take(variant);
 }
 
@@ -89,7 +92,7 @@ void Merge::take(bundle::Reader& reader) {
   instance_in_hand_ = {};
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) take(*kernel);
-    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) take(*variant);
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) take(std::move(*variant));
     if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) take(*instance, reader);
     if (auto* run = std::get_if<bundle::RunMember>(&*item)) take(*run, reader);
     if (auto* summary = std::get_if<bundle::Summary>(&*item)) merge(summary_, *summary);

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "bundle/left_out_code.h"
 #include "bundle/reader.h"
 #include "cli/stage.h"
 #include "target.h"
@@ -30,7 +31,7 @@ class Merge {
 
  private:
   void take(const bundle::KernelMember& kernel);
-  void take(const bundle::VariantMember& variant);
+  void take(bundle::VariantMember variant);
   void take(const bundle::InstanceMember& instance, const bundle::Reader& reader);
   void take(const bundle::RunMember& run, const bundle::Reader& reader);
 
@@ -38,7 +39,8 @@ class Merge {
   std::vector<Target*> targets_;
   std::map<Digest, bool> kernels_;  // all, and whether they are selected
   std::set<Digest> variants_, instances_;
-  Digest instance_in_hand_;  // empty while one is passed over
+  bundle::LeftOutCode left_out_;  // of variants that came before
+  Digest instance_in_hand_;       // empty while one is passed over
   bundle::Summary summary_;
   bool truncated_ = false;
 };

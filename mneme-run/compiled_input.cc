@@ -23,9 +23,10 @@ namespace mneme::run {
 namespace {
 
 // What is compiled is for mneme-run to say, not for variables that were meant for a mneme-compile ahead of it.
-constexpr std::string_view kNotPassedOn[] = {
-    "MNEME_PASSES",       "MNEME_CODEGEN_OPT", "MNEME_IR",     "MNEME_FORM",        "MNEME_FUSE",
-    "MNEME_CHECK_MEMORY", "MNEME_AS_RECORDED", "MNEME_OUTPUT", "MNEME_PTXAS_LEVEL", "MNEME_MAX_REGISTERS"};
+constexpr std::string_view kNotPassedOn[] = {"MNEME_PASSES",        "MNEME_CODEGEN_OPT", "MNEME_IR",
+                                             "MNEME_FORM",          "MNEME_FUSE",        "MNEME_CHECK_MEMORY",
+                                             "MNEME_AS_RECORDED",   "MNEME_OUTPUT",      "MNEME_PTXAS_LEVEL",
+                                             "MNEME_MAX_REGISTERS", "MNEME_VARIANTS"};
 
 std::vector<char*> environment() {
   std::vector<char*> passed_on;

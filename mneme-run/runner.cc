@@ -55,7 +55,7 @@ void Runner::take(bundle::VariantMember variant) {
   Digest id = variant.info.id;
   auto [place, fresh] = variants_.try_emplace(id, std::move(variant));
   if (!fresh) return;
-  process(device_for(place->second.info)).start();
+  if (place->second.info.has_code_member()) process(device_for(place->second.info)).start();
   // An instance in hand that is not selected was not shown to pairing_.
   if (!pairing_.variant(place->second.info.kernel, id) || !instance_) return;
   if (uint64_t& waiting = waiting_[place->second.info.kernel]; instance_waits_) waiting--;
@@ -66,6 +66,7 @@ void Runner::take(bundle::VariantMember variant) {
 void Runner::take(bundle::InstanceMember instance) {
   workers_.clear();
   instance_.reset();
+  executed_.clear();
   bool selected = kernels_.at(instance.info.kernel).selected;
   if (!selected || !selection_.instance(instance.info.id)) {
     pairing_.none_in_hand();
@@ -99,6 +100,36 @@ void Runner::run(const bundle::VariantMember& variant) {
   const bundle::KernelInfo& kernel = kernels_.at(instance_->info.kernel).info;
   progress_.show(fmt::format("{} runs of {} instances made, now {} {}", runs_, instances_, name(kernel.id),
                              short_hash(instance_->info.id)));
+  if (variant.info.has_code_member()) {
+    execute(variant);
+  } else {
+    bundle::RunInfo run = run_without_code(variant.info);
+    writer_.add(bundle::run_name(run.kernel, run.instance, run.variant), bundle::write(run));
+    report(run);
+  }
+  runs_++;
+}
+
+// One that could not be compiled has failed; one with another's code has done what that did, and the blocks that it
+// cites are there.
+bundle::RunInfo Runner::run_without_code(const bundle::VariantInfo& variant) const {
+  bundle::RunInfo run;
+  if (variant.failed.empty()) {
+    run = executed_.at(variant.same_as);
+    run.same_as = variant.same_as;
+  } else {
+    run.kernel = variant.kernel;
+    run.instance = instance_->info.id;
+    run.device = device_for(variant);
+    run.status = "failed";
+    run.reason = "it was not compiled: " + variant.failed;
+  }
+  run.variant = variant.id;
+  return run;
+}
+
+void Runner::execute(const bundle::VariantMember& variant) {
+  const bundle::KernelInfo& kernel = kernels_.at(instance_->info.kernel).info;
   std::string device = device_for(variant.info);
   auto baseline = baselines_.find(kernel.id);
   Worker::Task task{kernel, *instance_, [this](const Digest& digest) { return reader_.block(digest); },
@@ -107,9 +138,9 @@ void Runner::run(const bundle::VariantMember& variant) {
   bool measured = worker.baseline().has_value();
   Worker::Outcome outcome = worker.run(variant);
   if (worker.baseline() && !measured) report(*worker.baseline());
-  runs_++;
   store(worker, outcome);
   report(outcome.run);
+  executed_[variant.info.id] = std::move(outcome.run);
 }
 
 // Writes the blocks that a run cites, then the run.
@@ -145,7 +176,9 @@ void Runner::report(const bundle::RunInfo& run) {
     cli::warn(fmt::format("{}: the run failed: {}", what, run.reason));
   } else if (options_.verbose && !run.nanoseconds.empty()) {
     uint64_t fastest = *std::min_element(run.nanoseconds.begin(), run.nanoseconds.end());
-    cli::note(fmt::format("{}: {} ns on {}", what, fastest, run.device));
+    std::string same =
+        run.same_as.empty() ? "" : ", as variant " + short_hash(run.same_as) + ", which is the same code";
+    cli::note(fmt::format("{}: {} ns on {}{}", what, fastest, run.device, same));
   }
 }
 

@@ -45,7 +45,10 @@ class Runner {
   std::string device_for(const bundle::VariantInfo& variant) const;
   // Of that device; it may not run yet.
   WorkerProcess& process(const std::string& device);
+  // The variant's run of the instance in hand: executed, or told without.
   void run(const bundle::VariantMember& variant);
+  void execute(const bundle::VariantMember& variant);
+  bundle::RunInfo run_without_code(const bundle::VariantInfo& variant) const;
   void store(const Worker& worker, const Worker::Outcome& outcome);
   void report(const bundle::RunInfo& run);
   void report(const bundle::Baseline& baseline);
@@ -64,6 +67,7 @@ class Runner {
   verify::Pairing pairing_;
   std::optional<bundle::InstanceMember> instance_;  // in hand, if selected
   bool instance_waits_ = false;                     // it has met no variant yet
+  std::map<Digest, bundle::RunInfo> executed_;      // on it, by variant
   std::map<std::string, WorkerProcess> processes_;  // by device
   std::map<std::string, Worker> workers_;           // that hold it, by device
   uint64_t runs_ = 0, failed_ = 0, instances_ = 0, refused_ = 0;

@@ -124,6 +124,7 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
   if (row.run) {
     const bundle::RunInfo& run = *row.run;
     out.add("device", run.device).add("clock", run.clock).add("iterations", uint64_t{run.nanoseconds.size()});
+    if (!run.same_as.empty()) out.add("same_as", run.same_as);
     if (run.cold) out.add("cache", "cold");
     out.add("min_ns", fastest(run.nanoseconds)).add("median_ns", median(run.nanoseconds));
     out.add("changed_bytes", run.changed_bytes).add("compared_bytes", run.compared_bytes);

@@ -29,9 +29,11 @@ size_t width(const std::string& text) {
 
 Line line_of(const Row& row) {
   bool timed = row.run && !row.run->nanoseconds.empty();
+  std::string variant = short_hash(row.variant);
+  if (row.run && !row.run->same_as.empty()) variant += " = " + short_hash(row.run->same_as);
   return {printable(row.name),
           short_hash(row.instance),
-          short_hash(row.variant),
+          variant,
           printable(row.configuration.passes),
           timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-",
           timed ? time_text(median(row.run->nanoseconds)) : "-",

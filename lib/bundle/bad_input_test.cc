@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <algorithm>
+
 #include "bundle/bad_bundle.h"
 #include "bundle/json.h"
 #include "bundle/names.h"
@@ -69,8 +71,8 @@ TEST(BadInput, NoBundleAtAll) {
 }
 
 TEST(BadInput, NewerVersion) {
-  EXPECT_THAT(edited("bundle.json", "\"version\":1", "\"version\":2"),
-              AllOf(HasSubstr("bundle.json"), HasSubstr("version 2"), HasSubstr("use a newer Mneme")));
+  EXPECT_THAT(edited("bundle.json", "\"version\":1", "\"version\":3"),
+              AllOf(HasSubstr("bundle.json"), HasSubstr("version 3"), HasSubstr("use a newer Mneme")));
 }
 
 TEST(BadInput, Names) {
@@ -112,6 +114,46 @@ TEST(BadInput, DuplicatesAndOrder) {
   members = sample_members();
   members.erase(members.begin() + 1, members.begin() + 3);
   EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("its kernel did not come before it"));
+}
+
+TEST(BadInput, VariantsWithoutCode) {
+  std::string bytes = sample_bundle({2, 1, 500, true, "packs", 0, true});
+  KernelMember first = sample_kernel(0), second = sample_kernel(1);
+  VariantInfo holder = sample_variant(first).info, same = sample_same(holder);
+  VariantInfo failed = sample_failed(first.info.id), others = sample_variant(second).info;
+  auto index_of = [](const std::vector<TarMember>& members, const VariantInfo& variant) {
+    std::string name = variant_json_name(variant.kernel, variant.id);
+    return std::ranges::find(members, name, &TarMember::name) - members.begin();
+  };
+  auto fault = [&](const VariantInfo& variant, const std::string& from, const std::string& to) {
+    std::vector<TarMember> members = members_of(bytes);
+    edit(members[static_cast<size_t>(index_of(members, variant))], from, to);
+    return fault_of(tar_of(members), Memory::kPass);
+  };
+  EXPECT_EQ(fault_of(bytes), "none");
+  const char* unknown = "the variant whose code it says to have did not come before it with code";
+  EXPECT_THAT(fault(same, holder.id.hex() + "\"", digest_of("nobody").hex() + "\""), HasSubstr(unknown));
+  EXPECT_THAT(fault(same, holder.id.hex() + "\"", same.id.hex() + "\""), HasSubstr(unknown));
+  EXPECT_THAT(fault(same, "\"same_as\":\"" + holder.id.hex(), "\"same_as\":\"" + failed.id.hex()), HasSubstr(unknown));
+  EXPECT_THAT(fault(sample_same(others), "\"same_as\":\"" + others.id.hex(), "\"same_as\":\"" + holder.id.hex()),
+              HasSubstr(unknown))
+      << "another kernel's";
+  EXPECT_THAT(fault(same, "\"code_digest\":\"" + holder.code_digest.hex(), "\"code_digest\":\"" + holder.id.hex()),
+              HasSubstr("the variant whose code it says to have has other code"));
+  EXPECT_THAT(fault(same, "\"ir\":\"\"", "\"ir\":\"\",\"baseline\":true"), HasSubstr("but has no code"));
+  EXPECT_THAT(fault(failed, "\"ir\":\"\"", "\"ir\":\"\",\"baseline\":true"), HasSubstr("but has no code"));
+  EXPECT_THAT(fault(failed, "\"failed\":\"LLVM", "\"failed\":1,\"x\":\"LLVM"), HasSubstr("'failed' is not a text"));
+  EXPECT_THAT(fault(holder, "\"ir\":\"\"", "\"ir\":\"\",\"baseline\":true"), HasSubstr(unknown));
+
+  // Code where none belongs.
+  std::vector<TarMember> members = members_of(bytes);
+  members.insert(members.begin() + index_of(members, same) + 1,
+                 {variant_code_name(same.kernel, same.id, "code.so"), sample_variant(first).code});
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("does not follow the json member that describes it"));
+  // The other way round.
+  members = members_of(bytes);
+  members.erase(members.begin() + index_of(members, holder) + 1);
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr("is followed by"));
 }
 
 TEST(BadInput, FlippedBits) {

@@ -191,6 +191,48 @@ TEST(Bundle, UnknownMembersArePassedOn) {
   EXPECT_TRUE(copy_of(bytes, Memory::kPass) == bytes);
 }
 
+TEST(Bundle, VariantsWithoutCode) {
+  std::string bytes = sample_bundle({1, 2, 500, true, "packs", 0, true});
+  Contents contents = read_bundle(bytes, Memory::kDecode);
+  VariantInfo holder = sample_variant(sample_kernel(0)).info;
+  ASSERT_EQ(contents.variants.size(), 3u);
+  EXPECT_EQ(contents.variants[1].info.same_as, holder.id);
+  EXPECT_EQ(contents.variants[1].code, "");
+  EXPECT_NE(contents.variants[2].info.failed, "");
+  ASSERT_EQ(contents.runs.size(), 6u);
+  EXPECT_EQ(contents.runs[1].info.same_as, holder.id);
+  EXPECT_TRUE(contents.runs[0].info.same_as.empty());
+  EXPECT_TRUE(copy_of(bytes, Memory::kPass) == bytes);
+}
+
+// A tool wrote the variant itself, as another that there is code for, or as one that failed: what the one that comes
+// had the code for has to have it.
+TEST(Bundle, CodeThatIsLeftOutIsWrittenWhereItIsNeeded) {
+  std::string bytes = sample_bundle({1, 1, 500, true, "packs", 0, true});
+  VariantMember holder = sample_variant(sample_kernel(0));
+  VariantInfo same = sample_same(holder.info);
+  Fd file = memory_file("bundle", bytes_of(bytes));
+  Reader reader(file.get(), "the bundle", Memory::kPass);
+  VariantInfo own = sample_failed(holder.info.kernel);
+  own.id = holder.info.id;
+  std::string copy = bundle_bytes([&](Writer& writer) {
+    writer.add(std::string(kBundleMember), write(reader.info()));
+    reader.copy_to(&writer);
+    bool first = true;
+    while (reader.next()) {
+      if (first) writer.add(variant_json_name(own.kernel, own.id), write(own));
+      first = false;
+    }
+    writer.finish();
+  });
+  Contents contents = read_bundle(copy, Memory::kDecode);
+  ASSERT_EQ(contents.variants.size(), 3u);
+  EXPECT_EQ(contents.variants[0].info.failed, own.failed);
+  EXPECT_EQ(contents.variants[1].info.id, same.id);
+  EXPECT_TRUE(contents.variants[1].info.same_as.empty());
+  EXPECT_EQ(contents.variants[1].code, holder.code);
+}
+
 TEST(Bundle, RunsKeepTheirBlocksWhenMemoryIsLeftOut) {
   SampleShape shape;
   shape.runs = false;
@@ -278,7 +320,7 @@ TEST(Bundle, CorpusOfTheFuzzerIsGood) {
     EXPECT_EQ(contents.truncated, entry.path().filename() == "truncated") << entry.path();
     ++files;
   }
-  EXPECT_GE(files, 5u);
+  EXPECT_GE(files, 7u);
 }
 
 TEST(Bundle, WriterReportsAFullDisk) {

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   save("two_kernels", sample_bundle({2, 1, 500, true, "packs"}));
   save("many_segments", sample_bundle({1, 1, 500, false, "packs", 20}));
   save("raw", sample_bundle({1, 2, 3000, true, "raw"}));
+  save("bulk_variants", sample_bundle({1, 2, 500, true, "packs", 0, true}));
   std::string cut = sample_bundle({1, 1, 500, true, "packs"});
   save("truncated", cut.substr(0, cut.size() - 2000));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The bundle's on-disk structures, version 1: the only authority in code. FORMAT.md says the same in
+// The bundle's on-disk structures, version 2: the only authority in code. FORMAT.md says the same in
 // prose. Json texts are compact, one line, keys in the order of the members below.
 #pragma once
 #include <cstdint>
@@ -12,7 +12,10 @@
 
 namespace mneme::bundle {
 
-inline constexpr int kFormatVersion = 1;
+inline constexpr int kFormatVersion = 2;       // the newest that is read
+inline constexpr int kFirstFormatVersion = 1;  // what a bundle has that needs nothing newer: older readers take it
+// From this one on a variant may be without code: it failed, or another one's is the same.
+inline constexpr int kVariantsWithoutCode = 2;
 inline constexpr uint64_t kBlockSize = 64 << 10;      // bytes; blocks are aligned to their size
 inline constexpr size_t kBlocksPerPack = 128;         // 8 MiB of blocks
 inline constexpr uint64_t kMaxJsonSize = 64 << 20;    // bytes of one json member
@@ -41,7 +44,7 @@ struct AddressRange {
 };
 
 struct BundleInfo {
-  int version = kFormatVersion;
+  int version = kFirstFormatVersion;
   std::string device;  // what the recording ran on: "host", "cuda", "hip"
   std::vector<AddressRange> ranges;
   std::string memory = "packs";  // or "raw" (what mneme-restore writes), or "none" (mneme-run consumed it)
@@ -110,7 +113,8 @@ struct KernelInfo {
 
 // ---- variants/<static>/<variant>/variant.json --------------------------------------------------
 
-// One replay configuration. Its canonical json is hashed, with the kernel's id, to the variant id.
+// One replay configuration. Its canonical json is hashed, with the kernel's id, to the variant id. Its keys are listed
+// in json_configuration.cc.
 struct Configuration {
   std::string target;         // "host:x86-64-v3"
   std::string passes;         // LLVM pipeline text: "default<O3>"
@@ -160,6 +164,12 @@ struct VariantInfo {
   std::vector<StoreType> stores;
   std::string assembled_by = {};            // "ptxas 13.0.88"; in json only where there was an assembler
   std::optional<Resources> resources = {};  // likewise
+  // A variant of the same kernel, ahead of this one, whose code member this one's code is; in json only then.
+  Digest same_as = {};
+  // Why there is no code: a sentence. In json only then, and nothing else with it but ids and configuration.
+  std::string failed = {};
+
+  bool has_code_member() const { return same_as.empty() && failed.empty(); }
 };
 
 // ---- instances/<static>/<dynamic>.json ---------------------------------------------------------
@@ -273,7 +283,8 @@ struct RunInfo {
   // one has the largest of each figure of all that are not there by themselves. In json only if there are any.
   std::vector<std::vector<SegmentDifference>> others;
   std::optional<Baseline> baseline = {};  // where one was asked for
-  bool cold = false;  // caches were emptied ahead of each execution that was timed; in json only if true
+  bool cold = false;    // caches were emptied ahead of each execution that was timed; in json only if true
+  Digest same_as = {};  // the variant that was executed, where it was another one with the same code; in json only then
 };
 
 // ---- summary.json ------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "bundle/configuration.h"
 #include "bundle/json.h"
 #include "bundle/names.h"
 
@@ -130,6 +131,80 @@ TEST(Json, AssemblersAreOnesThatAreKnown) {
   EXPECT_NE(refusal(R"("assembler":"ptxas","ptxas_level":4})").find("ptxas_level"), std::string::npos);
   EXPECT_NE(refusal(R"("assembler":"ptxas","ptxas_level":3,"max_registers":256})").find("max_registers"),
             std::string::npos);
+}
+
+TEST(Json, VariantsWithoutCodeSayWhy) {
+  VariantInfo variant{kTwo,   kOne, {"host:x86-64-v3", "default<O3>", 3, "auto", false, {}}, "code.so", kThree,
+                      "loop", {}};
+  EXPECT_EQ(write(variant).find("same_as"), std::string::npos);
+  EXPECT_EQ(write(variant).find("failed"), std::string::npos);
+  EXPECT_TRUE(variant.has_code_member());
+  variant.same_as = digest_of("another");
+  VariantInfo back = parse_variant(write(variant), "variant.json");
+  EXPECT_EQ(write(back), write(variant));
+  EXPECT_EQ(back.same_as, variant.same_as);
+  EXPECT_EQ(back.code_digest, kThree);
+  EXPECT_FALSE(back.has_code_member());
+
+  VariantInfo failed;
+  failed.id = kTwo;
+  failed.kernel = kOne;
+  failed.configuration = variant.configuration;
+  failed.failed = "it cannot be";
+  std::string text = write(failed);
+  EXPECT_TRUE(text.find(R"(,"failed":"it cannot be","digest":)") != std::string::npos) << text;
+  for (const char* key : {"\"code\"", "\"form\":\"\"", "same_as"}) EXPECT_EQ(text.find(key), std::string::npos) << key;
+  back = parse_variant(text, "variant.json");
+  EXPECT_EQ(write(back), text);
+  EXPECT_FALSE(back.has_code_member());
+  std::string no_reason = text.substr(0, text.rfind(",\"digest\""));
+  no_reason.replace(no_reason.find("it cannot be"), 12, "");
+  no_reason += ",\"digest\":\"" + digest_of(no_reason).hex() + "\"}";
+  EXPECT_EQ(fault_of([&] { parse_variant(no_reason, "variant.json"); }), "variant.json: 'failed' gives no reason");
+}
+
+// What a line of --variants says; the rest stays.
+TEST(Json, ConfigurationInPart) {
+  Configuration defaults{"host:x86-64-v3", "default<O3>", 3, "auto", true, kThree};
+  Configuration changed = defaults;
+  std::set<std::string> given =
+      override_configuration(R"({"passes":"default<O1>","codegen_opt":1, "fuse":false})", "a line", changed);
+  EXPECT_EQ(given, (std::set<std::string>{"passes", "codegen_opt", "fuse"}));
+  EXPECT_EQ(changed.passes, "default<O1>");
+  EXPECT_EQ(changed.codegen_opt, 1);
+  EXPECT_FALSE(changed.fuse);
+  EXPECT_EQ(changed.target, "host:x86-64-v3");
+  EXPECT_EQ(changed.ir, kThree);
+  EXPECT_TRUE(override_configuration("{}", "a line", changed).empty());
+
+  // All of a configuration is a part of one.
+  Configuration whole{"cuda:sm_90", "default<Os>", 0, "auto", false, {}, true, false, "ptxas", 1, 32}, back;
+  EXPECT_EQ(override_configuration(write(whole), "a line", back).size(), 10u);
+  EXPECT_EQ(write(back), write(whole));
+  override_configuration(R"({"assembler":"none"})", "a line", back);
+  EXPECT_EQ(back.assembler, "none");
+}
+
+TEST(Json, ConfigurationThatCannotBe) {
+  auto fault = [](const std::string& text) {
+    Configuration configuration;
+    return fault_of([&] { override_configuration(text, "line 3", configuration); });
+  };
+  EXPECT_EQ(fault(R"({"pases":"default<O3>"})"),
+            "line 3: no configuration has the key 'pases'; there are target, passes, codegen_opt, form, fuse, ir, "
+            "check_memory, baseline, assembler, ptxas_level, max_registers");
+  EXPECT_EQ(fault(R"({"fuse":true,"fuse":true})"), "line 3: 'fuse' is there twice");
+  EXPECT_EQ(fault(R"({"fuse":1})"), "line 3: 'fuse' is not true or false");
+  EXPECT_EQ(fault(R"({"codegen_opt":4})"), "line 3: 'codegen_opt' is 4, more than 3");
+  EXPECT_EQ(fault(R"({"codegen_opt":-1})"), "line 3: 'codegen_opt' is not a whole number from 0 on");
+  EXPECT_EQ(fault(R"({"passes":["default<O3>"]})"), "line 3: 'passes' is not a text");
+  EXPECT_EQ(fault(R"({"form":"lop"})"),
+            "line 3: 'form' is 'lop', which this version does not know: it may be auto, loop, fiber");
+  EXPECT_EQ(fault(R"({"assembler":"as"})"),
+            "line 3: 'assembler' is 'as', which this version does not know: it may be auto, ptxas, nvjitlink, none");
+  EXPECT_EQ(fault(R"({"max_registers":256})"), "line 3: 'max_registers' is 256, more than 255");
+  EXPECT_EQ(fault("[]"), "line 3 is not a json object");
+  EXPECT_NE(fault("{").find("line 3 is not valid json"), std::string::npos);
 }
 
 InstanceInfo instance() {

@@ -59,6 +59,15 @@ size_t Object::find(const char* key) const {
   return 0;
 }
 
+std::vector<std::string> Object::keys() const {
+  std::vector<std::string> out;
+  size_t at = value_ + 1;
+  for (uint32_t i = 0; i < document_[value_].size; ++i, at = document_.after(at + 1)) {
+    out.emplace_back(document_.text(document_[at]));
+  }
+  return out;
+}
+
 bool Object::has(const char* key) const { return find(key) != 0; }
 
 size_t Object::member(const char* key, Type type) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kernel.json and variant.json.
+// kernel.json.
 #include <bit>
 
 #include "base/error.h"
@@ -10,9 +10,6 @@ namespace mneme::bundle {
 namespace {
 
 constexpr uint32_t kMaxArgumentBytes = 1 << 20;
-constexpr std::string_view kAssemblers[] = {"ptxas", "nvjitlink"};
-constexpr uint32_t kMaxRegisters = 255;  // of a thread, on every NVIDIA GPU
-constexpr uint32_t kMaxBank = 31;
 
 void write_argument(json::Text& out, const Argument& argument) {
   out.open().add("offset", argument.offset).add("size", argument.size).add("kind", argument.kind);
@@ -89,79 +86,6 @@ std::vector<Pointer> parse_pointers(const json::Object& in) {
   return pointers;
 }
 
-void write_configuration(json::Text& out, const Configuration& configuration) {
-  out.add("target", configuration.target).add("passes", configuration.passes);
-  out.add("codegen_opt", configuration.codegen_opt).add("form", configuration.form);
-  out.add("fuse", configuration.fuse).add("ir", configuration.ir);
-  if (configuration.check_memory) out.add("check_memory", true);
-  if (configuration.baseline) out.add("baseline", true);
-  if (configuration.assembler.empty()) return;
-  out.add("assembler", configuration.assembler).add("ptxas_level", configuration.ptxas_level);
-  if (configuration.max_registers) out.add("max_registers", configuration.max_registers);
-}
-
-Configuration read_configuration(const json::Object& in) {
-  Configuration configuration;
-  configuration.target = in.text("target");
-  configuration.passes = in.text("passes");
-  configuration.codegen_opt = static_cast<int>(in.number("codegen_opt", 3));
-  configuration.form = in.text("form");
-  configuration.fuse = in.boolean("fuse");
-  configuration.ir = in.digest_or_empty("ir");
-  configuration.check_memory = in.has("check_memory") && in.boolean("check_memory");
-  configuration.baseline = in.has("baseline") && in.boolean("baseline");
-  if (!in.has("assembler")) return configuration;
-  configuration.assembler = kAssemblers[in.choice("assembler", {kAssemblers[0], kAssemblers[1]})];
-  configuration.ptxas_level = static_cast<int>(in.number("ptxas_level", 3));
-  if (in.has("max_registers")) configuration.max_registers = in.number32("max_registers", kMaxRegisters);
-  return configuration;
-}
-
-// The name becomes a member's and perhaps a file's: no more than it must be is allowed.
-void check_code_name(const json::Object& in, const std::string& name) {
-  bool fits = name.starts_with("code.") && name.size() > 5 && name.size() <= 16;
-  for (char c : name.substr(0, 16)) fits = fits && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.');
-  if (!fits || name.find('.', 5) != std::string::npos) in.fail("code", "is not a file name such as code.so");
-}
-
-void write_store(json::Text& out, const StoreType& store) {
-  out.open();
-  if (store.argument >= 0) out.add("argument", static_cast<uint64_t>(store.argument));
-  if (!store.symbol.empty()) out.add("symbol", store.symbol);
-  out.add("type", store.type).close();
-}
-
-StoreType parse_store(const json::Object& in) {
-  StoreType store;
-  if (in.has("argument")) store.argument = static_cast<int64_t>(in.number("argument", kMaxArgumentBytes));
-  store.symbol = in.text_or("symbol", "");
-  store.type = in.text("type");
-  return store;
-}
-
-void write_resources(json::Text& out, const Resources& resources) {
-  out.open("resources").add("registers", resources.registers).add("stack", resources.stack);
-  out.add("spill_stores", resources.spill_stores).add("spill_loads", resources.spill_loads);
-  out.add("shared", resources.shared).open_array("constants");
-  for (const ConstantBank& constant : resources.constants) {
-    out.open().add("bank", constant.bank).add("bytes", constant.bytes).close();
-  }
-  out.close_array().close();
-}
-
-Resources parse_resources(const json::Object& in) {
-  Resources resources;
-  resources.registers = in.number32("registers", kMaxRegisters);
-  resources.stack = in.number("stack");
-  resources.spill_stores = in.number("spill_stores");
-  resources.spill_loads = in.number("spill_loads");
-  resources.shared = in.number("shared");
-  in.each("constants", [&](json::Object constant) {
-    resources.constants.push_back({constant.number32("bank", kMaxBank), constant.number("bytes")});
-  });
-  return resources;
-}
-
 }  // namespace
 
 std::string write(const KernelInfo& info) {
@@ -202,62 +126,6 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
   if (in.has("pointers")) info.pointers = parse_pointers(in);
   info.source = in.text("source");
   info.bitcode = in.digest_or_empty("bitcode");
-  return info;
-}
-
-std::string write(const Configuration& configuration) {
-  json::Text out;
-  out.open();
-  write_configuration(out, configuration);
-  return out.close().text();
-}
-
-Configuration parse_configuration(std::string_view text, const std::string& where) {
-  json::Document document(text, where);
-  return read_configuration(json::Object(document));
-}
-
-Digest variant_id(const Digest& kernel, const Configuration& configuration) {
-  DigestStream stream;
-  stream.add(kernel.hex());
-  stream.add(write(configuration));
-  return stream.finish();
-}
-
-std::string write(const VariantInfo& info) {
-  json::Text out;
-  out.open().add("id", info.id).add("kernel", info.kernel).open("configuration");
-  write_configuration(out, info.configuration);
-  out.close().add("code", info.code).add("code_digest", info.code_digest).add("form", info.form);
-  if (!info.stores.empty()) {
-    out.open_array("stores");
-    for (const StoreType& store : info.stores) write_store(out, store);
-    out.close_array();
-  }
-  if (!info.assembled_by.empty()) out.add("assembled_by", info.assembled_by);
-  if (info.resources) write_resources(out, *info.resources);
-  return out.close().sealed();
-}
-
-VariantInfo parse_variant(std::string_view text, const std::string& where) {
-  json::Document document(text, where);
-  json::refuse_wrong_seal(text, where);
-  json::Object in(document);
-  VariantInfo info;
-  info.id = in.digest("id");
-  info.kernel = in.digest("kernel");
-  in.object("configuration", [&](json::Object object) { info.configuration = read_configuration(object); });
-  info.code = in.text("code");
-  check_code_name(in, info.code);
-  info.code_digest = in.digest("code_digest");
-  info.form = in.text("form");
-  if (in.has("stores")) {
-    in.each("stores", [&](json::Object object) { info.stores.push_back(parse_store(object)); });
-  }
-  info.assembled_by = in.text_or("assembled_by", "");
-  if (in.has("resources")) {
-    in.object("resources", [&](json::Object object) { info.resources = parse_resources(object); });
-  }
   return info;
 }
 

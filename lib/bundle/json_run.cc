@@ -126,6 +126,7 @@ std::string write(const RunInfo& info) {
     out.close_array();
   }
   if (info.baseline) write_baseline(out, *info.baseline);
+  if (!info.same_as.empty()) out.add("same_as", info.same_as);
   return out.close().sealed();
 }
 
@@ -157,6 +158,7 @@ RunInfo parse_run(std::string_view text, const std::string& where) {
   if (in.has("baseline")) {
     in.object("baseline", [&](json::Object baseline) { info.baseline = parse_baseline(baseline); });
   }
+  if (in.has("same_as")) info.same_as = in.digest("same_as");
   return info;
 }
 

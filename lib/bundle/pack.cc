@@ -12,6 +12,7 @@ namespace mneme::bundle {
 namespace {
 
 constexpr char kMagic[4] = {'M', 'N', 'P', 'K'};
+constexpr uint32_t kVersion = 1;
 constexpr size_t kHeaderSize = 16;
 constexpr size_t kEntrySize = 2 * Digest::kSize + 8;
 
@@ -43,7 +44,7 @@ size_t pack_index_size(size_t entries) { return kHeaderSize + entries * kEntrySi
 void write_pack_index(std::byte* out, std::span<const PackEntry> entries) {
   std::memset(out, 0, pack_index_size(entries.size()));
   std::memcpy(out, kMagic, 4);
-  store32(out + 4, kFormatVersion);
+  store32(out + 4, kVersion);
   store32(out + 8, static_cast<uint32_t>(entries.size()));
   out += kHeaderSize;
   for (const PackEntry& entry : entries) {
@@ -57,7 +58,7 @@ void write_pack_index(std::byte* out, std::span<const PackEntry> entries) {
 std::vector<PackEntry> parse_pack_index(Bytes pack, const std::string& where) {
   if (pack.size() < kHeaderSize || std::memcmp(pack.data(), kMagic, 4) != 0) throw Error::of("{} is not a pack", where);
   uint32_t version = load32(pack.data() + 4), count = load32(pack.data() + 8);
-  if (version != kFormatVersion) throw Error::of("{} is a pack of version {}, which is not known", where, version);
+  if (version != kVersion) throw Error::of("{} is a pack of version {}, which is not known", where, version);
   if (load32(pack.data() + 12) != 0) throw Error::of("{} is damaged: a reserved field is in use", where);
   if (count == 0 || count > kBlocksPerPack) {
     throw Error::of("{} says that it holds {} blocks; 1 to {} are possible", where, count, kBlocksPerPack);

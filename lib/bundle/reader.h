@@ -17,11 +17,12 @@ struct KernelMember {
 
 struct VariantMember {
   VariantInfo info;
-  std::string code;
+  std::string code;  // empty for one that has no code member (VariantInfo::has_code_member)
 };
 
 // What next() meets. Json, states, bitcode and code are checked (sizes, digests) before they are given.
-// A kernel comes once both its members have arrived, a variant likewise. Packs are taken up by the
+// A kernel comes once both its members have arrived, a variant likewise; the one whose code a variant says that it has
+// came before. Packs are taken up by the
 // reader; where nothing needs the memory (Memory::kPass) they are neither decompressed nor given.
 struct InstanceMember {
   InstanceInfo info;
@@ -61,7 +62,7 @@ class Reader {
   // before next() returns it: this is how a tool that only adds passes the rest on. `copy_memory` false leaves out
   // packs, states (mneme-run consumes the memory); the blocks that runs cite are then stored anew ahead of them.
   // Packs are numbered anew. A kernel, variant or run that the writer has already is not copied again: what a tool
-  // wrote itself stands. Summary is never copied: the caller writes it, at the end.
+  // wrote itself stands. (A variant with the code of one that was left out so gets code of its own.) Summary is never copied: the caller writes it, at the end.
   void copy_to(Writer* writer, bool copy_memory = true);
   // Copies only members that this version does not know: for a tool that writes all others itself.
   void copy_others_to(Writer* writer);

@@ -8,6 +8,7 @@
 
 #include "bundle/archive_reader.h"
 #include "bundle/block_store.h"
+#include "bundle/left_out_code.h"
 #include "bundle/names.h"
 #include "bundle/pack_decoder.h"
 #include "bundle/raw_memory.h"
@@ -42,6 +43,7 @@ struct Reader::Implementation {
   std::string text_of_member(const Member& member, uint64_t limit);
   std::string json_of_member(const Member& member);
   void copy_text(const std::string& member, std::string_view contents);
+  void copy_variant(VariantMember variant, const std::string& name, const std::string& text);
   // Copies the member without looking at it; `begin` opens it at the writer.
   void copy_through(const Member& member, MemberKind kind);
   void skip();
@@ -65,6 +67,11 @@ struct Reader::Implementation {
 
   std::unordered_set<Digest> names;  // digests of the names met
   Known kernels;                     // with the size of their arguments
+  struct Holder {
+    Digest kernel, code;
+  };
+  std::unordered_map<Digest, Holder> holders;  // variants with code members, that others may have the code of
+  LeftOutCode left_out;
 
   BlockStore store;
   PackDecoder decoder{store};

@@ -172,17 +172,36 @@ Item Reader::Implementation::take_kernel(const Member& json, const MemberName& p
 Item Reader::Implementation::take_variant(const Member& json, const MemberName& parsed) {
   std::string text = json_of_member(json);
   VariantMember variant{parse_variant(text, json.name), {}};
-  refuse_unless(variant.info.kernel == parsed.digests[0] && variant.info.id == parsed.digests[1], json.name,
+  const VariantInfo& info = variant.info;
+  refuse_unless(info.kernel == parsed.digests[0] && info.id == parsed.digests[1], json.name,
                 "it describes another variant than its name says");
-  refuse_unless(kernels.contains(variant.info.kernel), json.name, "its kernel did not come before it");
-  Member code = expect(variant_code_name(variant.info.kernel, variant.info.id, variant.info.code), json.name);
-  variant.code = text_of_member(code, kMaxCodeSize);
-  refuse_unless(digest_of(variant.code) == variant.info.code_digest, code.name, "its digest is not the recorded one");
-  if (writer && !writer->has(json.name)) {
-    copy_text(json.name, text);
-    copy_text(code.name, variant.code);
+  refuse_unless(kernels.contains(info.kernel), json.name, "its kernel did not come before it");
+  refuse_unless(!info.configuration.baseline || info.has_code_member(), json.name,
+                "it is the recorded code, but has no code");
+  if (info.has_code_member()) {
+    Member code = expect(variant_code_name(info.kernel, info.id, info.code), json.name);
+    variant.code = text_of_member(code, kMaxCodeSize);
+    refuse_unless(digest_of(variant.code) == info.code_digest, code.name, "its digest is not the recorded one");
+    if (!info.configuration.baseline) holders[info.id] = {info.kernel, info.code_digest};
+  } else if (info.failed.empty()) {
+    auto holder = holders.find(info.same_as);
+    refuse_unless(holder != holders.end() && holder->second.kernel == info.kernel, json.name,
+                  "the variant whose code it says to have did not come before it with code");
+    refuse_unless(holder->second.code == info.code_digest, json.name,
+                  "the variant whose code it says to have has other code");
   }
+  copy_variant(variant, json.name, text);
   return variant;
+}
+
+void Reader::Implementation::copy_variant(VariantMember variant, const std::string& name, const std::string& text) {
+  if (!writer) return;
+  if (writer->has(name)) return left_out.keep(std::move(variant));
+  bool changed = left_out.make_whole(variant);
+  copy_text(name, changed ? write(variant.info) : text);
+  if (variant.info.has_code_member()) {
+    copy_text(variant_code_name(variant.info.kernel, variant.info.id, variant.info.code), variant.code);
+  }
 }
 
 Item Reader::Implementation::take_instance(const Member& member, const MemberName& parsed) {

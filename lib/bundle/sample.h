@@ -24,6 +24,7 @@ struct SampleShape {
   bool runs = true;
   std::string memory = "packs";  // or "raw"
   size_t alike = 0;              // more segments, of 64 bytes each
+  bool bulk = false;             // each kernel also has a variant with the same code, and one that failed
 };
 
 // Device memory made of segments, as it is at one moment. Bytes outside them are zero.
@@ -89,6 +90,23 @@ inline VariantMember sample_variant(const KernelMember& kernel) {
   return variant;
 }
 
+// One with the code of that, and one that could not be compiled.
+inline VariantInfo sample_same(const VariantInfo& variant) {
+  VariantInfo same = variant;
+  same.configuration.passes = "default<O3>,verify";
+  same.id = variant_id(same.kernel, same.configuration);
+  same.same_as = variant.id;
+  return same;
+}
+inline VariantInfo sample_failed(const Digest& kernel) {
+  VariantInfo failed;
+  failed.kernel = kernel;
+  failed.configuration = {"host:x86-64-v3", "no-such-pass", 3, "auto", false, {}};
+  failed.id = variant_id(kernel, failed.configuration);
+  failed.failed = "LLVM rejects the pipeline 'no-such-pass'";
+  return failed;
+}
+
 inline std::vector<Segment> sample_segments(uint64_t heap, size_t alike = 0) {
   uint64_t base = 0x400000000000;
   std::vector<Segment> segments;
@@ -152,6 +170,7 @@ inline void write_sample(Writer& writer, const SampleShape& shape, const SampleV
   bundle.device = "host";
   bundle.ranges = {{"device", 0x400000000000, uint64_t{1} << 40}};
   bundle.memory = shape.memory;
+  if (shape.bulk) bundle.version = kVariantsWithoutCode;
   bundle.provenance = {{"mneme-capture", "0.1.0", {"./app"}, 0}};
   writer.add(std::string(kBundleMember), write(bundle));
   Summary summary;
@@ -165,6 +184,11 @@ inline void write_sample(Writer& writer, const SampleShape& shape, const SampleV
     VariantMember variant = sample_variant(kernel);
     writer.add(variant_json_name(kernel.info.id, variant.info.id), write(variant.info));
     writer.add(variant_code_name(kernel.info.id, variant.info.id, variant.info.code), variant.code);
+    std::vector<VariantInfo> variants = {variant.info};
+    if (shape.bulk) variants.insert(variants.end(), {sample_same(variant.info), sample_failed(kernel.info.id)});
+    for (size_t i = 1; i < variants.size(); ++i) {
+      writer.add(variant_json_name(kernel.info.id, variants[i].id), write(variants[i]));
+    }
     for (size_t i = 0; i < shape.instances; ++i, ++index) {
       SampleMemory before = memory;
       memory.write(memory.segments()[0].address, sample_field(shape.heap / 4 & ~size_t{3}, index + 1));
@@ -178,8 +202,11 @@ inline void write_sample(Writer& writer, const SampleShape& shape, const SampleV
       }
       if (each) each(instance, before, memory);
       if (shape.runs) {
-        RunInfo run = sample_run(instance, variant.info);
-        writer.add(run_name(run.kernel, run.instance, run.variant), write(run));
+        for (const VariantInfo& each_variant : variants) {
+          RunInfo run = sample_run(instance, each_variant);
+          run.same_as = each_variant.same_as;
+          writer.add(run_name(run.kernel, run.instance, run.variant), write(run));
+        }
       }
       summary.occurrences.push_back({instance.id, 1});
     }

@@ -13,6 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "members are written as they lie in memory");
 constexpr char kMagic[4] = {'M', 'N', 'S', 'T'};
+constexpr uint32_t kVersion = 1;
 constexpr size_t kHeaderSize = 16;
 constexpr size_t kEntrySize = 8 + Digest::kSize;
 
@@ -20,7 +21,7 @@ constexpr size_t kEntrySize = 8 + Digest::kSize;
 
 std::string write(const State& state) {
   std::string out(kHeaderSize + state.blocks.size() * kEntrySize, '\0');
-  uint32_t version = kFormatVersion;
+  uint32_t version = kVersion;
   uint64_t count = state.blocks.size();
   std::memcpy(out.data(), kMagic, 4);
   std::memcpy(out.data() + 4, &version, 4);
@@ -41,7 +42,7 @@ State parse_state(Bytes bytes, const std::string& where) {
   uint64_t count = 0;
   std::memcpy(&version, bytes.data() + 4, 4);
   std::memcpy(&count, bytes.data() + 8, 8);
-  if (version != kFormatVersion) throw Error::of("{} is a state of version {}, which is not known", where, version);
+  if (version != kVersion) throw Error::of("{} is a state of version {}, which is not known", where, version);
   if ((bytes.size() - kHeaderSize) % kEntrySize != 0 || count != (bytes.size() - kHeaderSize) / kEntrySize) {
     throw Error::of("{} says that it lists {} blocks, which its size of {} bytes belies", where, count, bytes.size());
   }

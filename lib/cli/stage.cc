@@ -67,7 +67,7 @@ Input::~Input() {
 void Input::add_options(Options& options) { options.file(path_, "FILE", "read FILE instead of standard input"); }
 
 void Input::open() {
-  if (path_.empty() || path_ == "-") {
+  if (is_standard()) {
     name_ = "standard input";
     if (::isatty(STDIN_FILENO)) {
       throw Error("a bundle is expected on standard input, which is a terminal; name a file, or pipe one in");
@@ -86,7 +86,6 @@ void Input::open() {
 
 bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& tool, const Options& options) {
   info.provenance.push_back({tool, kVersion, options.arguments(), info.version});
-  info.version = bundle::kFormatVersion;
   return info;
 }
 

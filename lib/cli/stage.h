@@ -64,6 +64,7 @@ class Input {
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
   void add_options(Options& options);  // the file argument
+  bool is_standard() const { return path_.empty() || path_ == "-"; }
   void open();
   int fd() const { return fd_.get(); }
   const std::string& name() const { return name_; }
@@ -73,7 +74,8 @@ class Input {
   Fd fd_;
 };
 
-// The bundle.json that a tool writes: the input's, with this tool's provenance line added.
+// The bundle.json that a tool writes: the input's, with this tool's provenance line added. It is of the input's format
+// version: a tool that adds what needs a newer one raises it.
 bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& tool, const Options& options);
 
 // Writes summary.json (marked truncated if the reader met a cut), ends the archive, closes the output, and

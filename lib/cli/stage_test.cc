@@ -134,7 +134,11 @@ TEST(Provenance, AddsOneLine) {
   ASSERT_EQ(info.provenance.size(), 2u);
   EXPECT_EQ(info.provenance[1].tool, "mneme-test");
   EXPECT_EQ(info.provenance[1].arguments, std::vector<std::string>{"-v"});
-  EXPECT_EQ(info.provenance[1].input_format, bundle::kFormatVersion);
+  EXPECT_EQ(info.provenance[1].input_format, bundle::kFirstFormatVersion);
+  info.version = bundle::kVariantsWithoutCode;
+  info = with_provenance(info, "mneme-test", options);
+  EXPECT_EQ(info.provenance[2].input_format, bundle::kVariantsWithoutCode);
+  EXPECT_EQ(info.version, bundle::kVariantsWithoutCode) << "what is passed on needs it";
 }
 
 }  // namespace

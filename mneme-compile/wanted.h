@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is to be compiled: configurations in their normal form.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bundle/format.h"
+#include "codegen/nvptx/assembler.h"
+
+namespace mneme::compile {
+
+struct Wanted {
+  bundle::Configuration configuration;
+  // What makes a cubin of the PTX; nothing where the code stays what the compiler gives.
+  std::optional<codegen::nvptx::Assembler> assembler;
+  size_t line = 0;  // of the file of variants, from 1; 0: the command line
+};
+
+// A configuration as it was asked for: the target by any name, "" for this machine's CPU, and "auto" or "none" for an
+// assembler.
+struct Asked {
+  bundle::Configuration configuration;
+  std::set<std::string> given;  // keys that somebody has given a value
+  // Those of them that must make sense with this target; others were given for targets of another kind, too.
+  std::set<std::string> insisted;
+  size_t line = 0;
+};
+
+// Brings configurations into their normal form. Looks for each assembler once.
+class Normaliser {
+ public:
+  // Throws Error on what no compiler could do, naming the option or the key, and with Exit::kMissing where the
+  // assembler that is named is missing. A bad pipeline is not seen here.
+  Wanted normalise(Asked asked);
+
+ private:
+  void choose_assembler(const Asked& asked, Wanted& wanted);
+  const std::optional<codegen::nvptx::Assembler>& assembler(const std::string& name);
+
+  std::map<std::string, std::optional<codegen::nvptx::Assembler>> assemblers_;
+};
+
+// The configurations of a file of variants, in order, each once: a line of json each, of which keys that are missing
+// are as `defaults` has them. `name` is what messages call the file. Throws Error, with the line's number, on what is
+// no configuration.
+std::vector<Wanted> read_variants(std::string_view text, const std::string& name, const Asked& defaults,
+                                  Normaliser& normaliser);
+
+}  // namespace mneme::compile
