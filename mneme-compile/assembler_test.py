@@ -3,6 +3,7 @@
 """mneme-compile --target sm_…: what the options for assemblers do, with and without one. It needs no CUDA toolkit: one
 with a ptxas of ours, or none, is put where toolkits are looked for first."""
 
+import json
 import pathlib
 import stat
 import subprocess
@@ -18,6 +19,7 @@ __attribute__((nvptx_kernel)) void copy(int *to, const int *from) { to[__nvvm_re
 """
 PTXAS = """#!/bin/sh
 if [ "$1" = --version ]; then echo "Cuda compilation tools, release 12.3, V12.3.45"; exit; fi
+case "$*" in *maxrregcount=99*) /usr/bin/sleep 1234;; esac
 echo "$@" >&2
 exit 1
 """
@@ -82,6 +84,18 @@ class Assembler(TestCase):
                                (["--max-registers", "64"], "-maxrregcount=64 -O3")]:
             self.assert_refused(self.compile(*options, ptxas=True), 2,
                                 f"'copy': ptxas 12.3.45 cannot assemble it for cuda:sm_90: -arch=sm_90 {words}.*--assembler none")
+
+    def test_one_that_hangs_costs_one_variant(self):
+        lines = [{"max_registers": 32}, {"max_registers": 99}, {"ptxas_level": 0}, {"codegen_opt": 1}, {"assembler": "none"}]
+        file = self.folder / "variants.jsonl"
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        result = self.compile("--variants", file, "--compile-timeout", "5", ptxas=True)
+        self.assertEqual(result.status, 0, result.text())
+        variants = [bundles.parsed(member) for member in bundles.read(result.out) if member.name.endswith("/variant.json")]
+        self.assertEqual([v["configuration"].get("ptxas_level") for v in variants], [3, 3, 0, 1, None])
+        for variant, reason in zip(variants, ["-maxrregcount=32 -O3", "took longer than 5 s", "-O0 -v", "-O1 -v"]):
+            self.assertRegex(variant["failed"], reason)
+        self.assertEqual(variants[4]["code"], "code.ptx")
 
     def test_what_no_assembler_is_to_do_is_refused(self):
         for option, value in [("--ptxas-level", "2"), ("--max-registers", "64")]:

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "wanted.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "codegen/host/host.h"
+
+namespace mneme::compile {
+namespace {
+
+using testing::HasSubstr;
+
+// As the command line's options have them when none is given.
+Asked no_options() {
+  Asked asked;
+  asked.configuration.passes = "default<O3>";
+  asked.configuration.form = "auto";
+  asked.configuration.assembler = "auto";
+  return asked;
+}
+
+std::vector<Wanted> read(const std::string& text, const Asked& defaults = no_options()) {
+  Normaliser normaliser;
+  return read_variants(text, "'file'", defaults, normaliser);
+}
+
+std::string fault(const std::string& text, const Asked& defaults = no_options()) {
+  try {
+    read(text, defaults);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::kBadInput);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Variants, WhatIsLeftOutIsAsTheOptionsSay) {
+  Asked options = no_options();
+  options.configuration.passes = "default<O1>";
+  options.configuration.codegen_opt = 1;
+  options.configuration.fuse = true;
+  std::vector<Wanted> wanted = read("{}\n{\"fuse\":false}\n{\"codegen_opt\":2,\"target\":\"host:x86-64-v2\"}", options);
+  ASSERT_EQ(wanted.size(), 3u);
+  std::string ours = codegen::host::default_target();
+  EXPECT_EQ(bundle::write(wanted[0].configuration),
+            R"({"target":")" + ours + R"(","passes":"default<O1>","codegen_opt":1,"form":"auto","fuse":true,"ir":""})");
+  EXPECT_EQ(
+      bundle::write(wanted[1].configuration),
+      R"({"target":")" + ours + R"(","passes":"default<O1>","codegen_opt":1,"form":"auto","fuse":false,"ir":""})");
+  EXPECT_EQ(bundle::write(wanted[2].configuration),
+            R"({"target":"host:x86-64-v2","passes":"default<O1>","codegen_opt":2,"form":"auto","fuse":true,"ir":""})");
+}
+
+TEST(Variants, InTheOrderOfTheLinesEachOnce) {
+  std::vector<Wanted> wanted = read(
+      "\n{\"passes\":\"default<O2>\"}\n  \r\n{ \"codegen_opt\" : 0 "
+      "}\n{\"passes\":\"default<O2>\",\"fuse\":false}\n{}\n");
+  ASSERT_EQ(wanted.size(), 3u);
+  EXPECT_EQ(wanted[0].line, 2u);
+  EXPECT_EQ(wanted[0].configuration.passes, "default<O2>");
+  EXPECT_EQ(wanted[1].line, 4u);
+  EXPECT_EQ(wanted[1].configuration.codegen_opt, 0);
+  EXPECT_EQ(wanted[2].line, 6u);
+}
+
+TEST(Variants, AConfigurationOfABundleIsALine) {
+  Asked options = no_options();
+  options.configuration.ir = digest_of("edited");
+  bundle::Configuration whole = {"host:x86-64-v3", "default<Os>", 2, "fiber", true, digest_of("edited"), true};
+  std::vector<Wanted> wanted = read(bundle::write(whole), options);
+  EXPECT_EQ(bundle::write(wanted.at(0).configuration), bundle::write(whole));
+  wanted = read("{\"ir\":\"\"}", options);
+  EXPECT_TRUE(wanted.at(0).configuration.ir.empty()) << "the recorded IR";
+}
+
+TEST(Variants, TargetsByTheirShortNames) {
+  std::vector<Wanted> wanted = read("{\"target\":\"sm_90\",\"assembler\":\"none\"}\n{\"target\":\"\"}");
+  EXPECT_EQ(wanted.at(0).configuration.target, "cuda:sm_90");
+  EXPECT_EQ(wanted.at(0).configuration.assembler, "");
+  EXPECT_EQ(wanted.at(1).configuration.target, codegen::host::default_target());
+}
+
+// Options that are for the other lines' targets do not matter to a line.
+TEST(Variants, OptionsForOtherTargetsArePassedOver) {
+  Asked options = no_options();
+  options.configuration.form = "fiber";
+  options.configuration.check_memory = true;
+  options.configuration.max_registers = 64;
+  options.configuration.ptxas_level = 0;
+  options.given = options.insisted = {"form", "check_memory", "max_registers", "ptxas_level"};
+  std::vector<Wanted> wanted =
+      read("{\"target\":\"host:x86-64-v2\"}\n{\"target\":\"sm_90\",\"assembler\":\"none\"}", options);
+  ASSERT_EQ(wanted.size(), 2u);
+  EXPECT_EQ(wanted[0].configuration.form, "fiber");
+  EXPECT_TRUE(wanted[0].configuration.check_memory);
+  EXPECT_EQ(bundle::write(wanted[1].configuration),
+            R"({"target":"cuda:sm_90","passes":"default<O3>","codegen_opt":3,"form":"auto","fuse":false,"ir":""})");
+}
+
+TEST(Variants, WhatCannotBeIsSaidWithItsLine) {
+  const std::string gpu = R"({"target":"sm_90","assembler":"none",)", host = R"({"target":"host:x86-64-v2",)";
+  EXPECT_EQ(fault("{}\n\n{\"passes\":\"\"}"), "line 3 of 'file': 'passes' is empty");
+  EXPECT_THAT(fault("{}\n{\"nonsense\":1}"), HasSubstr("line 2 of 'file': no configuration has the key 'nonsense'"));
+  EXPECT_THAT(fault("{}\n{\"codegen_opt\":\"3\"}"), HasSubstr("line 2 of 'file': 'codegen_opt' is not a whole number"));
+  EXPECT_THAT(fault("{\"target\":\"sm_1\"}"), HasSubstr("line 1 of 'file': 'sm_1' is no target"));
+  EXPECT_THAT(fault("passes=O3"), HasSubstr("line 1 of 'file' is not valid json"));
+  EXPECT_THAT(fault("{\"baseline\":true}"), HasSubstr("line 1 of 'file': 'baseline' is for 'mneme-run --baseline'"));
+  EXPECT_THAT(fault("{\"ir\":\"" + digest_of("x").hex() + "\"}"),
+              HasSubstr("line 1 of 'file': 'ir' may be empty, for the recorded IR, or the digest of what --ir gives, "
+                        "which is not there"));
+  EXPECT_EQ(fault(gpu + "\"form\":\"loop\"}"),
+            "line 1 of 'file': 'form' is for the host device, not for 'target' cuda:sm_90");
+  EXPECT_EQ(fault(gpu + "\"form\":\"auto\"}"), "none");
+  EXPECT_EQ(fault(gpu + "\"check_memory\":true}"),
+            "line 1 of 'file': 'check_memory' is for the host device, not for 'target' cuda:sm_90");
+  EXPECT_EQ(fault(host + "\"assembler\":\"ptxas\"}"),
+            "line 1 of 'file': 'assembler' ptxas is for NVIDIA's GPUs, not for 'target' host:x86-64-v2");
+  EXPECT_EQ(fault(host + "\"max_registers\":64}"),
+            "line 1 of 'file': 'max_registers' is for NVIDIA's GPUs, not for 'target' host:x86-64-v2");
+  EXPECT_THAT(fault(gpu + "\"ptxas_level\":1}"),
+              HasSubstr("'ptxas_level' is for an assembler, ptxas or nvJitLink, and 'assembler' none asks for none"));
+  EXPECT_EQ(fault("\n \n"), "'file' has no configuration in it: a line of json each is expected");
+  EXPECT_EQ(fault(""), "'file' has no configuration in it: a line of json each is expected");
+}
+
+TEST(CommandLine, NamesItsOptions) {
+  Normaliser normaliser;
+  Asked asked = no_options();
+  asked.configuration.target = "sm_90";
+  asked.configuration.form = "fiber";
+  asked.given = asked.insisted = {"form"};
+  try {
+    normaliser.normalise(asked);
+    FAIL() << "a GPU has no fibers";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--form is for the host device, not for --target cuda:sm_90");
+  }
+}
+
+}  // namespace
+}  // namespace mneme::compile
