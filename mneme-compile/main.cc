@@ -50,6 +50,9 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
   auto take = [&](const Wanted& wanted, const bundle::VariantMember& variant) {
     add(writer, variant);
     shared += !variant.info.same_as.empty();
+    if (verbose && variant.info.resources && variant.info.has_code_member()) {
+      cli::note(fmt::format("line {}: {}", wanted.line, describe(kernel.info, variant.info)));
+    }
     if (variant.info.failed.empty()) return;
     failed++;
     cli::warn(fmt::format("line {}: variant {} failed: {}", wanted.line, variant.info.id.hex().substr(0, 12),
