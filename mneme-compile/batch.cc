@@ -66,8 +66,8 @@ void Batch::compile() const {
   children.at_once = jobs;
   children.seconds = timeout;
   children.most_bytes = bundle::kMaxCodeSize + kMostAround;
-  // Each is forked from here and parses the IR anew: a compiler that has nothing behind it gives the same bytes whatever
-  // came before, and of what a small kernel takes, parsing is a twentieth.
+  // Each is forked from here and parses the IR anew: a compiler that has nothing behind it gives the same bytes
+  // whatever came before, and of what a small kernel takes, parsing is a twentieth.
   children.body = [&](size_t number) {
     const Wanted& one = wanted[number];
     // An assembler is a program to start, which this process may not any more once it is confined.

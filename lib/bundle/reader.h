@@ -62,7 +62,8 @@ class Reader {
   // before next() returns it: this is how a tool that only adds passes the rest on. `copy_memory` false leaves out
   // packs, states (mneme-run consumes the memory); the blocks that runs cite are then stored anew ahead of them.
   // Packs are numbered anew. A kernel, variant or run that the writer has already is not copied again: what a tool
-  // wrote itself stands. (A variant with the code of one that was left out so gets code of its own.) Summary is never copied: the caller writes it, at the end.
+  // wrote itself stands. (A variant with the code of one that was left out so gets code of its own.) Summary is never
+  // copied: the caller writes it, at the end.
   void copy_to(Writer* writer, bool copy_memory = true);
   // Copies only members that this version does not know: for a tool that writes all others itself.
   void copy_others_to(Writer* writer);
