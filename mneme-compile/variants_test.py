@@ -136,6 +136,17 @@ class Variants(TestCase):
         for variant in variants:
             self.assertRegex(variant["failed"], "compiling the kernel 'add.*' with 'default<O3>' took longer than 0.001 s")
 
+    def test_variants_that_come_behind_the_instance(self):
+        bundle = self.bundle([{}, {"passes": "default<O3>,verify"}, {"passes": "no-such-pass"}])
+        members = bundles.read(bundle)
+        added = [member for member in members if member.name.startswith("variants/")]
+        others = [member for member in members if member not in added]
+        kernel = added[0].name.split("/")[1]
+        [*_, last] = [i for i, member in enumerate(others) if member.name.startswith(f"instances/{kernel}/")]
+        report = self.report(bundles.write(others[:last + 1] + added + others[last + 1:]), status=1)
+        self.assertEqual(sorted(line["status"] for line in report.values()), ["failed", "verified", "verified"])
+        self.assertEqual(len([line for line in report.values() if "same_as" in line]), 1)
+
     def test_all_failed_is_no_failed_stage(self):
         bundle = self.bundle([{"passes": "no-such-pass"}])
         self.assertEqual({line["status"] for line in self.report(bundle, status=1).values()}, {"failed"})
