@@ -3,11 +3,14 @@
 //
 //   compare_bench [MiB] [repetitions]     (256 and 5 unless given; the best repetition counts)
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "verify/compare.h"
@@ -28,43 +31,67 @@ double seconds(const std::function<void()>& work) {
 
 enum class Differs { kEverywhere, kOncePerPage, kNowhere };
 
-// Numbers about 1, of which some are off by less than a part in a thousand.
+// Each element that differs takes a division of doubles, and a complex one two roots: where all of the narrower ones
+// do, memory brings them faster than a CPU or two compute that.
+bool has_goal(ElementType type, Differs differs) {
+  return differs != Differs::kEverywhere || (size_of(type) >= 4 && type != ElementType::kCF32);
+}
+
+// The upper half of a float, as bf16 has it.
+struct BrainNumber {
+  explicit BrainNumber(double value)
+      : bits(static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16)) {}
+  bool operator==(const BrainNumber&) const = default;
+  uint16_t bits;
+};
+
+// Numbers within a factor of two, of which some are off by up to a part in a thousand, or to the next number of the
+// type.
 template <class T>
 std::vector<std::byte> make_bytes(size_t size, bool replayed, Differs differs) {
+  double scale = 1;
+  if constexpr (std::is_integral_v<T>) scale = static_cast<double>(std::numeric_limits<T>::max() / 4);
   std::vector<std::byte> bytes(size);
   uint64_t state = 1;
   for (size_t i = 0; i < size / sizeof(T); i++) {
     state = state * 6364136223846793005 + 1442695040888963407;
-    T value = static_cast<T>(1 + static_cast<double>(state >> 40) * 0x1p-24);
+    double number = scale * (1 + static_cast<double>(state >> 40) * 0x1p-24);
+    T value = static_cast<T>(number);
     bool off = replayed && (differs == Differs::kEverywhere ||
                             (differs == Differs::kOncePerPage && i % (kPage / sizeof(T)) == 100));
-    if (off) value *= static_cast<T>(1 + static_cast<double>((state >> 20) % 1000 + 1) * 1e-6);
+    if (off) {
+      T right = value;
+      value = static_cast<T>(number * (1 + static_cast<double>((state >> 20) % 1000 + 1) * 1e-6));
+      if (value == right) value = static_cast<T>(number * 1.01 + (std::is_integral_v<T> ? 1 : 0));
+    }
     std::memcpy(&bytes[i * sizeof(T)], &value, sizeof(T));
   }
   return bytes;
 }
 
-struct Subject {
-  const char* name;
-  ElementType type;
-  Differs differs;
+struct Sizes {
+  size_t bytes;
+  int repetitions;
+  ElementKernel& kernel;
 };
 
+// T is the type of an element's words.
 template <class T>
-void measure(const Subject& subject, size_t size, int repetitions, ElementKernel& kernel) {
-  std::vector<std::byte> expected = make_bytes<T>(size, false, subject.differs);
-  std::vector<std::byte> same = expected, actual = make_bytes<T>(size, true, subject.differs);
+void measure(ElementType type, const char* where, Differs differs, const Sizes& sizes) {
+  const size_t size = sizes.bytes;
+  std::vector<std::byte> expected = make_bytes<T>(size, false, differs);
+  std::vector<std::byte> same = expected, actual = make_bytes<T>(size, true, differs);
   std::vector<bundle::Segment> segments{{kBase, size, {}, "", ""}};
   Layout layout(segments);
-  Readings readings{Reading{subject.type}};
+  Readings readings{Reading{type}};
   double copy = 1e9, ours = 1e9;
-  for (int i = 0; i < repetitions; i++) {
+  for (int i = 0; i < sizes.repetitions; i++) {
     copy = std::min(copy, seconds([&] {
                       if (std::memcmp(expected.data(), same.data(), size) != 0) std::abort();
                     }));
     ours =
         std::min(ours, seconds([&] {
-                   Comparison comparison(layout, readings, kernel);
+                   Comparison comparison(layout, readings, sizes.kernel);
                    for (size_t at = 0; at < size; at += kAtOnce) {
                      size_t piece = std::min(kAtOnce, size - at);
                      comparison.add(kBase + at, Bytes(expected).subspan(at, piece), Bytes(actual).subspan(at, piece));
@@ -72,8 +99,16 @@ void measure(const Subject& subject, size_t size, int repetitions, ElementKernel
                  }));
   }
   double gigabytes = static_cast<double>(size) / 1e9;
-  std::printf("%s: %.2f GB/s, memcmp %.2f GB/s\n", subject.name, gigabytes / ours, gigabytes / copy);
-  std::printf("ratio %s %.2f (at least 0.80)\n", subject.name, copy / ours);
+  std::printf("%s %s: %.2f GB/s, memcmp %.2f GB/s\n", name_of(type).data(), where, gigabytes / ours, gigabytes / copy);
+  std::printf("ratio %s_%s %.2f", name_of(type).data(), where, copy / ours);
+  std::printf(has_goal(type, differs) ? " (at least 0.80)\n" : "\n");
+}
+
+template <class T>
+void measure(ElementType type, const Sizes& sizes) {
+  measure<T>(type, "everywhere", Differs::kEverywhere, sizes);
+  measure<T>(type, "once_a_page", Differs::kOncePerPage, sizes);
+  measure<T>(type, "nowhere", Differs::kNowhere, sizes);
 }
 
 }  // namespace
@@ -87,13 +122,17 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: compare_bench [MiB] [repetitions]\n");
     return 2;
   }
-  size_t size = mebibytes << 20;
   auto device = mneme::device::make_host_device();
   auto kernel = make_device_kernel(*device);
-  measure<double>({"f64_everywhere", ElementType::kF64, Differs::kEverywhere}, size, repetitions, *kernel);
-  measure<double>({"f64_once_a_page", ElementType::kF64, Differs::kOncePerPage}, size, repetitions, *kernel);
-  measure<double>({"f64_nowhere", ElementType::kF64, Differs::kNowhere}, size, repetitions, *kernel);
-  measure<float>({"f32_everywhere", ElementType::kF32, Differs::kEverywhere}, size, repetitions, *kernel);
-  measure<float>({"f32_once_a_page", ElementType::kF32, Differs::kOncePerPage}, size, repetitions, *kernel);
-  measure<float>({"f32_nowhere", ElementType::kF32, Differs::kNowhere}, size, repetitions, *kernel);
+  Sizes sizes{mebibytes << 20, repetitions, *kernel};
+  measure<double>(ElementType::kF64, sizes);
+  measure<float>(ElementType::kF32, sizes);
+  measure<_Float16>(ElementType::kF16, sizes);
+  measure<BrainNumber>(ElementType::kBF16, sizes);
+  measure<int64_t>(ElementType::kI64, sizes);
+  measure<int32_t>(ElementType::kI32, sizes);
+  measure<int16_t>(ElementType::kI16, sizes);
+  measure<int8_t>(ElementType::kI8, sizes);
+  measure<double>(ElementType::kCF64, sizes);
+  measure<float>(ElementType::kCF32, sizes);
 }

@@ -2,6 +2,7 @@
 #include "verify/element_kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -49,13 +50,15 @@ auto with_format(ElementType type, const Visit& visit) {
 
 using Values = std::vector<double>;
 
-// In the order of kernels/chunk.h: lanes, rows, then the lanes of the row that is left.
-double add_up(const Values& values) {
+// In the order of kernels/chunk.h: lanes, rows, then the lanes of the row that is left. `add` is how a lane's sum takes
+// in a value.
+template <class Add>
+double add_up(const Values& values, const Add& add) {
   double lanes[kRows][kLanes];
   for (unsigned y = 0; y < kRows; y++) {
     for (unsigned x = 0; x < kLanes; x++) {
       lanes[y][x] = 0;
-      for (unsigned i = 0; i < kGroup; i++) lanes[y][x] += values[y * kRow + i * kLanes + x];
+      for (unsigned i = 0; i < kGroup; i++) lanes[y][x] = add(lanes[y][x], values[y * kRow + i * kLanes + x]);
     }
   }
   for (unsigned half = kRows / 2; half > 0; half /= 2) {
@@ -70,7 +73,8 @@ double add_up(const Values& values) {
 }
 
 ErrorSums sums_of(const Values& errors) {
-  ErrorSums sums{add_up(errors), 0, *std::ranges::max_element(errors), kPlain};
+  double sum = add_up(errors, [](double before, double error) { return before + error; });
+  ErrorSums sums{sum, 0, *std::ranges::max_element(errors), kPlain};
   double factor = 1;
   if (sums.largest > kLargeError && sums.largest < kInfinite) {
     sums.scale = kScaledDown;
@@ -79,9 +83,10 @@ ErrorSums sums_of(const Values& errors) {
     sums.scale = kScaledUp;
     factor = kSmallScale;
   }
-  Values squares;
-  for (double error : errors) squares.push_back(error * factor * (error * factor));
-  sums.squares = add_up(squares);
+  sums.squares = add_up(errors, [factor](double before, double error) {
+    double scaled = error * factor;
+    return std::fma(scaled, scaled, before);
+  });
   return sums;
 }
 

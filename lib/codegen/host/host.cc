@@ -196,7 +196,8 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   if (source && configuration.passes == "default<O0>") item.addFnAttr(kKeepLocals);
   traits.shared_static = lower_shared_memory(*module, kernel);
   auto globals = lower_device_variables(*module, kernel);
-  BlockCode code = fibers ? make_fiber_form(*module, item, kernel.wave_size) : make_loop_form(*module, item, kernel);
+  BlockCode code = fibers ? make_fiber_form(*module, item, kernel.wave_size)
+                          : make_loop_form(*module, item, kernel, traits.most_threads);
   make_code_object(*module, code, kernel, traits, globals);
   scope_debug_information(*module, source);
   set_processor(*module, *machine);

@@ -675,6 +675,49 @@ INSTANTIATE_TEST_SUITE_P(Levels, EveryLevel,
                          testing::Values("default<O0>", "default<O1>", "default<O2>", "default<O3>", "default<Os>",
                                          "default<Oz>", "function(instcombine<no-verify-fixpoint>)"));
 
+// What goes in step keeps its sums in arrays, which is for nothing where there are but few work-items.
+TEST(HostCompile, SmallBlocksDoNotGoInStep) {
+  auto kernel = [](const std::string& attributes) {
+    return std::string(kHeader) + R"(
+define amdgpu_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) )" +
+           attributes + R"( {
+entry:
+  %l = call i32 @llvm.amdgcn.workitem.id.x()
+  %x = zext i32 %l to i64
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k1, %loop ]
+  %sum = phi i32 [ 0, %entry ], [ %more, %loop ]
+  %down = mul i64 %k, 4
+  %at = add i64 %down, %x
+  %from = getelementptr i32, ptr addrspace(1) %in, i64 %at
+  %value = load i32, ptr addrspace(1) %from
+  %tripled = mul i32 %value, 3
+  %more = add i32 %sum, %tripled
+  %k1 = add i64 %k, 1
+  %again = icmp ult i64 %k1, 1000
+  br i1 %again, label %loop, label %done
+done:
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  store i32 %more, ptr addrspace(1) %p
+  ret void
+})";
+  };
+  std::vector<int> in(4000), expected(4);
+  for (int i = 0; i < 4000; ++i) {
+    in[i] = i;
+    expected[i % 4] += 3 * i;
+  }
+  for (auto [attributes, keeps] :
+       {std::pair("", kKeepsFrames), std::pair(R"("amdgpu-flat-work-group-size"="1,4")", kKeepsNothing)}) {
+    Loaded code(compile(kernel_of_pointers(2), kernel(attributes), configuration()));
+    EXPECT_EQ(code.object->keeps, keeps) << attributes;
+    std::vector<int> out(4);
+    code.run({in.data(), out.data()}, 4);
+    EXPECT_EQ(out, expected) << attributes;
+  }
+}
+
 TEST(HostCompile, DeviceVariablesComeFromTheirSlots) {
   constexpr char kGlobals[] = R"(
 @table = addrspace(1) externally_initialized global [4 x i32] [i32 1, i32 2, i32 3, i32 4], align 16

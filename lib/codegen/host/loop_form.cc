@@ -251,8 +251,9 @@ class Schedule {
 
 }  // namespace
 
-BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel) {
-  if (!item.hasFnAttribute(kKeepLocals)) step_through_loops(item);
+BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel,
+                         uint32_t most_threads) {
+  if (!item.hasFnAttribute(kKeepLocals) && most_threads >= kFewestInStep) step_through_loops(item);
   share_code(item);
   Regions regions(module, item);
   std::vector<Region> parts = regions.make();

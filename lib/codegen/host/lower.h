@@ -83,7 +83,9 @@ struct BlockCode {
   llvm::Function* run_block;
   uint32_t keeps;  // Keeps (abi.h)
 };
-BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel);
+// `most_threads` is what a block may have.
+BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel,
+                         uint32_t most_threads);
 
 // What else whoever runs a kernel is to know of it: members of CodeObject (abi.h).
 struct Traits {

@@ -14,8 +14,8 @@ namespace {
 
 using bundle::Dim3;
 
-// Waking another core costs more than the smallest grids: those of so few threads run on one, and of others,
-// unless there are but few blocks, the first are run alone for so long, which may be all of them.
+// Waking another core costs more than the smallest grids: of many blocks the first are run alone for so long, which may
+// be all of them, and few blocks of so few threads are left on one core.
 constexpr uint64_t kSerialThreads = 2048;
 constexpr uint64_t kBlocksPerCore = 8;
 constexpr auto kMoment = std::chrono::microseconds(10);
@@ -39,10 +39,12 @@ void run_blocks(GridLaunch& launch, uint64_t first, uint64_t last) {
 
 uint64_t run_for_a_moment(GridLaunch& launch, uint64_t last) {  // how many blocks have been run
   auto start = std::chrono::steady_clock::now();
-  uint64_t done = 0;
+  uint64_t done = 0, more = 1;
   do {
-    run_blocks(launch, done, done + 1);
-    ++done;
+    uint64_t from = done;
+    done = std::min(done + more, last);
+    run_blocks(launch, from, done);
+    more *= 2;  // so that looking at the clock costs tiny blocks little
   } while (done < last && !launch.failed() && std::chrono::steady_clock::now() - start < kMoment);
   return done;
 }
@@ -100,6 +102,7 @@ void run_grid(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes
               const RunOptions& options) {
   check_launch(code, grid, block, shared_bytes);
   GridLaunch launch(code, grid, block, shared_bytes, arguments, options);
+  static const uint64_t many = kBlocksPerCore * static_cast<uint64_t>(oneapi::tbb::info::default_concurrency());
   uint64_t count = launch.block_count();
   uint64_t done = 0;
   if (launch.code().waits) {
@@ -109,10 +112,11 @@ void run_grid(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes
     uint64_t number = options.only->x + uint64_t{grid.x} * (options.only->y + uint64_t{grid.y} * options.only->z);
     run_blocks(launch, number, number + 1);
     done = count;
-  } else if (count == 1 || launch.code().ordered || count * launch.threads_per_block() <= kSerialThreads) {
+  } else if (count == 1 || launch.code().ordered ||
+             (count < many && count * launch.threads_per_block() <= kSerialThreads)) {
     run_blocks(launch, 0, count);
     done = count;
-  } else if (static const uint64_t many = kBlocksPerCore * oneapi::tbb::info::default_concurrency(); count >= many) {
+  } else if (count >= many) {
     done = run_for_a_moment(launch, count);
   }
   if (done < count && !launch.failed()) run_on_all_cores(launch, done, count);

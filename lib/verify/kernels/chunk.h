@@ -7,7 +7,8 @@
 // errors in that order. Then the rows of the upper half are added to those of the lower half, lane by lane, until one
 // is left, and its lanes likewise. So no more than 39 roundings lie between an error and the chunk's sum, which is off
 // by less than 5e-15 of itself. Sums of chunks are added in order, compensated. An element that is not compared counts
-// as one without error. All operations are IEEE's, to nearest, none fused: every device gives the same bits.
+// as one without error. All operations are IEEE's, to nearest, none fused but the product and the sum by which a lane
+// takes in a square: every device gives the same bits.
 #pragma once
 
 namespace mneme::verify {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elements as kernels read them, and the error of one: what verify/errors.h says, without branches.
+//
+// Everything is of kCount elements, one or many (many.h).
 #pragma once
+#include "many.h"
 #include "modulus.h"
 #include "work_item.h"
 
@@ -11,15 +14,41 @@ using Word16 = unsigned short;
 using Word32 = unsigned int;
 using Word64 = unsigned long long;
 
+template <unsigned kBytes>
+struct WordOf;
+template <>
+struct WordOf<1> {
+  using Type = Word8;
+};
+template <>
+struct WordOf<2> {
+  using Type = Word16;
+};
+template <>
+struct WordOf<4> {
+  using Type = Word32;
+};
+template <>
+struct WordOf<8> {
+  using Type = Word64;
+};
+
 constexpr double kInfinity = __builtin_huge_val();
 
+template <unsigned kCount>
 struct ErrorPair {
-  double absolute, relative;
+  Many<double, kCount> absolute, relative;
 };
 
 // The second, where one is NaN.
-MNEME_DEVICE inline double larger(double a, double b) { return a > b ? a : b; }
-MNEME_DEVICE inline double magnitude(double value) { return __builtin_fabs(value); }
+template <class Numbers>
+MNEME_DEVICE inline Numbers larger(Numbers a, Numbers b) {
+  return a > b ? a : b;
+}
+template <class Numbers>
+MNEME_DEVICE inline Numbers magnitude(Numbers values) {
+  return __builtin_elementwise_abs(values);
+}
 MNEME_DEVICE inline bool is_nan(double value) { return value != value; }
 MNEME_DEVICE inline bool is_finite(double value) { return magnitude(value) < kInfinity; }
 
@@ -28,35 +57,55 @@ MNEME_DEVICE inline bool is_finite(double value) { return magnitude(value) < kIn
 template <class T, class W>
 struct Integer {  // of at most 32 bits
   using Word = W;
-  MNEME_DEVICE static double value(Word word) { return static_cast<double>(static_cast<T>(word)); }
+  template <unsigned kCount>
+  MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
+    return convert<double, kCount>(convert<T, kCount>(words));
+  }
 };
 
 struct Float32 {
   using Word = Word32;
-  MNEME_DEVICE static double value(Word word) { return static_cast<double>(__builtin_bit_cast(float, word)); }
+  static constexpr bool kHasPlainModulus = true;
+  template <unsigned kCount>
+  MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
+    return convert<double, kCount>(bits_as<float, kCount>(words));
+  }
 };
 
 struct Float64 {
   using Word = Word64;
-  MNEME_DEVICE static double value(Word word) { return __builtin_bit_cast(double, word); }
+  static constexpr bool kHasPlainModulus = false;
+  template <unsigned kCount>
+  MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
+    return bits_as<double, kCount>(words);
+  }
 };
 
 struct Brain16 {
   using Word = Word16;
-  MNEME_DEVICE static double value(Word word) {
-    return static_cast<double>(__builtin_bit_cast(float, static_cast<Word32>(word) << 16));
+  template <unsigned kCount>
+  MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
+    return convert<double, kCount>(bits_as<float, kCount>(convert<Word32, kCount>(words) << 16));
   }
 };
 
 struct Float16 {
   using Word = Word16;
-  MNEME_DEVICE static double value(Word word) {
+  template <unsigned kCount>
+  MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
+#ifdef MNEME_CONVERTS_HALVES
+    return convert<double, kCount>(convert<float, kCount>(bits_as<_Float16, kCount>(words)));
+#else
     // The exponent is a double's but for its bias, which the product mends, for denormals too.
-    Word64 bits = static_cast<Word64>(word & 0x7FFF) << 42;
-    double scaled = __builtin_bit_cast(double, bits) * 0x1p+1008;
-    Word64 sign = static_cast<Word64>(word & 0x8000) << 48;
-    Word64 special = (word & 0x7C00) == 0x7C00 ? 0x7FF0000000000000 : 0;  // infinite or NaN
-    return __builtin_bit_cast(double, __builtin_bit_cast(Word64, scaled) | special | sign);
+    using Words = Many<Word64, kCount>;
+    Many<Word32, kCount> wide = convert<Word32, kCount>(words);
+    Words bits = convert<Word64, kCount>(wide & 0x7FFF) << 42;
+    Words scaled = bits_as<Word64, kCount>(bits_as<double, kCount>(bits) * 0x1p+1008);
+    Words sign = convert<Word64, kCount>(wide & 0x8000) << 48;
+    Words exponent = convert<Word64, kCount>(wide & 0x7C00);
+    Words special = exponent == 0x7C00 ? Words(0x7FF0000000000000) : Words(0);  // infinite or NaN
+    return bits_as<double, kCount>(scaled | special | sign);
+#endif
   }
 };
 
@@ -77,18 +126,40 @@ MNEME_DEVICE inline unsigned sum_of_bytes(Word64 word) {
   return static_cast<unsigned>((((word & kLow) + ((word >> 8) & kLow)) * kOnes) >> 48);
 }
 
-template <class Word>
+template <class W>
 struct OneWord {
+  using Word = W;
   using Element = Word;
+  template <unsigned kCount>
+  using Elements = Many<Word, kCount>;
+
+  // As many in a row.
+  template <unsigned kCount>
+  MNEME_DEVICE static Elements<kCount> in_row(const Element* first) {
+    return load<Elements<kCount>>(first);
+  }
+
   MNEME_DEVICE static Word same(Element e, Element r) { return e == r; }
   MNEME_DEVICE static Word bytes(Element e, Element r) { return bytes_set(static_cast<Word>(e ^ r)); }
 };
 
-template <class Word>
+template <class W>
 struct TwoWords {
-  struct Element {
-    Word real, imaginary;
+  using Word = W;
+  template <unsigned kCount>
+  struct Elements {
+    Many<Word, kCount> real, imaginary;
   };
+  using Element = Elements<1>;
+
+  template <unsigned kCount>
+  MNEME_DEVICE static Elements<kCount> in_row(const Element* first) {
+    static_assert(kCount == 8);
+    auto words = load<Many<Word, 2 * kCount>>(first);
+    return {__builtin_shufflevector(words, words, 0, 2, 4, 6, 8, 10, 12, 14),
+            __builtin_shufflevector(words, words, 1, 3, 5, 7, 9, 11, 13, 15)};
+  }
+
   MNEME_DEVICE static Word same(Element e, Element r) { return ((e.real ^ r.real) | (e.imaginary ^ r.imaginary)) == 0; }
   MNEME_DEVICE static Word bytes(Element e, Element r) {
     return bytes_set(e.real ^ r.real) + bytes_set(e.imaginary ^ r.imaginary);
@@ -100,20 +171,21 @@ struct TwoWords {
 
 template <class Format>
 struct Real : OneWord<typename Format::Word> {
-  using Word = typename Format::Word;
-  using Element = Word;
+  using Element = typename Format::Word;
 
-  MNEME_DEVICE static ErrorPair quick(Element expected, Element replayed) {
-    double e = Format::value(expected), r = Format::value(replayed);
-    double absolute = magnitude(r - e);
-    return {absolute, larger(absolute / magnitude(e), 0)};
+  template <unsigned kCount>
+  MNEME_DEVICE static ErrorPair<kCount> quick(Many<Element, kCount> expected, Many<Element, kCount> replayed) {
+    using Numbers = Many<double, kCount>;
+    Numbers e = Format::template values<kCount>(expected), r = Format::template values<kCount>(replayed);
+    Numbers absolute = magnitude(r - e);
+    return {absolute, larger(absolute / magnitude(e), Numbers(0))};
   }
 
-  MNEME_DEVICE static ErrorPair careful(Element expected, Element replayed) {
-    return between(Format::value(expected), Format::value(replayed));
+  MNEME_DEVICE static ErrorPair<1> careful(Element expected, Element replayed) {
+    return between(Format::template values<1>(expected), Format::template values<1>(replayed));
   }
 
-  MNEME_DEVICE static ErrorPair between(double e, double r) {
+  MNEME_DEVICE static ErrorPair<1> between(double e, double r) {
     if (e == r || (is_nan(e) && is_nan(r))) return {0, 0};
     if (!is_finite(e) || !is_finite(r)) return {kInfinity, kInfinity};
     double absolute = magnitude(r - e);
@@ -126,44 +198,61 @@ struct Real : OneWord<typename Format::Word> {
 // Integers of 64 bits: the exact difference, rounded up.
 template <class Signed>
 struct Integer64 : OneWord<Word64> {
-  using Word = Word64;
-
-  MNEME_DEVICE static ErrorPair quick(Element expected, Element replayed) {
-    auto e = static_cast<Signed>(expected), r = static_cast<Signed>(replayed);
-    Word64 difference = r > e ? replayed - expected : expected - replayed;
-    Word64 size = e < 0 ? 0 - expected : expected;
-    auto absolute = static_cast<double>(difference);
+  template <unsigned kCount>
+  MNEME_DEVICE static ErrorPair<kCount> quick(Many<Word64, kCount> expected, Many<Word64, kCount> replayed) {
+    using Numbers = Many<double, kCount>;
+    using Words = Many<Word64, kCount>;
+    auto e = convert<Signed, kCount>(expected), r = convert<Signed, kCount>(replayed);
+    Words difference = r > e ? replayed - expected : expected - replayed;
+    Words size = e < 0 ? 0 - expected : expected;
     // Both halves of the difference are doubles, and so is what rounding took or gave.
-    double upper = static_cast<double>(difference >> 32) * 0x1p+32;
-    double lost = (upper - absolute) + static_cast<double>(difference & 0xFFFFFFFF);
-    Word64 up = lost > 0;
-    absolute = __builtin_bit_cast(double, __builtin_bit_cast(Word64, absolute) + up);
-    double relative = absolute / static_cast<double>(size);
-    return {absolute, absolute == 0 ? 0 : relative};
+    Numbers upper = upper_half<kCount>(difference), lower = lower_half<kCount>(difference);
+    Numbers absolute = upper + lower, lost = (upper - absolute) + lower;
+    Words up = lost > 0 ? Words(1) : Words(0);
+    absolute = bits_as<double, kCount>(bits_as<Word64, kCount>(absolute) + up);
+    Numbers relative = absolute / (upper_half<kCount>(size) + lower_half<kCount>(size));
+    return {absolute, absolute == 0 ? Numbers(0) : relative};
   }
-  MNEME_DEVICE static ErrorPair careful(Element expected, Element replayed) { return quick(expected, replayed); }
+  MNEME_DEVICE static ErrorPair<1> careful(Element expected, Element replayed) { return quick<1>(expected, replayed); }
+
+ private:
+  // The halves of a word, each a double: the last bits of one of which the last place is 1, or 2^32. Few CPUs
+  // convert such words.
+  template <unsigned kCount>
+  MNEME_DEVICE static Many<double, kCount> lower_half(Many<Word64, kCount> words) {
+    return bits_as<double, kCount>((words & 0xFFFFFFFF) | 0x4330000000000000) - 0x1p+52;
+  }
+  template <unsigned kCount>
+  MNEME_DEVICE static Many<double, kCount> upper_half(Many<Word64, kCount> words) {
+    return bits_as<double, kCount>((words >> 32) | 0x4530000000000000) - 0x1p+84;
+  }
 };
 
 template <class Format>
 struct Complex : TwoWords<typename Format::Word> {
   using Word = typename Format::Word;
   using Element = typename TwoWords<Word>::Element;
+  template <unsigned kCount>
+  using Elements = typename TwoWords<Word>::template Elements<kCount>;
 
-  MNEME_DEVICE static ErrorPair quick(Element expected, Element replayed) {
-    double a = Format::value(expected.real), b = Format::value(expected.imaginary);
-    double x = magnitude(Format::value(replayed.real) - a), y = magnitude(Format::value(replayed.imaginary) - b);
-    double size = modulus(magnitude(a), magnitude(b));
-    double absolute = modulus(x, y);
-    double relative = absolute / size;
+  template <unsigned kCount>
+  MNEME_DEVICE static ErrorPair<kCount> quick(Elements<kCount> expected, Elements<kCount> replayed) {
+    using Numbers = Many<double, kCount>;
+    Numbers a = Format::template values<kCount>(expected.real), b = Format::template values<kCount>(expected.imaginary);
+    Numbers x = magnitude(Format::template values<kCount>(replayed.real) - a);
+    Numbers y = magnitude(Format::template values<kCount>(replayed.imaginary) - b);
+    Numbers size = modulus_of(magnitude(a), magnitude(b));
+    Numbers absolute = modulus_of(x, y);
+    Numbers relative = absolute / size;
     // An infinite modulus of finite parts is not to be seen in the absolute error: told by NaN.
     absolute = size < kInfinity ? absolute : size - size;
-    return {absolute, absolute == 0 ? 0 : relative};
+    return {absolute, absolute == 0 ? Numbers(0) : relative};
   }
 
-  MNEME_DEVICE static ErrorPair careful(Element expected, Element replayed) {
-    double a = Format::value(expected.real), b = Format::value(expected.imaginary);
-    double c = Format::value(replayed.real), d = Format::value(replayed.imaginary);
-    ErrorPair real = Real<Format>::between(a, c), imaginary = Real<Format>::between(b, d);
+  MNEME_DEVICE static ErrorPair<1> careful(Element expected, Element replayed) {
+    double a = Format::template values<1>(expected.real), b = Format::template values<1>(expected.imaginary);
+    double c = Format::template values<1>(replayed.real), d = Format::template values<1>(replayed.imaginary);
+    ErrorPair<1> real = Real<Format>::between(a, c), imaginary = Real<Format>::between(b, d);
     if (real.absolute == 0 && imaginary.absolute == 0) return {0, 0};
     double absolute = modulus(real.absolute, imaginary.absolute);
     double size = modulus(magnitude(a), magnitude(b));
@@ -171,6 +260,13 @@ struct Complex : TwoWords<typename Format::Word> {
     if (!is_finite(a) || !is_finite(b) || !is_finite(c) || !is_finite(d)) return {absolute, kInfinity};
     a /= 4, b /= 4, c /= 4, d /= 4;
     return {absolute, modulus(magnitude(c - a), magnitude(d - b)) / modulus(magnitude(a), magnitude(b))};
+  }
+
+ private:
+  // The same bits as modulus().
+  template <class Numbers>
+  MNEME_DEVICE static Numbers modulus_of(Numbers x, Numbers y) {
+    return Format::kHasPlainModulus ? plain_modulus(x, y) : modulus(x, y);
   }
 };
 

@@ -2,7 +2,11 @@
 // What kernels need of a GPU's language, by the compiler's builtins alone: no vendor's header or library.
 #pragma once
 
+#ifdef MNEME_WORK_ITEM_PER_CHUNK
+#define MNEME_KERNEL extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 1)))
+#else
 #define MNEME_KERNEL extern "C" __attribute__((global))
+#endif
 #define MNEME_DEVICE __attribute__((device))
 #define MNEME_SHARED __attribute__((shared))
 
