@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <unordered_set>
@@ -12,7 +13,8 @@ namespace {
 
 constexpr uint64_t kWord = sizeof(uint64_t);
 constexpr size_t kMostPointers = 1 << 20;
-constexpr uint64_t kMostWords = 1 << 26;  // that are looked at
+constexpr uint64_t kMostWords = 1 << 26;     // that are looked at
+constexpr uint64_t kMostElements = 1 << 16;  // of arrays within one place
 
 constexpr char kOrdinary[] = "memory that no allocation known to the recorder gave out";
 
@@ -60,8 +62,9 @@ class Walk {
       const bundle::Argument& argument = kernel_.arguments[i];
       uint64_t end = std::min<uint64_t>(argument.offset + argument.size, launch_.arguments.size());
       if (offset < argument.offset || offset >= end) continue;
-      uint64_t step = step_of(place, end - argument.offset);
-      for (uint64_t at = argument.offset + (offset - argument.offset) % step; at + kWord <= end; at += step) {
+      std::vector<uint64_t> places = positions(place, offset - argument.offset, end - argument.offset);
+      for (uint64_t at : places) {
+        at += argument.offset;
         uint64_t word = 0;
         std::memcpy(&word, launch_.arguments.data() + at, kWord);
         const char* what = argument.kind == "struct" ? ", a structure," : "";
@@ -80,22 +83,47 @@ class Walk {
 
   void look_at_memory(size_t pointer, const bundle::PointerPlace& place, const bundle::Segment& segment,
                       uint64_t address) {
-    uint64_t begin = segment.address, size = segment.size, step = step_of(place, size);
-    uint64_t at = address - begin + static_cast<uint64_t>(place.offset);  // of the segment; may be ahead of it
+    uint64_t begin = segment.address;
+    uint64_t first = address - begin + static_cast<uint64_t>(place.offset);  // of the segment; may be ahead of it
     if (place.stride > 0) {
-      // Of the words that are so far apart, all that there are.
-      at = place.offset < 0 ? (address - begin + step - static_cast<uint64_t>(-place.offset) % step) % step : at % step;
-      if (!walked_.emplace(pointer, begin, step, at).second) return;
+      first = (address - begin) % place.stride + remainder(place.offset, place.stride);
+      if (!walked_.emplace(pointer, &place, begin, first % place.stride).second) return;
     }
-    for (; at < size && size - at >= kWord; at += step) {
+    for (uint64_t at : positions(place, first, segment.size)) {
       if (++words_ > kMostWords) return;
       uint64_t word = word_at(begin + at);
-      if (word != 0 && take(pointer, word)) tell_of_memory(begin + at, word);
+      if (take(pointer, word)) tell_of_memory(begin + at, word);
     }
   }
 
-  static uint64_t step_of(const bundle::PointerPlace& place, uint64_t size) {
-    return place.stride == 0 ? size + kWord : std::max(place.stride, kWord);
+  static uint64_t remainder(int64_t offset, uint64_t stride) {
+    return offset < 0 ? (stride - static_cast<uint64_t>(-offset) % stride) % stride
+                      : static_cast<uint64_t>(offset) % stride;
+  }
+
+  // Of whole words in `size` bytes: `first`, or all that are multiples of the stride from it, in each of the elements.
+  static std::vector<uint64_t> positions(const bundle::PointerPlace& place, uint64_t first, uint64_t size) {
+    std::vector<uint64_t> firsts{first};
+    uint64_t stride = place.stride;
+    for (const bundle::Elements& array : place.arrays) {
+      if (array.count == 0 || array.count > kMostElements / firsts.size()) {  // more than is worth telling apart
+        stride = std::gcd(stride, array.stride);
+        continue;
+      }
+      size_t count = firsts.size();
+      for (uint64_t i = 1; i < array.count; ++i) {
+        for (size_t k = 0; k < count; ++k) firsts.push_back(firsts[k] + i * array.stride);
+      }
+    }
+    std::vector<uint64_t> positions;
+    for (uint64_t at : firsts) {
+      if (stride > 0) at %= stride;
+      for (; at < size && size - at >= kWord && positions.size() < kMostWords; at += stride) {
+        positions.push_back(at);
+        if (stride == 0) break;
+      }
+    }
+    return positions;
   }
 
   // Follows the pointer if it leads to recorded memory. True: it leads to the process's ordinary memory.
@@ -146,8 +174,9 @@ class Walk {
   const Snapshot& memory_;
   std::vector<std::vector<Held>> behind_;  // of each pointer: those that lie behind what it points to
   std::vector<std::pair<size_t, uint64_t>> pending_;
-  std::set<std::pair<size_t, uint64_t>> seen_;                         // pointers with their values
-  std::set<std::tuple<size_t, uint64_t, uint64_t, uint64_t>> walked_;  // pointer, segment, step, first
+  std::set<std::pair<size_t, uint64_t>> seen_;  // pointers with their values
+  // Pointers with the places, segments and first words that were looked at for them.
+  std::set<std::tuple<size_t, const bundle::PointerPlace*, uint64_t, uint64_t>> walked_;
   std::set<size_t> told_arguments_;
   std::set<uint64_t> told_ranges_;
   uint64_t words_ = 0;

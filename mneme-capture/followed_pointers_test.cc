@@ -52,7 +52,7 @@ class Followed : public ::testing::Test {
   }
   std::vector<std::string> missing(std::vector<Pointer> pointers) { return follow(std::move(pointers)).missing; }
 
-  const Pointer first_{{{-1, {}, 0, 0}}};
+  const Pointer first_{{{-1, {}, 0, 0, {}}}};
   FakeMemory memory_;
   bundle::KernelInfo kernel_;
   record::Prologue launch_;
@@ -71,49 +71,61 @@ TEST_F(Followed, ArgumentsThatLeadOut) {
   pass(0, kBase + 5);
   EXPECT_THAT(missing({first_}), IsEmpty());
   pass(32, kOwn + 8);
-  EXPECT_THAT(missing({{{{-1, {}, 32, 0}}}}), ElementsAre(HasSubstr("argument 2 points to 0x7f0000001008")));
+  EXPECT_THAT(missing({{{{-1, {}, 32, 0, {}}}}}), ElementsAre(HasSubstr("argument 2 points to 0x7f0000001008")));
 }
 
 TEST_F(Followed, WordsOfStructures) {
   pass(8, kOwn);
-  EXPECT_THAT(missing({{{{-1, {}, 16, 0}}}}), IsEmpty());
-  EXPECT_THAT(missing({{{{-1, {}, 8, 0}}}}), ElementsAre(HasSubstr("argument 1, a structure, points to")));
-  EXPECT_THAT(missing({{{{-1, {}, 24, 16}}}}), SizeIs(1)) << "any other word of it";
-  EXPECT_THAT(missing({{{{-1, {}, 24, 24}}}}), IsEmpty()) << "which its neighbours are not";
+  EXPECT_THAT(missing({{{{-1, {}, 16, 0, {}}}}}), IsEmpty());
+  EXPECT_THAT(missing({{{{-1, {}, 8, 0, {}}}}}), ElementsAre(HasSubstr("argument 1, a structure, points to")));
+  EXPECT_THAT(missing({{{{-1, {}, 24, 16, {}}}}}), SizeIs(1)) << "any other word of it";
+  EXPECT_THAT(missing({{{{-1, {}, 24, 24, {}}}}}), IsEmpty()) << "which its neighbours are not";
   pass(32, kOwn);
-  EXPECT_THAT(missing({{{{-1, {}, 8, 8}}}}), ElementsAre(HasSubstr("argument 1,"))) << "and no other argument";
+  EXPECT_THAT(missing({{{{-1, {}, 8, 8, {}}}}}), ElementsAre(HasSubstr("argument 1,"))) << "and no other argument";
 }
 
 TEST_F(Followed, WordsOfMemory) {
   const uint64_t at = kBase + kBlockSize - 4;  // across two blocks
   put(at, kOwn);
   pass(0, at - 16);
-  EXPECT_THAT(missing({first_, {{{0, {}, 16, 0}}}}), ElementsAre(HasSubstr("the memory at 0x40000000fffc holds")));
-  EXPECT_THAT(missing({first_, {{{0, {}, 8, 0}}}}), IsEmpty());
-  EXPECT_THAT(missing({first_, {{{0, {}, 8, 24}}}}), IsEmpty());
-  EXPECT_THAT(missing({first_, {{{0, {}, 8, 4}}}}), SizeIs(1));
-  EXPECT_THAT(missing({first_, {{{0, {}, 12, 4}}}}), IsEmpty()) << "pointers lie at multiples of eight from it";
-  EXPECT_THAT(missing({first_, {{{0, {}, 36, 20}}}}), SizeIs(1)) << "behind it and ahead";
-  EXPECT_THAT(missing({first_, {{{0, {}, -24, 20}}}}), SizeIs(1));
+  EXPECT_THAT(missing({first_, {{{0, {}, 16, 0, {}}}}}), ElementsAre(HasSubstr("the memory at 0x40000000fffc holds")));
+  EXPECT_THAT(missing({first_, {{{0, {}, 8, 0, {}}}}}), IsEmpty());
+  EXPECT_THAT(missing({first_, {{{0, {}, 8, 24, {}}}}}), IsEmpty());
+  EXPECT_THAT(missing({first_, {{{0, {}, 12, 4, {}}}}}), SizeIs(1));
+  EXPECT_THAT(missing({first_, {{{0, {}, 36, 20, {}}}}}), SizeIs(1)) << "behind it and ahead";
+  EXPECT_THAT(missing({first_, {{{0, {}, -24, 20, {}}}}}), SizeIs(1));
   pass(0, at + 100);
-  EXPECT_THAT(missing({first_, {{{0, {}, -100, 0}}}}), SizeIs(1));
-  EXPECT_THAT(missing({first_, {{{0, {}, -100 - int64_t{kBlockSize}, 0}}}}), IsEmpty()) << "ahead of the segment";
+  EXPECT_THAT(missing({first_, {{{0, {}, -100, 0, {}}}}}), SizeIs(1));
+  EXPECT_THAT(missing({first_, {{{0, {}, -100 - int64_t{kBlockSize}, 0, {}}}}}), IsEmpty()) << "ahead of the segment";
+}
+
+TEST_F(Followed, ArraysWithinStructures) {
+  // Elements of 48 bytes, each with two arrays of two pointers, at 0 and at 24.
+  const bundle::PointerPlace first{0, {}, 0, 48, {{8, 2}}}, second{0, {}, 24, 48, {{8, 2}}};
+  put(kBase + 10 * 48 + 24 + 8, kOwn);
+  pass(0, kBase);
+  EXPECT_THAT(missing({first_, {{first}}}), IsEmpty());
+  EXPECT_THAT(missing({first_, {{second}}}), SizeIs(1));
+  EXPECT_THAT(missing({first_, {{{0, {}, 24, 0, {{48, 11}, {8, 2}}}}}}), SizeIs(1));
+  EXPECT_THAT(missing({first_, {{{0, {}, 24, 0, {{48, 10}, {8, 2}}}}}}), IsEmpty()) << "there are not so many";
+  EXPECT_THAT(missing({first_, {{{0, {}, 24, 0, {{8, uint64_t{1} << 60}}}}}}), SizeIs(1))
+      << "as far as there is memory";
 }
 
 TEST_F(Followed, VariablesOfTheDevice) {
   put(kBase + 2 * kBlockSize + 56, kOwn);
-  EXPECT_THAT(missing({{{{-1, "table", 56, 0}}}}), SizeIs(1));
-  EXPECT_THAT(missing({{{{-1, "table", 0, 8}}}}), SizeIs(1));
-  EXPECT_THAT(missing({{{{-1, "other", 0, 8}}}}), IsEmpty());
-  EXPECT_THAT(missing({{{{-1, "table", 60, 0}}}}), IsEmpty()) << "the word ends behind it";
+  EXPECT_THAT(missing({{{{-1, "table", 56, 0, {}}}}}), SizeIs(1));
+  EXPECT_THAT(missing({{{{-1, "table", 0, 8, {}}}}}), SizeIs(1));
+  EXPECT_THAT(missing({{{{-1, "other", 0, 8, {}}}}}), IsEmpty());
+  EXPECT_THAT(missing({{{{-1, "table", 60, 0, {}}}}}), IsEmpty()) << "the word ends behind it";
   launch_.device = 1;
-  EXPECT_THAT(missing({{{{-1, "table", 56, 0}}}}), IsEmpty()) << "another device's";
+  EXPECT_THAT(missing({{{{-1, "table", 56, 0, {}}}}}), IsEmpty()) << "another device's";
 }
 
 TEST_F(Followed, ListsToTheirEnds) {
   for (uint64_t i = 0; i < 1000; ++i) put(kBase + 16 * i + 8, kBase + 16 * (i + 1));
   pass(0, kBase);
-  const std::vector<Pointer> list = {first_, {{{0, {}, 8, 0}, {1, {}, 8, 0}}}};
+  const std::vector<Pointer> list = {first_, {{{0, {}, 8, 0, {}}, {1, {}, 8, 0, {}}}}};
   EXPECT_THAT(missing(list), IsEmpty());
   put(kBase + 16 * 1000 + 8, kOwn);
   EXPECT_THAT(missing(list), SizeIs(1));
@@ -124,7 +136,7 @@ TEST_F(Followed, ListsToTheirEnds) {
 TEST_F(Followed, EachMappingIsNamedOnce) {
   for (uint64_t i = 0; i < 8; ++i) put(kBase + 8 * i, (i < 6 ? kOwn : kOwn + 0x10000) + i);
   pass(0, kBase);
-  EXPECT_THAT(missing({first_, {{{0, {}, 0, 8}}}}), SizeIs(2));
+  EXPECT_THAT(missing({first_, {{{0, {}, 0, 8, {}}}}}), SizeIs(2));
 }
 
 TEST_F(Followed, WhatIsKnownToBeOutsideIsNamedElsewhere) {
@@ -140,7 +152,7 @@ TEST_F(Followed, PollingHostMemory) {
   pass(0, kBase);
   EXPECT_FALSE(follow({{first_.at, true}}).polls) << "only kernels write there";
   put(kBase + 8, kPinned);
-  EXPECT_TRUE(follow({first_, {{{0, {}, 8, 0}}, true}}).polls);
+  EXPECT_TRUE(follow({first_, {{{0, {}, 8, 0, {}}}, true}}).polls);
 }
 
 }  // namespace

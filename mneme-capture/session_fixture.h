@@ -35,7 +35,7 @@ inline bundle::KernelInfo add_one() {
   info.argument_bytes = 12;
   info.arguments = {{0, 8, "pointer", "ptr", {}}, {8, 4, "scalar", "i32", {}}};
   info.globals = {{"table", 16, 4, false}};
-  info.pointers = {{{{-1, {}, 0, 0}}}};
+  info.pointers = {{{{-1, {}, 0, 0, {}}}}};
   info.bitcode = digest_of(kBitcode);
   return info;
 }

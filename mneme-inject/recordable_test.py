@@ -240,8 +240,8 @@ class Recordable(unittest.TestCase):
             "in_memory": [argument, {"at": [device]}],
             "behind": [argument, {"at": [{"pointer": 0, "before": 40}]}],
             "list": [{"at": [{"pointer": 0, "offset": 8}, {"pointer": 1, "offset": 8}]}, argument],
-            "row": [{"at": [{"offset": 0, "stride": 8}]}],  # any word of the structure, which is copied first
-            "variable": [{"at": [{"symbol": "table", "offset": 0, "stride": 8}]},
+            "row": [{"at": [{"offset": 8, "arrays": [{"stride": 8, "count": 4}]}]}],
+            "variable": [{"at": [{"symbol": "table", "offset": 0, "arrays": [{"stride": 8, "count": 8}]}]},
                          {"at": [{"symbol": "table", "offset": 24}]}],
             "recursive": [argument, {"at": [device]}, {"at": [{"pointer": 0, "offset": 8}]}],
             "polls": [{**argument, "polled": True}, second], "reads": [argument],

@@ -73,14 +73,22 @@ struct Global {
   bool constant = false;
 };
 
+// Elements of an array that lies within what a pointer leads to: the first, and those behind it.
+struct Elements {
+  uint64_t stride = 0;  // bytes
+  uint64_t count = 0;
+  bool operator==(const Elements&) const = default;
+};
+
 // Where a pointer lies before it is followed: `offset` bytes behind what another pointer points to, or behind a
-// variable's beginning, or in the argument bytes; and any multiple of `stride` from there, within what is allocated
-// there or within the argument.
+// variable's beginning, or in the argument bytes; and any multiple of `stride` from there, ahead or behind, within what
+// is allocated there or within the argument; there in any element of each of the arrays.
 struct PointerPlace {
-  int64_t pointer = -1;  // the other's place among the kernel's pointers
-  std::string symbol;    // of a variable. Neither: in the argument bytes
-  int64_t offset = 0;    // bytes; not negative but behind a pointer
-  uint64_t stride = 0;   // bytes; 0: exactly there
+  int64_t pointer = -1;          // the other's place among the kernel's pointers
+  std::string symbol;            // of a variable. Neither: in the argument bytes
+  int64_t offset = 0;            // bytes; not negative but behind a pointer
+  uint64_t stride = 0;           // bytes; 0: exactly there
+  std::vector<Elements> arrays;  // in json only if there are any
   bool operator==(const PointerPlace&) const = default;
 };
 

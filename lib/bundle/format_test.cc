@@ -47,7 +47,8 @@ TEST(Json, KernelAndVariantRoundTrip) {
                     {{0, 8, "pointer", "float", {}}, {8, 16, "struct", "%struct.S", {{4, 4}}}},
                     {{"table", 1024, 16, true}},
                     {"callback"},
-                    {{{{-1, {}, 8, 16}}, true}, {{{0, {}, -24, 0}, {1, {}, 32, 40}, {-1, "table", 4, 0}}}},
+                    {{{{-1, {}, 8, 16, {}}}, true},
+                     {{{0, {}, -24, 0, {}}, {1, {}, 32, 40, {{8, 4}, {16, 2}}}, {-1, "table", 4, 0, {}}}}},
                     "a.hip",
                     kTwo};
   KernelInfo kernel_back = parse_kernel(write(kernel), "kernel.json");

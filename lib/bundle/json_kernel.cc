@@ -48,6 +48,13 @@ void write_pointers(json::Text& out, const std::vector<Pointer>& pointers) {
         out.add("offset", static_cast<uint64_t>(place.offset));
       }
       if (place.stride > 0) out.add("stride", place.stride);
+      if (!place.arrays.empty()) {
+        out.open_array("arrays");
+        for (const Elements& array : place.arrays) {
+          out.open().add("stride", array.stride).add("count", array.count).close();
+        }
+        out.close_array();
+      }
       out.close();
     }
     out.close_array();
@@ -68,6 +75,11 @@ PointerPlace parse_place(const json::Object& in) {
     place.offset = static_cast<int64_t>(in.number("offset", kFar));
   }
   if (in.has("stride")) place.stride = in.number("stride", kFar);
+  if (in.has("arrays")) {
+    in.each("arrays", [&](json::Object array) {
+      place.arrays.push_back({array.number("stride", kFar), array.number("count", kFar)});
+    });
+  }
   return place;
 }
 

@@ -69,7 +69,8 @@ inline KernelMember sample_kernel(size_t number) {
   kernel.info.argument_bytes = 16;
   kernel.info.arguments = {{0, 8, "pointer", "float", {}}, {8, 8, "struct", "%struct.Size", {{4, 4}}}};
   kernel.info.globals = {{"counter", 8, 8, false}};
-  kernel.info.pointers = {{{{-1, {}, 0, 0}}}, {{{-1, "counter", 0, 0}, {0, {}, 8, 16}, {0, {}, -8, 0}}, true}};
+  kernel.info.pointers = {{{{-1, {}, 0, 0, {}}}},
+                          {{{-1, "counter", 0, 0, {}}, {0, {}, 8, 16, {}}, {0, {}, -8, 0, {}}}, true}};
   kernel.info.source = "sample.hip";
   kernel.info.bitcode = digest_of(kernel.bitcode);
   return kernel;
