@@ -169,11 +169,11 @@ void ChildJobs::run() {
   std::map<size_t, Result> waiting;  // for those ahead of them
   std::vector<pollfd> polled;
   size_t begun = 0, taken = 0;
+  auto begin = [&] {
+    for (; begun < count && running.size() < at_once; ++begun) running.emplace_back(*this, begun, running);
+  };
+  begin();
   while (taken < count) {
-    while (begun < count && running.size() < at_once) {
-      running.emplace_back(*this, begun, running);
-      ++begun;
-    }
     wait_for_one(running, polled);
     auto child = running.begin();
     for (const pollfd& entry : polled) {
@@ -184,8 +184,7 @@ void ChildJobs::run() {
         ++child;
       }
     }
-    // A place that is free is filled before what is ready is taken, which may take long.
-    for (; begun < count && running.size() < at_once; ++begun) running.emplace_back(*this, begun, running);
+    begin();  // before what is ready is taken, which may take long
     for (auto next = waiting.find(taken); next != waiting.end(); next = waiting.find(++taken)) {
       Result result = std::move(next->second);
       waiting.erase(next);
