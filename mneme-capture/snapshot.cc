@@ -286,8 +286,10 @@ class Snapshot::Taking {
       });
       bytes = buffer;
     }
+    // A digest that was known is another than the one before.
     const bundle::BlockReference* reference = nullptr;
-    Block before = find_before(place.address, reference);
+    bool is_new = is_whole(place) && memory_.known(place.address);
+    Block before = is_new ? nullptr : find_before(place.address, reference);
     keep(bytes, before, reference, snapshot_.state_.blocks[fetched.place].digest, snapshot_.contents_[fetched.place]);
   }
 
