@@ -44,6 +44,8 @@ target_link_libraries(mneme_llvm INTERFACE mneme_llvm_headers
 
 # Of a CUDA toolkit, which nothing needs to build: some tests compare what we declare with its headers.
 find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
+find_program(MNEME_PTXAS ptxas HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+find_program(MNEME_FATBINARY fatbinary HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 
 # mneme_library(bundle SOURCES a.cc b.cc LINK mneme_base …): static library mneme_bundle.
 function(mneme_library name)

@@ -21,14 +21,23 @@ void ApplicationMemory::clear() {
   while (!chunks_.empty()) remove(chunks_.begin()->first);
 }
 
-void ApplicationMemory::add(uint64_t address, uint64_t size, Fd memory) {
+void ApplicationMemory::check_free(uint64_t address, uint64_t size) const {
   auto after = chunks_.lower_bound(address);
   bool overlaps = size == 0 || address + size < address || (after != chunks_.end() && after->first < address + size) ||
                   (after != chunks_.begin() && std::prev(after)->first + std::prev(after)->second.size > address);
   if (overlaps) throw Error::of("the application shares memory at {:#x} twice", address);
+}
+
+void ApplicationMemory::add_distant(const record::Piece& piece) {
+  check_free(piece.address, piece.size);
+  chunks_.emplace(piece.address, Chunk{piece.size, nullptr, Fd(), piece.device});
+}
+
+void ApplicationMemory::add(uint64_t address, uint64_t size, Fd memory) {
+  check_free(address, size);
   if (!memory) {
     if (process_ == 0) throw Error("memory came without its descriptor");
-    chunks_.emplace(address, Chunk{size, nullptr, Fd()});
+    chunks_.emplace(address, Chunk{size, nullptr, Fd(), {}});
     return;
   }
   struct stat about{};
@@ -38,7 +47,7 @@ void ApplicationMemory::add(uint64_t address, uint64_t size, Fd memory) {
   }
   void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, memory.get(), 0);
   if (mapped == MAP_FAILED) throw system_error("cannot map the application's memory");
-  chunks_.emplace(address, Chunk{size, static_cast<const std::byte*>(mapped), std::move(memory)});
+  chunks_.emplace(address, Chunk{size, static_cast<const std::byte*>(mapped), std::move(memory), {}});
 }
 
 void ApplicationMemory::remove(uint64_t address) {
@@ -57,12 +66,18 @@ std::map<uint64_t, ApplicationMemory::Chunk>::const_iterator ApplicationMemory::
 
 Bytes ApplicationMemory::at(uint64_t address, uint64_t size, std::byte* room) const {
   auto found = find(address);
-  if (found == chunks_.end()) return {};
+  if (found == chunks_.end() || found->second.device) return {};
   uint64_t offset = address - found->first;
   uint64_t there = std::min(size, found->second.size - offset);
   if (found->second.mapped) return {found->second.mapped + offset, there};
   read_memory(process_, address, there, room);
   return {room, there};
+}
+
+std::optional<record::Piece> ApplicationMemory::distant(uint64_t address, uint64_t size) const {
+  auto found = find(address);
+  if (found == chunks_.end() || !found->second.device) return std::nullopt;
+  return record::Piece{address, std::min(size, found->second.size - (address - found->first)), *found->second.device};
 }
 
 bool ApplicationMemory::untouched(uint64_t address, uint64_t size) const {

@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "fetching.h"
 
 namespace mneme::capture {
 
@@ -23,16 +24,21 @@ class MemoryView {
   virtual Bytes at(uint64_t address, uint64_t size, std::byte* room) const = 0;
   // Nobody has touched these bytes yet: they are zeros, and reading them would only cost memory.
   virtual bool untouched(uint64_t address, uint64_t size) const = 0;
+  // Of memory that is out of this process's reach, so that at() has none of it: what lies at an address, so many bytes
+  // or fewer where what holds them ends.
+  virtual std::optional<record::Piece> distant(uint64_t /*address*/, uint64_t /*size*/) const { return std::nullopt; }
+  // Has it brought (fetching.h).
+  virtual void fetch(const Fetching::Next&, const Fetching::Take&) const {}
   // The digest of the block at an address, if it is known without reading the block.
   virtual std::optional<Digest> known(uint64_t /*block*/) const { return std::nullopt; }
 };
 
-// What the recorder of one process told of: chunks of memory that it shared, mapped here at other addresses than there,
-// and memory that is its own, which is read out of it.
+// What the recorder of one process told of: chunks of memory that it shared, mapped here at other addresses than there;
+// memory that is its own, which is read out of it; and a device's, which it is asked for.
 class ApplicationMemory final : public MemoryView {
  public:
-  // 0: a process that cannot be read.
-  explicit ApplicationMemory(pid_t process = 0) : process_(process) {}
+  // 0: a process that cannot be read. `socket`: its recorder's; -1: it cannot be asked for memory.
+  explicit ApplicationMemory(pid_t process = 0, int socket = -1) : process_(process), fetching_(socket) {}
   ~ApplicationMemory() override;
   ApplicationMemory(const ApplicationMemory&) = delete;
   ApplicationMemory& operator=(const ApplicationMemory&) = delete;
@@ -40,6 +46,8 @@ class ApplicationMemory final : public MemoryView {
   // The first `size` bytes of `memory` are what lies at `address`; without a descriptor they are the process's own.
   // Throws Error when they are not there, or overlap.
   void add(uint64_t address, uint64_t size, Fd memory);
+  // They are a device's.
+  void add_distant(const record::Piece& piece);
   void remove(uint64_t address);
   void clear();
 
@@ -50,17 +58,23 @@ class ApplicationMemory final : public MemoryView {
   Bytes at(uint64_t address, uint64_t size, std::byte* room) const override;
   bool untouched(uint64_t address, uint64_t size) const override;
   std::optional<Digest> known(uint64_t block) const override;
+  std::optional<record::Piece> distant(uint64_t address, uint64_t size) const override;
+  void fetch(const Fetching::Next& next, const Fetching::Take& take) const override { fetching_.fetch(next, take); }
+  Fetching& fetching() { return fetching_; }
 
  private:
   struct Chunk {
     uint64_t size = 0;
-    const std::byte* mapped = nullptr;  // null: the process's own
+    const std::byte* mapped = nullptr;  // null: the process's own, or a device's
     Fd memory;
+    std::optional<uint32_t> device;
   };
+  void check_free(uint64_t address, uint64_t size) const;
   // The chunk that contains the address; end() if none does.
   std::map<uint64_t, Chunk>::const_iterator find(uint64_t address) const;
 
   const pid_t process_;
+  mutable Fetching fetching_;
   std::map<uint64_t, Chunk> chunks_;               // by the application's address
   std::map<uint64_t, std::vector<Digest>> known_;  // by the address of the first
 };

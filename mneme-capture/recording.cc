@@ -55,8 +55,8 @@ class ChangesAfterwards {
 
 }  // namespace
 
-Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_before, pid_t readable)
-    : capture_(capture), counters_(counters), launches_before_(launches_before), memory_(readable) {
+Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_before, pid_t readable, int socket)
+    : capture_(capture), counters_(counters), launches_before_(launches_before), memory_(readable, socket) {
   counters_.set(record::Counters::kLaunches, launches_before);
 }
 
@@ -118,6 +118,7 @@ void Recording::leave() {
 }
 
 void Recording::chunk(const record::Chunk& chunk, Fd memory) {
+  if (chunk.fetched) return memory_.add_distant({chunk.address, chunk.size, chunk.device});
   memory_.add(chunk.address, chunk.size, std::move(memory));
 }
 

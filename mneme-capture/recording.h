@@ -22,8 +22,7 @@ struct Capture {
 
   BundleQueue& queue;
   // What was written is kept for the next snapshot, within measure.
-  Snapshot::Pool pool =
-      std::make_shared<bundle::BlockPool>(UINT64_MAX, bundle::physical_memory() / 8, bundle::BlockPool::Pages::kSmall);
+  Snapshot::Pool pool = std::make_shared<bundle::BlockPool>(UINT64_MAX, bundle::physical_memory() / 8);
   std::optional<std::regex> kernels;  // on the demangled name; all without one
   bool verbose = false;
   bool told_of_failure = false;
@@ -41,7 +40,8 @@ struct Capture {
 class Recording {
  public:
   // `launches_before`: by the programs that the process was before. `readable`: the process, if its memory can be read.
-  Recording(Capture& capture, const Fd& counters, uint64_t launches_before = 0, pid_t readable = 0);
+  // `socket`: its recorder's, borrowed.
+  Recording(Capture& capture, const Fd& counters, uint64_t launches_before, pid_t readable, int socket);
   ~Recording();  // adds what was counted to the capture
 
   void chunk(const record::Chunk& chunk, Fd memory);
@@ -52,6 +52,8 @@ class Recording {
   void counter(record::Counter counter);
   record::Prepared prologue(const record::Prologue& prologue);
   record::Recorded epilogue(const record::Epilogue& epilogue);
+  // What the recorder said besides while prologue() or epilogue() had memory fetched.
+  std::vector<record::Message> heard() { return memory_.fetching().heard(); }
 
   // The process records no more, for a reason that it may have told before. What it launches is still counted.
   void stop(const std::string& reason);

@@ -214,7 +214,7 @@ void Session::greet(Fd socket) {
     if (id && left.id == id) launches_before += left.recording->launched();
   }
   // Sets the counters, so it comes before the process uses them.
-  auto recording = std::make_unique<Recording>(capture_, counters, launches_before, readable ? id : 0);
+  auto recording = std::make_unique<Recording>(capture_, counters, launches_before, readable ? id : 0, socket.get());
   try {
     send_message(socket.get(), welcome, counters.get());
   } catch (const Error&) {
@@ -237,14 +237,20 @@ bool Session::handle_or_fail(Process& process) {
 }
 
 bool Session::handle(Process& process) {
-  int socket = process.socket.get();
-  std::optional<Message> message = receive_message(socket);
+  std::optional<Message> message = receive_message(process.socket.get());
   if (!message) return false;
-  const std::string& body = message->body;
+  bool there = handle(process, std::move(*message));
+  for (Message& heard : process.recording->heard()) handle(process, std::move(heard));  // if only why it is no more
+  return there;
+}
+
+bool Session::handle(Process& process, Message message) {
+  int socket = process.socket.get();
+  const std::string& body = message.body;
   Recording& recording = *process.recording;
-  switch (message->type) {
+  switch (message.type) {
     case Type::kChunk:
-      recording.chunk(unpack<Chunk>(body), std::move(message->descriptor));
+      recording.chunk(unpack<Chunk>(body), std::move(message.descriptor));
       return true;
     case Type::kDrop:
       recording.drop(unpack<Drop>(body));

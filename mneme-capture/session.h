@@ -63,7 +63,9 @@ class Session {
   void hear(Fd visitor);
   void greet(Fd socket);
   void refuse(int socket, const std::string& reason);
-  bool handle(Process& process);          // one message; false: the connection has ended
+  // One message, and what came while it was answered; false: the connection has ended.
+  bool handle(Process& process);
+  bool handle(Process& process, record::Message message);
   bool handle_or_fail(Process& process);  // the same, whatever the process says
   void leave(size_t process);             // its connection has ended
   void hear_out(pid_t process);           // reads what is there to be read

@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "session_fixture.h"
@@ -38,6 +39,64 @@ TEST_F(SessionTest, RecordsALaunch) {
   EXPECT_EQ(word(instances[0].prologue, 99), 99);
   EXPECT_EQ(word(instances[0].epilogue, 99), 100);
   EXPECT_EQ(word(instances[0].epilogue, 100), 0);
+}
+
+// A device whose memory only the application's process reaches; threads of that go on allocating meanwhile.
+TEST_F(SessionTest, HasMemoryFetchedThatItCannotReach) {
+  settings_.occurrences = 3;
+  runtime_.fetching = true;
+  begin();
+  constexpr int kCount = 10 << 20;
+  int* data = device_ints(kCount);
+  for (int i = 0; i < kCount; ++i) data[i] = i;
+  int* freed = device_ints(1000);
+  std::vector<char> own(4096, 'x');
+  std::once_flag once;
+  runtime_.while_fetching = [&] {
+    std::call_once(once, [&] {
+      std::thread([&] {
+        core_->add_registered(own.data(), own.size());
+        EXPECT_EQ(core_->release(freed), 0);
+        EXPECT_NE(core_->allocate(Space::kDevice, 100 << 20), nullptr);
+      }).join();
+    });
+  };
+  EXPECT_EQ(launch(data, 10), 0);
+  EXPECT_TRUE(core_->recording());
+  const uint64_t first = runtime_.fetched;
+  EXPECT_EQ(first, kCount * sizeof(int) + bundle::kBlockSize) << "all but zeros, and what the kernel changed";
+  EXPECT_EQ(launch(data, 10), 0);
+  EXPECT_EQ(runtime_.fetched - first, bundle::kBlockSize);
+  auto instances = end();
+  EXPECT_EQ(session_->failure(), "");
+  ASSERT_EQ(instances.size(), 2u);
+  EXPECT_EQ(instances[0].info.segments.size(), 2u);
+  EXPECT_EQ(instances[1].info.segments.size(), 3u);
+  const bundle::State& last = instances[1].epilogue;
+  std::string expected(bundle::kBlockSize, 0);
+  for (int i = 0; i < 16384; ++i) {
+    int value = i < 10 ? i + 2 : i;
+    std::memcpy(expected.data() + size_t{4} * static_cast<size_t>(i), &value, 4);
+  }
+  auto block = std::ranges::find(last.blocks, memory::kDeviceBase, &bundle::BlockReference::address);
+  ASSERT_NE(block, last.blocks.end());
+  EXPECT_EQ(text_of(reader_->block(block->digest)), expected);
+}
+
+TEST_F(SessionTest, GoesOnWithoutWhatCannotBeFetched) {
+  runtime_.fetching = true;
+  begin();
+  int* data = device_ints(10);
+  data[0] = 1;
+  EXPECT_EQ(launch(data, 10), 0);
+  data[1] = 7;
+  runtime_.lost = memory::kDeviceBase;
+  EXPECT_EQ(launch(data, 9), 0);
+  EXPECT_EQ(data[1], 8);
+  EXPECT_FALSE(core_->recording());
+  EXPECT_EQ(end().size(), 1u) << "what was recorded before is whole";
+  EXPECT_EQ(session_->failure(), "");
+  EXPECT_EQ(reason(), "recording had ended: the fake device lost its memory");
 }
 
 TEST_F(SessionTest, CountsWhatItDoesNotRecord) {

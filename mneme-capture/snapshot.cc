@@ -2,10 +2,13 @@
 #include "snapshot.h"
 
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
+#include <unordered_map>
 
 #include "base/error.h"
 
@@ -15,10 +18,13 @@ namespace {
 using bundle::kBlockSize;
 
 constexpr std::byte kZeros[kBlockSize]{};
+constexpr int kTakers = 8;  // threads that take what was fetched: more wait for each other, for memory
 
 // Bytes [begin, end) that belong to segments; no two touch.
 struct Extent {
   uint64_t begin, end;
+  uint64_t begin_in(uint64_t block) const { return std::max(begin, block); }
+  uint64_t end_in(uint64_t block) const { return std::min(end, block + kBlockSize); }
 };
 
 std::vector<Extent> extents_of(const std::vector<bundle::Segment>& segments) {
@@ -82,35 +88,69 @@ class Snapshot::Taking {
     std::vector<Place> places = places_of(extents_);
     snapshot_.state_.blocks.resize(places.size());
     snapshot_.contents_.resize(places.size());
+    std::vector<char> distant(places.size(), 0);
     tbb::parallel_for(size_t{0}, places.size(), [&](size_t i) {
       snapshot_.state_.blocks[i] = {places[i].address, bundle::zero_block_digest()};
-      take(places[i], snapshot_.state_.blocks[i].digest, snapshot_.contents_[i]);
+      distant[i] = !take(places[i], snapshot_.state_.blocks[i].digest, snapshot_.contents_[i]);
     });
+    std::vector<size_t> wanted;
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (distant[i]) wanted.push_back(i);
+    }
+    if (!wanted.empty()) fetch(places, wanted);
     snapshot_.copied_bytes_ = copied_ * kBlockSize;
   }
 
  private:
+  // Bytes of distant memory in a load, `at` bytes from its beginning.
+  struct Stretch {
+    uint64_t address, size, at;
+  };
+  // A block that is in a load, by the stretches [first, last).
+  struct Fetched {
+    size_t place, first, last;
+  };
+  struct Load {
+    std::vector<Stretch> stretches;
+    std::vector<Fetched> blocks;
+    uint64_t size = 0;
+  };
+
   // Threads of the application may write at any time, to host memory at least: a block's digest is that of the bytes
   // that are kept, and bytes are kept after one look at the memory.
-  void take(const Place& place, Digest& digest, Block& block) {
+  // False: it has to be fetched.
+  bool take(const Place& place, Digest& digest, Block& block) {
     const bundle::BlockReference* reference = nullptr;
     Block before = find_before(place.address, reference);
     if (std::optional<Digest> known = memory_.known(place.address)) {
-      if (*known == bundle::zero_block_digest()) return;
+      if (*known == bundle::zero_block_digest()) return true;
       if (before && *known == reference->digest) {
         digest = *known;
         block = std::move(before);
-        return;
+        return true;
       }
     }
+    if (memory_.distant(extents_[place.first].begin_in(place.address), 1)) return false;
     // With contents of its own it was touched; else the question is cheaper than reading.
-    if (!before && memory_.untouched(place.address, kBlockSize)) return;
-    thread_local std::unique_ptr<std::byte[]> buffer(new std::byte[kBlockSize]);
-    const std::byte* bytes = in_one_piece(place, buffer.get());
+    if (!before && memory_.untouched(place.address, kBlockSize)) return true;
+    std::byte* buffer = own_buffer();
+    const std::byte* bytes = in_one_piece(place, buffer);
     if (!bytes) {
-      gather(place, buffer.get());
-      bytes = buffer.get();
+      gather(place, buffer,
+             [&](uint64_t address, uint64_t size, std::byte* out) { copy(memory_, address, size, out); });
+      bytes = buffer;
     }
+    keep(bytes, before, reference, digest, block);
+    return true;
+  }
+
+  static std::byte* own_buffer() {
+    thread_local std::unique_ptr<std::byte[]> buffer(new std::byte[kBlockSize]);
+    return buffer.get();
+  }
+
+  void keep(const std::byte* bytes, Block& before, const bundle::BlockReference* reference, Digest& digest,
+            Block& block) {
     // Hashing what is new once more, in the cache by then, costs less than reading the copy of what is not.
     if (before && digest_of(Bytes(bytes, kBlockSize)) == reference->digest) {
       digest = reference->digest;
@@ -135,23 +175,122 @@ class Snapshot::Taking {
     return previous_->contents_[static_cast<size_t>(found - blocks.begin())];
   }
 
+  bool is_whole(const Place& place) const {
+    const Extent& only = extents_[place.first];
+    return place.last == place.first + 1 && only.begin <= place.address && only.end >= place.address + kBlockSize;
+  }
+
   // A block that is wholly in one piece of memory, where it lies or in the buffer; else nullptr.
   const std::byte* in_one_piece(const Place& place, std::byte* buffer) const {
-    const Extent& only = extents_[place.first];
-    if (place.last != place.first + 1 || only.begin > place.address || only.end < place.address + kBlockSize) {
-      return nullptr;
-    }
+    if (!is_whole(place)) return nullptr;
     Bytes there = memory_.at(place.address, kBlockSize, buffer);
     return there.size() == kBlockSize ? there.data() : nullptr;
   }
 
-  void gather(const Place& place, std::byte* out) const {
+  template <class Get>
+  void gather(const Place& place, std::byte* out, const Get& get) const {
     std::memset(out, 0, kBlockSize);
     for (size_t i = place.first; i < place.last; ++i) {
-      uint64_t begin = std::max(extents_[i].begin, place.address);
-      uint64_t end = std::min(extents_[i].end, place.address + kBlockSize);
-      copy(memory_, begin, end - begin, out + (begin - place.address));
+      uint64_t begin = extents_[i].begin_in(place.address), end = extents_[i].end_in(place.address);
+      get(begin, end - begin, out + (begin - place.address));
     }
+  }
+
+  // ---- what has to be fetched ----
+
+  // What two blocks have alike, by their digests, is fetched once.
+  void fetch(const std::vector<Place>& places, const std::vector<size_t>& wanted) {
+    std::unordered_map<Digest, size_t> known_ones(wanted.size());
+    std::vector<std::pair<size_t, size_t>> alike;
+    std::deque<Load> loads;  // those asked for
+    auto place = wanted.begin();
+    auto next = [&] {
+      Load& load = loads.emplace_back();
+      for (; place != wanted.end() && load.size + kBlockSize <= Fetching::kRoom; ++place) {
+        if (std::optional<Digest> known = memory_.known(places[*place].address); known && is_whole(places[*place])) {
+          auto [first, fresh] = known_ones.try_emplace(*known, *place);
+          if (!fresh) {
+            alike.emplace_back(*place, first->second);
+            continue;
+          }
+        }
+        add(places, *place, load);
+      }
+      return pieces_of(load);
+    };
+    tbb::task_arena threads(std::min(kTakers, tbb::this_task_arena::max_concurrency()));
+    memory_.fetch(next, [&](const std::byte* bytes) {
+      const Load& load = loads.front();
+      threads.execute([&] {
+        tbb::parallel_for(size_t{0}, load.blocks.size(), [&](size_t b) { take(places, load, load.blocks[b], bytes); });
+      });
+      loads.pop_front();
+    });
+    for (auto [i, like] : alike) {
+      snapshot_.state_.blocks[i].digest = snapshot_.state_.blocks[like].digest;
+      snapshot_.contents_[i] = snapshot_.contents_[like];
+    }
+  }
+
+  void add(const std::vector<Place>& places, size_t number, Load& load) {
+    const Place& place = places[number];
+    const uint64_t end = extents_[place.last - 1].end_in(place.address);
+    Fetched block{number, load.stretches.size(), 0};
+    uint64_t at = place.address;
+    for (size_t i = place.first; i < place.last; ++i) {
+      at = std::max(at, extents_[i].begin_in(place.address));
+      // What lies between near ones goes with them.
+      while (at < extents_[i].end_in(place.address)) {
+        std::optional<record::Piece> piece = memory_.distant(at, end - at);
+        if (!piece) throw Error::of("its memory at {:#x} cannot be read", at);
+        load.stretches.push_back({at, piece->size, load.size});
+        load.size += piece->size;
+        at += piece->size;
+      }
+    }
+    block.last = load.stretches.size();
+    load.blocks.push_back(block);
+  }
+
+  // Neighbours are one piece, but not what happens to lie beside each other: a call may copy from one variable only.
+  Fetching::Load pieces_of(const Load& load) const {
+    Fetching::Load pieces;
+    for (const Stretch& stretch : load.stretches) {
+      record::Piece piece = *memory_.distant(stretch.address, stretch.size);
+      if (!pieces.empty() && pieces.back().address + pieces.back().size == piece.address) {
+        record::Piece both = *memory_.distant(pieces.back().address, pieces.back().size + piece.size);
+        if (both.size > pieces.back().size) {
+          pieces.back() = both;
+          continue;
+        }
+      }
+      pieces.push_back(piece);
+    }
+    return pieces;
+  }
+
+  void take(const std::vector<Place>& places, const Load& load, const Fetched& fetched, const std::byte* bytes) {
+    const Place& place = places[fetched.place];
+    if (fetched.last == fetched.first + 1 && is_whole(place)) {
+      bytes += load.stretches[fetched.first].at;
+    } else {
+      std::byte* buffer = own_buffer();
+      gather(place, buffer, [&](uint64_t address, uint64_t size, std::byte* out) {
+        for (size_t i = fetched.first; i < fetched.last; ++i) {
+          const Stretch& stretch = load.stretches[i];
+          uint64_t begin = std::max(address, stretch.address);
+          uint64_t end = std::min(address + size, stretch.address + stretch.size);
+          if (begin < end)
+            std::memcpy(out + (begin - address), bytes + stretch.at + (begin - stretch.address), end - begin);
+        }
+      });
+      bytes = buffer;
+    }
+    // A digest that was known is another than the one before.
+    const bundle::BlockReference* reference = nullptr;
+    bool is_new = is_whole(place) && memory_.known(place.address);
+    Block before = is_new ? nullptr : find_before(place.address, reference);
+    keep(bytes, before, reference, snapshot_.state_.blocks[fetched.place].digest, snapshot_.contents_[fetched.place]);
   }
 
   Block copy_of(const std::byte* bytes) const {

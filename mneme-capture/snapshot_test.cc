@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -36,8 +37,35 @@ class FakeMemory final : public MemoryView {
     return found == told.end() ? std::nullopt : std::optional(found->second);
   }
 
+  std::optional<record::Piece> distant(uint64_t address, uint64_t size) const override {
+    if (address < far_from || address - kBase >= bytes.size()) return std::nullopt;
+    uint64_t end = far_break > address ? std::min(far_break, kBase + bytes.size()) : kBase + bytes.size();
+    return record::Piece{address, std::min(size, end - address), 0};
+  }
+  void fetch(const Fetching::Next& next, const Fetching::Take& take) const override {
+    std::deque<std::string> loads;
+    for (bool more = true; more || !loads.empty();) {
+      std::string load;
+      for (const record::Piece& piece : more ? next() : Fetching::Load{}) {
+        load += bytes.substr(piece.address - kBase, piece.size);
+        ++pieces;
+      }
+      EXPECT_LE(load.size(), Fetching::kRoom);
+      fetched += load.size();
+      more = !load.empty();
+      if (more) loads.push_back(std::move(load));
+      if (more && loads.size() < 2) continue;
+      if (loads.empty()) break;
+      take(bytes_of(loads.front()).data());
+      loads.pop_front();
+    }
+  }
+
   std::string bytes;
   std::map<uint64_t, Digest> told;
+  uint64_t far_from = UINT64_MAX;  // what lies from here on has to be fetched
+  uint64_t far_break = 0;          // two pieces of memory meet here
+  mutable uint64_t pieces = 0, fetched = 0;
   uint64_t piece = UINT64_MAX;
   uint64_t untouched_block = 0;
 };
@@ -143,6 +171,76 @@ TEST(Snapshot, DoesNotReadWhatIsKnownToBeTheSame) {
   EXPECT_EQ(second.state().blocks[1].digest, digest_of(std::string(kBlockSize, 'y')));
   EXPECT_EQ(second.state().blocks[2].digest, bundle::zero_block_digest());
   EXPECT_EQ(second.copied_bytes(), kBlockSize);
+}
+
+TEST(Snapshot, HasFetchedWhatIsOutOfReach) {
+  constexpr uint64_t kBlocks = 600;  // more than one load
+  FakeMemory memory(kBlocks * kBlockSize);
+  for (size_t i = 0; i < memory.bytes.size(); ++i) memory.bytes[i] = static_cast<char>(i * 7 + i / kBlockSize);
+  memory.far_from = kBase + kBlockSize;
+  Snapshot before = Snapshot::take({segment(0, kBlocks * kBlockSize)}, memory, nullptr, kPool);
+  EXPECT_EQ(memory.fetched, (kBlocks - 1) * kBlockSize);
+  EXPECT_EQ(memory.pieces, 3u) << "neighbours are fetched at once";
+  for (uint64_t i = 0; i < kBlocks; ++i) {
+    ASSERT_EQ(text(before.block(kBase + i * kBlockSize)), memory.bytes.substr(i * kBlockSize, kBlockSize));
+    ASSERT_EQ(before.state().blocks[i].digest, digest_of(memory.bytes.substr(i * kBlockSize, kBlockSize)));
+  }
+  // By the digests it knows what it need not fetch.
+  memory.bytes[300 * kBlockSize] ^= 1;
+  for (uint64_t i = 0; i < kBlocks; ++i) {
+    memory.told[kBase + i * kBlockSize] = digest_of(memory.bytes.substr(i * kBlockSize, kBlockSize));
+  }
+  memory.fetched = 0;
+  Snapshot after = Snapshot::take({segment(0, kBlocks * kBlockSize)}, memory, &before, kPool);
+  EXPECT_EQ(memory.fetched, kBlockSize);
+  EXPECT_EQ(text(after.block(kBase + 300 * kBlockSize)), memory.bytes.substr(300 * kBlockSize, kBlockSize));
+  EXPECT_EQ(after.block(kBase).data(), before.block(kBase).data());
+  EXPECT_EQ(after.copied_bytes(), kBlockSize);
+}
+
+TEST(Snapshot, FetchesWhatIsAlikeOnce) {
+  FakeMemory memory(6 * kBlockSize);
+  std::fill_n(memory.bytes.begin(), 2 * kBlockSize, '\0');
+  memory.far_from = kBase;
+  for (uint64_t i = 0; i < 6; ++i) {
+    memory.told[kBase + i * kBlockSize] = digest_of(memory.bytes.substr(i * kBlockSize, kBlockSize));
+  }
+  Snapshot snapshot = Snapshot::take({segment(0, 6 * kBlockSize - 10)}, memory, nullptr, kPool);
+  EXPECT_EQ(memory.fetched, 2 * kBlockSize - 10) << "not zeros; the last block is not a whole one";
+  EXPECT_EQ(text(snapshot.block(kBase + 4 * kBlockSize)), std::string(kBlockSize, 'x'));
+  EXPECT_EQ(snapshot.state().blocks[4].digest, digest_of(std::string(kBlockSize, 'x')));
+  std::string last = std::string(kBlockSize - 10, 'x') + std::string(10, '\0');
+  EXPECT_EQ(text(snapshot.block(kBase + 5 * kBlockSize)), last);
+  EXPECT_EQ(snapshot.state().blocks[5].digest, digest_of(last));
+}
+
+// The digests are the recorder's, of a moment before: what counts is what came.
+TEST(Snapshot, DoesNotBelieveDigestsOfWhatItHasFetched) {
+  FakeMemory memory(2 * kBlockSize);
+  memory.far_from = kBase;
+  memory.told[kBase] = memory.told[kBase + kBlockSize] = digest_of("something else");
+  Snapshot snapshot = Snapshot::take({segment(0, 2 * kBlockSize)}, memory, nullptr, kPool);
+  for (const auto& block : snapshot.state().blocks) EXPECT_EQ(block.digest, digest_of(std::string(kBlockSize, 'x')));
+}
+
+TEST(Snapshot, FetchesBlocksOfManyPieces) {
+  FakeMemory memory(2 * kBlockSize);
+  for (size_t i = 0; i < memory.bytes.size(); ++i) memory.bytes[i] = static_cast<char>(i % 251 + 1);
+  memory.far_from = kBase;
+  memory.far_break = kBase + kBlockSize + 1000;  // in the middle of one
+  std::vector<Segment> small;
+  for (uint64_t at = 300; at < 2 * kBlockSize; at += 1000) small.push_back(segment(at, 700));
+  Snapshot snapshot = Snapshot::take(small, memory, nullptr, kPool);
+  EXPECT_EQ(memory.pieces, 2u) << "none reaches from one piece of memory into the next";
+  std::string expected(2 * kBlockSize, '\0');
+  for (const Segment& part : small) {
+    for (uint64_t at = part.address - kBase; at < std::min(part.address - kBase + part.size, 2 * kBlockSize); ++at) {
+      expected[at] = memory.bytes[at];
+    }
+  }
+  EXPECT_EQ(text(snapshot.block(kBase)) + text(snapshot.block(kBase + kBlockSize)), expected);
+  memory.bytes.resize(kBlockSize);
+  EXPECT_THROW(Snapshot::take(small, memory, nullptr, kPool), Error);
 }
 
 TEST(Snapshot, RefusesMemoryThatIsNotThere) {

@@ -74,6 +74,11 @@ bool Channel::send(MessageType type, std::span<const std::string_view> fields, D
   return std::all_of(fields.begin(), fields.end(), [&](std::string_view field) { return write(field, deadline); });
 }
 
+bool Channel::has_message() const {
+  pollfd entry{fd_.get(), POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
 std::optional<Message> Channel::receive(Deadline deadline) {
   Header header;
   if (!read(reinterpret_cast<char*>(&header), sizeof header, deadline)) return std::nullopt;

@@ -61,6 +61,7 @@ class Channel {
     return send(type, std::span(fields.begin(), fields.size()), deadline);
   }
   std::optional<Message> receive(Deadline deadline = std::nullopt);
+  bool has_message() const;  // receive() would not wait for one to begin
 
  private:
   bool wait(short events, const Deadline& deadline);

@@ -9,26 +9,42 @@
 namespace mneme::run {
 namespace {
 
-constexpr size_t kCopiedAtOnce = 8;  // blocks, by one thread
+constexpr size_t kCopiedAtOnce = 16;  // blocks, by one thread
 
 }  // namespace
 
-void Filler::fill(std::span<std::byte> slot, Bytes digests, const Block& block) {
-  size_t count = digests.size() / Digest::kSize;
-  auto copy = [&](size_t first) {
+void Filler::begin(std::span<std::byte> slot, std::string digests, const Block& block) {
+  // Stays where it is while others come and go at the ends.
+  Filling& filling = filling_.emplace_back(Filling{std::move(digests), block, {}});
+  size_t count = filling.digests.size() / Digest::kSize;
+  auto copy = [slot, count, &filling](size_t first) {
+    const auto* wanted = reinterpret_cast<const std::byte*>(filling.digests.data());
     for (size_t i = first; i < std::min(count, first + kCopiedAtOnce); i++) {
-      Bytes bytes = block(Digest::load(digests.data() + i * Digest::kSize));
+      Bytes bytes = filling.block(Digest::load(wanted + i * Digest::kSize));
       std::memcpy(&slot[i * bundle::kBlockSize], bytes.data(), bundle::kBlockSize);
     }
   };
-  if (count <= kCopiedAtOnce) return copy(0);
-  if (!threads_) threads_.emplace();
-  std::vector<std::future<void>> copying;
-  for (size_t first = 0; first < count; first += kCopiedAtOnce) {
-    copying.push_back(threads_->submit([&copy, first] { copy(first); }));
+  if (count <= kCopiedAtOnce) {
+    std::packaged_task<void()> now([&] { copy(0); });
+    filling.parts.push_back(now.get_future());
+    return now();
   }
-  for (std::future<void>& part : copying) part.wait();  // all, before one of them throws
-  for (std::future<void>& part : copying) part.get();
+  if (!threads_) threads_.emplace();
+  for (size_t first = 0; first < count; first += kCopiedAtOnce) {
+    filling.parts.push_back(threads_->submit([copy, first] { copy(first); }));
+  }
+}
+
+void Filler::finish() {
+  std::vector<std::future<void>> parts = std::move(filling_.front().parts);
+  for (std::future<void>& part : parts) part.wait();  // all, before one of them throws
+  filling_.pop_front();
+  for (std::future<void>& part : parts) part.get();
+}
+
+void Filler::rest() {
+  threads_.reset();
+  filling_.clear();
 }
 
 }  // namespace mneme::run

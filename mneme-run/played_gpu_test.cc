@@ -17,8 +17,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr uint32_t kWords = 50'000;        // some blocks
-constexpr uint32_t kManyWords = 12 << 20;  // more blocks than there is staging memory for
-constexpr uint32_t kWholeSlots = 2 << 20;
+constexpr uint32_t kManyWords = 20 << 20;  // more blocks than there is staging memory for
+constexpr uint32_t kWholeSlots = 4 << 20;
 
 struct Played {
   int status = 0;

@@ -15,7 +15,7 @@ namespace mneme::run {
 class Staging {
  public:
   static constexpr uint32_t kSlots = 8;
-  static constexpr size_t kSlotBlocks = 64;
+  static constexpr size_t kSlotBlocks = 128;
   static constexpr size_t kSlotSize = kSlotBlocks * bundle::kBlockSize;
 
   Staging();                  // mneme-run's; throws Error

@@ -26,6 +26,8 @@ using namespace std::chrono_literals;
 constexpr auto kOwnPatience = 60s;
 constexpr uint64_t kOwnBytesPerSecond = 50 << 20;
 
+constexpr size_t kFilledAtOnce = 2;  // slots
+
 constexpr auto kEndPatience = 1s;
 
 // The same descriptor under a number that is none of the worker's, so that giving it one of those overwrites nothing.
@@ -89,8 +91,9 @@ void WorkerProcess::end() {
   }
   pid_ = -1;
   channel_ = Channel();
-  staging_.reset();
   filler_.rest();
+  filling_.clear();
+  staging_.reset();
 }
 
 void WorkerProcess::set_task(const std::string& kernel, uint64_t bytes) {
@@ -150,7 +153,7 @@ Message WorkerProcess::receive() {
   }
 }
 
-void WorkerProcess::answer(const Message& need, const Filler::Block& block) {
+void WorkerProcess::answer(Message need, const Filler::Block& block) {
   uint32_t slot = Staging::kSlots;
   if (need.fields.size() == 2 && need.fields[0].size() == sizeof slot) {
     std::memcpy(&slot, need.fields[0].data(), sizeof slot);
@@ -159,9 +162,16 @@ void WorkerProcess::answer(const Message& need, const Filler::Block& block) {
       need.fields[1].size() > Staging::kSlotBlocks * Digest::kSize) {
     throw Failure{"the worker does not keep to its protocol"};
   }
-  filler_.fill(staging_->slot(slot), bytes_of(need.fields[1]), block);
-  std::string_view fields[] = {need.fields[0]};
-  send(MessageType::kBlocks, fields);
+  if (std::ranges::find(filling_, slot) != filling_.end()) throw Failure{"the worker does not keep to its protocol"};
+  filler_.begin(staging_->slot(slot), std::move(need.fields[1]), block);
+  filling_.push_back(slot);
+  while (!filling_.empty() && (filling_.size() >= kFilledAtOnce || !channel_.has_message())) {
+    filler_.finish();
+    uint32_t filled = filling_.front();
+    filling_.pop_front();
+    std::string_view fields[] = {raw(filled)};
+    send(MessageType::kBlocks, fields);
+  }
 }
 
 }  // namespace mneme::run

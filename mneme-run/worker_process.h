@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -52,8 +53,8 @@ class WorkerProcess {
   // Throw Failure; receive() also in place of kRefused and kFailed.
   void send(MessageType type, std::span<const std::string_view> fields);
   Message receive();
-  // Answers kNeed. Throws also what `block` does.
-  void answer(const Message& need, const Filler::Block& block);
+  // Answers kNeed, or the ones before while more come. Throws also what `block` does.
+  void answer(Message need, const Filler::Block& block);
   // No more blocks are needed for a while.
   void rest() { filler_.rest(); }
 
@@ -68,6 +69,7 @@ class WorkerProcess {
 
   Channel channel_;
   std::unique_ptr<Staging> staging_;
+  std::deque<uint32_t> filling_;  // slots that the worker waits for
   Filler filler_;
   pid_t pid_ = -1;
   uint64_t number_ = 0;

@@ -96,6 +96,22 @@ class Recorder(TestCase):
         self.assertEqual(int(digests), 16 * (384 + 1))
         self.check_replays(bundle)
 
+    def test_killed_while_memory_is_fetched(self):
+        """Whenever that is, what was recorded before is whole."""
+        program, bundle = self.program("large_memory"), self.folder / "killed.tar"
+        recorded = set()
+        for delay in [0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1]:
+            script = f"'{program}' & sleep {delay}; kill -KILL $!; wait $!"
+            result = run([tool("capture"), "--device", "cuda", "--max-instances", 8, "-o", bundle, "sh", "-c", script],
+                         env=self.environment)
+            self.assertNotIn("recording failed", result.error)
+            count = len(self.parsed(bundle, "instances/"))
+            recorded.add(count)
+            self.assertIn(result.statuses, [[4], [0]] if count == 8 else [[4]], result.text())
+            if count:
+                self.check_replays(bundle)
+        self.assertGreater(len(recorded), 1, "killed before all were recorded, and after some")
+
     def test_broken_kernel(self):
         _, bundle = self.capture(self.program("memory"))
         self.check_replays(bundle)

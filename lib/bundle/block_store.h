@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -17,12 +18,8 @@ namespace mneme::bundle {
 // Thread-safe.
 class BlockPool {
  public:
-  // Huge pages are quicker to touch, but for a virtual machine that is given its memory as it touches it: then small
-  // ones are, which the system has at hand from programs that ended.
-  enum class Pages { kHuge, kSmall };
-
-  explicit BlockPool(uint64_t limit, uint64_t most_idle = UINT64_MAX, Pages pages = Pages::kHuge)
-      : limit_(limit), most_idle_(most_idle / kBlockSize), pages_(pages) {}
+  explicit BlockPool(uint64_t limit, uint64_t most_idle = UINT64_MAX)
+      : limit_(limit), most_idle_(most_idle / kBlockSize) {}
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
@@ -33,15 +30,19 @@ class BlockPool {
   uint64_t idle_bytes() const;  // that wait to be taken
 
  private:
-  void add_slab();  // under the lock
+  std::byte* new_page();  // under the lock
+  void populate(std::byte* page);
 
   mutable std::mutex mutex_;
   uint64_t limit_;
   const uint64_t most_idle_;  // blocks
-  const Pages pages_;
   std::vector<std::byte*> slabs_;
-  std::vector<std::byte*> idle_;  // have memory
-  std::vector<std::byte*> bare_;  // have none yet, or no more
+  uint64_t pages_ = 0;             // of the slabs, that were used
+  bool huge_ = true;               // those of the last slab are
+  std::atomic<int> slow_ = 0;      // huge pages that were, less those that were not
+  std::vector<std::byte*> idle_;   // were used, and have memory
+  std::vector<std::byte*> fresh_;  // have memory, too
+  std::vector<std::byte*> bare_;   // have none yet, or no more
 };
 
 // The blocks at hand, by digest. Adding and dropping are for one thread; finding is for any number at once.

@@ -152,7 +152,7 @@ bool Allocations::back_piece(Area& area, uint64_t size) {
   std::optional<Fd> memory = host ? back_host(area.backed, size) : runtime_.back(area.backed, size, area.device);
   if (!memory) return false;
   try {
-    listener_.appeared(Chunk{area.backed, size}, memory->get());
+    listener_.appeared(Chunk{area.backed, size, !*memory, static_cast<uint32_t>(area.device)}, memory->get());
   } catch (...) {
     if (host) {
       runtime_.disown_host(pointer_to(area.backed));
@@ -386,7 +386,7 @@ bool Allocations::add_mapped(const void* pointer, uint64_t size, int descriptor,
   auto next = registered_.lower_bound(address);
   if (next != registered_.end() && next->first < address + size) return false;
   if (next != registered_.begin() && std::prev(next)->first + std::prev(next)->second.size > address) return false;
-  listener_.appeared(Chunk{address, size}, descriptor);
+  listener_.appeared(Chunk{address, size, descriptor < 0, static_cast<uint32_t>(device)}, descriptor);
   registered_.emplace(address, Registered{size, std::nullopt, true, false, false, device});
   return true;
 }
@@ -401,8 +401,8 @@ void Allocations::remove_mapped(const void* pointer, uint64_t size) {
 
 void Allocations::refresh() {
   std::lock_guard lock(mutex_);
-  if (runtime_.copies()) {
-    for (const Digests& run : runtime_.refresh(device_memory())) listener_.known(run);
+  if (runtime_.fetches()) {
+    for (const Digests& run : runtime_.digests(device_blocks())) listener_.known(run);
   }
   std::optional<std::vector<MemoryRange>> readable;
   for (auto& [address, memory] : registered_) {
@@ -429,25 +429,35 @@ void Allocations::refresh_copy(uint64_t address, const Registered& memory) {
   }
 }
 
-std::vector<MemoryRange> Allocations::device_memory() const {
-  std::vector<MemoryRange> ranges;
+// Blocks in which something is allocated: all of an area's has memory. Of what is mapped there are only those in it.
+std::vector<Piece> Allocations::device_blocks() const {
+  std::vector<Piece> pieces;
+  auto add = [&](uint64_t begin, uint64_t end, int device) {
+    if (begin < end) pieces.push_back({begin, end - begin, static_cast<uint32_t>(device)});
+  };
   for (const Area& area : areas_) {
     if (area.space != Space::kDevice) continue;
-    for (auto [address, size] : area.arena.allocations()) ranges.push_back({address, size});
+    const auto& all = area.arena.allocations();
+    for (auto at = all.begin(); at != all.end();) {
+      uint64_t begin = at->first, end = begin + at->second;
+      // What lies between near ones goes with them: that costs less than a call.
+      for (++at; at != all.end() && at->first - end <= bundle::kBlockSize; ++at) end = at->first + at->second;
+      add(begin / bundle::kBlockSize * bundle::kBlockSize, round_up(end, bundle::kBlockSize), area.device);
+    }
   }
   for (const auto& [address, memory] : registered_) {
-    if (memory.mapped && !memory.gone) ranges.push_back({address, memory.size});
+    uint64_t end = (address + memory.size) / bundle::kBlockSize * bundle::kBlockSize;
+    if (memory.mapped && !memory.gone) add(round_up(address, bundle::kBlockSize), end, memory.device);
   }
-  return ranges;
+  return pieces;
 }
 
 void Allocations::add_variable(MemoryRange variable, int device) {
   {
     std::lock_guard lock(mutex_);
-    if (!runtime_.copies() || variable.size == 0 || containing(variable.address)) return;
+    if (!runtime_.fetches() || variable.size == 0 || containing(variable.address)) return;
   }
-  std::optional<Fd> copy = runtime_.copy(variable, device);
-  if (copy) add_mapped(pointer_to(variable.address), variable.size, copy->get(), device);
+  add_mapped(pointer_to(variable.address), variable.size, -1, device);
 }
 
 std::optional<MemoryRange> Allocations::containing(uint64_t address) const {

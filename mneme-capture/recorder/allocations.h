@@ -78,8 +78,8 @@ class Allocations {
   // Ordinary memory of the application that kernels reach from now on.
   void add_registered(const void* pointer, uint64_t size);
   void remove_registered(const void* pointer);
-  // Memory that the application made itself and mapped there; the descriptor is that memory. False: not now, while the
-  // same place is held.
+  // Memory that the application made itself and mapped there; the descriptor is that memory (-1: the parent has it
+  // fetched). False: not now, while the same place is held.
   bool add_mapped(const void* pointer, uint64_t size, int descriptor, int device = 0);
   void remove_mapped(const void* pointer, uint64_t size);  // all that begins there
   // One of the device's variables, which may lie in memory of the runtime's own. Taken away like mapped memory.
@@ -94,7 +94,7 @@ class Allocations {
   void let_go();
 
   // Memory is at rest, and the parent about to take its state. Brings the copies up to date that the parent maps of
-  // what it cannot reach; of what it has to read, tells what has not changed.
+  // what it cannot read; of what it has to read or have fetched, tells the digests.
   void refresh();
 
   // Around fork(). In the child the memory is its own, as all memory is, and nobody is told of it until share_again()
@@ -144,7 +144,7 @@ class Allocations {
   void share(const Area& area, uint64_t address, uint64_t size);
   Area* owner(uint64_t address);
   void refresh_copy(uint64_t address, const Registered& memory);
-  std::vector<MemoryRange> device_memory() const;
+  std::vector<Piece> device_blocks() const;
   std::optional<MemoryRange> containing(uint64_t address) const;  // allocation or registered memory
   void forget(uint64_t address);
   void release_now(uint64_t address);

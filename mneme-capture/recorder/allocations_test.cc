@@ -57,28 +57,32 @@ TEST_F(AllocationsTest, BacksMemoryByChunksAndSharesThem) {
   EXPECT_EQ(chunks_.size(), 1u);
 }
 
-TEST_F(AllocationsTest, HasCopiesOfDeviceMemoryBroughtUpToDate) {
-  void* first = device(1000);
+TEST_F(AllocationsTest, TellsDigestsOfMemoryThatIsFetched) {
+  device(1000);
   allocations_.refresh();
-  EXPECT_TRUE(runtime_.refreshed.empty()) << "memory itself is shared";
-  runtime_.copying = true;
+  EXPECT_TRUE(runtime_.digested.empty()) << "memory itself is shared";
+  EXPECT_FALSE(chunks_[0].fetched);
+  runtime_.fetching = true;
   allocations_.allocate(Space::kHost, 10);
-  void* second = device(2000);
+  device(2000);
+  device(60 << 20);
+  auto* last = static_cast<char*>(device(10 << 20));
+  EXPECT_TRUE(chunks_.back().fetched);
+  EXPECT_EQ(last_.get(), -1);
   constexpr MemoryRange kVariable{0x7f0000000100, 24};
   allocations_.add_variable(kVariable, 0);
   allocations_.add_variable(kVariable, 0);
   EXPECT_EQ(std::ranges::count(chunks_, kVariable.address, &Chunk::address), 1);
+  EXPECT_TRUE(chunks_.back().fetched);
+  last[5] = 'x';
   allocations_.refresh();
-  ASSERT_EQ(runtime_.refreshed.size(), 3u);
-  EXPECT_EQ(runtime_.refreshed[0].address, address_of(first));
-  EXPECT_EQ(runtime_.refreshed[1].address, address_of(second));
-  EXPECT_EQ(runtime_.refreshed[1].size, 2000u);
-  EXPECT_EQ(runtime_.refreshed[2].address, kVariable.address);
-  EXPECT_TRUE(known_.empty());
-  runtime_.known = {{memory::kDeviceBase, {digest_of("a")}}};
-  allocations_.refresh();
+  ASSERT_EQ(runtime_.digested.size(), 1u) << "what is near goes together, and the variable has no whole block";
+  EXPECT_EQ(runtime_.digested[0].address, memory::kDeviceBase);
+  EXPECT_EQ(runtime_.digested[0].size, (70 << 20) + bundle::kBlockSize);
   ASSERT_EQ(known_.size(), 1u);
-  EXPECT_EQ(known_[0].blocks, std::vector{digest_of("a")});
+  ASSERT_EQ(known_[0].blocks.size(), (70 << 4) + 1u);
+  EXPECT_EQ(known_[0].blocks[0], bundle::zero_block_digest());
+  EXPECT_EQ(known_[0].blocks[(60 << 4) + 1], digest_of(Bytes(reinterpret_cast<std::byte*>(last), bundle::kBlockSize)));
   std::vector<WireSegment> segments = allocations_.segments({{"v", kVariable}});
   EXPECT_EQ(segments.back().symbol, "v");
   EXPECT_EQ(segments.back().size, 24u);
@@ -86,9 +90,21 @@ TEST_F(AllocationsTest, HasCopiesOfDeviceMemoryBroughtUpToDate) {
   EXPECT_EQ(dropped_, std::vector<uint64_t>{kVariable.address});
 }
 
+// Of a variable that is no allocation, only blocks that it has whole are its own.
+TEST_F(AllocationsTest, DigestsOnlyWholeBlocksOfAVariable) {
+  runtime_.fetching = true;
+  std::vector<char> memory(4 * bundle::kBlockSize, 'x');
+  uint64_t first = (address_of(memory.data()) + bundle::kBlockSize) / bundle::kBlockSize * bundle::kBlockSize;
+  allocations_.add_variable({first - 16, 2 * bundle::kBlockSize}, 0);
+  allocations_.refresh();
+  ASSERT_EQ(runtime_.digested.size(), 1u);
+  EXPECT_EQ(runtime_.digested[0].address, first);
+  EXPECT_EQ(runtime_.digested[0].size, bundle::kBlockSize);
+}
+
 // A variable in memory that is recorded anyway is cut out of that.
-TEST_F(AllocationsTest, NeedsNoCopyOfAVariableInItsOwnMemory) {
-  runtime_.copying = true;
+TEST_F(AllocationsTest, TellsNothingOfAVariableInItsOwnMemory) {
+  runtime_.fetching = true;
   uint64_t held = address_of(device(1000));
   size_t chunks = chunks_.size();
   allocations_.add_variable({held + 8, 16}, 0);

@@ -33,9 +33,21 @@ class Connection {
 
   template <class Reply, class M>
   Reply ask(const M& message) {
+    return ask<Reply>(message, [](const Fetch&, Fd) { throw Error("mneme-capture wants memory too early"); });
+  }
+  // `fetch` does what the parent asks for before it replies.
+  template <class Reply, class M, class DoFetch>
+  Reply ask(const M& message, const DoFetch& fetch) {
     std::lock_guard lock(asking_);
     tell(message);
-    return unpack<Reply>(receive(Reply::kType).body);
+    for (;;) {
+      Message reply = receive();
+      if (reply.type == Reply::kType) return unpack<Reply>(reply.body);
+      if (reply.type != Type::kFetch) throw Error("mneme-capture gave another answer than was asked for");
+      Fetch wanted = unpack<Fetch>(reply.body);
+      fetch(wanted, std::move(reply.descriptor));
+      tell(Fetched{wanted.at});
+    }
   }
 
   // For a process that forked: the socket is its parent's, the counters are both's.
@@ -44,7 +56,7 @@ class Connection {
  private:
   explicit Connection(Fd socket) : socket_(std::move(socket)) {}
   int socket() const { return socket_.get(); }  // -1: the application closed it
-  Message receive(Type expected);
+  Message receive();
 
   KeptDescriptor socket_;
   Welcome welcome_;

@@ -42,6 +42,7 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
                     [this](const Drop& drop) { connection_->tell(drop); },
                     [this](const Digests& digests) { connection_->tell(digests); },
                     [this] { return connection_->welcome().reads_memory; }}),
+      delivery_(runtime),
       limits_(limits_of(connection_->welcome())),
       kernels_(limits_) {}
 
@@ -380,7 +381,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
     prologue.missing.push_back("the heap from which kernels allocate is out of the recorder's reach on a GPU");
   }
   allocations_.refresh();
-  Prepared prepared = connection_->ask<Prepared>(prologue);
+  Prepared prepared = ask_about_memory<Prepared>(prologue);
   chosen.polls = prepared.polls;
   if (prepared.ready) return true;
   allocations_.let_go();
@@ -399,7 +400,7 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
   bool launched = status == 0;
   if (launched) status = settle(request.stream, chosen.polls ? kLittlePatience : kPatience);
   if (launched && status == 0) allocations_.refresh();
-  Recorded recorded = connection_->ask<Recorded>(Epilogue{status == 0});
+  Recorded recorded = ask_about_memory<Recorded>(Epilogue{status == 0});
   allocations_.let_go();
   if (status != 0) {
     // The application waited long enough for one.

@@ -8,6 +8,7 @@
 
 #include "recorder/allocations.h"
 #include "recorder/connection.h"
+#include "recorder/delivery.h"
 #include "recorder/kernels.h"
 #include "recorder/outside.h"
 #include "recorder/pool_use.h"
@@ -107,6 +108,12 @@ class Core {
   uint32_t count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted);
   int settle(void* stream, std::chrono::milliseconds patience);
   void send_kernel(const Chosen& chosen);
+  // Asks, and brings the memory that the parent wants to see before it replies.
+  template <class Reply, class M>
+  Reply ask_about_memory(const M& message) {
+    return connection_->ask<Reply>(
+        message, [this](const Fetch& fetch, Fd memory) { delivery_.bring(fetch, std::move(memory)); });
+  }
   // Recording ends, because of the exception that is being handled.
   void stop() noexcept;
   void count_unrecorded() noexcept;
@@ -142,6 +149,7 @@ class Core {
   Runtime& runtime_;
   std::unique_ptr<Connection> connection_;
   Allocations allocations_;
+  Delivery delivery_;
   Outside outside_;
   PoolUse pools_;
   Limits limits_;

@@ -42,6 +42,7 @@ void Core::after_fork_in_child() noexcept {
   kept::after_fork(true);
   next_ = std::move(childs_);
   allocations_.after_fork_in_child();
+  delivery_.leave_to_parent();
   pools_.after_fork();
   outside_.after_fork();
   kernels_.after_fork();

@@ -6,14 +6,15 @@
 #include "recorder/digest_keys.h"
 #include "recorder/next.h"
 
-// The PTX that the build makes of kernels/digest_blocks.cc, and the zero that ends a text.
+// What the build makes of kernels/digest_blocks.cc: a fat binary, or PTX, and the zero that ends a text.
 asm(".pushsection .rodata\n"
-    "mneme_digest_blocks_ptx:\n"
-    ".incbin \"" MNEME_DIGESTS_PTX
+    ".balign 16\n"
+    "mneme_digest_blocks:\n"
+    ".incbin \"" MNEME_DIGESTS_IMAGE
     "\"\n"
     ".byte 0\n"
     ".popsection\n");
-extern "C" __attribute__((visibility("hidden"))) const char mneme_digest_blocks_ptx[];
+extern "C" __attribute__((visibility("hidden"))) const char mneme_digest_blocks[];
 
 namespace mneme::record::cuda {
 namespace {
@@ -44,7 +45,7 @@ BlockDigests::Loaded BlockDigests::load() {
   Module module = nullptr;
   Function kernel = nullptr;
   const DigestKeys keys = digest_keys();
-  bool ready = next_load.call_or(kNotSupported, &module, mneme_digest_blocks_ptx) == kSuccess &&
+  bool ready = next_load.call_or(kNotSupported, &module, mneme_digest_blocks) == kSuccess &&
                next_function.call_or(kNotSupported, &kernel, module, "digest_blocks") == kSuccess &&
                succeeds(next_malloc.call_or(kNotSupported, &loaded.keys, sizeof keys)) &&
                succeeds(next_copy.call_or(kNotSupported, loaded.keys, &keys, sizeof keys, kHostToDevice));

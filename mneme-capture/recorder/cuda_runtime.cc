@@ -85,15 +85,13 @@ std::optional<Fd> CudaRuntime::back(uint64_t address, uint64_t size, int device)
   const std::vector<Access> access = access_for(device);
   bool ready =
       mapped && next_set_access.call_or(kNotSupported, address, size, access.data(), access.size()) == kSuccess;
-  std::optional<Fd> copy = ready ? copies_.make({address, size}, device) : std::nullopt;
-  if (mapped && !copy) next_unmap.call_or(kNotSupported, address, size);
-  return copy;
+  if (mapped && !ready) next_unmap.call_or(kNotSupported, address, size);
+  if (!ready) return std::nullopt;
+  used_devices_ |= uint64_t{1} << device;
+  return Fd();
 }
 
-void CudaRuntime::unback(uint64_t address, uint64_t size) {
-  copies_.drop(address);
-  next_unmap.call_or(kNotSupported, address, size);
-}
+void CudaRuntime::unback(uint64_t address, uint64_t size) { next_unmap.call_or(kNotSupported, address, size); }
 
 // ---- host memory, devices, streams ----
 
@@ -124,7 +122,7 @@ int CudaRuntime::device_of(void* stream) {
 
 template <class Wait>
 int CudaRuntime::on_devices(const Wait& wait) {
-  const uint64_t devices = uint64_t{1} << device() | copies_.devices();
+  const uint64_t devices = uint64_t{1} << device() | used_devices_;
   Error status = kSuccess;
   for (int device = 0; device < memory::kMostDevices && status == kSuccess; ++device) {
     if (!(devices >> device & 1)) continue;
@@ -256,6 +254,7 @@ std::optional<MemoryRange> CudaRuntime::global(void* fat_binary, const std::stri
   OnDevice there(device);
   std::optional<MemoryRange> range = find_variable(fat_binary, name);
   if (!range) return std::nullopt;
+  used_devices_ |= uint64_t{1} << device;
   std::lock_guard lock(mutex_);
   found_[{fat_binary, name}] = *range;
   return range;

@@ -7,7 +7,7 @@
 #include <shared_mutex>
 
 #include "recorder/cuda_api.h"
-#include "recorder/cuda_copies.h"
+#include "recorder/cuda_block_digests.h"
 #include "recorder/next.h"
 #include "recorder/process.h"
 #include "recorder/runtime.h"
@@ -17,17 +17,16 @@ namespace mneme::record::cuda {
 inline constexpr char kLibrary[] = "libcudart.so.13";
 inline constexpr char kDriver[] = "libcuda.so.1";
 
-// NVIDIA's runtime. Its device memory is out of the capture's reach: copies lie in memory that the two share.
+// NVIDIA's runtime. Its device memory is out of the capture's reach, which has it fetched.
 class CudaRuntime final : public Runtime {
  public:
   void reserve(uint64_t base, uint64_t size) override;
   void unreserve(uint64_t base, uint64_t size) override;
   std::optional<Fd> back(uint64_t address, uint64_t size, int device) override;
   void unback(uint64_t address, uint64_t size) override;
-  bool copies() override { return true; }
-  std::vector<Digests> refresh(const std::vector<MemoryRange>& ranges) override { return copies_.refresh(ranges); }
-  std::optional<Fd> copy(MemoryRange range, int device) override { return copies_.make(range, device); }
-  void drop_copy(uint64_t address) override { copies_.drop(address); }
+  bool fetches() override { return true; }
+  std::vector<Digests> digests(const std::vector<Piece>& pieces) override;
+  void fetch(const std::vector<Piece>& pieces, std::byte* to) override;
   bool survives_fork() override { return false; }
   bool adopt_host(void* address, uint64_t size) override;
   void disown_host(void* address) override;
@@ -46,7 +45,7 @@ class CudaRuntime final : public Runtime {
 
   // What start-up code registers.
   void add_variable(void* fat_binary, const void* host_variable, const char* name);
-  // Returns where its variables lie that copy() was asked for.
+  // Returns where its variables lie that global() has found.
   std::vector<MemoryRange> remove_variables(void* fat_binary);
 
   // What the application loads itself: code, by the driver's handle, and functions of it. Its variables are asked for
@@ -79,7 +78,9 @@ class CudaRuntime final : public Runtime {
   int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
   std::optional<MemoryRange> find_variable(void* fat_binary, const std::string& name);
 
-  Copies copies_;
+  std::atomic<uint64_t> used_devices_{0};  // a bit for each that has recorded memory
+  std::mutex digesting_;
+  BlockDigests digests_;
   std::mutex mutex_;                                               // of the maps
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
   std::map<void*, Code> code_;                                     // by the driver's handle

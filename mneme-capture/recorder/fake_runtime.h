@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -34,21 +36,40 @@ class FakeRuntime final : public Runtime {
     Fd memory = memory_file("fake");
     if (::ftruncate(memory.get(), static_cast<off_t>(size)) != 0) return std::nullopt;
     ::mmap(pointer(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(), 0);
-    return memory;
+    return fetching ? Fd() : std::move(memory);
   }
   void unback(uint64_t address, uint64_t size) override {
     ::mmap(pointer(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     memory_left += size;
   }
-  bool copies() override { return copying; }
-  std::vector<Digests> refresh(const std::vector<MemoryRange>& ranges) override {
-    refreshed = ranges;
-    return known;
+  bool fetches() override { return fetching; }
+  std::vector<Digests> digests(const std::vector<Piece>& pieces) override {
+    digested = pieces;
+    std::vector<Digests> all;
+    for (const Piece& piece : pieces) {
+      Digests& run = all.emplace_back(Digests{piece.address, {}});
+      for (uint64_t at = 0; at < piece.size; at += bundle::kBlockSize) {
+        run.blocks.push_back(
+            digest_of(Bytes(static_cast<std::byte*>(pointer(piece.address + at)), bundle::kBlockSize)));
+      }
+    }
+    return knows_digests ? all : std::vector<Digests>{};
   }
-  std::optional<Fd> copy(MemoryRange, int) override { return memory_file("fake"); }
+  void fetch(const std::vector<Piece>& pieces, std::byte* to) override {
+    if (while_fetching) while_fetching();
+    for (const Piece& piece : pieces) {
+      if (piece.address == lost) throw Error("the fake device lost its memory");
+      std::memcpy(to, pointer(piece.address), piece.size);
+      to += piece.size;
+      fetched += piece.size;
+    }
+  }
   bool survives_fork() override { return true; }
-  bool adopt_host(void*, uint64_t) override { return true; }
-  void disown_host(void*) override {}
+  bool adopt_host(void*, uint64_t size) override {
+    adopted.push_back(size);
+    return true;
+  }
+  void disown_host(void*) override { adopted.pop_back(); }
   int device_count() override { return devices; }
   int device() override { return current_device; }
   int device_of(void*) override { return current_device; }
@@ -72,9 +93,13 @@ class FakeRuntime final : public Runtime {
     return found->second;
   }
 
-  bool copying = false;                // descriptors are of copies
-  std::vector<MemoryRange> refreshed;  // what was to be brought up to date last
-  std::vector<Digests> known;          // what that gives
+  bool fetching = false;  // device memory has no descriptors
+  bool knows_digests = true;
+  std::vector<Piece> digested;    // last
+  std::vector<uint64_t> adopted;  // sizes of host memory
+  std::function<void()> while_fetching;
+  uint64_t fetched = 0;  // bytes
+  uint64_t lost = 0;     // cannot be fetched from here
   bool taken = false, capturing = false, runnable = true;
   int status = 0;
   int devices = 1, current_device = 0;

@@ -3,7 +3,8 @@
 // Both come from one build; the version is checked all the same, since the application may have loaded another's.
 //
 // A message is { u32 type, u32 reserved, u64 size } and `size` bytes; a descriptor may come with it. Chunk, Drop,
-// Digests, Kernel, Counter and Stopped get no reply; the others wait for theirs.
+// Digests, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the recorder waits for Prepared
+// or Recorded, the parent has it Fetch memory.
 //
 //     recorder                         parent
 //     Hello                            Welcome (+ counters) or Refused
@@ -13,6 +14,8 @@
 //     Kernel                                                     before a kernel's first Prologue
 //     Counter                                                    gives a meaning to a slot of the counters
 //     Prologue                         Prepared                  memory is at rest; the parent takes its state
+//                                      Fetch                     what the parent needs of memory that it cannot reach
+//     Fetched                                                    where the parent wanted it; in the order asked for
 //     Epilogue                         Recorded                  the launch ended
 //     Stopped                                                    nothing is recorded any more
 #pragma once
@@ -52,7 +55,9 @@ enum class Type : uint32_t {
   kPrepared,
   kEpilogue,
   kRecorded,
-  kStopped
+  kStopped,
+  kFetch,
+  kFetched
 };
 
 struct Hello {
@@ -88,12 +93,14 @@ struct Refused {
 };
 
 // Memory at [address, address + size) of the application is the descriptor's first `size` bytes; without one it is the
-// process's own, and is read there. No two overlap.
+// process's own, and is read there; or a device's, and fetched. No two overlap.
 struct Chunk {
   static constexpr Type kType = Type::kChunk;
   uint64_t address = 0;
   uint64_t size = 0;
-  void visit(auto& visitor) { visitor(address, size); }
+  bool fetched = false;
+  uint32_t device = 0;  // of what is fetched
+  void visit(auto& visitor) { visitor(address, size, fetched, device); }
 };
 
 struct Drop {
@@ -199,6 +206,31 @@ struct Epilogue {
   static constexpr Type kType = Type::kEpilogue;
   bool completed = false;  // the launch and everything before it succeeded
   void visit(auto& visitor) { visitor(completed); }
+};
+
+// Device memory.
+struct Piece {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint32_t device = 0;
+  void visit(auto& visitor) { visitor(address, size, device); }
+};
+
+// The pieces are wanted one behind the other, from an offset on in memory that is the parent's: the first time, its
+// descriptor comes with this.
+struct Fetch {
+  static constexpr Type kType = Type::kFetch;
+  uint64_t at = 0;    // bytes; a multiple of `room`
+  uint64_t room = 0;  // bytes that may be used there
+  uint64_t size = 0;  // of all that memory
+  std::vector<Piece> pieces;
+  void visit(auto& visitor) { visitor(at, room, size, pieces); }
+};
+
+struct Fetched {
+  static constexpr Type kType = Type::kFetched;
+  uint64_t at = 0;
+  void visit(auto& visitor) { visitor(at); }
 };
 
 struct Recorded {

@@ -30,16 +30,15 @@ class Runtime {
   // Keeps device addresses [base, base + size) for back(). Throws Error when they are not to be had.
   virtual void reserve(uint64_t base, uint64_t size) = 0;
   virtual void unreserve(uint64_t base, uint64_t size) = 0;  // the same that were reserved, with nothing behind them
-  // Puts device memory behind reserved addresses; the descriptor is that memory, or a copy. nullopt: there is no more.
+  // Puts device memory behind reserved addresses; the descriptor is that memory. nullopt: there is no more.
   virtual std::optional<Fd> back(uint64_t address, uint64_t size, int device) = 0;
   virtual void unback(uint64_t address, uint64_t size) = 0;  // as it was given to back()
-  // Of device memory that other processes cannot reach, descriptors are copies: refresh() brings them up to date, of
-  // all in these ranges, which are in order. Returns the digests of blocks that it knows then. Throws Error.
-  virtual bool copies() { return false; }
-  virtual std::vector<Digests> refresh(const std::vector<MemoryRange>&) { return {}; }
-  // The descriptor of such a copy of memory that the runtime made itself, a variable. nullopt: no memory is left.
-  virtual std::optional<Fd> copy(MemoryRange, int /*device*/) { return std::nullopt; }
-  virtual void drop_copy(uint64_t /*address*/) {}
+  // Device memory that other processes cannot reach has no descriptor: the parent has it fetched. The digests of blocks
+  // in it, as far as they are quicker to have than the blocks; and the pieces, one behind the other, once all are
+  // there. The device is at rest. Throws Error.
+  virtual bool fetches() { return false; }
+  virtual std::vector<Digests> digests(const std::vector<Piece>& /*whole blocks*/) { return {}; }
+  virtual void fetch(const std::vector<Piece>&, std::byte* /*to*/) {}
   // A process that was forked has the device memory of its parent, as a copy, and can use the device.
   virtual bool survives_fork() = 0;
   // Makes ordinary memory reachable from kernels. False: the runtime refused.

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -71,12 +72,18 @@ Bytes block_of(Bytes stored, const Digest& digest) {
 // mneme-run's side, to the end of the connection.
 void serve(run::Channel& worker, const run::Staging& staging, Bytes stored) {
   run::Filler filler;
+  std::deque<std::string> filling;
   while (std::optional<run::Message> need = worker.receive()) {
     uint32_t slot = 0;
     std::memcpy(&slot, need->fields.at(0).data(), sizeof slot);
-    filler.fill(staging.slot(slot), bytes_of(need->fields.at(1)),
-                [&](const Digest& digest) { return block_of(stored, digest); });
-    worker.send(run::MessageType::kBlocks, {need->fields[0]});
+    filler.begin(staging.slot(slot), std::move(need->fields.at(1)),
+                 [&](const Digest& digest) { return block_of(stored, digest); });
+    filling.push_back(std::move(need->fields[0]));
+    while (!filling.empty() && (filling.size() >= 2 || !worker.has_message())) {
+      filler.finish();
+      worker.send(run::MessageType::kBlocks, {filling.front()});
+      filling.pop_front();
+    }
   }
 }
 

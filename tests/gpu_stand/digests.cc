@@ -16,7 +16,10 @@ std::atomic<unsigned long long> blocks_done = 0;
 
 }  // namespace
 
-bool is_ptx(const void* image) { return std::memcmp(image, "//\n", 3) == 0; }
+bool is_digest_image(const void* image) {
+  constexpr unsigned kFatBinary = 0xBA55ED50;
+  return std::memcmp(image, "//\n", 3) == 0 || std::memcmp(image, &kFatBinary, sizeof kFatBinary) == 0;
+}
 hipModule_t digest_module() { return reinterpret_cast<hipModule_t>(&the_module); }
 bool is_digest_module(hipModule_t module) { return module == digest_module(); }
 hipFunction_t digest_kernel() { return reinterpret_cast<hipFunction_t>(&the_kernel); }

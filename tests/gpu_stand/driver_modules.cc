@@ -30,7 +30,7 @@ extern "C" {
 
 Result cuModuleLoad(hipModule_t* module, const char* path) { return result(hipModuleLoad(module, path)); }
 Result cuModuleLoadData(hipModule_t* module, const void* image) {
-  if (!is_ptx(image)) return result(hipModuleLoadData(module, image));
+  if (!is_digest_image(image)) return result(hipModuleLoadData(module, image));
   *module = digest_module();
   return 0;
 }

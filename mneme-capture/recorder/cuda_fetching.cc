@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What mneme-capture gets of device memory: digests, and of blocks whose digests are new to it, the bytes.
+#include "base/error.h"
+#include "recorder/cuda_devices.h"
+#include "recorder/cuda_runtime.h"
+
+namespace mneme::record::cuda {
+namespace {
+
+// Asking for digests of less than that takes longer than fetching it all.
+constexpr uint64_t kWorthDigests = 16 << 20;
+
+constinit Next<Error(void*, const void*, size_t, int, Stream)> next_copy(kLibrary, "cudaMemcpyAsync");
+constinit Next<Error(Stream)> next_synchronize(kLibrary, "cudaStreamSynchronize");
+
+void check(Error status) {
+  if (status != kSuccess) throw mneme::Error("device memory cannot be read: " + runtime().error_text(status));
+}
+
+}  // namespace
+
+std::vector<Digests> CudaRuntime::digests(const std::vector<Piece>& pieces) {
+  uint64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.size;
+  if (bytes < kWorthDigests) return {};
+  std::vector<Digests> known;
+  std::lock_guard lock(digesting_);
+  for (const Piece& piece : pieces) {
+    OnDevice there(static_cast<int>(piece.device));
+    std::vector<Digest> blocks =
+        digests_.of(static_cast<int>(piece.device), piece.address, piece.size / bundle::kBlockSize);
+    if (!blocks.empty()) known.push_back({piece.address, std::move(blocks)});
+  }
+  return known;
+}
+
+void CudaRuntime::fetch(const std::vector<Piece>& pieces, std::byte* to) {
+  for (size_t i = 0; i < pieces.size();) {
+    const uint32_t device = pieces[i].device;
+    OnDevice there(static_cast<int>(device));
+    for (; i < pieces.size() && pieces[i].device == device; ++i) {
+      const void* from = reinterpret_cast<const void*>(pieces[i].address);
+      check(next_copy.call_or(kNotSupported, to, from, pieces[i].size, kDeviceToHost, nullptr));
+      to += pieces[i].size;
+    }
+    check(next_synchronize.call_or(kNotSupported, nullptr));
+  }
+}
+
+}  // namespace mneme::record::cuda

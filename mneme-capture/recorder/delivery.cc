@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/delivery.h"
+
+#include <sys/mman.h>
+
+#include "base/error.h"
+
+namespace mneme::record {
+
+void Delivery::map(Fd memory, uint64_t size) {
+  unmap();
+  void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (mapped == MAP_FAILED) throw system_error("cannot share memory with mneme-capture");
+  memory_ = static_cast<std::byte*>(mapped);
+  size_ = size;
+}
+
+void Delivery::unmap() {
+  for (uint64_t at : pinned_) runtime_.disown_host(memory_ + at);
+  leave_to_parent();
+}
+
+void Delivery::leave_to_parent() {
+  pinned_.clear();
+  if (memory_) ::munmap(memory_, size_);
+  memory_ = nullptr;
+}
+
+// Devices write into memory that they know at several times the speed. Where there is little to bring it would take
+// longer than it saves.
+void Delivery::pin(const Fetch& fetch) {
+  uint64_t bytes = 0;
+  for (const Piece& piece : fetch.pieces) bytes += piece.size;
+  if (bytes > fetch.room) throw Error("mneme-capture wants more memory than it has room for");
+  if (bytes < fetch.room / 2 || pinned_.contains(fetch.at)) return;
+  if (runtime_.adopt_host(memory_ + fetch.at, fetch.room)) pinned_.insert(fetch.at);
+}
+
+void Delivery::bring(const Fetch& fetch, Fd memory) {
+  if (memory) map(std::move(memory), fetch.size);
+  if (!memory_ || fetch.room > size_ || fetch.at > size_ - fetch.room) {
+    throw Error("mneme-capture wants memory where there is no room for it");
+  }
+  pin(fetch);
+  runtime_.fetch(fetch.pieces, memory_ + fetch.at);
+}
+
+}  // namespace mneme::record
