@@ -370,7 +370,7 @@ class Capture(TestCase):
             self.assertEqual(result.out, b"")
         automatic = run([tool("capture"), program])
         self.assertEqual(automatic.status, 0, automatic.text())
-        self.assertRegex(automatic.error, "GPU.*using")
+        self.assertRegex(automatic.error, "GPU.*using the host device")
 
     # ---- what the application notices ----
 

@@ -3,14 +3,17 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 #include "base/file.h"
 
 namespace mneme::capture {
 
 bool has_nvidia_gpu() {
-  if (file_exists("/dev/nvidiactl")) return true;
   void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);  // for good: drivers are not made to be unloaded
   if (!driver) return false;
+  // To ask the driver takes a while. But it knows what this variable hides, and where there are no device files.
+  if (file_exists("/dev/nvidia0") && !std::getenv("CUDA_VISIBLE_DEVICES")) return true;
   auto* init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
   auto* count = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDeviceGetCount"));
   int devices = 0;

@@ -3,8 +3,8 @@
 
 namespace mneme::capture {
 
-// Whether applications find an NVIDIA GPU here, be it that the driver says so: not everywhere are there device files
-// (Windows' subsystem for Linux has none).
+// Whether applications find an NVIDIA GPU here: there is a driver, and a device file or the driver's word for it. (Not
+// everywhere are there device files: Windows' subsystem for Linux has none, and containers may show but one GPU's.)
 bool has_nvidia_gpu();
 
 }  // namespace mneme::capture

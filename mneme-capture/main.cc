@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "cli/options.h"
 #include "cli/stage.h"
+#include "cuda_program.h"
 #include "gpu.h"
 #include "memory/arena.h"
 #include "recorder/rank.h"
@@ -39,8 +40,9 @@ struct Settings {
 void add_options(cli::Options& options, Settings& settings, cli::Output& output) {
   SessionSettings& session = settings.session;
   session.range_size = memory::kDefaultRangeSize;
-  options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
-                 "where kernels run: the first GPU found, else the CPU (auto, the default)");
+  options.choice(
+      "--device", settings.device, {"auto", "host", "cuda", "hip"},
+      "where kernels run; auto (the default): a CUDA program's on an NVIDIA GPU if there is one, else on the CPU");
   options.value("--host-devices", settings.host_devices, "N",
                 "let the host device be N devices (default 1, at most 8)");
   options.value("--kernel", settings.kernel, "REGEX", "record only kernels whose demangled name matches");
@@ -111,7 +113,25 @@ void choose_ranks(Settings& settings, const cli::Options& options, cli::Output& 
   output.set_path(name_for_process(output.path(), settings.rank, ::getpid()));
 }
 
-Device choose_device(const std::string& name) {
+// The GPU if both the application and the machine are NVIDIA's, else the CPU; says which, and why.
+Device choose_by_application(const std::vector<std::string>& command) {
+  if (!has_nvidia_gpu()) {
+    cli::note(file_exists("/dev/kfd") ? "using the host device: this version does not record on AMD GPUs"
+                                      : "no GPU was found: using the host device");
+    return Device::kHost;
+  }
+  if (!starts_cuda_program(command)) {
+    cli::note(
+        fmt::format("there is an NVIDIA GPU, but '{}' is no CUDA program: using the host device; --device cuda "
+                    "takes the GPU",
+                    command[0]));
+    return Device::kHost;
+  }
+  cli::note("using the NVIDIA GPU");
+  return Device::kCuda;
+}
+
+Device choose_device(const std::string& name, const std::vector<std::string>& command) {
   if (name == "hip") {
     throw Error::of(Exit::kMissing, "this version does not record on AMD GPUs: use --device host");
   }
@@ -119,12 +139,7 @@ Device choose_device(const std::string& name) {
     if (has_nvidia_gpu()) return Device::kCuda;
     throw Error::of(Exit::kMissing, "there is no NVIDIA GPU here: use --device host");
   }
-  if (name == "auto") {
-    bool found = file_exists("/dev/kfd") || file_exists("/dev/nvidiactl");
-    cli::note(found ? "using the host device, not the GPU: --device cuda records on NVIDIA's"
-                    : "no GPU was found: using the host device");
-  }
-  return Device::kHost;
+  return name == "auto" ? choose_by_application(command) : Device::kHost;
 }
 
 bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, Device device) {
@@ -201,7 +216,7 @@ Exit capture_application(int argc, char** argv) {
   std::optional<std::regex> kernels;
   check(settings, kernels);
   choose_ranks(settings, options, output);
-  Device device = choose_device(settings.device);
+  Device device = choose_device(settings.device, settings.command);
 
   // From here on signals wait to be read, in every thread.
   Signals signals;

@@ -32,8 +32,8 @@ void add(bundle::Writer& writer, const bundle::VariantMember& variant) {
 }
 
 // Adds the command line's one variant. What cannot be compiled is an Error.
-void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const Settings& settings, bool verbose) {
-  const Wanted& wanted = settings.wanted().at(0);
+void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, Settings& settings, bool verbose) {
+  const Wanted& wanted = settings.wanted(kernel.info).at(0);
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
   codegen::Code code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler);
   bundle::VariantMember variant = variant_of(kernel.info, wanted, std::move(code));
@@ -42,7 +42,7 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
 }
 
 // Adds those of --variants. What cannot be compiled is a failed variant.
-void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, const Settings& settings, bool verbose) {
+void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, Settings& settings, bool verbose) {
   size_t shared = 0, failed = 0;
   auto ir = [&](const bundle::Configuration& configuration) -> std::string_view {
     return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
@@ -58,10 +58,10 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
     cli::warn(fmt::format("line {}: variant {} failed: {}", wanted.line, variant.info.id.hex().substr(0, 12),
                           variant.info.failed));
   };
-  Batch{kernel.info, ir, settings.wanted(), settings.jobs(), settings.timeout(), take}.compile();
+  Batch{kernel.info, ir, settings.wanted(kernel.info), settings.jobs(), settings.timeout(), take}.compile();
   if (!verbose) return;
   cli::note(fmt::format("'{}': {} variants, of which {} have the code of another, and {} failed", kernel.info.demangled,
-                        settings.wanted().size(), shared, failed));
+                        settings.wanted(kernel.info).size(), shared, failed));
 }
 
 Exit run(int argc, char** argv) {
@@ -80,6 +80,7 @@ Exit run(int argc, char** argv) {
 
   input.open();
   bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kPass);
+  settings.set_recorded_on(reader.info().device);
   output.open();
   bundle::Writer writer(output.fd(), output.name());
   bundle::BundleInfo info = cli::with_provenance(reader.info(), "mneme-compile", options);

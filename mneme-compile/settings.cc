@@ -27,8 +27,8 @@ void Settings::add_options(cli::Options& options) {
   options.value("--codegen-opt", codegen_, "LEVEL", "code generation level, 0 to 3 (default: what -O implies, else 3)");
   options.value("--ir", ir_file_, "FILE", "compile this IR, .ll or .bc, in place of the recorded kernel's");
   options.value("--target", target_, "TARGET",
-                "what to compile for: host:x86-64-v2, -v3 or -v4, or an NVIDIA GPU's sm_90 and so on (default: this "
-                "machine's CPU)");
+                "what to compile for: host (this machine's CPU), host:x86-64-v2, -v3 or -v4, or an NVIDIA GPU's sm_90 "
+                "and so on (default: what the recording ran on)");
   options.choice("--form", form_, {"auto", "loop", "fiber"},
                  "host device: how a block's work-items are run (default: auto)");
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
@@ -87,23 +87,54 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);
   if (ptxas_level_ > 3) throw Error::of("--ptxas-level takes a level from 0 to 3, not {}", ptxas_level_);
   if (!ir_file_.empty()) edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
-  Asked by_options = asked(options);
-  ir::check_pipeline(by_options.configuration.passes);
-  Normaliser normaliser;
-  if (!in_bulk()) {
-    wanted_.push_back(normaliser.normalise(std::move(by_options)));
-    return;
-  }
-  if (!options.given("--jobs")) jobs_ = std::max(1u, std::thread::hardware_concurrency());
-  if (jobs_ == 0 || jobs_ > kMostJobs) throw Error::of("--jobs takes a number from 1 to {}, not {}", kMostJobs, jobs_);
-  if (timeout_ <= 0) throw Error("--compile-timeout must be more than 0 seconds");
-  bool on_input = variants_file_ == "-";
-  if (on_input && bundle_on_input) {
-    throw Error("--variants - and the bundle cannot both come from standard input: name a file for one of them");
-  }
-  std::string text = on_input ? read_all(STDIN_FILENO, "standard input", kMaxVariantsFile)
+  by_options_ = asked(options);
+  ir::check_pipeline(by_options_.configuration.passes);
+  if (in_bulk()) {
+    if (!options.given("--jobs")) jobs_ = std::max(1u, std::thread::hardware_concurrency());
+    if (jobs_ == 0 || jobs_ > kMostJobs) {
+      throw Error::of("--jobs takes a number from 1 to {}, not {}", kMostJobs, jobs_);
+    }
+    if (timeout_ <= 0) throw Error("--compile-timeout must be more than 0 seconds");
+    bool on_input = variants_file_ == "-";
+    if (on_input && bundle_on_input) {
+      throw Error("--variants - and the bundle cannot both come from standard input: name a file for one of them");
+    }
+    variants_text_ = on_input ? read_all(STDIN_FILENO, "standard input", kMaxVariantsFile)
                               : read_file(variants_file_, kMaxVariantsFile);
-  wanted_ = read_variants(text, on_input ? "standard input" : "'" + variants_file_ + "'", by_options, normaliser);
+    variants_name_ = on_input ? "standard input" : "'" + variants_file_ + "'";
+  }
+  if (!target_.empty()) wanted_for(target_);
+}
+
+void Settings::set_recorded_on(const std::string& device) {
+  recorded_on_ = device;
+  if (target_.empty() && device != "cuda") wanted_for("");
+}
+
+const std::vector<Wanted>& Settings::wanted(const bundle::KernelInfo& kernel) {
+  if (!target_.empty()) return wanted_for(target_);
+  if (recorded_on_ != "cuda") return wanted_for("");
+  // The GPU that it was built for.
+  size_t processor = kernel.target.rfind("--");
+  if (!kernel.target.starts_with("nvptx64") || processor == std::string::npos) {
+    throw Error::of(
+        "kernel '{}' was compiled for {}, but recorded on an NVIDIA GPU: say with --target what to compile it for",
+        kernel.demangled, kernel.target);
+  }
+  return wanted_for("cuda:" + kernel.target.substr(processor + 2));
+}
+
+const std::vector<Wanted>& Settings::wanted_for(const std::string& target) {
+  if (auto known = wanted_.find(target); known != wanted_.end()) return known->second;
+  Asked defaults = by_options_;
+  defaults.configuration.target = target;
+  std::vector<Wanted> all;
+  if (in_bulk()) {
+    all = read_variants(variants_text_, variants_name_, defaults, normaliser_);
+  } else {
+    all.push_back(normaliser_.normalise(std::move(defaults)));
+  }
+  return wanted_.emplace(target, std::move(all)).first->second;
 }
 
 }  // namespace mneme::compile

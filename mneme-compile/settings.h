@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,13 @@ class Settings {
   // rejects, and on a file that cannot be read. `bundle_on_input`: standard input is not free for variants.
   void check(const cli::Options& options, bool bundle_on_input);
 
-  // What to compile each selected kernel to: of the command line's own configuration, one; else those of --variants.
-  const std::vector<Wanted>& wanted() const { return wanted_; }
+  // What the bundle was recorded on ("host", "cuda", …), which is what to compile for by default; before what follows.
+  // Throws Error as check() does, as far as it could not yet.
+  void set_recorded_on(const std::string& device);
+
+  // What to compile a selected kernel to: of the command line's own configuration, one; else those of --variants.
+  // Throws Error where that is not known, or cannot be.
+  const std::vector<Wanted>& wanted(const bundle::KernelInfo& kernel);
   bool in_bulk() const { return !variants_file_.empty(); }
   const std::optional<std::string>& edited_ir() const { return edited_ir_; }
   uint64_t jobs() const { return jobs_; }
@@ -27,12 +33,17 @@ class Settings {
 
  private:
   Asked asked(const cli::Options& options);
+  // For this target where none is named; empty: this machine's CPU.
+  const std::vector<Wanted>& wanted_for(const std::string& target);
 
   std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto", variants_file_;
   uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, jobs_ = 0;
   double timeout_ = 300;
   bool fuse_ = false, check_memory_ = false, as_recorded_ = false;
-  std::vector<Wanted> wanted_;
+  std::string recorded_on_, variants_text_, variants_name_;
+  Asked by_options_;
+  Normaliser normaliser_;
+  std::map<std::string, std::vector<Wanted>> wanted_;  // by the target where none is named
   std::optional<std::string> edited_ir_;
 };
 

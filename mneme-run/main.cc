@@ -98,8 +98,8 @@ Exit run_bundle(int argc, char** argv) {
   options.value("--baseline", baseline, "N",
                 "first replay the recorded code N times, at least 2, and mark the bytes that vary by themselves");
   options.value("--target", target, "TARGET",
-                "compile the recorded code for --baseline for this, as mneme-compile takes it (default: this machine's "
-                "CPU)");
+                "compile the recorded code for --baseline for this, as mneme-compile takes it (default: what the "
+                "recording ran on)");
   options.flag("--poison", settings.settings.poison_shared,
                "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
   options.flag("--move-globals", settings.settings.move_globals,
@@ -132,7 +132,7 @@ Exit run_bundle(int argc, char** argv) {
   output.open();
   std::vector<std::vector<std::string>> variants;
   // Of no use to know how fast, and all levels give the same bits.
-  if (check_memory) variants.push_back({"--check-memory", "-O1"});
+  if (check_memory) variants.push_back({"--check-memory", "-O1", "--target", "host"});
   if (baseline > 0) variants.push_back({"--as-recorded"});
   if (baseline > 0 && !target.empty()) variants.back().insert(variants.back().end(), {"--target", target});
   return replay_compiled(input.fd(), input.name(), variants, output, options, selection, all);

@@ -144,6 +144,14 @@ void Worker::measure() {
 Worker::Outcome Worker::run(const bundle::VariantMember& variant) {
   if (task_.baseline && !baseline_) measure();
   try {
+    place();
+    const std::string& target = variant.info.configuration.target;
+    if (!target.starts_with(process_.device() + ":")) {
+      throw Failure{fmt::format("it was compiled for {}, not for the device {}: mneme-compile --target says what to "
+                                "compile for",
+                                target, process_.device()),
+                    true};
+    }
     Outcome outcome = converse(MessageType::kVariant, variant);
     outcome.run.baseline = baseline_;
     return outcome;

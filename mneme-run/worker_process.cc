@@ -74,7 +74,12 @@ void WorkerProcess::await_device() {
   Message message = receive();
   if (message.type == MessageType::kNoDevice && message.fields.size() == 1) {
     end();
-    throw Error(message.fields[0], Exit::kMissing);
+    if (device_ != "cuda") throw Error(message.fields[0], Exit::kMissing);
+    throw Error::of(
+        Exit::kMissing,
+        "there is no NVIDIA GPU to run this on ({}): mneme-compile --target host compiles the same recording "
+        "for the CPU",
+        message.fields[0]);
   }
   if (message.type != MessageType::kHere || message.fields.size() != 2 || message.fields[1].size() != 1) {
     throw Failure{"the worker does not keep to its protocol"};

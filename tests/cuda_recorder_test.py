@@ -67,7 +67,7 @@ class Recorder(TestCase):
 
     def check_replays(self, bundle):
         """Every instance, on the host device: and each changed memory."""
-        result = self.run_well([tool("compile"), "-O2", bundle], [tool("run"), "--device", "host"], [tool("verify")])
+        result = self.run_well([tool("compile"), "-O2", "--target", "host", bundle], [tool("run")], [tool("verify")])
         lines = [json.loads(line) for line in result.out.decode().splitlines()]
         self.assertEqual(len(lines), len(self.parsed(bundle, "instances/")))
         for line in lines:
@@ -86,6 +86,27 @@ class Recorder(TestCase):
         symbols = {s.get("symbol") for i in instances["combine"] for s in bundles.segments(i)}
         self.assertEqual(symbols, {None, "calls", "factor"})
         self.check_replays(bundle)
+
+    def test_functions(self):
+        """Pointers to functions in memory."""
+        _, bundle = self.capture(self.program("functions"))
+        kernels = {k["name"]: k for k in self.parsed(bundle, "kernels/")}
+        self.assertEqual(len(kernels), 2)
+        for kernel in kernels.values():
+            self.assertEqual(sorted(f[:5] for f in kernel["functions"]), ["_Z6ne", "_Z6sq", "_Z9in"], kernel)
+            self.assertNotIn("function_addresses", kernel, "the assembler here is a script")
+        self.check_replays(bundle)
+        # Other addresses than those in memory lead nowhere: replays are not verified.
+        members = bundles.read(bundle.read_bytes())
+        caller, = (k for k in kernels.values() if k["demangled"].startswith("call("))
+        moved = {**caller, "function_addresses": [8, 16, 24]}
+        moved.pop("digest")
+        name = f"kernels/{caller['id']}/kernel.json"
+        tampered = self.folder / "tampered.tar"
+        tampered.write_bytes(bundles.write([(m.name, bundles.compact(moved) if m.name == name else m.data)
+                                            for m in members]))
+        result = run([tool("compile"), "--target", "host", "--kernel", "call", tampered], [tool("run")], [tool("verify")])
+        self.assertEqual(result.status, 1, result.text())
 
     def test_large_memory(self):
         """The device looks for what has changed; only that crosses the link."""
@@ -119,9 +140,80 @@ class Recorder(TestCase):
         self.assertIn("mul", text)
         broken = self.folder / "broken.ll"
         broken.write_text(text.replace(" mul nsw i32", " add nsw i32").replace(" mul i32 %", " add i32 %"))
-        result = run([tool("compile"), "--kernel", "combine", "--ir", broken, bundle], [tool("run"), "--device", "host"],
+        result = run([tool("compile"), "--target", "host", "--kernel", "combine", "--ir", broken, bundle], [tool("run")],
                      [tool("verify"), "--kernel", "combine"])
         self.assertEqual(result.statuses, [0, 0, 1], result.text())
+
+    # ---- where it is recorded and replayed, unless told ----
+
+    def automatic(self, *command, env):
+        """What mneme-capture, not told where, says; and what the bundle says it recorded on."""
+        bundle = self.folder / "automatic.tar"
+        result = run([tool("capture"), "-o", bundle, *command], env=env)
+        self.assertEqual(result.status, 0, result.text())
+        return result.error, bundles.parsed(bundles.read(bundle.read_bytes())[0])["device"]
+
+    def test_automatic_device(self):
+        """The GPU for a CUDA program, started directly or by another, and where there is a GPU; else the host device."""
+        cuda, hip = self.program("memory"), self.build(ROOT / "tests" / "small.hip")
+        for command in [[cuda], ["env", "NOTHING=1", cuda]]:
+            error, device = self.automatic(*command, env=self.environment)
+            self.assertEqual(device, "cuda", error)
+            self.assertIn("using the NVIDIA GPU", error)
+        error, device = self.automatic(hip, env=self.environment)
+        self.assertEqual(device, "host", error)
+        self.assertRegex(error, "NVIDIA GPU, but .*small.* is no CUDA program: using the host device; --device cuda")
+        error, device = self.automatic(cuda, env=self.no_driver())
+        self.assertEqual(device, "host", error)
+        self.assertRegex(error, "no GPU was found: using the host device")
+
+    def no_driver(self):
+        """An environment in which there is no GPU, whatever the machine has."""
+        folder = self.folder / "no_driver"
+        folder.mkdir(exist_ok=True)
+        (folder / "libcuda.so.1").touch()  # the loader finds this, and gives up
+        return {"LD_LIBRARY_PATH": str(folder)}
+
+    def test_automatic_target(self):
+        """Code is for what the recording was made on; where that is not, mneme-run says what to do."""
+        _, bundle = self.capture(self.program("memory"))
+        compiled = self.folder / "compiled.tar"
+        self.run_well([tool("compile"), "--assembler", "none", "-o", compiled, bundle])
+        targets = {v["configuration"]["target"] for v in self.parsed(compiled, "variants/")}
+        self.assertEqual(targets, {"cuda:" + toolkit.PROCESSOR})
+        self.assert_refused(run([tool("run"), compiled], env=self.no_driver()), 3, "no NVIDIA GPU.*--target host")
+        # With both, each runs where it belongs; on one device only its own.
+        both = self.folder / "both.tar"
+        self.run_well([tool("compile"), "--target", "host", "-o", both, compiled])
+        ran = run([tool("run"), "--device", "host", both], [tool("verify")])
+        self.assertEqual(ran.status, 1, ran.text())
+        statuses = [json.loads(line)["status"] for line in ran.out.decode().splitlines()]
+        self.assertEqual(sorted(set(statuses)), ["failed", "verified"], ran.text())
+        self.assertRegex(ran.errors[0], f"compiled for cuda:{toolkit.PROCESSOR}, not for the device host")
+        # Of what was recorded on the host device code is for that.
+        hosted = self.folder / "hosted.tar"
+        self.run_well([tool("capture"), "--device", "host", "-o", hosted, self.build(ROOT / "tests" / "small.hip")])
+        self.run_well([tool("compile"), "-o", compiled, hosted])
+        for variant in self.parsed(compiled, "variants/"):
+            self.assertTrue(variant["configuration"]["target"].startswith("host:"), variant)
+
+    def test_cuda_12(self):
+        """A program that was linked with CUDA 12's library has a stand-in of its own on the host device."""
+        libraries = self.folder / "libraries_of_12"
+        libraries.mkdir()
+        stand_ins = BUILD / "lib" / "mneme" / "hostgpu"
+        for name, target in [("libcudart.so", "libcudart.so.12"), ("libamdhip64.so.5", "libamdhip64.so.5")]:
+            (libraries / name).symlink_to(stand_ins / target)
+        toolkit.make(self.folder / "toolkit_of_12", libraries)
+        program, bundle = self.folder / "memory_12", self.folder / "memory_12.tar"
+        built = run([tool("inject"), *toolkit.COMPILE, PROGRAMS / "memory.cu", "-Wl,--allow-shlib-undefined", "-o", program],
+                    env={"CUDA_PATH": str(self.folder / "toolkit_of_12")})
+        self.assertEqual(built.status, 0, built.text())
+        self.assertIn("[libcudart.so.12]", run(["readelf", "-d", program]).out.decode())
+        recorded = self.run_well([tool("capture"), "--device", "host", "-o", bundle, program])
+        self.assertIn("memory: ok", recorded.out.decode() + recorded.error)
+        self.assertEqual(sorted(self.instances(bundle)), ["advance", "combine"])
+        self.check_replays(bundle)
 
     # ---- launches of other kinds ----
 
@@ -135,7 +227,7 @@ class Recorder(TestCase):
         for instance in sum(instances.values(), []):
             self.assertEqual(bundles.instance_id(instance), instance["id"])
         self.check_replays(bundle)
-        ran = self.run_well([tool("compile"), bundle], [tool("run"), "--device", "host", "-o", "/dev/null"])
+        ran = self.run_well([tool("compile"), "--target", "host", bundle], [tool("run"), "-o", "/dev/null"])
         self.assertRegex(ran.error, "each block is a cluster of its own")
 
     def test_heap(self):
@@ -187,6 +279,9 @@ class Recorder(TestCase):
 
     def test_driver_only(self):
         self.check_modules("driver_only")
+
+    def test_functions_of_the_driver_that_are_looked_up(self):
+        self.check_modules("looked_up", "-DLOOKED_UP")
 
     def test_libraries(self):
         self.check_modules("libraries", "-DLIBRARY")

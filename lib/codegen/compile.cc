@@ -8,13 +8,14 @@
 namespace mneme::codegen {
 
 std::string target_named(const std::string& text) {
+  if (text == "host") return host::default_target();
   if (text.starts_with("host:")) {
     host::check_target(text);
     return text;
   }
   std::string processor = text.starts_with("cuda:") ? text.substr(sizeof "cuda:" - 1) : text;
   if (!nvptx::is_processor(processor)) {
-    throw Error::of("'{}' is no target: use host:x86-64-v2, -v3 or -v4, or an NVIDIA GPU's such as sm_90", text);
+    throw Error::of("'{}' is no target: use host, host:x86-64-v2, -v3 or -v4, or an NVIDIA GPU's such as sm_90", text);
   }
   return "cuda:" + processor;
 }

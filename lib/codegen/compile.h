@@ -18,7 +18,7 @@ struct Code {
   std::optional<bundle::Resources> resources = {};  // of a cubin
 };
 
-// The target that is meant: "sm_90" is "cuda:sm_90". Throws Error for what is none.
+// The target that is meant: "sm_90" is "cuda:sm_90", "host" what this machine's CPU has. Throws Error for what is none.
 std::string target_named(const std::string& text);
 
 // Compiles the kernel `info.name` in `ir` (bitcode or text). For NVIDIA's GPUs it gives PTX, whatever assembler the

@@ -15,10 +15,13 @@ function(mneme_refusal symbol lines out)
   message(FATAL_ERROR "refusals.list gives no reason for ${symbol}")
 endfunction()
 
-# Writes `output`/exports.map and `output`/unsupported_functions.cc.
+# Writes `output`/exports.map and `output`/unsupported_functions.cc. The reasons may be in another folder.
 function(mneme_exports folder output)
   set(list ${folder}/exports.list)
   set(refusals ${folder}/refusals.list)
+  if(ARGC GREATER 2)
+    set(refusals ${ARGV2}/refusals.list)
+  endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list} ${refusals})
   file(STRINGS ${refusals} refusal_lines REGEX "^[^#]")
   file(STRINGS ${list} lines REGEX "^[A-Za-z_]")

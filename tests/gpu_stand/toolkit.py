@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT / "mneme-inject"))
 import cuda_stand_test as stand  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+PROCESSOR = "sm_90"  # that those are built for
 COMPILE = [*stand.COMPILE, "-std=c++20", "-Xclang", "-target-sdk-version=12.3"]
 
 

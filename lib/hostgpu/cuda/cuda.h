@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CUDA's runtime interface (13.x) as far as it differs from HIP's: what is not here is the same in both, numbers of
-// errors, copies and flags included. Declared here so that no toolkit is needed to build; cuda_test.cc compares it with
-// the toolkit's headers where there is one.
+// CUDA's runtime interface (13.x; what 12.x has otherwise is in version_12.cc) as far as it differs from HIP's: what is
+// not here is the same in both, numbers of errors, copies and flags included. Declared here so that no toolkit is
+// needed to build; cuda_test.cc compares it with the toolkit's headers where there is one.
 #pragma once
 #include "hostgpu/hip.h"
 
@@ -19,6 +19,9 @@ inline hipStream_t stream_of(hipStream_t stream) {
   constexpr uintptr_t kLegacy = 1;
   return reinterpret_cast<uintptr_t>(stream) == kLegacy ? nullptr : stream;
 }
+
+// The same of a program for which null is the calling thread's own stream.
+inline hipStream_t own_stream(hipStream_t stream) { return stream ? stream_of(stream) : hipStreamPerThread; }
 
 inline hipMemcpyKind kind_of(int kind) { return static_cast<hipMemcpyKind>(kind); }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "hostgpu/cuda/cuda.h"
 
 namespace mneme::hostgpu::cuda {
 namespace {
-
-constexpr int kVersion = 13000;
 
 // Numbers of attributes, and what HIP calls them.
 struct Attribute {
@@ -76,68 +73,12 @@ Error attribute(int* value, int which, int device) {
   return 0;
 }
 
-void describe(const hipDeviceProp_t& hips, DeviceProperties& ours) {
-  static_assert(sizeof ours.name == sizeof hips.name);
-  std::memcpy(ours.name, hips.name, sizeof ours.name);
-  ours.total_memory = hips.totalGlobalMem;
-  ours.shared_per_block = hips.sharedMemPerBlock;
-  ours.registers_per_block = hips.regsPerBlock;
-  ours.warp_size = hips.warpSize;
-  ours.memory_pitch = hips.memPitch;
-  ours.max_threads_per_block = hips.maxThreadsPerBlock;
-  std::ranges::copy(hips.maxThreadsDim, ours.max_threads_dim);
-  std::ranges::copy(hips.maxGridSize, ours.max_grid_size);
-  ours.total_const_memory = hips.totalConstMem;
-  ours.major = hips.major;
-  ours.minor = hips.minor;
-  ours.texture_alignment = hips.textureAlignment;
-  ours.texture_pitch_alignment = hips.texturePitchAlignment;
-  ours.multiprocessors = hips.multiProcessorCount;
-  ours.integrated = hips.integrated;
-  ours.can_map_host_memory = hips.canMapHostMemory;
-  ours.max_texture_1d = hips.maxTexture1D;
-  std::ranges::copy(hips.maxTexture2D, ours.max_texture_2d);
-  std::ranges::copy(hips.maxTexture3D, ours.max_texture_3d);
-  ours.concurrent_kernels = hips.concurrentKernels;
-  ours.pci_bus = hips.pciBusID;
-  ours.pci_device = hips.pciDeviceID;
-  ours.pci_domain = hips.pciDomainID;
-  ours.async_engines = 2;
-  ours.unified_addressing = 1;
-  ours.memory_bus_width = hips.memoryBusWidth;
-  ours.l2_size = hips.l2CacheSize;
-  ours.max_threads_per_multiprocessor = hips.maxThreadsPerMultiProcessor;
-  ours.stream_priorities = 1;
-  ours.global_l1 = ours.local_l1 = 1;
-  ours.shared_per_multiprocessor = hips.maxSharedMemoryPerMultiProcessor;
-  ours.registers_per_multiprocessor = hips.regsPerBlock;
-  ours.managed_memory = hips.managedMemory;
-  ours.host_native_atomics = 1;
-  ours.pageable_memory_access = hips.pageableMemoryAccess;
-  ours.concurrent_managed_access = hips.concurrentManagedAccess;
-  ours.host_pointer_for_registered = 1;
-  ours.cooperative_launch = hips.cooperativeLaunch;
-  ours.shared_per_block_optin = hips.sharedMemPerBlock;
-  ours.pageable_by_host_page_tables = hips.pageableMemoryAccessUsesHostPageTables;
-  ours.direct_managed_access_from_host = hips.directManagedMemAccessFromHost;
-  ours.max_blocks_per_multiprocessor = 32;
-  ours.host_register = 1;
-  ours.memory_pools = 1;
-}
-
 }  // namespace
 }  // namespace mneme::hostgpu::cuda
 
 using namespace mneme::hostgpu::cuda;
 
 extern "C" {
-
-Error cudaDriverGetVersion(int* version) {
-  if (!version) return kInvalidValue;
-  *version = kVersion;
-  return 0;
-}
-Error cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
 
 Error cudaGetDeviceCount(int* count) { return error(hipGetDeviceCount(count)); }
 Error cudaGetDevice(int* device) { return error(hipGetDevice(device)); }
@@ -153,14 +94,6 @@ Error cudaGetDeviceFlags(unsigned* flags) { return error(hipGetDeviceFlags(flags
 Error cudaDeviceSynchronize() { return error(hipDeviceSynchronize()); }
 Error cudaDeviceReset() { return error(hipDeviceReset()); }
 
-Error cudaGetDeviceProperties(DeviceProperties* properties, int device) {
-  hipDeviceProp_t hips{};
-  hipError_t status = hipGetDeviceProperties(properties ? &hips : nullptr, device);
-  if (status != hipSuccess) return error(status);
-  *properties = {};
-  describe(hips, *properties);
-  return error(hipDeviceGetUuid(reinterpret_cast<hipUUID*>(properties->uuid), device));
-}
 Error cudaDeviceGetAttribute(int* value, int which, int device) { return attribute(value, which, device); }
 Error cudaDeviceGetPCIBusId(char* id, int size, int device) { return error(hipDeviceGetPCIBusId(id, size, device)); }
 Error cudaDeviceGetByPCIBusId(int* device, const char* id) { return error(hipDeviceGetByPCIBusId(device, id)); }

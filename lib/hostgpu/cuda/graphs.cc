@@ -82,9 +82,6 @@ Error cudaGraphAddChildGraphNode(Node* node, hipGraph_t graph, const Node* befor
   return error(hipGraphAddChildGraphNode(node, graph, before, count, child));
 }
 // Edges carry no data here.
-Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* to, const void* data, size_t count) {
-  return data ? kNotSupported : error(hipGraphAddDependencies(graph, from, to, count));
-}
 Error cudaGraphGetNodes(hipGraph_t graph, Node* nodes, size_t* count) {
   return error(hipGraphGetNodes(graph, nodes, count));
 }

@@ -35,26 +35,6 @@ Error cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
 Error cudaHostGetFlags(unsigned* flags, void* host) { return error(hipHostGetFlags(flags, host)); }
 Error cudaMemGetInfo(size_t* left, size_t* total) { return error(hipMemGetInfo(left, total)); }
 
-// Memory that was never registered is no error here.
-Error cudaPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
-  if (!attributes) return kInvalidValue;
-  *attributes = {};
-  hipPointerAttribute_t hips{};
-  hipError_t before = hipPeekAtLastError();
-  if (hipPointerGetAttributes(&hips, pointer) != hipSuccess) {
-    if (before == hipSuccess) static_cast<void>(hipGetLastError());
-    attributes->type = kUnregistered;
-    attributes->device = -2;  // cudaInvalidDeviceId
-    attributes->host_pointer = const_cast<void*>(pointer);
-    return 0;
-  }
-  attributes->type = hips.isManaged ? kManaged : hips.memoryType == hipMemoryTypeHost ? kHost : kDevice;
-  attributes->device = hips.device;
-  attributes->device_pointer = hips.devicePointer;
-  attributes->host_pointer = hips.hostPointer;
-  return 0;
-}
-
 Error cudaMemcpy(void* to, const void* from, size_t size, int kind) {
   return error(hipMemcpy(to, from, size, kind_of(kind)));
 }
@@ -109,13 +89,6 @@ Error cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t 
 Error cudaMemset3D(hipPitchedPtr to, int value, hipExtent extent) { return error(hipMemset3D(to, value, extent)); }
 Error cudaMemset3DAsync(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream) {
   return error(hipMemset3DAsync(to, value, extent, stream_of(stream)));
-}
-
-Error cudaMemAdvise(const void* pointer, size_t size, int what, hipMemLocation location) {
-  return error(hipMemAdvise(pointer, size, static_cast<hipMemoryAdvise>(what), device_of(location)));
-}
-Error cudaMemPrefetchAsync(const void* pointer, size_t size, hipMemLocation location, unsigned, hipStream_t stream) {
-  return error(hipMemPrefetchAsync(pointer, size, device_of(location), stream_of(stream)));
 }
 
 Error cudaDeviceGetDefaultMemPool(hipMemPool_t* pool, int device) {

@@ -30,4 +30,23 @@ int cuMemAlloc_v2(CUdeviceptr*, size_t);
 int cuMemFree_v2(CUdeviceptr);
 int cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
 int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
+int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
+int cudaGetDriverEntryPointByVersion(const char*, void**, unsigned, unsigned long long, int*);
 }
+
+// With -DLOOKED_UP what matters to a recorder is looked up by name, in both ways that there are.
+#ifdef LOOKED_UP
+template <class Function>
+Function* look_up(Function*, const char* name) {
+  constexpr int kVersion = 12000;
+  void *by_driver = nullptr, *by_runtime = nullptr;
+  int status = 0;
+  CHECK(cuGetProcAddress_v2(name, &by_driver, kVersion, 0, &status) == 0);
+  CHECK(cudaGetDriverEntryPointByVersion(name, &by_runtime, kVersion, 0, &status) == 0);
+  CHECK(by_driver && by_driver == by_runtime);
+  return reinterpret_cast<Function*>(by_driver);
+}
+#define DRIVER(name, exported) look_up(&exported, #name)
+#else
+#define DRIVER(name, exported) exported
+#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels of a module, which is the file that the argument names, launched by the driver's functions; memory is the
-// driver's, too. With -DRUNTIME_MEMORY it is the runtime's.
+// driver's, too. With -DRUNTIME_MEMORY it is the runtime's. With -DLOOKED_UP the driver's functions are looked up.
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -19,8 +19,8 @@ struct Memory {
   }
   ~Memory() { CHECK(cudaFree(reinterpret_cast<void*>(address)) == 0); }
 #else
-  Memory() { CHECK(cuMemAlloc_v2(&address, kCount * sizeof(int)) == 0); }
-  ~Memory() { CHECK(cuMemFree_v2(address) == 0); }
+  Memory() { CHECK(DRIVER(cuMemAlloc, cuMemAlloc_v2)(&address, kCount * sizeof(int)) == 0); }
+  ~Memory() { CHECK(DRIVER(cuMemFree, cuMemFree_v2)(address) == 0); }
 #endif
   CUdeviceptr address = 0;
 };
@@ -46,8 +46,9 @@ struct Code {
 #else
 struct Code {
   explicit Code(const char* path) {
-    CHECK(cuModuleLoad(&module, path) == 0);
-    CHECK(cuModuleGetFunction(&scale, module, "scale") == 0 && cuModuleGetFunction(&shift, module, "shift") == 0);
+    CHECK(DRIVER(cuModuleLoad, cuModuleLoad)(&module, path) == 0);
+    auto* get_function = DRIVER(cuModuleGetFunction, cuModuleGetFunction);
+    CHECK(get_function(&scale, module, "scale") == 0 && get_function(&shift, module, "shift") == 0);
   }
   ~Code() { CHECK(cuModuleUnload(module) == 0); }
   int find(CUdeviceptr* address, size_t* size) { return cuModuleGetGlobal_v2(address, size, module, "offset"); }
@@ -72,7 +73,8 @@ int main(int, char** arguments) {
     CHECK(cuMemcpyHtoD_v2(data.address, host, sizeof host) == 0);
     unsigned count = kCount;
     void* list[] = {&data.address, &by, &count};
-    CHECK(cuLaunchKernel(code.scale, (kCount + 127) / 128, 1, 1, 128, 1, 1, 0, nullptr, list, nullptr) == 0);
+    auto* launch = DRIVER(cuLaunchKernel, cuLaunchKernel);
+    CHECK(launch(code.scale, (kCount + 127) / 128, 1, 1, 128, 1, 1, 0, nullptr, list, nullptr) == 0);
     // All arguments in one buffer.
     struct {
       CUdeviceptr data;
@@ -80,7 +82,7 @@ int main(int, char** arguments) {
     } packed{data.address, kCount};
     size_t bytes = sizeof packed.data + sizeof packed.count;  // padding at the end is none of the arguments
     void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &bytes, nullptr};
-    CHECK(cuLaunchKernel(code.shift, (kCount + 127) / 128, 1, 1, 128, 1, 1, 0, nullptr, nullptr, extra) == 0);
+    CHECK(launch(code.shift, (kCount + 127) / 128, 1, 1, 128, 1, 1, 0, nullptr, nullptr, extra) == 0);
     CHECK(cuCtxSynchronize() == 0);
     CHECK(cuMemcpyDtoH_v2(host, data.address, sizeof host) == 0);
     for (unsigned i = 0; i < kCount; ++i) CHECK(host[i] == static_cast<int>(i) * by + offset);

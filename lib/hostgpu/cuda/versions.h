@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What versions of CUDA's runtime do alike with structures and parameters that differ.
+#pragma once
+#include <algorithm>
+#include <cstring>
+
+#include "hostgpu/cuda/cuda.h"
+
+namespace mneme::hostgpu::cuda {
+
+template <class Properties>
+void describe(const hipDeviceProp_t& hips, Properties& ours) {
+  static_assert(sizeof ours.name == sizeof hips.name);
+  std::memcpy(ours.name, hips.name, sizeof ours.name);
+  ours.total_memory = hips.totalGlobalMem;
+  ours.shared_per_block = hips.sharedMemPerBlock;
+  ours.registers_per_block = hips.regsPerBlock;
+  ours.warp_size = hips.warpSize;
+  ours.memory_pitch = hips.memPitch;
+  ours.max_threads_per_block = hips.maxThreadsPerBlock;
+  std::ranges::copy(hips.maxThreadsDim, ours.max_threads_dim);
+  std::ranges::copy(hips.maxGridSize, ours.max_grid_size);
+  ours.total_const_memory = hips.totalConstMem;
+  ours.major = hips.major;
+  ours.minor = hips.minor;
+  ours.texture_alignment = hips.textureAlignment;
+  ours.texture_pitch_alignment = hips.texturePitchAlignment;
+  ours.multiprocessors = hips.multiProcessorCount;
+  ours.integrated = hips.integrated;
+  ours.can_map_host_memory = hips.canMapHostMemory;
+  ours.max_texture_1d = hips.maxTexture1D;
+  std::ranges::copy(hips.maxTexture2D, ours.max_texture_2d);
+  std::ranges::copy(hips.maxTexture3D, ours.max_texture_3d);
+  ours.concurrent_kernels = hips.concurrentKernels;
+  ours.pci_bus = hips.pciBusID;
+  ours.pci_device = hips.pciDeviceID;
+  ours.pci_domain = hips.pciDomainID;
+  ours.async_engines = 2;
+  ours.unified_addressing = 1;
+  ours.memory_bus_width = hips.memoryBusWidth;
+  ours.l2_size = hips.l2CacheSize;
+  ours.max_threads_per_multiprocessor = hips.maxThreadsPerMultiProcessor;
+  ours.stream_priorities = 1;
+  ours.global_l1 = ours.local_l1 = 1;
+  ours.shared_per_multiprocessor = hips.maxSharedMemoryPerMultiProcessor;
+  ours.registers_per_multiprocessor = hips.regsPerBlock;
+  ours.managed_memory = hips.managedMemory;
+  ours.host_native_atomics = 1;
+  ours.pageable_memory_access = hips.pageableMemoryAccess;
+  ours.concurrent_managed_access = hips.concurrentManagedAccess;
+  ours.host_pointer_for_registered = 1;
+  ours.cooperative_launch = hips.cooperativeLaunch;
+  ours.shared_per_block_optin = hips.sharedMemPerBlock;
+  ours.pageable_by_host_page_tables = hips.pageableMemoryAccessUsesHostPageTables;
+  ours.direct_managed_access_from_host = hips.directManagedMemAccessFromHost;
+  ours.max_blocks_per_multiprocessor = 32;
+  ours.host_register = 1;
+  ours.memory_pools = 1;
+}
+
+template <class Properties>
+Error device_properties(Properties* properties, int device) {
+  hipDeviceProp_t hips{};
+  hipError_t status = hipGetDeviceProperties(properties ? &hips : nullptr, device);
+  if (status != hipSuccess) return error(status);
+  *properties = {};
+  describe(hips, *properties);
+  return error(hipDeviceGetUuid(reinterpret_cast<hipUUID*>(properties->uuid), device));
+}
+
+// Memory that was never registered is no error here.
+template <class Attributes>
+Error pointer_attributes(Attributes* attributes, const void* pointer) {
+  if (!attributes) return kInvalidValue;
+  *attributes = {};
+  hipPointerAttribute_t hips{};
+  hipError_t before = hipPeekAtLastError();
+  if (hipPointerGetAttributes(&hips, pointer) != hipSuccess) {
+    if (before == hipSuccess) static_cast<void>(hipGetLastError());
+    attributes->type = kUnregistered;
+    attributes->device = -2;  // cudaInvalidDeviceId
+    attributes->host_pointer = const_cast<void*>(pointer);
+    return 0;
+  }
+  attributes->type = hips.isManaged ? kManaged : hips.memoryType == hipMemoryTypeHost ? kHost : kDevice;
+  attributes->device = hips.device;
+  attributes->device_pointer = hips.devicePointer;
+  attributes->host_pointer = hips.hostPointer;
+  return 0;
+}
+
+inline Error advise(const void* pointer, size_t size, int what, int device) {
+  return error(hipMemAdvise(pointer, size, static_cast<hipMemoryAdvise>(what), device));
+}
+inline Error prefetch(const void* pointer, size_t size, int device, hipStream_t stream) {
+  return error(hipMemPrefetchAsync(pointer, size, device, stream));
+}
+inline Error add_dependencies(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to, const void* data,
+                              size_t count) {
+  return data ? kNotSupported : error(hipGraphAddDependencies(graph, from, to, count));
+}
+inline Error tell_version(int* version, int number) {
+  if (!version) return kInvalidValue;
+  *version = number;
+  return 0;
+}
+
+}  // namespace mneme::hostgpu::cuda

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cuda_program.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "objects/embedded.h"
+
+namespace mneme::capture {
+namespace {
+
+// Programs may be large, and little of them is looked at.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    Fd file = open_file(path, O_RDONLY);
+    struct stat status{};
+    if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return;
+    size_ = static_cast<size_t>(status.st_size);
+    memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  }
+  ~MappedFile() {
+    if (memory_ != MAP_FAILED) ::munmap(memory_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  Bytes bytes() const {
+    if (memory_ == MAP_FAILED) return {};
+    return {static_cast<const std::byte*>(memory_), size_};
+  }
+
+ private:
+  void* memory_ = MAP_FAILED;
+  size_t size_ = 0;
+};
+
+bool is_elf(Bytes file) { return text_of(file).starts_with(std::string_view(ELFMAG, SELFMAG)); }
+
+bool has_section(Bytes elf, std::string_view name, const std::string& path) {
+  return !objects::elf_section(elf, name, path).empty();
+}
+
+bool has_cuda_code(Bytes elf, const std::string& path) {
+  return has_section(elf, ".nv_fatbin", path) || has_section(elf, "__nv_relfatbin", path);
+}
+
+// A line of the loader's list: "libcudart.so.13 => /usr/local/cuda/lib64/libcudart.so.13 (0x00007f…)".
+bool is_cuda_library(std::istringstream line) {
+  std::string name, arrow, path;
+  line >> name >> arrow >> path;
+  if (name.starts_with("libcudart.so") || name.starts_with("libcuda.so")) return true;
+  if (arrow != "=>" || !path.starts_with('/')) return false;
+  MappedFile file(path);
+  return is_elf(file.bytes()) && has_cuda_code(file.bytes(), path);
+}
+
+// Its loader is asked, which does not run it for that.
+bool is_cuda_program(const std::string& path) {
+  MappedFile file(path);
+  // A HIP program's libraries may know both.
+  if (!is_elf(file.bytes()) || has_section(file.bytes(), ".hip_fatbin", path)) return false;
+  if (has_cuda_code(file.bytes(), path)) return true;
+  std::string_view loader = text_of(objects::elf_section(file.bytes(), ".interp", path));
+  if (loader.empty()) return false;  // a static program
+  std::istringstream lines(run_command({std::string(loader.substr(0, loader.find('\0'))), "--list", path}).output);
+  for (std::string line; std::getline(lines, line);) {
+    if (is_cuda_library(std::istringstream(line))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool starts_cuda_program(const std::vector<std::string>& command) {
+  return std::ranges::any_of(command, [](const std::string& word) {
+    std::string path = resolve_program(word);
+    try {
+      return !path.empty() && is_cuda_program(path);
+    } catch (const Error&) {
+      return false;  // what is no program, or cannot be read, tells nothing
+    }
+  });
+}
+
+}  // namespace mneme::capture
