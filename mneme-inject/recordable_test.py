@@ -91,6 +91,9 @@ __global__ void shared(View view) {
   kept[(threadIdx.x + 1) % 2][threadIdx.x] = 1;
 }
 __global__ void polls(volatile int* go, int* data) { while (*go == 0) {} data[0] = 1; }
+__global__ void aborts(volatile int* stop, int* data, int n) {
+  for (int i = 0; i < n && !*stop; ++i) data[0] += i;
+}
 __global__ void reads(volatile int* data, int n) { for (int i = 0; i < n; ++i) data[n] += data[i]; }
 int main() {
   void* p = nullptr;
@@ -245,6 +248,7 @@ class Recordable(unittest.TestCase):
                          {"at": [{"symbol": "table", "offset": 24}]}],
             "recursive": [argument, {"at": [device]}, {"at": [{"pointer": 0, "offset": 8}]}],
             "polls": [{**argument, "polled": True}, second], "reads": [argument],
+            "aborts": [argument, second],
         }
         for level in ["-O0", "-O3"]:
             self.inject("-x", "hip", level, ARCH, "-c", "pointers.hip", "-o", "pointers.o")

@@ -106,6 +106,9 @@ class Range {
     released.insert(released.end(), released_.begin(), released_.end());
   }
 
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
   bool holds(uint64_t address) const { return address - base_ < memory::kDefaultRangeSize; }
 
  private:
@@ -185,6 +188,14 @@ void for_all_ranges(const Body& body) {
 }
 
 }  // namespace
+
+void lock_memory() {
+  for_all_ranges([](Range& range) { range.lock(); });
+}
+
+void unlock_memory() {
+  for_all_ranges([](Range& range) { range.unlock(); });
+}
 
 void* allocate(uint64_t size, MemoryKind kind, unsigned flags, uint64_t align) {
   const int device = current_device();

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "hostgpu/errors.h"
+#include "hostgpu/memory.h"
 #include "hostgpu/queues.h"
 
 namespace mneme::hostgpu {
@@ -10,18 +11,26 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(10);  // at exit, without anything getting done
 
-bool all_idle() {
-  for (auto& [address, queue] : queues().all) {
-    if (!queue->operations.empty() && !is_mine(*queue)) return false;
-  }
-  return true;
+// Operations that are left.
+uint64_t left() {
+  uint64_t left = 0;
+  for (auto& [address, queue] : queues().all) left += is_mine(*queue) ? 0 : queue->operations.size();
+  return left;
 }
 
-void before_fork() { queues().mutex.lock(); }
-void after_fork_in_parent() { queues().mutex.unlock(); }
+// Whoever holds the first lock may ask for the second.
+void before_fork() {
+  queues().mutex.lock();
+  lock_memory();
+}
+void after_fork_in_parent() {
+  unlock_memory();
+  queues().mutex.unlock();
+}
 
 // The threads are the parent's, and so is what they had to do.
 void after_fork_in_child() {
+  unlock_memory();
   Queues& all = queues();
   ++all.forks;
   for (auto& [address, queue] : all.all) {
@@ -62,19 +71,20 @@ Queues& queues() {
   return *all;
 }
 
-// What waits for something that cannot come any more is left.
+// What waits for something that cannot come any more is left, and so is what other threads go on to launch.
 void stop_threads() {
   Queues& all = queues();
   Lock lock(all.mutex);
   all.ending = true;
   all.let_go.notify_all();
   ++all.waiting;
-  bool idle = all_idle();
-  while (!idle) {
+  const uint64_t last = all.completed + left();
+  bool idle = left() == 0;
+  while (!idle && all.completed < last) {
     uint64_t before = all.completed;
     if (all.starved) run_here(lock);
     bool moved = all.done.wait_for(lock, kPatience, [&] { return all.completed != before; });
-    idle = all_idle();
+    idle = left() == 0;
     if (!moved) break;
   }
   --all.waiting;

@@ -74,11 +74,12 @@ class Following {
   std::vector<bundle::Pointer> take() { return std::move(pointers_); }
 
  private:
-  // Loops that go on as long as memory says so that others may write.
+  // Loops that go on as long as memory says so that others may write, and do nothing else.
   void note_polling(const llvm::Function& function) {
     llvm::DominatorTree dominators(const_cast<llvm::Function&>(function));
     llvm::LoopInfo loops(dominators);
     for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+      if (does_work(*loop)) continue;
       llvm::SmallVector<llvm::BasicBlock*, 8> ends;
       loop->getExitingBlocks(ends);
       llvm::SmallVector<const llvm::Value*, 16> pending;
@@ -93,6 +94,14 @@ class Following {
         pending.append(instruction->value_op_begin(), instruction->value_op_end());
       }
     }
+  }
+
+  // Writes something, or computes more than how often it has looked.
+  static bool does_work(const llvm::Loop& loop) {
+    for (const llvm::BasicBlock* block : loop.blocks()) {
+      if (llvm::any_of(*block, [](auto& instruction) { return llvm::isa<llvm::StoreInst>(instruction); })) return true;
+    }
+    return std::distance(loop.getHeader()->phis().begin(), loop.getHeader()->phis().end()) > 1;
   }
 
   // Makes pointers of what the address is made of.
