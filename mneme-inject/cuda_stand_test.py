@@ -5,6 +5,7 @@ toolkit's programs are played by scripts."""
 
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import sys
@@ -39,11 +40,20 @@ __global__ void uses(int* data) { data[0] = other(data[0]); }
 OTHER = DECLARATIONS + """
 __device__ __attribute__((noinline)) int other(int v) { return 3 * v; }
 """
+POINTERS = DECLARATIONS + """
+__device__ int twice(int v) { return 2 * v; }
+__device__ int thrice(int v) { return 3 * v; }
+__device__ int (*chosen)(int) = twice;
+__global__ void call(int* data) { data[0] = chosen(thrice(data[1])); }
+#ifdef SECOND
+__global__ void other(int* data) { data[0] = 1; }
+#endif
+"""
 PTXAS = """
 import sys; sys.path.insert(0, {here!r}); import cuda_binaries
 arguments = sys.argv[1:]
 output = arguments[arguments.index("--output-file") + 1]
-source = next(word for word in arguments if word.endswith(".s"))
+source = next(word for word in arguments if word.endswith((".s", ".ptx")))
 open({folder!r} + "/seen.ptx", "w").write(open(source).read())
 open(output, "wb").write({result})
 sys.exit({status})
@@ -82,7 +92,7 @@ class Stand(unittest.TestCase):
         self.program("ptxas", PTXAS, result=CUBIN, status=0)
         self.program("nvlink", NVLINK)
         self.program("fatbinary", FATBINARY)
-        for name, text in [("kernels.cu", KERNELS), ("user.cu", USER), ("other.cu", OTHER)]:
+        for name, text in [("kernels.cu", KERNELS), ("pointers.cu", POINTERS), ("user.cu", USER), ("other.cu", OTHER)]:
             (self.folder / name).write_text(text)
         self.environment = {**os.environ, "CUDA_PATH": str(self.toolkit), "XDG_CACHE_HOME": str(self.folder / "cache")}
 
@@ -136,6 +146,24 @@ class Stand(unittest.TestCase):
             self.run_well(*COMPILE, level, f"--cuda-path={self.toolkit}", "-Wno-unknown-cuda-version", "--cuda-device-only",
                           "-S", "kernels.cu", "-o", "plain.ptx")
             self.assertEqual((self.folder / "seen.ptx").read_text(), (self.folder / "plain.ptx").read_text())
+
+    def test_addresses_of_functions(self):
+        """ptxas runs again, to tell those that are taken. Where there is one kernel there is another then; all else is as
+        it would be."""
+        for options in [[], ["-DSECOND"]]:
+            self.inject("-O2", *options, "-c", "pointers.cu", "-o", "pointers.o")
+            self.run_well(*COMPILE, "-O2", *options, f"--cuda-path={self.toolkit}", "-Wno-unknown-cuda-version",
+                          "--cuda-device-only", "-S", "pointers.cu", "-o", "plain.ptx")
+            seen, plain = ((self.folder / name).read_text() for name in ["seen.ptx", "plain.ptx"])
+            variable = re.compile(r"\n\.visible \.global .*__mneme_address_[0-9a-f]{16} = (\w+);\n$")
+            self.assertEqual(variable.findall(seen), ["_Z5twicei"], "the last that it saw")
+            if options:
+                self.assertEqual(variable.sub("", seen), plain)
+            self.assertEqual(re.findall(r"\.entry (__mneme_\w+)", seen), [] if options else ["__mneme_beside"])
+            kernel = re.compile(r"\.visible \.entry _Z4callPi\(.*?\n}\n", re.DOTALL)
+            self.assertEqual(kernel.findall(seen), kernel.findall(plain))
+            self.assertEqual(len(kernel.findall(plain)), 1)
+        self.assertEqual(self.listed("pointers.o")[0][0], "call(int*)")
 
     def test_device_code_by_itself(self):
         self.inject("--cuda-device-only", "kernels.cu", "-o", "kernels.cubin")

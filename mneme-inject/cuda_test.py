@@ -184,6 +184,17 @@ class Cuda(unittest.TestCase):
             texts = [cuda_binaries.ptx(self.folder / name) for name in ["with.o", "without.o"]]
             self.assertEqual(texts[0], texts[1])
 
+    def test_places_of_functions(self):
+        """What pointers to functions are in the program, as its tables have it; part of what a kernel is."""
+        self.inject("-O0", ARCH, "-c", "rich.cu", "-o", "rich.o")
+        info = self.infos("rich.o")["calls"]
+        places = dict(zip(info["functions"], info["function_addresses"]))
+        self.assertEqual(sorted(places), ["_Z5twicef", "_ZN4Base1fEf", "_ZN7Derived1fEf"])
+        self.assertEqual(sorted(places.values()), [8, 16, 24])
+        self.assertNotEqual(info["id"], info["bitcode"])
+        self.inject("-O0", ARCH, "-g", "-c", "rich.cu", "-o", "debug.o")
+        self.assertNotIn("function_addresses", self.infos("debug.o")["calls"], "they are the loader's")
+
     def test_header(self):
         self.inject("-O1", "-g", ARCH, "-c", "rich.cu", "-o", "rich.o")
         infos = self.infos("rich.o")

@@ -87,6 +87,27 @@ class Recorder(TestCase):
         self.assertEqual(symbols, {None, "calls", "factor"})
         self.check_replays(bundle)
 
+    def test_functions(self):
+        """Pointers to functions in memory."""
+        _, bundle = self.capture(self.program("functions"))
+        kernels = {k["name"]: k for k in self.parsed(bundle, "kernels/")}
+        self.assertEqual(len(kernels), 2)
+        for kernel in kernels.values():
+            self.assertEqual(sorted(f[:5] for f in kernel["functions"]), ["_Z6ne", "_Z6sq", "_Z9in"], kernel)
+            self.assertNotIn("function_addresses", kernel, "the assembler here is a script")
+        self.check_replays(bundle)
+        # Other addresses than those in memory lead nowhere: replays are not verified.
+        members = bundles.read(bundle.read_bytes())
+        caller, = (k for k in kernels.values() if k["demangled"].startswith("call("))
+        moved = {**caller, "function_addresses": [8, 16, 24]}
+        moved.pop("digest")
+        name = f"kernels/{caller['id']}/kernel.json"
+        tampered = self.folder / "tampered.tar"
+        tampered.write_bytes(bundles.write([(m.name, bundles.compact(moved) if m.name == name else m.data)
+                                            for m in members]))
+        result = run([tool("compile"), "--target", "host", "--kernel", "call", tampered], [tool("run")], [tool("verify")])
+        self.assertEqual(result.status, 1, result.text())
+
     def test_large_memory(self):
         """The device looks for what has changed; only that crosses the link."""
         result, bundle = self.capture(self.program("large_memory"), options=["--max-instances", 8])
@@ -160,6 +181,24 @@ class Recorder(TestCase):
         for variant in self.parsed(compiled, "variants/"):
             self.assertTrue(variant["configuration"]["target"].startswith("host:"), variant)
 
+    def test_cuda_12(self):
+        """A program that was linked with CUDA 12's library has a stand-in of its own on the host device."""
+        libraries = self.folder / "libraries_of_12"
+        libraries.mkdir()
+        stand_ins = BUILD / "lib" / "mneme" / "hostgpu"
+        for name, target in [("libcudart.so", "libcudart.so.12"), ("libamdhip64.so.5", "libamdhip64.so.5")]:
+            (libraries / name).symlink_to(stand_ins / target)
+        toolkit.make(self.folder / "toolkit_of_12", libraries)
+        program, bundle = self.folder / "memory_12", self.folder / "memory_12.tar"
+        built = run([tool("inject"), *toolkit.COMPILE, PROGRAMS / "memory.cu", "-Wl,--allow-shlib-undefined", "-o", program],
+                    env={"CUDA_PATH": str(self.folder / "toolkit_of_12")})
+        self.assertEqual(built.status, 0, built.text())
+        self.assertIn("[libcudart.so.12]", run(["readelf", "-d", program]).out.decode())
+        recorded = self.run_well([tool("capture"), "--device", "host", "-o", bundle, program])
+        self.assertIn("memory: ok", recorded.out.decode() + recorded.error)
+        self.assertEqual(sorted(self.instances(bundle)), ["advance", "combine"])
+        self.check_replays(bundle)
+
     # ---- launches of other kinds ----
 
     def test_launches(self):
@@ -224,6 +263,9 @@ class Recorder(TestCase):
 
     def test_driver_only(self):
         self.check_modules("driver_only")
+
+    def test_functions_of_the_driver_that_are_looked_up(self):
+        self.check_modules("looked_up", "-DLOOKED_UP")
 
     def test_libraries(self):
         self.check_modules("libraries", "-DLIBRARY")

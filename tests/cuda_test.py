@@ -37,11 +37,11 @@ OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "cooperativ
 
 
 # Of tests/gpu_stand/programs, for a GPU as well.
-STANDS = ["graphs", "memory", "per_thread"]
+STANDS = ["functions", "graphs", "memory", "per_thread"]
 
-# What cannot be replayed on another device than it was recorded on: addresses of functions in memory are not translated;
-# what printf returns is the device's own affair, and how deep kernels may call.
-AT_HOME = ["function_pointers", "indirect_calls", "printf_formats", "recursion", "virtual_functions"]
+# What the host device recorded and a GPU cannot replay: what printf returns is the device's own affair, and how deep
+# kernels may call.
+AT_HOME = ["printf_formats", "recursion"]
 
 
 def programs():

@@ -109,6 +109,10 @@ struct KernelInfo {
   std::vector<Pointer> pointers;       // as far as its IR tells
   std::string source;                  // the file that was compiled
   Digest bitcode;                      // of kernel.bc
+  // What their addresses are in the program that was recorded, as many as there are functions; 0: not known. Empty:
+  // none is; the host device makes them of names (objects/function_address.h). In json only if there are any, and then
+  // the id covers them: code for this kernel has to have functions at the same addresses.
+  std::vector<uint64_t> function_addresses = {};
 };
 
 // ---- variants/<static>/<variant>/variant.json --------------------------------------------------
@@ -355,6 +359,8 @@ RunInfo parse_run(std::string_view json, const std::string& where);
 Summary parse_summary(std::string_view json, const std::string& where);
 
 Digest variant_id(const Digest& kernel, const Configuration&);
+// Of a kernel with function_addresses, whose id would be `code` without.
+Digest kernel_id(const Digest& code, const std::vector<uint64_t>& function_addresses);
 // Over kernel, grid, block, shared bytes, arguments, segments' annotations and the prologue's digest.
 Digest instance_id(const InstanceInfo&);
 

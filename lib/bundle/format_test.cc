@@ -53,6 +53,12 @@ TEST(Json, KernelAndVariantRoundTrip) {
   KernelInfo kernel_back = parse_kernel(write(kernel), "kernel.json");
   EXPECT_EQ(write(kernel_back), write(kernel));
   EXPECT_EQ(kernel_back.pointers, kernel.pointers);
+  EXPECT_EQ(write(kernel).find("function_addresses"), std::string::npos);
+  kernel.function_addresses = {0x7f0012345678};
+  EXPECT_EQ(parse_kernel(write(kernel), "kernel.json").function_addresses, kernel.function_addresses);
+  EXPECT_NE(kernel_id(kOne, {8}), kernel_id(kOne, {16}));
+  kernel.function_addresses = {8, 16};
+  EXPECT_THROW(parse_kernel(write(kernel), "kernel.json"), Error) << "there is one function";
   VariantInfo variant{
       kTwo, kOne, {"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false}, "code.so", kThree, "loop", {}};
   VariantInfo back = parse_variant(write(variant), "variant.json");

@@ -101,6 +101,7 @@ std::string write(const KernelInfo& info) {
   out.close_array().add_all("functions", info.functions);
   if (!info.pointers.empty()) write_pointers(out, info.pointers);
   out.add("source", info.source).add("bitcode", info.bitcode);
+  if (!info.function_addresses.empty()) out.add_all("function_addresses", info.function_addresses);
   return out.close().sealed();
 }
 
@@ -126,7 +127,18 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
   if (in.has("pointers")) info.pointers = parse_pointers(in);
   info.source = in.text("source");
   info.bitcode = in.digest_or_empty("bitcode");
+  if (in.has("function_addresses")) info.function_addresses = in.numbers("function_addresses");
+  if (!info.function_addresses.empty() && info.function_addresses.size() != info.functions.size()) {
+    in.fail("function_addresses", "has another length than 'functions'");
+  }
   return info;
+}
+
+Digest kernel_id(const Digest& code, const std::vector<uint64_t>& function_addresses) {
+  DigestStream stream;
+  stream.add(code.hex());
+  for (uint64_t address : function_addresses) stream.add(address);
+  return stream.finish();
 }
 
 }  // namespace mneme::bundle

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "bundle/format.h"
 
@@ -10,5 +12,9 @@ namespace mneme::objects {
 // own, and those that everything in the cubin shares). What only the assembler's messages tell is left 0. Throws Error
 // on a malformed cubin, and where it has no such kernel.
 bundle::Resources resources_in_cubin(Bytes cubin, const std::string& kernel, const std::string& where);
+
+// The first 8 bytes of a variable's first contents; nothing if there is none of that name. Throws Error on a malformed
+// image.
+std::optional<uint64_t> first_word_in_cubin(Bytes cubin, std::string_view name, const std::string& where);
 
 }  // namespace mneme::objects

@@ -83,7 +83,10 @@ void __cudaRegisterFunction(void** handle, const char* function, char* device_fu
                             void* thread, void* block, void* block_dimensions, void* grid_dimensions, int* warp_size) {
   next_register_function.call(handle, function, device_function, name, threads, thread, block, block_dimensions,
                               grid_dimensions, warp_size);
-  if (Core* core = recorder()) core->add_stub(handle, function, name);
+  if (Core* core = recorder()) {
+    core->add_stub(handle, function, name);
+    runtime().add_kernel(handle, function);
+  }
 }
 
 void __cudaRegisterVar(void** handle, char* variable, char* device_variable, const char* name, int external,

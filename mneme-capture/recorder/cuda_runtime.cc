@@ -35,6 +35,8 @@ constinit Next<Error(void**, const void*)> next_symbol_address(kLibrary, "cudaGe
 constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "cudaGetSymbolSize");
 constinit Next<Result(Address*, size_t*, void*, const char*)> next_module_global(kDriver, "cuModuleGetGlobal_v2");
 constinit Next<Result(Address*, size_t*, void*, const char*)> next_library_global(kDriver, "cuLibraryGetGlobal");
+constinit Next<Error(Function*, const void*)> next_function_of(kLibrary, "cudaGetFuncBySymbol");
+constinit Next<Result(Module*, Function)> next_module_of(kDriver, "cuFuncGetModule");
 std::atomic<bool> started{false};
 thread_local bool holds = false;
 
@@ -205,6 +207,11 @@ bool CudaRuntime::prepare(const void* host_function, int device) {
   return next_attributes.call_or(kNotSupported, &attributes, host_function) == kSuccess;
 }
 
+void CudaRuntime::add_kernel(void* fat_binary, const void* host_function) {
+  std::lock_guard lock(mutex_);
+  kernels_.try_emplace(fat_binary, host_function);
+}
+
 void CudaRuntime::add_variable(void* fat_binary, const void* host_variable, const char* name) {
   std::lock_guard lock(mutex_);
   variables_[fat_binary][name] = host_variable;
@@ -213,6 +220,7 @@ void CudaRuntime::add_variable(void* fat_binary, const void* host_variable, cons
 std::vector<MemoryRange> CudaRuntime::remove_variables(void* fat_binary) {
   std::lock_guard lock(mutex_);
   variables_.erase(fat_binary);
+  kernels_.erase(fat_binary);
   std::vector<MemoryRange> gone;
   for (auto at = found_.begin(); at != found_.end();) {
     if (at->first.first != fat_binary) {
@@ -225,25 +233,44 @@ std::vector<MemoryRange> CudaRuntime::remove_variables(void* fat_binary) {
   return gone;
 }
 
-// Where the vendor has a variable: by its host variable, if start-up code registered one, else by its name.
-std::optional<MemoryRange> CudaRuntime::find_variable(void* fat_binary, const std::string& name) {
-  const void* variable = nullptr;
+// By its name: of code that the application loaded itself, and of the module that is behind a kernel which start-up
+// code registered.
+std::optional<MemoryRange> CudaRuntime::find_in_code(void* fat_binary, const std::string& name) {
+  void* handle = fat_binary;
+  const void* kernel = nullptr;
   std::optional<Code> code;
   {
     std::lock_guard lock(mutex_);
     if (auto loaded = code_.find(fat_binary); loaded != code_.end()) code = loaded->second;
+    if (auto found = kernels_.find(fat_binary); found != kernels_.end()) kernel = found->second;
+  }
+  if (!code) {
+    if (!kernel) return std::nullopt;
+    Function function = nullptr;
+    if (next_function_of.call_or(kNotSupported, &function, kernel) != kSuccess) {
+      next_last_error.call_or(kNotSupported);
+      return std::nullopt;
+    }
+    if (next_module_of.call_or(kNotSupported, &handle, function) != kSuccess) return std::nullopt;
+  }
+  Address address = 0;
+  size_t size = 0;
+  const auto& next = code == Code::kLibrary ? next_library_global : next_module_global;
+  if (next.call_or(kNotSupported, &address, &size, handle, name.c_str()) != kSuccess) return std::nullopt;
+  return MemoryRange{address, size};
+}
+
+// Where the vendor has a variable: by its host variable, if start-up code registered one.
+std::optional<MemoryRange> CudaRuntime::find_variable(void* fat_binary, const std::string& name) {
+  const void* variable = nullptr;
+  {
+    std::lock_guard lock(mutex_);
     auto binary = variables_.find(fat_binary);
     if (binary != variables_.end() && binary->second.contains(name)) variable = binary->second.at(name);
   }
+  if (!variable) return find_in_code(fat_binary, name);
   void* address = nullptr;
   size_t size = 0;
-  if (code) {
-    const auto& next = *code == Code::kModule ? next_module_global : next_library_global;
-    Address found = 0;
-    if (next.call_or(kNotSupported, &found, &size, fat_binary, name.c_str()) != kSuccess) return std::nullopt;
-    return MemoryRange{found, size};
-  }
-  if (!variable) return std::nullopt;
   if (next_symbol_address.call_or(kNotSupported, &address, variable) != kSuccess ||
       next_symbol_size.call_or(kNotSupported, &size, variable) != kSuccess) {
     next_last_error.call_or(kNotSupported);

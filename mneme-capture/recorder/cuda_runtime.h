@@ -45,6 +45,7 @@ class CudaRuntime final : public Runtime {
   std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
 
   // What start-up code registers.
+  void add_kernel(void* fat_binary, const void* host_function);
   void add_variable(void* fat_binary, const void* host_variable, const char* name);
   // Returns where its variables lie that copy() was asked for.
   std::vector<MemoryRange> remove_variables(void* fat_binary);
@@ -78,10 +79,12 @@ class CudaRuntime final : public Runtime {
   template <class Wait>
   int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
   std::optional<MemoryRange> find_variable(void* fat_binary, const std::string& name);
+  std::optional<MemoryRange> find_in_code(void* fat_binary, const std::string& name);
 
   Copies copies_;
   std::mutex mutex_;                                               // of the maps
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
+  std::map<void*, const void*> kernels_;                           // one of each fat binary's
   std::map<void*, Code> code_;                                     // by the driver's handle
   std::set<const void*> functions_;                                // of such code
   std::map<std::pair<void*, std::string>, MemoryRange> found_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Stands for a CUDA toolkit's ptxas: what PTX carries for us (carried.h) is taken out of it, so that nothing else gets
-// to see it, and becomes sections of the cubin.
+// to see it, and becomes sections of the cubin. Where addresses of functions are taken, ptxas runs a second time, to
+// tell where it places them.
+#include <algorithm>
 #include <string_view>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "cuda/carried.h"
+#include "cuda/function_places.h"
 #include "cuda/stand.h"
 #include "objects/embedded.h"
 
@@ -14,17 +18,39 @@ namespace {
 
 using Sections = std::map<std::string, std::string>;
 
+struct Input {
+  std::string path;
+  std::string ptx;
+  Sections sections;
+};
+
 // Of the one file of PTX among the arguments.
-Sections take_from_input(const std::vector<std::string>& arguments, const std::string& output) {
+Input take_from_input(const std::vector<std::string>& arguments, const std::string& output) {
   for (const std::string& word : arguments) {
     bool is_input = (word.ends_with(".s") || word.ends_with(".ptx")) && word != output && file_exists(word);
     if (!is_input) continue;
-    std::string ptx = read_file(word);
-    Sections sections = inject::take_carried(ptx);
-    if (!sections.empty()) write_file(word, ptx);
-    return sections;
+    Input input{word, read_file(word), {}};
+    input.sections = inject::take_carried(input.ptx);
+    if (!input.sections.empty()) write_file(word, input.ptx);
+    return input;
   }
   return {};
+}
+
+// What ptxas says was said already.
+inject::FunctionPlaces find_places(const std::string& own, std::vector<std::string> arguments, const Input& input,
+                                   const std::string& output, const std::string& names) {
+  TemporaryFolder folder;
+  std::string ptx = folder.path() + "/places.ptx", cubin = folder.path() + "/places.cubin";
+  write_file(ptx, inject::with_address_variables(input.ptx, names));
+  for (std::string& word : arguments) {
+    if (word == input.path) word = ptx;
+    if (word == output) word = cubin;
+    if (word.ends_with('=' + output)) word.replace(word.size() - output.size(), output.size(), cubin);
+  }
+  arguments.insert(arguments.begin(), own);
+  if (run_command(arguments).status != 0 || !file_exists(cubin)) return {};
+  return inject::places_in(bytes_of(read_file(cubin)), names);
 }
 
 void add_sections(const std::string& cubin, const Sections& sections) {
@@ -40,9 +66,15 @@ void add_sections(const std::string& cubin, const Sections& sections) {
 int main(int argc, char** argv) {
   return inject::stand_in(argc, argv, [](const std::string& own, const std::vector<std::string>& arguments) {
     std::string output = inject::output_of(arguments);
-    Sections sections = take_from_input(arguments, output);
+    Input input = take_from_input(arguments, output);
     int status = inject::run_own(own, arguments);
-    if (status == 0 && !sections.empty() && !output.empty()) add_sections(output, sections);
+    if (status != 0 || input.sections.empty() || output.empty()) return status;
+    if (auto names = input.sections.extract(std::string(inject::kFunctionsSection))) {
+      auto records = input.sections.find(std::string(objects::kEmbeddedSection));
+      inject::FunctionPlaces places = find_places(own, arguments, input, output, names.mapped());
+      if (records != input.sections.end()) records->second = inject::with_places(records->second, places);
+    }
+    add_sections(output, input.sections);
     return status;
   });
 }

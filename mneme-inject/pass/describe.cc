@@ -10,6 +10,7 @@
 #include <llvm/TargetParser/TargetParser.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include "ir/address_variable.h"
 #include "pass/layout.h"
 #include "pass/pointers.h"
 
@@ -52,12 +53,15 @@ bool is_empty_object(const llvm::GlobalVariable& variable, uint64_t size) {
 // Variables in device memory that the host can fill, or that memory can point to. Most string literals, and tables of
 // the device libraries, are part of the code.
 bool lies_in_memory(const llvm::GlobalVariable& variable, uint64_t size) {
-  if (size == 0 || is_empty_object(variable, size) || !variable.hasName() || !is_in_memory_space(variable))
+  if (size == 0 || is_empty_object(variable, size) || !variable.hasName() || !is_in_memory_space(variable) ||
+      variable.getName().starts_with("llvm.")) {
     return false;
+  }
   if (variable.isExternallyInitialized()) return true;
   if (variable.getAddressSpace() == kConstantSpace) return false;
-  // NVPTX has no other place for constants.
-  return !(is_nvptx(*variable.getParent()) && variable.isConstant() && variable.hasLocalLinkage());
+  // NVPTX has no other place for constants. Of those that are the unit's own, objects point to tables of functions.
+  return !(is_nvptx(*variable.getParent()) && variable.isConstant() && variable.hasLocalLinkage()) ||
+         ir::holds_functions(variable);
 }
 
 // The variables whose addresses are in a variable's first contents.

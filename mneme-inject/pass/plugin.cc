@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in
-// the code object; under -fgpu-rdc that is done when the units are linked (units.h). It is loaded into clang, or lld,
-// whose LLVM it uses.
+// the code object; under -fgpu-rdc that is done when the units are linked (units.h). For NVIDIA's GPUs it adds, when
+// all is optimised, the names of functions whose address is taken (pointed_functions.h). It is loaded into clang, or
+// lld, whose LLVM it uses.
 #include <llvm/IR/AutoUpgrade.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -16,6 +17,7 @@
 #include "cuda/carried.h"
 #include "pass/embed.h"
 #include "pass/kernel_functions.h"
+#include "pass/pointed_functions.h"
 #include "pass/record.h"
 #include "pass/units.h"
 
@@ -66,6 +68,18 @@ class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
   static bool isRequired() { return true; }  // at -O0 too, where kernels are optnone
 };
 
+class CarryFunctions : public llvm::PassInfoMixin<CarryFunctions> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    // In relocatable code addresses are the loader's, other ones in each process.
+    if (!llvm::Triple(module.getTargetTriple()).isNVPTX() || is_relocatable()) return llvm::PreservedAnalyses::all();
+    carry_pointed_functions(module);
+    return llvm::PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
@@ -87,6 +101,9 @@ extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo ll
   return {LLVM_PLUGIN_API_VERSION, "mneme-inject", MNEME_VERSION, [](llvm::PassBuilder& builder) {
             builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
               passes.addPass(mneme::inject::CompileUnit());
+            });
+            builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+              passes.addPass(mneme::inject::CarryFunctions());
             });
             builder.registerFullLinkTimeOptimizationEarlyEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {

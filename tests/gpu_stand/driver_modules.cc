@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "digests.h"
+#include "hostgpu/registration.h"
 
 using namespace mneme::gpu_stand;
+using mneme::hostgpu::Program;
 
 namespace {
 
@@ -24,9 +26,34 @@ hipFunction_t as_hip(hipFunction_t function) {
   return reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(function) & ~kFunctionOfKernel);
 }
 
+// The modules of what start-up code registered.
+constexpr uintptr_t kRegistered = 1;
+hipModule_t module_of(Program* program) {
+  return reinterpret_cast<hipModule_t>(reinterpret_cast<uintptr_t>(program) | kRegistered);
+}
+Program* program_of(hipModule_t module) {
+  auto number = reinterpret_cast<uintptr_t>(module);
+  return number & kRegistered ? reinterpret_cast<Program*>(number & ~kRegistered) : nullptr;
+}
+
+hipError_t find_global(void** address, size_t* size, hipModule_t module, const char* name) {
+  Program* program = program_of(module);
+  if (!program) return hipModuleGetGlobal(address, size, module, name);
+  auto variable = program->on(mneme::hostgpu::current_device()).find_variable(name);
+  if (!variable) return hipErrorNotFound;
+  *address = variable->address;
+  *size = variable->size;
+  return hipSuccess;
+}
+
 }  // namespace
 
 extern "C" {
+
+Result cuFuncGetModule(hipModule_t* module, hipFunction_t function) {
+  *module = module_of(mneme::hostgpu::registered_function(function).program);
+  return 0;
+}
 
 Result cuModuleLoad(hipModule_t* module, const char* path) { return result(hipModuleLoad(module, path)); }
 Result cuModuleLoadData(hipModule_t* module, const void* image) {
@@ -48,7 +75,7 @@ Result cuModuleGetFunction(hipFunction_t* function, hipModule_t module, const ch
 }
 Result cuModuleGetGlobal_v2(Address* address, size_t* size, hipModule_t module, const char* name) {
   void* found = nullptr;
-  hipError_t status = hipModuleGetGlobal(&found, size, module, name);
+  hipError_t status = find_global(&found, size, module, name);
   if (address) *address = reinterpret_cast<Address>(found);
   return result(status);
 }

@@ -21,11 +21,13 @@ struct Square : Shape {
   __device__ float area() const override { return side * side; }
   float side;
 };
+namespace {
 struct Box : Shape {
   __device__ Box(float width, float height) : width(width), height(height) {}
   __device__ float area() const override { return width * height; }
   float width, height;
 };
+}  // namespace
 
 struct alignas(16) Storage {
   unsigned char bytes[32];

@@ -3,7 +3,6 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstrTypes.h>
-#include <llvm/Support/xxhash.h>
 
 #include <map>
 
@@ -22,9 +21,10 @@ bool is_direct_call(const llvm::Use& use) {
 
 }  // namespace
 
-uint64_t function_address(llvm::StringRef name) {
-  constexpr uint64_t kStep = 16;
-  return kFunctionsBegin + llvm::xxh3_64bits(name) % ((kFunctionsEnd - kFunctionsBegin) / kStep) * kStep;
+uint64_t function_address(const bundle::KernelInfo& kernel, llvm::StringRef name) {
+  std::string_view text(name.data(), name.size());
+  uint64_t recorded = objects::recorded_address(kernel, text);
+  return recorded ? recorded : objects::function_address(text);
 }
 
 void mark_kept(llvm::Module& module) {
@@ -45,7 +45,7 @@ bool is_kept(const llvm::GlobalObject& object) {
   return llvm::cast<llvm::GlobalVariable>(object).hasAttribute(kKept);
 }
 
-void lower_function_addresses(llvm::Module& module) {
+void lower_function_addresses(llvm::Module& module, const bundle::KernelInfo& kernel) {
   llvm::Type* number = llvm::Type::getInt64Ty(module.getContext());
   std::map<uint64_t, llvm::StringRef> names;
   for (llvm::Function& function : module) {
@@ -53,9 +53,9 @@ void lower_function_addresses(llvm::Module& module) {
     bool as_data = false;
     for (const llvm::Use& use : function.uses()) as_data |= !is_direct_call(use);
     if (!as_data) continue;
-    uint64_t address = function_address(function.getName());
+    uint64_t address = function_address(kernel, function.getName());
     auto [known, fresh] = names.emplace(address, function.getName());
-    if (!fresh) {
+    if (!fresh && address >= objects::kFunctionsBegin) {
       throw Error::of("the functions '{}' and '{}' have the same number; rename one of them", known->second.str(),
                       function.getName().str());
     }

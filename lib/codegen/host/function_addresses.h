@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The addresses of device functions, as data: numbers that stand for functions, made from their names alone. So a
-// pointer to a function that one kernel left in memory, or the host was given, means the same to every other kernel, in
-// every process, however often it is compiled.
+// The addresses of device functions, as data: numbers that stand for functions. As a rule they are made from names
+// alone, so that a pointer to a function that one kernel left in memory, or the host was given, means the same to every
+// other kernel, in every process, however often it is compiled. Of a CUDA program they are those that it has on
+// NVIDIA's GPUs.
 #pragma once
 #include <llvm/IR/Module.h>
 
-#include <cstdint>
+#include "objects/function_address.h"
 
 namespace mneme::codegen::host {
 
-// Where no memory ever is (memory/arena.h and what Linux does leave it out), a multiple of 16.
-inline constexpr uint64_t kFunctionsBegin = 0x6f0000000000;
-inline constexpr uint64_t kFunctionsEnd = 0x700000000000;
-uint64_t function_address(llvm::StringRef name);
+uint64_t function_address(const bundle::KernelInfo& kernel, llvm::StringRef name);
 
 // Functions that a pointer may lead to although the kernel does not name them, and variables by which the host may come
 // by such pointers; mneme-inject lists them in llvm.compiler.used. To be marked before what the kernel does not reach
@@ -21,7 +19,7 @@ void mark_kept(llvm::Module& module);
 bool is_kept(const llvm::GlobalObject& object);
 
 // Replaces every use of a function's address, except by direct calls, by its number. Throws Error when two functions
-// have the same.
-void lower_function_addresses(llvm::Module& module);
+// have the same, unless a GPU had it so.
+void lower_function_addresses(llvm::Module& module, const bundle::KernelInfo& kernel);
 
 }  // namespace mneme::codegen::host

@@ -6,6 +6,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "codegen/host/abi.h"
@@ -67,7 +68,7 @@ llvm::CallInst* call_directly(llvm::IRBuilderBase& builder, llvm::CallBase& call
 }
 
 // switch (pointer) { case <number of f>: result = f(arguments); … default: stop }
-void choose(llvm::CallBase& call, const std::vector<llvm::Function*>& candidates) {
+void choose(llvm::CallBase& call, const std::vector<llvm::Function*>& candidates, const bundle::KernelInfo& kernel) {
   llvm::BasicBlock* here = call.getParent();
   llvm::Function& function = *here->getParent();
   llvm::BasicBlock* after = llvm::SplitBlock(here, &call);
@@ -80,9 +81,12 @@ void choose(llvm::CallBase& call, const std::vector<llvm::Function*>& candidates
   builder.SetInsertPoint(here);
   llvm::Value* number = builder.CreatePtrToInt(call.getCalledOperand(), builder.getInt64Ty());
   llvm::SwitchInst* choice = builder.CreateSwitch(number, wild, static_cast<unsigned>(candidates.size()));
+  std::set<uint64_t> met;
   for (llvm::Function* candidate : candidates) {
+    uint64_t address = function_address(kernel, candidate->getName());
+    if (!met.insert(address).second) continue;
     llvm::BasicBlock* chosen = llvm::BasicBlock::Create(call.getContext(), "chosen", &function, after);
-    choice->addCase(builder.getInt64(function_address(candidate->getName())), chosen);
+    choice->addCase(builder.getInt64(address), chosen);
     builder.SetInsertPoint(chosen);
     llvm::CallInst* made = call_directly(builder, call, *candidate);
     builder.CreateBr(after);
@@ -118,9 +122,9 @@ void lower_indirect_calls(llvm::Module& module, const bundle::KernelInfo& kernel
         continue;
       }
     }
-    choose(*call, candidates[call->getFunctionType()]);
+    choose(*call, candidates[call->getFunctionType()], kernel);
   }
-  lower_function_addresses(module);
+  lower_function_addresses(module, kernel);
 }
 
 }  // namespace mneme::codegen::host

@@ -20,11 +20,10 @@ namespace mneme::codegen::host {
 namespace {
 
 struct Lowered {
-  explicit Lowered(const std::string& ir) {
+  explicit Lowered(const std::string& ir, bundle::KernelInfo kernel = {}) {
     llvm::SMDiagnostic error;
     module = llvm::parseAssemblyString(ir, error, context);
     if (!module) throw std::runtime_error(error.getMessage().str());
-    bundle::KernelInfo kernel;
     kernel.name = "k";
     lower_indirect_calls(*module, kernel);
     EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
@@ -62,12 +61,12 @@ struct Lowered {
 };
 
 TEST(FunctionAddress, DependsOnTheNameOnlyAndIsNoMemory) {
-  EXPECT_EQ(function_address("_Z3addff"), function_address(std::string("_Z3") + "addff"));
-  EXPECT_NE(function_address("_Z3addff"), function_address("_Z3subff"));
+  EXPECT_EQ(objects::function_address("_Z3addff"), objects::function_address(std::string("_Z3") + "addff"));
+  EXPECT_NE(objects::function_address("_Z3addff"), objects::function_address("_Z3subff"));
   for (const char* name : {"", "f", "_Z3addff"}) {
-    EXPECT_GE(function_address(name), kFunctionsBegin);
-    EXPECT_LT(function_address(name), kFunctionsEnd);
-    EXPECT_EQ(function_address(name) % 16, 0u);
+    EXPECT_GE(objects::function_address(name), objects::kFunctionsBegin);
+    EXPECT_LT(objects::function_address(name), objects::kFunctionsEnd);
+    EXPECT_EQ(objects::function_address(name) % 16, 0u);
   }
 }
 
@@ -86,9 +85,9 @@ define void @k(ptr %out, ptr %f) {
   store i32 %r, ptr %out
   ret void
 })");
-  EXPECT_EQ(lowered.choices(),
-            (std::map<uint64_t, std::string>{
-                {function_address("a"), "a"}, {function_address("b"), "b"}, {function_address("kept"), "kept"}}));
+  EXPECT_EQ(lowered.choices(), (std::map<uint64_t, std::string>{{objects::function_address("a"), "a"},
+                                                                {objects::function_address("b"), "b"},
+                                                                {objects::function_address("kept"), "kept"}}));
   EXPECT_EQ(lowered.calls_through_pointers(), 0);
   for (llvm::Function& function : *lowered.module) {
     EXPECT_FALSE(function.hasAddressTaken()) << function.getName().str();
@@ -106,8 +105,28 @@ define i1 @k(ptr %p) {
   auto number = [](llvm::Value* value) {
     return llvm::cast<llvm::ConstantInt>(llvm::cast<llvm::ConstantExpr>(value)->getOperand(0))->getZExtValue();
   };
-  EXPECT_EQ(number(lowered.module->getNamedGlobal("pointer")->getInitializer()), function_address("f"));
-  EXPECT_EQ(number(lowered.module->getFunction("k")->front().front().getOperand(1)), function_address("f"));
+  EXPECT_EQ(number(lowered.module->getNamedGlobal("pointer")->getInitializer()), objects::function_address("f"));
+  EXPECT_EQ(number(lowered.module->getFunction("k")->front().front().getOperand(1)), objects::function_address("f"));
+}
+
+TEST(IndirectCalls, FunctionsAreWhereTheyWereOnTheGpuOfTheRecording) {
+  bundle::KernelInfo kernel;
+  kernel.functions = {"a", "b", "c", "unknown"};
+  kernel.function_addresses = {8, 24, 24, 0};
+  Lowered lowered(R"(
+@table = constant [3 x ptr] [ptr @a, ptr @b, ptr @c]
+define internal i32 @a(i32 %x) { ret i32 %x }
+define internal i32 @b(i32 %x) { ret i32 1 }
+define internal i32 @c(i32 %x) { ret i32 1 }
+define i32 @unknown(i32 %x) { ret i32 3 }
+define void @k(ptr %out, ptr %f) {
+  %r = call i32 %f(i32 0)
+  store i32 %r, ptr %out
+  ret void
+})",
+                  kernel);
+  EXPECT_EQ(lowered.choices(),
+            (std::map<uint64_t, std::string>{{8, "a"}, {24, "b"}, {objects::function_address("unknown"), "unknown"}}));
 }
 
 TEST(IndirectCalls, ADeclarationOfAnotherTypePassesItsBitsOn) {

@@ -14,6 +14,8 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "base/error.h"
+#include "codegen/nvptx/numbered_functions.h"
+#include "ir/address_variable.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
 
@@ -133,6 +135,8 @@ std::string compile(const bundle::KernelInfo& info, std::string_view ir, const b
   module->setDataLayout(machine->createDataLayout());
   allow_optimisation(*module);
   ir::optimize(*module, configuration.passes, machine.get());
+  ir::expose_function_tables(*module);
+  number_functions(*module, info);
   return emit_ptx(*module, *machine);
 }
 

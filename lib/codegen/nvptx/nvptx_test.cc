@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "codegen/compile.h"
+#include "objects/function_address.h"
 
 namespace mneme::codegen {
 namespace {
@@ -103,6 +106,56 @@ TEST(Nvptx, StoresSideBySideBecomeAMemset) {
   EXPECT_THAT(compile(clear, ir, configuration("cuda:sm_90")).bytes,
               AllOf(HasSubstr("st.global.u8"), HasSubstr("bra")));
   EXPECT_THAT(compile(clear, ir, configuration("cuda:sm_90", "default<O0>")).bytes, Not(HasSubstr("st.global.u8")));
+}
+
+// A kernel that calls what its argument points to; `g` may be that.
+constexpr char kCaller[] = R"(target triple = "nvptx64-nvidia-cuda"
+@llvm.compiler.used = appending global [1 x ptr] [ptr @g], section "llvm.metadata"
+define internal i32 @f(i32 %x) noinline { ret i32 1 }
+define internal i32 @g(i32 %x) noinline { ret i32 2 }
+define void @call(ptr %function, ptr %out) {
+  %same = icmp eq ptr %function, @f
+  %number = zext i1 %same to i32
+  %result = call i32 %function(i32 %number)
+  store i32 %result, ptr %out
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{ptr @call, !"kernel", i32 1}
+)";
+
+bundle::KernelInfo caller(std::vector<uint64_t> addresses) {
+  bundle::KernelInfo info = scale();
+  info.name = info.demangled = "call";
+  info.arguments = {};
+  info.argument_bytes = 16;
+  info.functions = {"f", "gone", "g"};
+  info.function_addresses = std::move(addresses);
+  return info;
+}
+
+// The assembler numbers functions in the order in which code takes their addresses.
+TEST(Nvptx, TakesAddressesOfFunctionsInTheRecordedOrder) {
+  std::string ptx = compile(caller({32, 16, 8}), kCaller, configuration("cuda:sm_90")).bytes;
+  size_t first = ptx.find(".entry __mneme_functions("), kernel = ptx.find(".entry call(");
+  ASSERT_NE(kernel, std::string::npos);
+  ASSERT_LT(first, kernel) << ptx;
+  std::string taker = ptx.substr(ptx.find('{', first), kernel - first);
+  std::vector<size_t> order;
+  for (const char* name : {", g;", ", __mneme_nothing_2;", ", __mneme_nothing_3;", ", f;"})
+    order.push_back(taker.find(name));
+  EXPECT_TRUE(std::ranges::is_sorted(order)) << taker;
+  EXPECT_NE(order.back(), std::string::npos) << taker;
+  for (const char* name : {"f", "g"}) EXPECT_THAT(ptx, HasSubstr(objects::address_symbol(name) + " = " + name + ";"));
+  EXPECT_THAT(ptx, Not(HasSubstr(objects::address_symbol("gone"))));
+}
+
+TEST(Nvptx, LeavesFunctionsAloneWhoseAddressesAreOfAnotherKind) {
+  for (const std::vector<uint64_t>& addresses :
+       {std::vector<uint64_t>{}, {0, 0, 0}, {0x7f0012345600, 8, 16}, {8, 16, 8 * 5000}, {8, 12, 16}}) {
+    std::string ptx = compile(caller(addresses), kCaller, configuration("cuda:sm_90")).bytes;
+    EXPECT_THAT(ptx, AllOf(HasSubstr(".entry call("), Not(HasSubstr("__mneme_"))));
+  }
 }
 
 std::string refusal(const std::function<void()>& what) {

@@ -76,6 +76,7 @@ class CudaDevice final : public Device {
   uint64_t execute(Code& code, const Launch& launch) override {
     auto& loaded = static_cast<LoadedModule&>(code);
     if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
+    if (launch.warn && !loaded.misplaced().empty()) launch.warn(loaded.misplaced());
     const Moves moves = moves_of(loaded, launch);
     translation_.there(moves);
     copy_variables(loaded, launch, true);

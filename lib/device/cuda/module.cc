@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "objects/function_address.h"
 
 namespace mneme::device::cuda {
 
@@ -17,9 +18,29 @@ LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code) : kerne
   if (result != 0 && log[0]) throw Error::of("kernel '{}': the driver cannot compile its PTX: {}", kernel_, log.data());
   check(result, ("loading the code of kernel '" + kernel_ + "'").c_str());
   result = driver().cuModuleGetFunction(&function_, module_, kernel.name.c_str());
-  if (result == 0) return;
-  driver().cuModuleUnload(module_);
-  throw Error::of("the code of kernel '{}' has no function '{}'", kernel_, kernel.name);
+  if (result != 0) {
+    driver().cuModuleUnload(module_);
+    throw Error::of("the code of kernel '{}' has no function '{}'", kernel_, kernel.name);
+  }
+  compare_addresses(kernel);
+}
+
+// The assembler may have its own mind about them.
+void LoadedModule::compare_addresses(const bundle::KernelInfo& kernel) {
+  for (const std::string& name : kernel.functions) {
+    uint64_t recorded = objects::recorded_address(kernel, name), address = 0;
+    std::optional<Variable> holder;
+    if (recorded) holder = variable(objects::address_symbol(name));
+    if (!holder || holder->size != sizeof address) continue;
+    check(driver().cuMemcpyDtoH_v2(&address, holder->address, sizeof address), "reading a function's address");
+    if (address == recorded) continue;
+    misplaced_ = fmt::format(
+        "kernel '{}': the function '{}' was at {:#x} when it was recorded and is at {:#x} in this code, so that "
+        "pointers "
+        "to functions in the recorded memory lead elsewhere",
+        kernel_, name, recorded, address);
+    return;
+  }
 }
 
 LoadedModule::~LoadedModule() { driver().cuModuleUnload(module_); }

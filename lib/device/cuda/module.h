@@ -21,11 +21,17 @@ class LoadedModule final : public Code {
     Address address = 0;
     size_t size = 0;  // bytes
   };
+  // A sentence, if its functions have other addresses than those that the recorded memory has for them; else empty.
+  const std::string& misplaced() const { return misplaced_; }
+
   // nullopt: the code has none of that name.
   std::optional<Variable> variable(const std::string& name) const;
 
  private:
+  void compare_addresses(const bundle::KernelInfo& kernel);
+
   std::string kernel_;
+  std::string misplaced_;
   Module* module_ = nullptr;
   Function* function_ = nullptr;
 };

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/CallingConv.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DerivedTypes.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Metadata.h>
+#include <llvm/IR/Module.h>
+
+#include "objects/function_address.h"
+
+// What modules for NVIDIA's GPUs get besides their code, so that it can be found out where their functions are, and
+// what leads to them. In a header, since the compiler's plugin uses the compiler's LLVM.
+namespace mneme::ir {
+
+constexpr unsigned kNvptxGlobalSpace = 1;
+
+// A variable that holds the function's address (objects/function_address.h) and can be looked up in the module.
+inline void add_address_variable(llvm::Function& function) {
+  llvm::Module& module = *function.getParent();
+  std::string name = objects::address_symbol({function.getName().data(), function.getName().size()});
+  if (module.getNamedValue(name)) return;
+  auto* variable =
+      new llvm::GlobalVariable(module, function.getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                               &function, name, nullptr, llvm::GlobalValue::NotThreadLocal, kNvptxGlobalSpace);
+  variable->setAlignment(llvm::Align(8));
+}
+
+// Whether its first contents hold the address of a function: as tables of virtual functions do.
+inline bool holds_functions(const llvm::GlobalVariable& variable) {
+  if (!variable.hasInitializer()) return false;
+  llvm::SmallVector<const llvm::Constant*, 16> pending = {variable.getInitializer()};
+  llvm::SmallPtrSet<const llvm::Constant*, 16> seen;
+  while (!pending.empty()) {
+    const llvm::Constant* constant = pending.pop_back_val();
+    if (!seen.insert(constant).second || llvm::isa<llvm::GlobalVariable>(constant)) continue;
+    if (llvm::isa<llvm::Function>(constant)) return true;
+    for (const llvm::Use& operand : constant->operands()) {
+      if (auto* part = llvm::dyn_cast<llvm::Constant>(operand)) pending.push_back(part);
+    }
+  }
+  return false;
+}
+
+// Constant tables of functions that are the unit's own can be looked up in the module from now on: objects in memory
+// may point to them.
+inline void expose_function_tables(llvm::Module& module) {
+  constexpr char kValid[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    bool valid = variable.hasName() && variable.getName().find_first_not_of(kValid) == llvm::StringRef::npos;
+    if (!valid || !variable.hasLocalLinkage() || !variable.isConstant() || !holds_functions(variable)) continue;
+    variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  }
+}
+
+// Makes a function a kernel. Where LLVM has looked at a module's metadata before it looks at nothing that is added.
+inline void make_kernel(llvm::Function& function) {
+  function.setCallingConv(llvm::CallingConv::PTX_Kernel);
+  llvm::LLVMContext& context = function.getContext();
+  llvm::Metadata* entry[] = {llvm::ConstantAsMetadata::get(&function), llvm::MDString::get(context, "kernel"),
+                             llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1))};
+  function.getParent()->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, entry));
+}
+
+}  // namespace mneme::ir

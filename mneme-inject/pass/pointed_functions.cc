@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pass/pointed_functions.h"
+
+#include <llvm/IR/BasicBlock.h>
+#include <llvm/IR/Instructions.h>
+
+#include <string>
+
+#include "cuda/carried.h"
+#include "cuda/function_places.h"
+#include "ir/address_variable.h"
+#include "pass/kernel_functions.h"
+
+namespace mneme::inject {
+namespace {
+
+constexpr char kOther[] = "__mneme_beside";
+
+void add_empty_kernel(llvm::Module& module) {
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), /*isVarArg=*/false);
+  auto* kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kOther, module);
+  llvm::ReturnInst::Create(module.getContext(), llvm::BasicBlock::Create(module.getContext(), "", kernel));
+  ir::make_kernel(*kernel);
+}
+
+}  // namespace
+
+void carry_pointed_functions(llvm::Module& module) {
+  if (module.getFunction(kOther) || module.getModuleInlineAsm().find(kFunctionsSection) != std::string::npos) return;
+  KernelFunctions kernels = kernels_in(module);
+  std::string names;
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration() || kernels.contains(&function)) continue;
+    if (!function.hasAddressTaken(nullptr, false, true, /*IgnoreLLVMUsed=*/true)) continue;
+    names += function.getName().str() + '\n';
+  }
+  if (names.empty()) return;
+  module.appendModuleInlineAsm(carried_lines(kFunctionsSection, names));
+  ir::expose_function_tables(module);
+  if (kernels.size() == 1) add_empty_kernel(module);
+}
+
+}  // namespace mneme::inject

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <llvm/IR/Module.h>
+
+namespace mneme::inject {
+
+// To be called when everything else is done with a module for NVIDIA's GPUs: carries (cuda/carried.h) the names of the
+// functions whose address is taken to what stands for ptxas, which finds out where the assembler places them
+// (cuda/function_places.h). Tables of virtual functions that are the unit's own can be found by their names from now
+// on. Where there is but one kernel an empty one is added, since the assembler then has another kind of address, the
+// place in that kernel's code, which no other code for it would share.
+void carry_pointed_functions(llvm::Module& module);
+
+}  // namespace mneme::inject
