@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 
 namespace mneme::hostgpu {
 
@@ -15,7 +16,7 @@ using device::host::TexelKind;
 namespace {
 
 struct Arrays {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::unordered_set<hipArray_const_t> live;
 };
 

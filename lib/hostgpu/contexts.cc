@@ -9,6 +9,7 @@
 
 #include "hostgpu/device_info.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 
 struct ihipCtx_t {
   unsigned flags = 0;
@@ -27,7 +28,7 @@ struct Contexts {
       live.insert(&primary[static_cast<size_t>(device)]);
     }
   }
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::array<ihipCtx_t, kMostDevices> primary;
   std::array<unsigned, kMostDevices> retained{};
   std::unordered_set<hipCtx_t> live;

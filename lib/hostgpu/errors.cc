@@ -10,6 +10,8 @@
 #include <mutex>
 #include <set>
 
+#include "hostgpu/held_over_forks.h"
+
 namespace mneme::hostgpu {
 namespace {
 
@@ -126,7 +128,7 @@ void say(const std::string& message) {
 
 void say_once(const std::string& message) {
   static auto* said = new std::set<std::string>;
-  static std::mutex mutex;
+  static auto& mutex = *new HeldOverForks<std::mutex>;
   std::lock_guard lock(mutex);
   if (said->insert(message).second) say(message);
 }

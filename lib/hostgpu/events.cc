@@ -7,6 +7,7 @@
 
 #include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 
 struct ihipEvent_t {
   unsigned flags = 0;
@@ -22,7 +23,7 @@ struct Recorded {
 };
 
 struct Events {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::unordered_map<hipEvent_t, Recorded> live;
 };
 

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 #include "memory/arena.h"
 #include "memory/listing.h"
 
@@ -106,9 +107,6 @@ class Range {
     released.insert(released.end(), released_.begin(), released_.end());
   }
 
-  void lock() { mutex_.lock(); }
-  void unlock() { mutex_.unlock(); }
-
   bool holds(uint64_t address) const { return address - base_ < memory::kDefaultRangeSize; }
 
  private:
@@ -158,7 +156,7 @@ class Range {
   }
 
   std::atomic<uint64_t> base_;
-  std::mutex mutex_;
+  HeldOverForks<std::mutex> mutex_;
   std::optional<memory::Arena> arena_;
   uint64_t backed_ = 0;  // addresses below are memory
   std::map<uint64_t, Details> details_;
@@ -188,14 +186,6 @@ void for_all_ranges(const Body& body) {
 }
 
 }  // namespace
-
-void lock_memory() {
-  for_all_ranges([](Range& range) { range.lock(); });
-}
-
-void unlock_memory() {
-  for_all_ranges([](Range& range) { range.unlock(); });
-}
 
 void* allocate(uint64_t size, MemoryKind kind, unsigned flags, uint64_t align) {
   const int device = current_device();

@@ -34,10 +34,6 @@ void check_range(const void* address, uint64_t size);
 // Memory that kernels reach only by chance: neither given out nor registered (pointers.cc).
 bool is_pageable(const void* address);
 
-// Around fork(): nobody is at work on the arenas when the child gets its own.
-void lock_memory();
-void unlock_memory();
-
 // What a pretended device has, and has left; bytes. Memory made through the virtual memory API counts, and the host's
 // does not.
 uint64_t total_memory();

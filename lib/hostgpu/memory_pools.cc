@@ -11,6 +11,7 @@
 
 #include "hostgpu/device_info.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 
 struct ihipMemPoolHandle_t {
   int device = 0;
@@ -29,7 +30,7 @@ struct Pools {
       current[device] = &standard[device];
     }
   }
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::array<ihipMemPoolHandle_t, kMostDevices> standard;  // by device
   std::array<hipMemPool_t, kMostDevices> current;
   std::map<hipMemPool_t, std::unique_ptr<ihipMemPoolHandle_t>> made;

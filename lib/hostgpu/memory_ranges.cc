@@ -7,6 +7,7 @@
 
 #include "hostgpu/device_info.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 #include "hostgpu/streams.h"
 
 namespace mneme::hostgpu {
@@ -20,7 +21,7 @@ struct Advice {
 };
 
 struct Ranges {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::map<uint64_t, Advice> advised;  // by the address that the advice was given for
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 #include "hostgpu/registration.h"
 
 namespace mneme::hostgpu {
@@ -23,7 +24,7 @@ struct Module {
 };
 
 struct Modules {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::map<hipModule_t, std::unique_ptr<Module>> live;
 };
 

@@ -5,6 +5,7 @@
 
 #include "hostgpu/device_info.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr uint32_t kPciExpress = 2;  // HSA_AMD_LINK_INFO_TYPE_PCIE
 
 struct Peers {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::set<std::pair<int, int>> enabled;  // a device, and one whose memory it may use
 };
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 #include "hostgpu/memory.h"
 #include "hostgpu/vmm.h"
 
@@ -18,7 +19,7 @@ struct Registered {
 };
 
 struct Registry {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::map<uint64_t, Registered> ranges;  // by address
 };
 

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include "hostgpu/errors.h"
-#include "hostgpu/memory.h"
 #include "hostgpu/queues.h"
 
 namespace mneme::hostgpu {
@@ -18,19 +17,8 @@ uint64_t left() {
   return left;
 }
 
-// Whoever holds the first lock may ask for the second.
-void before_fork() {
-  queues().mutex.lock();
-  lock_memory();
-}
-void after_fork_in_parent() {
-  unlock_memory();
-  queues().mutex.unlock();
-}
-
 // The threads are the parent's, and so is what they had to do.
 void after_fork_in_child() {
-  unlock_memory();
   Queues& all = queues();
   ++all.forks;
   for (auto& [address, queue] : all.all) {
@@ -48,7 +36,6 @@ void after_fork_in_child() {
   all.holder = {};
   all.waiting = 0;
   all.starved = false;
-  all.mutex.unlock();
 }
 
 // At once, since a recorder locks what is its own first, and unlocks it last.
@@ -65,7 +52,7 @@ Queues& queues() {
       legacy->device = device;
       made->all.emplace(legacy.get(), legacy);
     }
-    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
     return made;
   }();
   return *all;

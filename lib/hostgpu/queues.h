@@ -7,13 +7,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hostgpu/held_over_forks.h"
 #include "hostgpu/queue.h"
 
 namespace mneme::hostgpu {
 
 // One lock for all: it is held for moments, never while something runs.
 struct Queues {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::condition_variable done;  // something was, while `waiting` is not 0
   unsigned waiting = 0;
   uint64_t completed = 0;

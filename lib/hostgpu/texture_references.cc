@@ -8,6 +8,7 @@
 
 #include "hostgpu/arrays.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 #include "hostgpu/registration.h"
 #include "hostgpu/textures.h"
 
@@ -22,7 +23,7 @@ struct Binding {
 };
 
 struct Bindings {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::map<const textureReference*, Binding> all;
 };
 

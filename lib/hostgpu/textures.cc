@@ -10,6 +10,7 @@
 
 #include "hostgpu/arrays.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 #include "hostgpu/memory.h"
 
 #pragma GCC visibility push(default)
@@ -35,7 +36,7 @@ struct Description {
 };
 
 struct Objects {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::map<const void*, Description> live;  // by address
 };
 

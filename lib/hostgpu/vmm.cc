@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/held_over_forks.h"
 #include "hostgpu/memory.h"
 #include "memory/private_memory.h"
 
@@ -49,7 +50,7 @@ struct Mapped {
 };
 
 struct State {
-  std::mutex mutex;
+  HeldOverForks<std::mutex> mutex;
   std::map<uint64_t, uint64_t> reservations;                               // address → size
   std::map<uint64_t, Mapped> mappings;                                     // by address
   std::map<Physical*, std::pair<std::shared_ptr<Physical>, int>> handles;  // with their reference counts
@@ -62,9 +63,6 @@ int protection_of(hipMemAccessFlags access) {
   return access & hipMemAccessFlagsProtRead ? PROT_READ : PROT_NONE;
 }
 
-void before_fork() { state().mutex.lock(); }
-void after_fork_in_parent() { state().mutex.unlock(); }
-
 // As all memory of the parent's, so is this: what either writes, the other does not see.
 void after_fork_in_child() {
   for (auto& [memory, handle] : state().handles) memory->parents = true;
@@ -76,14 +74,13 @@ void after_fork_in_child() {
     memory::make_private(reinterpret_cast<void*>(address), mapped.size, protection_of(mapped.access), file,
                          static_cast<off_t>(mapped.offset));
   }
-  state().mutex.unlock();
 }
 
 // Never destroyed: memory is unmapped from destructors that run last.
 State& state() {
   static auto* all = [] {
     auto* made = new State;
-    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
     return made;
   }();
   return *all;
