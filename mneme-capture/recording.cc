@@ -41,6 +41,12 @@ std::vector<bundle::Segment> segments_of(const record::Prologue& prologue) {
   return segments;
 }
 
+// A block of memory there is not wholly to be had: user space ends within it. (A variable on the first thread's stack.)
+bool ends_at_the_top(const bundle::Segment& segment) {
+  constexpr uint64_t kLastBlock = 0x7fffffff0000;
+  return segment.size > 0 && segment.address + segment.size > kLastBlock;
+}
+
 // What is known of memory holds while it is at rest.
 class ChangesAfterwards {
  public:
@@ -171,6 +177,11 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   instance.missing = prologue.missing;
   std::ranges::move(references_to(prologue.outside, instance.segments, *launch.before),
                     std::back_inserter(instance.missing));
+  if (!instance.segments.empty() && ends_at_the_top(instance.segments.back())) {
+    instance.missing.push_back(
+        fmt::format("the memory at {:#x} lies in the last 64 KiB that a process can have, and is restored nowhere else",
+                    instance.segments.back().address));
+  }
   FollowedPointers followed = follow_pointers(known->second.info, prologue, instance.segments, *launch.before);
   std::ranges::move(followed.missing, std::back_inserter(instance.missing));
   instance.prologue = digest_of(bundle::write(launch.before->state()));

@@ -91,6 +91,18 @@ __global__ void shared(View view) {
   kept[(threadIdx.x + 1) % 2][threadIdx.x] = 1;
 }
 __global__ void polls(volatile int* go, int* data) { while (*go == 0) {} data[0] = 1; }
+__global__ void fenced(int* go, int* data) {
+  while (*go == 0) __threadfence_system();
+  data[0] = 1;
+}
+__global__ void told(volatile int* go, int* data) {
+  __shared__ int seen;
+  do {
+    if (threadIdx.x == 0) seen = *go;
+    __syncthreads();
+  } while (seen == 0);
+  data[threadIdx.x] = 1;
+}
 __global__ void aborts(volatile int* stop, int* data, int n) {
   for (int i = 0; i < n && !*stop; ++i) data[0] += i;
 }
@@ -248,7 +260,8 @@ class Recordable(unittest.TestCase):
                          {"at": [{"symbol": "table", "offset": 24}]}],
             "recursive": [argument, {"at": [device]}, {"at": [{"pointer": 0, "offset": 8}]}],
             "polls": [{**argument, "polled": True}, second], "reads": [argument],
-            "aborts": [argument, second],
+            "aborts": [argument, second], "fenced": [{**argument, "polled": True}, second],
+            "told": [{**argument, "polled": True}, second],
         }
         for level in ["-O0", "-O3"]:
             self.inject("-x", "hip", level, ARCH, "-c", "pointers.hip", "-o", "pointers.o")

@@ -22,14 +22,6 @@ constexpr unsigned kSharedSpace = 3;  // the same for AMDGPU and NVPTX
 constexpr int64_t kWord = 8;          // bytes
 constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 4;
 
-// That a thread or a block has for itself: what is read there was stored there before.
-const llvm::Value* private_memory(const llvm::Value& address) {
-  const llvm::Value* memory = llvm::getUnderlyingObject(&address);
-  auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(memory);
-  bool is_private = llvm::isa<llvm::AllocaInst>(memory) || (variable && variable->getAddressSpace() == kSharedSpace);
-  return is_private ? memory : nullptr;
-}
-
 // From the first to behind the last of all elements.
 int64_t span(const Displacement& place) {
   int64_t span = 0;
@@ -56,6 +48,13 @@ bool is_number(const llvm::Value& value) {
 }
 
 }  // namespace
+
+const llvm::Value* private_memory(const llvm::Value& address) {
+  const llvm::Value* memory = llvm::getUnderlyingObject(&address);
+  auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(memory);
+  bool is_private = llvm::isa<llvm::AllocaInst>(memory) || (variable && variable->getAddressSpace() == kSharedSpace);
+  return is_private ? memory : nullptr;
+}
 
 void Displacement::add_multiples(uint64_t bytes) { stride = std::gcd(stride, bytes); }
 

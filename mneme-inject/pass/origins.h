@@ -32,6 +32,10 @@ struct Origin {
   Displacement behind;
 };
 
+// Memory that a thread or a block has for itself, if the address lies in such: what is read there was stored there.
+// Else null.
+const llvm::Value* private_memory(const llvm::Value& address);
+
 // Finds out what addresses are made of, through arithmetic, local and shared variables, and calls.
 class Origins {
  public:

@@ -74,34 +74,42 @@ class Following {
   std::vector<bundle::Pointer> take() { return std::move(pointers_); }
 
  private:
-  // Loops that go on as long as memory says so that others may write, and do nothing else.
+  // Loops that do nothing but read what others may write: they wait for it.
   void note_polling(const llvm::Function& function) {
     llvm::DominatorTree dominators(const_cast<llvm::Function&>(function));
     llvm::LoopInfo loops(dominators);
     for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
       if (does_work(*loop)) continue;
-      llvm::SmallVector<llvm::BasicBlock*, 8> ends;
-      loop->getExitingBlocks(ends);
-      llvm::SmallVector<const llvm::Value*, 16> pending;
-      llvm::SmallPtrSet<const llvm::Value*, 32> seen;
-      for (const llvm::BasicBlock* end : ends) pending.push_back(end->getTerminator());
-      while (!pending.empty()) {
-        auto* instruction = llvm::dyn_cast<llvm::Instruction>(pending.pop_back_val());
-        if (!instruction || !loop->contains(instruction) || !seen.insert(instruction).second) continue;
-        if (instruction->isVolatile() || instruction->isAtomic()) {
-          for (const llvm::Value* address : addresses_used(*instruction)) follow(*address, /*polled=*/true);
+      const bool fenced = has_fence(*loop);  // then ordinary reads are made anew, too
+      for (const llvm::BasicBlock* block : loop->blocks()) {
+        for (const llvm::Instruction& instruction : *block) {
+          bool reads_anew = instruction.isVolatile() || instruction.isAtomic() || fenced;
+          if (!reads_anew || !instruction.mayReadFromMemory()) continue;
+          for (const llvm::Value* address : addresses_used(instruction)) follow(*address, /*polled=*/true);
         }
-        pending.append(instruction->value_op_begin(), instruction->value_op_end());
       }
     }
   }
 
-  // Writes something, or computes more than how often it has looked.
+  static bool has_fence(const llvm::Loop& loop) {
+    return llvm::any_of(loop.blocks(), [](const llvm::BasicBlock* block) {
+      return llvm::any_of(*block, [](const llvm::Instruction& instruction) {
+        auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        return llvm::isa<llvm::FenceInst>(instruction) || (call && call->isConvergent());
+      });
+    });
+  }
+
+  // Writes memory that others read, or computes more than how often it has looked.
   static bool does_work(const llvm::Loop& loop) {
     for (const llvm::BasicBlock* block : loop.blocks()) {
-      if (llvm::any_of(*block, [](auto& instruction) { return llvm::isa<llvm::StoreInst>(instruction); })) return true;
+      for (const llvm::Instruction& instruction : *block) {
+        auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+        if (store && !private_memory(*store->getPointerOperand())) return true;
+      }
     }
-    return std::distance(loop.getHeader()->phis().begin(), loop.getHeader()->phis().end()) > 1;
+    auto is_number = [](const llvm::PHINode& phi) { return !phi.getType()->isIntegerTy(1); };
+    return llvm::count_if(loop.getHeader()->phis(), is_number) > 1;
   }
 
   // Makes pointers of what the address is made of.
