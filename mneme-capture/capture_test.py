@@ -143,6 +143,21 @@ class Capture(TestCase):
             self.assertTrue(1000 <= each["changed_bytes"] <= 4000, each)
         self.assertEqual(len(runs), 4)
 
+    def test_memory_at_the_top_of_the_address_space(self):
+        """User space ends within its last block, where no process can have a whole one."""
+        result = self.capture(self.program("registered_stack"))
+        self.assertIn("registered_stack: ok", result.error)
+        instance, = self.instances(result)
+        last, = [s for s in instance["segments"] if s["kind"] == "host"]
+        if int(last["address"], 16) + last["size"] > 0x7fffffff0000:
+            self.assertRegex(instance["missing"][0], "last 64 KiB that a process can have")
+        else:  # where address-space layout randomisation cannot be turned off
+            self.assertNotIn("missing", instance)
+        aslr = self.capture(self.program("registered_stack"), options=["--keep-aslr"])
+        instance, = self.instances(aslr)
+        if "missing" not in instance:
+            self.run_well([tool("compile")], [tool("run")], [tool("verify")], input=aslr.out)
+
     def test_what_is_not_recorded_is_named(self):
         result = self.capture(self.program("unrecorded_memory"))
         self.assertIn("unrecorded_memory: ok", result.error)

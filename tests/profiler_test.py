@@ -88,9 +88,12 @@ class Profilers(TestCase):
         self.assertRegex(report.out.decode(), r"(?m)^\s*[\d.]+%\s+\[\.\] iterate_map")
 
     def look_at_what_perf_reads(self):
-        [code] = (self.folder / "cache" / "mneme").glob("*.so")
-        symbols = subprocess.run(["llvm-nm-19", "-C", code], capture_output=True, text=True, check=True).stdout
-        self.assertRegex(symbols, r"(?m) t iterate_map\(float\*, int\)$")
+        """Valgrind is a processor of its own, and may have other code than this machine's."""
+        codes = list((self.folder / "cache" / "mneme").glob("*.so"))
+        self.assertGreater(len(codes), 0)
+        for code in codes:
+            symbols = subprocess.run(["llvm-nm-19", "-C", code], capture_output=True, text=True, check=True).stdout
+            self.assertRegex(symbols, r"(?m) t iterate_map\(float\*, int\)$")
 
     def test_code_is_mapped_from_a_file_with_symbols(self):
         self.look_at_what_perf_reads()
