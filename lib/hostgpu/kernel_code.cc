@@ -47,8 +47,11 @@ std::unique_ptr<device::host::HostCode> load(const CachedCode& cached, const std
 }  // namespace
 
 bool checks_memory() {
-  const char* value = std::getenv("MNEME_CHECK_MEMORY");
-  return value && *value && *value != '0';
+  static const bool checks = [] {  // asked at every launch
+    const char* value = std::getenv("MNEME_CHECK_MEMORY");
+    return value && *value && *value != '0';
+  }();
+  return checks;
 }
 
 std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel, bool check_memory) {

@@ -262,6 +262,7 @@ bool Allocations::release_later(const void* pointer, void* stream) {
   if (!area || !area->arena.allocations().contains(address) || deferred_.contains(address)) return false;
   if (std::find(released_.begin(), released_.end(), address) != released_.end()) return false;
   deferred_.add(address, area->arena.allocations().at(address), area->device, stream);
+  mark_.store(deferred_.mark());
   return true;
 }
 
@@ -269,6 +270,7 @@ void* Allocations::allocate_again(uint64_t size, int device, void* stream) {
   std::lock_guard lock(mutex_);
   std::optional<uint64_t> address = deferred_.reuse(size, device, stream);
   if (!address) return nullptr;
+  mark_.store(deferred_.mark());
   annotations_.erase(annotations_.lower_bound(*address), annotations_.lower_bound(*address + size));
   return pointer_to(*address);
 }
@@ -278,19 +280,16 @@ void Allocations::forget_stream(void* stream) {
   deferred_.forget_stream(stream);
 }
 
-uint64_t Allocations::mark() const {
-  std::lock_guard lock(mutex_);
-  return deferred_.mark();
-}
-
 void Allocations::reclaim(uint64_t mark) {
   std::lock_guard lock(mutex_);
   for (uint64_t address : deferred_.take(mark)) release_now(address);
+  mark_.store(deferred_.mark());
 }
 
 void Allocations::reclaim(uint64_t mark, void* stream) {
   std::lock_guard lock(mutex_);
   for (uint64_t address : deferred_.take(mark, stream)) release_now(address);
+  mark_.store(deferred_.mark());
 }
 
 uint64_t Allocations::waiting_bytes() const {

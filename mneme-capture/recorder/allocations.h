@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -58,7 +59,7 @@ class Allocations {
   void* allocate_again(uint64_t size, int device, void* stream);
   void forget_stream(void* stream);
   // All that was submitted before the mark was asked for is done, or all of it in the stream.
-  uint64_t mark() const;
+  uint64_t mark() const { return mark_.load(); }
   void reclaim(uint64_t mark);
   void reclaim(uint64_t mark, void* stream);
   uint64_t waiting_bytes() const;
@@ -162,7 +163,8 @@ class Allocations {
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held
   Deferred deferred_;
-  std::deque<Known> forgotten_;  // the latest first
+  std::atomic<uint64_t> mark_{0};  // its; waiting for the device is to cost no lock where nothing is deferred
+  std::deque<Known> forgotten_;    // the latest first
 };
 
 }  // namespace mneme::record

@@ -32,7 +32,7 @@ std::string_view reason_of(Policy::Verdict verdict) {
 
 }  // namespace
 
-thread_local bool Core::Nested::inside_ = false;
+constinit thread_local bool Core::Nested::inside_ = false;
 
 Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
     : runtime_(runtime),
@@ -203,19 +203,30 @@ bool Core::knows(const void* function) noexcept try { return kernels_.find(funct
   return false;
 }
 
-bool Core::count_settled(const std::vector<LaunchRequest>& requests) noexcept {
+bool Core::count_settled(const std::vector<LaunchRequest>& requests) noexcept try {
   if (!recording()) return false;
-  std::lock_guard lock(mutex_);
+  std::vector<const Settled::Slots*> found;
   for (const LaunchRequest& request : requests) {
-    if (!settled_.find(request, runtime_.device_of(request.stream))) return false;
+    found.push_back(settled_.find(request, runtime_.device_of(request.stream)));
+    if (!found.back()) return false;
   }
-  for (const LaunchRequest& request : requests) {
-    const Settled::Slots* slots = settled_.find(request, runtime_.device_of(request.stream));
-    for (uint32_t counter : {uint32_t{Counters::kLaunches}, slots->launches, slots->reason}) {
-      connection_->counters().add(counter);
-    }
-  }
+  for (const Settled::Slots* slots : found) count(*slots);
   return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+bool Core::count_if_settled(const LaunchRequest& request) noexcept {
+  const Settled::Slots* slots = settled_.find(request, runtime_.device_of(request.stream));
+  if (slots) count(*slots);
+  return slots != nullptr;
+}
+
+void Core::count(const Settled::Slots& slots) noexcept {
+  Counters& counters = connection_->counters();
+  counters.add(Counters::kLaunches);
+  counters.add(slots.launches);
+  counters.add(slots.reason);
 }
 
 void Core::count_launch(Recording& recording, const std::string& kernel) {
@@ -242,11 +253,6 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   chosen.index = counters.add(Counters::kLaunches);
   chosen.device = runtime_.device_of(request.stream);
   std::lock_guard lock(mutex_);
-  if (const Settled::Slots* slots = settled_.find(request, chosen.device)) {
-    counters.add(slots->launches);
-    counters.add(slots->reason);
-    return std::nullopt;
-  }
   chosen.stub = kernels_.find(request.function);
   if (!chosen.stub) {
     Recording& unknown = passed_.try_emplace("(unknown kernel)", limits_).first->second;

@@ -41,8 +41,12 @@ class Core {
   bool release_in(void* stream, const void* pointer) noexcept;
   // The application has waited for all, or for a stream, since it asked for the mark; or a stream is no more.
   uint64_t mark() const noexcept { return allocations_.mark(); }
-  void waited(uint64_t mark) noexcept { allocations_.reclaim(mark); }
-  void waited(uint64_t mark, void* stream) noexcept { allocations_.reclaim(mark, stream); }
+  void waited(uint64_t mark) noexcept {
+    if (mark) allocations_.reclaim(mark);
+  }
+  void waited(uint64_t mark, void* stream) noexcept {
+    if (mark) allocations_.reclaim(mark, stream);
+  }
   void forget_stream(void* stream) noexcept { allocations_.forget_stream(stream); }
   std::optional<Allocations::Known> find(const void* pointer) const noexcept;
   bool is_free(const void* pointer) const noexcept { return allocations_.is_free(pointer); }
@@ -96,6 +100,7 @@ class Core {
     bool polls = false;  // it may wait for the application to write host memory
   };
 
+  bool count_if_settled(const LaunchRequest& request) noexcept;
   std::optional<Chosen> choose(const LaunchRequest& request) noexcept;
   bool begin(const LaunchRequest& request, Chosen& chosen) noexcept;
   int end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept;
@@ -104,6 +109,7 @@ class Core {
   // No more launches of the kernel are recorded.
   void refuse(Recording& recording, const std::string& reason);
   void count_launch(Recording& recording, const std::string& kernel);
+  void count(const Settled::Slots& slots) noexcept;
   // A launch that is not recorded. Returns the counter.
   uint32_t count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted);
   int settle(void* stream, std::chrono::milliseconds patience);
@@ -130,7 +136,7 @@ class Core {
     static void leave() { inside_ = false; }
 
    private:
-    static thread_local bool inside_;
+    static constinit thread_local bool inside_;
     bool outermost_;
   };
 
@@ -161,7 +167,7 @@ class Core {
   pid_t forking_ = 0;                   // who forks
   std::mutex joining_;
   std::shared_mutex launches_;  // shared by ordinary launches; a recorded one has it alone
-  std::mutex mutex_;            // policies, slots, what is settled
+  std::mutex mutex_;            // policies, slots, changes of what is settled
   uint32_t next_slot_ = Counters::kFirstFree;
   Settled settled_;
   std::map<std::string, Recording> passed_;  // launches of kinds that cannot be recorded, by kernel
@@ -178,6 +184,7 @@ int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
   std::optional<Chosen> chosen;
   {
     std::shared_lock ordinary(launches_);
+    if (count_if_settled(request)) return real();
     chosen = choose(request);
     if (!chosen) return real();
   }

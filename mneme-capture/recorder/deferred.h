@@ -20,8 +20,8 @@ class Deferred {
   void forget_stream(void* stream);
 
   // What nothing uses any more, once everything is done that was submitted before mark() was asked for; or everything
-  // in the stream.
-  uint64_t mark() const { return next_; }
+  // in the stream. The mark is 0 as long as nothing is deferred.
+  uint64_t mark() const { return pieces_.empty() ? 0 : next_; }
   std::vector<uint64_t> take(uint64_t mark);
   std::vector<uint64_t> take(uint64_t mark, void* stream);
 

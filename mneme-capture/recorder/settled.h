@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,7 +13,8 @@
 namespace mneme::record {
 
 // Launches of which it is settled that they are only counted. The last one of each host function is remembered, so that
-// one like it costs a comparison, without locks, hashes and allocations. Not thread-safe.
+// one like it costs a comparison, without locks and allocations. find() may be called by any thread at any time; the
+// others by one at a time.
 class Settled {
  public:
   struct Slots {
@@ -18,14 +22,21 @@ class Settled {
     uint32_t reason = 0;    // counter of those that are not recorded for this reason, or are like a recorded one
   };
 
-  // nullptr: it has to be looked into.
-  const Slots* find(const LaunchRequest& request, int device) const;
+  // nullptr: it has to be looked into. What is returned stays as it is for as long as this lives.
+  const Slots* find(const LaunchRequest& request, int device) const {
+    for (size_t i = 0, place = first_place(request.function); i < kWays; ++i) {
+      const Entry* entry = places_[place + i].load(std::memory_order_acquire);
+      if (!entry) return nullptr;
+      if (entry->function == request.function) return entry->is_like(request, device) ? &entry->slots : nullptr;
+    }
+    return nullptr;
+  }
   // Whatever the launch's dimensions and arguments.
   void remember_all(const void* function, int device, Slots slots);
   // Those with its dimensions, and the values of its arguments that are no pointers unless `only_config`.
   void remember_alike(const LaunchRequest& request, int device, const bundle::KernelInfo& kernel, bool only_config,
                       Slots slots);
-  void forget() { entries_.clear(); }
+  void forget();
 
  private:
   struct Value {
@@ -33,15 +44,29 @@ class Settled {
     uint32_t size = 0;      // bytes
   };
   struct Entry {
+    const void* function = nullptr;
     int device = 0;
     bool all = false;
     bundle::Dim3 grid, block, cluster;
     uint32_t shared_bytes = 0;
+    Slots slots;
     std::vector<Value> values;
     std::string bytes;  // of the values, one after the other, padding as the application left it
-    Slots slots;
+
+    bool is_like(const LaunchRequest& request, int device) const;
   };
-  std::unordered_map<const void*, Entry> entries_;  // by host function
+
+  // A function has one of these places from its first on; more functions than that take turns.
+  static constexpr size_t kPlaces = 1024, kWays = 4;
+  static size_t first_place(const void* function) {
+    auto address = reinterpret_cast<uintptr_t>(function);
+    return (address >> 4 ^ address >> 12) % kPlaces;
+  }
+  void publish(std::unique_ptr<const Entry> entry);
+
+  std::array<std::atomic<const Entry*>, kPlaces + kWays> places_{};
+  std::vector<std::unique_ptr<const Entry>> entries_;  // all there ever were: somebody may be looking at one
+  std::unordered_map<const void*, uint32_t> times_;    // how often each function would have been remembered
 };
 
 }  // namespace mneme::record

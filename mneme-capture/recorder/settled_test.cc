@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
+#include <vector>
 
 namespace mneme::record {
 namespace {
@@ -84,6 +87,62 @@ TEST(Settled, MayLeaveArgumentsOut) {
   settled.remember_all(launch.request.function, 0, {10, 12});
   launch.request.grid.x = 2;
   EXPECT_EQ(settled.find(launch.request, 0)->reason, 12u);
+}
+
+TEST(Settled, KnowsManyFunctions) {
+  Settled settled;
+  std::vector<uint64_t> code(5000);
+  Launch launch;
+  for (uint32_t i = 0; i < code.size(); ++i) settled.remember_all(&code[i], 0, {i, 0});
+  int known = 0;
+  for (uint32_t i = 0; i < code.size(); ++i) {
+    launch.request.function = &code[i];
+    const Settled::Slots* slots = settled.find(launch.request, 0);
+    if (!slots) continue;
+    EXPECT_EQ(slots->launches, i);
+    ++known;
+  }
+  EXPECT_GT(known, 500) << "what there is no place for is looked into, again and again";
+  settled.forget();
+  launch.request.function = &code[known];
+  EXPECT_FALSE(settled.find(launch.request, 0));
+}
+
+TEST(Settled, ComesToRememberAFunctionWhoseLaunchesChangedForLong) {
+  Settled settled;
+  Launch launch;
+  auto look_into = [&] {
+    if (settled.find(launch.request, 0)) return false;
+    settled.remember_alike(launch.request, 0, launch.kernel, false, {10, 11});
+    return true;
+  };
+  for (; launch.first < 1000; ++launch.first) look_into();
+  int times = 0;
+  while (look_into()) ++times;
+  EXPECT_LT(times, 1000);
+}
+
+TEST(Settled, FindsWhileItRemembers) {
+  Settled settled;
+  std::array<Launch, 3> launches;
+  std::atomic<bool> end = false;
+  std::vector<std::thread> finders;
+  for (Launch& launch : launches) {
+    finders.emplace_back([&] {
+      while (!end) {
+        const Settled::Slots* slots = settled.find(launch.request, 0);
+        if (slots) EXPECT_EQ(slots->launches, slots->reason);
+      }
+    });
+  }
+  for (uint32_t i = 0; i < 3000; ++i) {
+    const Launch& launch = launches[i % 3];
+    if (i % 100 == 0) settled.forget();
+    settled.remember_alike(launch.request, 0, launch.kernel, i % 2, {i, i});
+  }
+  end = true;
+  for (std::thread& finder : finders) finder.join();
+  EXPECT_FALSE(settled.find(launches[0].request, 1));
 }
 
 TEST(Settled, LeavesPackedArgumentsAlone) {
