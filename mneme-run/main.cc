@@ -29,6 +29,7 @@ Exit replay(int input, const std::string& name, cli::Output& output, const cli::
   reader.copy_to(&writer, settings.keep);
 
   run::Runner runner(reader, writer, selection, settings.runner);
+  reader.before_leaving([&] { runner.end_instance(); });
   std::optional<bundle::Summary> summary;
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) runner.take(std::move(*kernel));
@@ -38,6 +39,7 @@ Exit replay(int input, const std::string& name, cli::Output& output, const cli::
   }
 
   // Where the input was cut short, that is the sentence to say: what is missing may have been behind the cut.
+  runner.end_instance();
   if (!reader.truncated()) {
     selection.check_met();
     runner.finish();
@@ -81,13 +83,16 @@ Exit run_bundle(int argc, char** argv) {
   Options all;
   run::RunnerOptions& settings = all.runner;
   uint64_t warmup = settings.settings.warmup, iterations = settings.settings.iterations;
-  uint64_t baseline = 0;
+  uint64_t baseline = 0, rounds = 1;
   bool check_memory = false;
   std::string cache = "warm", target;
   options.choice("--device", settings.device, {"auto", "host", "cuda", "hip"},
                  "where to run; auto (the default): where the variant's code belongs");
   options.value("--warmup", warmup, "N", "executions before those that are timed (default 1)");
   options.value("--iterations", iterations, "N", "executions that are timed (default 3)");
+  options.value("--rounds", rounds, "N",
+                "how often to do all that, each launch's variants in turn, as mneme-verify --reference needs it to "
+                "compare them (default 1)");
   options.choice("--cache", cache, {"warm", "cold"},
                  "cold: what the kernel works on is in no cache when an execution begins; warm (the default): what the "
                  "one before left there is");
@@ -116,6 +121,9 @@ Exit run_bundle(int argc, char** argv) {
   if (iterations == 0 || iterations > kMostExecutions || warmup > kMostExecutions) {
     throw Error::of("--iterations must be from 1 to {0} and --warmup from 0 to {0}", kMostExecutions);
   }
+  if (rounds == 0 || rounds > kMostExecutions / iterations) {
+    throw Error::of("--rounds must be from 1 to {} with so many iterations", kMostExecutions / iterations);
+  }
   if (settings.timeout <= 0) throw Error("--timeout must be more than 0 seconds");
   if (baseline == 1 || baseline > kMostExecutions) {
     throw Error::of(
@@ -126,6 +134,7 @@ Exit run_bundle(int argc, char** argv) {
   settings.settings.warmup = static_cast<uint32_t>(warmup);
   settings.settings.iterations = static_cast<uint32_t>(iterations);
   settings.settings.cold = cache == "cold";
+  settings.rounds = static_cast<uint32_t>(rounds);
   settings.verbose = options.verbose();
 
   input.open();

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "baseline.h"
+#include "outcomes.h"
 
 namespace mneme::run {
 namespace {
@@ -19,20 +20,6 @@ constexpr uint64_t kReadAtOnce = 1 << 20;  // bytes
 Bytes zero_block() {
   static const std::vector<std::byte> zeros(kBlockSize);
   return zeros;
-}
-
-// Of one more execution. Each outcome is there once, and the surplus in the last.
-void note_differences(bundle::RunInfo& run, std::vector<bundle::SegmentDifference> differences) {
-  if (differences.empty() || differences == run.differences) return;
-  if (run.differences.empty()) {
-    run.differences = std::move(differences);
-  } else if (std::ranges::find(run.others, differences) != run.others.end()) {
-    return;
-  } else if (run.others.size() < bundle::kMaxOutcomes) {
-    run.others.push_back(std::move(differences));
-  } else {
-    verify::widen(run.others.back(), differences);
-  }
 }
 
 // Adds a block to ranges that are in order.

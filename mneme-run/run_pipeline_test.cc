@@ -106,6 +106,38 @@ TEST(Run, CountsAsAsked) {
   EXPECT_EQ(run.nanoseconds.size(), 7u);
 }
 
+TEST(Run, TakesTurnsInRounds) {
+  Recording recording;
+  for (const char* fixture : {"right", "wrong_byte", "killed"}) recording.add_variant(fixture);
+  recording.add_instance(kWords, 7);
+  recording.add_instance(kWords, 8);
+  Ended ended = run_tool({"--rounds", "4", "--iterations", "2"}, recording.finish());
+  ASSERT_EQ(ended.status, 0) << ended.errors;
+  Contents contents = read(ended.output);
+  for (const char* fixture : {"right", "wrong_byte"}) {
+    EXPECT_EQ(contents.runs.at(fixture).rounds, 4u);
+    EXPECT_EQ(contents.runs.at(fixture).nanoseconds.size(), 8u);
+  }
+  EXPECT_THAT(contents.runs.at("right").differences, IsEmpty());
+  EXPECT_EQ(contents.runs.at("wrong_byte").differences.size(), 1u);
+  EXPECT_EQ(contents.blocks, 2u) << "of two instances, once each";
+  EXPECT_EQ(contents.runs.at("killed").status, "failed");
+  EXPECT_EQ(contents.runs.at("killed").rounds, 1u);
+}
+
+TEST(Run, VariantsThatComeLateTakePartInTheRounds) {
+  Recording recording;
+  recording.add_instance(kWords, 7);
+  for (const char* fixture : {"right", "killed"}) recording.add_variant(fixture);
+  recording.add_instance(kWords, 8);
+  std::string bundle = recording.finish();
+  for (uint64_t size : {bundle.size(), bundle.size() - 2048}) {  // the second time it is cut short
+    Ended ended = run_tool({"--rounds", "3", "--iterations", "1"}, bundle.substr(0, size));
+    EXPECT_EQ(ended.status, size == bundle.size() ? 0 : 2) << ended.errors;
+    EXPECT_EQ(read(ended.output).runs.at("right").nanoseconds.size(), 3u) << ended.errors;
+  }
+}
+
 TEST(Run, EmptiesCachesWhenAskedTo) {
   Ended ended = run_tool({"--cache", "cold"}, one_run("right"));
   ASSERT_EQ(ended.status, 0) << ended.errors;

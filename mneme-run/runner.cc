@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "outcomes.h"
 
 namespace mneme::run {
 namespace {
@@ -103,11 +104,31 @@ void Runner::run(const bundle::VariantMember& variant) {
   if (variant.info.has_code_member()) {
     execute(variant);
   } else {
-    bundle::RunInfo run = run_without_code(variant.info);
-    writer_.add(bundle::run_name(run.kernel, run.instance, run.variant), bundle::write(run));
-    report(run);
+    report(run_without_code(variant.info));
   }
+  first_round_.push_back(&variant);
+  if (options_.rounds == 1) end_instance();
   runs_++;
+}
+
+// What changes while time goes by, as clock rates and other load do, is to meet all variants alike: they take turns,
+// and who comes first in one round comes last in the next.
+void Runner::end_instance() {
+  std::vector<const bundle::VariantMember*> order;
+  std::ranges::copy_if(first_round_, std::back_inserter(order),
+                       [](const bundle::VariantMember* variant) { return variant->info.has_code_member(); });
+  for (uint32_t round = 1; round < options_.rounds && !order.empty(); ++round) {
+    progress_.show(fmt::format("{} runs made, round {} of {} on {}", runs_, round + 1, options_.rounds,
+                               short_hash(instance_->info.id)));
+    std::ranges::reverse(order);
+    for (const bundle::VariantMember* variant : order) execute_again(*variant);
+  }
+  for (const bundle::VariantMember* variant : first_round_) {
+    const bundle::VariantInfo& info = variant->info;
+    bundle::RunInfo run = info.has_code_member() ? executed_.at(info.id) : run_without_code(info);
+    writer_.add(bundle::run_name(run.kernel, run.instance, run.variant), bundle::write(run));
+  }
+  first_round_.clear();
 }
 
 // One that could not be compiled has failed; one with another's code has done what that did, and the blocks that it
@@ -138,13 +159,23 @@ void Runner::execute(const bundle::VariantMember& variant) {
   bool measured = worker.baseline().has_value();
   Worker::Outcome outcome = worker.run(variant);
   if (worker.baseline() && !measured) report(*worker.baseline());
-  store(worker, outcome);
+  store_blocks(worker, outcome);
   report(outcome.run);
   executed_[variant.info.id] = std::move(outcome.run);
 }
 
-// Writes the blocks that a run cites, then the run.
-void Runner::store(const Worker& worker, const Worker::Outcome& outcome) {
+void Runner::execute_again(const bundle::VariantMember& variant) {
+  bundle::RunInfo& run = executed_.at(variant.info.id);
+  if (run.status == "failed") return;
+  Worker& worker = workers_.at(device_for(variant.info));
+  Worker::Outcome outcome = worker.run(variant);
+  if (run.differences.empty()) store_blocks(worker, outcome);
+  join(run, std::move(outcome.run));
+  if (run.status == "failed") report(run);
+}
+
+// Writes the blocks that a run cites, which have to be there before it.
+void Runner::store_blocks(const Worker& worker, const Worker::Outcome& outcome) {
   std::vector<bundle::Writer::LooseBlock> blocks;
   std::map<Digest, bool> listed;
   auto add = [&](const Digest& digest) {
@@ -164,8 +195,6 @@ void Runner::store(const Worker& worker, const Worker::Outcome& outcome) {
     }
   }
   if (!blocks.empty()) writer_.add_blocks(blocks);
-  writer_.add(bundle::run_name(outcome.run.kernel, outcome.run.instance, outcome.run.variant),
-              bundle::write(outcome.run));
 }
 
 void Runner::report(const bundle::RunInfo& run) {

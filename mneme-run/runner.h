@@ -17,7 +17,8 @@ struct RunnerOptions {
   std::string device = "auto";
   RunSettings settings;
   double timeout = 60;
-  bool force = false;  // also instances that are not complete
+  uint32_t rounds = 1;  // in which an instance's variants are executed in turn
+  bool force = false;   // also instances that are not complete
   bool verbose = false;
 };
 
@@ -30,6 +31,8 @@ class Runner {
   void take(bundle::KernelMember kernel);
   void take(bundle::VariantMember variant);
   void take(bundle::InstanceMember instance);
+  // After an instance's last variant: makes what further rounds there are, and writes the runs.
+  void end_instance();
   // After the last member: warns of what could not be run. Throws Error when nothing could.
   void finish() const;
   // Instances that were left out because they are not complete; each was named.
@@ -48,8 +51,9 @@ class Runner {
   // The variant's run of the instance in hand: executed, or told without.
   void run(const bundle::VariantMember& variant);
   void execute(const bundle::VariantMember& variant);
+  void execute_again(const bundle::VariantMember& variant);
   bundle::RunInfo run_without_code(const bundle::VariantInfo& variant) const;
-  void store(const Worker& worker, const Worker::Outcome& outcome);
+  void store_blocks(const Worker& worker, const Worker::Outcome& outcome);
   void report(const bundle::RunInfo& run);
   void report(const bundle::Baseline& baseline);
   const std::string& name(const Digest& kernel) const;
@@ -65,11 +69,12 @@ class Runner {
   std::map<Digest, bundle::VariantMember> baselines_;  // the recorded code, by kernel, where it is wanted
   std::map<Digest, uint64_t> waiting_;                 // instances of a kernel that met no variant, by kernel
   verify::Pairing pairing_;
-  std::optional<bundle::InstanceMember> instance_;  // in hand, if selected
-  bool instance_waits_ = false;                     // it has met no variant yet
-  std::map<Digest, bundle::RunInfo> executed_;      // on it, by variant
-  std::map<std::string, WorkerProcess> processes_;  // by device
-  std::map<std::string, Worker> workers_;           // that hold it, by device
+  std::optional<bundle::InstanceMember> instance_;         // in hand, if selected
+  bool instance_waits_ = false;                            // it has met no variant yet
+  std::map<Digest, bundle::RunInfo> executed_;             // on it, by variant
+  std::vector<const bundle::VariantMember*> first_round_;  // was made with these
+  std::map<std::string, WorkerProcess> processes_;         // by device
+  std::map<std::string, Worker> workers_;                  // that hold it, by device
   uint64_t runs_ = 0, failed_ = 0, instances_ = 0, refused_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 #include "cli/stage.h"
+#include "comparing.h"
 #include "judgement.h"
 #include "overrides.h"
 #include "report.h"
@@ -30,7 +31,7 @@ Exit verify_bundle(int argc, char** argv) {
   cli::Selection selection;
   verify::OverrideOptions overrides;
   verify::Rules rules;
-  std::string format = "json", junit;
+  std::string format = "json", junit, reference;
   options.choice("--format", format, {"json", "table"}, "json lines (the default) or a table for people");
   options.value("--junit", junit, "FILE", "also write a JUnit report to FILE");
   overrides.add_options(options);
@@ -40,6 +41,10 @@ Exit verify_bundle(int argc, char** argv) {
   options.flag("--recheck", rules.recheck, "believe only what the differing blocks stored with a run show");
   options.flag("--lenient", rules.lenient,
                "let pass what differs no more than the recorded code's result varies by itself (mneme-run --baseline)");
+  options.value(
+      "--reference", reference, "first|PREFIX",
+      "compare the times of each instance's variants with those of this one: the first, or the one whose hash "
+      "starts so; mneme-run --rounds makes times that can be compared");
   selection.add_options(options);
   output.add_options(options);
   input.add_options(options);
@@ -51,14 +56,16 @@ Exit verify_bundle(int argc, char** argv) {
   output.open(/*bundle=*/false);
   bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kDecode);
   std::vector<verify::Row> rows;
-  verify::Judgement judgement(reader, selection, rules,
-                              [&](verify::Row row, const std::vector<bundle::Segment>& segments) {
-                                if (format == "json") {
-                                  explain(row);
-                                  write_all(output.fd(), bytes_of(json_line(row, segments)), output.name());
-                                }
-                                rows.push_back(std::move(row));
-                              });
+  verify::Comparing comparing(reference, [&](verify::Row row, const std::vector<bundle::Segment>& segments) {
+    if (format == "json") {
+      explain(row);
+      write_all(output.fd(), bytes_of(json_line(row, segments)), output.name());
+    }
+    rows.push_back(std::move(row));
+  });
+  verify::Judgement judgement(
+      reader, selection, rules,
+      [&](verify::Row row, const std::vector<bundle::Segment>& segments) { comparing.take(std::move(row), segments); });
   bool cut_before = false;  // by an earlier stage
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) judgement.take(*kernel);
@@ -69,6 +76,7 @@ Exit verify_bundle(int argc, char** argv) {
   }
   bool whole = !reader.truncated() && !cut_before;
   judgement.finish(whole);
+  comparing.finish();
 
   if (format == "table" && !rows.empty()) write_all(output.fd(), bytes_of(verify::table(rows)), output.name());
   output.close();
@@ -77,6 +85,10 @@ Exit verify_bundle(int argc, char** argv) {
   for (const auto& [kernel, count] : judgement.uncompiled()) {
     cli::warn(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay", kernel,
                           count));
+  }
+  if (comparing.without_reference() > 0) {
+    cli::warn(fmt::format("{} instance(s) have no verified times of --reference {}: nothing is compared there",
+                          comparing.without_reference(), reference));
   }
   if (rules.lenient && judgement.runs() > 0 && judgement.baselines() == 0) {
     cli::warn("--lenient lets nothing pass, because no run has a baseline: give mneme-run --baseline N");

@@ -78,6 +78,14 @@ std::string xml_text(const std::string& text) {
   return out;
 }
 
+void write_comparison(bundle::json::Text& out, const TimeComparison& comparison) {
+  const Speedup& speedup = comparison.speedup;
+  out.open("comparison").add("reference", comparison.reference).add("outcome", comparison.outcome);
+  out.add("speedup", speedup.factor);
+  if (speedup.is_told()) out.add("low", speedup.low).add("high", speedup.high).add("confidence", 0.95);
+  out.close();
+}
+
 // Of code that an assembler made for an NVIDIA GPU.
 void write_assembled(bundle::json::Text& out, const Row& row) {
   const bundle::Configuration& configuration = row.configuration;
@@ -104,15 +112,6 @@ uint64_t fastest(const std::vector<uint64_t>& nanoseconds) {
   return nanoseconds.empty() ? 0 : *std::min_element(nanoseconds.begin(), nanoseconds.end());
 }
 
-uint64_t median(std::vector<uint64_t> nanoseconds) {
-  if (nanoseconds.empty()) return 0;
-  std::sort(nanoseconds.begin(), nanoseconds.end());
-  size_t middle = nanoseconds.size() / 2;
-  if (nanoseconds.size() % 2) return nanoseconds[middle];
-  uint64_t low = nanoseconds[middle - 1], high = nanoseconds[middle];
-  return low + (high - low) / 2;
-}
-
 std::string json_line(const Row& row, const std::vector<bundle::Segment>& segments) {
   bundle::json::Text out;
   out.open().add("kernel", row.kernel).add("name", row.name).add("instance", row.instance);
@@ -125,8 +124,11 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
     const bundle::RunInfo& run = *row.run;
     out.add("device", run.device).add("clock", run.clock).add("iterations", uint64_t{run.nanoseconds.size()});
     if (!run.same_as.empty()) out.add("same_as", run.same_as);
-    if (run.cold) out.add("cache", "cold");
+    if (run.rounds > 1) out.add("rounds", run.rounds);
+    out.add("cache", run.cold ? "cold" : "warm");
     out.add("min_ns", fastest(run.nanoseconds)).add("median_ns", median(run.nanoseconds));
+    out.add("outliers", count_outliers(run.nanoseconds));
+    if (row.comparison) write_comparison(out, *row.comparison);
     out.add("changed_bytes", run.changed_bytes).add("compared_bytes", run.compared_bytes);
     if (run.baseline) write_baseline(out, *run.baseline);
     out.open_array("segments");

@@ -6,9 +6,17 @@
 #include <vector>
 
 #include "bundle/format.h"
+#include "verify/speedup.h"
 #include "verify/verdict.h"
 
 namespace mneme::verify {
+
+// How fast a variant is beside another one.
+struct TimeComparison {
+  Digest reference;     // variant
+  std::string outcome;  // "reference", "faster", "slower", "within noise", "same code" or "too few rounds"
+  Speedup speedup;
+};
 
 // One pair of variant and instance, judged.
 struct Row {
@@ -22,6 +30,7 @@ struct Row {
   Verdict verdict;
   bool passed = false;                              // it is verified, or as good as that (Rules::lenient)
   std::optional<bundle::Resources> resources = {};  // that the variant takes, as far as its assembler says so
+  std::optional<TimeComparison> comparison = {};    // where one was asked for and can be made
 };
 
 // Names come from strangers: nothing in them may steer a terminal.
@@ -30,7 +39,6 @@ std::string short_hash(const Digest& digest);
 
 // In nanoseconds; 0 when there are none.
 uint64_t fastest(const std::vector<uint64_t>& nanoseconds);
-uint64_t median(std::vector<uint64_t> nanoseconds);
 
 // One line, with its newline. `segments` are the instance's.
 std::string json_line(const Row& row, const std::vector<bundle::Segment>& segments);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "report.h"
@@ -10,9 +9,8 @@
 namespace mneme::verify {
 namespace {
 
-constexpr size_t kColumns = 7;
 constexpr size_t kMostReasons = 3;  // below a row
-using Line = std::array<std::string, kColumns>;
+using Line = std::vector<std::string>;
 
 std::string time_text(uint64_t nanoseconds) {
   double value = static_cast<double>(nanoseconds);
@@ -27,31 +25,42 @@ size_t width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-Line line_of(const Row& row) {
+// "1.25 (1.21 to 1.28) faster"
+std::string comparison_text(const TimeComparison& comparison) {
+  const Speedup& speedup = comparison.speedup;
+  if (comparison.outcome == "reference" || comparison.outcome == "same code") return comparison.outcome;
+  std::string interval = speedup.is_told() ? fmt::format(" ({:.3f} to {:.3f})", speedup.low, speedup.high) : "";
+  return fmt::format("{:.3f}{} {}", speedup.factor, interval, comparison.outcome);
+}
+
+Line line_of(const Row& row, bool compared) {
   bool timed = row.run && !row.run->nanoseconds.empty();
   std::string variant = short_hash(row.variant);
   if (row.run && !row.run->same_as.empty()) variant += " = " + short_hash(row.run->same_as);
-  return {printable(row.name),
-          short_hash(row.instance),
-          variant,
-          printable(row.configuration.passes),
-          timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-",
-          timed ? time_text(median(row.run->nanoseconds)) : "-",
-          to_string(row.verdict.status)};
+  Line line{printable(row.name),
+            short_hash(row.instance),
+            variant,
+            printable(row.configuration.passes),
+            timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-",
+            timed ? time_text(median(row.run->nanoseconds)) : "-"};
+  if (compared) line.push_back(row.comparison ? comparison_text(*row.comparison) : "-");
+  line.emplace_back(to_string(row.verdict.status));
+  return line;
 }
 
 std::string aligned(const std::vector<Line>& lines, const std::vector<std::string>& below) {
-  std::array<size_t, kColumns> widths{};
+  const size_t columns = lines[0].size();
+  std::vector<size_t> widths(columns);
   for (const Line& line : lines) {
-    for (size_t c = 0; c < kColumns; c++) widths[c] = std::max(widths[c], width(line[c]));
+    for (size_t c = 0; c < columns; c++) widths[c] = std::max(widths[c], width(line[c]));
   }
   std::string out;
   for (size_t i = 0; i < lines.size(); i++) {
-    for (size_t c = 0; c < kColumns; c++) {
+    for (size_t c = 0; c < columns; c++) {
       std::string space(widths[c] - width(lines[i][c]), ' ');
       bool number = c == 4 || c == 5;
       out += number ? space + lines[i][c] : lines[i][c];
-      if (c + 1 == kColumns) break;
+      if (c + 1 == columns) break;
       if (!number) out += space;
       out += "  ";
     }
@@ -76,7 +85,10 @@ std::string table(const std::vector<Row>& rows, size_t most_lines) {
   auto count = [&](Status status) {
     return std::ranges::count(rows, status, [](const Row& row) { return row.verdict.status; });
   };
-  std::vector<Line> lines{{"KERNEL", "INSTANCE", "VARIANT", "PASSES", "MIN", "MEDIAN", "STATUS"}};
+  const bool compared = std::ranges::any_of(rows, [](const Row& row) { return row.comparison.has_value(); });
+  std::vector<Line> lines{{"KERNEL", "INSTANCE", "VARIANT", "PASSES", "MIN", "MEDIAN"}};
+  if (compared) lines[0].emplace_back("SPEED-UP");
+  lines[0].emplace_back("STATUS");
   std::vector<std::string> below{""};
   size_t used = 2;  // the heading and the last line
   size_t left_out = 0, left_out_bad = 0;
@@ -93,7 +105,7 @@ std::string table(const std::vector<Row>& rows, size_t most_lines) {
     std::string text;
     for (size_t i = 0; i < told; i++) text += "    " + printable(reasons[i]) + "\n";
     if (told < reasons.size()) text += fmt::format("    and {} more\n", reasons.size() - told);
-    lines.push_back(line_of(*row));
+    lines.push_back(line_of(*row, compared));
     below.push_back(std::move(text));
   }
   std::string out = aligned(lines, below);

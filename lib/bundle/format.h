@@ -285,7 +285,7 @@ struct RunInfo {
   std::string reason;  // why it failed
   std::string clock;   // "steady", "events", "cupti"
   uint32_t warmup = 0;
-  std::vector<uint64_t> nanoseconds;  // one an iteration
+  std::vector<uint64_t> nanoseconds;  // one an iteration, round after round
   uint64_t changed_bytes = 0;         // bytes that the kernel changed: replayed memory against the prologue
   uint64_t compared_bytes = 0;
   std::vector<SegmentDifference> differences;  // only segments that differ, by address; of one execution
@@ -297,6 +297,7 @@ struct RunInfo {
   std::optional<Baseline> baseline = {};  // where one was asked for
   bool cold = false;    // caches were emptied ahead of each execution that was timed; in json only if true
   Digest same_as = {};  // the variant that was executed, where it was another one with the same code; in json only then
+  uint32_t rounds = 1;  // the instance's variants were executed in turn so many times; in json only if more than once
 };
 
 // ---- summary.json ------------------------------------------------------------------------------

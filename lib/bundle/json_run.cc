@@ -107,6 +107,7 @@ std::string write(const RunInfo& info) {
   out.open().add("kernel", info.kernel).add("instance", info.instance).add("variant", info.variant);
   out.add("device", info.device).add("status", info.status).add("reason", info.reason).add("clock", info.clock);
   out.add("warmup", info.warmup).add_all("nanoseconds", info.nanoseconds);
+  if (info.rounds > 1) out.add("rounds", info.rounds);
   if (info.cold) out.add("cache", "cold");
   out.add("changed_bytes", info.changed_bytes).add("compared_bytes", info.compared_bytes);
   write_differences(out, "differences", info.differences);
@@ -145,6 +146,9 @@ RunInfo parse_run(std::string_view text, const std::string& where) {
   info.clock = in.text("clock");
   info.warmup = in.number32("warmup");
   info.nanoseconds = in.numbers("nanoseconds");
+  if (in.has("rounds")) info.rounds = in.number32("rounds");
+  if (info.rounds == 0 || info.nanoseconds.size() % info.rounds != 0)
+    in.fail("rounds", "is not what the times come from");
   if (in.has("cache")) info.cold = in.choice("cache", {"warm", "cold"}) == 1;
   info.changed_bytes = in.number("changed_bytes");
   info.compared_bytes = in.number("compared_bytes");

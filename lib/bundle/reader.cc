@@ -29,6 +29,8 @@ void Reader::set_memory_limit(uint64_t bytes) {
   implementation_->store.pool().set_limit(bytes);
 }
 
+void Reader::before_leaving(std::function<void()> leaving) { implementation_->leaving = std::move(leaving); }
+
 std::optional<Item> Reader::next() {
   if (implementation_->ended) return std::nullopt;
   try {

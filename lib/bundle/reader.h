@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,9 @@ class Reader {
   void copy_others_to(Writer* writer);
 
   std::optional<Item> next();
+
+  // Called by next() when another instance has come, before the blocks of the one in hand are let go.
+  void before_leaving(std::function<void()> leaving);
 
   bool truncated() const;
   const std::string& truncation() const;  // a sentence

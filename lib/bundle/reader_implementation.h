@@ -63,6 +63,7 @@ struct Reader::Implementation {
   bool ended = false, summary_seen = false;
   Writer* writer = nullptr;
   Writer* others_writer = nullptr;  // in place of `writer`, for members that are unknown
+  std::function<void()> leaving;
   bool copy_memory = true;
 
   std::unordered_set<Digest> names;  // digests of the names met

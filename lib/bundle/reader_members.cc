@@ -220,6 +220,7 @@ Item Reader::Implementation::take_instance(const Member& member, const MemberNam
     instance.epilogue = take_state(in.epilogue, in, "epilogue");
     check_blocks(instance.prologue, in);
     check_blocks(instance.epilogue, in);
+    if (leaving) leaving();
     // From here on the next instance may cite what this one cites, and nothing else that came so far.
     store.keep_only(instance.prologue, instance.epilogue);
     state_texts.clear();
