@@ -58,6 +58,14 @@ class Install(TestCase):
             self.assertTrue((self.prefix / "share" / "man" / "man1" / f"mneme-{name}.1").is_file(), name)
         self.assertTrue((self.prefix / "include" / "mneme" / "MnemeAnnotation.hpp").is_file())
 
+    def test_a_grid(self):
+        bundle = self.record(self.build(PROGRAMS / "vector_add.hip"))
+        (self.folder / "Makefile").write_text(f"BUNDLE := {bundle}\nCODEGEN_OPT := 1 3\nROUNDS := 2\n"
+                                              f"include {self.prefix / 'share' / 'mneme' / 'grid.mk'}\n")
+        result = run(["make", "-C", self.folder], env={"PATH": "/usr/bin:/bin"})
+        self.assertEqual(result.status, 0, result.text())
+        self.assertIn(b"2 of 2 cells verified", result.out)
+
     def test_nothing_names_the_build_folder(self):
         for path in self.prefix.rglob("*"):
             if path.is_file() and not path.is_symlink():

@@ -385,6 +385,21 @@ TEST(Json, OnlyColdRunsSaySo) {
   EXPECT_NE(fault_of([&] { parse_run(text, "a run"); }).find("cache"), std::string::npos);
 }
 
+TEST(Json, RoundsAreWhatTheTimesComeFrom) {
+  RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 1, {5, 6, 7, 8, 9, 4}, 0, 0, {}, {}, true, {}};
+  EXPECT_EQ(write(run).find("rounds"), std::string::npos);
+  EXPECT_EQ(parse_run(write(run), "a run").rounds, 1u);
+  run.rounds = 3;
+  EXPECT_EQ(parse_run(write(run), "a run").rounds, 3u);
+  for (const char* wrong : {"0", "4", "-1", "4294967296", "\"3\""}) {
+    std::string text = write(run);
+    text.replace(text.find("\"rounds\":3") + 9, 1, wrong);
+    text.resize(text.rfind(",\"digest\""));
+    text += ",\"digest\":\"" + digest_of(text).hex() + "\"}";
+    EXPECT_NE(fault_of([&] { parse_run(text, "a run"); }).find("rounds"), std::string::npos) << wrong;
+  }
+}
+
 TEST(Json, BaselinesAreChecked) {
   auto fault_with = [](const std::string& from, const std::string& to) {
     RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}};

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Experiment grids: what make does of a Makefile with some lists and grid.mk."""
+
+import csv
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from support import BUILD, ROOT, TestCase
+
+GRID = ROOT / "scripts" / "grid"
+
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("mneme_grid", str(GRID / "mneme-grid"))
+mneme_grid = importlib.util.module_from_spec(importlib.util.spec_from_loader("mneme_grid", loader))
+loader.exec_module(mneme_grid)
+
+# Stands for all three tools: mneme-run says when it had the device.
+FAKE = """#!/bin/sh
+case $0 in
+*compile) echo "$@" >> "$LOG.compile" ;;
+*run) cat; echo begin >> "$LOG"; sleep 0.1; echo end >> "$LOG" ;;
+*verify) cat > /dev/null; echo '{"kernel":"k","instance":"i","status":"verified","verified":true}' ;;
+esac
+"""
+
+
+class Grid(TestCase):
+    def setUp(self):
+        self.place = self.folder / self.id().rsplit(".", 1)[1]
+        self.place.mkdir()
+        self.path = f"{BUILD / 'bin'}:{os.environ['PATH']}"
+
+    def make(self, text, *words, status=0, env=None):
+        (self.place / "Makefile").write_text(f"{text}\ninclude {GRID / 'grid.mk'}\n")
+        result = subprocess.run(["make", "-C", self.place, "--no-print-directory", *words], capture_output=True, text=True,
+                                env={**os.environ, "PATH": self.path, **(env or {})}, timeout=600)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result.stdout + result.stderr
+
+    def results(self):
+        return {path.stem: json.loads(path.read_text()) for path in (self.place / "results" / "cells").glob("*.json")}
+
+    def fakes(self):
+        folder = self.place / "fakes"
+        folder.mkdir()
+        for name in ("compile", "run", "verify"):
+            (folder / f"mneme-{name}").write_text(FAKE)
+            (folder / f"mneme-{name}").chmod(0o755)
+        self.path = f"{folder}:{os.environ['PATH']}"
+        (self.place / "b.tar").write_text("")
+        return self.place / "log"
+
+    def test_a_grid_from_a_recording(self):
+        bundle = self.record(self.build(ROOT / "tests" / "small.hip"))
+        text = f"BUNDLE := {bundle}\nPASSES := default<O0> default<O3> nonsense\nCODEGEN_OPT := default 0\nROUNDS := 6"
+        said = self.make(text, "-j2", status=2)
+        self.assertIn("4 of 6 cells verified", said)
+        self.assertIn("unknown pass name 'nonsense'", said)
+        results = self.results()
+        self.assertEqual(sorted(result["status"] for result in results.values()), ["failed"] * 2 + ["verified"] * 4)
+        for result in results.values():
+            self.assertTrue(all(row["verified"] for row in result["baseline"]))
+            if result["status"] != "verified":
+                continue
+            self.assertEqual(len(result["runs"]), len(result["baseline"]), "one of each instance")
+            for row in result["runs"]:
+                self.assertEqual((row["passes"], row["rounds"]), (result["axes"]["PASSES"], 6))
+                outcomes = {"reference", "faster", "slower", "within noise", "same code"}
+                self.assertIn(row["comparison"]["outcome"], outcomes)
+        lines = [json.loads(line) for line in (self.place / "results" / "summary.jsonl").read_text().splitlines()]
+        with open(self.place / "results" / "summary.csv") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([line["status"] for line in lines], [row["status"] for row in rows])
+        self.assertEqual({row["PASSES"] for row in rows}, {"default<O0>", "default<O3>", "nonsense"})
+
+        # What is there is not made again, until it is no good and is to be.
+        self.assertNotIn("nonsense-", self.make(text, status=2).partition("CELL")[0])
+        self.assertIn("removed", self.make(text, "retry"))
+        self.assertIn("failed       nonsense-", self.make(text, "-j2", status=2))
+        # Other lists are another grid.
+        self.assertIn("2 of 2 cells verified", self.make(text.replace(" nonsense", "").replace(" 0\n", "\n")))
+
+    def test_what_has_changed_is_made_again(self):
+        log = self.fakes()
+        text = "BUNDLE := b.tar\nPASSES := a b\n"
+        self.make(text, env={"LOG": log})
+        self.assertEqual(log.read_text().count("begin"), 2)
+        self.make(text, env={"LOG": log})
+        self.assertEqual(log.read_text().count("begin"), 2)
+        self.make(text + "ROUNDS := 20\n", env={"LOG": log})
+        self.assertEqual(log.read_text().count("begin"), 4)
+        os.utime(self.place / "b.tar")
+        self.make(text + "ROUNDS := 20\n", env={"LOG": log})
+        self.assertEqual(log.read_text().count("begin"), 6)
+
+    def test_a_cell_has_the_device_alone(self):
+        log = self.fakes()
+        self.make("BUNDLE := b.tar\nPASSES := a b c d\nCODEGEN_OPT := 0 1\n", "-j8", env={"LOG": log})
+        self.assertEqual(log.read_text().split(), ["begin", "end"] * 8)
+        self.assertEqual(len((self.place / "log.compile").read_text().splitlines()), 8)
+
+    def test_lists_become_configurations(self):
+        lists = ["GRIDS=8,2 default", "LAUNCH_BOUNDS=256 128,2", "SPECIALIZE=none all"]
+        found = dict(mneme_grid.choices(lists))
+        self.assertEqual(found["GRIDS"], [("8,2", {"grid": [8, 2, 1]}), ("default", {})])
+        self.assertEqual(found["LAUNCH_BOUNDS"][1], ("128,2", {"max_threads": 128, "min_blocks": 2}))
+        self.assertEqual(found["SPECIALIZE"][1][1], {"specialize_args": "all", "specialize_dims": True})
+        for wrong in ("CODEGEN_OPT=fast", "SPECIALIZE=some", "NONE=1"):
+            with self.assertRaises(mneme_grid.Wrong):
+                list(mneme_grid.choices([wrong]))
+
+    def test_what_is_wrong_is_no_success(self):
+        row = {"kernel": "k", "instance": "i", "status": "verified", "verified": True}
+        wrong = {**row, "status": "not verified", "verified": False}
+        self.assertEqual(mneme_grid.split([row, wrong]), ([row], [wrong]))
+        self.assertEqual(mneme_grid.split([row]), ([row], [row]), "the baseline itself")
+        self.assertEqual(mneme_grid.status_of([0, 0, 1], [wrong]), "not verified")
+        self.assertEqual(mneme_grid.status_of([0, 0, 1], [row]), "verified", "it is the baseline that is wrong")
+        for statuses in ([2, 0, 0], [0, 2, 0], [0, 0, 2], [-9, 0, 0]):
+            self.assertEqual(mneme_grid.status_of(statuses, [row]), "failed")
+        self.assertEqual(mneme_grid.status_of([0, 0, 0], []), "failed")
+
+    def test_mistakes_are_said(self):
+        (self.place / "b.tar").write_text("no bundle")
+        self.assertIn("BUNDLE", self.make("", status=2))
+        self.assertIn("does not understand", self.make("BUNDLE := b.tar\nCODEGEN_OPT := fast", status=2))
+        self.assertIn("0 of 1 cells verified", self.make("BUNDLE := b.tar\nPASSES := default<O1>", status=2))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
