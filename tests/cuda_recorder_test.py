@@ -264,11 +264,37 @@ class Recorder(TestCase):
         self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"twice": 1})
         self.assertRegex(result.error, r"3 kernels, 9 launches, 1 recorded")
 
+    def test_graphs_with_other_nodes(self):
+        result, bundle = self.capture(self.program("graph_nodes"), options=["--occurrences", 4])
+        add, = self.instances(bundle)["add"]
+        self.assertNotIn("missing", add)
+        self.check_replays(bundle)
+        self.assertRegex(result.error, r"warning: \(graph\): 1 launch not recorded: a node that is no kernel's was changed")
+        self.assertRegex(result.error, r"warning: \(graph\): 1 launch not recorded: the graph allocates or frees memory")
+
+    def test_graphs_of_the_driver(self):
+        program = self.folder / "driver_graphs"
+        self.inject(PROGRAMS / "driver_graphs.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
+        result, bundle = self.capture(program, self.module_kernels(), options=["--occurrences", 4])
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"scale": 3, "shift": 2, "minus": 2},
+                         result.error)
+        values = [int.from_bytes(bytes.fromhex(i["arguments"])[8:12], "little") for i in instances["scale"]]
+        self.assertEqual(values, [3, 2, 5])
+        self.assertIn("offset", [s.get("symbol") for s in instances["shift"][0]["segments"]])
+        self.assertNotIn("not recorded", result.error)
+        self.check_replays(bundle)
+
     # ---- the driver's calls ----
 
-    def check_modules(self, name, *arguments):
+    def module_kernels(self):
         kernels = self.folder / "kernels.cubin"
-        self.inject("--cuda-device-only", PROGRAMS / "module_kernels.cu", "-o", kernels)
+        if not kernels.exists():
+            self.inject("--cuda-device-only", PROGRAMS / "module_kernels.cu", "-o", kernels)
+        return kernels
+
+    def check_modules(self, name, *arguments):
+        kernels = self.module_kernels()
         program = self.folder / name
         self.inject(*arguments, PROGRAMS / "modules.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
         _, bundle = self.capture(program, kernels)

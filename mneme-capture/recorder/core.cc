@@ -11,6 +11,8 @@
 namespace mneme::record {
 namespace {
 
+constexpr char kUnknown[] = "(unknown kernel)";
+
 Limits limits_of(const Welcome& welcome) {
   return {welcome.max_instances, welcome.occurrences, welcome.skip, welcome.every, welcome.only_config};
 }
@@ -88,6 +90,8 @@ void Core::add_module(void* handle, std::string image) noexcept try {
 
 void Core::add_stub(void* handle, const void* function, const char* name) noexcept try {
   kernels_.add_stub(handle, function, name);
+  std::lock_guard lock(mutex_);
+  if (passed_.contains(kUnknown)) settled_.forget();  // it was perhaps among those
 } catch (...) {
   stop();
 }
@@ -194,7 +198,7 @@ void Core::annotate(const void* pointer, const mneme_annotation_v1* annotation) 
 
 std::string Core::kernel_name(const void* function) noexcept try {
   std::shared_ptr<const Stub> stub = kernels_.find(function);
-  return stub ? stub->demangled : "(unknown kernel)";
+  return stub ? stub->demangled : kUnknown;
 } catch (...) {
   return {};
 }
@@ -255,9 +259,10 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   std::lock_guard lock(mutex_);
   chosen.stub = kernels_.find(request.function);
   if (!chosen.stub) {
-    Recording& unknown = passed_.try_emplace("(unknown kernel)", limits_).first->second;
-    count_launch(unknown, "(unknown kernel)");
-    count(unknown, "(unknown kernel)", "it was never registered", true);
+    Recording& unknown = passed_.try_emplace(kUnknown, limits_).first->second;
+    count_launch(unknown, kUnknown);
+    uint32_t reason = count(unknown, kUnknown, "it was never registered", true);
+    settled_.remember_all(request.function, chosen.device, {unknown.launches, reason});
     return std::nullopt;
   }
   const Stub& stub = *chosen.stub;

@@ -26,6 +26,9 @@ int cuLibraryGetGlobal(CUdeviceptr*, size_t*, CUlibrary, const char*);
 int cuKernelGetFunction(CUfunction*, CUkernel);
 int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
                    void**, void**);
+int cuStreamCreate(cudaStream_t*, unsigned);
+int cuStreamDestroy_v2(cudaStream_t);
+int cuStreamSynchronize(cudaStream_t);
 int cuMemAlloc_v2(CUdeviceptr*, size_t);
 int cuMemFree_v2(CUdeviceptr);
 int cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
