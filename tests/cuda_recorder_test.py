@@ -246,6 +246,27 @@ class Recorder(TestCase):
         result, _ = self.capture(self.program("polling"), status=2)
         self.assertRegex(result.error, "waits for the application")
 
+    def test_virtual_memory(self):
+        """What the application maps itself is recorded where it lies; what lies at two addresses is named."""
+        program = self.folder / "virtual_memory"
+        self.inject(PROGRAMS / "virtual_memory.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
+        result, bundle = self.capture(program, options=["--occurrences", 5])
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"add_around": 3, "add": 2}, result.error)
+        for instance in [*instances["add_around"], instances["add"][0]]:
+            self.assertNotIn("missing", instance)
+        # Where every process has it, but for what the application asked for.
+        addresses = {int(s["address"], 16) for s in instances["add_around"][0]["segments"]}
+        self.assertEqual(len([a for a in addresses if 0x300000000000 <= a < 0x400000000000]), 4, addresses)
+        twice = instances["add"][1]
+        self.assertIs(twice["complete"], False)
+        self.assertRegex(" ".join(twice["missing"]), "cuMemMap mapped at two addresses")
+        chosen = ["--kernel", "add_around"]
+        ran = self.run_well([tool("compile"), "--target", "host", *chosen, bundle], [tool("run"), *chosen],
+                            [tool("verify"), *chosen])
+        lines = [json.loads(line) for line in ran.out.decode().splitlines()]
+        self.assertEqual([(line["status"], bool(line["changed_bytes"])) for line in lines], [("verified", True)] * 3)
+
     # ---- graphs ----
 
     def test_graphs(self):

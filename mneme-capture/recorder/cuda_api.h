@@ -150,6 +150,6 @@ struct Access {  // CUmemAccessDesc
   Location location;
   int flags;
 };
-inline constexpr int kReadWrite = 3;
+inline constexpr int kReadWrite = 3;  // 0: none
 
 }  // namespace mneme::record::cuda

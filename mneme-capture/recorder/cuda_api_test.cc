@@ -55,6 +55,7 @@ static_assert(sizeof(Location) == sizeof(CUmemLocation) && kLocationDevice == CU
 static_assert(sizeof(MemoryProperties) == sizeof(CUmemAllocationProp) && kPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(offsetof(MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
 static_assert(sizeof(Access) == sizeof(CUmemAccessDesc) && kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(CU_MEM_ACCESS_FLAGS_PROT_NONE == 0);
 
 }  // namespace mneme::record::cuda
 #endif

@@ -9,6 +9,16 @@ using CUlibrary = struct Library*;
 using CUkernel = struct Kernel*;
 using CUcontext = struct Context*;
 using CUdeviceptr = unsigned long long;
+using MemoryHandle = unsigned long long;
+
+struct MemoryProperties {  // CUmemAllocationProp
+  int type, handle_types, location, device;
+  void* windows;
+  unsigned char flags[8];
+};
+struct MemoryAccess {  // CUmemAccessDesc
+  int location, device, flags;
+};
 
 extern "C" {
 int cuInit(unsigned);
@@ -31,6 +41,16 @@ int cuStreamDestroy_v2(cudaStream_t);
 int cuStreamSynchronize(cudaStream_t);
 int cuMemAlloc_v2(CUdeviceptr*, size_t);
 int cuMemFree_v2(CUdeviceptr);
+int cuMemAddressReserve(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long);
+int cuMemAddressFree(CUdeviceptr, size_t);
+int cuMemGetAllocationGranularity(size_t*, const MemoryProperties*, int);
+int cuMemCreate(MemoryHandle*, size_t, const MemoryProperties*, unsigned long long);
+int cuMemRetainAllocationHandle(MemoryHandle*, void*);
+int cuMemRelease(MemoryHandle);
+int cuMemMap(CUdeviceptr, size_t, size_t, MemoryHandle, unsigned long long);
+int cuMemUnmap(CUdeviceptr, size_t);
+int cuMemSetAccess(CUdeviceptr, size_t, const MemoryAccess*, size_t);
+int cuMemsetD8_v2(CUdeviceptr, unsigned char, size_t);
 int cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
 int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
