@@ -215,6 +215,28 @@ class Recorder(TestCase):
         self.assertEqual(sorted(self.instances(bundle)), ["advance", "combine"])
         self.check_replays(bundle)
 
+    def test_cuda_12_on_a_gpu(self):
+        """The recorder takes the runtime that the process has, however that came in, and no newer one beside it."""
+        libraries = LIBRARIES / "12"
+        environment = {"CUDA_PATH": str(self.folder / "toolkit_with_12"), "LD_LIBRARY_PATH": f"{libraries}:{LIBRARIES}"}
+        toolkit.make(self.folder / "toolkit_with_12", libraries)
+        program, plugin, loader = (self.folder / f"{name}_with_12" for name in ["memory", "plugin", "loader"])
+        for source, output, options in [("memory", program, []), ("loader", loader, []),
+                                        ("memory", plugin, ["-shared", "-fPIC", "-Dmain=run"])]:
+            built = run([tool("inject"), *toolkit.COMPILE, PROGRAMS / f"{source}.cu", *options,
+                         "-Wl,--allow-shlib-undefined", "-Wl,--as-needed", "-o", output], env=environment)
+            self.assertEqual(built.status, 0, built.text())
+        for needed, path in [(True, program), (True, plugin), (False, loader)]:
+            self.assertEqual("[libcudart.so.12]" in run(["readelf", "-d", path]).out.decode(), needed, path)
+        for command in [[program], [loader, plugin]]:
+            bundle = self.folder / "memory_with_12.tar"
+            recorded = self.run_well([tool("capture"), "--device", "cuda", "--occurrences", 3, "-o", bundle, *command],
+                                     env=environment)
+            self.assertIn("memory: ok", recorded.out.decode())
+            self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()},
+                             {"combine": 3, "advance": 2}, recorded.error)
+            self.check_replays(bundle)
+
     # ---- launches of other kinds ----
 
     def test_launches(self):
@@ -329,6 +351,21 @@ class Recorder(TestCase):
 
     def test_functions_of_the_driver_that_are_looked_up(self):
         self.check_modules("looked_up", "-DLOOKED_UP")
+
+    def test_functions_of_the_driver_that_dlsym_finds(self):
+        self.check_modules("by_dlsym", "-DBY_DLSYM")
+
+    def test_a_runtime_of_its_own(self):
+        """What holds a runtime finds the driver's own functions: that is not the application's work."""
+        program = self.folder / "static_runtime"
+        sentence = "CUDA driver version is insufficient for CUDA runtime version"
+        self.inject(PROGRAMS / "lookups.cu", f'-DSENTENCE="{sentence}"', "-o", program)
+        self.run_well([program, "plain"], env=self.environment)
+        self.run_well([tool("capture"), "--device", "cuda", "--max-instances", 1, "-o", self.folder / "static.tar",
+                       program, "vendors"], env=self.environment)
+        self.inject(PROGRAMS / "lookups.cu", "-o", program)
+        self.run_well([tool("capture"), "--device", "cuda", "-o", self.folder / "static.tar", program, "hooks"],
+                      env=self.environment)
 
     def test_libraries(self):
         self.check_modules("libraries", "-DLIBRARY")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // As much of the toolkit's cuda.h as the programs here use.
 #pragma once
+#include <dlfcn.h>
+
 #include "cuda.h"
 
 using CUmodule = struct Module*;
@@ -57,8 +59,19 @@ int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
 int cudaGetDriverEntryPointByVersion(const char*, void**, unsigned, unsigned long long, int*);
 }
 
-// With -DLOOKED_UP what matters to a recorder is looked up by name, in both ways that there are.
-#ifdef LOOKED_UP
+// With -DLOOKED_UP what matters to a recorder is looked up by name, in both ways that there are; with -DBY_DLSYM it is
+// looked up in the library.
+#if defined(BY_DLSYM)
+template <class Function>
+Function* look_up(Function*, const char* name) {
+  static void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  CHECK(driver);
+  void* found = dlsym(driver, name);
+  CHECK(found);
+  return reinterpret_cast<Function*>(found);
+}
+#define DRIVER(name, exported) look_up(&exported, #exported)
+#elif defined(LOOKED_UP)
 template <class Function>
 Function* look_up(Function*, const char* name) {
   constexpr int kVersion = 12000;
