@@ -259,6 +259,16 @@ class Recorder(TestCase):
         self.assertIs(instance["complete"], False)
         self.assertRegex(" ".join(instance["missing"]), "heap from which kernels allocate")
 
+    def test_textures(self):
+        """A kernel that uses them is recorded, and it is said what is missing."""
+        _, bundle = self.capture(self.program("textures"))
+        instance, = self.instances(bundle)["sum"]
+        self.assertIs(instance["complete"], False)
+        self.assertRegex(" ".join(instance["missing"]), "uses textures or surfaces")
+        ran = run([tool("compile"), "--target", "host", bundle], [tool("run")])
+        self.assertEqual(ran.statuses, [0, 2])
+        self.assertRegex(ran.error, "is not complete and not run: the kernel uses textures or surfaces")
+
     def test_per_thread_streams(self):
         _, bundle = self.capture(self.program("per_thread"), options=["--max-instances", 6])
         self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"add": 6})

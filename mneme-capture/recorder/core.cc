@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 
+#include "bundle/textures.h"
 #include "recorder/annotation.h"
 #include "recorder/own_memory.h"
 
@@ -17,8 +18,8 @@ Limits limits_of(const Welcome& welcome) {
   return {welcome.max_instances, welcome.occurrences, welcome.skip, welcome.every, welcome.only_config};
 }
 
-bool uses_heap(const bundle::KernelInfo& kernel) {
-  return std::ranges::find(kernel.globals, bundle::kDeviceHeap, &bundle::Global::name) != kernel.globals.end();
+bool uses(const bundle::KernelInfo& kernel, std::string_view name) {
+  return std::ranges::find(kernel.globals, name, &bundle::Global::name) != kernel.globals.end();
 }
 
 std::string_view reason_of(Policy::Verdict verdict) {
@@ -388,7 +389,12 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.outside = outside_.list();
   if (!info.pointers.empty()) prologue.ordinary = ordinary_memory(connection_->welcome().range_size);
   prologue.missing = missing_of(info, prologue.arguments, prologue.segments, prologue.outside);
-  if (uses_heap(info) && std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end()) {
+  if (uses(info, bundle::kTextures)) {
+    prologue.missing.push_back(
+        "the kernel uses textures or surfaces, and what their handles stand for is not recorded");
+  }
+  if (uses(info, bundle::kDeviceHeap) &&
+      std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end()) {
     prologue.missing.push_back("the heap from which kernels allocate is out of the recorder's reach on a GPU");
   }
   allocations_.refresh();
