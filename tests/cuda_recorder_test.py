@@ -162,10 +162,31 @@ class Recorder(TestCase):
             self.assertIn("using the NVIDIA GPU", error)
         error, device = self.automatic(hip, env=self.environment)
         self.assertEqual(device, "host", error)
-        self.assertRegex(error, "NVIDIA GPU, but .*small.* is no CUDA program: using the host device; --device cuda")
+        self.assertRegex(error, "NVIDIA GPU, but .*small.* is no CUDA program: using the host device")
         error, device = self.automatic(cuda, env=self.no_driver())
         self.assertEqual(device, "host", error)
         self.assertRegex(error, "no GPU was found: using the host device")
+
+    def test_automatic_device_of_what_a_script_starts(self):
+        """The first kernel decides; those of programs that run elsewhere are counted."""
+        cuda, hip = self.program("memory"), self.build(ROOT / "tests" / "small.hip")
+        script = self.folder / "script"
+        for started, device, refused in [([cuda], "cuda", None), ([hip], "host", None),
+                                         ([cuda, hip], "cuda", "it ran on the host device, and what the bundle holds on a GPU"),
+                                         ([hip, cuda], "host", "it ran on a GPU, and what the bundle holds on the host device")]:
+            script.write_text("#!/bin/sh\nset -e\n" + "".join(f"'{program}'\n" for program in started))
+            script.chmod(0o755)
+            error, chosen = self.automatic(script, env=self.environment)
+            self.assertEqual(chosen, device, error)
+            self.assertIn("using the NVIDIA GPU" if device == "cuda" else "using the host device", error)
+            if refused:
+                self.assertIn(refused, error)
+            else:
+                self.assertNotIn("not recorded", error)
+            self.check_replays(self.folder / "automatic.tar")
+        # One that launches nothing is none.
+        result = run([tool("capture"), "-o", self.folder / "nothing.tar", "true"], env=self.environment)
+        self.assert_refused(result, 2, "launched no kernels")
 
     def no_driver(self):
         """An environment in which there is no GPU, whatever the machine has."""
@@ -265,6 +286,8 @@ class Recorder(TestCase):
         instance, = self.instances(bundle)["sum"]
         self.assertIs(instance["complete"], False)
         self.assertRegex(" ".join(instance["missing"]), "uses textures or surfaces")
+        for segment in instance["segments"]:
+            self.assertTrue("symbol" in segment or int(segment["address"], 16) % 512 == 0, "textures can lie there")
         ran = run([tool("compile"), "--target", "host", bundle], [tool("run")])
         self.assertEqual(ran.statuses, [0, 2])
         self.assertRegex(ran.error, "is not complete and not run: the kernel uses textures or surfaces")
