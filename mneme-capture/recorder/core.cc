@@ -90,9 +90,10 @@ void Core::add_module(void* handle, std::string image) noexcept try {
 }
 
 void Core::add_stub(void* handle, const void* function, const char* name) noexcept try {
+  const bool known = knows(function);
   kernels_.add_stub(handle, function, name);
   std::lock_guard lock(mutex_);
-  if (passed_.contains(kUnknown)) settled_.forget();  // it was perhaps among those
+  if (!known && passed_.contains(kUnknown)) settled_.forget();  // it was perhaps among those
 } catch (...) {
   stop();
 }
