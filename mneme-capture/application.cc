@@ -100,8 +100,11 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
   }
   std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_HOST_DEVICES="); });
   if (surroundings.devices > 1) variables.push_back("MNEME_HOST_DEVICES=" + std::to_string(surroundings.devices));
-  if (surroundings.device == Device::kHost) {
-    std::filesystem::path stand_in = listable(installed_part("hostgpu/libamdhip64.so.5"));
+  if (surroundings.device != Device::kCuda) {
+    // A folder of its own, without the stand-in for CUDA's.
+    const char* part =
+        surroundings.device == Device::kHost ? "hostgpu/libamdhip64.so.5" : "hostgpu/hip/libamdhip64.so.5";
+    std::filesystem::path stand_in = listable(installed_part(part));
     prepend(variables, "LD_LIBRARY_PATH", stand_in.parent_path());
   }
   return variables;

@@ -11,8 +11,8 @@
 
 namespace mneme::capture {
 
-// Where kernels run while the application is recorded.
-enum class Device { kHost, kCuda };
+// Where kernels run while the application is recorded. Either: those of CUDA programs on the GPU, others on the host.
+enum class Device { kHost, kCuda, kEither };
 
 // What is added to the application's environment.
 struct Surroundings {

@@ -220,6 +220,12 @@ class Capture(TestCase):
             self.assertNotIn("missing", instance)
         self.assertEqual(self.capture(program).out, result.out)
 
+    def test_functions_that_dlsym_finds_are_recorded(self):
+        result = self.capture(self.program("looked_up"))
+        instance, = self.instances(result)
+        self.assertNotIn("missing", instance)
+        self.assertEqual([s["size"] for s in instance["segments"]], [256])
+
     def test_a_launch_does_not_wait_for_what_waits_for_the_application(self):
         program = self.program("pending_stream")
         begin = time.monotonic()

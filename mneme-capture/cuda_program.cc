@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <sstream>
 #include <string_view>
 
@@ -54,42 +53,58 @@ bool has_cuda_code(Bytes elf, const std::string& path) {
   return has_section(elf, ".nv_fatbin", path) || has_section(elf, "__nv_relfatbin", path);
 }
 
+bool has_hip_code(Bytes elf, const std::string& path) { return has_section(elf, ".hip_fatbin", path); }
+
 // A line of the loader's list: "libcudart.so.13 => /usr/local/cuda/lib64/libcudart.so.13 (0x00007f…)".
-bool is_cuda_library(std::istringstream line) {
+ProgramKind kind_of_library(std::istringstream line) {
   std::string name, arrow, path;
   line >> name >> arrow >> path;
-  if (name.starts_with("libcudart.so") || name.starts_with("libcuda.so")) return true;
-  if (arrow != "=>" || !path.starts_with('/')) return false;
+  if (name.starts_with("libcudart.so") || name.starts_with("libcuda.so")) return ProgramKind::kCuda;
+  if (name.starts_with("libamdhip64.so")) return ProgramKind::kHip;
+  if (arrow != "=>" || !path.starts_with('/')) return ProgramKind::kUnknown;
   MappedFile file(path);
-  return is_elf(file.bytes()) && has_cuda_code(file.bytes(), path);
+  if (!is_elf(file.bytes())) return ProgramKind::kUnknown;
+  if (has_cuda_code(file.bytes(), path)) return ProgramKind::kCuda;
+  return has_hip_code(file.bytes(), path) ? ProgramKind::kHip : ProgramKind::kUnknown;
 }
 
 // Its loader is asked, which does not run it for that.
-bool is_cuda_program(const std::string& path) {
+ProgramKind kind_of_program(const std::string& path) {
   MappedFile file(path);
+  if (!is_elf(file.bytes())) return ProgramKind::kUnknown;
   // A HIP program's libraries may know both.
-  if (!is_elf(file.bytes()) || has_section(file.bytes(), ".hip_fatbin", path)) return false;
-  if (has_cuda_code(file.bytes(), path)) return true;
+  if (has_hip_code(file.bytes(), path)) return ProgramKind::kHip;
+  if (has_cuda_code(file.bytes(), path)) return ProgramKind::kCuda;
   std::string_view loader = text_of(objects::elf_section(file.bytes(), ".interp", path));
-  if (loader.empty()) return false;  // a static program
+  if (loader.empty()) return ProgramKind::kUnknown;  // a static program
   std::istringstream lines(run_command({std::string(loader.substr(0, loader.find('\0'))), "--list", path}).output);
-  for (std::string line; std::getline(lines, line);) {
-    if (is_cuda_library(std::istringstream(line))) return true;
+  ProgramKind kind = ProgramKind::kUnknown;
+  for (std::string line; kind != ProgramKind::kCuda && std::getline(lines, line);) {
+    ProgramKind library = kind_of_library(std::istringstream(line));
+    if (library != ProgramKind::kUnknown) kind = library;
   }
-  return false;
+  return kind;
+}
+
+ProgramKind kind_of_word(const std::string& word) {
+  std::string path = resolve_program(word);
+  try {
+    return path.empty() ? ProgramKind::kUnknown : kind_of_program(path);
+  } catch (const Error&) {
+    return ProgramKind::kUnknown;  // what is no program, or cannot be read, tells nothing
+  }
 }
 
 }  // namespace
 
-bool starts_cuda_program(const std::vector<std::string>& command) {
-  return std::ranges::any_of(command, [](const std::string& word) {
-    std::string path = resolve_program(word);
-    try {
-      return !path.empty() && is_cuda_program(path);
-    } catch (const Error&) {
-      return false;  // what is no program, or cannot be read, tells nothing
-    }
-  });
+ProgramKind kind_of_programs(const std::vector<std::string>& command) {
+  ProgramKind kind = ProgramKind::kUnknown;
+  for (const std::string& word : command) {
+    ProgramKind one = kind_of_word(word);
+    if (one == ProgramKind::kCuda) return one;
+    if (one == ProgramKind::kHip) kind = one;
+  }
+  return kind;
 }
 
 }  // namespace mneme::capture

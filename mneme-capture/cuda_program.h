@@ -5,10 +5,13 @@
 
 namespace mneme::capture {
 
-// Whether what a command starts is a CUDA program: it, or a library that the loader gives it, holds device code for
-// NVIDIA's GPUs or needs CUDA's runtime or driver. Each word of the command that names a program counts, since the
-// first may only start another one (mpirun, env, numactl). What a script starts, or a program loads by itself, is not
-// known.
-bool starts_cuda_program(const std::vector<std::string>& command);
+// Whose GPUs a program is for.
+enum class ProgramKind { kCuda, kHip, kUnknown };
+
+// Of what a command starts: a CUDA program, or a library that the loader gives it, holds device code for NVIDIA's GPUs
+// or needs CUDA's runtime or driver; a HIP program likewise, and if it knows both it is that. Each word of the command
+// that names a program counts, since the first may only start another one (mpirun, env, numactl), and one for CUDA
+// settles it. What a script starts, or a program loads by itself, is not known.
+ProgramKind kind_of_programs(const std::vector<std::string>& command);
 
 }  // namespace mneme::capture

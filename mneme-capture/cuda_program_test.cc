@@ -22,23 +22,29 @@ struct CudaProgram : testing::Test {
 };
 
 TEST_F(CudaProgram, HoldsCodeForNvidiasGpus) {
-  EXPECT_TRUE(starts_cuda_program({program("cuda", objects::build_elf({{".nv_fatbin", "code"}}))}));
-  EXPECT_TRUE(starts_cuda_program({program("linked", objects::build_elf({{"__nv_relfatbin", "code"}}))}));
-  EXPECT_FALSE(starts_cuda_program({program("neither", objects::build_elf({{".text", "code"}}))}));
-  EXPECT_FALSE(starts_cuda_program({program("both", objects::build_elf({{".nv_fatbin", "c"}, {".hip_fatbin", "c"}}))}));
+  EXPECT_EQ(kind_of_programs({program("cuda", objects::build_elf({{".nv_fatbin", "code"}}))}), ProgramKind::kCuda);
+  EXPECT_EQ(kind_of_programs({program("linked", objects::build_elf({{"__nv_relfatbin", "code"}}))}),
+            ProgramKind::kCuda);
+  EXPECT_EQ(kind_of_programs({program("neither", objects::build_elf({{".text", "code"}}))}), ProgramKind::kUnknown);
+  EXPECT_EQ(kind_of_programs({program("both", objects::build_elf({{".nv_fatbin", "c"}, {".hip_fatbin", "c"}}))}),
+            ProgramKind::kHip);
 }
 
 TEST_F(CudaProgram, AnyWordOfTheCommandMayBeOne) {
   std::string cuda = program("cuda", objects::build_elf({{".nv_fatbin", "code"}}));
-  EXPECT_TRUE(starts_cuda_program({"env", "A=b", cuda, "input"}));
-  EXPECT_FALSE(starts_cuda_program({"env", "A=b", cuda + "_not_there", "input"}));
+  std::string hip = program("hip", objects::build_elf({{".hip_fatbin", "code"}}));
+  EXPECT_EQ(kind_of_programs({"env", "A=b", cuda, "input"}), ProgramKind::kCuda);
+  EXPECT_EQ(kind_of_programs({"env", "A=b", hip, "input"}), ProgramKind::kHip);
+  EXPECT_EQ(kind_of_programs({hip, cuda}), ProgramKind::kCuda);
+  EXPECT_EQ(kind_of_programs({"env", "A=b", cuda + "_not_there", "input"}), ProgramKind::kUnknown);
 }
 
 TEST_F(CudaProgram, OthersAreNone) {
-  EXPECT_FALSE(starts_cuda_program({"sh", "-c", "true"}));  // with the libraries that its loader lists
-  EXPECT_FALSE(starts_cuda_program({program("script", "#!/bin/sh\n")}));
-  EXPECT_FALSE(starts_cuda_program({program("cut", objects::build_elf({{".nv_fatbin", "code"}}).substr(0, 50))}));
-  EXPECT_FALSE(starts_cuda_program({program("empty", "")}));
+  EXPECT_EQ(kind_of_programs({"sh", "-c", "true"}), ProgramKind::kUnknown);  // with the libraries that its loader lists
+  EXPECT_EQ(kind_of_programs({program("script", "#!/bin/sh\n")}), ProgramKind::kUnknown);
+  EXPECT_EQ(kind_of_programs({program("cut", objects::build_elf({{".nv_fatbin", "code"}}).substr(0, 50))}),
+            ProgramKind::kUnknown);
+  EXPECT_EQ(kind_of_programs({program("empty", "")}), ProgramKind::kUnknown);
 }
 
 }  // namespace

@@ -113,22 +113,25 @@ void choose_ranks(Settings& settings, const cli::Options& options, cli::Output& 
   output.set_path(name_for_process(output.path(), settings.rank, ::getpid()));
 }
 
-// The GPU if both the application and the machine are NVIDIA's, else the CPU; says which, and why.
+// The GPU if both the application and the machine are NVIDIA's, else the CPU; says which, and why. What a script or a
+// launcher starts is seen when it is there.
 Device choose_by_application(const std::vector<std::string>& command) {
   if (!has_nvidia_gpu()) {
     cli::note(file_exists("/dev/kfd") ? "using the host device: this version does not record on AMD GPUs"
                                       : "no GPU was found: using the host device");
     return Device::kHost;
   }
-  if (!starts_cuda_program(command)) {
-    cli::note(
-        fmt::format("there is an NVIDIA GPU, but '{}' is no CUDA program: using the host device; --device cuda "
-                    "takes the GPU",
-                    command[0]));
-    return Device::kHost;
+  switch (kind_of_programs(command)) {
+    case ProgramKind::kCuda:
+      cli::note("using the NVIDIA GPU");
+      return Device::kCuda;
+    case ProgramKind::kHip:
+      cli::note(fmt::format("there is an NVIDIA GPU, but '{}' is no CUDA program: using the host device", command[0]));
+      return Device::kHost;
+    case ProgramKind::kUnknown:
+      break;
   }
-  cli::note("using the NVIDIA GPU");
-  return Device::kCuda;
+  return Device::kEither;
 }
 
 Device choose_device(const std::string& name, const std::vector<std::string>& command) {
@@ -142,9 +145,9 @@ Device choose_device(const std::string& name, const std::vector<std::string>& co
   return name == "auto" ? choose_by_application(command) : Device::kHost;
 }
 
-bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, Device device) {
+bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, bool on_gpu) {
   bundle::BundleInfo info;
-  info.device = device == Device::kCuda ? "cuda" : "host";
+  info.device = on_gpu ? "cuda" : "host";
   uint64_t size = settings.session.range_size;
   for (int i = 0; i < static_cast<int>(settings.host_devices); ++i) {
     std::string name = i ? fmt::format("device {}", i) : "device";
@@ -240,13 +243,23 @@ Exit capture_application(int argc, char** argv) {
                             static_cast<int>(settings.host_devices),
                             settings.keep_aslr};
 
+  auto begin = [&](bool on_gpu) {
+    std::string info = bundle::write(describe_bundle(settings, options, on_gpu));
+    queue.add([info](bundle::Writer& w) { w.add(std::string(bundle::kBundleMember), info); });
+  };
+  if (device != Device::kEither) capture.on_gpu = device == Device::kCuda;
+  capture.begin = [&](bool on_gpu) {
+    cli::note(on_gpu ? "using the NVIDIA GPU" : "using the host device");
+    begin(on_gpu);
+  };
+
   // An application that cannot be started leaves no bundle.
   int status = run_recorded(settings, signals, surroundings, session, [&] {
-    std::string info = bundle::write(describe_bundle(settings, options, device));
-    queue.add([info](bundle::Writer& w) { w.add(std::string(bundle::kBundleMember), info); });
+    if (capture.on_gpu) begin(*capture.on_gpu);
   });
 
   // However the application ended, what was recorded becomes a whole bundle.
+  if (!capture.on_gpu) begin(false);
   queue.finish();
   capture.summary.application = describe_wait_status(status);
   capture.summary.totals->stored_bytes = writer.memory_bytes();

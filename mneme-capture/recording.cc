@@ -61,8 +61,9 @@ class ChangesAfterwards {
 
 }  // namespace
 
-Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_before, pid_t readable, int socket)
-    : capture_(capture), counters_(counters), launches_before_(launches_before), memory_(readable, socket) {
+Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_before, pid_t readable, int socket,
+                     bool gpu)
+    : capture_(capture), counters_(counters), launches_before_(launches_before), gpu_(gpu), memory_(readable, socket) {
   counters_.set(record::Counters::kLaunches, launches_before);
 }
 
@@ -135,7 +136,14 @@ record::Selected Recording::query(const record::Query& query) const {
 void Recording::kernel(const record::Kernel& kernel) {
   bundle::KernelInfo info = bundle::parse_kernel(kernel.json, "the application's kernel");
   KnownKernel known{info, {}};
-  if (digest_of(kernel.bitcode) != info.bitcode) {
+  if (!capture_.on_gpu) {
+    capture_.on_gpu = gpu_;
+    capture_.begin(gpu_);
+  }
+  if (gpu_ != *capture_.on_gpu) {
+    known.refused = fmt::format("it ran on {}, and what the bundle holds on {}: --device chooses",
+                                gpu_ ? "a GPU" : "the host device", gpu_ ? "the host device" : "a GPU");
+  } else if (digest_of(kernel.bitcode) != info.bitcode) {
     known.refused = "its IR in the application is damaged; build the application again";
   } else if (capture_.kernels_known.insert(info.id).second) {
     capture_.queue.add([info, bitcode = kernel.bitcode](bundle::Writer& writer) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,10 @@ struct Capture {
   // What was written is kept for the next snapshot, within measure.
   Snapshot::Pool pool = std::make_shared<bundle::BlockPool>(UINT64_MAX, bundle::physical_memory() / 8);
   std::optional<std::regex> kernels;  // on the demangled name; all without one
+  // Where the bundle's kernels run: unless it is said before, where the first one does. `begin` makes the bundle, when
+  // it is known.
+  std::optional<bool> on_gpu;
+  std::function<void(bool on_gpu)> begin = [](bool) {};
   bool verbose = false;
   bool told_of_failure = false;
   std::unordered_set<Digest> kernels_known;  // those in the bundle
@@ -40,8 +45,9 @@ struct Capture {
 class Recording {
  public:
   // `launches_before`: by the programs that the process was before. `readable`: the process, if its memory can be read.
-  // `socket`: its recorder's, borrowed.
-  Recording(Capture& capture, const Fd& counters, uint64_t launches_before, pid_t readable, int socket);
+  // `socket`: its recorder's, borrowed. `gpu`: where its kernels run.
+  Recording(Capture& capture, const Fd& counters, uint64_t launches_before, pid_t readable, int socket,
+            bool gpu = false);
   ~Recording();  // adds what was counted to the capture
 
   void chunk(const record::Chunk& chunk, Fd memory);
@@ -81,6 +87,7 @@ class Recording {
   Capture& capture_;
   record::Counters counters_;
   const uint64_t launches_before_;
+  const bool gpu_;
   std::string stopped_;  // why
   ApplicationMemory memory_;
   std::map<Digest, KnownKernel> kernels_;

@@ -214,7 +214,8 @@ void Session::greet(Fd socket) {
     if (id && left.id == id) launches_before += left.recording->launched();
   }
   // Sets the counters, so it comes before the process uses them.
-  auto recording = std::make_unique<Recording>(capture_, counters, launches_before, readable ? id : 0, socket.get());
+  auto recording =
+      std::make_unique<Recording>(capture_, counters, launches_before, readable ? id : 0, socket.get(), hello.gpu);
   try {
     send_message(socket.get(), welcome, counters.get());
   } catch (const Error&) {

@@ -130,6 +130,23 @@ class Stand(unittest.TestCase):
         self.assertEqual([(a["offset"], a["size"], a["kind"]) for a in info["arguments"]], [(0, 8, "pointer"), (8, 4, "scalar")])
         self.assertEqual((info["argument_bytes"], info["wave_size"], info["source"]), (12, 32, "kernels.cu"))
 
+    def test_textures(self):
+        """As CUDA's headers read and write them."""
+        read = 'asm("tex.1d.v4.s32.s32 {%0, %0, %0, %0}, [%1, {%2}];" : "=r"(x) : "l"(handle), "r"(at));'
+        write = 'asm volatile("sust.b.1d.b32.trap [%0, {%1}], {%2};" : : "l"(handle), "r"(at), "r"(x));'
+        plain = 'asm("mov.b32 %0, %1; // tex.1d" : "=r"(x) : "r"(at));'
+        kernels = "".join(f"__device__ int {name}_part(unsigned long handle, int at) {{ int x = 0;\n"
+                          f"#ifdef __CUDA_ARCH__\n{code}\n#endif\nreturn x; }}\n"
+                          f"extern \"C\" __global__ void {name}(int* out, unsigned long handle) "
+                          f"{{ *out = {name}_part(handle, 3); }}\n"
+                          for name, code in [("reads", read), ("writes", write), ("neither", plain)])
+        (self.folder / "textures.cu").write_text(DECLARATIONS + kernels)
+        self.inject("-c", "textures.cu", "-o", "textures.o")
+        cubin, = cuda_binaries.cubins(self.folder / "textures.o")
+        globals_of = {info["name"]: [g["name"] for g in info["globals"]]
+                      for info, _ in cuda_binaries.records(cubin.sections()[".mneme.ir"])}
+        self.assertEqual(globals_of, {"reads": ["__mneme_textures"], "writes": ["__mneme_textures"], "neither": []})
+
     def test_ir(self):
         self.inject("-c", "kernels.cu", "-o", "kernels.o")
         text = self.run_well(EXTRACT, "-S", "--kernel", "fill", "kernels.o")

@@ -162,10 +162,31 @@ class Recorder(TestCase):
             self.assertIn("using the NVIDIA GPU", error)
         error, device = self.automatic(hip, env=self.environment)
         self.assertEqual(device, "host", error)
-        self.assertRegex(error, "NVIDIA GPU, but .*small.* is no CUDA program: using the host device; --device cuda")
+        self.assertRegex(error, "NVIDIA GPU, but .*small.* is no CUDA program: using the host device")
         error, device = self.automatic(cuda, env=self.no_driver())
         self.assertEqual(device, "host", error)
         self.assertRegex(error, "no GPU was found: using the host device")
+
+    def test_automatic_device_of_what_a_script_starts(self):
+        """The first kernel decides; those of programs that run elsewhere are counted."""
+        cuda, hip = self.program("memory"), self.build(ROOT / "tests" / "small.hip")
+        script = self.folder / "script"
+        for started, device, refused in [([cuda], "cuda", None), ([hip], "host", None),
+                                         ([cuda, hip], "cuda", "it ran on the host device, and what the bundle holds on a GPU"),
+                                         ([hip, cuda], "host", "it ran on a GPU, and what the bundle holds on the host device")]:
+            script.write_text("#!/bin/sh\nset -e\n" + "".join(f"'{program}'\n" for program in started))
+            script.chmod(0o755)
+            error, chosen = self.automatic(script, env=self.environment)
+            self.assertEqual(chosen, device, error)
+            self.assertIn("using the NVIDIA GPU" if device == "cuda" else "using the host device", error)
+            if refused:
+                self.assertIn(refused, error)
+            else:
+                self.assertNotIn("not recorded", error)
+            self.check_replays(self.folder / "automatic.tar")
+        # One that launches nothing is none.
+        result = run([tool("capture"), "-o", self.folder / "nothing.tar", "true"], env=self.environment)
+        self.assert_refused(result, 2, "launched no kernels")
 
     def no_driver(self):
         """An environment in which there is no GPU, whatever the machine has."""
@@ -215,6 +236,28 @@ class Recorder(TestCase):
         self.assertEqual(sorted(self.instances(bundle)), ["advance", "combine"])
         self.check_replays(bundle)
 
+    def test_cuda_12_on_a_gpu(self):
+        """The recorder takes the runtime that the process has, however that came in, and no newer one beside it."""
+        libraries = LIBRARIES / "12"
+        environment = {"CUDA_PATH": str(self.folder / "toolkit_with_12"), "LD_LIBRARY_PATH": f"{libraries}:{LIBRARIES}"}
+        toolkit.make(self.folder / "toolkit_with_12", libraries)
+        program, plugin, loader = (self.folder / f"{name}_with_12" for name in ["memory", "plugin", "loader"])
+        for source, output, options in [("memory", program, []), ("loader", loader, []),
+                                        ("memory", plugin, ["-shared", "-fPIC", "-Dmain=run"])]:
+            built = run([tool("inject"), *toolkit.COMPILE, PROGRAMS / f"{source}.cu", *options,
+                         "-Wl,--allow-shlib-undefined", "-Wl,--as-needed", "-o", output], env=environment)
+            self.assertEqual(built.status, 0, built.text())
+        for needed, path in [(True, program), (True, plugin), (False, loader)]:
+            self.assertEqual("[libcudart.so.12]" in run(["readelf", "-d", path]).out.decode(), needed, path)
+        for command in [[program], [loader, plugin]]:
+            bundle = self.folder / "memory_with_12.tar"
+            recorded = self.run_well([tool("capture"), "--device", "cuda", "--occurrences", 3, "-o", bundle, *command],
+                                     env=environment)
+            self.assertIn("memory: ok", recorded.out.decode())
+            self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()},
+                             {"combine": 3, "advance": 2}, recorded.error)
+            self.check_replays(bundle)
+
     # ---- launches of other kinds ----
 
     def test_launches(self):
@@ -237,6 +280,18 @@ class Recorder(TestCase):
         self.assertIs(instance["complete"], False)
         self.assertRegex(" ".join(instance["missing"]), "heap from which kernels allocate")
 
+    def test_textures(self):
+        """A kernel that uses them is recorded, and it is said what is missing."""
+        _, bundle = self.capture(self.program("textures"))
+        instance, = self.instances(bundle)["sum"]
+        self.assertIs(instance["complete"], False)
+        self.assertRegex(" ".join(instance["missing"]), "uses textures or surfaces")
+        for segment in instance["segments"]:
+            self.assertTrue("symbol" in segment or int(segment["address"], 16) % 512 == 0, "textures can lie there")
+        ran = run([tool("compile"), "--target", "host", bundle], [tool("run")])
+        self.assertEqual(ran.statuses, [0, 2])
+        self.assertRegex(ran.error, "is not complete and not run: the kernel uses textures or surfaces")
+
     def test_per_thread_streams(self):
         _, bundle = self.capture(self.program("per_thread"), options=["--max-instances", 6])
         self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"add": 6})
@@ -245,6 +300,27 @@ class Recorder(TestCase):
     def test_a_kernel_that_waits_for_the_application(self):
         result, _ = self.capture(self.program("polling"), status=2)
         self.assertRegex(result.error, "waits for the application")
+
+    def test_virtual_memory(self):
+        """What the application maps itself is recorded where it lies; what lies at two addresses is named."""
+        program = self.folder / "virtual_memory"
+        self.inject(PROGRAMS / "virtual_memory.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
+        result, bundle = self.capture(program, options=["--occurrences", 5])
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"add_around": 3, "add": 2}, result.error)
+        for instance in [*instances["add_around"], instances["add"][0]]:
+            self.assertNotIn("missing", instance)
+        # Where every process has it, but for what the application asked for.
+        addresses = {int(s["address"], 16) for s in instances["add_around"][0]["segments"]}
+        self.assertEqual(len([a for a in addresses if 0x300000000000 <= a < 0x400000000000]), 4, addresses)
+        twice = instances["add"][1]
+        self.assertIs(twice["complete"], False)
+        self.assertRegex(" ".join(twice["missing"]), "cuMemMap mapped at two addresses")
+        chosen = ["--kernel", "add_around"]
+        ran = self.run_well([tool("compile"), "--target", "host", *chosen, bundle], [tool("run"), *chosen],
+                            [tool("verify"), *chosen])
+        lines = [json.loads(line) for line in ran.out.decode().splitlines()]
+        self.assertEqual([(line["status"], bool(line["changed_bytes"])) for line in lines], [("verified", True)] * 3)
 
     # ---- graphs ----
 
@@ -264,11 +340,37 @@ class Recorder(TestCase):
         self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"twice": 1})
         self.assertRegex(result.error, r"3 kernels, 9 launches, 1 recorded")
 
+    def test_graphs_with_other_nodes(self):
+        result, bundle = self.capture(self.program("graph_nodes"), options=["--occurrences", 4])
+        add, = self.instances(bundle)["add"]
+        self.assertNotIn("missing", add)
+        self.check_replays(bundle)
+        self.assertRegex(result.error, r"warning: \(graph\): 1 launch not recorded: a node that is no kernel's was changed")
+        self.assertRegex(result.error, r"warning: \(graph\): 1 launch not recorded: the graph allocates or frees memory")
+
+    def test_graphs_of_the_driver(self):
+        program = self.folder / "driver_graphs"
+        self.inject(PROGRAMS / "driver_graphs.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
+        result, bundle = self.capture(program, self.module_kernels(), options=["--occurrences", 4])
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"scale": 3, "shift": 2, "minus": 2},
+                         result.error)
+        values = [int.from_bytes(bytes.fromhex(i["arguments"])[8:12], "little") for i in instances["scale"]]
+        self.assertEqual(values, [3, 2, 5])
+        self.assertIn("offset", [s.get("symbol") for s in instances["shift"][0]["segments"]])
+        self.assertNotIn("not recorded", result.error)
+        self.check_replays(bundle)
+
     # ---- the driver's calls ----
 
-    def check_modules(self, name, *arguments):
+    def module_kernels(self):
         kernels = self.folder / "kernels.cubin"
-        self.inject("--cuda-device-only", PROGRAMS / "module_kernels.cu", "-o", kernels)
+        if not kernels.exists():
+            self.inject("--cuda-device-only", PROGRAMS / "module_kernels.cu", "-o", kernels)
+        return kernels
+
+    def check_modules(self, name, *arguments):
+        kernels = self.module_kernels()
         program = self.folder / name
         self.inject(*arguments, PROGRAMS / "modules.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
         _, bundle = self.capture(program, kernels)
@@ -282,6 +384,21 @@ class Recorder(TestCase):
 
     def test_functions_of_the_driver_that_are_looked_up(self):
         self.check_modules("looked_up", "-DLOOKED_UP")
+
+    def test_functions_of_the_driver_that_dlsym_finds(self):
+        self.check_modules("by_dlsym", "-DBY_DLSYM")
+
+    def test_a_runtime_of_its_own(self):
+        """What holds a runtime finds the driver's own functions: that is not the application's work."""
+        program = self.folder / "static_runtime"
+        sentence = "CUDA driver version is insufficient for CUDA runtime version"
+        self.inject(PROGRAMS / "lookups.cu", f'-DSENTENCE="{sentence}"', "-o", program)
+        self.run_well([program, "plain"], env=self.environment)
+        self.run_well([tool("capture"), "--device", "cuda", "--max-instances", 1, "-o", self.folder / "static.tar",
+                       program, "vendors"], env=self.environment)
+        self.inject(PROGRAMS / "lookups.cu", "-o", program)
+        self.run_well([tool("capture"), "--device", "cuda", "-o", self.folder / "static.tar", program, "hooks"],
+                      env=self.environment)
 
     def test_libraries(self):
         self.check_modules("libraries", "-DLIBRARY")

@@ -37,7 +37,7 @@ OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "cooperativ
 
 
 # Of tests/gpu_stand/programs, for a GPU as well.
-STANDS = ["functions", "graphs", "memory", "per_thread"]
+STANDS = ["functions", "graph_nodes", "graphs", "memory", "per_thread"]
 
 # What the host device recorded and a GPU cannot replay: what printf returns is the device's own affair, and how deep
 # kernels may call.

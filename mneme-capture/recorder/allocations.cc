@@ -18,8 +18,6 @@ constexpr uint64_t kChunkSize = 64 << 20;
 constexpr uint64_t kSmallestChunk = 2 << 20;            // what vendors give memory out in
 constexpr uint64_t kSmallestRange = uint64_t{1} << 30;  // of addresses
 constexpr uint64_t kPage = 4096;
-// What both vendors promise of device memory. Large ones start a block, so that equal contents give equal blocks.
-constexpr uint64_t kSmallAlign = 256;
 constexpr size_t kRemembered = 1000;  // allocations that were released
 
 constexpr uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
@@ -27,9 +25,10 @@ constexpr uint64_t round_up(uint64_t value, uint64_t step) { return (value + ste
 uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-uint64_t alignment(Space space, uint64_t size) {
+// Large ones start a block, so that equal contents give equal blocks.
+uint64_t alignment(Runtime& runtime, Space space, uint64_t size) {
   if (size >= bundle::kBlockSize) return bundle::kBlockSize;
-  return space == Space::kHost ? kPage : kSmallAlign;
+  return space == Space::kHost ? kPage : runtime.alignment();
 }
 
 // Address space without memory; nothing else of the process can come to lie there.
@@ -189,7 +188,7 @@ void* Allocations::allocate(Space space, uint64_t size, uint64_t flags, int devi
   std::lock_guard lock(mutex_);
   reserve();
   Area& area = space == Space::kHost ? areas_.back() : areas_.at(static_cast<size_t>(device));
-  std::optional<uint64_t> address = area.arena.allocate(size, alignment(space, size));
+  std::optional<uint64_t> address = area.arena.allocate(size, alignment(runtime_, space, size));
   if (!address) return nullptr;
   bool backed = false;
   try {

@@ -29,10 +29,10 @@ Fd connect_to(const std::optional<SocketAddress>& address) {
 
 }  // namespace
 
-std::unique_ptr<Connection> Connection::open() {
+std::unique_ptr<Connection> Connection::open(bool gpu) {
   std::unique_ptr<Connection> connection = connect();
   if (!connection) return nullptr;
-  connection->greet();
+  connection->greet(gpu);
   return connection->enter() ? std::move(connection) : nullptr;
 }
 
@@ -49,8 +49,9 @@ std::unique_ptr<Connection> Connection::connect() {
       "the folder for temporary files ($TMPDIR)");
 }
 
-void Connection::greet(int32_t parent) {
+void Connection::greet(bool gpu, int32_t parent) {
   Hello hello;
+  hello.gpu = gpu;
   hello.rank = rank_in_environment().value_or(-1);
   hello.parent = parent;
   if (parent) hello.process = ::getpid();

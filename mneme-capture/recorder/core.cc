@@ -5,18 +5,21 @@
 #include <cstdio>
 #include <set>
 
+#include "bundle/textures.h"
 #include "recorder/annotation.h"
 #include "recorder/own_memory.h"
 
 namespace mneme::record {
 namespace {
 
+constexpr char kUnknown[] = "(unknown kernel)";
+
 Limits limits_of(const Welcome& welcome) {
   return {welcome.max_instances, welcome.occurrences, welcome.skip, welcome.every, welcome.only_config};
 }
 
-bool uses_heap(const bundle::KernelInfo& kernel) {
-  return std::ranges::find(kernel.globals, bundle::kDeviceHeap, &bundle::Global::name) != kernel.globals.end();
+bool uses(const bundle::KernelInfo& kernel, std::string_view name) {
+  return std::ranges::find(kernel.globals, name, &bundle::Global::name) != kernel.globals.end();
 }
 
 std::string_view reason_of(Policy::Verdict verdict) {
@@ -87,7 +90,10 @@ void Core::add_module(void* handle, std::string image) noexcept try {
 }
 
 void Core::add_stub(void* handle, const void* function, const char* name) noexcept try {
+  const bool known = knows(function);
   kernels_.add_stub(handle, function, name);
+  std::lock_guard lock(mutex_);
+  if (!known && passed_.contains(kUnknown)) settled_.forget();  // it was perhaps among those
 } catch (...) {
   stop();
 }
@@ -194,7 +200,7 @@ void Core::annotate(const void* pointer, const mneme_annotation_v1* annotation) 
 
 std::string Core::kernel_name(const void* function) noexcept try {
   std::shared_ptr<const Stub> stub = kernels_.find(function);
-  return stub ? stub->demangled : "(unknown kernel)";
+  return stub ? stub->demangled : kUnknown;
 } catch (...) {
   return {};
 }
@@ -255,9 +261,10 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   std::lock_guard lock(mutex_);
   chosen.stub = kernels_.find(request.function);
   if (!chosen.stub) {
-    Recording& unknown = passed_.try_emplace("(unknown kernel)", limits_).first->second;
-    count_launch(unknown, "(unknown kernel)");
-    count(unknown, "(unknown kernel)", "it was never registered", true);
+    Recording& unknown = passed_.try_emplace(kUnknown, limits_).first->second;
+    count_launch(unknown, kUnknown);
+    uint32_t reason = count(unknown, kUnknown, "it was never registered", true);
+    settled_.remember_all(request.function, chosen.device, {unknown.launches, reason});
     return std::nullopt;
   }
   const Stub& stub = *chosen.stub;
@@ -383,7 +390,12 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.outside = outside_.list();
   if (!info.pointers.empty()) prologue.ordinary = ordinary_memory(connection_->welcome().range_size);
   prologue.missing = missing_of(info, prologue.arguments, prologue.segments, prologue.outside);
-  if (uses_heap(info) && std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end()) {
+  if (uses(info, bundle::kTextures)) {
+    prologue.missing.push_back(
+        "the kernel uses textures or surfaces, and what their handles stand for is not recorded");
+  }
+  if (uses(info, bundle::kDeviceHeap) &&
+      std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end()) {
     prologue.missing.push_back("the heap from which kernels allocate is out of the recorder's reach on a GPU");
   }
   allocations_.refresh();

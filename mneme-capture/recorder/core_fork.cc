@@ -57,7 +57,7 @@ void Core::after_fork_in_child() noexcept {
   state_.store(may_join ? State::kForked : State::kEnded);
   if (!next_) return;
   try {
-    next_->greet(forking_);
+    next_->greet(runtime_.fetches(), forking_);
   } catch (const std::exception&) {
     next_.reset();
   }
@@ -67,7 +67,7 @@ bool Core::join() noexcept {
   std::lock_guard joining(joining_);
   if (state_ != State::kForked) return state_ == State::kRecording;
   try {
-    if (!next_ && (next_ = Connection::connect())) next_->greet();
+    if (!next_ && (next_ = Connection::connect())) next_->greet(runtime_.fetches());
     if (!next_ || !next_->enter()) {
       next_.reset();
       state_.store(State::kEnded);

@@ -22,6 +22,7 @@ using Array = void*;
 using Graph = void*;      // cudaGraph_t
 using GraphExec = void*;  // cudaGraphExec_t
 using GraphNode = void*;  // cudaGraphNode_t
+using Event = void*;      // cudaEvent_t
 using Kernel = void*;     // cudaKernel_t, CUkernel
 
 struct Dimensions {  // dim3
@@ -44,6 +45,7 @@ struct LaunchAttribute {  // cudaLaunchAttribute
 };
 inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchClusterDimension = 4;
+inline constexpr int kLaunchDeviceUpdatable = 13;
 
 struct LaunchConfig {  // cudaLaunchConfig_t
   Dimensions grid, block;
@@ -68,6 +70,7 @@ struct NodeParameters {
 
 // CUgraphNodeType
 inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4, kEmptyNode = 5;
+inline constexpr int kWaitNode = 6, kRecordNode = 7, kAllocationNode = 10, kFreeNode = 11, kConditionNode = 13;
 
 struct PointerAttributes {  // cudaPointerAttributes
   int type;
@@ -112,6 +115,20 @@ struct DriverLaunchConfig {  // CUlaunchConfig
   unsigned count;
 };
 
+struct DriverKernelNode {  // CUDA_KERNEL_NODE_PARAMS_v2
+  Function function;
+  Dimensions grid, block;
+  unsigned shared;
+  void** arguments;
+  void** extra;
+  Kernel kernel;  // in place of a function
+  void* context;
+};
+
+struct EdgeData {  // CUgraphEdgeData
+  unsigned char bytes[8];
+};
+
 struct Location {  // CUmemLocation
   int type;
   int id;
@@ -133,6 +150,6 @@ struct Access {  // CUmemAccessDesc
   Location location;
   int flags;
 };
-inline constexpr int kReadWrite = 3;
+inline constexpr int kReadWrite = 3;  // 0: none
 
 }  // namespace mneme::record::cuda

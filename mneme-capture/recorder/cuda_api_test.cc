@@ -32,6 +32,14 @@ static_assert(sizeof(NodeParameters) >= sizeof(cudaHostNodeParams));
 static_assert(kKernelNode == CU_GRAPH_NODE_TYPE_KERNEL && kCopyNode == CU_GRAPH_NODE_TYPE_MEMCPY);
 static_assert(kFillNode == CU_GRAPH_NODE_TYPE_MEMSET && kHostNode == CU_GRAPH_NODE_TYPE_HOST);
 static_assert(kGraphNode == CU_GRAPH_NODE_TYPE_GRAPH && kEmptyNode == CU_GRAPH_NODE_TYPE_EMPTY);
+static_assert(kWaitNode == CU_GRAPH_NODE_TYPE_WAIT_EVENT && kRecordNode == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+static_assert(kAllocationNode == CU_GRAPH_NODE_TYPE_MEM_ALLOC && kFreeNode == CU_GRAPH_NODE_TYPE_MEM_FREE);
+static_assert(kConditionNode == CU_GRAPH_NODE_TYPE_CONDITIONAL);
+static_assert(sizeof(DriverKernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+static_assert(offsetof(DriverKernelNode, arguments) == offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
+static_assert(offsetof(DriverKernelNode, kernel) == offsetof(CUDA_KERNEL_NODE_PARAMS, kern));
+static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData));
+static_assert(kLaunchDeviceUpdatable == cudaLaunchAttributeDeviceUpdatableKernelNode);
 static_assert(kManagedMemory == cudaMemoryTypeManaged);
 static_assert(sizeof(FunctionAttributes) >= sizeof(cudaFuncAttributes));
 static_assert(kRegisterPortable == cudaHostRegisterPortable && kRegisterMapped == cudaHostRegisterMapped);
@@ -47,6 +55,7 @@ static_assert(sizeof(Location) == sizeof(CUmemLocation) && kLocationDevice == CU
 static_assert(sizeof(MemoryProperties) == sizeof(CUmemAllocationProp) && kPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(offsetof(MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
 static_assert(sizeof(Access) == sizeof(CUmemAccessDesc) && kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(CU_MEM_ACCESS_FLAGS_PROT_NONE == 0);
 
 }  // namespace mneme::record::cuda
 #endif

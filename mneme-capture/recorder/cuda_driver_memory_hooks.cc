@@ -23,8 +23,6 @@ constinit Next<Result(void*)> next_free_host(kDriver, "cuMemFreeHost");
 constinit Next<Result(void*, size_t, unsigned)> next_register(kDriver, "cuMemHostRegister_v2");
 constinit Next<Result(void*)> next_unregister(kDriver, "cuMemHostUnregister");
 constinit Next<Result(size_t*, size_t*)> next_info(kDriver, "cuMemGetInfo_v2");
-constinit Next<Result(Address, size_t, size_t, Handle, unsigned long long)> next_map(kDriver, "cuMemMap");
-constinit Next<Result(Address, size_t)> next_unmap(kDriver, "cuMemUnmap");
 
 constexpr size_t kRowAlign = 512;
 
@@ -125,20 +123,6 @@ Result cuMemGetInfo_v2(size_t* left, size_t* total) {
   Core* core = recorder();
   if (core && status == kSuccess && left) *left += core->unused_memory(core->device());
   return status;
-}
-
-// Memory that the application puts behind addresses of its own.
-Result cuMemMap(Address address, size_t size, size_t offset, Handle handle, unsigned long long flags) {
-  Result status = next_map.call_or(kNotSupported, address, size, offset, handle, flags);
-  if (Core* core = first_recorder(); core && status == kSuccess) {
-    core->add_outside(as_pointer(address), size, "memory that was mapped by cuMemMap, which is not recorded on a GPU");
-  }
-  return status;
-}
-
-Result cuMemUnmap(Address address, size_t size) {
-  if (Core* core = recorder()) core->remove_mapped(as_pointer(address), size);
-  return next_unmap.call_or(kNotSupported, address, size);
 }
 
 }  // extern "C"

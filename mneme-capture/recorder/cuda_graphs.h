@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@ namespace mneme::record::cuda {
 struct GraphStep {
   GraphNode node = nullptr;  // of the recorder's copy
   KernelNode kernel{};
+  bool drivers = false;  // the kernel's function is one for the driver, not for the runtime
   bool cooperative = false;
   Dimensions cluster{1, 1, 1};
   GraphExec other = nullptr;  // null: the kernel
@@ -33,8 +35,9 @@ class Graphs {
 
   void add(GraphExec ready, Graph graph);
   void remove(GraphExec ready);
-  // The application has changed a kernel's node, or something that is not followed here.
-  void set_kernel(GraphExec ready, GraphNode node, const KernelNode* parameters);
+  // The application has changed a kernel's node, and `change` does the same to the copy's; or something that is not
+  // followed here.
+  void set_kernel(GraphExec ready, GraphNode node, const std::function<Error(GraphNode)>& change);
   void lose(GraphExec ready, const char* trouble);
 
   std::shared_ptr<const GraphPlan> plan(GraphExec ready);

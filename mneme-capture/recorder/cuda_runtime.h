@@ -24,6 +24,7 @@ class CudaRuntime final : public Runtime {
   void unreserve(uint64_t base, uint64_t size) override;
   std::optional<Fd> back(uint64_t address, uint64_t size, int device) override;
   void unback(uint64_t address, uint64_t size) override;
+  uint64_t alignment() override { return 512; }  // as textures of linear memory need it
   bool fetches() override { return true; }
   std::vector<Digests> digests(const std::vector<Piece>& pieces) override;
   void fetch(const std::vector<Piece>& pieces, std::byte* to) override;

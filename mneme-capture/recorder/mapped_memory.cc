@@ -9,14 +9,12 @@
 namespace mneme::record {
 namespace {
 
-// Below both ranges of recorded memory, and far from where systems put programs.
-constexpr uint64_t kBase = 0x300000000000;
-constexpr uint64_t kSize = memory::kDeviceBase - kBase;
+constexpr uint64_t kSize = memory::kDeviceBase - memory::kMappedBase;
 constexpr uint64_t kGranularity = 2 << 20;  // of all vendors
 
 }  // namespace
 
-MappedMemory::MappedMemory() : arena_(kBase, kSize) {}
+MappedMemory::MappedMemory() : arena_(memory::kMappedBase, kSize) {}
 
 std::optional<uint64_t> MappedMemory::propose(uint64_t size, uint64_t align) {
   if (size == 0 || size > kSize || align > kSize || (align != 0 && !std::has_single_bit(align))) return std::nullopt;

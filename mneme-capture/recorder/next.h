@@ -5,7 +5,11 @@
 #include <atomic>
 #include <type_traits>
 
+#include "recorder/find_library.h"
+
 namespace mneme::record {
+
+inline char absent;  // its address is that of functions which are not there
 
 // The function of this name that the application would call if the recorder were not there. Found at its first call.
 template <class Signature>
@@ -35,16 +39,15 @@ class Next<Result(Arguments...)> {
 
   Pointer get() const {
     void* found = found_.load(std::memory_order_relaxed);
-    if (found) return reinterpret_cast<Pointer>(found);
-    found = ::dlsym(RTLD_NEXT, name_);
     if (!found) {
+      found = ::dlsym(RTLD_NEXT, name_);
       // A program that loaded the runtime with dlopen keeps it out of the order in which symbols are looked up.
-      void* library = ::dlopen(library_, RTLD_LAZY | RTLD_NOLOAD);
-      if (!library) library = ::dlopen(library_, RTLD_LAZY);
+      void* library = found ? nullptr : find_library(library_);
       if (library) found = ::dlsym(library, name_);
+      if (library && !found) found = &absent;  // from an older version, which need not be asked again
+      found_.store(found, std::memory_order_relaxed);
     }
-    found_.store(found, std::memory_order_relaxed);
-    return reinterpret_cast<Pointer>(found);
+    return found == &absent ? nullptr : reinterpret_cast<Pointer>(found);
   }
 
   const char* library_;

@@ -17,12 +17,13 @@ auto at_or_before(const Pieces& pieces, uint64_t address) {
 }
 
 // Or right behind one: the end of a range is a pointer like others.
-bool is_recorded(const std::vector<WireSegment>& segments, uint64_t address) {
+// `end`: so is the end of a segment, as a pointer behind an array's last element.
+bool is_recorded(const std::vector<WireSegment>& segments, uint64_t address, bool end) {
   auto found = at_or_before(segments, address);
   if (found == segments.end()) return false;
   uint64_t offset = address - found->address;
   if (found->count > 1) offset -= std::min(offset / found->stride, found->count - 1) * found->stride;
-  return offset <= found->size;
+  return offset < found->size || (end && offset == found->size);
 }
 
 }  // namespace
@@ -59,9 +60,10 @@ std::vector<std::string> missing_of(const bundle::KernelInfo& kernel, const std:
     for (uint64_t at = 0; at + kWord <= argument.size; at += kWord) {
       uint64_t address = 0;
       std::memcpy(&address, arguments.data() + argument.offset + at, kWord);
-      if (is_recorded(segments, address)) continue;
       auto piece = at_or_before(outside, address);
       if (piece == outside.end() || address - piece->address >= piece->size) continue;
+      // Where other memory begins, hardly the end of what is in front of it is meant.
+      if (is_recorded(segments, address, address != piece->address)) continue;
       const char* what = argument.kind == "pointer" ? "" : ", a structure,";
       missing.push_back(fmt::format("argument {}{} points to {:#x}, {}", i, what, address, piece->reason));
       break;

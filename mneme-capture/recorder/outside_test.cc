@@ -39,6 +39,9 @@ TEST_F(Missing, WhatIsInSegmentsIsNot) {
   EXPECT_THAT(of(0), IsEmpty());
   EXPECT_THAT(of(kSegment), IsEmpty());
   EXPECT_THAT(of(kSegment + 100), IsEmpty()) << "the end of an array";
+  outside_.add(kSegment + 100, 50, "memory behind it");
+  EXPECT_THAT(of(kSegment + 100), ElementsAre(HasSubstr("memory behind it")));
+  outside_.remove(kSegment + 100);
   EXPECT_THAT(of(kSegment + 101), ElementsAre(HasSubstr("argument 0 points to 0x")));
   EXPECT_THAT(of(kSegment - 4), ElementsAre(HasSubstr("argument 0 points to 0x")));
 }

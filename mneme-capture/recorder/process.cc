@@ -20,7 +20,7 @@ void start(Runtime& runtime) {
   static std::once_flag once;
   std::call_once(once, [&runtime] {
     try {
-      std::unique_ptr<Connection> connection = Connection::open();
+      std::unique_ptr<Connection> connection = Connection::open(runtime.fetches());
       if (!connection) return;
       the_core.store(new Core(runtime, std::move(connection)), std::memory_order_release);
       ::pthread_atfork([] { core()->before_fork(); }, [] { core()->after_fork_in_parent(); },

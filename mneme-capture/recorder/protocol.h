@@ -33,7 +33,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
 
@@ -67,7 +67,8 @@ struct Hello {
   // In a process that was forked, after its parent had connected for it: both, as they see themselves. Else 0.
   int32_t parent = 0, process = 0;
   uint64_t probe = 0;  // address of kProbe
-  void visit(auto& visitor) { visitor(version, rank, parent, process, probe); }
+  bool gpu = false;    // its kernels run on one, not on the host device
+  void visit(auto& visitor) { visitor(version, rank, parent, process, probe, gpu); }
 };
 
 // Comes with the descriptor of the counters (counters.h).

@@ -33,6 +33,8 @@ class Runtime {
   // Puts device memory behind reserved addresses; the descriptor is that memory. nullopt: there is no more.
   virtual std::optional<Fd> back(uint64_t address, uint64_t size, int device) = 0;
   virtual void unback(uint64_t address, uint64_t size) = 0;  // as it was given to back()
+  // What the vendor's own pieces of device memory are multiples of, at the least.
+  virtual uint64_t alignment() { return 256; }
   // Device memory that other processes cannot reach has no descriptor: the parent has it fetched. The digests of blocks
   // in it, as far as they are quicker to have than the blocks; and the pieces, one behind the other, once all are
   // there. The device is at rest. Throws Error.

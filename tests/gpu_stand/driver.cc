@@ -116,6 +116,26 @@ Result cuMemSetAccess(Address address, size_t size, const record::Access* access
   return result(hipMemSetAccess(pointer(address), size, reinterpret_cast<const hipMemAccessDesc*>(access), count));
 }
 
+Result cuMemGetAllocationGranularity(size_t* granularity, const record::MemoryProperties*, int) {
+  *granularity = size_t{2} << 20;
+  return 0;
+}
+Result cuMemRetainAllocationHandle(record::Handle* handle, void* address) {
+  hipMemGenericAllocationHandle_t retained = nullptr;
+  hipError_t status = hipMemRetainAllocationHandle(&retained, address);
+  *handle = reinterpret_cast<record::Handle>(retained);
+  return result(status);
+}
+Result cuMemGetAllocationPropertiesFromHandle(record::MemoryProperties* properties, record::Handle handle) {
+  hipMemAllocationProp hips{};
+  hipError_t status =
+      hipMemGetAllocationPropertiesFromHandle(&hips, reinterpret_cast<hipMemGenericAllocationHandle_t>(handle));
+  *properties = {};
+  properties->type = hips.type;
+  properties->location = {hips.location.type, hips.location.id};
+  return result(status);
+}
+
 // ---- memory of the driver's ----
 
 Result cuMemAlloc_v2(Address* address, size_t size) {

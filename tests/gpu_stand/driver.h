@@ -17,4 +17,13 @@ Result result(Status status) {
   return static_cast<Result>(status);
 }
 
+// Kernels of libraries are functions of modules here, but the function of a kernel is another handle than the kernel,
+// as the driver's is.
+inline constexpr uintptr_t kFunctionOfKernel = 1;
+inline hipFunction_t as_hip(hipFunction_t function) {
+  return reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(function) & ~kFunctionOfKernel);
+}
+// Whether the driver gave it out.
+bool is_of_module(const void* function);
+
 }  // namespace mneme::gpu_stand

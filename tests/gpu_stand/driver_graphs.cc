@@ -1,28 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CUDA's driver interface to graphs, as far as recorders call it; and what the runtime's stand-in lacks of it.
+// CUDA's driver interface to graphs, as far as recorders and the programs beside this call it; and what the runtime's
+// stand-in lacks of it.
 #include <algorithm>
+#include <mutex>
+#include <set>
+#include <vector>
 
 #include "driver.h"
+#include "recorder/cuda_api.h"
 
 using namespace mneme::gpu_stand;
+namespace record = mneme::record::cuda;
+
+using Node = hipGraphNode_t;
+
+// Those of the runtime's stand-in that take kernels of its own only, and graphs without memory of their own.
+extern "C" {
+int cudaGraphNodeGetType(Node node, int* type);
+int mneme_get_kernel_node(Node node, record::KernelNode* parameters);
+int mneme_clone_graph(hipGraph_t* clone, hipGraph_t graph);
+}
+
+namespace {
+
+// Nodes of graphs that allocate: the memory is there from the beginning, and that such a graph cannot be taken apart is
+// played.
+std::mutex mutex;
+std::set<Node> allocations;
+
+bool allocates(Node node) {
+  std::lock_guard lock(mutex);
+  return allocations.contains(node);
+}
+
+bool allocates(hipGraph_t graph) {
+  size_t count = 0;
+  if (hipGraphGetNodes(graph, nullptr, &count) != hipSuccess) return false;
+  std::vector<Node> nodes(count);
+  if (count && hipGraphGetNodes(graph, nodes.data(), &count) != hipSuccess) return false;
+  return std::ranges::any_of(nodes, [](Node node) { return allocates(node); });
+}
+
+// A module's functions are known to the runtime's stand-in, but not to NVIDIA's runtime.
+hipKernelNodeParams hips_of(const record::DriverKernelNode& node) {
+  hipKernelNodeParams hips{};
+  hips.func = as_hip(static_cast<hipFunction_t>(node.function ? node.function : node.kernel));
+  hips.gridDim = {node.grid.x, node.grid.y, node.grid.z};
+  hips.blockDim = {node.block.x, node.block.y, node.block.z};
+  hips.sharedMemBytes = node.shared;
+  hips.kernelParams = node.arguments;
+  return hips;
+}
+
+record::Dimensions dimensions(dim3 d) { return {d.x, d.y, d.z}; }
+
+}  // namespace
 
 extern "C" {
 
-int cudaGraphNodeGetType(hipGraphNode_t node, int* type);
-
-Result cuGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* count) {
+Result cuGraphCreate(hipGraph_t* graph, unsigned flags) { return result(hipGraphCreate(graph, flags)); }
+Result cuGraphDestroy(hipGraph_t graph) { return result(hipGraphDestroy(graph)); }
+Result cuGraphGetNodes(hipGraph_t graph, Node* nodes, size_t* count) {
   return result(hipGraphGetNodes(graph, nodes, count));
 }
-Result cuGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, size_t* count) {
+Result cuGraphGetEdges(hipGraph_t graph, Node* from, Node* to, size_t* count) {
   return result(hipGraphGetEdges(graph, from, to, count));
 }
-Result cuGraphNodeGetType(hipGraphNode_t node, int* type) { return cudaGraphNodeGetType(node, type); }
+Result cuGraphNodeGetType(Node node, int* type) {
+  if (!allocates(node)) return cudaGraphNodeGetType(node, type);
+  *type = record::kAllocationNode;
+  return 0;
+}
 
 // The graphs of the programs here have kernels without attributes only.
-Result cudaGraphKernelNodeGetAttribute(hipGraphNode_t, int, void* value) {
+Result cudaGraphKernelNodeGetAttribute(Node, int, void* value) {
   constexpr size_t kBytes = 64;
   std::fill_n(static_cast<char*>(value), kBytes, 0);
   return 0;
+}
+
+// ---- kernels of modules ----
+
+Result cuGraphAddKernelNode_v2(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                               const record::DriverKernelNode* parameters) {
+  hipKernelNodeParams hips = hips_of(*parameters);
+  return result(hipGraphAddKernelNode(node, graph, before, count, &hips));
+}
+Result cuGraphKernelNodeGetParams_v2(Node node, record::DriverKernelNode* parameters) {
+  hipKernelNodeParams hips{};
+  hipError_t status = hipGraphKernelNodeGetParams(node, &hips);
+  if (status != hipSuccess) return result(status);
+  *parameters = {hips.func,
+                 dimensions(hips.gridDim),
+                 dimensions(hips.blockDim),
+                 hips.sharedMemBytes,
+                 hips.kernelParams,
+                 nullptr,
+                 nullptr,
+                 nullptr};
+  return 0;
+}
+Result cuGraphKernelNodeSetParams_v2(Node node, const record::DriverKernelNode* parameters) {
+  hipKernelNodeParams hips = hips_of(*parameters);
+  return result(hipGraphKernelNodeSetParams(node, &hips));
+}
+Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t ready, Node node, const record::DriverKernelNode* parameters) {
+  hipKernelNodeParams hips = hips_of(*parameters);
+  return result(hipGraphExecKernelNodeSetParams(ready, node, &hips));
+}
+int cudaGraphKernelNodeGetParams(Node node, record::KernelNode* parameters) {
+  constexpr int kInvalidDeviceFunction = 98;
+  int status = mneme_get_kernel_node(node, parameters);
+  return status == 0 && is_of_module(parameters->function) ? kInvalidDeviceFunction : status;
+}
+
+Result cuGraphInstantiateWithFlags(hipGraphExec_t* ready, hipGraph_t graph, unsigned long long flags) {
+  return result(hipGraphInstantiateWithFlags(ready, graph, flags));
+}
+Result cuGraphExecDestroy(hipGraphExec_t ready) { return result(hipGraphExecDestroy(ready)); }
+Result cuGraphLaunch(hipGraphExec_t ready, hipStream_t stream) { return result(hipGraphLaunch(ready, stream)); }
+Result cuStreamBeginCapture_v2(hipStream_t stream, int mode) {
+  return result(hipStreamBeginCapture(stream, static_cast<hipStreamCaptureMode>(mode)));
+}
+Result cuStreamEndCapture(hipStream_t stream, hipGraph_t* graph) { return result(hipStreamEndCapture(stream, graph)); }
+
+// ---- events ----
+
+int cudaGraphAddEventRecordNode(Node* node, hipGraph_t graph, const Node* before, size_t count, hipEvent_t event) {
+  return result(hipGraphAddEventRecordNode(node, graph, before, count, event));
+}
+int cudaGraphEventRecordNodeGetEvent(Node node, hipEvent_t* event) {
+  return result(hipGraphEventRecordNodeGetEvent(node, event));
+}
+int cudaGraphAddEventWaitNode(Node* node, hipGraph_t graph, const Node* before, size_t count, hipEvent_t event) {
+  return result(hipGraphAddEventWaitNode(node, graph, before, count, event));
+}
+int cudaGraphEventWaitNodeGetEvent(Node node, hipEvent_t* event) {
+  return result(hipGraphEventWaitNodeGetEvent(node, event));
+}
+int cudaGraphExecEventRecordNodeSetEvent(hipGraphExec_t ready, Node node, hipEvent_t event) {
+  return result(hipGraphExecEventRecordNodeSetEvent(ready, node, event));
+}
+
+// ---- memory ----
+
+struct AllocationNode {  // cudaMemAllocNodeParams
+  char properties[88];
+  const void* access;
+  size_t count, size;
+  void* pointer;
+};
+
+int cudaGraphAddMemAllocNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                             AllocationNode* parameters) {
+  hipError_t status = hipMalloc(&parameters->pointer, parameters->size);
+  if (status == hipSuccess) status = hipGraphAddEmptyNode(node, graph, before, count);
+  std::lock_guard lock(mutex);
+  if (status == hipSuccess) allocations.insert(*node);
+  return result(status);
+}
+
+int cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) {
+  return allocates(graph) ? record::kNotSupported : mneme_clone_graph(clone, graph);
 }
 
 }  // extern "C"

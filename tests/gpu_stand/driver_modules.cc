@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CUDA's driver interface: code that programs load at run time, and its launches.
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "digests.h"
@@ -19,13 +21,6 @@ std::vector<void*> as_hip(void** extra) {
   return list;
 }
 
-// Kernels of libraries are functions of modules here, but the function of a kernel is another handle than the kernel,
-// as the driver's is.
-constexpr uintptr_t kFunctionOfKernel = 1;
-hipFunction_t as_hip(hipFunction_t function) {
-  return reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(function) & ~kFunctionOfKernel);
-}
-
 // The modules of what start-up code registered.
 constexpr uintptr_t kRegistered = 1;
 hipModule_t module_of(Program* program) {
@@ -35,6 +30,9 @@ Program* program_of(hipModule_t module) {
   auto number = reinterpret_cast<uintptr_t>(module);
   return number & kRegistered ? reinterpret_cast<Program*>(number & ~kRegistered) : nullptr;
 }
+
+std::mutex mutex;
+std::set<const void*> functions;
 
 hipError_t find_global(void** address, size_t* size, hipModule_t module, const char* name) {
   Program* program = program_of(module);
@@ -47,6 +45,11 @@ hipError_t find_global(void** address, size_t* size, hipModule_t module, const c
 }
 
 }  // namespace
+
+bool mneme::gpu_stand::is_of_module(const void* function) {
+  std::lock_guard lock(mutex);
+  return functions.contains(function);
+}
 
 extern "C" {
 
@@ -69,9 +72,14 @@ Result cuModuleLoadFatBinary(hipModule_t* module, const void* image) {
 }
 Result cuModuleUnload(hipModule_t module) { return result(hipModuleUnload(module)); }
 Result cuModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
-  if (!is_digest_module(module)) return result(hipModuleGetFunction(function, module, name));
-  *function = digest_kernel();
-  return 0;
+  if (is_digest_module(module)) {
+    *function = digest_kernel();
+    return 0;
+  }
+  hipError_t status = hipModuleGetFunction(function, module, name);
+  std::lock_guard lock(mutex);
+  if (status == hipSuccess) functions.insert(*function);
+  return result(status);
 }
 Result cuModuleGetGlobal_v2(Address* address, size_t* size, hipModule_t module, const char* name) {
   void* found = nullptr;

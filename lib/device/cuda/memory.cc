@@ -16,7 +16,7 @@ namespace {
 // Reserved as a whole: the driver takes small requests' addresses for hints.
 constexpr uint64_t kWindow = memory::kDefaultRangeSize;
 
-bool is_device(uint64_t address) { return address >= memory::kDeviceBase && address < memory::kHostBase; }
+bool is_device(uint64_t address) { return address >= memory::kMappedBase && address < memory::kHostBase; }
 
 MemoryProperties properties_of(int device) {
   MemoryProperties properties{};

@@ -15,6 +15,7 @@ struct dim3 {
   dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
 using cudaStream_t = struct Stream*;
+using cudaEvent_t = struct Event*;
 using cudaGraph_t = struct Graph*;
 using cudaGraphExec_t = struct GraphExec*;
 
@@ -55,6 +56,9 @@ int cudaMemsetAsync(void*, int, size_t, cudaStream_t);
 int cudaStreamCreate(cudaStream_t*);
 int cudaStreamDestroy(cudaStream_t);
 int cudaStreamSynchronize(cudaStream_t);
+int cudaEventCreate(cudaEvent_t*);
+int cudaEventRecord(cudaEvent_t, cudaStream_t);
+int cudaEventSynchronize(cudaEvent_t);
 int cudaDeviceSynchronize();
 int cudaGetLastError();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // As much of the toolkit's cuda.h as the programs here use.
 #pragma once
+#include <dlfcn.h>
+
 #include "cuda.h"
 
 using CUmodule = struct Module*;
@@ -9,6 +11,16 @@ using CUlibrary = struct Library*;
 using CUkernel = struct Kernel*;
 using CUcontext = struct Context*;
 using CUdeviceptr = unsigned long long;
+using MemoryHandle = unsigned long long;
+
+struct MemoryProperties {  // CUmemAllocationProp
+  int type, handle_types, location, device;
+  void* windows;
+  unsigned char flags[8];
+};
+struct MemoryAccess {  // CUmemAccessDesc
+  int location, device, flags;
+};
 
 extern "C" {
 int cuInit(unsigned);
@@ -26,16 +38,40 @@ int cuLibraryGetGlobal(CUdeviceptr*, size_t*, CUlibrary, const char*);
 int cuKernelGetFunction(CUfunction*, CUkernel);
 int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
                    void**, void**);
+int cuStreamCreate(cudaStream_t*, unsigned);
+int cuStreamDestroy_v2(cudaStream_t);
+int cuStreamSynchronize(cudaStream_t);
 int cuMemAlloc_v2(CUdeviceptr*, size_t);
 int cuMemFree_v2(CUdeviceptr);
+int cuMemAddressReserve(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long);
+int cuMemAddressFree(CUdeviceptr, size_t);
+int cuMemGetAllocationGranularity(size_t*, const MemoryProperties*, int);
+int cuMemCreate(MemoryHandle*, size_t, const MemoryProperties*, unsigned long long);
+int cuMemRetainAllocationHandle(MemoryHandle*, void*);
+int cuMemRelease(MemoryHandle);
+int cuMemMap(CUdeviceptr, size_t, size_t, MemoryHandle, unsigned long long);
+int cuMemUnmap(CUdeviceptr, size_t);
+int cuMemSetAccess(CUdeviceptr, size_t, const MemoryAccess*, size_t);
+int cuMemsetD8_v2(CUdeviceptr, unsigned char, size_t);
 int cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
 int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
 int cudaGetDriverEntryPointByVersion(const char*, void**, unsigned, unsigned long long, int*);
 }
 
-// With -DLOOKED_UP what matters to a recorder is looked up by name, in both ways that there are.
-#ifdef LOOKED_UP
+// With -DLOOKED_UP what matters to a recorder is looked up by name, in both ways that there are; with -DBY_DLSYM it is
+// looked up in the library.
+#if defined(BY_DLSYM)
+template <class Function>
+Function* look_up(Function*, const char* name) {
+  static void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  CHECK(driver);
+  void* found = dlsym(driver, name);
+  CHECK(found);
+  return reinterpret_cast<Function*>(found);
+}
+#define DRIVER(name, exported) look_up(&exported, #exported)
+#elif defined(LOOKED_UP)
 template <class Function>
 Function* look_up(Function*, const char* name) {
   constexpr int kVersion = 12000;

@@ -16,6 +16,21 @@ struct HostNode {  // cudaHostNodeParams
   void (*function)(void*);
   void* data;
 };
+struct DriverKernelNode {  // CUDA_KERNEL_NODE_PARAMS
+  void* function;
+  dim3 grid, block;
+  unsigned shared;
+  void** arguments;
+  void** extra;
+  void *kernel, *context;
+};
+struct AllocationNode {  // cudaMemAllocNodeParams
+  int type, handle_types, location, device;
+  char rest[72];
+  const void* access;
+  size_t count, size;
+  void* pointer;
+};
 
 extern "C" {
 int cudaStreamBeginCapture(cudaStream_t, int);
@@ -31,4 +46,18 @@ int cudaGraphExecKernelNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, const Ker
 int cudaGraphExecHostNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, const HostNode*);
 int cudaGraphExecDestroy(cudaGraphExec_t);
 int cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
+int cudaGraphAddEventRecordNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, cudaEvent_t);
+int cudaGraphAddEventWaitNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, cudaEvent_t);
+int cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t, cudaGraphNode_t, cudaEvent_t);
+int cudaGraphAddMemAllocNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, AllocationNode*);
+
+int cuGraphCreate(cudaGraph_t*, unsigned);
+int cuGraphDestroy(cudaGraph_t);
+int cuGraphAddKernelNode_v2(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, const DriverKernelNode*);
+int cuGraphInstantiateWithFlags(cudaGraphExec_t*, cudaGraph_t, unsigned long long);
+int cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t, cudaGraphNode_t, const DriverKernelNode*);
+int cuGraphExecDestroy(cudaGraphExec_t);
+int cuGraphLaunch(cudaGraphExec_t, cudaStream_t);
+int cuStreamBeginCapture_v2(cudaStream_t, int);
+int cuStreamEndCapture(cudaStream_t, cudaGraph_t*);
 }

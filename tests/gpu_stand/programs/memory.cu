@@ -71,4 +71,5 @@ int main() {
   CHECK(cudaFreeAsync(late, stream) == 0 && cudaStreamDestroy(stream) == 0);
   CHECK(cudaFree(out) == 0 && cudaFree(in) == 0 && cudaFree(managed) == 0 && cudaFreeHost(pinned) == 0);
   std::puts("memory: ok");
+  return 0;  // as a function of a library, too
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels of a module, which is the file that the argument names, launched by the driver's functions; memory is the
-// driver's, too. With -DRUNTIME_MEMORY it is the runtime's. With -DLOOKED_UP the driver's functions are looked up.
+// driver's, too. With -DRUNTIME_MEMORY it is the runtime's. With -DLOOKED_UP or -DBY_DLSYM the driver's functions
+// are looked up.
 #include <fstream>
 #include <iterator>
 #include <string>

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the functions for graphs of CUDA's runtime and of its driver have in common: both have the same graphs.
+#pragma once
+#include <functional>
+
+#include "recorder/cuda_graphs.h"
+
+namespace mneme::record::cuda {
+
+// What a function has returned that begins, or ends, to note down a graph from a stream.
+Error begun(Error status);
+Error ended(Error status);
+// One that made a graph ready, or changed what one does that is.
+Error made(Error status, GraphExec* ready, Graph graph);
+// One that changed a node that is no kernel's: what it does now is not what it did when the graph was made ready.
+Error changed(Error status, GraphExec ready);
+
+// Calls a function that changes a node of one that is ready.
+template <class... Parameters, class... Arguments>
+Error set(const Next<Error(GraphExec, GraphNode, Parameters...)>& next, GraphExec ready, GraphNode node,
+          Arguments... arguments) {
+  return changed(next.call_or(kNotSupported, ready, node, arguments...), ready);
+}
+
+// A graph with kernels that are to be recorded is done node by node; one whose kernels are only counted is launched as
+// it is, by `real`.
+Error launch_graph(GraphExec ready, Stream stream, const std::function<Error()>& real);
+
+}  // namespace mneme::record::cuda
