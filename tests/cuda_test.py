@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CUDA programs on the host device: those of tests/programs that are CUDA programs too (tests/cuda/hip has HIP's names
-for CUDA's) are built recordable with a CUDA toolkit, run, are recorded, and their kernels replayed and verified.
+for CUDA's), and those that use CUDA's own libraries of templates (tests/programs/cuda), are built recordable with a CUDA
+toolkit, run, are recorded, and their kernels replayed and verified.
 
 By default some of them; $MNEME_MATRIX=full takes all. Without a toolkit it says so, and passes.
 
@@ -34,7 +35,8 @@ OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "cooperativ
           "integer_math", "left_out_barriers", "linked_list", "local_array", "nbody", "pitched_image",
           "recursion", "shared_limit", "spmv_csr", "transpose", "tree_reduction", "two_templates",
           "uniform_loops"]
-
+# Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
+LIBRARIES = ["cub_device", "thrust_algorithms"]
 
 # Of tests/gpu_stand/programs, for a GPU as well.
 STANDS = ["functions", "graphs", "memory", "per_thread"]
@@ -45,7 +47,11 @@ AT_HOME = ["printf_formats", "recursion"]
 
 
 def programs():
-    return sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN
+    return [*(sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN), *LIBRARIES]
+
+
+def source_of(name):
+    return PROGRAMS / "cuda" / f"{name}.cu" if name in LIBRARIES else PROGRAMS / f"{name}.hip"
 
 
 def has_toolkit():
@@ -60,7 +66,7 @@ class Cuda(TestCase):
     def build_cuda(cls, name, level, *options):
         program = cls.folder / f"{name}{level}"
         result = run([tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={PROCESSOR}", level,
-                      *options, "-I", HEADERS, PROGRAMS / f"{name}.hip", "-o", program])
+                      *options, "-I", HEADERS, source_of(name), "-o", program])
         if result.status:
             raise AssertionError(result.text())
         return program
@@ -76,7 +82,8 @@ class Cuda(TestCase):
         recorded = self.run_well([tool("capture"), "--device", "host", "-o", recording, program])
         self.assertRegex(recorded.error + recorded.out.decode(), rf"(?m)^{name}: ok$", recorded.text())
         lines = []
-        for level in ["-O0", "-O3"]:
+        # The libraries' kernels are long: a minute for each program without optimisation.
+        for level in ["-O3"] if name in LIBRARIES else ["-O0", "-O3"]:
             result = self.run_well([tool("compile"), level, recording], [tool("run")], [tool("verify")])
             lines += [json.loads(line) for line in result.out.decode().splitlines()]
         self.assertTrue(lines)
@@ -102,7 +109,7 @@ def write_bundles(folder):
             built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", applications / name])
             if built.status:
                 raise AssertionError(built.text())
-        for name in sorted(set(CHOSEN + OTHERS)):
+        for name in sorted(set(CHOSEN + OTHERS + LIBRARIES)):
             program = Cuda.build_cuda(name, "-O3")
             shutil.copy(program, applications / name)
             if name in AT_HOME:
