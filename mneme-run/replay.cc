@@ -227,12 +227,17 @@ Replay::Block Replay::block_at(uint64_t address) const {
   return {address, bundle::zero_block_digest(), bundle::zero_block_digest()};
 }
 
-uint64_t Replay::scan_differing(const Scanned& take) {
+uint64_t Replay::note_changes() {
   uint64_t changed_bytes = 0;
   for (const device::BlockChange& change : prologue_->changes()) {
     dirty_.push_back(block_at(change.address));
     changed_bytes += change.bytes;
   }
+  return changed_bytes;
+}
+
+uint64_t Replay::scan_differing(const Scanned& take) {
+  uint64_t changed_bytes = note_changes();
   // Elements may lie across blocks.
   std::map<uint64_t, bool> read;  // address → whether it differs
   for (const device::BlockChange& change : epilogue_->changes()) {
@@ -292,13 +297,25 @@ void Replay::execute(const bundle::KernelInfo& kernel, Bytes code, uint32_t time
   launch.poison_shared = settings.poison_shared;
   launch.cold = settings.cold;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };
-  for (uint32_t i = 0; i < times; i++) {
-    restore();
+  const bool fits = prologue_ && layout_.block_bytes() <= device_.cache_size();
+  auto execute_once = [&] {
     foreign(true);
     uint64_t nanoseconds = device_.execute(*loaded, launch);
     foreign(false);
     launch.warn = {};  // once is enough
-    after(i, nanoseconds);
+    return nanoseconds;
+  };
+  for (uint32_t i = 0; i < times; i++) {
+    restore();
+    // Comparing has left other things in the cache than an execution does.
+    if (fits && !settings.cold && i >= settings.warmup) {
+      launch.timed = false;
+      execute_once();
+      launch.timed = true;
+      note_changes();
+      restore();
+    }
+    after(i, execute_once());
   }
   restore();
 }
@@ -337,7 +354,9 @@ bundle::RunInfo Replay::measure(const bundle::KernelInfo& kernel, const bundle::
   verify::Readings readings = verify::readings(instance_.info, variant.stores);
   Repetitions repetitions(layout_, readings, settings.max_difference,
                           [this](const Digest& digest) { return expected(digest); });
-  execute(kernel, code, settings.baseline, settings, foreign, [&](uint32_t, uint64_t) {
+  RunSettings untimed = settings;
+  untimed.warmup = settings.baseline;
+  execute(kernel, code, settings.baseline, untimed, foreign, [&](uint32_t, uint64_t) {
     repetitions.begin_execution();
     scan([&](const Block& block, Bytes actual, bool differs) {
       repetitions.take(block.address, block.epilogue, actual, differs);

@@ -20,8 +20,9 @@ import unittest
 import bundles
 from support import PROGRAMS, ROOT, TestCase, run, tool
 
-sys.path.insert(0, str(ROOT / "tests" / "gpu_stand"))
+sys.path[:0] = [str(ROOT / "tests" / "gpu_stand"), str(ROOT / "tests" / "gpu")]
 
+import damaged  # noqa: E402
 import toolkit  # noqa: E402
 
 HEADERS = ROOT / "tests" / "cuda"
@@ -93,6 +94,23 @@ class Cuda(TestCase):
         self.assertTrue(any(m.name.endswith(("/code.ptx", "/code.cubin")) for m in bundles.read(compiled.out)))
 
 
+    def test_damaged(self):
+        """What gpu-check replays of damaged bundles, on the host device; and bundles that do not end as they are to."""
+        check = [ROOT / "tests" / "gpu" / "check_damaged", self.folder / "damaged", pathlib.Path(tool("run")).parent, "host"]
+        damaged.Damaged(self.folder / "damaged", self.folder, "host").make()
+        self.run_well(check)
+        expected = self.folder / "damaged" / "expected"
+        text = expected.read_text()
+        cases = len(text.splitlines())
+        for field in [2, 3, 4]:
+            expected.write_text("".join(";".join(words[:field] + ["7"] + words[field + 1:]) + "\n"
+                                        for words in [line.split(";") for line in text.splitlines()]))
+            result = run(check)
+            self.assertEqual((result.status, result.out.decode().count("NOT as it is to be")), (1, cases), result.out)
+        expected.write_text(text.replace("run failed: ", "run succeeded: "))
+        self.assertEqual(run(check).status, 1)
+
+
 def write_bundles(folder):
     """The programs; and of those whose kernels need nothing of the host device their recordings, with code for a GPU."""
     recordings, applications = folder / "recordings", folder / "applications"
@@ -100,13 +118,15 @@ def write_bundles(folder):
         made.mkdir(parents=True, exist_ok=True)
     Cuda.setUpClass()
     try:
-        for name in ["snapshots", "vector_add"]:
+        damaged.Damaged(folder / "damaged", Cuda.folder, PROCESSOR).make()
+        for name in ["kernel_times", "snapshots", "vector_add"]:
             built = run([tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3",
                          ROOT / "tests" / "gpu" / f"{name}.cu", "-o", folder / name])
             if built.status:
                 raise AssertionError(built.text())
-        for name in STANDS:
-            built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", applications / name])
+        for name in [*STANDS, "polling"]:
+            into = applications if name in STANDS else folder
+            built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", into / name])
             if built.status:
                 raise AssertionError(built.text())
         for name in sorted(set(CHOSEN + OTHERS + LIBRARIES)):
