@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 
 #include "base/file.h"
@@ -90,6 +91,30 @@ TEST(PlayedGpu, OneContextServesAllInstances) {
   EXPECT_EQ(played.log["context"], 1);
   EXPECT_EQ(played.log["launch"], 3 * 2 * (1 + 2 * 3)) << "another one before each that is timed, for the cache";
   EXPECT_GT(played.log["unmapped"], 0) << "memory of instances before";
+}
+
+TEST(PlayedGpu, ManyBlocksThatDifferAreComparedWithWhatWasRecordedThere) {
+  constexpr uint32_t kManyBlocks = 2 << 20;
+  Recording recording;
+  recording.add_played_variant("wrong everywhere");
+  recording.add_instance(kManyBlocks, 4);
+  Played played = play(recording.finish());
+  std::string expected = buffer_after(kManyBlocks, 4), actual = buffer_before(kManyBlocks, 4);
+  for (size_t at = 0; at < actual.size(); at += sizeof(uint32_t)) {
+    uint32_t word;
+    std::memcpy(&word, &actual[at], sizeof word);
+    word += 3;
+    std::memcpy(&actual[at], &word, sizeof word);
+  }
+  uint64_t bytes = 0;
+  for (size_t at = 0; at < actual.size(); at++) bytes += actual[at] != expected[at];
+  ASSERT_THAT(played.of("wrong everywhere"), SizeIs(1));
+  const bundle::RunInfo run = played.of("wrong everywhere")[0];
+  ASSERT_THAT(run.differences, SizeIs(1));
+  EXPECT_EQ(run.differences[0].bytes, bytes);
+  EXPECT_EQ(run.differences[0].first, 0u);
+  EXPECT_EQ(run.differences[0].expected, static_cast<uint8_t>(expected[0]));
+  EXPECT_EQ(run.differences[0].actual, static_cast<uint8_t>(actual[0]));
 }
 
 TEST(PlayedGpu, WhatKernelsAllocatedIsGoneForTheNextInstance) {

@@ -173,15 +173,15 @@ class Replay::Findings {
   }
 
   // The blocks by address, each once.
-  void take(const Block& block, Bytes actual, bool differs) {
+  void take(const Block& block, Bytes expected, Bytes actual, bool differs) {
     bool torn = comparison_.is_torn(block.address);
     if (differs && torn && !last_compared_) {
       std::vector<std::byte> before(kBlockSize);
       replay_.device_.read(last_.address, before);
-      compare(last_, before, true);
+      compare(last_, {}, before, true);
     }
     bool with_last = !differs && torn && last_differed_ && last_.address + kBlockSize == block.address;
-    if (differs || with_last) compare(block, actual, with_last);
+    if (differs || with_last) compare(block, expected, actual, with_last);
     last_ = block;
     last_differed_ = differs;
     last_compared_ = differs || with_last;
@@ -195,8 +195,8 @@ class Replay::Findings {
   }
 
  private:
-  void compare(const Block& block, Bytes actual, bool list) {
-    Bytes expected = replay_.expected(block.epilogue);
+  void compare(const Block& block, Bytes expected, Bytes actual, bool list) {
+    if (expected.empty()) expected = replay_.expected(block.epilogue);
     list = comparison_.differs(block.address, expected, actual) || list;
     pieces_.add(block.address, expected, actual);
     if (steady_) steady_->add(block.address, expected, actual);
@@ -246,14 +246,17 @@ uint64_t Replay::scan_differing(const Scanned& take) {
       if (layout_.covers(beside)) read.try_emplace(beside, false);
     }
   }
-  std::vector<std::byte> actual(kReadAtOnce);
+  // What is expected is nearer here than where the recording is read.
+  std::vector<std::byte> expected(kReadAtOnce), actual(kReadAtOnce);
   for (auto next = read.begin(); next != read.end();) {
     auto first = next;
     uint64_t size = 0;
     for (; next != read.end() && next->first == first->first + size && size < kReadAtOnce; ++next) size += kBlockSize;
+    epilogue_->read(first->first, std::span(expected).first(size));
     device_.read(first->first, std::span(actual).first(size));
     for (uint64_t at = 0; first != next; ++first, at += kBlockSize) {
-      take(block_at(first->first), Bytes(actual).subspan(at, kBlockSize), first->second);
+      take(block_at(first->first), Bytes(expected).subspan(at, kBlockSize), Bytes(actual).subspan(at, kBlockSize),
+           first->second);
     }
   }
   return changed_bytes;
@@ -278,7 +281,7 @@ uint64_t Replay::scan(const Scanned& take) {
           dirty_.push_back(block);
           changed_bytes += verify::count_differences(pristine(block.prologue), actual);
         }
-        take(block, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
+        take(block, {}, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
       }
     }
   }
@@ -342,7 +345,9 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
     if (i >= settings.warmup) run.nanoseconds.push_back(taken);
     bool equal_so_far = run.differences.empty();
     Findings findings(*this, equal_so_far ? &run : nullptr, readings, settings.max_difference, observed);
-    Scanned scanned = [&](const Block& block, Bytes actual, bool differs) { findings.take(block, actual, differs); };
+    Scanned scanned = [&](const Block& block, Bytes expected, Bytes actual, bool differs) {
+      findings.take(block, expected, actual, differs);
+    };
     run.changed_bytes = prologue_ ? scan_differing(scanned) : scan(scanned);
     note_differences(run, findings.differences());
   });
@@ -358,7 +363,7 @@ bundle::RunInfo Replay::measure(const bundle::KernelInfo& kernel, const bundle::
   untimed.warmup = settings.baseline;
   execute(kernel, code, settings.baseline, untimed, foreign, [&](uint32_t, uint64_t) {
     repetitions.begin_execution();
-    scan([&](const Block& block, Bytes actual, bool differs) {
+    scan([&](const Block& block, Bytes, Bytes actual, bool differs) {
       repetitions.take(block.address, block.epilogue, actual, differs);
     });
     repetitions.end_execution();

@@ -124,6 +124,13 @@ def write_bundles(folder):
                          ROOT / "tests" / "gpu" / f"{name}.cu", "-o", folder / name])
             if built.status:
                 raise AssertionError(built.text())
+        off = Cuda.folder / "vector_add_off"
+        for stage in [[tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3", "-DOFF",
+                       ROOT / "tests" / "gpu" / "vector_add.cu", "-o", off],
+                      [tool("extract-ir"), "-o", folder / "vector_add_off.bc", off]]:
+            built = run(stage)
+            if built.status:
+                raise AssertionError(built.text())
         for name in [*STANDS, "polling"]:
             into = applications if name in STANDS else folder
             built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", into / name])

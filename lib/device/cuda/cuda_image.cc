@@ -56,6 +56,11 @@ class CudaImage final : public Image {
     return changes;
   }
 
+  void read(uint64_t address, std::span<std::byte> blocks) override {
+    check(driver().cuMemcpyDtoH_v2(blocks.data(), place(address, blocks.size()), blocks.size()),
+          "reading a copy of memory");
+  }
+
   // By a kernel, which leaves the cache as it would be had one written this memory; the driver's copies do not.
   void put_back(const BlockRange& range) override {
     Address memory = range.address, copy = place(range.address, range.size);

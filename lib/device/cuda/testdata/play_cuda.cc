@@ -100,6 +100,10 @@ const std::map<std::string, Kernel> kernels = {
        add_one(words, count);
        words[count - 1] ^= 0x80;
      }},
+    {"wrong everywhere",
+     [](uint32_t* words, uint32_t count) {
+       for (uint32_t i = 0; i < count; i++) words[i] += 3;
+     }},
     {"faulty", [](uint32_t*, uint32_t) { broken = kIllegalAddress; }},
     {"every other word",  // in its first launch and each second one after that; in the others the rest
      [](uint32_t* words, uint32_t count) {
