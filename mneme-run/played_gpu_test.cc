@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 
 #include "base/file.h"
@@ -88,8 +89,32 @@ TEST(PlayedGpu, OneContextServesAllInstances) {
     EXPECT_THAT(run.blocks, SizeIs(1));
   }
   EXPECT_EQ(played.log["context"], 1);
-  EXPECT_EQ(played.log["launch"], 3 * 2 * 4);
+  EXPECT_EQ(played.log["launch"], 3 * 2 * (1 + 2 * 3)) << "another one before each that is timed, for the cache";
   EXPECT_GT(played.log["unmapped"], 0) << "memory of instances before";
+}
+
+TEST(PlayedGpu, ManyBlocksThatDifferAreComparedWithWhatWasRecordedThere) {
+  constexpr uint32_t kManyBlocks = 2 << 20;
+  Recording recording;
+  recording.add_played_variant("wrong everywhere");
+  recording.add_instance(kManyBlocks, 4);
+  Played played = play(recording.finish());
+  std::string expected = buffer_after(kManyBlocks, 4), actual = buffer_before(kManyBlocks, 4);
+  for (size_t at = 0; at < actual.size(); at += sizeof(uint32_t)) {
+    uint32_t word;
+    std::memcpy(&word, &actual[at], sizeof word);
+    word += 3;
+    std::memcpy(&actual[at], &word, sizeof word);
+  }
+  uint64_t bytes = 0;
+  for (size_t at = 0; at < actual.size(); at++) bytes += actual[at] != expected[at];
+  ASSERT_THAT(played.of("wrong everywhere"), SizeIs(1));
+  const bundle::RunInfo run = played.of("wrong everywhere")[0];
+  ASSERT_THAT(run.differences, SizeIs(1));
+  EXPECT_EQ(run.differences[0].bytes, bytes);
+  EXPECT_EQ(run.differences[0].first, 0u);
+  EXPECT_EQ(run.differences[0].expected, static_cast<uint8_t>(expected[0]));
+  EXPECT_EQ(run.differences[0].actual, static_cast<uint8_t>(actual[0]));
 }
 
 TEST(PlayedGpu, WhatKernelsAllocatedIsGoneForTheNextInstance) {
@@ -161,6 +186,7 @@ TEST(PlayedGpu, CachesAreEmptiedWhenAskedTo) {
   std::string bundle = recording.finish();
   Played cold = play(bundle, "--cache cold --iterations 5");
   EXPECT_EQ(cold.log["cache emptied"], 6);
+  EXPECT_EQ(cold.log["launch"], 6);
   EXPECT_TRUE(cold.of("right").at(0).cold);
   EXPECT_THAT(cold.of("right").at(0).differences, IsEmpty());
   Played warm = play(bundle);
@@ -168,13 +194,37 @@ TEST(PlayedGpu, CachesAreEmptiedWhenAskedTo) {
   EXPECT_FALSE(warm.of("right").at(0).cold);
 }
 
+// Its cache is smaller than what the kernel works on: nothing that the launch before left there is of use.
+TEST(PlayedGpu, CachesAreFilledOnlyWhereMemoryFits) {
+  constexpr uint32_t kMoreThanTheCache = 2 << 20;
+  Recording recording;
+  recording.add_played_variant("right");
+  recording.add_instance(kMoreThanTheCache, 1);
+  Played played = play(recording.finish());
+  EXPECT_EQ(played.log["launch"], 4);
+  EXPECT_THAT(played.of("right").at(0).differences, IsEmpty());
+}
+
+// What the launch that is not timed left in memory is gone for the one that is, if it is not always the same.
+TEST(PlayedGpu, MemoryIsRestoredAfterLaunchesForTheCache) {
+  Recording recording;
+  recording.add_played_variant("every other word");
+  recording.add_instance(kWords, 1);
+  Played played = play(recording.finish(), "--warmup 1 --iterations 2");
+  EXPECT_EQ(played.log["launch"], 5);
+  const bundle::RunInfo run = played.of("every other word").at(0);
+  EXPECT_EQ(run.status, "completed");
+  ASSERT_THAT(run.differences, SizeIs(1));
+  EXPECT_THAT(run.others, IsEmpty()) << "the executions that are seen are the even ones";
+}
+
 TEST(PlayedGpu, BlocksGoTogetherAsRecorded) {
   Recording recording;
   recording.add_played_variant("right");
   recording.add_instance(kWords, 1, {.cooperative = true, .cluster = {4, 1, 2}});
   Played played = play(recording.finish());
-  EXPECT_EQ(played.log["cooperative"], 4);
-  EXPECT_EQ(played.log["cluster 4 1 2"], 4);
+  EXPECT_EQ(played.log["cooperative"], 7);
+  EXPECT_EQ(played.log["cluster 4 1 2"], 7);
   Recording plain;
   plain.add_played_variant("right");
   plain.add_instance(kWords, 1);

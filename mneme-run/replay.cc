@@ -173,15 +173,15 @@ class Replay::Findings {
   }
 
   // The blocks by address, each once.
-  void take(const Block& block, Bytes actual, bool differs) {
+  void take(const Block& block, Bytes expected, Bytes actual, bool differs) {
     bool torn = comparison_.is_torn(block.address);
     if (differs && torn && !last_compared_) {
       std::vector<std::byte> before(kBlockSize);
       replay_.device_.read(last_.address, before);
-      compare(last_, before, true);
+      compare(last_, {}, before, true);
     }
     bool with_last = !differs && torn && last_differed_ && last_.address + kBlockSize == block.address;
-    if (differs || with_last) compare(block, actual, with_last);
+    if (differs || with_last) compare(block, expected, actual, with_last);
     last_ = block;
     last_differed_ = differs;
     last_compared_ = differs || with_last;
@@ -195,8 +195,8 @@ class Replay::Findings {
   }
 
  private:
-  void compare(const Block& block, Bytes actual, bool list) {
-    Bytes expected = replay_.expected(block.epilogue);
+  void compare(const Block& block, Bytes expected, Bytes actual, bool list) {
+    if (expected.empty()) expected = replay_.expected(block.epilogue);
     list = comparison_.differs(block.address, expected, actual) || list;
     pieces_.add(block.address, expected, actual);
     if (steady_) steady_->add(block.address, expected, actual);
@@ -227,12 +227,17 @@ Replay::Block Replay::block_at(uint64_t address) const {
   return {address, bundle::zero_block_digest(), bundle::zero_block_digest()};
 }
 
-uint64_t Replay::scan_differing(const Scanned& take) {
+uint64_t Replay::note_changes() {
   uint64_t changed_bytes = 0;
   for (const device::BlockChange& change : prologue_->changes()) {
     dirty_.push_back(block_at(change.address));
     changed_bytes += change.bytes;
   }
+  return changed_bytes;
+}
+
+uint64_t Replay::scan_differing(const Scanned& take) {
+  uint64_t changed_bytes = note_changes();
   // Elements may lie across blocks.
   std::map<uint64_t, bool> read;  // address → whether it differs
   for (const device::BlockChange& change : epilogue_->changes()) {
@@ -241,14 +246,17 @@ uint64_t Replay::scan_differing(const Scanned& take) {
       if (layout_.covers(beside)) read.try_emplace(beside, false);
     }
   }
-  std::vector<std::byte> actual(kReadAtOnce);
+  // What is expected is nearer here than where the recording is read.
+  std::vector<std::byte> expected(kReadAtOnce), actual(kReadAtOnce);
   for (auto next = read.begin(); next != read.end();) {
     auto first = next;
     uint64_t size = 0;
     for (; next != read.end() && next->first == first->first + size && size < kReadAtOnce; ++next) size += kBlockSize;
+    epilogue_->read(first->first, std::span(expected).first(size));
     device_.read(first->first, std::span(actual).first(size));
     for (uint64_t at = 0; first != next; ++first, at += kBlockSize) {
-      take(block_at(first->first), Bytes(actual).subspan(at, kBlockSize), first->second);
+      take(block_at(first->first), Bytes(expected).subspan(at, kBlockSize), Bytes(actual).subspan(at, kBlockSize),
+           first->second);
     }
   }
   return changed_bytes;
@@ -273,7 +281,7 @@ uint64_t Replay::scan(const Scanned& take) {
           dirty_.push_back(block);
           changed_bytes += verify::count_differences(pristine(block.prologue), actual);
         }
-        take(block, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
+        take(block, {}, actual, block.prologue == block.epilogue ? changed : !is(block.epilogue, actual));
       }
     }
   }
@@ -292,13 +300,25 @@ void Replay::execute(const bundle::KernelInfo& kernel, Bytes code, uint32_t time
   launch.poison_shared = settings.poison_shared;
   launch.cold = settings.cold;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };
-  for (uint32_t i = 0; i < times; i++) {
-    restore();
+  const bool fits = prologue_ && layout_.block_bytes() <= device_.cache_size();
+  auto execute_once = [&] {
     foreign(true);
     uint64_t nanoseconds = device_.execute(*loaded, launch);
     foreign(false);
     launch.warn = {};  // once is enough
-    after(i, nanoseconds);
+    return nanoseconds;
+  };
+  for (uint32_t i = 0; i < times; i++) {
+    restore();
+    // Comparing has left other things in the cache than an execution does.
+    if (fits && !settings.cold && i >= settings.warmup) {
+      launch.timed = false;
+      execute_once();
+      launch.timed = true;
+      note_changes();
+      restore();
+    }
+    after(i, execute_once());
   }
   restore();
 }
@@ -325,7 +345,9 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
     if (i >= settings.warmup) run.nanoseconds.push_back(taken);
     bool equal_so_far = run.differences.empty();
     Findings findings(*this, equal_so_far ? &run : nullptr, readings, settings.max_difference, observed);
-    Scanned scanned = [&](const Block& block, Bytes actual, bool differs) { findings.take(block, actual, differs); };
+    Scanned scanned = [&](const Block& block, Bytes expected, Bytes actual, bool differs) {
+      findings.take(block, expected, actual, differs);
+    };
     run.changed_bytes = prologue_ ? scan_differing(scanned) : scan(scanned);
     note_differences(run, findings.differences());
   });
@@ -337,9 +359,11 @@ bundle::RunInfo Replay::measure(const bundle::KernelInfo& kernel, const bundle::
   verify::Readings readings = verify::readings(instance_.info, variant.stores);
   Repetitions repetitions(layout_, readings, settings.max_difference,
                           [this](const Digest& digest) { return expected(digest); });
-  execute(kernel, code, settings.baseline, settings, foreign, [&](uint32_t, uint64_t) {
+  RunSettings untimed = settings;
+  untimed.warmup = settings.baseline;
+  execute(kernel, code, settings.baseline, untimed, foreign, [&](uint32_t, uint64_t) {
     repetitions.begin_execution();
-    scan([&](const Block& block, Bytes actual, bool differs) {
+    scan([&](const Block& block, Bytes, Bytes actual, bool differs) {
       repetitions.take(block.address, block.epilogue, actual, differs);
     });
     repetitions.end_execution();

@@ -86,9 +86,12 @@ class Replay {
                const Foreign& foreign, const std::function<void(uint32_t, uint64_t)>& after);
   // Reads all blocks back, by address, notes which are no longer the prologue's, and tells of each whether it is not
   // the epilogue's. Returns how many bytes are not the prologue's.
-  using Scanned = std::function<void(const Block&, Bytes actual, bool differs)>;
+  // `expected` is the epilogue's block, or nothing where it is not at hand.
+  using Scanned = std::function<void(const Block&, Bytes expected, Bytes actual, bool differs)>;
   uint64_t scan(const Scanned& take);
-  // The same with images: what is read back is only blocks that differ, and those on both sides of them.
+  // With images: notes which blocks are no longer the prologue's; how many bytes of them.
+  uint64_t note_changes();
+  // As scan(), with images: what is read back is only blocks that differ, and those on both sides of them.
   uint64_t scan_differing(const Scanned& take);
   Block block_at(uint64_t address) const;
   Bytes pristine(const Digest& digest);  // valid as long as this object

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -44,6 +45,11 @@ class FakeImage final : public device::Image {
   }
   void put_back(const device::BlockRange& range) override {
     for (uint64_t at = 0; at < range.size; at += kBlock) memory_.at(range.address + at) = copy_.at(range.address + at);
+  }
+  void read(uint64_t address, std::span<std::byte> blocks) override {
+    for (uint64_t at = 0; at < blocks.size(); at += kBlock) {
+      std::memcpy(&blocks[at], copy_.at(address + at).data(), kBlock);
+    }
   }
 
  private:
@@ -314,6 +320,14 @@ TEST_P(Replayed, BlocksAreFetchedOnce) {
   run();
   std::set<Digest> distinct(fetched.begin(), fetched.end());
   EXPECT_EQ(fetched.size(), distinct.size());
+}
+
+TEST_P(Replayed, WhatIsExpectedIsReadWhereItIs) {
+  device.kernel = [](int) {};
+  Replay replay = this->replay();
+  fetched.clear();
+  EXPECT_EQ(run(replay).blocks.size(), 3u);
+  EXPECT_EQ(fetched.empty(), GetParam()) << "an image has it";
 }
 
 TEST_P(Replayed, HowManyBlocksComeAtATimeMakesNoDifference) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CUDA programs on the host device: those of tests/programs that are CUDA programs too (tests/cuda/hip has HIP's names
-for CUDA's) are built recordable with a CUDA toolkit, run, are recorded, and their kernels replayed and verified.
+for CUDA's), and those that use CUDA's own libraries of templates (tests/programs/cuda), are built recordable with a CUDA
+toolkit, run, are recorded, and their kernels replayed and verified.
 
 By default some of them; $MNEME_MATRIX=full takes all. Without a toolkit it says so, and passes.
 
@@ -19,8 +20,9 @@ import unittest
 import bundles
 from support import PROGRAMS, ROOT, TestCase, run, tool
 
-sys.path.insert(0, str(ROOT / "tests" / "gpu_stand"))
+sys.path[:0] = [str(ROOT / "tests" / "gpu_stand"), str(ROOT / "tests" / "gpu")]
 
+import damaged  # noqa: E402
 import toolkit  # noqa: E402
 
 HEADERS = ROOT / "tests" / "cuda"
@@ -34,7 +36,8 @@ OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "cooperativ
           "integer_math", "left_out_barriers", "linked_list", "local_array", "nbody", "pitched_image",
           "recursion", "shared_limit", "spmv_csr", "transpose", "tree_reduction", "two_templates",
           "uniform_loops"]
-
+# Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
+LIBRARIES = ["cub_device", "thrust_algorithms"]
 
 # Of tests/gpu_stand/programs, for a GPU as well.
 STANDS = ["functions", "graph_nodes", "graphs", "memory", "per_thread"]
@@ -45,7 +48,11 @@ AT_HOME = ["printf_formats", "recursion"]
 
 
 def programs():
-    return sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN
+    return [*(sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN), *LIBRARIES]
+
+
+def source_of(name):
+    return PROGRAMS / "cuda" / f"{name}.cu" if name in LIBRARIES else PROGRAMS / f"{name}.hip"
 
 
 def has_toolkit():
@@ -60,7 +67,7 @@ class Cuda(TestCase):
     def build_cuda(cls, name, level, *options):
         program = cls.folder / f"{name}{level}"
         result = run([tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={PROCESSOR}", level,
-                      *options, "-I", HEADERS, PROGRAMS / f"{name}.hip", "-o", program])
+                      *options, "-I", HEADERS, source_of(name), "-o", program])
         if result.status:
             raise AssertionError(result.text())
         return program
@@ -76,7 +83,8 @@ class Cuda(TestCase):
         recorded = self.run_well([tool("capture"), "--device", "host", "-o", recording, program])
         self.assertRegex(recorded.error + recorded.out.decode(), rf"(?m)^{name}: ok$", recorded.text())
         lines = []
-        for level in ["-O0", "-O3"]:
+        # The libraries' kernels are long: a minute for each program without optimisation.
+        for level in ["-O3"] if name in LIBRARIES else ["-O0", "-O3"]:
             result = self.run_well([tool("compile"), level, recording], [tool("run")], [tool("verify")])
             lines += [json.loads(line) for line in result.out.decode().splitlines()]
         self.assertTrue(lines)
@@ -86,6 +94,23 @@ class Cuda(TestCase):
         self.assertTrue(any(m.name.endswith(("/code.ptx", "/code.cubin")) for m in bundles.read(compiled.out)))
 
 
+    def test_damaged(self):
+        """What gpu-check replays of damaged bundles, on the host device; and bundles that do not end as they are to."""
+        check = [ROOT / "tests" / "gpu" / "check_damaged", self.folder / "damaged", pathlib.Path(tool("run")).parent, "host"]
+        damaged.Damaged(self.folder / "damaged", self.folder, "host").make()
+        self.run_well(check)
+        expected = self.folder / "damaged" / "expected"
+        text = expected.read_text()
+        cases = len(text.splitlines())
+        for field in [2, 3, 4]:
+            expected.write_text("".join(";".join(words[:field] + ["7"] + words[field + 1:]) + "\n"
+                                        for words in [line.split(";") for line in text.splitlines()]))
+            result = run(check)
+            self.assertEqual((result.status, result.out.decode().count("NOT as it is to be")), (1, cases), result.out)
+        expected.write_text(text.replace("run failed: ", "run succeeded: "))
+        self.assertEqual(run(check).status, 1)
+
+
 def write_bundles(folder):
     """The programs; and of those whose kernels need nothing of the host device their recordings, with code for a GPU."""
     recordings, applications = folder / "recordings", folder / "applications"
@@ -93,16 +118,25 @@ def write_bundles(folder):
         made.mkdir(parents=True, exist_ok=True)
     Cuda.setUpClass()
     try:
-        for name in ["snapshots", "vector_add"]:
+        damaged.Damaged(folder / "damaged", Cuda.folder, PROCESSOR).make()
+        for name in ["kernel_times", "snapshots", "vector_add"]:
             built = run([tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3",
                          ROOT / "tests" / "gpu" / f"{name}.cu", "-o", folder / name])
             if built.status:
                 raise AssertionError(built.text())
-        for name in STANDS:
-            built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", applications / name])
+        off = Cuda.folder / "vector_add_off"
+        for stage in [[tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3", "-DOFF",
+                       ROOT / "tests" / "gpu" / "vector_add.cu", "-o", off],
+                      [tool("extract-ir"), "-o", folder / "vector_add_off.bc", off]]:
+            built = run(stage)
             if built.status:
                 raise AssertionError(built.text())
-        for name in sorted(set(CHOSEN + OTHERS)):
+        for name in [*STANDS, "polling"]:
+            into = applications if name in STANDS else folder
+            built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", into / name])
+            if built.status:
+                raise AssertionError(built.text())
+        for name in sorted(set(CHOSEN + OTHERS + LIBRARIES)):
             program = Cuda.build_cuda(name, "-O3")
             shutil.copy(program, applications / name)
             if name in AT_HOME:

@@ -27,6 +27,7 @@ struct Launch {
   bundle::Dim3 cluster = {};                                   // blocks
   bool poison_shared = false;                                  // shared memory does not begin as zeros
   bool cold = false;                                           // what kernels work on is in no cache when it begins
+  bool timed = true;                                           // else execute() may return anything
   std::function<void(const std::string& sentence)> warn = {};  // about the kernel; from several threads
 };
 
@@ -65,6 +66,8 @@ class Device {
   virtual std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) = 0;
   // Runs one launch to its end; nanoseconds of the kernel alone.
   virtual uint64_t execute(Code& code, const Launch& launch) = 0;
+  // Bytes that stay in a cache from one launch to the next; 0: it is not known, or makes no odds.
+  virtual uint64_t cache_size() const { return 0; }
   // After load() or execute() threw: whether the device can be used all the same, once all that it holds was unmapped.
   virtual bool still_works() { return false; }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/digest.h"
@@ -23,10 +24,11 @@ struct BlockChange {
 class Image {
  public:
   virtual ~Image() = default;
-  virtual void take() = 0;                         // holds what memory holds now
-  virtual void clear(const BlockRange&) = 0;       // holds zeros there from now on
-  virtual std::vector<BlockChange> changes() = 0;  // of memory, by address
-  virtual void put_back(const BlockRange&) = 0;    // that memory becomes what this holds
+  virtual void take() = 0;                                               // holds what memory holds now
+  virtual void clear(const BlockRange&) = 0;                             // holds zeros there from now on
+  virtual std::vector<BlockChange> changes() = 0;                        // of memory, by address
+  virtual void put_back(const BlockRange&) = 0;                          // that memory becomes what this holds
+  virtual void read(uint64_t address, std::span<std::byte> blocks) = 0;  // what this holds
   // Holds these at their place from now on. `blocks` are left to it as those of Device::begin_write() are.
   virtual void write(uint64_t address, Bytes blocks) = 0;
 };

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What recording costs is measured with: each element gets its index added, in one launch.
+// What recording costs is measured with: each element gets its index added, in one launch. With OFF defined it is
+// another number, so that no element is as recorded.
 //
 //   vector_add MEGABYTES      of memory, in two buffers
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
+#ifdef OFF
+constexpr unsigned kOff = 1;
+#else
+constexpr unsigned kOff = 0;
+#endif
+
 __global__ void add(float* in, const float* other, size_t count) {
   size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x;
-  if (i < count) in[i] += other[i] + static_cast<float>(threadIdx.x);
+  if (i < count) in[i] += other[i] + static_cast<float>(threadIdx.x + kOff);
 }
 
 int main(int argc, char** argv) {

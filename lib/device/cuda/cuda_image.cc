@@ -56,8 +56,18 @@ class CudaImage final : public Image {
     return changes;
   }
 
+  void read(uint64_t address, std::span<std::byte> blocks) override {
+    check(driver().cuMemcpyDtoH_v2(blocks.data(), place(address, blocks.size()), blocks.size()),
+          "reading a copy of memory");
+  }
+
+  // By a kernel, which leaves the cache as it would be had one written this memory; the driver's copies do not.
   void put_back(const BlockRange& range) override {
-    check(driver().cuMemcpyDtoDAsync_v2(range.address, place(range.address, range.size), range.size, nullptr),
+    Address memory = range.address, copy = place(range.address, range.size);
+    void* arguments[] = {&memory, &copy};
+    static Function* const put_back = block_kernel("put_back");
+    check(driver().cuLaunchKernel(put_back, static_cast<unsigned>(range.size / kBytes), 1, 1, kThreads, 1, 1, 0,
+                                  nullptr, arguments, nullptr),
           "restoring memory");
   }
 

@@ -15,7 +15,11 @@ LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code) : kerne
   std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size())};
   Result result = driver().cuModuleLoadDataEx(&module_, image.c_str(), static_cast<unsigned>(options.size()),
                                               options.data(), values.data());
-  if (result != 0 && log[0]) throw Error::of("kernel '{}': the driver cannot compile its PTX: {}", kernel_, log.data());
+  if (result != 0 && log[0]) {
+    bool text = image.find(".version") != std::string::npos;
+    throw Error::of("kernel '{}': the driver cannot {}: {}", kernel_, text ? "compile its PTX" : "load its code",
+                    log.data());
+  }
   check(result, ("loading the code of kernel '" + kernel_ + "'").c_str());
   result = driver().cuModuleGetFunction(&function_, module_, kernel.name.c_str());
   if (result != 0) {

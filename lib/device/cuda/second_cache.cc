@@ -10,16 +10,20 @@ constexpr size_t kTimesTheCache = 2;  // what it drops for what is new need not 
 
 }  // namespace
 
+uint64_t SecondCache::size() const {
+  int bytes = 0;
+  check(driver().cuDeviceGetAttribute(&bytes, kSecondCacheSize, device_), "asking for the size of the GPU's cache");
+  return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
+}
+
 void SecondCache::empty() {
+  const uint64_t filled = kTimesTheCache * size();
+  if (filled == 0) throw Error("--cache cold: the GPU does not say how large its cache is");
   if (!filler_) {
-    int bytes = 0;
-    check(driver().cuDeviceGetAttribute(&bytes, kSecondCacheSize, device_), "asking for the size of the GPU's cache");
-    if (bytes <= 0) throw Error("--cache cold: the GPU does not say how large its cache is");
-    size_ = kTimesTheCache * static_cast<size_t>(bytes);
-    filler_.emplace(size_);
+    filler_.emplace(filled);
     if (!filler_->address()) throw Error("--cache cold: the GPU has no memory left to empty its cache with");
   }
-  check(driver().cuMemsetD8Async(filler_->address(), 0, size_, nullptr), "emptying the GPU's cache");
+  check(driver().cuMemsetD8Async(filler_->address(), 0, filled, nullptr), "emptying the GPU's cache");
 }
 
 }  // namespace mneme::device::cuda

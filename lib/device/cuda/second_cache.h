@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <cstdint>
 #include <optional>
 
 #include "device/cuda/device_memory.h"
@@ -12,10 +13,10 @@ class SecondCache {
   explicit SecondCache(int device) : device_(device) {}
   // Fills it with what no kernel reads. Throws Error.
   void empty();
+  uint64_t size() const;  // bytes; 0: the GPU does not say
 
  private:
   int device_;
-  size_t size_ = 0;
   std::optional<DeviceMemory> filler_;
 };
 

@@ -10,6 +10,13 @@ using mneme::device::cuda::kBytes;
 using mneme::device::cuda::kThreads;
 using Word = unsigned long long;
 
+// A copy is read for once: what the kernel works on stays in the cache rather than that.
+DEVICE inline Word passing(const Word* word) {
+  Word value;
+  asm("ld.global.cs.u64 %0, [%1];" : "=l"(value) : "l"(word));
+  return value;
+}
+
 // Bytes that are not zero.
 DEVICE inline unsigned count_bytes(Word word) {
   constexpr Word kLow = 0x7f7f7f7f7f7f7f7f;
@@ -17,21 +24,31 @@ DEVICE inline unsigned count_bytes(Word word) {
   return static_cast<unsigned>(__builtin_popcountll(high));
 }
 
-// Counts, for each block of two pieces of memory, the bytes that differ: kThreads threads for a block.
-KERNEL void count_differences(const Word* first, const Word* second, unsigned* out) {
+// Counts, for each block of memory and of a copy, the bytes that differ: kThreads threads for a block.
+KERNEL void count_differences(const Word* memory, const Word* copy, unsigned* out) {
   constexpr unsigned kWords = kBytes / sizeof(Word);
   SHARED static unsigned total;
   unsigned thread = __nvvm_read_ptx_sreg_tid_x(), block = __nvvm_read_ptx_sreg_ctaid_x();
   if (thread == 0) total = 0;
-  first += Word{block} * kWords + thread;
-  second += Word{block} * kWords + thread;
+  memory += Word{block} * kWords + thread;
+  copy += Word{block} * kWords + thread;
   unsigned differ = 0;
 #pragma unroll
-  for (unsigned i = 0; i < kWords; i += kThreads) differ += count_bytes(first[i] ^ second[i]);
+  for (unsigned i = 0; i < kWords; i += kThreads) differ += count_bytes(memory[i] ^ passing(copy + i));
   __syncthreads();
   if (differ) __atomic_fetch_add(&total, differ, __ATOMIC_RELAXED);
   __syncthreads();
   if (thread == 0) out[block] = total;
+}
+
+// Memory becomes what the copy has: kThreads threads for a block.
+KERNEL void put_back(Word* memory, const Word* copy) {
+  constexpr unsigned kWords = kBytes / sizeof(Word);
+  unsigned thread = __nvvm_read_ptx_sreg_tid_x(), block = __nvvm_read_ptx_sreg_ctaid_x();
+  memory += Word{block} * kWords + thread;
+  copy += Word{block} * kWords + thread;
+#pragma unroll 8
+  for (unsigned i = 0; i < kWords; i += kThreads) memory[i] = passing(copy + i);
 }
 
 // Translates words that are addresses: kThreads threads for a block of kBytes. The ways are in order and disjoint.

@@ -100,7 +100,16 @@ const std::map<std::string, Kernel> kernels = {
        add_one(words, count);
        words[count - 1] ^= 0x80;
      }},
+    {"wrong everywhere",
+     [](uint32_t* words, uint32_t count) {
+       for (uint32_t i = 0; i < count; i++) words[i] += 3;
+     }},
     {"faulty", [](uint32_t*, uint32_t) { broken = kIllegalAddress; }},
+    {"every other word",  // in its first launch and each second one after that; in the others the rest
+     [](uint32_t* words, uint32_t count) {
+       static uint32_t launches = 0;
+       for (uint32_t i = launches++ % 2; i < count; i += 2) words[i] += 2;
+     }},
     {"endless", [](uint32_t*, uint32_t) { ::pause(); }},
 };
 
@@ -254,6 +263,10 @@ Result cuLaunchKernel(Function* function, unsigned grid_x, unsigned, unsigned, u
                       Stream*, void** arguments, void** extra) {
   if (extra) return launch(function, extra);
   // Values of arguments are read now, as the driver does.
+  if (function->name == "put_back") {
+    return cuMemcpyDtoDAsync_v2(*static_cast<Address*>(arguments[0]), *static_cast<Address*>(arguments[1]),
+                                size_t{grid_x} * kBytes, nullptr);
+  }
   Address values[3];
   for (int i = 0; i < 3; i++) values[i] = *static_cast<Address*>(arguments[i]);
   return later([=]() mutable {
