@@ -3,6 +3,7 @@
 """Experiment grids: what make does of a Makefile with some lists and grid.mk."""
 
 import csv
+import html
 import importlib.machinery
 import importlib.util
 import json
@@ -79,6 +80,12 @@ class Grid(TestCase):
         self.assertEqual([line["status"] for line in lines], [row["status"] for row in rows])
         self.assertEqual({row["PASSES"] for row in rows}, {"default<O0>", "default<O3>", "nonsense"})
 
+        said = self.make(text, "plot")
+        for name in ("bars.svg", "bars.png", "heat.svg", "heat.png"):
+            self.assertIn(f"results/plots/{name}", said)
+        drawn = html.unescape((self.place / "results" / "plots" / "bars.svg").read_text())
+        self.assertTrue("default<O0> 0" in drawn and "nonsense" not in drawn)
+
         # What is there is not made again, until it is no good and is to be.
         self.assertNotIn("nonsense-", self.make(text, status=2).partition("CELL")[0])
         self.assertIn("removed", self.make(text, "retry"))
@@ -125,6 +132,19 @@ class Grid(TestCase):
         for statuses in ([2, 0, 0], [0, 2, 0], [0, 0, 2], [-9, 0, 0]):
             self.assertEqual(mneme_grid.status_of(statuses, [row]), "failed")
         self.assertEqual(mneme_grid.status_of([0, 0, 0], []), "failed")
+
+    def test_what_plots_show(self):
+        def cell(passes, level, *speedups, status="verified"):
+            runs = [{"status": status, "verified": status == "verified",
+                     "comparison": {"speedup": speedup, "low": speedup, "high": speedup, "outcome": "faster"}}
+                    for speedup in speedups]
+            return {"cell": f"{passes}-{level}", "axes": {"PASSES": passes, "CODEGEN_OPT": level}, "status": status,
+                    "runs": runs}
+        cells = list(mneme_grid.of_cells([cell("a", "0", 2, 8), cell("a", "1", 3), cell("b", "1", 1.5),
+                                          cell("b", "0", 9, status="not verified")]))
+        self.assertEqual([round(values[0], 9) for _, values in cells], [4, 3, 1.5])
+        self.assertEqual([row.split() for row in mneme_grid.heat_rows(cells, "CODEGEN_OPT", "PASSES")],
+                         [['""', '"0"', '"1"'], ['"a"', "4.0", "3.0000000000000004"], ['"b"', "NaN", "1.5"]])
 
     def test_mistakes_are_said(self):
         (self.place / "b.tar").write_text("no bundle")

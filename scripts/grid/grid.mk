@@ -53,9 +53,12 @@ ifeq ($(mneme_cells),)
 endif
 mneme_results := $(mneme_cells:%=$(RESULTS)/cells/%.json)
 
-.PHONY: grid retry
+.PHONY: grid plot retry
 grid: $(mneme_results)
 	@$(MNEME_GRID) summary '$(RESULTS)' $(mneme_cells)
+
+plot: $(mneme_results)
+	@$(MNEME_GRID) plot '$(RESULTS)' $(mneme_cells)
 
 # What is no good is no result any more: the next `make` makes it again.
 retry:
