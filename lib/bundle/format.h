@@ -103,6 +103,10 @@ struct Pointer {
 // its size here is 0. Where there is one, each instance's segment with it has this symbol.
 inline constexpr char kDeviceHeap[] = "__mneme_device_heap";
 
+// Among the globals of CUDA kernels that use textures or surfaces, with no bytes: handles stand for those, and what a
+// handle stands for is not recorded.
+inline constexpr char kTextures[] = "__mneme_textures";
+
 // Also the header that mneme-inject embeds in the executable (objects/embedded.h).
 struct KernelInfo {
   Digest id;         // static hash

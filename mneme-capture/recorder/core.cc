@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <set>
 
-#include "bundle/textures.h"
 #include "recorder/annotation.h"
 #include "recorder/own_memory.h"
 

@@ -13,7 +13,6 @@
 #include <llvm/TargetParser/TargetParser.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include "bundle/textures.h"
 #include "ir/address_variable.h"
 #include "pass/layout.h"
 #include "pass/pointers.h"
