@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,8 +87,8 @@ class Allocations {
   // One of the device's variables, which may lie in memory of the runtime's own. Taken away like mapped memory.
   void add_variable(MemoryRange variable, int device);
 
-  // `json` describes the memory from `pointer` on, `bytes` of it or (0) up to the next that is described, and takes the
-  // place of what described it; empty: nothing does. False: no memory of which we know.
+  // `json` describes the memory from `pointer` on, `bytes` of it, but no further than (0: just) up to the next that is
+  // described, and takes the place of what described it; empty: nothing does. False: no memory of which we know.
   bool annotate(const void* pointer, std::string json, uint64_t bytes = 0);
 
   // While held, addresses that are released are not given out again: a snapshot is being taken.
@@ -107,8 +108,10 @@ class Allocations {
   std::vector<MemoryRange> share_again();
 
   // All of it, by address and disjoint. Variables are cut out of the allocation that holds them, and annotated memory
-  // begins a segment of its own.
-  std::vector<WireSegment> segments(const std::vector<Symbol>& symbols) const;
+  // begins a segment of its own. Adds the names of variables of which only parts are annotated, if they are asked for:
+  // these are not.
+  std::vector<WireSegment> segments(const std::vector<Symbol>& symbols,
+                                    std::set<std::string>* annotated_in_part = nullptr) const;
 
  private:
   struct Area {

@@ -242,6 +242,28 @@ TEST_F(AllocationsTest, AnnotationsBeginTheirOwnSegments) {
   EXPECT_EQ(list[0].annotation, "");
 }
 
+TEST_F(AllocationsTest, AnnotationsThatEndWithinOthers) {
+  auto list_of = [&] {
+    std::vector<std::string> texts;
+    for (const WireSegment& segment : allocations_.segments({})) {
+      texts.push_back(std::to_string(segment.size) + segment.annotation);
+    }
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  char* memory = static_cast<char*>(device(1000));
+  EXPECT_TRUE(allocations_.annotate(memory, "a", 300));
+  EXPECT_EQ(list_of(), (Texts{"300a", "700"}));
+  EXPECT_TRUE(allocations_.annotate(memory + 100, "b"));
+  EXPECT_EQ(list_of(), (Texts{"100a", "900b"}));
+  EXPECT_TRUE(allocations_.annotate(memory, "c", 300));
+  EXPECT_EQ(list_of(), (Texts{"100c", "900b"})) << "what b describes is as it was";
+  EXPECT_TRUE(allocations_.annotate(memory + 100, "d", 50));
+  EXPECT_EQ(list_of(), (Texts{"100c", "50d", "850"}));
+  EXPECT_TRUE(allocations_.annotate(memory + 100, "", 0));
+  EXPECT_EQ(list_of(), (Texts{"100c", "900"}));
+}
+
 TEST_F(AllocationsTest, CopiesRegisteredMemory) {
   std::vector<char> memory(10000, 'x');
   allocations_.add_registered(memory.data(), memory.size());

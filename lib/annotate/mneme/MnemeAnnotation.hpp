@@ -14,7 +14,7 @@
 // judges that memory by it; memory without one is compared byte for byte. A second call for the same pointer takes
 // the place of the first, from the next launch on. An annotation reaches from its pointer over `elements`, or to the
 // end of the allocation, or to the next annotated pointer in it, whatever comes first, and ends with the allocation.
-// mneme::unannotate takes it away.
+// mneme::unannotate takes it away. A variable of the device is annotated as a whole or not at all.
 //
 // This header depends on nothing: no library to link (glibc 2.34 and later), C++17, host code of HIP, CUDA and plain
 // C++ alike. Outside mneme-capture the calls do nothing.
