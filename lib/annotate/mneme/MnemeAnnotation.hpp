@@ -33,6 +33,7 @@
 // Declared as the vendors' headers define them, so that annotate<__half> needs none.
 struct __half;
 struct hip_bfloat16;
+struct __hip_bfloat16;
 struct __nv_bfloat16;
 
 namespace mneme {
@@ -64,7 +65,8 @@ constexpr BuiltinDType dtype_of() {
   constexpr bool kSigned = std::is_signed<T>::value;
   if constexpr (std::is_same<T, __half>::value) {
     return BuiltinDType::F16;
-  } else if constexpr (std::is_same<T, hip_bfloat16>::value || std::is_same<T, __nv_bfloat16>::value) {
+  } else if constexpr (std::is_same<T, hip_bfloat16>::value || std::is_same<T, __hip_bfloat16>::value ||
+                       std::is_same<T, __nv_bfloat16>::value) {
     return BuiltinDType::BF16;
   } else if constexpr (std::is_same<T, std::complex<float>>::value) {
     return BuiltinDType::CF32;
