@@ -108,7 +108,7 @@ class Tolerances(TestCase):
         for line in self.verify(self.runs(recording, 1 + 1e-12), "--infer"):
             self.assertFalse(line["verified"])
             self.assertRegex(line["reasons"][0], "; it is compared byte for byte, because the kernel's stores that may reach "
-                                                 "it are of several types")
+                                                 "it have no one type")
 
     def test_wrong_options_are_refused(self):
         runs = self.runs(self.annotated, 1.0)

@@ -80,11 +80,10 @@ std::optional<ElementType> only_one(const Types& types) {
 std::string not_inferred(const Types& types) {
   if (types.empty()) return "no store of the kernel is known to reach it";
   if (only_one(types)) return fmt::format("what the kernel stores there is {}", *types.begin());
-  Types several = types;
-  several.erase("mixed");
-  if (several.empty()) return "the kernel's stores that may reach it are of several types, or of none";
-  return fmt::format("the kernel's stores that may reach it are of several types, {} among them",
-                     fmt::join(several, ", "));
+  Types known = types;
+  bool others = known.erase("mixed") > 0;
+  std::string of = known.empty() ? "" : fmt::format(": {}{}", fmt::join(known, ", "), others ? " and others" : "");
+  return "the kernel's stores that may reach it have no one type" + of;
 }
 
 // The address that an override gives, if it does.

@@ -106,7 +106,7 @@ TEST_F(Chosen, SaysWhyNothingIsInferred) {
   instance.segments.push_back({kBase + 16384, 64, {}, "", ""});
   auto choices = choose(instance, stores, overrides, true);
   EXPECT_EQ(choices[0].not_inferred, "") << "it is annotated";
-  EXPECT_EQ(choices[1].not_inferred, "the kernel's stores that may reach it are of several types, f32, i32 among them");
+  EXPECT_EQ(choices[1].not_inferred, "the kernel's stores that may reach it have no one type: f32, i32 and others");
   EXPECT_EQ(choices[2].not_inferred, "what the kernel stores there is u8");
   EXPECT_EQ(choices[3].not_inferred, "no store of the kernel is known to reach it");
   EXPECT_EQ(choose(instance, stores, overrides, false)[1].not_inferred, "") << "nobody asked";
