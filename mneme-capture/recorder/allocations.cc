@@ -488,6 +488,19 @@ bool Allocations::annotate(const void* pointer, std::string json, uint64_t bytes
   return true;
 }
 
+bool Allocations::takes_mask(const void* pointer, uint64_t runs) {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer), others = 0;
+  std::erase_if(masks_, [&](const auto& mask) {
+    auto annotation = annotations_.find(mask.first);
+    return annotation == annotations_.end() || annotation->second.find("\"ignore\":[") == std::string::npos;
+  });
+  for (const auto& [where, count] : masks_) others += where == address ? 0 : count;
+  if (runs > kMostRuns || others > kMostRuns - runs) return false;
+  if (containing(address)) masks_[address] = runs;
+  return true;
+}
+
 std::vector<WireSegment> Allocations::segments(const std::vector<Symbol>& symbols,
                                                std::set<std::string>* annotated_in_part) const {
   std::lock_guard lock(mutex_);

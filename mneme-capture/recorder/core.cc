@@ -191,6 +191,11 @@ void Core::annotate(const void* pointer, const mneme_annotation_v1* annotation) 
   std::string trouble;
   std::optional<std::string> json = annotation ? annotation_json(*annotation, trouble) : std::string();
   uint64_t bytes = annotation && json ? annotated_bytes(*annotation) : 0;
+  uint64_t runs = annotation && json ? ignored_runs(*annotation) : 0;
+  if (runs > 0 && !allocations_.takes_mask(pointer, runs)) {
+    trouble = "with it, masks have more than " + std::to_string(Allocations::kMostRuns) + " runs of elements to ignore";
+    json.reset();
+  }
   if (json && !allocations_.annotate(pointer, std::move(*json), bytes)) trouble = "it is no pointer to device memory";
   if (trouble.empty()) return;
   bool has_tag = annotation && annotation->size >= sizeof *annotation && annotation->tag;

@@ -55,7 +55,9 @@ struct Metadata {
   Norm norm = Norm::None;
   std::string tag = {};   ///< for people: names the memory in reports
   uint64_t elements = 0;  ///< that it reaches over, from its pointer; 0: to the allocation's end or the next annotation
-  std::vector<bool> ignore = {};  ///< true for an element that is not to be compared; those beyond its end are
+  /// True for an element that is not to be compared; those beyond its end are. All annotations together may have
+  /// 1000000 runs of such elements.
+  std::vector<bool> ignore = {};
 };
 
 namespace detail {
