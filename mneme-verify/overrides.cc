@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "overrides.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <iterator>
 
 #include "base/file.h"
 #include "bundle/json.h"
@@ -28,35 +29,46 @@ Value parse_name(const std::string& text, std::initializer_list<Value> values) {
   throw Error::of("'{}' is none of {}", text, names);
 }
 
-// `option` as the command line spells it.
-void set(Override& over, const std::string& option, const std::string& text) {
-  try {
-    if (option == "--segment") {
-      over.segment = text;
-    } else if (option == "--dtype") {
-      over.type = element_type(text);
-      if (!over.type) throw Error::of("'{}' is none of u8, i8, ... u64, i64, f16, bf16, f32, f64, cf32, cf64", text);
-    } else if (option == "--kind") {
-      over.kind = parse_name(text, {Kind::kAbsolute, Kind::kRelative});
-    } else if (option == "--norm") {
-      over.norm = parse_name(text, {Norm::kNone, Norm::kL1, Norm::kL2, Norm::kLinf});
-    } else {
-      over.threshold = parse_threshold(text);
-    }
-  } catch (const Error& error) {
-    throw Error::of("{}: {}", option, error.what());
+constexpr std::string_view kKeys[] = {"segment", "dtype", "kind", "norm", "threshold"};
+
+// `key` is one of kKeys; as the command line has it after "--".
+void set(Override& over, std::string_view key, const std::string& text) {
+  if (key == "segment") {
+    over.segment = text;
+  } else if (key == "dtype") {
+    over.type = element_type(text);
+    if (!over.type) throw Error::of("'{}' is none of u8, i8, ... u64, i64, f16, bf16, f32, f64, cf32, cf64", text);
+  } else if (key == "kind") {
+    over.kind = parse_name(text, {Kind::kAbsolute, Kind::kRelative});
+  } else if (key == "norm") {
+    over.norm = parse_name(text, {Norm::kNone, Norm::kL1, Norm::kL2, Norm::kLinf});
+  } else {
+    over.threshold = parse_threshold(text);
   }
 }
+
+bool says_nothing(const Override& over) { return !over.type && !over.kind && !over.norm && !over.threshold; }
 
 Override parse_override(std::string_view line, const std::string& where) {
   bundle::json::Document document(line, where);
   bundle::json::Object in(document);
   Override over;
-  for (const char* key : {"segment", "dtype", "kind", "norm"}) {
-    if (in.has(key)) set(over, std::string("--") + key, in.text(key));
+  for (const std::string& key : in.keys()) {
+    if (std::ranges::find(kKeys, key) == std::end(kKeys)) {
+      throw Error::of("{}: '{}' is none of {}", where, key.substr(0, 80), fmt::join(kKeys, ", "));
+    }
+    if (key == "threshold") continue;  // a number
+    try {
+      set(over, key, in.text(key.c_str()));
+    } catch (const Error& error) {
+      std::string_view problem = error.what();
+      if (problem.starts_with(where)) throw;
+      throw Error::of("{}: '{}': {}", where, key, problem);
+    }
   }
   if (in.has("threshold")) over.threshold = in.real("threshold");
   if (over.threshold && !(*over.threshold >= 0)) in.fail("threshold", "is negative");
+  if (says_nothing(over)) throw Error::of("{}: there is none of dtype, kind, norm and threshold", where);
   return over;
 }
 
@@ -80,7 +92,15 @@ std::vector<Override> OverrideOptions::overrides(const cli::Options& options) co
   for (const auto& [option, text] : options.in_order({"--segment", "--dtype", "--kind", "--norm", "--threshold"})) {
     if (!begun || option == "--segment") all.emplace_back();
     begun = true;
-    set(all.back(), option, text);
+    try {
+      set(all.back(), std::string_view(option).substr(2), text);
+    } catch (const Error& error) {
+      throw Error::of("{}: {}", option, error.what());
+    }
+  }
+  for (const Override& over : all) {
+    if (!says_nothing(over)) continue;
+    throw Error::of("--segment {}: none of --dtype, --kind, --norm and --threshold is behind it", over.segment);
   }
   return all;
 }

@@ -106,6 +106,15 @@ TEST(Table, ShowsTheWorstFirstAndOneScreenful) {
   EXPECT_THAT(text, HasSubstr("and 87 more, 0 of them not verified; 100 of 101 runs verified\n"));
 }
 
+TEST(Table, SaysWhatWasInferred) {
+  Row r = row("k", Status::kVerified, {1});
+  Policy f32{ElementType::kF32, 0.0001, Kind::kRelative, Norm::kLinf}, f64{ElementType::kF64, 0, Kind::kRelative};
+  r.verdict.segments = {{0, {f32, Source::kInferred}}, {1, {f64, Source::kAnnotation}}, {2, {std::nullopt}}};
+  EXPECT_THAT(table({r, r}), HasSubstr("2 of 2 runs verified; inferred: f32 relative linf <= 0.0001 of 2 segments\n"));
+  r.verdict.segments[0].choice.source = Source::kOption;
+  EXPECT_THAT(table({r}), HasSubstr("1 of 1 runs verified\n"));
+}
+
 TEST(Table, AlignsItsColumns) {
   std::string text =
       table({row("short", Status::kVerified, {1500, 2500}), row("a much longer name\x1b[31m", Status::kFailed)});

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "report.h"
@@ -79,6 +80,22 @@ std::vector<const Row*> worst_first(const std::vector<Row>& rows) {
   return order;
 }
 
+// Which tolerances were inferred, and for how many segments.
+std::string inferred(const std::vector<Row>& rows) {
+  std::map<std::string, size_t> counts;
+  for (const Row& row : rows) {
+    for (const SegmentVerdict& segment : row.verdict.segments) {
+      if (segment.choice.source == Source::kInferred) counts[to_string(*segment.choice.policy)]++;
+    }
+  }
+  std::string out;
+  for (const auto& [policy, count] : counts) {
+    out +=
+        fmt::format("{}{} of {} segment{}", out.empty() ? "; inferred: " : ", ", policy, count, count == 1 ? "" : "s");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string table(const std::vector<Row>& rows, size_t most_lines) {
@@ -112,7 +129,7 @@ std::string table(const std::vector<Row>& rows, size_t most_lines) {
   if (left_out) out += fmt::format("and {} more, {} of them not verified; ", left_out, left_out_bad);
   out += fmt::format("{} of {} runs verified", count(Status::kVerified), rows.size());
   if (auto vary = count(Status::kVaries)) out += fmt::format(", {} differing as much as by themselves", vary);
-  return out + "\n";
+  return out + inferred(rows) + "\n";
 }
 
 }  // namespace mneme::verify

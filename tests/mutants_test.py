@@ -31,11 +31,13 @@ from recordings import recording_of
 from support import BUILD, PROGRAMS, ROOT, TestCase
 
 MOST = 12  # mutants of a program
-MOST_OF = {"shuffle_forms": 2, "rocprim_block": 4, "rocprim_reduce_select": 4, "rocprim_scan_sort": 4,
+MOST_OF = {"shuffle_forms": 5, "rocprim_block": 4, "rocprim_reduce_select": 4, "rocprim_scan_sort": 4,
            "wave_divergence": 6, "wave_operations": 8, "wave_shuffles": 8, "lock_step": 8,
            "half_pairs": 8,  # those above take long to compile
            "clock_rates": 0}  # what it does depends on the time
 RARE = ["reassociated", "fused", "last bit"]  # kinds that few kernels offer a place for come first
+# Of these each program has one, where it offers a place and has mutants enough.
+NAMED = ["swapped", "reassociated", "fast flags", "comparison", "dropped store", "index"]
 PATIENCE, LAST_PATIENCE = 1, 30  # seconds that a run may take, and that one may which should not have taken longer
 JUDGES = {"bytes": [], "tolerance": ["--infer"]}
 FOUND = BUILD / "tests" / "mutants"
@@ -69,7 +71,19 @@ def chosen(kernels, program):
         queues.append([Mutant(program, kernel, name, found[kind][i]) for i in range(2) for kind in kinds
                        if i < len(found[kind])])
     turns = [queue[i] for i in range(max(map(len, queues), default=0)) for queue in queues if i < len(queue)]
-    return turns[:MOST_OF.get(program, MOST)]
+    most = MOST_OF.get(program, MOST)
+    return with_named(turns[:most], turns[most:])
+
+
+def with_named(mutants, others):
+    """As many, with one of each of the NAMED kinds that `others` has and `mutants` lacks."""
+    for kind in NAMED:
+        counts = collections.Counter(m.mutation.kind for m in mutants)
+        missing = next((m for m in others if m.mutation.kind == kind), None)
+        spare = [m for m in mutants if m.mutation.kind not in NAMED or counts[m.mutation.kind] > 1]
+        if missing and not counts[kind] and spare:
+            mutants = [m for m in mutants if m is not spare[-1]] + [missing]
+    return mutants
 
 
 def explanations(text):

@@ -98,9 +98,30 @@ class Tolerances(TestCase):
         large = self.runs(self.plain, 1 + 1e-6)
         self.assertEqual(self.verified(large, "--infer"), [False, False])
 
+    def test_it_says_why_nothing_is_inferred(self):
+        text = (self.folder / "plain.hip").read_text()
+        mixed = self.folder / "mixed.hip"
+        mixed.write_text(text.replace("sums[i] += in[i] + static_cast<T>(i);", "{ sums[i] += in[i] + static_cast<T>(i); "
+                                      "if (i == 999) reinterpret_cast<float*>(sums)[0] = 1; }"))
+        include = f"-I{ROOT / 'lib' / 'annotate'}"
+        recording = self.record(self.build(mixed, "mixed", "-O3", include), name="mixed.tar")
+        for line in self.verify(self.runs(recording, 1 + 1e-12), "--infer"):
+            self.assertFalse(line["verified"])
+            self.assertRegex(line["reasons"][0], "; it is compared byte for byte, because the kernel's stores that may reach "
+                                                 "it have no one type")
+
     def test_wrong_options_are_refused(self):
         runs = self.runs(self.annotated, 1.0)
+        policies = self.folder / "wrong"
+        for line, pattern in (('{"segment":"tight","treshold":1}', "wrong, line 2: 'treshold' is none of segment, dtype"),
+                              ('{"segment":"tight","dtype":"f80"}', "wrong, line 2: 'dtype': 'f80' is none of"),
+                              ('{"segment":"tight","norm":2}', "wrong, line 2: 'norm' is not a text"),
+                              ('{"segment":"tight"}', "wrong, line 2: there is none of dtype")):
+            with self.subTest(line=line):
+                policies.write_text(f'{{"threshold":1}}\n{line}\n')
+                self.assert_refused(run([tool("verify"), "--policies", policies, runs]), 2, pattern)
         for options, pattern in ((["--segment", "nobody", "--threshold", "1"], "no run has a segment 'nobody'"),
+                                 (["--segment", "tight"], "--segment tight: none of --dtype, --kind, --norm and"),
                                  (["--dtype", "f80"], "--dtype: 'f80' is none of"),
                                  (["--norm", "l3"], "--norm: 'l3' is none of none, l1, l2, linf"),
                                  (["--threshold", "-1"], "'-1' is not a number from 0")):

@@ -102,6 +102,8 @@ TEST(Annotation, TypedCallTakesTheElementType) {
   EXPECT_EQ(dtype_seen<const float>(), BuiltinDType::F32);
   EXPECT_EQ(dtype_seen<double>(), BuiltinDType::F64);
   EXPECT_EQ(dtype_seen<hip_bfloat16>(), BuiltinDType::BF16);
+  EXPECT_EQ(dtype_seen<__hip_bfloat16>(), BuiltinDType::BF16);
+  EXPECT_EQ(dtype_seen<__nv_bfloat16>(), BuiltinDType::BF16);
   EXPECT_EQ(dtype_seen<std::complex<float>>(), BuiltinDType::CF32);
   EXPECT_EQ(dtype_seen<std::complex<double>>(), BuiltinDType::CF64);
 }

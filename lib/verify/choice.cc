@@ -2,6 +2,7 @@
 #include "verify/choice.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <set>
 
@@ -20,15 +21,84 @@ std::optional<uint64_t> pointer_at(const std::string& arguments, int64_t offset)
   return address;
 }
 
-bool reaches(const bundle::InstanceInfo& instance, const bundle::StoreType& store, const bundle::Segment& segment) {
-  if (!store.symbol.empty()) return store.symbol == segment.symbol;
-  auto address = pointer_at(instance.arguments, store.argument);
-  return !address || (*address >= segment.address && *address - segment.address < segment.size);
+// Where allocations begin, unless the application registered them; other segments are pieces of one.
+constexpr uint64_t kAlignment = 256;
+
+// Whether two segments may be pieces of one allocation. Where that is not to be known they count as such: an element
+// type is rather not inferred than wrongly.
+bool may_be_one(const bundle::Segment& before, const bundle::Segment& after) {
+  bool adjoin = before.address + before.size == after.address && before.kind == after.kind &&
+                before.device == after.device && before.symbol.empty() && after.symbol.empty();
+  return adjoin && (!before.annotation.empty() || !after.annotation.empty() || after.address % kAlignment != 0);
+}
+
+// For each segment a number that it shares with the pieces of its allocation.
+std::vector<size_t> allocations_of(const bundle::InstanceInfo& instance) {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < instance.segments.size(); i++) {
+    bool goes_on = i > 0 && may_be_one(instance.segments[i - 1], instance.segments[i]);
+    numbers.push_back(goes_on ? numbers.back() : i);
+  }
+  return numbers;
+}
+
+using Types = std::set<std::string>;
+
+// The number of the allocation that a pointer leads to: into it, or to its end if no other begins there.
+std::optional<size_t> led_to(const bundle::InstanceInfo& instance, const std::vector<size_t>& allocations,
+                             uint64_t address) {
+  auto after = std::ranges::upper_bound(instance.segments, address, {}, &bundle::Segment::address);
+  if (after == instance.segments.begin()) return std::nullopt;
+  auto at = static_cast<size_t>(after - instance.segments.begin()) - 1;
+  if (address - instance.segments[at].address > instance.segments[at].size) return std::nullopt;
+  return allocations[at];
+}
+
+// Of the stores that can reach each segment.
+std::vector<Types> types_stored(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores) {
+  const std::vector<size_t> allocations = allocations_of(instance);
+  std::vector<Types> types(instance.segments.size());
+  for (const bundle::StoreType& store : stores) {
+    std::optional<uint64_t> address = pointer_at(instance.arguments, store.argument);
+    if (address == 0) continue;     // what was not asked for is not stored
+    std::optional<size_t> reached;  // none: nobody knows
+    if (address) reached = led_to(instance, allocations, *address);
+    for (size_t i = 0; i < types.size(); i++) {
+      bool reaches =
+          !store.symbol.empty() ? store.symbol == instance.segments[i].symbol : !reached || reached == allocations[i];
+      if (reaches) types[i].insert(store.type);
+    }
+  }
+  return types;
+}
+
+std::optional<ElementType> only_one(const Types& types) {
+  return types.size() == 1 ? element_type(*types.begin()) : std::nullopt;
+}
+
+// Why no tolerance follows from these.
+std::string not_inferred(const Types& types) {
+  if (types.empty()) return "no store of the kernel is known to reach it";
+  if (only_one(types)) return fmt::format("what the kernel stores there is {}", *types.begin());
+  Types known = types;
+  bool others = known.erase("mixed") > 0;
+  std::string of = known.empty() ? "" : fmt::format(": {}{}", fmt::join(known, ", "), others ? " and others" : "");
+  return "the kernel's stores that may reach it have no one type" + of;
+}
+
+// The address that an override gives, if it does.
+std::optional<uint64_t> address_in(const std::string& text) {
+  if (!text.starts_with("0x") && !text.starts_with("0X")) return std::nullopt;
+  uint64_t address = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data() + 2, end, address, 16);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return address;
 }
 
 bool names(const Override& over, const bundle::Segment& segment, const std::optional<Policy>& annotated) {
   return over.segment.empty() || over.segment == segment.symbol || (annotated && over.segment == annotated->tag) ||
-         over.segment == fmt::format("{:#x}", segment.address);
+         address_in(over.segment) == segment.address;
 }
 
 void apply(const Override& over, Policy& policy) {
@@ -36,6 +106,20 @@ void apply(const Override& over, Policy& policy) {
   policy.kind = over.kind.value_or(policy.kind);
   policy.norm = over.norm.value_or(policy.norm);
   policy.threshold = over.threshold.value_or(policy.threshold);
+}
+
+// The elements of another size that are ignored as a whole.
+std::vector<ElementRange> ignored_as(const std::vector<ElementRange>& ignored, size_t was, size_t now) {
+  if (was == now) return ignored;
+  std::vector<ElementRange> ranges;
+  for (const ElementRange& range : ignored) {
+    if (range.first > UINT64_MAX / was) break;  // behind every segment's end
+    uint64_t begin = range.first * was;
+    uint64_t bytes = range.count > (UINT64_MAX - begin) / was ? UINT64_MAX - begin : range.count * was;
+    uint64_t first = begin / now + (begin % now != 0), end = (begin + bytes) / now;
+    if (first < end) ranges.push_back({first, end - first});
+  }
+  return ranges;
 }
 
 std::optional<Policy> annotated(const bundle::InstanceInfo& instance, const bundle::Segment& segment) {
@@ -50,13 +134,7 @@ std::string_view name_of(Source source) { return kSources[static_cast<size_t>(so
 std::vector<std::optional<ElementType>> stored_types(const bundle::InstanceInfo& instance,
                                                      const std::vector<bundle::StoreType>& stores) {
   std::vector<std::optional<ElementType>> types;
-  for (const bundle::Segment& segment : instance.segments) {
-    std::set<std::string> seen;
-    for (const bundle::StoreType& store : stores) {
-      if (reaches(instance, store, segment)) seen.insert(store.type);
-    }
-    types.push_back(seen.size() == 1 ? element_type(*seen.begin()) : std::nullopt);
-  }
+  for (const Types& stored : types_stored(instance, stores)) types.push_back(only_one(stored));
   return types;
 }
 
@@ -80,16 +158,21 @@ std::optional<Policy> default_policy(ElementType type) {
 
 std::vector<Choice> choose(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores,
                            std::vector<Override>& overrides, bool infer) {
-  std::vector<std::optional<ElementType>> stored = stored_types(instance, stores);
+  const std::vector<Types> types = types_stored(instance, stores);
   std::vector<Choice> choices;
   for (size_t i = 0; i < instance.segments.size(); i++) {
     const bundle::Segment& segment = instance.segments[i];
     std::optional<Policy> policy = annotated(instance, segment);
+    std::optional<ElementType> type = only_one(types[i]);
     Choice choice{policy, policy ? Source::kAnnotation : Source::kBytes};
-    if (!policy && infer && stored[i] && default_policy(*stored[i])) {
-      choice = {default_policy(*stored[i]), Source::kInferred};
+    if (!policy && infer) {
+      if (type) choice.policy = default_policy(*type);
+      if (choice.policy) {
+        choice.source = Source::kInferred;
+      } else {
+        choice.not_inferred = not_inferred(types[i]);
+      }
     }
-    std::optional<ElementType> type = stored[i];
     if (choice.policy) type = choice.policy->type;
     for (Override& over : overrides) {
       if (!names(over, segment, policy)) continue;
@@ -103,6 +186,9 @@ std::vector<Choice> choose(const bundle::InstanceInfo& instance, const std::vect
       if (!choice.policy) choice.policy = Policy{.type = *type};
       apply(over, *choice.policy);
       choice.source = Source::kOption;
+    }
+    if (policy && choice.policy->type != policy->type) {
+      choice.policy->ignored = ignored_as(policy->ignored, size_of(policy->type), size_of(choice.policy->type));
     }
     choices.push_back(std::move(choice));
   }

@@ -14,7 +14,7 @@ namespace mneme::verify {
 
 // What the command line, or a file, says of segments, in place of what was recorded with them. What is not given stays.
 struct Override {
-  std::string segment = {};  // a tag, a symbol, or an address as "0x…"; empty: every segment
+  std::string segment = {};  // a tag, a symbol, or an address as "0x…" in hexadecimal; empty: every segment
   std::optional<ElementType> type = {};
   std::optional<Kind> kind = {};
   std::optional<Norm> norm = {};
@@ -28,11 +28,12 @@ std::string_view name_of(Source source);  // "bytes", "annotation", "option", "i
 struct Choice {
   std::optional<Policy> policy;  // none: byte for byte
   Source source = Source::kBytes;
+  std::string not_inferred = {};  // why there is none although it was to be inferred: a clause
 };
 
 // The element types that a kernel's stores show, for each of an instance's segments: one only where all stores that
-// can reach it agree, those through pointers of unknown origin included. A pointer in the arguments reaches the segment
-// that it points into.
+// can reach it agree, those through pointers of unknown origin included. A pointer in the arguments reaches the
+// allocation that it points into, or to the end of if no other begins there: all segments that annotations cut it into.
 std::vector<std::optional<ElementType>> stored_types(const bundle::InstanceInfo& instance,
                                                      const std::vector<bundle::StoreType>& stores);
 

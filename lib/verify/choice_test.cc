@@ -63,6 +63,83 @@ TEST_F(Chosen, StoresThatDisagreeSayNothing) {
       << "nor can one that the arguments do not have be placed";
 }
 
+TEST_F(Chosen, StoresReachAllPiecesOfAnAllocation) {
+  // Cut out of the first buffer's 1024 bytes: what was annotated, and what lies behind it. Another adjoins.
+  instance.segments[0].size = 400;
+  instance.segments.insert(instance.segments.begin() + 1,
+                           {{kBase + 400, 624, {}, "", ""}, {kBase + 1024, 64, {}, "", ""}});
+  stores = {{0, "", "f64"}};
+  auto types = stored_types(instance, stores);
+  EXPECT_THAT(types, ElementsAre(ElementType::kF64, ElementType::kF64, std::nullopt, std::nullopt, std::nullopt));
+  uint64_t behind = kBase + 500;
+  instance.arguments.append(reinterpret_cast<char*>(&behind), sizeof behind);
+  stores.push_back({16, "", "i32"});
+  EXPECT_THAT(stored_types(instance, stores)[1], std::nullopt);
+  EXPECT_THAT(chosen(true)[1], "bytes");
+}
+
+TEST_F(Chosen, StoresFromAnEndDownwards) {
+  uint64_t pointers[] = {kBase + 1024, kBase + 4096};
+  instance.arguments.assign(reinterpret_cast<char*>(pointers), sizeof pointers);
+  stores = {{0, "", "f32"}, {8, "", "f32"}};
+  EXPECT_THAT(stored_types(instance, stores), ElementsAre(ElementType::kF32, ElementType::kF32, std::nullopt));
+  instance.segments.insert(instance.segments.begin() + 1, {kBase + 1024, 256, {}, "", ""});
+  instance.segments[0].annotation.clear();
+  EXPECT_THAT(stored_types(instance, stores),
+              ElementsAre(std::nullopt, ElementType::kF32, ElementType::kF32, std::nullopt))
+      << "where another begins that is meant";
+}
+
+TEST_F(Chosen, StoresThroughPointersToNothing) {
+  uint64_t pointers[] = {0, kBase + 4096};
+  instance.arguments.assign(reinterpret_cast<char*>(pointers), sizeof pointers);
+  stores = {{0, "", "i32"}, {8, "", "f32"}};
+  EXPECT_THAT(stored_types(instance, stores), ElementsAre(std::nullopt, ElementType::kF32, std::nullopt));
+  pointers[0] = kBase + 2048;
+  instance.arguments.assign(reinterpret_cast<char*>(pointers), sizeof pointers);
+  EXPECT_THAT(stored_types(instance, stores), ElementsAre(ElementType::kI32, std::nullopt, ElementType::kI32))
+      << "nobody knows where from there they go";
+}
+
+TEST_F(Chosen, SaysWhyNothingIsInferred) {
+  stores = {{8, "", "f32"}, {8, "", "mixed"}, {8, "", "i32"}, {-1, "table", "u8"}};
+  instance.segments.push_back({kBase + 16384, 64, {}, "", ""});
+  auto choices = choose(instance, stores, overrides, true);
+  EXPECT_EQ(choices[0].not_inferred, "") << "it is annotated";
+  EXPECT_EQ(choices[1].not_inferred, "the kernel's stores that may reach it have no one type: f32, i32 and others");
+  EXPECT_EQ(choices[2].not_inferred, "what the kernel stores there is u8");
+  EXPECT_EQ(choices[3].not_inferred, "no store of the kernel is known to reach it");
+  EXPECT_EQ(choose(instance, stores, overrides, false)[1].not_inferred, "") << "nobody asked";
+}
+
+TEST_F(Chosen, WhatIsIgnoredStaysWithAnotherType) {
+  auto ignored_as = [&](ElementType type) {
+    overrides = {{.segment = "out", .type = type}};
+    return choose(instance, stores, overrides, false)[0].policy->ignored;
+  };
+  instance.segments[0].annotation =
+      R"({"dtype":"f32","threshold":0,"kind":"absolute","norm":"none","tag":"out","ignore":[{"first":1,"count":4},)"
+      R"({"first":6,"count":1},{"first":100,"count":18446744073709551000}]})";
+  EXPECT_THAT(ignored_as(ElementType::kI32),
+              ElementsAre(ElementRange{1, 4}, ElementRange{6, 1}, ElementRange{100, 18446744073709551000u}));
+  EXPECT_THAT(ignored_as(ElementType::kU8),
+              ElementsAre(ElementRange{4, 16}, ElementRange{24, 4}, ElementRange{400, UINT64_MAX - 400}));
+  EXPECT_THAT(ignored_as(ElementType::kF64), ElementsAre(ElementRange{1, 1}, ElementRange{50, UINT64_MAX / 8 - 50}))
+      << "those that are ignored as a whole";
+}
+
+TEST_F(Chosen, AddressesMayBeSpeltOtherwise) {
+  for (const char* spelling : {"0x400000000000", "0X400000000000", "0x0000400000000000"}) {
+    overrides = {{.segment = spelling, .threshold = 0.5}};
+    EXPECT_EQ(chosen()[0], "option f64 relative l2 <= 0.5") << spelling;
+  }
+  for (const char* spelling : {"0x40000000000", "400000000000", "0x400000000000 ", "0x", "0x10000400000000000"}) {
+    overrides = {{.segment = spelling, .threshold = 0.5}};
+    chosen();
+    EXPECT_FALSE(overrides[0].met) << spelling;
+  }
+}
+
 TEST_F(Chosen, OverridesByTagSymbolAndAddress) {
   overrides = {{.segment = "out", .threshold = 0.5},
                {.segment = "0x400000001000", .type = ElementType::kF16, .norm = Norm::kL1},

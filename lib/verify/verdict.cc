@@ -129,8 +129,10 @@ class Segments {
       SegmentVerdict verdict{i, std::move(choices[i])};
       if (differs) verdict.difference = *found;
       if (differs && !verdict.choice.policy) {
-        fail_unless_it_varies(verdict, *found, bytes_sentence(instance_.segments[i], *found),
-                              static_cast<double>(found->bytes));
+        std::string sentence = bytes_sentence(instance_.segments[i], *found);
+        const std::string& not_inferred = verdict.choice.not_inferred;
+        if (!not_inferred.empty()) sentence += "; it is compared byte for byte, because " + not_inferred;
+        fail_unless_it_varies(verdict, *found, std::move(sentence), static_cast<double>(found->bytes));
       }
       if (differs && verdict.choice.policy) by_policy(verdict, *found);
       verdicts.push_back(std::move(verdict));

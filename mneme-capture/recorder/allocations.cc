@@ -482,11 +482,27 @@ bool Allocations::annotate(const void* pointer, std::string json, uint64_t bytes
   while (next != annotations_.end() && next->first < address + bytes && next->second.empty()) {
     next = annotations_.erase(next);
   }
-  if (bytes < room) annotations_.emplace(address + bytes, "");  // unless one begins there
+  // Unless one begins there, or before it: that goes on as it was.
+  bool is_first = next == annotations_.end() || next->first >= address + bytes;
+  if (bytes < room && is_first) annotations_.emplace(address + bytes, "");
   return true;
 }
 
-std::vector<WireSegment> Allocations::segments(const std::vector<Symbol>& symbols) const {
+bool Allocations::takes_mask(const void* pointer, uint64_t runs) {
+  std::lock_guard lock(mutex_);
+  uint64_t address = address_of(pointer), others = 0;
+  std::erase_if(masks_, [&](const auto& mask) {
+    auto annotation = annotations_.find(mask.first);
+    return annotation == annotations_.end() || annotation->second.find("\"ignore\":[") == std::string::npos;
+  });
+  for (const auto& [where, count] : masks_) others += where == address ? 0 : count;
+  if (runs > kMostRuns || others > kMostRuns - runs) return false;
+  if (containing(address)) masks_[address] = runs;
+  return true;
+}
+
+std::vector<WireSegment> Allocations::segments(const std::vector<Symbol>& symbols,
+                                               std::set<std::string>* annotated_in_part) const {
   std::lock_guard lock(mutex_);
   std::vector<uint64_t> special;
   for (const Symbol& symbol : symbols) special.push_back(symbol.range.address);
@@ -504,6 +520,7 @@ std::vector<WireSegment> Allocations::segments(const std::vector<Symbol>& symbol
   }
   for (const Symbol& symbol : symbols) list.name(symbol.range, symbol.name);
   for (const auto& [address, json] : annotations_) list.annotate(address, json);
+  if (annotated_in_part) annotated_in_part->insert(list.annotated_in_part().begin(), list.annotated_in_part().end());
   return list.take();
 }
 

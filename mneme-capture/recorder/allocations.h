@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,9 +87,13 @@ class Allocations {
   // One of the device's variables, which may lie in memory of the runtime's own. Taken away like mapped memory.
   void add_variable(MemoryRange variable, int device);
 
-  // `json` describes the memory from `pointer` on, `bytes` of it or (0) up to the next that is described, and takes the
-  // place of what described it; empty: nothing does. False: no memory of which we know.
+  // `json` describes the memory from `pointer` on, `bytes` of it, but no further than (0: just) up to the next that is
+  // described, and takes the place of what described it; empty: nothing does. False: no memory of which we know.
   bool annotate(const void* pointer, std::string json, uint64_t bytes = 0);
+  // To be asked ahead of an annotation that ignores elements, in so many runs: whether readers take an instance with
+  // that and all other memory's (lib/bundle/json.h, kMaxValues).
+  bool takes_mask(const void* pointer, uint64_t runs);
+  static constexpr uint64_t kMostRuns = 1'000'000;
 
   // While held, addresses that are released are not given out again: a snapshot is being taken.
   void hold();
@@ -107,8 +112,10 @@ class Allocations {
   std::vector<MemoryRange> share_again();
 
   // All of it, by address and disjoint. Variables are cut out of the allocation that holds them, and annotated memory
-  // begins a segment of its own.
-  std::vector<WireSegment> segments(const std::vector<Symbol>& symbols) const;
+  // begins a segment of its own. Adds the names of variables of which only parts are annotated, if they are asked for:
+  // these are not.
+  std::vector<WireSegment> segments(const std::vector<Symbol>& symbols,
+                                    std::set<std::string>* annotated_in_part = nullptr) const;
 
  private:
   struct Area {
@@ -159,6 +166,7 @@ class Allocations {
   std::map<uint64_t, uint64_t> flags_;  // of allocations that have some
   std::map<uint64_t, Registered> registered_;    // and mapped, by address
   std::map<uint64_t, std::string> annotations_;  // by address
+  std::map<uint64_t, uint64_t> masks_;  // how many runs those ignore that had a mask when they were made, by address
   std::vector<Shared> shared_;
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held

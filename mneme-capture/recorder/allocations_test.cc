@@ -242,6 +242,48 @@ TEST_F(AllocationsTest, AnnotationsBeginTheirOwnSegments) {
   EXPECT_EQ(list[0].annotation, "");
 }
 
+TEST_F(AllocationsTest, AnnotationsThatEndWithinOthers) {
+  auto list_of = [&] {
+    std::vector<std::string> texts;
+    for (const WireSegment& segment : allocations_.segments({})) {
+      texts.push_back(std::to_string(segment.size) + segment.annotation);
+    }
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  char* memory = static_cast<char*>(device(1000));
+  EXPECT_TRUE(allocations_.annotate(memory, "a", 300));
+  EXPECT_EQ(list_of(), (Texts{"300a", "700"}));
+  EXPECT_TRUE(allocations_.annotate(memory + 100, "b"));
+  EXPECT_EQ(list_of(), (Texts{"100a", "900b"}));
+  EXPECT_TRUE(allocations_.annotate(memory, "c", 300));
+  EXPECT_EQ(list_of(), (Texts{"100c", "900b"})) << "what b describes is as it was";
+  EXPECT_TRUE(allocations_.annotate(memory + 100, "d", 50));
+  EXPECT_EQ(list_of(), (Texts{"100c", "50d", "850"}));
+  EXPECT_TRUE(allocations_.annotate(memory + 100, "", 0));
+  EXPECT_EQ(list_of(), (Texts{"100c", "900"}));
+}
+
+TEST_F(AllocationsTest, MasksAreNoMoreThanReadersTake) {
+  const std::string with_mask = R"({"ignore":[]})";
+  char* memory = static_cast<char*>(device(1000));
+  auto annotate = [&](uint64_t offset, uint64_t runs) {
+    return allocations_.takes_mask(memory + offset, runs) && allocations_.annotate(memory + offset, with_mask);
+  };
+  EXPECT_FALSE(annotate(0, Allocations::kMostRuns + 1));
+  EXPECT_TRUE(annotate(0, Allocations::kMostRuns - 5));
+  EXPECT_FALSE(annotate(400, 6));
+  EXPECT_TRUE(annotate(400, 5));
+  EXPECT_TRUE(annotate(0, Allocations::kMostRuns - 5)) << "in the place of itself";
+  EXPECT_TRUE(allocations_.annotate(memory, R"({"tag":"no mask"})"));
+  EXPECT_TRUE(annotate(400, Allocations::kMostRuns));
+  EXPECT_FALSE(annotate(0, 1));
+  allocations_.release(memory);
+  EXPECT_EQ(device(1000), memory);
+  EXPECT_TRUE(annotate(0, Allocations::kMostRuns)) << "they end with their memory";
+  EXPECT_TRUE(allocations_.takes_mask(&memory, 0)) << "no memory that could be annotated";
+}
+
 TEST_F(AllocationsTest, CopiesRegisteredMemory) {
   std::vector<char> memory(10000, 'x');
   allocations_.add_registered(memory.data(), memory.size());

@@ -23,26 +23,39 @@ constexpr const char* kNorms[] = {"none", "l1", "l2", "linf"};
 // Characters beyond ASCII are escaped, which also finds a tag that is not UTF-8.
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::ASCII<>>;
 
-void write_ignored(JsonWriter& writer, const mneme_annotation_v1& annotation) {
-  writer.Key("ignore");
-  writer.StartArray();
+// Calls `visit` with the first and the count of elements of each run that is ignored.
+template <class Visit>
+void for_ignored(const mneme_annotation_v1& annotation, const Visit& visit) {
+  if (!annotation.ignore) return;
   for (uint64_t i = 0; i < annotation.ignore_count;) {
     uint64_t first = i;
     while (i < annotation.ignore_count && annotation.ignore[i]) i++;
-    if (i > first) {
-      writer.StartObject();
-      writer.Key("first");
-      writer.Uint64(first);
-      writer.Key("count");
-      writer.Uint64(i - first);
-      writer.EndObject();
-    }
+    if (i > first) visit(first, i - first);
     while (i < annotation.ignore_count && !annotation.ignore[i]) i++;
   }
+}
+
+void write_ignored(JsonWriter& writer, const mneme_annotation_v1& annotation) {
+  writer.Key("ignore");
+  writer.StartArray();
+  for_ignored(annotation, [&](uint64_t first, uint64_t count) {
+    writer.StartObject();
+    writer.Key("first");
+    writer.Uint64(first);
+    writer.Key("count");
+    writer.Uint64(count);
+    writer.EndObject();
+  });
   writer.EndArray();
 }
 
 }  // namespace
+
+uint64_t ignored_runs(const mneme_annotation_v1& annotation) {
+  uint64_t runs = 0;
+  for_ignored(annotation, [&](uint64_t, uint64_t) { runs++; });
+  return runs;
+}
 
 uint64_t annotated_bytes(const mneme_annotation_v1& annotation) {
   uint64_t bytes = 0;

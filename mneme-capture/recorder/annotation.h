@@ -13,6 +13,9 @@ namespace mneme::record {
 // so it is always 0. nullopt, and the trouble, for values that mean nothing.
 std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation, std::string& trouble);
 
+// How many runs of elements one that means something ignores.
+uint64_t ignored_runs(const mneme_annotation_v1& annotation);
+
 // How far one that means something reaches; 0: as far as it can.
 uint64_t annotated_bytes(const mneme_annotation_v1& annotation);
 

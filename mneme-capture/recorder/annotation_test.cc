@@ -52,7 +52,9 @@ TEST(AnnotationJson, ListsWhatIsIgnored) {
   std::string trouble;
   EXPECT_TRUE(annotation_json(annotation, trouble)
                   ->ends_with(R"("ignore":[{"first":0,"count":2},{"first":4,"count":1},{"first":6,"count":1}]})"));
+  EXPECT_EQ(ignored_runs(annotation), 3u);
   std::fill(std::begin(ignore), std::end(ignore), uint8_t{0});
+  EXPECT_EQ(ignored_runs(annotation), 0u);
   EXPECT_TRUE(annotation_json(annotation, trouble)->ends_with(R"("ignore":[]})"));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 
+#include "annotate/mneme/annotate.h"
 #include "recorder/annotation.h"
 #include "recorder/own_memory.h"
 
@@ -189,8 +190,17 @@ void Core::annotate(const void* pointer, const mneme_annotation_v1* annotation) 
   std::string trouble;
   std::optional<std::string> json = annotation ? annotation_json(*annotation, trouble) : std::string();
   uint64_t bytes = annotation && json ? annotated_bytes(*annotation) : 0;
-  if (json && !allocations_.annotate(pointer, std::move(*json), bytes)) trouble = "the pointer is to no device memory";
-  if (!trouble.empty()) std::fprintf(stderr, "mneme-capture: warning: annotation ignored: %s\n", trouble.c_str());
+  uint64_t runs = annotation && json ? ignored_runs(*annotation) : 0;
+  if (runs > 0 && !allocations_.takes_mask(pointer, runs)) {
+    trouble = "with it, masks have more than " + std::to_string(Allocations::kMostRuns) + " runs of elements to ignore";
+    json.reset();
+  }
+  if (json && !allocations_.annotate(pointer, std::move(*json), bytes)) trouble = "it is no pointer to device memory";
+  if (trouble.empty()) return;
+  bool has_tag = annotation && annotation->size >= sizeof *annotation && annotation->tag;
+  std::string tag = has_tag ? " '" + std::string(annotation->tag) + "'" : "";
+  std::fprintf(stderr, "mneme-capture: warning: annotation%.80s of %p ignored: %s\n", tag.c_str(), pointer,
+               trouble.c_str());
 } catch (...) {
   stop();
 }
@@ -385,7 +395,15 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.arguments = chosen.arguments;
   for (const Allocations::Symbol& symbol : symbols) allocations_.add_variable(symbol.range, chosen.device);
   allocations_.hold();
-  prologue.segments = allocations_.segments(symbols);
+  std::set<std::string> annotated_in_part;
+  prologue.segments = allocations_.segments(symbols, &annotated_in_part);
+  for (const std::string& variable : annotated_in_part) {
+    if (!warned_of_.insert(variable).second) continue;
+    std::fprintf(stderr,
+                 "mneme-capture: warning: annotations of parts of the variable '%.80s' ignored: it is annotated "
+                 "from its beginning to its end, or not at all\n",
+                 variable.c_str());
+  }
   prologue.outside = outside_.list();
   if (!info.pointers.empty()) prologue.ordinary = ordinary_memory(connection_->welcome().range_size);
   prologue.missing = missing_of(info, prologue.arguments, prologue.segments, prologue.outside);

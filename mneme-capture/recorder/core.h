@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 
@@ -170,6 +171,7 @@ class Core {
   std::mutex mutex_;            // policies, slots, changes of what is settled
   uint32_t next_slot_ = Counters::kFirstFree;
   Settled settled_;
+  std::set<std::string> warned_of_;          // variables of which parts are annotated
   std::map<std::string, Recording> passed_;  // launches of kinds that cannot be recorded, by kernel
 };
 

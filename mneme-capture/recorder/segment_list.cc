@@ -74,8 +74,14 @@ void SegmentList::name(MemoryRange variable, const std::string& symbol) {
 
 void SegmentList::annotate(uint64_t address, const std::string& json) {
   WireSegment* segment = holder(address);
-  if (segment && segment->symbol.empty()) segment = split(address);
-  if (segment) segment->annotation = json;
+  if (!segment) return;
+  if (!segment->symbol.empty() && segment->address != address) {
+    if (!json.empty() || !segment->annotation.empty()) annotated_in_part_.insert(segment->symbol);
+    segment->annotation.clear();
+    return;
+  }
+  if (segment->symbol.empty()) segment = split(address);
+  segment->annotation = json;
 }
 
 std::vector<WireSegment> SegmentList::take() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ class SegmentList {
 
   // Cuts a variable out of what holds it, if anything does.
   void name(MemoryRange variable, const std::string& symbol);
-  // What lies from `address` on to the end of its piece begins a segment of its own; a variable stays whole.
+  // What lies from `address` on to the end of its piece begins a segment of its own. A variable stays whole: one that
+  // is annotated in part is not annotated.
   void annotate(uint64_t address, const std::string& json);
+  // The names of those.
+  const std::set<std::string>& annotated_in_part() const { return annotated_in_part_; }
 
   std::vector<WireSegment> take();  // by address
 
@@ -37,6 +41,7 @@ class SegmentList {
   std::vector<WireSegment> runs_;
   bool open_ = false;  // the last of them may go on
   std::map<uint64_t, WireSegment> apart_;
+  std::set<std::string> annotated_in_part_;
 };
 
 }  // namespace mneme::record

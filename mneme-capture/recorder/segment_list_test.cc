@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/segment_list.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace mneme::record {
@@ -54,16 +55,39 @@ TEST(SegmentList, NoRunReachesOverWhatStandsApart) {
   EXPECT_EQ(text_of(list.take()), (Lines{"18446744073709547520+64", "0+256", "256+256{}", "512+256"}));
 }
 
-TEST(SegmentList, AnnotationsBeginSegmentsAndLeaveVariablesWhole) {
-  SegmentList list({kBase + 100, kBase + 512, kBase + 520, kBase + 9999});
+TEST(SegmentList, AnnotationsBeginSegments) {
+  SegmentList list({kBase + 100, kBase + 512, kBase + 9999});
   list.add({kBase, 256}, SegmentKind::kHeap);
   list.add({kBase + 512, 64}, SegmentKind::kHeap);
   list.name({kBase + 512, 64}, "v");
   list.name({kBase + 9999, 8}, "nowhere");
   list.annotate(kBase + 100, "{a}");
-  list.annotate(kBase + 520, "{b}");
+  list.annotate(kBase + 512, "{b}");
   list.annotate(kBase + 9999, "{c}");
+  EXPECT_THAT(list.annotated_in_part(), testing::IsEmpty());
   EXPECT_EQ(text_of(list.take()), (Lines{"0+100", "100+156{a}", "512+64v{b}"}));
+}
+
+TEST(SegmentList, AVariableIsAnnotatedAsAWholeOrNotAtAll) {
+  const std::vector<std::vector<std::pair<uint64_t, std::string>>> in_part = {
+      {{8, "{a}"}},              // the beginning is not
+      {{0, "{a}"}, {8, ""}},     // the end is not
+      {{0, "{a}"}, {8, "{b}"}},  // each in its own way
+  };
+  for (const auto& annotations : in_part) {
+    SegmentList list({kBase, kBase + 8});
+    list.add({kBase, 64}, SegmentKind::kHeap);
+    list.name({kBase, 64}, "v");
+    for (const auto& [offset, json] : annotations) list.annotate(kBase + offset, json);
+    EXPECT_THAT(list.annotated_in_part(), testing::ElementsAre("v"));
+    EXPECT_EQ(text_of(list.take()), Lines{"0+64v"});
+  }
+  SegmentList list({kBase, kBase + 8});
+  list.add({kBase, 64}, SegmentKind::kHeap);
+  list.name({kBase, 64}, "v");
+  list.annotate(kBase, "");
+  list.annotate(kBase + 8, "");
+  EXPECT_THAT(list.annotated_in_part(), testing::IsEmpty()) << "nothing is lost";
 }
 
 }  // namespace

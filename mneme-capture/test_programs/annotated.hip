@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Annotates two arrays, one of them inside a larger allocation, and tightens one between two launches.
+// Annotates two arrays, one of them inside a larger allocation, and tightens one between two launches. Then what is not
+// taken: parts of a variable, host memory, and a threshold that means nothing.
 #include <hip/hip_runtime.h>
 
 #include <mneme/MnemeAnnotation.hpp>
@@ -9,6 +10,10 @@ __global__ void add(const T* in, T* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] += in[i];
 }
+
+__device__ double table[64];
+
+__global__ void fill() { table[threadIdx.x] = threadIdx.x; }
 
 int main() {
   const int n = 1000;
@@ -39,9 +44,17 @@ int main() {
   mneme::annotate<double>(out + 8, metadata);
   mneme::unannotate(out);
   add<<<32, 32>>>(in, out, n);
+  void* variable = nullptr;
+  if (hipGetSymbolAddress(&variable, HIP_SYMBOL(table)) != hipSuccess) return 1;
+  metadata.elements = 10;
+  mneme::annotate(variable, metadata);
+  fill<<<1, 64>>>();
+  fill<<<1, 32>>>();
+  metadata.tag = "host";
+  mneme::annotate(&metadata, metadata);
   metadata.elements = 0;
   metadata.ignore = {};
   metadata.threshold = -1;
-  mneme::annotate(out, metadata);  // ignored, with a warning
+  mneme::annotate(out, metadata);
   return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
 }

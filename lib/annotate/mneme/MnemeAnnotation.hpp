@@ -14,7 +14,7 @@
 // judges that memory by it; memory without one is compared byte for byte. A second call for the same pointer takes
 // the place of the first, from the next launch on. An annotation reaches from its pointer over `elements`, or to the
 // end of the allocation, or to the next annotated pointer in it, whatever comes first, and ends with the allocation.
-// mneme::unannotate takes it away.
+// mneme::unannotate takes it away. A variable of the device is annotated as a whole or not at all.
 //
 // This header depends on nothing: no library to link (glibc 2.34 and later), C++17, host code of HIP, CUDA and plain
 // C++ alike. Outside mneme-capture the calls do nothing.
@@ -33,6 +33,7 @@
 // Declared as the vendors' headers define them, so that annotate<__half> needs none.
 struct __half;
 struct hip_bfloat16;
+struct __hip_bfloat16;
 struct __nv_bfloat16;
 
 namespace mneme {
@@ -54,7 +55,9 @@ struct Metadata {
   Norm norm = Norm::None;
   std::string tag = {};   ///< for people: names the memory in reports
   uint64_t elements = 0;  ///< that it reaches over, from its pointer; 0: to the allocation's end or the next annotation
-  std::vector<bool> ignore = {};  ///< true for an element that is not to be compared; those beyond its end are
+  /// True for an element that is not to be compared; those beyond its end are. All annotations together may have
+  /// 1000000 runs of such elements.
+  std::vector<bool> ignore = {};
 };
 
 namespace detail {
@@ -64,7 +67,8 @@ constexpr BuiltinDType dtype_of() {
   constexpr bool kSigned = std::is_signed<T>::value;
   if constexpr (std::is_same<T, __half>::value) {
     return BuiltinDType::F16;
-  } else if constexpr (std::is_same<T, hip_bfloat16>::value || std::is_same<T, __nv_bfloat16>::value) {
+  } else if constexpr (std::is_same<T, hip_bfloat16>::value || std::is_same<T, __hip_bfloat16>::value ||
+                       std::is_same<T, __nv_bfloat16>::value) {
     return BuiltinDType::BF16;
   } else if constexpr (std::is_same<T, std::complex<float>>::value) {
     return BuiltinDType::CF32;

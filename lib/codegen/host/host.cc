@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "codegen/host/abi.h"
+#include "codegen/host/brain_floats.h"
 #include "codegen/host/check_memory.h"
 #include "codegen/host/debug_information.h"
 #include "codegen/host/define_locals.h"
@@ -205,6 +206,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
 
   ir::optimize(*module, "always-inline,globaldce", machine.get());
   ir::optimize(*module, with_order_kept(configuration.passes), machine.get(), extend_pipelines);
+  define_brain_float_functions(*module);
   // What profilers and debuggers show.
   module->getFunction(kBlockFunction)->setName(kernel.name);
   return {link_shared_object(emit_object(*module, *machine), {}), fibers ? "fiber" : "loop", std::move(stores)};

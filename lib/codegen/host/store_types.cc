@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/host/store_types.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -30,6 +31,30 @@ std::string type_name(const llvm::Type* type) {
   return kMixed;
 }
 
+// Whether bits of another type are stored as if they were of this one: __int_as_float(), or a float4 of which one part
+// is an index. Looks through what puts values together and chooses among them.
+bool holds_other_bits(const llvm::Value* value) {
+  llvm::SmallPtrSet<const llvm::Value*, 8> seen;
+  llvm::SmallVector<const llvm::Value*, 8> open{value};
+  while (!open.empty()) {
+    auto* user = llvm::dyn_cast<llvm::User>(open.pop_back_val());
+    if (!user || !seen.insert(user).second) continue;
+    if (auto* cast = llvm::dyn_cast<llvm::BitCastOperator>(user)) {
+      if (cast->getSrcTy()->getScalarType() != cast->getDestTy()->getScalarType()) return true;
+    }
+    bool puts_together = llvm::isa<llvm::BitCastOperator, llvm::PHINode, llvm::SelectInst, llvm::InsertElementInst,
+                                   llvm::ExtractElementInst, llvm::ShuffleVectorInst, llvm::InsertValueInst,
+                                   llvm::ExtractValueInst, llvm::FreezeInst>(user);
+    if (puts_together) open.append(user->value_op_begin(), user->value_op_end());
+  }
+  return false;
+}
+
+std::string stored_type(const llvm::Value* value) {
+  bool is_floating = value->getType()->getScalarType()->isFloatingPointTy();
+  return is_floating && holds_other_bits(value) ? kMixed : type_name(value->getType());
+}
+
 class Stores {
  public:
   Stores(const llvm::Module& module, const bundle::KernelInfo& kernel)
@@ -50,9 +75,9 @@ class Stores {
 
   void note(const llvm::Instruction& instruction) {
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-      note(store->getPointerOperand(), type_name(store->getValueOperand()->getType()));
+      note(store->getPointerOperand(), stored_type(store->getValueOperand()));
     } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
-      note(update->getPointerOperand(), type_name(update->getValOperand()->getType()));
+      note(update->getPointerOperand(), stored_type(update->getValOperand()));
     } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
       note(exchange->getPointerOperand(), type_name(exchange->getNewValOperand()->getType()));
     } else if (auto* fill = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
@@ -69,7 +94,11 @@ class Stores {
   // What is not defined here may write to whatever it is given.
   void note_call(const llvm::CallBase& call) {
     const llvm::Function* callee = call.getCalledFunction();
-    if (llvm::isa<llvm::IntrinsicInst>(call) || (callee && !callee->isDeclaration()) || call.onlyReadsMemory()) return;
+    auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call);
+    if ((intrinsic && intrinsic->isAssumeLikeIntrinsic()) || (callee && !callee->isDeclaration()) ||
+        call.onlyReadsMemory()) {
+      return;
+    }
     for (unsigned i = 0; i < call.arg_size(); ++i) {
       const llvm::Value* given = call.getArgOperand(i);
       if (given->getType()->isPointerTy() && !call.onlyReadsMemory(i)) note(given, kMixed);

@@ -81,6 +81,29 @@ TEST(StoreTypes, WholeRanges) {
               ElementsAre("0 : f64", "8 : mixed"));
 }
 
+TEST(StoreTypes, IntegersThatPassForFloatingPoint) {
+  const std::string bits = "  %i = ptrtoint ptr %a to i32\n  %f = bitcast i32 %i to float\n";
+  EXPECT_THAT(stores(bits + "  store float %f, ptr %a"), ElementsAre("0 : mixed"));
+  EXPECT_THAT(stores(bits + "  %c1 = fcmp oeq float %x, 0.0\n  %s = select i1 %c1, float %f, float %x\n"
+                            "  %v = insertelement <4 x float> zeroinitializer, float %s, i32 3\n"
+                            "  store <4 x float> %v, ptr %a\n  store <4 x float> zeroinitializer, ptr %b"),
+              ElementsAre("0 : mixed", "8 : f32"));
+  EXPECT_THAT(stores("  br label %l\nl:\n  %p = phi float [ %x, %0 ], [ %f, %l ]\n  store float %p, ptr %a\n"
+                     "  %i = load i32, ptr %b\n  %f = bitcast i32 %i to float\n"
+                     "  %c1 = icmp eq i32 %i, 0\n  br i1 %c1, label %l, label %e\ne:"),
+              ElementsAre("0 : mixed"));
+  EXPECT_THAT(stores(bits + "  %s = fadd float %f, 1.0\n  store float %s, ptr %a"), ElementsAre("0 : f32"))
+      << "what is computed is a number";
+}
+
+TEST(StoreTypes, IntrinsicsThatStore) {
+  EXPECT_THAT(stores("  call void @llvm.masked.store.v4f32.p0(<4 x float> zeroinitializer, ptr %a, i32 4, <4 x i1> "
+                     "zeroinitializer)\n  store float %x, ptr %a\n  call void @llvm.lifetime.start.p0(i64 4, ptr %b)",
+                     "declare void @llvm.masked.store.v4f32.p0(<4 x float>, ptr, i32, <4 x i1>)\n"
+                     "declare void @llvm.lifetime.start.p0(i64, ptr)\n"),
+              ElementsAre("0 : mixed"));
+}
+
 TEST(StoreTypes, CallsMayStoreAnything) {
   EXPECT_THAT(stores("  call void @f(ptr %a)\n  call void @g(ptr %b)",
                      "declare void @f(ptr)\ndeclare void @g(ptr readonly) memory(argmem: read)\n"),
