@@ -2,6 +2,7 @@
 #include <llvm/IR/InstIterator.h>
 
 #include "base/error.h"
+#include "codegen/host/fixed_launch.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 
@@ -113,6 +114,7 @@ llvm::Value* load_argument(llvm::IRBuilderBase& builder, llvm::Value* bytes, con
 }
 
 void answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  std::optional<bundle::LaunchSize> launch = fixed_launch(module);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     bool is_item = function.getName() == kItemFunction;
@@ -129,11 +131,14 @@ void answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
       if (!answers) answers.emplace(function);
       llvm::Value* answer = answers->answer(operation);
       if (llvm::MDNode* range = call->getMetadata(llvm::LLVMContext::MD_range)) {
-        llvm::cast<llvm::LoadInst>(answer)->setMetadata(llvm::LLVMContext::MD_range, range);
+        auto* load = llvm::dyn_cast<llvm::LoadInst>(answer);
+        if (load) load->setMetadata(llvm::LLVMContext::MD_range, range);
       }
       if (operation.kind == OperationKind::kImplicit || operation.kind == OperationKind::kDispatch) {
         mark_invariant_loads(call);
       }
+      if (launch && operation.kind == OperationKind::kImplicit) answer_implicit_loads(*call, *launch);
+      if (launch && operation.kind == OperationKind::kDispatch) answer_dispatch_loads(*call, *launch);
       call->replaceAllUsesWith(answer);
       answered.push_back(call);
     }
