@@ -141,6 +141,11 @@ class Configurations(TestCase):
         for ir, _ in self.texts("-O2").values():
             self.assertNotIn("49999", ir)
             self.assertNotIn(", 391", ir)
+        # Constants do not keep neighbouring work-items from reading neighbouring elements together.
+        for options in [[], ["--specialize-args", "all"]]:
+            for ir, _ in self.texts("--target", "host:x86-64-v4", *options).values():
+                self.assertIn("load <", ir)
+                self.assertNotIn("masked.gather", ir)
         # Each has the amount that it was launched with.
         ends = [sorted(ir.count(f"float {value}") > 0 for ir, _ in texts.values())
                 for value in ["5.000000e-01", "1.250000e+00", "3.000000e+00", "2.500000e-01"]]

@@ -189,6 +189,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
 
   std::unique_ptr<llvm::Module> module = whole_kernel(*device, kernel, configuration, *machine);
   if (configuration.specialize_dims) fix_launch(*module, bundle::launch_size(*instance, configuration));
+  if (!configuration.specialize_args.empty()) module->getFunction(kernel.name)->addFnAttr(kFixedArguments);
   if (!configuration.fast_math.empty()) add_fast_math(*module, configuration.fast_math);
   std::vector<bundle::StoreType> stores;
   if (configuration.passes != "default<O0>") {

@@ -54,6 +54,9 @@ class Context {
 inline constexpr char kItemFunction[] = "mneme.item";
 inline constexpr char kBlockFunction[] = "mneme.run_block";
 
+// On the kernel: some of its arguments are constants (codegen/adjust.h).
+inline constexpr char kFixedArguments[] = "mneme-fixed-arguments";
+
 // The steps, in order. Each leaves valid IR.
 
 // Whether the code prints or uses the heap: then the order of blocks shows in what is printed, and in addresses.
