@@ -16,7 +16,16 @@ constexpr size_t kMostAround = 64u << 20;  // of a result, around the code
 std::string likeness(const bundle::VariantInfo& variant) {
   bundle::VariantInfo alike = variant;
   alike.id = {};
+  const bundle::Configuration& made = variant.configuration;
+  // Of the rest, how it is run.
   alike.configuration = {};
+  alike.configuration.max_threads = made.max_threads;
+  alike.configuration.grid = made.grid;
+  alike.configuration.block = made.block;
+  alike.configuration.shared_mem = made.shared_mem;
+  alike.configuration.instance = made.instance;
+  alike.configuration.warmup = made.warmup;
+  alike.configuration.iterations = made.iterations;
   alike.configuration.target = variant.configuration.target.substr(0, variant.configuration.target.find(':'));
   return bundle::write(alike);
 }
@@ -72,10 +81,10 @@ void Batch::compile() const {
     const Wanted& one = wanted[number];
     // An assembler is a program to start, which this process may not any more once it is confined.
     if (one.assembler) {
-      return encode(compile_confined(kernel, ir(one.configuration), one.configuration, one.assembler));
+      return encode(compile_confined(kernel, ir(one.configuration), one.configuration, one.assembler, given));
     }
     confine_process();
-    return encode(codegen::compile(kernel, ir(one.configuration), one.configuration));
+    return encode(codegen::compile(kernel, ir(one.configuration), one.configuration, given));
   };
   children.take = [&](size_t number, ChildJobs::Result result) {
     const Wanted& one = wanted[number];
@@ -83,7 +92,9 @@ void Batch::compile() const {
     bundle::VariantMember variant;
     try {
       if (!result.done) throw Error(result.child_failed ? what + " " + result.text : result.text);
-      variant = variant_of(kernel, one, decode(result.text, what));
+      codegen::Code code = decode(result.text, what);
+      if (save) save(bundle::variant_id(kernel.id, one.configuration), code);
+      variant = variant_of(kernel, one, std::move(code));
     } catch (const Error& error) {
       variant = failed_variant(kernel, one, error.what());
     }

@@ -31,10 +31,13 @@ struct Batch {
   const bundle::KernelInfo& kernel;
   std::function<std::string_view(const bundle::Configuration&)> ir;  // that it is compiled from
   const std::vector<Wanted>& wanted;
+  codegen::Given given = {};
   size_t jobs = 1;     // at a time
   double timeout = 0;  // seconds for each
   // Given each in the order of `wanted`, those that failed, too; without code those that have another's.
-  std::function<void(const Wanted&, const bundle::VariantMember&)> take;
+  std::function<void(const Wanted&, const bundle::VariantMember&)> take = {};
+  // And ahead of that the code, of those that have some.
+  std::function<void(const Digest& variant, const codegen::Code&)> save = {};
 
   // Compiles each in a confined process of its own.
   void compile() const;

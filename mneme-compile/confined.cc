@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "confined.h"
 
+#include <charconv>
+
 #include "base/confine.h"
 #include "base/error.h"
 
@@ -10,7 +12,20 @@ std::string compiling(const bundle::KernelInfo& kernel, const bundle::Configurat
   return fmt::format("compiling the kernel '{}' with '{}'", kernel.demangled, configuration.passes);
 }
 
-// As the variant that it will be, and the code behind it.
+namespace {
+
+// The number in front of a space, which goes.
+size_t take_size(std::string_view& text) {
+  size_t size = 0;
+  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (failed != std::errc{} || end == text.data() + text.size()) throw Error("what was compiled is cut short");
+  text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+  return size;
+}
+
+}  // namespace
+
+// As the variant that it will be, its texts, and the code behind it.
 std::string encode(const codegen::Code& code) {
   bundle::VariantInfo variant;
   variant.id = variant.kernel = variant.code_digest = digest_of("no matter");
@@ -18,26 +33,36 @@ std::string encode(const codegen::Code& code) {
   variant.form = code.form;
   variant.stores = code.stores;
   variant.resources = code.resources;
-  return bundle::write(variant) + '\0' + code.bytes;
+  return bundle::write(variant) + '\0' + fmt::format("{} {} ", code.ir.size(), code.assembly.size()) + code.ir +
+         code.assembly + code.bytes;
 }
 
 codegen::Code decode(std::string_view text, const std::string& where) {
   size_t end = std::min(text.find('\0'), text.size());
   bundle::VariantInfo variant = bundle::parse_variant(text.substr(0, end), where);
   if (!variant.has_code_member()) throw Error::of("{} gave no code", where);
-  return {std::string(text.substr(std::min(end + 1, text.size()))), variant.code, variant.form, variant.stores,
-          variant.resources};
+  text.remove_prefix(std::min(end + 1, text.size()));
+  size_t ir = take_size(text), assembly = take_size(text);
+  if (ir > text.size() || assembly > text.size() - ir) throw Error::of("{} gave no code", where);
+  return {std::string(text.substr(ir + assembly)),
+          variant.code,
+          variant.form,
+          variant.stores,
+          variant.resources,
+          std::string(text.substr(0, ir)),
+          std::string(text.substr(ir, assembly))};
 }
 
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
-                               const bundle::Configuration& configuration) {
+                               const bundle::Configuration& configuration, const codegen::Given& given) {
   std::string what = compiling(kernel, configuration);
-  return decode(run_confined(what, [&] { return encode(codegen::compile(kernel, ir, configuration)); }), what);
+  return decode(run_confined(what, [&] { return encode(codegen::compile(kernel, ir, configuration, given)); }), what);
 }
 
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
-                               const bundle::Configuration& configuration, const std::optional<Assembler>& assembler) {
-  codegen::Code code = compile_confined(kernel, ir, configuration);
+                               const bundle::Configuration& configuration, const std::optional<Assembler>& assembler,
+                               const codegen::Given& given) {
+  codegen::Code code = compile_confined(kernel, ir, configuration, given);
   if (!assembler) return code;
   codegen::nvptx::Assembled assembled = codegen::nvptx::assemble(*assembler, kernel, code.bytes, configuration);
   code.bytes = std::move(assembled.cubin);

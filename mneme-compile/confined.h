@@ -14,11 +14,12 @@ using Assembler = codegen::nvptx::Assembler;
 // codegen::compile() in a confined child process: the IR may come from a stranger, and a compiler that
 // crashes over it costs an Error, not the tool.
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
-                               const bundle::Configuration& configuration);
+                               const bundle::Configuration& configuration, const codegen::Given& given = {});
 
 // And, where there is an assembler, of PTX its cubin; likewise confined.
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
-                               const bundle::Configuration& configuration, const std::optional<Assembler>& assembler);
+                               const bundle::Configuration& configuration, const std::optional<Assembler>& assembler,
+                               const codegen::Given& given = {});
 
 // What is compiled as what one process tells another. decode() throws Error, naming `where`, on what is none.
 std::string encode(const codegen::Code& code);

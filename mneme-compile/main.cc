@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mneme-compile: adds to a bundle variants of each kernel, compiled as its options, or a file of variants, say.
+#include <algorithm>
+#include <map>
+
+#include "base/file.h"
 #include "batch.h"
 #include "bundle/reader.h"
 #include "bundle/writer.h"
 #include "cli/options.h"
 #include "cli/stage.h"
+#include "codegen/choices.h"
 #include "confined.h"
 #include "settings.h"
 
@@ -31,18 +36,54 @@ void add(bundle::Writer& writer, const bundle::VariantMember& variant) {
   }
 }
 
+// Those of the configurations that are compiled once a kernel; or those that are compiled once an instance, for this
+// one, which their ids then cover.
+std::vector<Wanted> wanted_now(const std::vector<Wanted>& all, const bundle::InstanceInfo* instance) {
+  std::vector<Wanted> now;
+  for (const Wanted& one : all) {
+    if (codegen::is_specialised(one.configuration) != (instance != nullptr)) continue;
+    const Digest& only = one.configuration.instance;
+    if (instance && !only.empty() && only != instance->id) continue;
+    now.push_back(one);
+    if (instance) now.back().configuration.instance = instance->id;
+  }
+  return now;
+}
+
+bool any_specialised(const std::vector<Wanted>& all) {
+  return std::ranges::any_of(all, [](const Wanted& one) { return codegen::is_specialised(one.configuration); });
+}
+
+void save_texts(const std::string& folder, const Digest& variant, const codegen::Code& code) {
+  std::string path = folder + "/" + variant.hex();
+  write_file(path + ".ll", code.ir);
+  write_file(path + ".s", code.assembly);
+}
+
 // Adds the command line's one variant. What cannot be compiled is an Error.
-void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, Settings& settings, bool verbose) {
-  const Wanted& wanted = settings.wanted(kernel.info).at(0);
+void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
+                 Settings& settings, bool verbose) {
+  const std::vector<Wanted>& all = settings.wanted(kernel.info);
+  codegen::arguments_named(kernel.info, all.at(0).configuration.specialize_args);  // said before there is an instance
+  std::vector<Wanted> now = wanted_now(all, instance);
+  if (now.empty()) return;
+  const Wanted& wanted = now[0];
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
-  codegen::Code code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler);
+  codegen::Given given{instance, !settings.texts_folder().empty()};
+  codegen::Code code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
+  if (given.texts) {
+    save_texts(settings.texts_folder(), bundle::variant_id(kernel.info.id, wanted.configuration), code);
+  }
   bundle::VariantMember variant = variant_of(kernel.info, wanted, std::move(code));
   if (verbose && variant.info.resources) cli::note(describe(kernel.info, variant.info));
   add(writer, variant);
 }
 
 // Adds those of --variants. What cannot be compiled is a failed variant.
-void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, Settings& settings, bool verbose) {
+void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
+                  Settings& settings, bool verbose) {
+  std::vector<Wanted> now = wanted_now(settings.wanted(kernel.info), instance);
+  if (now.empty()) return;
   size_t shared = 0, failed = 0;
   auto ir = [&](const bundle::Configuration& configuration) -> std::string_view {
     return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
@@ -58,10 +99,20 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, Se
     cli::warn(fmt::format("line {}: variant {} failed: {}", wanted.line, variant.info.id.hex().substr(0, 12),
                           variant.info.failed));
   };
-  Batch{kernel.info, ir, settings.wanted(kernel.info), settings.jobs(), settings.timeout(), take}.compile();
+  Batch batch{kernel.info, ir, now};
+  batch.given = {instance, !settings.texts_folder().empty()};
+  batch.jobs = settings.jobs();
+  batch.timeout = settings.timeout();
+  batch.take = take;
+  if (batch.given.texts) {
+    batch.save = [&](const Digest& variant, const codegen::Code& code) {
+      save_texts(settings.texts_folder(), variant, code);
+    };
+  }
+  batch.compile();
   if (!verbose) return;
   cli::note(fmt::format("'{}': {} variants, of which {} have the code of another, and {} failed", kernel.info.demangled,
-                        settings.wanted(kernel.info).size(), shared, failed));
+                        now.size(), shared, failed));
 }
 
 Exit run(int argc, char** argv) {
@@ -84,10 +135,13 @@ Exit run(int argc, char** argv) {
   output.open();
   bundle::Writer writer(output.fd(), output.name());
   bundle::BundleInfo info = cli::with_provenance(reader.info(), "mneme-compile", options);
+  if (settings.launches_otherwise()) info.version = std::max(info.version, bundle::kOtherLaunches);
   if (settings.in_bulk()) info.version = std::max(info.version, bundle::kVariantsWithoutCode);
   writer.add(std::string(bundle::kBundleMember), bundle::write(info));
   reader.copy_to(&writer);
 
+  auto* compile_for = settings.in_bulk() ? add_variants : add_variant;
+  std::map<Digest, bundle::KernelMember> kernels;  // of which there are variants to be specialised to instances
   std::optional<bundle::Summary> summary;
   std::optional<bundle::KernelInfo> edited;
   while (auto item = reader.next()) {
@@ -99,7 +153,12 @@ Exit run(int argc, char** argv) {
       }
       edited = kernel->info;
       if (options.verbose()) cli::note("compiling '" + kernel->info.demangled + "'");
-      (settings.in_bulk() ? add_variants : add_variant)(writer, *kernel, settings, options.verbose());
+      compile_for(writer, *kernel, nullptr, settings, options.verbose());
+      if (any_specialised(settings.wanted(kernel->info))) kernels.insert_or_assign(kernel->info.id, std::move(*kernel));
+    } else if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) {
+      auto kernel = kernels.find(instance->info.kernel);
+      if (kernel == kernels.end() || !selection.instance(instance->info.id)) continue;
+      compile_for(writer, kernel->second, &instance->info, settings, options.verbose());
     } else if (auto* end = std::get_if<bundle::Summary>(&*item)) {
       summary = std::move(*end);
     }

@@ -4,22 +4,70 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 #include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "codegen/choices.h"
 #include "ir/optimize.h"
+#include "ir/plugins.h"
 
 namespace mneme::compile {
 namespace {
 
 constexpr size_t kMaxVariantsFile = 64 << 20;  // bytes
 constexpr uint64_t kMostJobs = 1024;
+constexpr uint32_t kMostThreads = 1024, kMostBlocks = 64;  // as a configuration may have them
 
 // As clang pairs them: the size levels generate code like -O2.
 int codegen_level(const std::string& level) { return level == "s" || level == "z" ? 2 : std::stoi(level); }
 
+uint32_t number_of(const char* option, uint64_t number, uint32_t most) {
+  if (number > most) throw Error::of("{} takes at most {}, not {}", option, most, number);
+  return static_cast<uint32_t>(number);
+}
+
+// "256", "16,16": what is not said is 1.
+bundle::Dim3 dimensions_of(const char* option, std::string_view text) {
+  uint32_t numbers[3] = {1, 1, 1};
+  std::string_view rest = text;
+  size_t count = 0;
+  for (bool more = true; more; ++count) {
+    size_t comma = rest.find(',');
+    std::string_view one = rest.substr(0, comma);
+    uint32_t number = 0;
+    auto [end, failed] = std::from_chars(one.data(), one.data() + one.size(), number);
+    if (count == 3 || failed != std::errc{} || end != one.data() + one.size() || number == 0) {
+      throw Error::of("{} takes one to three numbers from 1 on, such as 16,16, not '{}'", option, text);
+    }
+    numbers[count] = number;
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) throw Error::of("cannot make the folder '{}': {}", path, failed.message());
+}
+
 }  // namespace
+
+// "256", "256,2".
+void Settings::set_launch_bounds(bundle::Configuration& configuration) const {
+  if (launch_bounds_.empty()) return;
+  bundle::Dim3 bounds = dimensions_of("--launch-bounds", launch_bounds_);
+  if (std::ranges::count(launch_bounds_, ',') > 1) {
+    throw Error::of("--launch-bounds takes one or two numbers, such as 256,2, not '{}'", launch_bounds_);
+  }
+  configuration.max_threads = number_of("--launch-bounds", bounds.x, kMostThreads);
+  if (launch_bounds_.find(',') != std::string::npos)
+    configuration.min_blocks = number_of("--launch-bounds", bounds.y, kMostBlocks);
+}
 
 void Settings::add_options(cli::Options& options) {
   options.choice("-O", level_, {"0", "1", "2", "3", "s", "z"}, "optimise as clang does at this level (default: 3)");
@@ -39,6 +87,28 @@ void Settings::add_options(cli::Options& options) {
                 "NVIDIA GPUs: how much the assembler optimises, 0 to 3 (default: as --codegen-opt)");
   options.value("--max-registers", max_registers_, "N",
                 "NVIDIA GPUs: the most registers that a thread may take, 16 to 255 (default: what the code asks for)");
+  options.value("--cpu", cpu_, "CPU", "host device: generate code for this processor, as LLVM calls it");
+  options.value("--features", features_, "LIST", "with these features of the processor, or without: +avx512vnni,-fma");
+  options.value("--launch-bounds", launch_bounds_, "MAX[,MIN]",
+                "blocks have at most MAX threads; NVIDIA GPUs: and a multiprocessor is to hold MIN blocks");
+  options.value("--unroll-threshold", unroll_threshold_, "N", "how large a loop may become by being unrolled");
+  options.value("--inline-threshold", inline_threshold_, "N",
+                "NVIDIA GPUs: how large a function may be to be inlined; the host device inlines all that it can");
+  options.value("--fast-math", fast_math_, "FLAGS",
+                "floating-point operations may be rewritten: fast, or some of reassoc,nnan,ninf,nsz,arcp,contract,afn");
+  options.value("--attributes", attributes_, "LIST",
+                "attributes of the kernel's function, with spaces between: 'noinline key=value'");
+  options.values("--load-pass-plugin", plugins_, "FILE", "load further passes, as opt does; may be repeated");
+  options.value("--grid", grid_, "X[,Y[,Z]]", "launch so many blocks (default: as recorded, or as --block asks for)");
+  options.value("--block", block_, "X[,Y[,Z]]",
+                "launch blocks of so many threads, and as many blocks as the recorded threads need");
+  options.bytes("--shared-mem", shared_mem_, "BYTES", "dynamic shared memory of a block (default: as recorded)");
+  options.value("--specialize-args", specialize_args_, "LIST",
+                "compile for each instance with its values of these arguments as constants: all, which is all but "
+                "pointers, or numbers counted from 0, such as 0,2");
+  options.flag("--specialize-dims", specialize_dims_, "compile for each instance with its grid and block as constants");
+  options.value("--save-ir", texts_folder_, "DIR",
+                "also write the optimised IR and the assembly of each variant to DIR/VARIANT.ll and .s");
   options.value("--variants", variants_file_, "FILE",
                 "compile each configuration that FILE (-: standard input) has, a line of json each; the options above "
                 "are for what a line does not say");
@@ -64,12 +134,33 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.assembler = wanted_assembler_;
   configuration.ptxas_level = static_cast<int>(ptxas_level_);
   configuration.max_registers = static_cast<uint32_t>(std::min<uint64_t>(max_registers_, UINT32_MAX));
+  configuration.cpu = cpu_;
+  configuration.features = features_;
+  set_launch_bounds(configuration);
+  if (options.given("--unroll-threshold")) {
+    configuration.unroll_threshold = number_of("--unroll-threshold", unroll_threshold_, INT32_MAX);
+  }
+  if (options.given("--inline-threshold")) {
+    configuration.inline_threshold = number_of("--inline-threshold", inline_threshold_, INT32_MAX);
+  }
+  configuration.fast_math = fast_math_;
+  configuration.attributes = attributes_;
+  for (const std::string& file : plugins_) {
+    configuration.plugins += (configuration.plugins.empty() ? "" : ",") + ir::load_plugin(file);
+  }
+  if (!grid_.empty()) configuration.grid = dimensions_of("--grid", grid_);
+  if (!block_.empty()) configuration.block = dimensions_of("--block", block_);
+  if (options.given("--shared-mem")) configuration.shared_mem = number_of("--shared-mem", shared_mem_, 1 << 30);
+  configuration.specialize_args = specialize_args_;
+  configuration.specialize_dims = specialize_dims_;
   if (edited_ir_) configuration.ir = digest_of(*edited_ir_);
-  for (const char* key : {"form", "check_memory", "assembler", "ptxas_level", "max_registers"}) {
+  for (const char* key :
+       {"form", "check_memory", "assembler", "ptxas_level", "max_registers", "cpu", "features", "inline_threshold"}) {
     std::string option = std::string("--") + key;
     std::ranges::replace(option, '_', '-');
     if (options.given(option)) asked.given.insert(key);
   }
+  if (configuration.min_blocks) asked.given.insert("min_blocks");
   asked.insisted = asked.given;
   return asked;
 }
@@ -78,8 +169,29 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   if (!level_.empty() && !passes_.empty()) throw Error("give either -O or --passes, not both");
   if (passes_.empty() && options.given("--passes")) throw Error("the pipeline given with --passes is empty");
   if (as_recorded_) {
-    for (const char* other : {"-O", "--passes", "--codegen-opt", "--ir", "--form", "--fuse", "--check-memory",
-                              "--ptxas-level", "--max-registers", "--variants"}) {
+    for (const char* other : {"-O",
+                              "--passes",
+                              "--codegen-opt",
+                              "--ir",
+                              "--form",
+                              "--fuse",
+                              "--check-memory",
+                              "--ptxas-level",
+                              "--max-registers",
+                              "--variants",
+                              "--cpu",
+                              "--features",
+                              "--launch-bounds",
+                              "--unroll-threshold",
+                              "--inline-threshold",
+                              "--fast-math",
+                              "--attributes",
+                              "--load-pass-plugin",
+                              "--grid",
+                              "--block",
+                              "--shared-mem",
+                              "--specialize-args",
+                              "--specialize-dims"}) {
       if (options.given(other))
         throw Error::of("--as-recorded leaves nothing to choose: {} does not go with it", other);
     }
@@ -88,7 +200,8 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   if (ptxas_level_ > 3) throw Error::of("--ptxas-level takes a level from 0 to 3, not {}", ptxas_level_);
   if (!ir_file_.empty()) edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
   by_options_ = asked(options);
-  ir::check_pipeline(by_options_.configuration.passes);
+  ir::check_pipeline(by_options_.configuration.passes, by_options_.configuration.plugins);
+  if (!texts_folder_.empty()) make_folder(texts_folder_);
   if (in_bulk()) {
     if (!options.given("--jobs")) jobs_ = std::max(1u, std::thread::hardware_concurrency());
     if (jobs_ == 0 || jobs_ > kMostJobs) {
@@ -104,6 +217,17 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
     variants_name_ = on_input ? "standard input" : "'" + variants_file_ + "'";
   }
   if (!target_.empty()) wanted_for(target_);
+}
+
+// What a line says may be known but later, when the output has begun: that it may say so is enough.
+bool Settings::launches_otherwise() const {
+  const bundle::Configuration& configuration = by_options_.configuration;
+  if (configuration.grid || configuration.block || configuration.shared_mem || codegen::is_specialised(configuration)) {
+    return true;
+  }
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"\"grid\"", "\"block\"", "\"shared_mem\"", "\"specialize_"},
+      [&](std::string_view key) { return variants_text_.find(key) != std::string::npos; });
 }
 
 void Settings::set_recorded_on(const std::string& device) {

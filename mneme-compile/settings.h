@@ -27,19 +27,27 @@ class Settings {
   // Throws Error where that is not known, or cannot be.
   const std::vector<Wanted>& wanted(const bundle::KernelInfo& kernel);
   bool in_bulk() const { return !variants_file_.empty(); }
+  // Whether a variant may be launched otherwise than was recorded, or be for one instance only.
+  bool launches_otherwise() const;
+  // Where to put each variant's texts; empty: nowhere.
+  const std::string& texts_folder() const { return texts_folder_; }
   const std::optional<std::string>& edited_ir() const { return edited_ir_; }
   uint64_t jobs() const { return jobs_; }
   double timeout() const { return timeout_; }
 
  private:
   Asked asked(const cli::Options& options);
+  void set_launch_bounds(bundle::Configuration& configuration) const;
   // For this target where none is named; empty: this machine's CPU.
   const std::vector<Wanted>& wanted_for(const std::string& target);
 
   std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto", variants_file_;
   uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, jobs_ = 0;
+  std::string cpu_, features_, launch_bounds_, fast_math_, attributes_, grid_, block_, specialize_args_, texts_folder_;
+  std::vector<std::string> plugins_;
+  uint64_t unroll_threshold_ = 0, inline_threshold_ = 0, shared_mem_ = 0;
   double timeout_ = 300;
-  bool fuse_ = false, check_memory_ = false, as_recorded_ = false;
+  bool fuse_ = false, check_memory_ = false, as_recorded_ = false, specialize_dims_ = false;
   std::string recorded_on_, variants_text_, variants_name_;
   Asked by_options_;
   Normaliser normaliser_;

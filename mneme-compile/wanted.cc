@@ -2,21 +2,29 @@
 #include "wanted.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "bundle/configuration.h"
+#include "bundle/launch.h"
+#include "codegen/choices.h"
 #include "codegen/compile.h"
 #include "codegen/host/host.h"
+#include "ir/plugins.h"
 
 namespace mneme::compile {
 namespace {
 
-constexpr uint32_t kLeastRegisters = 16, kMostRegisters = 255;  // as the assembler has them
+constexpr uint32_t kLeastRegisters = 16, kMostRegisters = 255;        // as the assembler has them
+constexpr uint32_t kMostThreads = 1024;                               // of a block, on every device
+constexpr uint32_t kMostThreadsDeep = 64, kMostBlocksAcross = 65535;  // on NVIDIA's GPUs, but for a grid's x
 
 // The key as it was given: 'max_registers', --max-registers.
 std::string name_of(const std::string& key, const Asked& asked) {
   if (asked.line) return "'" + key + "'";
+  if (key == "max_threads" || key == "min_blocks") return "--launch-bounds";
+  if (key == "plugins") return "--load-pass-plugin";
   std::string option = "--" + key;
   std::ranges::replace(option, '_', '-');
   return option;
@@ -24,8 +32,8 @@ std::string name_of(const std::string& key, const Asked& asked) {
 
 // A value that has no meaning for the target: refused where it was insisted on, else as if it had not been given.
 template <typename Value>
-void drop(Value& value, const Value& unset, const char* key, const char* whose, const Asked& asked,
-          const std::string& target) {
+void drop(Value& value, const std::type_identity_t<Value>& unset, const char* key, const char* whose,
+          const Asked& asked, const std::string& target) {
   if (value != unset && asked.insisted.contains(key)) {
     throw Error::of("{} is for {}, not for {} {}", name_of(key, asked), whose, name_of("target", asked), target);
   }
@@ -71,6 +79,77 @@ void Normaliser::choose_assembler(const Asked& asked, Wanted& wanted) {
   }
 }
 
+namespace {
+
+// What `body` does to the key's value; its Error with the key's name ahead.
+template <typename Body>
+void settle(const char* key, const Asked& asked, Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    throw Error(name_of(key, asked) + " " + error.what(), error.exit());
+  }
+}
+
+}  // namespace
+
+void Normaliser::settle_processor(const Asked& asked, bundle::Configuration& configuration) const {
+  const std::string& target = configuration.target;
+  bool host = target.starts_with("host:");
+  if (!host) {
+    drop(configuration.cpu, "", "cpu", "the host device", asked, target);
+  } else {
+    drop(configuration.min_blocks, 0, "min_blocks", "NVIDIA's GPUs", asked, target);
+    drop(configuration.inline_threshold, std::nullopt, "inline_threshold", "NVIDIA's GPUs", asked, target);
+  }
+  if (configuration.cpu == target.substr(target.find(':') + 1)) configuration.cpu.clear();
+  if (!configuration.cpu.empty()) {
+    settle("cpu", asked, [&] { codegen::check_cpu(configuration.cpu, target); });
+  }
+  if (configuration.features.empty()) return;
+  try {
+    settle("features", asked,
+           [&] { configuration.features = codegen::normal_features(configuration.features, target); });
+  } catch (const Error&) {
+    if (asked.insisted.contains("features")) throw;
+    configuration.features.clear();  // of another target's processor
+  }
+}
+
+void Normaliser::settle_launch(const Asked& asked, bundle::Configuration& configuration) const {
+  const std::string& target = configuration.target;
+  if (configuration.block && configuration.block->count() > kMostThreads) {
+    throw Error::of("{} {} has {} threads, more than the {} that any device has", name_of("block", asked),
+                    bundle::text_of(*configuration.block), configuration.block->count(), kMostThreads);
+  }
+  if (configuration.block && configuration.max_threads && configuration.block->count() > configuration.max_threads) {
+    throw Error::of("{} allows {} threads in a block, and {} {} has {}", name_of("max_threads", asked),
+                    configuration.max_threads, name_of("block", asked), bundle::text_of(*configuration.block),
+                    configuration.block->count());
+  }
+  bool cuda = target.starts_with("cuda:");
+  if (cuda && configuration.block && configuration.block->z > kMostThreadsDeep) {
+    throw Error::of("{} {} is deeper than the {} threads that {} has", name_of("block", asked),
+                    bundle::text_of(*configuration.block), kMostThreadsDeep, target);
+  }
+  if (cuda && configuration.grid &&
+      (configuration.grid->x > INT32_MAX || configuration.grid->y > kMostBlocksAcross ||
+       configuration.grid->z > kMostBlocksAcross)) {
+    throw Error::of("{} {} is more than {} has: {}, {} and {}", name_of("grid", asked),
+                    bundle::text_of(*configuration.grid), target, INT32_MAX, kMostBlocksAcross, kMostBlocksAcross);
+  }
+  uint32_t most = codegen::most_shared_memory(target);
+  if (configuration.shared_mem.value_or(0) > most) {
+    throw Error::of("{} {} is more than a block may have on {}: {} bytes", name_of("shared_mem", asked),
+                    *configuration.shared_mem, target, most);
+  }
+  if (configuration.iterations == 0u) throw Error::of("{} takes a number from 1 on", name_of("iterations", asked));
+  if (!configuration.instance.empty() && !codegen::is_specialised(configuration)) {
+    throw Error::of("{} says whose values code is specialised to, and neither {} nor {} says that it is",
+                    name_of("instance", asked), name_of("specialize_args", asked), name_of("specialize_dims", asked));
+  }
+}
+
 Wanted Normaliser::normalise(Asked asked) {
   Wanted wanted{std::move(asked.configuration), std::nullopt, asked.line};
   bundle::Configuration& configuration = wanted.configuration;
@@ -81,6 +160,13 @@ Wanted Normaliser::normalise(Asked asked) {
     drop(configuration.check_memory, false, "check_memory", "the host device", asked, target);
   }
   choose_assembler(asked, wanted);
+  settle_processor(asked, configuration);
+  settle_launch(asked, configuration);
+  settle("fast_math", asked, [&] { configuration.fast_math = codegen::normal_fast_math(configuration.fast_math); });
+  settle("attributes", asked, [&] { configuration.attributes = codegen::normal_attributes(configuration.attributes); });
+  settle("specialize_args", asked,
+         [&] { configuration.specialize_args = codegen::normal_arguments(configuration.specialize_args); });
+  ir::check_plugins(configuration.plugins);
   return wanted;
 }
 

@@ -37,6 +37,8 @@ class Normaliser {
   Wanted normalise(Asked asked);
 
  private:
+  void settle_processor(const Asked& asked, bundle::Configuration& configuration) const;
+  void settle_launch(const Asked& asked, bundle::Configuration& configuration) const;
   void choose_assembler(const Asked& asked, Wanted& wanted);
   const std::optional<codegen::nvptx::Assembler>& assembler(const std::string& name);
 

@@ -120,8 +120,46 @@ TEST(Variants, WhatCannotBeIsSaidWithItsLine) {
             "line 1 of 'file': 'max_registers' is for NVIDIA's GPUs, not for 'target' host:x86-64-v2");
   EXPECT_THAT(fault(gpu + "\"ptxas_level\":1}"),
               HasSubstr("'ptxas_level' is for an assembler, ptxas or nvJitLink, and 'assembler' none asks for none"));
+  EXPECT_EQ(fault(gpu + "\"cpu\":\"znver4\"}"),
+            "line 1 of 'file': 'cpu' is for the host device, not for 'target' cuda:sm_90");
+  EXPECT_EQ(fault(host + "\"min_blocks\":2}"),
+            "line 1 of 'file': 'min_blocks' is for NVIDIA's GPUs, not for 'target' host:x86-64-v2");
+  EXPECT_EQ(fault(host + "\"inline_threshold\":2}"),
+            "line 1 of 'file': 'inline_threshold' is for NVIDIA's GPUs, not for 'target' host:x86-64-v2");
+  EXPECT_THAT(fault(host + "\"features\":\"+ptx83\"}"), HasSubstr("line 1 of 'file': 'features' takes features that"));
+  EXPECT_THAT(fault(host + "\"cpu\":\"z\"}"), HasSubstr("'cpu' takes a processor that LLVM knows"));
+  EXPECT_EQ(fault(host + "\"block\":[16,16,1],\"max_threads\":128}"),
+            "line 1 of 'file': 'max_threads' allows 128 threads in a block, and 'block' (16, 16, 1) has 256");
+  EXPECT_EQ(fault(host + "\"shared_mem\":65537}"),
+            "line 1 of 'file': 'shared_mem' 65537 is more than a block may have on host:x86-64-v2: 65536 bytes");
+  EXPECT_THAT(fault(gpu + "\"shared_mem\":232449}"), HasSubstr("on cuda:sm_90: 232448 bytes"));
+  EXPECT_EQ(fault(gpu + "\"shared_mem\":232448}"), "none");
+  EXPECT_THAT(fault(gpu + "\"block\":[1,1,128]}"), HasSubstr("'block' (1, 1, 128) is deeper than the 64 threads"));
+  EXPECT_THAT(fault(gpu + "\"grid\":[1,65536,1]}"), HasSubstr("'grid' (1, 65536, 1) is more than cuda:sm_90 has"));
+  EXPECT_EQ(fault("{\"iterations\":0}"), "line 1 of 'file': 'iterations' takes a number from 1 on");
+  EXPECT_THAT(fault("{\"fast_math\":\"slow\"}"), HasSubstr("'fast_math' takes fast, or some of reassoc"));
+  EXPECT_THAT(fault("{\"attributes\":\"slow\"}"), HasSubstr("'attributes' takes attributes of functions that"));
+  EXPECT_THAT(fault("{\"specialize_args\":\"n\"}"), HasSubstr("'specialize_args' takes all, or numbers"));
+  EXPECT_THAT(fault("{\"instance\":\"" + digest_of("x").hex() + "\"}"), HasSubstr("'instance' says whose values"));
+  EXPECT_THAT(fault("{\"plugins\":\"x\"}"), HasSubstr("no plugin with the digest 'x' is loaded"));
   EXPECT_EQ(fault("\n \n"), "'file' has no configuration in it: a line of json each is expected");
   EXPECT_EQ(fault(""), "'file' has no configuration in it: a line of json each is expected");
+}
+
+// What says the same has one id, and what says nothing that of the time when nobody could say it.
+TEST(Variants, HaveOneForm) {
+  std::string ours = codegen::host::default_target();
+  std::vector<Wanted> wanted =
+      read(std::string("{}\n") + R"({"fast_math":"","attributes":" ","max_threads":0,"block":null,)" +
+           R"("shared_mem":null,"specialize_dims":false,"plugins":"","cpu":")" + ours.substr(5) + "\"}\n" +
+           R"({"fast_math":"nsz,afn","attributes":"norecurse a=1","specialize_args":"1,0"})" + "\n" +
+           R"({"fast_math":"afn, nsz","attributes":"a=1  norecurse","specialize_args":"0,1"})");
+  ASSERT_EQ(wanted.size(), 2u);
+  EXPECT_EQ(
+      bundle::write(wanted[0].configuration),
+      R"({"target":")" + ours + R"(","passes":"default<O3>","codegen_opt":3,"form":"auto","fuse":false,"ir":""})");
+  EXPECT_THAT(bundle::write(wanted[1].configuration),
+              HasSubstr(R"("ir":"","fast_math":"afn,nsz","attributes":"a=1 norecurse","specialize_args":"0,1"})"));
 }
 
 TEST(CommandLine, NamesItsOptions) {

@@ -23,10 +23,31 @@ namespace mneme::run {
 namespace {
 
 // What is compiled is for mneme-run to say, not for variables that were meant for a mneme-compile ahead of it.
-constexpr std::string_view kNotPassedOn[] = {"MNEME_PASSES",        "MNEME_CODEGEN_OPT", "MNEME_IR",
-                                             "MNEME_FORM",          "MNEME_FUSE",        "MNEME_CHECK_MEMORY",
-                                             "MNEME_AS_RECORDED",   "MNEME_OUTPUT",      "MNEME_PTXAS_LEVEL",
-                                             "MNEME_MAX_REGISTERS", "MNEME_VARIANTS"};
+constexpr std::string_view kNotPassedOn[] = {"MNEME_PASSES",
+                                             "MNEME_CODEGEN_OPT",
+                                             "MNEME_IR",
+                                             "MNEME_FORM",
+                                             "MNEME_FUSE",
+                                             "MNEME_CHECK_MEMORY",
+                                             "MNEME_AS_RECORDED",
+                                             "MNEME_OUTPUT",
+                                             "MNEME_PTXAS_LEVEL",
+                                             "MNEME_MAX_REGISTERS",
+                                             "MNEME_VARIANTS",
+                                             "MNEME_CPU",
+                                             "MNEME_FEATURES",
+                                             "MNEME_LAUNCH_BOUNDS",
+                                             "MNEME_UNROLL_THRESHOLD",
+                                             "MNEME_INLINE_THRESHOLD",
+                                             "MNEME_FAST_MATH",
+                                             "MNEME_ATTRIBUTES",
+                                             "MNEME_LOAD_PASS_PLUGIN",
+                                             "MNEME_GRID",
+                                             "MNEME_BLOCK",
+                                             "MNEME_SHARED_MEM",
+                                             "MNEME_SPECIALIZE_ARGS",
+                                             "MNEME_SPECIALIZE_DIMS",
+                                             "MNEME_SAVE_IR"};
 
 std::vector<char*> environment() {
   std::vector<char*> passed_on;

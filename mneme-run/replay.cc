@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "baseline.h"
+#include "bundle/launch.h"
 #include "outcomes.h"
 
 namespace mneme::run {
@@ -288,13 +289,15 @@ uint64_t Replay::scan(const Scanned& take) {
   return changed_bytes;
 }
 
-void Replay::execute(const bundle::KernelInfo& kernel, Bytes code, uint32_t times, const RunSettings& settings,
-                     const Foreign& foreign, const std::function<void(uint32_t, uint64_t)>& after) {
+void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configuration& configuration, Bytes code,
+                     uint32_t times, const RunSettings& settings, const Foreign& foreign,
+                     const std::function<void(uint32_t, uint64_t)>& after) {
   const bundle::InstanceInfo& info = instance_.info;
+  bundle::LaunchSize size = bundle::launch_size(info, configuration);
   foreign(true);
   std::unique_ptr<device::Code> loaded = device_.load(kernel, code);
   foreign(false);
-  device::Launch launch{info.grid, info.block, info.shared_bytes, info.arguments, info.segments};
+  device::Launch launch{size.grid, size.block, size.shared_bytes, info.arguments, info.segments};
   launch.cooperative = info.cooperative;
   launch.cluster = info.cluster;
   launch.poison_shared = settings.poison_shared;
@@ -336,12 +339,16 @@ bundle::RunInfo Replay::completed_run(const bundle::VariantInfo& variant) const 
 }
 
 bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
-                            const RunSettings& settings, const Foreign& foreign, const Observed& observed) {
+                            const RunSettings& all, const Foreign& foreign, const Observed& observed) {
+  RunSettings settings = all;
+  settings.warmup = variant.configuration.warmup.value_or(all.warmup);
+  settings.iterations = variant.configuration.iterations.value_or(all.iterations);
   bundle::RunInfo run = completed_run(variant);
   run.warmup = settings.warmup;
   run.cold = settings.cold;
   verify::Readings readings = verify::readings(instance_.info, variant.stores);
-  execute(kernel, code, settings.warmup + settings.iterations, settings, foreign, [&](uint32_t i, uint64_t taken) {
+  uint32_t times = settings.warmup + settings.iterations;
+  execute(kernel, variant.configuration, code, times, settings, foreign, [&](uint32_t i, uint64_t taken) {
     if (i >= settings.warmup) run.nanoseconds.push_back(taken);
     bool equal_so_far = run.differences.empty();
     Findings findings(*this, equal_so_far ? &run : nullptr, readings, settings.max_difference, observed);
@@ -361,7 +368,7 @@ bundle::RunInfo Replay::measure(const bundle::KernelInfo& kernel, const bundle::
                           [this](const Digest& digest) { return expected(digest); });
   RunSettings untimed = settings;
   untimed.warmup = settings.baseline;
-  execute(kernel, code, settings.baseline, untimed, foreign, [&](uint32_t, uint64_t) {
+  execute(kernel, variant.configuration, code, settings.baseline, untimed, foreign, [&](uint32_t, uint64_t) {
     repetitions.begin_execution();
     scan([&](const Block& block, Bytes, Bytes actual, bool differs) {
       repetitions.take(block.address, block.epilogue, actual, differs);

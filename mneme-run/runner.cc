@@ -58,7 +58,8 @@ void Runner::take(bundle::VariantMember variant) {
   if (!fresh) return;
   if (place->second.info.has_code_member()) process(device_for(place->second.info)).start();
   // An instance in hand that is not selected was not shown to pairing_.
-  if (!pairing_.variant(place->second.info.kernel, id) || !instance_) return;
+  const Digest& only = place->second.info.configuration.instance;
+  if (!pairing_.variant(place->second.info.kernel, id, only) || !instance_) return;
   if (uint64_t& waiting = waiting_[place->second.info.kernel]; instance_waits_) waiting--;
   instance_waits_ = false;
   run(place->second);
@@ -84,7 +85,7 @@ void Runner::take(bundle::InstanceMember instance) {
   }
   instances_++;
   instance_ = std::move(instance);
-  const std::vector<Digest>& variants = pairing_.instance(instance_->info.kernel, instance_->info.id);
+  std::vector<Digest> variants = pairing_.instance(instance_->info.kernel, instance_->info.id);
   instance_waits_ = variants.empty();
   if (instance_waits_) waiting_[instance_->info.kernel]++;
   for (const Digest& id : variants) run(variants_.at(id));

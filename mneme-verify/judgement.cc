@@ -2,9 +2,30 @@
 #include "judgement.h"
 
 #include "base/error.h"
+#include "bundle/launch.h"
 #include "verify/baseline.h"
 
 namespace mneme::verify {
+namespace {
+
+// What is compared is what the recorded launch left: another one leaves the same only where the kernel is made for
+// that.
+void explain_launch(const bundle::InstanceInfo& instance, const bundle::Configuration& configuration,
+                    std::vector<std::string>& reasons) {
+  try {
+    if (!bundle::launches_otherwise(instance, configuration)) return;
+  } catch (const Error&) {
+    return;  // it was not launched at all, and the run says why
+  }
+  bundle::LaunchSize size = bundle::launch_size(instance, configuration);
+  reasons.push_back(fmt::format(
+      "it ran with the grid {}, the block {} and {} bytes of dynamic shared memory in place of the recorded "
+      "{}, {} and {}: that verifies only where the kernel's results do not depend on them",
+      bundle::text_of(size.grid), bundle::text_of(size.block), size.shared_bytes, bundle::text_of(instance.grid),
+      bundle::text_of(instance.block), instance.shared_bytes));
+}
+
+}  // namespace
 
 void Judgement::take(const bundle::KernelMember& kernel) {
   kernels_.insert_or_assign(kernel.info.id, Kernel{kernel.info, selection_.kernel(kernel.info)});
@@ -15,7 +36,8 @@ void Judgement::take(const bundle::VariantMember& variant) {
   bool selected = kernels_.at(variant.info.kernel).selected;
   variants_.insert_or_assign(id, variant.info);
   if (variant.info.configuration.baseline) return;  // it is not run
-  if (selected && pairing_.variant(variant.info.kernel, id) && instance_) expected_.push_back(id);
+  const Digest& only = variant.info.configuration.instance;
+  if (selected && pairing_.variant(variant.info.kernel, id, only) && instance_) expected_.push_back(id);
 }
 
 void Judgement::take(bundle::InstanceMember instance) {
@@ -67,6 +89,7 @@ void Judgement::take(bundle::RunMember run) {
   out.verdict = judge(
       *instance_, run.info, stores, choose(*instance_, stores, rules_.overrides, rules_.infer),
       [this](const Digest& digest) { return reader_.block(digest); }, rules_.recheck);
+  if (out.verdict.status == Status::kNotVerified) explain_launch(*instance_, out.configuration, out.verdict.reasons);
   out.run = std::move(run.info);
   out.run->blocks = {};
   if (out.run->baseline) out.run->baseline->blocks = {};

@@ -12,10 +12,13 @@
 
 namespace mneme::bundle {
 
-inline constexpr int kFormatVersion = 2;       // the newest that is read
+inline constexpr int kFormatVersion = 3;       // the newest that is read
 inline constexpr int kFirstFormatVersion = 1;  // what a bundle has that needs nothing newer: older readers take it
 // From this one on a variant may be without code: it failed, or another one's is the same.
 inline constexpr int kVariantsWithoutCode = 2;
+// A tool has been at work that adds variants that are launched otherwise than was recorded, or run on one instance
+// only.
+inline constexpr int kOtherLaunches = 3;
 inline constexpr uint64_t kBlockSize = 64 << 10;      // bytes; blocks are aligned to their size
 inline constexpr size_t kBlocksPerPack = 128;         // 8 MiB of blocks
 inline constexpr uint64_t kMaxJsonSize = 64 << 20;    // bytes of one json member
@@ -145,6 +148,21 @@ struct Configuration {
   std::string assembler = {};
   int ptxas_level = 3;         // how much it optimises, 0..3
   uint32_t max_registers = 0;  // of a thread; 0: as many as it likes; in json only if there is a limit
+  // What follows is in json only if it is set. docs/configurations.md says how lists in texts are written.
+  std::string cpu = {};       // as LLVM calls it; empty: what the target says
+  std::string features = {};  // of the processor: "+avx512vnni,-fma"
+  uint32_t max_threads = 0;   // launch bounds: of a block; 0: as the IR has it
+  uint32_t min_blocks = 0;    // that a multiprocessor is to hold; likewise
+  std::optional<uint32_t> unroll_threshold = {}, inline_threshold = {};  // LLVM's, where they are not its defaults
+  std::string fast_math = {};                                            // flags of floating-point operations
+  std::string attributes = {};                                           // of the kernel's function
+  std::string plugins = {};                                              // digests of the files with further passes
+  std::optional<Dim3> grid = {}, block = {};                             // of the launch, where not as recorded
+  std::optional<uint32_t> shared_mem = {};                               // bytes of dynamic shared memory; likewise
+  std::string specialize_args = {};                                      // arguments that are constants: "0,2", "all"
+  bool specialize_dims = false;                                          // grid and block are
+  Digest instance = {};                                  // whose values those are: it is run on no other
+  std::optional<uint32_t> warmup = {}, iterations = {};  // executions, where mneme-run's options are not to say
 };
 
 // What a kernel stores through a pointer.

@@ -70,6 +70,11 @@ std::vector<std::string> Object::keys() const {
 
 bool Object::has(const char* key) const { return find(key) != 0; }
 
+bool Object::null(const char* key) const {
+  size_t found = find(key);
+  return found && document_[found].type == Type::kNull;
+}
+
 size_t Object::member(const char* key, Type type) const {
   size_t found = find(key);
   if (!found) fail(key, "is missing");

@@ -50,6 +50,7 @@ class Object {
   explicit Object(const Document& document);
 
   bool has(const char* key) const;
+  bool null(const char* key) const;       // whether it is there and has no value
   std::vector<std::string> keys() const;  // in order; one that is there twice, twice
   std::string text(const char* key) const;
   std::string text_or(const char* key, const char* fallback) const { return has(key) ? text(key) : fallback; }

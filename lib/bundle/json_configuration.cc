@@ -9,16 +9,25 @@
 #include "base/error.h"
 #include "bundle/configuration.h"
 #include "bundle/json.h"
+#include "bundle/json_dimensions.h"
 
 namespace mneme::bundle {
 namespace {
 
 using Texts = std::vector<std::string_view>;
-using Member = std::variant<std::string Configuration::*, int Configuration::*, uint32_t Configuration::*,
-                            bool Configuration::*, Digest Configuration::*>;
+using Number = std::optional<uint32_t>;
+using Dimensions = std::optional<Dim3>;
+using Member =
+    std::variant<std::string Configuration::*, int Configuration::*, uint32_t Configuration::*, bool Configuration::*,
+                 Digest Configuration::*, Number Configuration::*, Dimensions Configuration::*>;
 
 constexpr uint32_t kMaxLevel = 3;
 constexpr uint32_t kMaxRegisters = 255;  // of a thread, on every NVIDIA GPU
+constexpr uint32_t kMaxThreads = 1024;   // of a block, on every device
+constexpr uint32_t kMaxResident = 64;    // blocks of a multiprocessor, likewise more than any has
+constexpr uint32_t kMaxThreshold = INT32_MAX;
+constexpr uint32_t kMaxShared = 1 << 30;
+constexpr uint32_t kMaxExecutions = 1'000'000;
 
 // When a configuration has a key. All but `kAlways` keeps what variants were called before there was such a key.
 enum class When { kAlways, kIfSet, kIfAssembled, kIfAssembledAndSet };
@@ -51,6 +60,23 @@ const std::vector<Key>& keys() {
        {"auto", "ptxas", "nvjitlink", "none"}},
       {"ptxas_level", &Configuration::ptxas_level, When::kIfAssembled, kMaxLevel},
       {"max_registers", &Configuration::max_registers, When::kIfAssembledAndSet, kMaxRegisters},
+      {"cpu", &Configuration::cpu, When::kIfSet},
+      {"features", &Configuration::features, When::kIfSet},
+      {"max_threads", &Configuration::max_threads, When::kIfSet, kMaxThreads},
+      {"min_blocks", &Configuration::min_blocks, When::kIfSet, kMaxResident},
+      {"unroll_threshold", &Configuration::unroll_threshold, When::kIfSet, kMaxThreshold},
+      {"inline_threshold", &Configuration::inline_threshold, When::kIfSet, kMaxThreshold},
+      {"fast_math", &Configuration::fast_math, When::kIfSet},
+      {"attributes", &Configuration::attributes, When::kIfSet},
+      {"plugins", &Configuration::plugins, When::kIfSet},
+      {"grid", &Configuration::grid, When::kIfSet, UINT32_MAX},
+      {"block", &Configuration::block, When::kIfSet, kMaxThreads},
+      {"shared_mem", &Configuration::shared_mem, When::kIfSet, kMaxShared},
+      {"specialize_args", &Configuration::specialize_args, When::kIfSet},
+      {"specialize_dims", &Configuration::specialize_dims, When::kIfSet},
+      {"instance", &Configuration::instance, When::kIfSet},
+      {"warmup", &Configuration::warmup, When::kIfSet, kMaxExecutions},
+      {"iterations", &Configuration::iterations, When::kIfSet, kMaxExecutions},
   };
   return kKeys;
 }
@@ -75,17 +101,34 @@ std::string text_of_choice(const json::Object& in, const char* key, const Texts&
                            fmt::join(choices, ", ")));
 }
 
+template <typename Value>
+void write(json::Text& out, const char* key, const Value& value) {
+  if constexpr (std::is_same_v<Value, Number>) {
+    out.add(key, *value);
+  } else if constexpr (std::is_same_v<Value, Dimensions>) {
+    json::add_dimensions(out, key, *value);
+  } else {
+    out.add(key, value);
+  }
+}
+
 void read(const json::Object& in, const Key& key, bool in_part, Configuration& configuration) {
   std::visit(
       [&](auto member) {
         auto& value = configuration.*member;
         using Value = std::remove_reference_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, std::string>) {
+        if (in_part && optional(key) && key.in_part.empty() && in.null(key.name)) {
+          value = Value{};
+        } else if constexpr (std::is_same_v<Value, std::string>) {
           value = text_of_choice(in, key.name, in_part && !key.in_part.empty() ? key.in_part : key.choices);
         } else if constexpr (std::is_same_v<Value, bool>) {
           value = in.boolean(key.name);
         } else if constexpr (std::is_same_v<Value, Digest>) {
           value = in.digest_or_empty(key.name);
+        } else if constexpr (std::is_same_v<Value, Number>) {
+          value = in.number32(key.name, key.most);
+        } else if constexpr (std::is_same_v<Value, Dimensions>) {
+          value = json::dimensions(in, key.name, key.most);
         } else {
           value = static_cast<Value>(in.number(key.name, key.most));
         }
@@ -98,7 +141,7 @@ void read(const json::Object& in, const Key& key, bool in_part, Configuration& c
 void write_configuration(json::Text& out, const Configuration& configuration) {
   for (const Key& key : keys()) {
     if (!applies(key, configuration) || (optional(key) && !is_set(key, configuration))) continue;
-    std::visit([&](auto member) { out.add(key.name, configuration.*member); }, key.member);
+    std::visit([&](auto member) { write(out, key.name, configuration.*member); }, key.member);
   }
 }
 

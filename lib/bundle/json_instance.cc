@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bundle/format.h"
 #include "bundle/json.h"
+#include "bundle/json_dimensions.h"
 #include "bundle/segment_runs.h"
 
 namespace mneme::bundle {
@@ -14,22 +15,6 @@ constexpr uint64_t kMaxCluster = 1024;     // blocks; no device known has more t
 constexpr uint32_t kMaxShared = 1 << 30;
 constexpr uint32_t kMaxDevice = 65535;
 constexpr std::string_view kSegmentKinds[] = {"heap", "global", "host"};  // in SegmentKind's order
-
-void add_dimensions(json::Text& out, const char* key, const Dim3& dimensions) {
-  out.add_all(key, std::vector<uint64_t>{dimensions.x, dimensions.y, dimensions.z});
-}
-
-Dim3 read_dimensions(const json::Object& in, const char* key, uint64_t most) {
-  std::vector<uint64_t> values = in.numbers(key);
-  if (values.size() != 3) in.fail(key, "does not have three dimensions");
-  unsigned __int128 product = 1;
-  for (uint64_t value : values) {
-    if (value == 0 || value > UINT32_MAX) in.fail(key, fmt::format("has a dimension of {}", value));
-    product *= value;
-  }
-  if (product > most) in.fail(key, "is more than any device can launch");
-  return {static_cast<uint32_t>(values[0]), static_cast<uint32_t>(values[1]), static_cast<uint32_t>(values[2])};
-}
 
 // One, or several that are alike.
 void write_segments(json::Text& out, std::span<const Segment> run, const std::string& where) {
@@ -63,8 +48,8 @@ Segment parse_segment(const json::Object& in) {
 std::string write(const InstanceInfo& info) {
   json::Text out;
   out.open().add("id", info.id).add("kernel", info.kernel).add("index", info.index);
-  add_dimensions(out, "grid", info.grid);
-  add_dimensions(out, "block", info.block);
+  json::add_dimensions(out, "grid", info.grid);
+  json::add_dimensions(out, "block", info.block);
   out.add("shared_bytes", info.shared_bytes).add("arguments", to_hex(bytes_of(info.arguments)));
   out.open_array("segments");
   const std::string annotation = "an annotation of instance " + info.id.hex();
@@ -76,7 +61,7 @@ std::string write(const InstanceInfo& info) {
   out.close_array().add("prologue", info.prologue).add("epilogue", info.epilogue);
   if (info.device) out.add("device", info.device);
   if (info.cooperative) out.add("cooperative", true);
-  if (info.cluster.count() > 1) add_dimensions(out, "cluster", info.cluster);
+  if (info.cluster.count() > 1) json::add_dimensions(out, "cluster", info.cluster);
   if (!info.missing.empty()) out.add("complete", false).add_all("missing", info.missing);
   return out.close().sealed();
 }
@@ -89,8 +74,8 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   info.id = in.digest("id");
   info.kernel = in.digest("kernel");
   info.index = in.number("index");
-  info.grid = read_dimensions(in, "grid", INT64_MAX);
-  info.block = read_dimensions(in, "block", kMaxThreads);
+  info.grid = json::dimensions(in, "grid", INT64_MAX);
+  info.block = json::dimensions(in, "block", kMaxThreads);
   info.shared_bytes = in.number32("shared_bytes", kMaxShared);
   info.arguments = in.hex_bytes("arguments", kMaxArgumentBytes);
   uint64_t end = 0;
@@ -104,7 +89,7 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   info.epilogue = in.digest("epilogue");
   if (in.has("device")) info.device = in.number32("device", kMaxDevice);
   if (in.has("cooperative")) info.cooperative = in.boolean("cooperative");
-  if (in.has("cluster")) info.cluster = read_dimensions(in, "cluster", kMaxCluster);
+  if (in.has("cluster")) info.cluster = json::dimensions(in, "cluster", kMaxCluster);
   if (in.has("missing")) info.missing = in.texts("missing");
   bool complete = !in.has("complete") || in.boolean("complete");
   if (complete != info.missing.empty()) in.fail("missing", "does not go with what 'complete' says");

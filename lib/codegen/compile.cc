@@ -2,6 +2,7 @@
 #include "codegen/compile.h"
 
 #include "base/error.h"
+#include "codegen/choices.h"
 #include "codegen/host/host.h"
 #include "codegen/nvptx/nvptx.h"
 
@@ -33,12 +34,24 @@ std::vector<bundle::StoreType> stores_if_known(const bundle::KernelInfo& info, s
 
 }  // namespace
 
-Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration) {
-  if (configuration.target.starts_with("cuda:")) {
-    return {nvptx::compile(info, ir, configuration), "code.ptx", "", stores_if_known(info, ir)};
+Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
+             const Given& given) {
+  if (is_specialised(configuration) && !given.instance) {
+    throw Error::of("kernel '{}': there is no instance whose values its code could be specialised to", info.demangled);
   }
-  host::Result compiled = host::compile(info, ir, configuration);
-  return {std::move(compiled.code), "code.so", std::move(compiled.form), std::move(compiled.stores)};
+  Code code;
+  if (configuration.target.starts_with("cuda:")) {
+    nvptx::Result compiled = nvptx::compile(info, ir, configuration, given.instance, given.texts);
+    code = {compiled.ptx, "code.ptx", "", stores_if_known(info, ir)};
+    code.ir = std::move(compiled.ir);
+    if (given.texts) code.assembly = std::move(compiled.ptx);
+  } else {
+    host::Result compiled = host::compile(info, ir, configuration, given.instance, given.texts);
+    code = {std::move(compiled.code), "code.so", std::move(compiled.form), std::move(compiled.stores)};
+    code.ir = std::move(compiled.ir);
+    code.assembly = std::move(compiled.assembly);
+  }
+  return code;
 }
 
 }  // namespace mneme::codegen

@@ -16,6 +16,13 @@ struct Code {
   std::string form;  // host: "loop" or "fiber"
   std::vector<bundle::StoreType> stores;
   std::optional<bundle::Resources> resources = {};  // of a cubin
+  std::string ir = {}, assembly = {};               // as texts, where they were asked for: after the pipeline has run
+};
+
+// What else the compiler is to know and to give.
+struct Given {
+  const bundle::InstanceInfo* instance = nullptr;  // whose values a configuration that is specialised takes
+  bool texts = false;                              // Code's `ir` and `assembly`
 };
 
 // The target that is meant: "sm_90" is "cuda:sm_90", "host" what this machine's CPU has. Throws Error for what is none.
@@ -25,6 +32,7 @@ std::string target_named(const std::string& text);
 // configuration names: nvptx/assembler.h takes it from there. Deterministic. Throws Error with LLVM's own message for
 // bad IR or a bad pipeline, and by name for what the target lacks. Not confined: a caller handling a stranger's IR runs
 // it in a confined child.
-Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration);
+Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
+             const Given& given = {});
 
 }  // namespace mneme::codegen

@@ -5,20 +5,23 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/Error.h>
 
 #include "base/error.h"
+#include "ir/plugins.h"
 
 namespace mneme::ir {
 namespace {
 
 // Vectorisers on, as clang has them at -O2 and above.
-llvm::PipelineTuningOptions tuning() {
+llvm::PipelineTuningOptions pipeline_options(const Tuning& tuning) {
   llvm::PipelineTuningOptions options;
   options.LoopVectorization = true;
   options.SLPVectorization = true;
   options.LoopInterleaving = true;
   options.LoopUnrolling = true;
+  if (tuning.inline_threshold) options.InlinerThreshold = static_cast<int>(*tuning.inline_threshold);
   return options;
 }
 
@@ -37,16 +40,39 @@ struct WithoutLoopsLeftAlone : llvm::DiagnosticHandler {
   }
 };
 
+// An option of LLVM's own, which is there once a process, given a value for as long as this lives.
+class LlvmOption {
+ public:
+  LlvmOption(const char* name, std::optional<uint32_t> value) {
+    if (!value) return;
+    auto& options = llvm::cl::getRegisteredOptions();
+    auto found = options.find(name);
+    if (found == options.end()) throw Error::of("this LLVM has no option -{}", name);
+    option_ = found->second;
+    option_->addOccurrence(0, name, std::to_string(*value));
+  }
+  ~LlvmOption() {
+    if (option_) option_->reset();
+  }
+  LlvmOption(const LlvmOption&) = delete;
+  LlvmOption& operator=(const LlvmOption&) = delete;
+
+ private:
+  llvm::cl::Option* option_ = nullptr;
+};
+
 }  // namespace
 
-void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine,
-              const Extension& extension) {
+void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine, const Extension& extension,
+              const Tuning& tuning) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine, tuning());
+  llvm::PassBuilder builder(machine, pipeline_options(tuning));
   if (extension) extension(builder);
+  register_plugins(tuning.plugins, builder);
+  LlvmOption unroll("unroll-threshold", tuning.unroll_threshold);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -56,8 +82,9 @@ void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachi
   parse(builder, passes).run(module, modules);
 }
 
-void check_pipeline(const std::string& passes) {
+void check_pipeline(const std::string& passes, const std::string& plugins) {
   llvm::PassBuilder builder;
+  register_plugins(plugins, builder);
   parse(builder, passes);
 }
 

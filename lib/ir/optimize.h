@@ -4,7 +4,9 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace mneme::ir {
@@ -12,12 +14,18 @@ namespace mneme::ir {
 // What a target adds to the standard pipelines (default<O2>, …) at their extension points; may be empty.
 using Extension = std::function<void(llvm::PassBuilder&)>;
 
+// What is not in a pipeline's text.
+struct Tuning {
+  std::optional<uint32_t> unroll_threshold = {}, inline_threshold = {};  // opt's options of these names
+  std::string plugins = {};                                              // as ir/plugins.h has them
+};
+
 // Runs a pass pipeline in opt's -passes= syntax. `machine` (may be null) informs its cost models.
 // Throws Error with LLVM's own message when the text is no pipeline.
 void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine,
-              const Extension& extension = {});
+              const Extension& extension = {}, const Tuning& tuning = {});
 
 // Throws what optimize() would throw for the text, without running anything.
-void check_pipeline(const std::string& passes);
+void check_pipeline(const std::string& passes, const std::string& plugins = {});
 
 }  // namespace mneme::ir

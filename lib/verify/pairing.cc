@@ -5,16 +5,21 @@
 
 namespace mneme::verify {
 
-const std::vector<Digest>& Pairing::instance(const Digest& kernel, const Digest& instance) {
+std::vector<Digest> Pairing::instance(const Digest& kernel, const Digest& instance) {
   kernel_in_hand_ = kernel;
   instance_in_hand_ = instance;
-  return variants_[kernel];
+  std::vector<Digest> paired;
+  for (const Variant& variant : variants_[kernel]) {
+    if (variant.only.empty() || variant.only == instance) paired.push_back(variant.id);
+  }
+  return paired;
 }
 
-std::optional<Digest> Pairing::variant(const Digest& kernel, const Digest& variant) {
-  std::vector<Digest>& known = variants_[kernel];
-  if (std::find(known.begin(), known.end(), variant) != known.end()) return std::nullopt;
-  known.push_back(variant);
+std::optional<Digest> Pairing::variant(const Digest& kernel, const Digest& variant, const Digest& only) {
+  std::vector<Variant>& known = variants_[kernel];
+  if (std::ranges::find(known, variant, &Variant::id) != known.end()) return std::nullopt;
+  known.push_back({variant, only});
+  if (!only.empty() && only != instance_in_hand_) return std::nullopt;
   if (kernel != kernel_in_hand_ || instance_in_hand_.empty()) return std::nullopt;
   return instance_in_hand_;
 }

@@ -14,15 +14,19 @@ namespace mneme::verify {
 class Pairing {
  public:
   // The variants that the instance, now in hand, is run with at once.
-  const std::vector<Digest>& instance(const Digest& kernel, const Digest& instance);
+  std::vector<Digest> instance(const Digest& kernel, const Digest& instance);
   // An instance that is not to be paired has arrived.
   void none_in_hand() { instance_in_hand_ = {}; }
   // The instance in hand, if the variant is run on it at once. A variant that has arrived before is not paired again.
-  std::optional<Digest> variant(const Digest& kernel, const Digest& variant);
+  // `only`: the one instance that the variant is for, if there is one.
+  std::optional<Digest> variant(const Digest& kernel, const Digest& variant, const Digest& only = {});
   bool any_variant(const Digest& kernel) const;
 
  private:
-  std::map<Digest, std::vector<Digest>> variants_;  // by kernel, in order of arrival
+  struct Variant {
+    Digest id, only;
+  };
+  std::map<Digest, std::vector<Variant>> variants_;  // by kernel, in order of arrival
   Digest kernel_in_hand_, instance_in_hand_;
 };
 

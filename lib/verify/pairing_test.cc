@@ -18,6 +18,16 @@ TEST(Pairing, PairsWithWhatHasArrived) {
   EXPECT_FALSE(pairing.any_variant(d(3)));
 }
 
+TEST(Pairing, AVariantMayBeForOneInstance) {
+  Pairing pairing;
+  EXPECT_FALSE(pairing.variant(kA, d(10), d(101)));
+  EXPECT_TRUE(pairing.instance(kA, d(100)).empty());
+  EXPECT_EQ(pairing.variant(kA, d(11), d(100)), d(100));
+  EXPECT_FALSE(pairing.variant(kA, d(12), d(101)));
+  EXPECT_EQ(pairing.instance(kA, d(101)), (std::vector<Digest>{d(10), d(12)}));
+  EXPECT_TRUE(pairing.instance(kA, d(102)).empty());
+}
+
 TEST(Pairing, PairsAVariantThatComesLaterWithTheInstanceInHand) {
   Pairing pairing;
   EXPECT_TRUE(pairing.instance(kA, d(100)).empty());

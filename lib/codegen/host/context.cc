@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <llvm/IR/MDBuilder.h>
 
+#include "codegen/host/fixed_launch.h"
 #include "codegen/host/lower.h"
 
 namespace mneme::codegen::host {
@@ -17,7 +18,7 @@ llvm::GlobalVariable& thread_variable(llvm::Module& module, llvm::StringRef name
 
 }  // namespace
 
-Context::Context(llvm::Module& module) {
+Context::Context(llvm::Module& module) : launch_(fixed_launch(module)) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
   llvm::Type* word = llvm::Type::getInt32Ty(context);
@@ -34,6 +35,10 @@ llvm::Value* Context::address(llvm::IRBuilderBase& builder, llvm::Value* context
 
 llvm::Value* Context::load(llvm::IRBuilderBase& builder, llvm::Value* context, Member member, unsigned index,
                            uint64_t readable) const {
+  if (launch_ && (member == kBlock || member == kGrid)) {
+    const bundle::Dim3& size = member == kBlock ? launch_->block : launch_->grid;
+    return builder.getInt32(index == 0 ? size.x : index == 1 ? size.y : size.z);
+  }
   llvm::Type* type = type_->getElementType(member);
   if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) type = array->getElementType();
   llvm::LoadInst* load = builder.CreateLoad(type, address(builder, context, member, index));

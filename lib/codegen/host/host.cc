@@ -15,12 +15,15 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "base/error.h"
+#include "bundle/launch.h"
+#include "codegen/adjust.h"
 #include "codegen/host/abi.h"
 #include "codegen/host/brain_floats.h"
 #include "codegen/host/check_memory.h"
 #include "codegen/host/debug_information.h"
 #include "codegen/host/define_locals.h"
 #include "codegen/host/fiber_form.h"
+#include "codegen/host/fixed_launch.h"
 #include "codegen/host/flatten.h"
 #include "codegen/host/guard_divisions.h"
 #include "codegen/host/hoist_divisions.h"
@@ -68,8 +71,10 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const bundle::Configuration& c
   if (configuration.codegen_opt < 0 || configuration.codegen_opt > 3) {
     throw Error::of("the code generation level {} is not one of 0, 1, 2, 3", configuration.codegen_opt);
   }
+  std::string processor = processor_of(configuration.target);
+  if (!configuration.cpu.empty()) processor = configuration.cpu;
   std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(kTriple, processor_of(configuration.target), "", options, llvm::Reloc::PIC_,
+      target->createTargetMachine(kTriple, processor, configuration.features, options, llvm::Reloc::PIC_,
                                   llvm::CodeModel::Small, *llvm::CodeGenOpt::getLevel(configuration.codegen_opt)));
   return machine;
 }
@@ -92,6 +97,9 @@ void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     function.addFnAttr("target-cpu", machine.getTargetCPU());
+    if (!machine.getTargetFeatureString().empty()) {
+      function.addFnAttr("target-features", machine.getTargetFeatureString());
+    }
     function.addFnAttr("frame-pointer", "none");
     // No page of the stack is passed over, so that using up the stack faults at the page behind it.
     function.addFnAttr("probe-stack", "inline-asm");
@@ -120,11 +128,11 @@ void extend_pipelines(llvm::PassBuilder& builder) {
       });
 }
 
-std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) {
+std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType what) {
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, what)) {
     throw Error("LLVM cannot emit object code for the host");
   }
   passes.run(module);
@@ -147,6 +155,16 @@ std::unique_ptr<llvm::Module> whole_kernel(llvm::Module& device, const bundle::K
   return module;
 }
 
+// What the configuration says of the vendor's IR beside the pipeline.
+void adjust(llvm::Module& device, const bundle::KernelInfo& info, const bundle::Configuration& configuration,
+            const bundle::InstanceInfo* instance) {
+  llvm::Function* kernel = device.getFunction(info.name);
+  if (!kernel) return;  // refused later
+  set_launch_bounds(*kernel, configuration.max_threads, 0);
+  if (configuration.specialize_args.empty()) return;
+  fix_arguments(*kernel, info, configuration.specialize_args, instance->arguments);
+}
+
 }  // namespace
 
 std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& kernel, std::string_view ir) {
@@ -160,15 +178,20 @@ std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& kernel, st
   return store_types(*module, kernel);
 }
 
-Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bundle::Configuration& configuration) {
+Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bundle::Configuration& configuration,
+               const bundle::InstanceInfo* instance, bool texts) {
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(configuration);
-  ir::check_pipeline(configuration.passes);
+  ir::check_pipeline(configuration.passes, configuration.plugins);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> device = ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'");
+  adjust(*device, kernel, configuration, instance);
   Traits traits = {};
   traits.most_threads = most_threads(*device, kernel);
 
   std::unique_ptr<llvm::Module> module = whole_kernel(*device, kernel, configuration, *machine);
+  if (configuration.specialize_dims) fix_launch(*module, bundle::launch_size(*instance, configuration));
+  if (!configuration.specialize_args.empty()) module->getFunction(kernel.name)->addFnAttr(kFixedArguments);
+  if (!configuration.fast_math.empty()) add_fast_math(*module, configuration.fast_math);
   std::vector<bundle::StoreType> stores;
   if (configuration.passes != "default<O0>") {
     promote_locals(*module);
@@ -200,16 +223,26 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   BlockCode code = fibers ? make_fiber_form(*module, item, kernel.wave_size)
                           : make_loop_form(*module, item, kernel, traits.most_threads);
   make_code_object(*module, code, kernel, traits, globals);
+  refuse_other_launches(*module, *code.run_block);
   scope_debug_information(*module, source);
   set_processor(*module, *machine);
+  add_attributes(*code.run_block, configuration.attributes);
+  if (fibers) add_attributes(item, configuration.attributes);
   ir::verify_module(*module, "what kernel '" + kernel.demangled + "' was lowered to");
 
   ir::optimize(*module, "always-inline,globaldce", machine.get());
-  ir::optimize(*module, with_order_kept(configuration.passes), machine.get(), extend_pipelines);
+  ir::optimize(*module, with_order_kept(configuration.passes), machine.get(), extend_pipelines,
+               {configuration.unroll_threshold, {}, configuration.plugins});
   define_brain_float_functions(*module);
   // What profilers and debuggers show.
   module->getFunction(kBlockFunction)->setName(kernel.name);
-  return {link_shared_object(emit_object(*module, *machine), {}), fibers ? "fiber" : "loop", std::move(stores)};
+  Result result{{}, fibers ? "fiber" : "loop", std::move(stores), {}, {}};
+  if (texts) {
+    result.ir = ir::print_module(*module);
+    result.assembly = emit(*llvm::CloneModule(*module), *machine, llvm::CodeGenFileType::AssemblyFile);
+  }
+  result.code = link_shared_object(emit(*module, *machine, llvm::CodeGenFileType::ObjectFile), {});
+  return result;
 }
 
 }  // namespace mneme::codegen::host

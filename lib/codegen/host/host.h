@@ -17,6 +17,7 @@ struct Result {
   std::string code;  // the shared object
   std::string form;  // "loop" or "fiber"
   std::vector<bundle::StoreType> stores;
+  std::string ir, assembly;  // what the shared object was made of, if asked for
 };
 
 // Whether the IR was compiled for a debugger: with debug information, and not to be optimised.
@@ -24,8 +25,10 @@ bool is_for_debugging(const bundle::KernelInfo& info, std::string_view ir);
 
 // Compiles the kernel `info.name` in `ir` (bitcode or text). Deterministic. Throws Error with LLVM's
 // own message for bad IR or a bad pipeline, and by name for an intrinsic that the host device lacks.
-// Not confined: a caller handling a stranger's IR runs it in a confined child.
-Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration);
+// Not confined: a caller handling a stranger's IR runs it in a confined child. `instance`: whose values it is
+// specialised to, where the configuration says so; else may be null.
+Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
+               const bundle::InstanceInfo* instance = nullptr, bool texts = false);
 
 // What the kernel stores through which pointer. Throws as compile() does, for what the host device lacks too.
 std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& info, std::string_view ir);

@@ -2,6 +2,7 @@
 #include <llvm/IR/InstIterator.h>
 
 #include "base/error.h"
+#include "codegen/host/fixed_launch.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 
@@ -96,6 +97,15 @@ void check_arguments(const llvm::Function& entry, const bundle::KernelInfo& kern
                   kernel.arguments.size());
 }
 
+// Where constants have taken the place of arguments that are read in any case (a bound, say), the bytes may be read
+// under conditions only. A load of theirs that is moved ahead of its condition loses what it is known to lead to, and
+// the one behind it stays in the loop over work-items, which is then not vectorised well.
+void keep_readable(llvm::IRBuilderBase& builder, llvm::Value* bytes, uint64_t size) {
+  llvm::Value *known[] = {bytes, builder.getInt64(size)}, *aligned[] = {bytes, builder.getInt64(sizeof(uint64_t))};
+  builder.CreateAssumption(
+      builder.getTrue(), {llvm::OperandBundleDef("dereferenceable", known), llvm::OperandBundleDef("align", aligned)});
+}
+
 llvm::Value* load_argument(llvm::IRBuilderBase& builder, llvm::Value* bytes, const llvm::Argument& argument,
                            const bundle::Argument& place, const bundle::KernelInfo& kernel) {
   const llvm::DataLayout& layout = argument.getParent()->getParent()->getDataLayout();
@@ -113,6 +123,7 @@ llvm::Value* load_argument(llvm::IRBuilderBase& builder, llvm::Value* bytes, con
 }
 
 void answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  std::optional<bundle::LaunchSize> launch = fixed_launch(module);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     bool is_item = function.getName() == kItemFunction;
@@ -129,11 +140,14 @@ void answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
       if (!answers) answers.emplace(function);
       llvm::Value* answer = answers->answer(operation);
       if (llvm::MDNode* range = call->getMetadata(llvm::LLVMContext::MD_range)) {
-        llvm::cast<llvm::LoadInst>(answer)->setMetadata(llvm::LLVMContext::MD_range, range);
+        auto* load = llvm::dyn_cast<llvm::LoadInst>(answer);
+        if (load) load->setMetadata(llvm::LLVMContext::MD_range, range);
       }
       if (operation.kind == OperationKind::kImplicit || operation.kind == OperationKind::kDispatch) {
         mark_invariant_loads(call);
       }
+      if (launch && operation.kind == OperationKind::kImplicit) answer_implicit_loads(*call, *launch);
+      if (launch && operation.kind == OperationKind::kDispatch) answer_dispatch_loads(*call, *launch);
       call->replaceAllUsesWith(answer);
       answered.push_back(call);
     }
@@ -158,6 +172,7 @@ llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel
   llvm::IRBuilder<> builder(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
   llvm::Value* bytes = Context(module).load(builder, item.getArg(0), Context::kArguments, 0,
                                             std::max<uint64_t>(kernel.argument_bytes, 1));
+  if (entry.hasFnAttribute(kFixedArguments)) keep_readable(builder, bytes, kernel.argument_bytes);
   for (llvm::Argument& argument : entry.args()) {
     argument.replaceAllUsesWith(load_argument(builder, bytes, argument, kernel.arguments[argument.getArgNo()], kernel));
   }

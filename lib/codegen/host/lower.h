@@ -6,10 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "bundle/format.h"
+#include "bundle/launch.h"
 
 namespace mneme::codegen::host {
 
@@ -37,7 +39,7 @@ class Context {
   };
 
   llvm::StructType* type() const { return type_; }
-  // Pointers come with `readable` bytes known to be there.
+  // What is fixed (fixed_launch.h) is no load, but a constant. Pointers come with `readable` bytes known to be there.
   llvm::Value* load(llvm::IRBuilderBase& builder, llvm::Value* context, Member member, unsigned index = 0,
                     uint64_t readable = 0) const;
   llvm::Value* address(llvm::IRBuilderBase& builder, llvm::Value* context, Member member, unsigned index = 0) const;
@@ -46,10 +48,14 @@ class Context {
 
  private:
   llvm::StructType* type_;
+  std::optional<bundle::LaunchSize> launch_;  // if there is but one
 };
 
 inline constexpr char kItemFunction[] = "mneme.item";
 inline constexpr char kBlockFunction[] = "mneme.run_block";
+
+// On the kernel: some of its arguments are constants (codegen/adjust.h).
+inline constexpr char kFixedArguments[] = "mneme-fixed-arguments";
 
 // The steps, in order. Each leaves valid IR.
 

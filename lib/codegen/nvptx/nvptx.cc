@@ -14,6 +14,8 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "base/error.h"
+#include "bundle/launch.h"
+#include "codegen/adjust.h"
 #include "codegen/nvptx/numbered_functions.h"
 #include "ir/address_variable.h"
 #include "ir/module.h"
@@ -80,8 +82,11 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const llvm::Module& module,
   if (!level) throw Error::of("the code generation level {} is not one of 0, 1, 2, 3", configuration.codegen_opt);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = fusion(module, configuration.fuse);
-  return std::unique_ptr<llvm::TargetMachine>(back_end().createTargetMachine(
-      kTriple, processor, ptx_version(module), options, llvm::Reloc::PIC_, std::nullopt, *level));
+  // The last of each holds.
+  std::string features = ptx_version(module);
+  if (!configuration.features.empty()) features += (features.empty() ? "" : ",") + configuration.features;
+  return std::unique_ptr<llvm::TargetMachine>(
+      back_end().createTargetMachine(kTriple, processor, features, options, llvm::Reloc::PIC_, std::nullopt, *level));
 }
 
 std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -111,6 +116,22 @@ void refuse_host_options(const bundle::KernelInfo& info, const bundle::Configura
   }
 }
 
+// What the configuration says beside the pipeline.
+void adjust(llvm::Module& module, const bundle::KernelInfo& info, const bundle::Configuration& configuration,
+            const bundle::InstanceInfo* instance) {
+  llvm::Function& kernel = *module.getFunction(info.name);
+  set_launch_bounds(kernel, configuration.max_threads, configuration.min_blocks);
+  if (!configuration.specialize_args.empty()) {
+    fix_arguments(kernel, info, configuration.specialize_args, instance->arguments);
+  }
+  if (configuration.specialize_dims) {
+    bundle::LaunchSize size = bundle::launch_size(*instance, configuration);
+    fix_dimensions(kernel, size.grid, size.block);
+  }
+  if (!configuration.fast_math.empty()) add_fast_math(module, configuration.fast_math);
+  add_attributes(kernel, configuration.attributes);
+}
+
 }  // namespace
 
 bool is_processor(const std::string& name) {
@@ -119,9 +140,10 @@ bool is_processor(const std::string& name) {
   return known && known->isCPUStringValid(name);
 }
 
-std::string compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration) {
+Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
+               const bundle::InstanceInfo* instance, bool texts) {
   refuse_host_options(info, configuration);
-  ir::check_pipeline(configuration.passes);
+  ir::check_pipeline(configuration.passes, configuration.plugins);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = ir::load_module(context, ir, "the IR of kernel '" + info.demangled + "'");
   if (!llvm::StringRef(module->getTargetTriple()).starts_with("nvptx64")) {
@@ -134,10 +156,15 @@ std::string compile(const bundle::KernelInfo& info, std::string_view ir, const b
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(*module, configuration);
   module->setDataLayout(machine->createDataLayout());
   allow_optimisation(*module);
-  ir::optimize(*module, configuration.passes, machine.get());
+  adjust(*module, info, configuration, instance);
+  ir::optimize(*module, configuration.passes, machine.get(), {},
+               {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins});
   ir::expose_function_tables(*module);
   number_functions(*module, info);
-  return emit_ptx(*module, *machine);
+  Result result;
+  if (texts) result.ir = ir::print_module(*module);
+  result.ptx = emit_ptx(*module, *machine);
+  return result;
 }
 
 }  // namespace mneme::codegen::nvptx

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/choices.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+
+namespace mneme::codegen {
+namespace {
+
+using testing::HasSubstr;
+
+template <typename Body>
+std::string fault(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Choices, OneFormOfWhatMeansTheSame) {
+  EXPECT_EQ(normal_fast_math(""), "");
+  EXPECT_EQ(normal_fast_math("reassoc, contract,reassoc"), "contract,reassoc");
+  EXPECT_EQ(normal_fast_math("fast"), normal_fast_math("afn,arcp,contract,ninf,nnan,nsz,reassoc"));
+  EXPECT_EQ(normal_attributes("noinline  b=2 a=1,3 b=4"), "a=1,3 b=4 noinline");
+  EXPECT_EQ(normal_features("+avx2,-fma,-avx2", "host:x86-64-v2"), "-fma,-avx2");
+  EXPECT_EQ(normal_arguments("2, 0,2"), "0,2");
+  EXPECT_EQ(normal_arguments("all"), "all");
+}
+
+TEST(Choices, WhatIsUnknownIsSaid) {
+  EXPECT_THAT(fault([] { normal_fast_math("fasst"); }), HasSubstr("not 'fasst'"));
+  EXPECT_THAT(fault([] { normal_attributes("in-line"); }), HasSubstr("not 'in-line'"));
+  EXPECT_THAT(fault([] { normal_attributes("align"); }), HasSubstr("not 'align'"));
+  EXPECT_THAT(fault([] { normal_attributes("noinline=1"); }), HasSubstr("not 'noinline=1'"));
+  EXPECT_THAT(fault([] { normal_attributes("noundef"); }), HasSubstr("not 'noundef'")) << "not of functions";
+  EXPECT_THAT(fault([] { normal_features("avx2", "host:x86-64-v2"); }), HasSubstr("not 'avx2'"));
+  EXPECT_THAT(fault([] { normal_features("+ptx83", "host:x86-64-v2"); }), HasSubstr("not '+ptx83'"));
+  EXPECT_EQ(normal_features("+ptx83", "cuda:sm_90"), "+ptx83");
+  EXPECT_THAT(fault([] { normal_arguments("first"); }), HasSubstr("not 'first'"));
+  EXPECT_THAT(fault([] { normal_arguments("-1"); }), HasSubstr("not '-1'"));
+  EXPECT_THAT(fault([] { check_cpu("znver40", "host:x86-64-v2"); }), HasSubstr("not 'znver40'"));
+  EXPECT_EQ(fault([] { check_cpu("znver4", "host:x86-64-v2"); }), "none");
+}
+
+TEST(Choices, ArgumentsByTheirNumbers) {
+  bundle::KernelInfo kernel;
+  kernel.demangled = "k(int*, int)";
+  kernel.arguments = {{0, 8, "pointer", "ptr", {}}, {8, 4, "scalar", "i32", {}}};
+  EXPECT_EQ(arguments_named(kernel, "all"), std::vector<size_t>{1});
+  EXPECT_EQ(arguments_named(kernel, "0,1"), (std::vector<size_t>{0, 1}));
+  EXPECT_TRUE(arguments_named(kernel, "").empty());
+  EXPECT_EQ(fault([&] { arguments_named(kernel, "1,2"); }),
+            "kernel 'k(int*, int)' has no argument 2: it has 2, counted from 0");
+}
+
+TEST(Choices, SharedMemoryByTarget) {
+  EXPECT_EQ(most_shared_memory("cuda:sm_90"), 232448u);
+  EXPECT_EQ(most_shared_memory("cuda:sm_90a"), 232448u);
+  EXPECT_EQ(most_shared_memory("cuda:sm_80"), 166912u);
+  EXPECT_EQ(most_shared_memory("cuda:sm_60"), 49152u);
+  EXPECT_EQ(most_shared_memory("host:x86-64-v3"), 65536u);
+}
+
+}  // namespace
+}  // namespace mneme::codegen

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What configurations say beside the pipeline: launches under other dimensions, code specialised to a launch, plugins,
+the texts that --save-ir keeps; from the command line to the verdict."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import bundles  # noqa: E402
+from support import ROOT, TestCase, run, tool  # noqa: E402
+
+# Each block's sum: what is left depends on how the work is divided into blocks.
+SUMS = """
+#include <hip/hip_runtime.h>
+__global__ void sums(const int* in, int* out) {
+  extern __shared__ int part[];
+  part[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x) return;
+  int sum = 0;
+  for (unsigned i = 0; i < blockDim.x; ++i) sum += part[i];
+  out[blockIdx.x] = sum;
+}
+int main() {
+  int *in, *out, values[512];
+  for (int i = 0; i < 512; ++i) values[i] = i + 1;
+  if (hipMalloc(&in, sizeof values) || hipMalloc(&out, sizeof values)) return 1;
+  if (hipMemcpy(in, values, sizeof values, hipMemcpyHostToDevice) || hipMemset(out, 0, sizeof values)) return 1;
+  sums<<<4, 128, 512>>>(in, out);
+  return hipDeviceSynchronize();
+}
+"""
+
+# Marks every function that it is run on, where the pipeline names it and at the end of the standard ones.
+PLUGIN = """
+#include <llvm/IR/Function.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+struct Mark : llvm::PassInfoMixin<Mark> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    function.addFnAttr("marked-by-plugin");
+    return llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+extern "C" llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "mark", "1", [](llvm::PassBuilder& builder) {
+    builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::FunctionPassManager& passes, auto) {
+      if (name == "mark") passes.addPass(Mark());
+      return name == "mark";
+    });
+    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(Mark()));
+    });
+  }};
+}
+"""
+
+
+class Configurations(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.recording = cls.record(cls.build(ROOT / "tests" / "small.hip"))
+        (cls.folder / "sums.hip").write_text(SUMS)
+        cls.sums = cls.record(cls.build(cls.folder / "sums.hip"), name="sums.tar")
+
+    def compile(self, *options, of=None, **how):
+        return self.run_well([tool("compile"), *options, of or self.recording], **how).out
+
+    def refused(self, reason, *options, of=None):
+        self.assert_refused(run([tool("compile"), *options, of or self.recording]), 2, reason)
+
+    def variants(self, bundle):
+        return [bundles.parsed(member) for member in bundles.read(bundle) if member.name.endswith("/variant.json")]
+
+    def report(self, bundle, status=0):
+        result = run([tool("run")], [tool("verify")], input=bundle)
+        self.assertEqual(result.statuses, [0, status], result.text())
+        return list(map(json.loads, result.out.decode().splitlines()))
+
+    def lines(self, *lines):
+        path = self.folder / "variants.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+    def texts(self, *options, of=None):
+        """What --save-ir keeps: of each variant its IR and its assembly."""
+        folder = self.folder / "texts"
+        shutil.rmtree(folder, ignore_errors=True)
+        bundle = self.compile(*options, "--save-ir", folder, of=of)
+        names = {variant["id"] for variant in self.variants(bundle)}
+        self.assertEqual({path.name for path in folder.iterdir()}, {name + end for name in names for end in [".ll", ".s"]})
+        return {name: ((folder / (name + ".ll")).read_text(), (folder / (name + ".s")).read_text()) for name in names}
+
+    def test_other_blocks(self):
+        for options, configuration in [(["--block", "64"], {"block": [64, 1, 1]}),
+                                       (["--block", "96"], {"block": [96, 1, 1]}),
+                                       (["--block", "32,4"], {"block": [32, 4, 1]}),
+                                       (["--grid", "400"], {"grid": [400, 1, 1]}),
+                                       (["--block", "1024", "--grid", "49"], {"grid": [49, 1, 1], "block": [1024, 1, 1]})]:
+            bundle = self.compile(*options)
+            self.assertEqual(bundles.parsed(bundles.read(bundle)[0])["version"], 3)
+            for variant in self.variants(bundle):
+                self.assertEqual({key: variant["configuration"].get(key) for key in configuration}, configuration)
+            # (32, 4): the kernels look at x only, so that four threads have the same element, and add to it four times.
+            several = options == ["--block", "32,4"]
+            lines = self.report(bundle, status=1 if several else 0)
+            self.assertEqual(len(lines), 4)
+            for line in lines:
+                self.assertEqual(line["verified"], not several or line["name"].startswith("scale"), line)
+
+    def test_what_depends_on_its_blocks_is_not_verified_under_others(self):
+        [line] = self.report(self.compile(of=self.sums))
+        [line] = self.report(self.compile("--block", "64", of=self.sums), status=1)
+        self.assertFalse(line["verified"])
+        self.assertRegex(" ".join(line["reasons"]), r"it ran with the grid \(8, 1, 1\), the block \(64, 1, 1\) and 512 bytes of dynamic "
+                         r"shared memory in place of the recorded \(4, 1, 1\), \(128, 1, 1\) and 512: that verifies only where")
+        [line] = self.report(self.compile("--shared-mem", "4K", of=self.sums))
+        self.assertTrue(line["verified"])
+
+    def test_launch_bounds(self):
+        bundle = self.compile("--launch-bounds", "64")
+        for line in self.report(bundle, status=1):
+            self.assertEqual(line["status"], "failed")
+            self.assertRegex(" ".join(line["reasons"]), r"its launch bounds allow 64 threads in a block \('max_threads'\), and a "
+                             r"block of \(128, 1, 1\) has 128")
+        self.assertEqual(len(self.report(self.compile("--launch-bounds", "64", "--block", "64"))), 4)
+
+    def test_specialised_to_each_instance(self):
+        texts = self.texts("--specialize-args", "all", "--specialize-dims", "-O2")
+        self.assertEqual(len(texts), 4)
+        for ir, _ in texts.values():
+            self.assertIn("49999", ir)  # below n
+            self.assertIn(", 391", ir)  # blocks
+        for ir, _ in self.texts("-O2").values():
+            self.assertNotIn("49999", ir)
+            self.assertNotIn(", 391", ir)
+        # Constants do not keep neighbouring work-items from reading neighbouring elements together.
+        for options in [[], ["--specialize-args", "all"]]:
+            for ir, _ in self.texts("--target", "host:x86-64-v4", *options).values():
+                self.assertIn("load <", ir)
+                self.assertNotIn("masked.gather", ir)
+        # Each has the amount that it was launched with.
+        ends = [sorted(ir.count(f"float {value}") > 0 for ir, _ in texts.values())
+                for value in ["5.000000e-01", "1.250000e+00", "3.000000e+00", "2.500000e-01"]]
+        self.assertEqual(ends, [[False, False, False, True]] * 4)
+
+        bundle = self.compile("--specialize-args", "all", "--specialize-dims")
+        self.assertEqual(bundles.parsed(bundles.read(bundle)[0])["version"], 3)
+        members = [member.name.split("/") for member in bundles.read(bundle)]
+        for variant in self.variants(bundle):
+            instance = variant["configuration"]["instance"]
+            at = members.index(["variants", variant["kernel"], variant["id"], "variant.json"])
+            self.assertEqual(members[at - 1], ["instances", variant["kernel"], instance + ".json"])
+        lines = self.report(bundle)
+        self.assertEqual({(line["variant"], line["instance"]) for line in lines},
+                         {(v["id"], v["configuration"]["instance"]) for v in self.variants(bundle)})
+        self.assertEqual(len(lines), 4)
+
+    def test_one_instance_of_them(self):
+        [variant, *_] = self.variants(self.compile("--specialize-dims"))
+        instance = variant["configuration"]["instance"]
+        for options in [["--specialize-dims", "--instance", instance[:12]],
+                        ["--variants", self.lines({"specialize_dims": True, "instance": instance})]]:
+            [alone] = self.variants(self.compile(*options))
+            self.assertEqual(alone["id"], variant["id"])
+        self.assertEqual([v["id"] for v in self.variants(self.compile("--variants", self.lines(variant["configuration"])))],
+                         [variant["id"]])
+
+    def test_in_bulk_beside_others(self):
+        bundle = self.compile("--variants", self.lines({}, {"specialize_args": "1"}, {"specialize_args": "2"},
+                                                       {"specialize_dims": True, "block": [64, 1, 1]}, {"block": [64, 1, 1]}))
+        variants = self.variants(bundle)
+        self.assertEqual(len(variants), 2 * 2 + 3 * 4)
+        self.assertEqual([v for v in variants if "failed" in v], [])
+        lines = self.report(bundle)
+        self.assertEqual(len(lines), 5 * 4)
+        # The same code under other dimensions is another run.
+        self.assertFalse(any("block" in v["configuration"] and "same_as" in v for v in variants))
+
+    def test_code_for_one_block_refuses_another(self):
+        bundle = self.compile("--specialize-dims", "--kernel", "^add")
+        members = bundles.read(bundle)
+        for member in members:
+            if member.name.endswith("/variant.json"):
+                variant = bundles.parsed(member)
+                # As if it were for launches of any kind.
+                variant["configuration"]["block"] = [64, 1, 1]
+                member.data = bundles.compact(variant)
+        for line in self.report(bundles.write(members), status=1):
+            self.assertEqual(line["status"], "failed")
+            self.assertRegex(" ".join(line["reasons"]), r"runs code that was compiled for the grid \(391, 1, 1\) and the block "
+                             r"\(128, 1, 1\) only")
+
+    def test_a_plugin(self):
+        source, plugin = self.folder / "plugin.cc", self.folder / "plugin.so"
+        source.write_text(PLUGIN)
+        flags = subprocess.run(["llvm-config-19", "--cppflags"], capture_output=True, text=True, check=True).stdout.split()
+        subprocess.run(["clang++-19", "-std=c++17", "-fPIC", "-shared", "-fno-rtti", "-O1", *flags, source, "-o", plugin], check=True)
+        mark = '"marked-by-plugin"'
+        for options in [["--passes", "function(mark)"], ["-O2"]]:
+            for ir, _ in self.texts("--load-pass-plugin", plugin, *options).values():
+                self.assertIn(mark, ir)
+        for ir, _ in self.texts("-O2").values():
+            self.assertNotIn(mark, ir)
+        self.refused("unknown pass name 'mark'|unknown function pass 'mark'", "--passes", "function(mark)")
+        # A line may do without.
+        bundle = self.compile("--load-pass-plugin", plugin, "--kernel", "^add", "--variants", self.lines({}, {"plugins": ""}))
+        digest = bundles.digest(plugin.read_bytes())
+        self.assertEqual([v["configuration"].get("plugins") for v in self.variants(bundle)], [digest, None])
+        self.report(bundle)
+
+        source.write_text("int nothing;")
+        subprocess.run(["clang++-19", "-fPIC", "-shared", source, "-o", self.folder / "none.so"], check=True)
+        for file in ["none.so", "plugin.cc"]:
+            self.refused("is no plugin with passes for this LLVM", "--load-pass-plugin", self.folder / file)
+        self.refused("absent.so", "--load-pass-plugin", self.folder / "absent.so")
+
+    def test_executions(self):
+        bundle = self.compile("--kernel", "^add", "--variants", self.lines({}, {"warmup": 0, "iterations": 7}))
+        runs = [bundles.parsed(member) for member in bundles.read(self.run_well([tool("run")], input=bundle).out)
+                if member.name.startswith("runs/")]
+        plain, other = self.variants(bundle)
+        self.assertNotIn("same_as", other)
+        for one in runs:
+            counts = (one["warmup"], len(one["nanoseconds"]))
+            self.assertEqual(counts, (1, 3) if one["variant"] == plain["id"] else (0, 7))
+
+    def test_texts_of_many(self):
+        texts = self.texts("--variants", self.lines({"passes": "default<O1>"}, {"attributes": "key=value"}, {"cpu": "haswell"}))
+        self.assertEqual(len(texts), 6)
+        for ir, assembly in texts.values():
+            self.assertIn("define", ir)
+            self.assertIn(".globl", assembly)
+        for what in ['"key"="value"', '"target-cpu"="haswell"']:
+            self.assertEqual(len([ir for ir, _ in texts.values() if what in ir]), 2)
+        self.assert_refused(run([tool("compile"), "--save-ir", "/proc/none", self.recording]), 2, "cannot make the folder")
+
+    def test_fast_math_is_in_the_code(self):
+        for ir, _ in self.texts("--fast-math", "fast", "-O1").values():
+            self.assertRegex(ir, "f(add|mul) fast ")
+        for ir, _ in self.texts("-O1").values():
+            self.assertNotRegex(ir, "f(add|mul) fast ")
+
+    def test_what_cannot_be(self):
+        for reason, *options in [("allows 64 threads in a block, and --block .* has 128", "--launch-bounds", "64", "--block", "128"),
+                                 ("--shared-mem 65537 is more than a block may have on host", "--shared-mem", "65537"),
+                                 ("has no argument 3: it has 3", "--specialize-args", "3", "--kernel", "^add"),
+                                 ("--specialize-args takes all, or numbers", "--specialize-args", "amount"),
+                                 ("--block takes one to three numbers", "--block", "8,x"),
+                                 ("--block takes one to three numbers", "--block", "0"),
+                                 ("--grid takes one to three numbers", "--grid", "1,1,1,1"),
+                                 ("more than the 1024 that any device has", "--block", "33,32"),
+                                 ("--launch-bounds takes one or two numbers", "--launch-bounds", "1,1,1"),
+                                 ("--launch-bounds takes at most 1024", "--launch-bounds", "2048"),
+                                 ("--launch-bounds is for NVIDIA's GPUs", "--launch-bounds", "64,2"),
+                                 ("--inline-threshold is for NVIDIA's GPUs", "--inline-threshold", "5"),
+                                 ("--cpu takes a processor", "--cpu", "abacus"),
+                                 ("--features takes features", "--features", "avx2"),
+                                 ("--fast-math takes fast, or some of", "--fast-math", "quick"),
+                                 ("--attributes takes attributes", "--attributes", "quick"),
+                                 ("--unroll-threshold takes at most", "--unroll-threshold", "4294967296")]:
+            self.refused(reason, *options)
+        # Of many, what a kernel lacks is that variant's failure.
+        bundle = self.compile("--kernel", "^add", "--variants", self.lines({}, {"specialize_args": "3"}))
+        self.assertEqual(sorted(line["status"] for line in self.report(bundle, status=1)), ["failed"] * 2 + ["verified"] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
