@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "base/digest_avx2.h"
 #include "base/error.h"
 
 namespace mneme {
@@ -72,7 +73,13 @@ Digest Digest::parse(std::string_view hex) {
   return load(reinterpret_cast<const std::byte*>(raw.data()));
 }
 
-Digest digest_of(Bytes bytes) { return from_xxh(XXH3_128bits(bytes.data(), bytes.size())); }
+Digest digest_of(Bytes bytes) {
+  static const bool has_avx2 = [] {
+    __builtin_cpu_init();  // the recorder may be called before constructors are
+    return __builtin_cpu_supports("avx2") != 0;
+  }();
+  return has_avx2 ? digest_with_avx2(bytes) : from_xxh(XXH3_128bits(bytes.data(), bytes.size()));
+}
 
 struct DigestStream::State {
   XXH3_state_t xxh;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/digest_avx2.h"
 #include "base/error.h"
 
 namespace mneme {
@@ -46,6 +47,20 @@ TEST(DigestStream, EqualsTheDigestOfTheWhole) {
   EXPECT_EQ(stream.finish(), digest_of("something")) << "finishing changes nothing";
   stream.add(uint64_t{0x0102});
   EXPECT_EQ(stream.finish(), digest_of(std::string("something\x02\x01\0\0\0\0\0\0", 17)));
+}
+
+// The stream's code is for every processor.
+TEST(Digest, IsTheSameOnEveryProcessor) {
+  std::string text;
+  for (size_t i = 0; i < 70'000; ++i) text.push_back(static_cast<char>(i * i >> 3));
+  for (size_t size : {0, 1, 3, 8, 16, 17, 100, 128, 129, 240, 241, 512, 1000, 1024, 1025, 4096, 65'536, 70'000}) {
+    DigestStream stream;
+    stream.add(bytes_of(text).first(size));
+    EXPECT_EQ(digest_of(bytes_of(text).first(size)), stream.finish()) << size;
+    if (__builtin_cpu_supports("avx2")) {
+      EXPECT_EQ(digest_with_avx2(bytes_of(text).first(size)), stream.finish()) << size;
+    }
+  }
 }
 
 TEST(Hex, RoundTripAndFaults) {
