@@ -17,6 +17,14 @@ namespace mneme::capture {
 
 ApplicationMemory::~ApplicationMemory() { clear(); }
 
+std::vector<SharedChunk> ApplicationMemory::shared() const {
+  std::vector<SharedChunk> shared;
+  for (const auto& [address, chunk] : chunks_) {
+    if (chunk.memory) shared.push_back({address, chunk.size, chunk.memory.get()});
+  }
+  return shared;
+}
+
 void ApplicationMemory::clear() {
   while (!chunks_.empty()) remove(chunks_.begin()->first);
 }

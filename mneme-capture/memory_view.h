@@ -33,6 +33,13 @@ class MemoryView {
   virtual std::optional<Digest> known(uint64_t /*block*/) const { return std::nullopt; }
 };
 
+// Memory at [address, address + size) of the application is the file's first `size` bytes.
+struct SharedChunk {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  int file = -1;  // borrowed
+};
+
 // What the recorder of one process told of: chunks of memory that it shared, mapped here at other addresses than there;
 // memory that is its own, which is read out of it; and a device's, which it is asked for.
 class ApplicationMemory final : public MemoryView {
@@ -61,6 +68,8 @@ class ApplicationMemory final : public MemoryView {
   std::optional<record::Piece> distant(uint64_t address, uint64_t size) const override;
   void fetch(const Fetching::Next& next, const Fetching::Take& take) const override { fetching_.fetch(next, take); }
   Fetching& fetching() { return fetching_; }
+  // Those of which there is a file, by address.
+  std::vector<SharedChunk> shared() const;
 
  private:
   struct Chunk {

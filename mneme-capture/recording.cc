@@ -6,12 +6,15 @@
 
 #include "bundle/segment_runs.h"
 #include "cli/options.h"
-#include "followed_pointers.h"
 #include "outside_references.h"
 #include "process_memory.h"
+#include "rehearsal.h"
 
 namespace mneme::capture {
 namespace {
+
+// For a launch that is tried: one that seems to poll memory may wait for the application, which waits for this.
+constexpr std::chrono::seconds kPatience{10}, kLittlePatience{1};
 
 bundle::SegmentKind kind_of(uint32_t number) {
   if (number > static_cast<uint32_t>(bundle::SegmentKind::kHost)) throw Error("a segment is of an unknown kind");
@@ -135,7 +138,7 @@ record::Selected Recording::query(const record::Query& query) const {
 
 void Recording::kernel(const record::Kernel& kernel) {
   bundle::KernelInfo info = bundle::parse_kernel(kernel.json, "the application's kernel");
-  KnownKernel known{info, {}};
+  KnownKernel known{info, {}, false, {}, {}};
   if (!capture_.on_gpu) {
     capture_.on_gpu = gpu_;
     capture_.begin(gpu_);
@@ -150,6 +153,10 @@ void Recording::kernel(const record::Kernel& kernel) {
       writer.add(bundle::kernel_json_name(info.id), bundle::write(info));
       writer.add(bundle::kernel_bitcode_name(info.id), bitcode);
     });
+  }
+  if (!gpu_) {
+    known.json = kernel.json;
+    known.bitcode = kernel.bitcode;
   }
   kernels_.emplace(info.id, std::move(known));
 }
@@ -183,19 +190,38 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   }
   last_ = launch.before;
   instance.missing = prologue.missing;
-  std::ranges::move(references_to(prologue.outside, instance.segments, *launch.before),
-                    std::back_inserter(instance.missing));
   if (!instance.segments.empty() && ends_at_the_top(instance.segments.back())) {
     instance.missing.push_back(
         fmt::format("the memory at {:#x} lies in the last 64 KiB that a process can have, and is restored nowhere else",
                     instance.segments.back().address));
   }
-  FollowedPointers followed = follow_pointers(known->second.info, prologue, instance.segments, *launch.before);
+  FollowedPointers followed = reach(known->second, launch, prologue);
   std::ranges::move(followed.missing, std::back_inserter(instance.missing));
   instance.prologue = digest_of(bundle::write(launch.before->state()));
   instance.id = bundle::instance_id(instance);
   launch_ = std::move(launch);
   return {true, {}, followed.polls};
+}
+
+FollowedPointers Recording::reach(const KnownKernel& kernel, const Launch& launch,
+                                  const record::Prologue& prologue) const {
+  const bundle::InstanceInfo& instance = launch.instance;
+  FollowedPointers followed = follow_pointers(kernel.info, prologue, instance.segments, *launch.before);
+  std::ranges::move(references_to(prologue.outside, instance.segments, *launch.before),
+                    std::back_inserter(followed.missing));
+  bool open = !followed.missing.empty() || reaches_further(kernel.info);
+  if (gpu_ || !open || !instance.missing.empty()) return followed;
+  Rehearsed rehearsed = rehearse(
+      {kernel.json, kernel.bitcode, instance, *launch.before, memory_.shared(), prologue.ordinary, prologue.outside},
+      followed.polls ? kLittlePatience : kPatience);
+  if (!rehearsed.known) return followed;
+  followed.polls = false;  // it does not wait for what the application has still to write
+  if (rehearsed.missing.empty()) {
+    followed.missing.clear();
+  } else if (followed.missing.empty()) {
+    followed.missing.push_back(rehearsed.missing);
+  }
+  return followed;
 }
 
 record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bundle_queue.h"
+#include "followed_pointers.h"
 #include "memory_view.h"
 #include "recorder/counters.h"
 #include "recorder/protocol.h"
@@ -73,6 +74,7 @@ class Recording {
     bundle::KernelInfo info;
     std::string refused;           // why it is not in the bundle
     bool told_of_missing = false;  // the user, of an instance that is not complete
+    std::string json, bitcode;     // as the application carries it; of the host device's
   };
   // A launch between its prologue and its epilogue.
   struct Launch {
@@ -82,6 +84,9 @@ class Recording {
   };
 
   void add(Launch launch, std::shared_ptr<Snapshot> after);
+  // What the kernel's pointers tell, and, where they do not tell all, what happens when the launch is tried: if its
+  // instance is not known to be incomplete anyway.
+  FollowedPointers reach(const KnownKernel& kernel, const Launch& launch, const record::Prologue& prologue) const;
   void add_skipped(bundle::Skipped skipped, bool wanted);
 
   Capture& capture_;

@@ -30,6 +30,13 @@ std::string compile(const objects::EmbeddedKernel& kernel, const CompileOptions&
                   result.errors.empty() ? "the compiler " + describe_wait_status(result.status) : result.errors);
 }
 
+CachedCode make(const objects::EmbeddedKernel& kernel, const CompileOptions& options, const std::string& compiler,
+                const KernelCache& cache) {
+  CachedCode made{{}, compile(kernel, options, compiler)};
+  made.path = cache.add(made.code);
+  return made;
+}
+
 // A file is loaded once; whoever else needs its code, for variables of its own, loads a copy.
 std::unique_ptr<device::host::HostCode> load(const CachedCode& cached, const std::string& kernel) {
   static std::mutex mutex;
@@ -65,9 +72,15 @@ std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& k
       // A file that is not what it was: compile it again.
     }
   }
-  CachedCode made{{}, compile(kernel, options, compiler)};
-  made.path = cache.add(made.code);
-  return load(made, kernel.info.demangled);
+  return load(make(kernel, options, compiler, cache), kernel.info.demangled);
+}
+
+std::string object_of(const objects::EmbeddedKernel& kernel, bool check_memory) {
+  std::string compiler = installed_part("mneme-host-compile");
+  CompileOptions options{form(), check_memory};
+  KernelCache cache(kernel, options, compiler);
+  if (auto cached = cache.find()) return std::move(cached->code);
+  return make(kernel, options, compiler, cache).code;
 }
 
 }  // namespace mneme::hostgpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels that come to the host's own memory by pointers in structures, numbers, variables and memory; and kernels that
-// are given such pointers beside others, and leave them alone.
+// Kernels that come to the host's own memory by pointers in structures, numbers, variables and memory, and by pointers
+// that only show when they run: stored by the kernel itself, made of bits, packed; and kernels that are given pointers
+// to it beside others, and leave them alone, for a reason that may show only then, too.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -22,6 +23,16 @@ struct Rows {
   int* row[4];
 };
 
+// A vector of elements that are views, with room for more.
+struct Vector {
+  View* data;
+  int size, capacity;
+};
+struct [[gnu::packed]] Packed {
+  char kind;
+  int* pointer;
+};
+
 __device__ int* table[4];
 
 __global__ void structure_host(View view) { view.host[threadIdx.x] += 1; }
@@ -38,6 +49,22 @@ __global__ void list_host(Node* node) {
 }
 __global__ void list_device(Node* node) {
   for (; node; node = node->next) node->value += 1;
+}
+
+// Reads a pointer that is not in memory before the launch.
+__global__ void stored_host(int** place, View view) {
+  if (threadIdx.x == 0) place[0] = view.host;
+  __syncthreads();
+  place[0][threadIdx.x] += 1;
+}
+__global__ void coded_host(const unsigned long long* coded, unsigned long long key) {
+  reinterpret_cast<int*>(*coded ^ key)[threadIdx.x] += 1;
+}
+__global__ void packed_host(const Packed* packed, int which) { packed[which].pointer[threadIdx.x] += 1; }
+__global__ void packed_device(const Packed* packed, int which) { packed[which].pointer[threadIdx.x] += 1; }
+__global__ void chosen_device(View view, int flag) { (flag ? view.device : view.host)[threadIdx.x] += 1; }
+__global__ void elements_device(Vector vector) {
+  for (int i = 0; i < vector.size; ++i) vector.data[i].device[threadIdx.x] += 1;
 }
 
 int main() {
@@ -73,9 +100,28 @@ int main() {
     own ? list_device<<<1, 1>>>(nodes) : list_host<<<1, 1>>>(nodes);
   }
 
+  int** place = nullptr;
+  CHECK(hipMalloc(&place, sizeof *place));
+  CHECK(hipMemset(place, 0, sizeof *place));
+  stored_host<<<1, kThreads>>>(place, view);
+  constexpr unsigned long long kKey = 0x0123456789abcdef;
+  unsigned long long code = reinterpret_cast<unsigned long long>(host) ^ kKey, *coded = nullptr;
+  CHECK(hipMalloc(&coded, sizeof code));
+  CHECK(hipMemcpy(coded, &code, sizeof code, hipMemcpyHostToDevice));
+  coded_host<<<1, kThreads>>>(coded, kKey);
+  Packed pair[2] = {{1, device}, {2, host}}, *packed = nullptr;
+  CHECK(hipMalloc(&packed, sizeof pair));
+  CHECK(hipMemcpy(packed, pair, sizeof pair, hipMemcpyHostToDevice));
+  packed_host<<<1, kThreads>>>(packed, 1);
+  packed_device<<<1, kThreads>>>(packed, 0);
+  chosen_device<<<1, kThreads>>>(view, 1);
+  View stale{host, host};  // behind the vector's end
+  CHECK(hipMemcpy(views + 2, &stale, sizeof stale, hipMemcpyHostToDevice));
+  elements_device<<<1, kThreads>>>(Vector{views, 2, kThreads});
+
   int seen[64] = {};
   CHECK(hipMemcpy(seen, device, sizeof seen, hipMemcpyDeviceToHost));
-  bool right = host[1] == 4 && seen[3] == 3 && seen[0] == 8 && host[0] == 7 && last->value == 1;
+  bool right = host[1] == 7 && seen[3] == 7 && seen[0] == 12 && host[0] == 10 && last->value == 1;
   std::printf("followed_pointers: %s\n", right ? "ok" : "FAILED");
   return right ? 0 : 1;
 }

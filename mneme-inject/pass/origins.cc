@@ -43,6 +43,13 @@ std::optional<Displacement> within(const Displacement& place, const Displacement
   return result.offset < size ? std::optional(result) : std::nullopt;
 }
 
+// Of memory, by an address that the user is given.
+bool only_reads(const llvm::User& user) {
+  auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&user);
+  return llvm::isa<llvm::LoadInst>(user) || llvm::isa<llvm::ICmpInst>(user) ||
+         (intrinsic && intrinsic->isAssumeLikeIntrinsic());
+}
+
 bool is_number(const llvm::Value& value) {
   return value.getType()->isPtrOrPtrVectorTy() || value.getType()->isIntOrIntVectorTy();
 }
@@ -83,10 +90,14 @@ class Origins::Way {
     return last;
   }
   uint64_t loops() const { return loops_; }
+  // What it came to holds no address as it stands.
+  void lose() { lost_ = true; }
+  bool lost() const { return lost_; }
 
  private:
   std::map<std::pair<const llvm::Value*, int64_t>, int64_t> offsets_;
   std::vector<Origin> pending_;
+  bool lost_ = false;
   uint64_t loops_ = 0;  // one stride for all: it says too much rather than too little
 };
 
@@ -109,7 +120,7 @@ const llvm::Value* Origins::address_of(const llvm::Value& value) {
   return nullptr;
 }
 
-std::vector<Origin> Origins::of(const llvm::Value& address) const {
+Origins::All Origins::of(const llvm::Value& address) const {
   std::vector<Origin> origins;
   Way way;
   way.go(&address, {});
@@ -119,9 +130,11 @@ std::vector<Origin> Origins::of(const llvm::Value& address) const {
       continue;
     if (llvm::isa<llvm::GlobalVariable>(word.value) || llvm::isa<llvm::Argument>(word.value) || address_of(*word.value))
       origins.push_back(std::move(*next));
+    else if (!llvm::isa<llvm::Constant>(word.value) && !llvm::isa<llvm::AllocaInst>(word.value))
+      way.lose();
   }
   for (Origin& origin : origins) origin.behind.add_multiples(way.loops());
-  return origins;
+  return {std::move(origins), !way.lost()};
 }
 
 void Origins::add_element(const llvm::User& pointer, Displacement& behind) const {
@@ -175,11 +188,15 @@ bool Origins::follow_memory(const Word& word, const Displacement& behind, Way& w
     auto [pointer, place] = pending[i];
     for (const llvm::User* user : pointer->users()) {
       if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
-        if (store->getPointerOperand() != pointer) continue;
+        if (store->getPointerOperand() != pointer) {
+          way.lose();
+          continue;
+        }
         const llvm::Value* value = store->getValueOperand();
         auto size = static_cast<int64_t>(layout_.getTypeStoreSize(value->getType()).getKnownMinValue());
         std::optional<Displacement> part = within(wanted, place, size);
         if (part && size <= kWord) part = Displacement{};
+        if (part && size < kWord) way.lose();  // an address in pieces
         if (part) way.go({value, *part}, behind);
       } else if (auto* copy = llvm::dyn_cast<llvm::AnyMemTransferInst>(user)) {
         if (copy->getRawDest() != pointer) continue;
@@ -192,6 +209,8 @@ bool Origins::follow_memory(const Word& word, const Displacement& behind, Way& w
         pending.emplace_back(user, std::move(there));
       } else if (llvm::isa<llvm::AddrSpaceCastOperator>(user) || llvm::isa<llvm::BitCastOperator>(user)) {
         pending.emplace_back(user, place);
+      } else if (!only_reads(*user)) {  // there may be stores by another way
+        way.lose();
       }
     }
   }
@@ -225,11 +244,14 @@ bool Origins::follow_arithmetic(const Word& word, const Displacement& behind, Wa
     case llvm::Instruction::BitCast:
     case llvm::Instruction::IntToPtr:
     case llvm::Instruction::PtrToInt:
-    case llvm::Instruction::ZExt:  // halves of an address, put together
+    case llvm::Instruction::ZExt:
     case llvm::Instruction::SExt:
     case llvm::Instruction::Trunc:
-    case llvm::Instruction::Shl:
+      go(operation->getOperand(0));
+      return true;
+    case llvm::Instruction::Shl:  // halves of an address, put together
     case llvm::Instruction::LShr:
+      way.lose();
       go(operation->getOperand(0));
       return true;
     case llvm::Instruction::ExtractValue: {
@@ -269,11 +291,20 @@ bool Origins::follow_arithmetic(const Word& word, const Displacement& behind, Wa
         way.go({operation->getOperand(0), word.within}, further);
         return true;
       }
+      for (const llvm::Value* operand : operation->operand_values()) way.go({operand, word.within}, somewhere);
+      return true;
+    case llvm::Instruction::And:
+      if (auto* mask = llvm::dyn_cast<llvm::ConstantInt>(operation->getOperand(1));
+          mask && mask->getValue().isNegatedPowerOf2()) {  // aligned
+        way.go({operation->getOperand(0), word.within}, somewhere);
+        return true;
+      }
+      [[fallthrough]];
+    case llvm::Instruction::Or:
+    case llvm::Instruction::Xor:
+      way.lose();
       [[fallthrough]];
     case llvm::Instruction::Sub:
-    case llvm::Instruction::Or:
-    case llvm::Instruction::And:
-    case llvm::Instruction::Xor:
       for (const llvm::Value* operand : operation->operand_values()) way.go({operand, word.within}, somewhere);
       return true;
     default:
@@ -317,8 +348,10 @@ bool Origins::follow_calls(const Word& word, const Displacement& behind, Way& wa
     for (const llvm::Value* argument : call->args()) {
       if (is_number(*argument)) way.go(argument, behind);
     }
-  } else if (const llvm::Function* callee = call->getCalledFunction()) {
+  } else if (const llvm::Function* callee = call->getCalledFunction(); callee && !callee->isDeclaration()) {
     go_into(*callee);
+  } else {
+    way.lose();
   }
   return true;
 }

@@ -41,8 +41,11 @@ class Origins {
  public:
   Origins(const llvm::Module& module, const llvm::Function& kernel);
 
-  // None of what comes out of functions that are not known.
-  std::vector<Origin> of(const llvm::Value& address) const;
+  struct All {
+    std::vector<Origin> origins;
+    bool complete = true;  // false: it is also made of bits, or comes out of a function that is not known
+  };
+  All of(const llvm::Value& address) const;
 
   // Of memory that the value was read from; null: it was not.
   static const llvm::Value* address_of(const llvm::Value& value);

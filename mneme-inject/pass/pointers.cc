@@ -114,10 +114,12 @@ class Following {
 
   // Makes pointers of what the address is made of.
   void follow(const llvm::Value& address, bool polled = false) {
-    for (const Origin& origin : origins_.of(address)) {
+    const auto [origins, complete] = origins_.of(address);
+    for (const Origin& origin : origins) {
       std::optional<size_t> pointer = pointer_of(origin.word);
       if (pointer && polled) pointers_[*pointer].polled = true;
     }
+    if (!complete && !std::exchange(has_others_, true)) pointers_.emplace_back();
   }
 
   // The pointer's index; nullopt: none that memory or an argument holds.
@@ -134,7 +136,7 @@ class Following {
     std::vector<bundle::PointerPlace> places;
     if (argument) places.push_back({-1, {}, arguments_[argument->getArgNo()].offset, 0, {}});
     if (address) {
-      for (const Origin& origin : origins_.of(*address)) {
+      for (const Origin& origin : origins_.of(*address).origins) {
         if (auto place = place_of(origin, word.within)) places.push_back(std::move(*place));
       }
     }
@@ -178,6 +180,7 @@ class Following {
   const std::vector<bundle::Argument>& arguments_;
   std::map<std::tuple<const llvm::Value*, int64_t, uint64_t>, size_t> known_;
   std::vector<bundle::Pointer> pointers_;
+  bool has_others_ = false;  // one of them stands for all of which it is not known where they lie
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace mneme::inject {
 
 // Where the pointers lie through which a kernel accesses memory, as far as its IR tells: what it does not follow is the
-// host's own business, a structure's pointer to the host's copy, say. A pointer that comes out of a call of a function
-// that is not known is not among them.
+// host's own business, a structure's pointer to the host's copy, say. One that lies nowhere
+// stands for all that come out of functions that are not known, or are made of bits.
 std::vector<bundle::Pointer> pointers_followed(const llvm::Module& closure, llvm::StringRef kernel,
                                                const std::vector<bundle::Argument>& arguments);
 

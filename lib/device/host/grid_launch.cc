@@ -83,11 +83,13 @@ void GridLaunch::fail(const RunningBlock& block, int signal, const FaultGuard& g
   }
   std::string thread = running ? describe_thread(block, *running) : "";
   if (signal == FaultGuard::kStopped) {
-    fail(block, describe_thread(block, block.fault_thread), stop_reason());
+    fail(block, describe_thread(block, block.fault_thread), stop_reason(), block.refused_address);
   } else if (full) {
     fail(block, thread, fmt::format("has used up its stack of {} KiB", full->size() >> 10));
   } else {
-    fail(block, thread, describe_fault(signal, guard));
+    std::optional<uint64_t> address;
+    if (guard.has_address && !guard.stack_full) address = reinterpret_cast<uint64_t>(guard.address);
+    fail(block, thread, describe_fault(signal, guard), address);
   }
 }
 
@@ -105,7 +107,8 @@ bool GridLaunch::failed(const RunningBlock& block) {
   }
 }
 
-void GridLaunch::fail(const RunningBlock& block, const std::string& thread, const std::string& what) {
+void GridLaunch::fail(const RunningBlock& block, const std::string& thread, const std::string& what,
+                      std::optional<uint64_t> address) {
   std::lock_guard lock(mutex_);
   if (fault_.empty()) {
     fault_ = fmt::format("kernel '{}', block ({}, {}, {}){}: {}", code_.kernel, block.group[0], block.group[1],
@@ -113,6 +116,7 @@ void GridLaunch::fail(const RunningBlock& block, const std::string& thread, cons
     fault_kind_ = block.fault;
     fault_block_ = {block.group[0], block.group[1], block.group[2]};
     fault_is_exact_ = !thread.empty();
+    fault_address_ = address;
   }
   failed_ = true;
   tasks.cancel_group_execution();
@@ -137,7 +141,7 @@ void GridLaunch::warn_of_wait(const RunningBlock& block, std::chrono::seconds ti
 
 void GridLaunch::finish() const {
   if (trouble_ && fault_.empty()) std::rethrow_exception(trouble_);
-  if (failed_) throw KernelFault(fault_, fault_kind_, fault_block_, fault_is_exact_);
+  if (failed_) throw KernelFault(fault_, fault_kind_, fault_block_, fault_is_exact_, fault_address_);
 }
 
 }  // namespace mneme::device::host

@@ -52,7 +52,8 @@ class GridLaunch {
   void finish() const;
 
  private:
-  void fail(const RunningBlock& block, const std::string& thread, const std::string& what);
+  void fail(const RunningBlock& block, const std::string& thread, const std::string& what,
+            std::optional<uint64_t> address = std::nullopt);
 
   const codegen::host::CodeObject& code_;
   bundle::Dim3 grid_, block_;
@@ -71,6 +72,7 @@ class GridLaunch {
   uint32_t fault_kind_ = codegen::host::kNoFault;
   bundle::Dim3 fault_block_;
   bool fault_is_exact_ = false;
+  std::optional<uint64_t> fault_address_;
 };
 
 // Blocks on fibers of their own, for code whose blocks wait for each other: all at once if they meet as a grid.

@@ -84,18 +84,22 @@ inline constexpr uint8_t kPoison = 0xCB;
 // A kernel that did not end well.
 class KernelFault : public Error {
  public:
-  KernelFault(const std::string& sentence, uint32_t kind, bundle::Dim3 block, bool exact)
-      : Error(sentence), kind_(kind), block_(block), exact_(exact) {}
+  KernelFault(const std::string& sentence, uint32_t kind, bundle::Dim3 block, bool exact,
+              std::optional<uint64_t> address = std::nullopt)
+      : Error(sentence), kind_(kind), block_(block), exact_(exact), address_(address) {}
   // codegen::host::BlockFault. kNoFault: a signal came, and code that checks its accesses may tell more.
   uint32_t kind() const { return kind_; }
   bundle::Dim3 block() const { return block_; }
   // False: it is not known which of the block's work-items it was.
   bool exact() const { return exact_; }
+  // The address that it may not use; nullopt: it was something else, or the signal does not tell.
+  std::optional<uint64_t> address() const { return address_; }
 
  private:
   uint32_t kind_;
   bundle::Dim3 block_;
   bool exact_;
+  std::optional<uint64_t> address_;
 };
 
 // Runs all blocks, over the cores with oneTBB unless the code wants order, and returns when the last

@@ -223,7 +223,10 @@ void check_access(codegen::host::BlockContext* context, uint32_t thread, const v
   bool valid = size == 0 || (last.has(origin) && last.has(address, size)) ||
                is_checked_piece(block, origin, address, size) ||
                is_valid(block, origin, address, size, __builtin_return_address(0));
-  if (!valid) stop_block(context, thread, describe_access(block, access, origin, address, size));
+  if (!valid) {
+    block.refused_address = address;
+    stop_block(context, thread, describe_access(block, access, origin, address, size));
+  }
   if (align > 1 && address % align != 0) {
     stop_block(context, thread, describe_misaligned(access, address, size, align));
   }

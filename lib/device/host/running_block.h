@@ -28,6 +28,7 @@ struct RunningBlock : codegen::host::BlockContext {
   HeapPiece checked_piece = {};                 // likewise, of the device's heap,
   uint64_t checked_turn = 0;                    // and DeviceHeap::turn() then
   std::optional<uint32_t> checked_thread;       // which work-item that was for, by its linear index
+  std::optional<uint64_t> refused_address;      // that of an access which may not be
 };
 
 // Members of Services (codegen/host/abi.h).
