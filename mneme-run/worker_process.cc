@@ -41,7 +41,7 @@ Fd out_of_the_way(Fd file) {
 
 void WorkerProcess::start() {
   if (pid_ >= 0) return;
-  std::string program = installed_part(kWorkerProgram);
+  if (program_.empty()) program_ = {installed_part(kWorkerProgram)};
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw system_error("cannot start the worker");
   channel_ = Channel(Fd(ends[0]), kMaxFromWorker);
@@ -54,12 +54,14 @@ void WorkerProcess::start() {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kWorkerSocket);
   posix_spawn_file_actions_adddup2(&actions, memory.get(), kWorkerStaging);
-  char* argv[] = {program.data(), nullptr};
-  int failed = ::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv, environ);
+  std::vector<char*> argv;
+  for (std::string& word : program_) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int failed = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed) {
     pid_ = -1;
-    throw Error::of(Exit::kMissing, "cannot run '{}': {}", program, std::strerror(failed));
+    throw Error::of(Exit::kMissing, "cannot run '{}': {}", program_[0], std::strerror(failed));
   }
   number_++;
   foreign_ = false;

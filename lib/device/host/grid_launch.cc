@@ -115,7 +115,6 @@ void GridLaunch::fail(const RunningBlock& block, const std::string& thread, cons
     fault_is_exact_ = !thread.empty();
   }
   failed_ = true;
-  tasks.cancel_group_execution();
 }
 
 void GridLaunch::fail(std::exception_ptr trouble) {
