@@ -117,6 +117,7 @@ Exit replay_and_verify(const std::string& tool, int argc, char** argv) {
   run::RunnerOptions settings = replays.checked(options);
   settings.worker = {kSelf, kWorkerWord};
 
+  if (!file_exists(kSelf)) throw Error("/proc is not mounted, by which a program finds its own file");
   Fd self = open_file(kSelf, O_RDONLY);
   std::error_code ignored;
   std::string name = "'" + std::filesystem::read_symlink(kSelf, ignored).string() + "'";

@@ -37,6 +37,14 @@ Fd out_of_the_way(Fd file) {
   return moved;
 }
 
+// Where a system is hardly set up there is no /dev/null.
+Fd empty_input() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("cannot start the worker");
+  Fd closed(ends[1]);
+  return Fd(ends[0]);
+}
+
 }  // namespace
 
 void WorkerProcess::start() {
@@ -48,10 +56,11 @@ void WorkerProcess::start() {
   Fd theirs = out_of_the_way(Fd(ends[1]));
   // A new one for each process: of one that has ended, others that the kernel made may be left.
   staging_ = std::make_unique<Staging>();
+  Fd nothing = out_of_the_way(empty_input());
   Fd memory = out_of_the_way(Fd(::dup(staging_->file())));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, nothing.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kWorkerSocket);
   posix_spawn_file_actions_adddup2(&actions, memory.get(), kWorkerStaging);
   std::vector<char*> argv;
