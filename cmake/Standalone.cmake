@@ -15,7 +15,9 @@ foreach(library XXHASH ZSTD ARCHIVE SECCOMP)
   set_target_properties(PkgConfig::${library} PROPERTIES INTERFACE_LINK_LIBRARIES
     "$<IF:$<BOOL:$<TARGET_PROPERTY:MNEME_STANDALONE>>,${MNEME_${library}_ARCHIVE},${shared}>")
 endforeach()
-if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang OR MNEME_SANITIZE)
+# With lld, which does not mind the archives' order; and with the {fmt} whose source is below.
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang OR MNEME_SANITIZE OR NOT fmt_VERSION VERSION_GREATER_EQUAL 9
+    OR NOT fmt_VERSION VERSION_LESS 10)
   set(mneme_has_standalone OFF)
 endif()
 
@@ -35,8 +37,34 @@ template FMT_API void vformat_to(buffer<char>&, string_view,
 FMT_END_NAMESPACE
 ]] @ONLY)
 
+# The compiler's own functions, which kernels' code calls: what libgcc_s.so.1 gives other programs. In the archive nobody but
+# the program that it is linked into is to see them.
+set(mneme_compiler_functions
+  __divti3 __modti3 __udivti3 __umodti3 __multi3 __divmodti4 __udivmodti4
+  __fixsfti __fixdfti __fixhfti __fixunssfti __fixunsdfti __fixunshfti
+  __floattisf __floattidf __floattihf __floatuntisf __floatuntidf __floatuntihf
+  __extendhfsf2 __extendhfdf2 __truncsfhf2 __truncdfhf2 __truncsfbf2 __truncdfbf2 __powisf2 __powidf2)
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-libgcc-file-name
+  OUTPUT_VARIABLE mneme_libgcc OUTPUT_STRIP_TRAILING_WHITESPACE)
+find_program(MNEME_OBJCOPY NAMES llvm-objcopy-19 llvm-objcopy)
+mark_as_advanced(MNEME_OBJCOPY)
+if(NOT EXISTS "${mneme_libgcc}" OR NOT MNEME_OBJCOPY)
+  set(mneme_has_standalone OFF)
+endif()
+if(mneme_has_standalone)
+  list(TRANSFORM mneme_compiler_functions REPLACE "(.+)" "--set-symbol-visibility=\\1=default" OUTPUT_VARIABLE shown)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/standalone/libgcc.a
+    COMMAND ${MNEME_OBJCOPY} ${shown} ${mneme_libgcc} ${CMAKE_BINARY_DIR}/standalone/libgcc.a
+    DEPENDS ${mneme_libgcc} VERBATIM)
+  add_custom_target(mneme_libgcc DEPENDS ${CMAKE_BINARY_DIR}/standalone/libgcc.a)
+endif()
+
 function(mneme_standalone target)
   set_target_properties(${target} PROPERTIES MNEME_STANDALONE ON)
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/standalone/fmt.cc)
+  add_dependencies(${target} mneme_libgcc)
+  target_link_libraries(${target} PRIVATE ${CMAKE_BINARY_DIR}/standalone/libgcc.a)
+  list(TRANSFORM mneme_compiler_functions REPLACE "(.+)" "-Wl,-u,\\1,--export-dynamic-symbol=\\1" OUTPUT_VARIABLE exported)
+  target_link_options(${target} PRIVATE ${exported})
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed -Wl,-s)
 endfunction()

@@ -72,8 +72,10 @@ class Executables(TestCase):
     def test_run_where_nothing_is_installed(self):
         if not self.unshare:
             self.skipTest("this system gives no mounts of one's own (unshare)")
-        # Globals; printf; a heap and several kernels; blocks on all cores; textures.
-        for name in ["device_globals", "printf_formats", "device_heap", "nbody", "texture_filters"]:
+        # Globals; printf; a heap and several kernels; blocks on all cores; blocks that wait for each other; and functions
+        # that compilers call.
+        for name in ["device_globals", "printf_formats", "device_heap", "nbody", "grid_sync", "int128_arithmetic",
+                     "half_operators"]:
             with self.subTest(program=name):
                 program, bundle = self.make(name)
                 ended = self.run_bare(program)
