@@ -11,6 +11,8 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 
+include(${CMAKE_CURRENT_LIST_DIR}/Standalone.cmake)
+
 add_library(mneme_options INTERFACE)
 target_compile_options(mneme_options INTERFACE -Wall -Wextra -Wpedantic)
 # Failed assertions name files of the source tree, not of the machine that built it.

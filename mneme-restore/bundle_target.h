@@ -15,7 +15,7 @@ class BundleTarget : public Target {
   void take(const bundle::InstanceMember& instance, const bundle::Reader& reader) override;
   void take(const bundle::RunMember& run, const bundle::Reader& reader) override;
 
- private:
+ protected:
   bundle::Writer& writer_;
 };
 

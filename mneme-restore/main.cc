@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mneme-restore: rebuilds recorded memory in full: as a bundle of raw members, as files, or on a device.
+// mneme-restore: rebuilds recorded memory in full: as a bundle of raw members, as files, on a device, or by a program
+// that replays it.
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include "cli/stage.h"
 #include "dump_target.h"
 #include "merge.h"
+#include "program_file.h"
+#include "program_target.h"
 
 using namespace mneme;
 
@@ -39,9 +42,12 @@ Exit restore_bundles(int argc, char** argv) {
   cli::Output output;
   cli::Selection selection;
   std::vector<std::string> paths;
-  std::string dump, device = "auto";
+  std::string dump, executable, device = "auto";
   bool check = false;
   options.value("--dump", dump, "DIR", "write files into the new folder DIR instead of a bundle");
+  options.value("--executable", executable, "FILE",
+                "instead of a bundle, write a program that holds the recordings, replays them with the variants that "
+                "mneme-compile made and judges the results, where nothing is installed");
   options.flag("--check", check,
                "instead of a bundle, restore each state onto the device, read it back and compare; exit status 1 "
                "when something differs");
@@ -51,6 +57,11 @@ Exit restore_bundles(int argc, char** argv) {
   options.files(paths, "FILE", "read the FILEs, one after another, instead of standard input");
   options.parse(argc, argv);
   selection.check();
+
+  if (!executable.empty()) {
+    if (output.is_file()) throw Error("--executable and --output each name what to write; give one of them");
+    output.set_path(executable);
+  }
 
   Inputs inputs(paths);
   std::vector<std::unique_ptr<restore::Target>> targets;
@@ -62,13 +73,22 @@ Exit restore_bundles(int argc, char** argv) {
     checked = target.get();
     targets.push_back(std::move(target));
   }
-  if (targets.empty()) {
-    output.open();
+  restore::ProgramTarget* program = nullptr;
+  if (!executable.empty() || targets.empty()) {
+    std::string part = executable.empty() ? "" : installed_part(restore::kProgramPart);
+    output.open(/*bundle=*/executable.empty());
+    if (!executable.empty()) restore::begin_program(output.fd(), output.name(), part);
     writer = std::make_unique<bundle::Writer>(output.fd(), output.name());
     bundle::BundleInfo info = cli::with_provenance(restore::merge(inputs.infos), "mneme-restore", options);
-    info.memory = "raw";
+    info.memory = executable.empty() ? "raw" : "packs";
     writer->add(std::string(bundle::kBundleMember), bundle::write(info));
-    targets.push_back(std::make_unique<restore::BundleTarget>(*writer));
+    if (executable.empty()) {
+      targets.push_back(std::make_unique<restore::BundleTarget>(*writer));
+    } else {
+      auto target = std::make_unique<restore::ProgramTarget>(*writer);
+      program = target.get();
+      targets.push_back(std::move(target));
+    }
   }
 
   std::vector<restore::Target*> borrowed;
@@ -84,9 +104,15 @@ Exit restore_bundles(int argc, char** argv) {
     selection.check_met();
     if (merge.instances() == 0) throw Error("nothing was restored: there are no recorded instances");
   }
+  if (program) program->check_variants();
   if (writer) {
     writer->add(std::string(bundle::kSummaryMember), bundle::write(merge.summary()));
     writer->finish();
+    if (program) {
+      restore::ProgramSize size = restore::end_program(output.fd(), output.name());
+      cli::note(fmt::format("{} is a program of {} bytes, {} of which are its bundle", output.name(),
+                            size.executable + size.bundle, size.bundle));
+    }
     output.close();
   }
   if (checked) {

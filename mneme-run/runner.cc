@@ -32,7 +32,7 @@ std::string Runner::device_for(const bundle::VariantInfo& variant) const {
 }
 
 WorkerProcess& Runner::process(const std::string& device) {
-  return processes_.try_emplace(device, device, options_.settings, options_.timeout).first->second;
+  return processes_.try_emplace(device, device, options_.settings, options_.timeout, options_.worker).first->second;
 }
 
 const std::string& Runner::name(const Digest& kernel) const {

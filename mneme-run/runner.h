@@ -20,6 +20,7 @@ struct RunnerOptions {
   uint32_t rounds = 1;  // in which an instance's variants are executed in turn
   bool force = false;   // also instances that are not complete
   bool verbose = false;
+  std::vector<std::string> worker = {};  // the command that starts one; none: the installed one
 };
 
 // Runs the selected pairs of variant and instance as they arrive, and writes their runs.

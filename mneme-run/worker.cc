@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "device/host/processor.h"
 
 namespace mneme::run {
 namespace {
@@ -152,6 +153,7 @@ Worker::Outcome Worker::run(const bundle::VariantMember& variant) {
                                 target, process_.device()),
                     true};
     }
+    if (std::string why = device::host::why_not_here(target); !why.empty()) throw Failure{why, true};
     Outcome outcome = converse(MessageType::kVariant, variant);
     outcome.run.baseline = baseline_;
     return outcome;

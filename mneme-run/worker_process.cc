@@ -37,29 +37,40 @@ Fd out_of_the_way(Fd file) {
   return moved;
 }
 
+// Where a system is hardly set up there is no /dev/null.
+Fd empty_input() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("cannot start the worker");
+  Fd closed(ends[1]);
+  return Fd(ends[0]);
+}
+
 }  // namespace
 
 void WorkerProcess::start() {
   if (pid_ >= 0) return;
-  std::string program = installed_part(kWorkerProgram);
+  if (program_.empty()) program_ = {installed_part(kWorkerProgram)};
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw system_error("cannot start the worker");
   channel_ = Channel(Fd(ends[0]), kMaxFromWorker);
   Fd theirs = out_of_the_way(Fd(ends[1]));
   // A new one for each process: of one that has ended, others that the kernel made may be left.
   staging_ = std::make_unique<Staging>();
+  Fd nothing = out_of_the_way(empty_input());
   Fd memory = out_of_the_way(Fd(::dup(staging_->file())));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, nothing.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kWorkerSocket);
   posix_spawn_file_actions_adddup2(&actions, memory.get(), kWorkerStaging);
-  char* argv[] = {program.data(), nullptr};
-  int failed = ::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv, environ);
+  std::vector<char*> argv;
+  for (std::string& word : program_) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int failed = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed) {
     pid_ = -1;
-    throw Error::of(Exit::kMissing, "cannot run '{}': {}", program, std::strerror(failed));
+    throw Error::of(Exit::kMissing, "cannot run '{}': {}", program_[0], std::strerror(failed));
   }
   number_++;
   foreign_ = false;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "channel.h"
 #include "filler.h"
@@ -27,9 +28,10 @@ class WorkerProcess {
     bool goes_on = false;
   };
 
-  // `device`: "auto", "host", …; `timeout`: seconds that the kernel's own code may take at a time.
-  WorkerProcess(std::string device, RunSettings settings, double timeout)
-      : device_(std::move(device)), settings_(settings), timeout_(timeout) {}
+  // `device`: "auto", "host", …; `timeout`: seconds that the kernel's own code may take at a time; `program`: the
+  // command that starts it, the installed worker if there is none.
+  WorkerProcess(std::string device, RunSettings settings, double timeout, std::vector<std::string> program = {})
+      : device_(std::move(device)), settings_(settings), timeout_(timeout), program_(std::move(program)) {}
   ~WorkerProcess() { end(); }
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -65,6 +67,7 @@ class WorkerProcess {
   std::string device_, named_;
   RunSettings settings_;
   double timeout_;
+  std::vector<std::string> program_;
   bool serves_many_ = false;
 
   Channel channel_;

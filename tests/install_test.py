@@ -46,6 +46,13 @@ class Install(TestCase):
                        PROGRAMS / "vector_add.hip", "-o", program], cwd="/")
         self.replay(program)
 
+    @unittest.skipUnless((BUILD / "lib" / "mneme" / "mneme-replay").exists(), "this build makes no programs")
+    def test_a_recording_as_a_program(self):
+        program = self.folder / "replay"
+        self.run_well([self.tool("compile"), self.record(self.build(PROGRAMS / "vector_add.hip"))],
+                      [self.tool("restore"), "--executable", program], cwd="/")
+        self.assertIn(b"1 of 1 runs verified", self.run_well([program], cwd="/").out)
+
     def test_path_that_the_loader_cannot_preload_from(self):
         spaced = self.folder / "moved again"
         shutil.copytree(self.prefix, spaced, symlinks=True)

@@ -119,7 +119,6 @@ void GridLaunch::fail(const RunningBlock& block, const std::string& thread, cons
     fault_address_ = address;
   }
   failed_ = true;
-  tasks.cancel_group_execution();
 }
 
 void GridLaunch::fail(std::exception_ptr trouble) {

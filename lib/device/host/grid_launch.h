@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A launch on its way: what run_grid's ways to run blocks have in common.
 #pragma once
-#include <oneapi/tbb/task_group.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -41,12 +39,10 @@ class GridLaunch {
   // True if the code reported a fault of this block's.
   bool failed(const RunningBlock& block);
   bool failed() const { return failed_; }
+  const std::atomic<bool>& has_failed() const { return failed_; }  // to watch
 
   // Says, once, that nobody goes on: a block that waits is one of them.
   void warn_of_wait(const RunningBlock& block, std::chrono::seconds time);
-
-  // Ends the tasks that run blocks when one has failed.
-  oneapi::tbb::task_group_context tasks;
 
   // Throws Error if the launch failed.
   void finish() const;

@@ -4,8 +4,6 @@
 // For those that meet as a whole grid there are phases: all blocks run until they have ended or are at a meeting. What
 // yields takes turns within a phase. Where blocks only yield there is one phase, and a block begins, in order, when
 // those before have ended or wait and nothing happens in them: mostly few of them are there at once.
-#include <oneapi/tbb/info.h>
-
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/host/cores.h"
 #include "device/host/grid_launch.h"
 
 namespace mneme::device::host {
@@ -189,7 +188,7 @@ uint64_t most_resident_blocks(const HostCode& code, bundle::Dim3 block) {
 void run_resident_grid(GridLaunch& launch) {
   const codegen::host::CodeObject& code = launch.code();
   uint64_t count = launch.block_count();
-  uint64_t cores = static_cast<uint64_t>(oneapi::tbb::info::default_concurrency());
+  uint64_t cores = core_count();
   uint64_t workers = code.ordered ? 1 : std::min(count, cores);
   // Blocks that meet are spread evenly; of others, whoever has time takes the next.
   bool meet = code.waits & codegen::host::kWaitAtGrid;

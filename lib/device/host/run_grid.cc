@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
+#include "device/host/cores.h"
 #include "device/host/grid_launch.h"
 
 namespace mneme::device::host {
@@ -50,16 +47,13 @@ uint64_t run_for_a_moment(GridLaunch& launch, uint64_t last) {  // how many bloc
 }
 
 void run_on_all_cores(GridLaunch& launch, uint64_t first, uint64_t last) {
-  auto run = [&launch, first, last] {
-    oneapi::tbb::parallel_for(
-        oneapi::tbb::blocked_range<uint64_t>(first, last),
-        [&launch](const auto& range) { run_blocks(launch, range.begin(), range.end()); }, launch.tasks);
-  };
-  if (launch.code().keeps != codegen::host::kKeepsStacks) return run();
+  uint64_t most = core_count();
   // On so many that there are stacks for the work-items of their blocks.
-  uint64_t cores = static_cast<uint64_t>(oneapi::tbb::info::default_concurrency());
-  uint64_t served = std::clamp<uint64_t>(Stacks::limit() / launch.threads_per_block(), 1, cores);
-  oneapi::tbb::task_arena(static_cast<int>(served)).execute(run);
+  if (launch.code().keeps == codegen::host::kKeepsStacks) {
+    most = std::clamp<uint64_t>(Stacks::limit() / launch.threads_per_block(), 1, most);
+  }
+  share_out(first, last, most, launch.has_failed(),
+            [&launch](uint64_t from, uint64_t to) { run_blocks(launch, from, to); });
 }
 
 }  // namespace
@@ -102,7 +96,7 @@ void run_grid(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes
               const RunOptions& options) {
   check_launch(code, grid, block, shared_bytes);
   GridLaunch launch(code, grid, block, shared_bytes, arguments, options);
-  static const uint64_t many = kBlocksPerCore * static_cast<uint64_t>(oneapi::tbb::info::default_concurrency());
+  static const uint64_t many = kBlocksPerCore * core_count();
   uint64_t count = launch.block_count();
   uint64_t done = 0;
   if (launch.code().waits) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "program_target.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cli/options.h"
+
+namespace mneme::restore {
+
+void ProgramTarget::take(const bundle::KernelMember& kernel) {
+  kernels_[kernel.info.id].name = kernel.info.demangled.empty() ? kernel.info.name : kernel.info.demangled;
+  BundleTarget::take(kernel);
+}
+
+void ProgramTarget::take(const bundle::VariantMember& variant) {
+  if (!variant.info.configuration.baseline) kernels_[variant.info.kernel].has_variant = true;
+  BundleTarget::take(variant);
+}
+
+void ProgramTarget::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
+  kernels_[instance.info.kernel].instances++;
+  writer_.add_instance(instance.info, instance.prologue, instance.epilogue, bundle::blocks_of(reader, instance));
+}
+
+void ProgramTarget::check_variants() const {
+  if (std::ranges::none_of(kernels_, [](const auto& kernel) { return kernel.second.has_variant; })) {
+    throw Error(
+        "there is nothing that a program could run: no kernel was compiled; put mneme-compile before mneme-restore "
+        "--executable (its --as-recorded takes the application's own code)");
+  }
+  for (const auto& [id, kernel] : kernels_) {
+    if (kernel.has_variant || kernel.instances == 0) continue;
+    cli::warn(fmt::format("kernel '{}' was not compiled: the program cannot replay its {} instance(s)", kernel.name,
+                          kernel.instances));
+  }
+}
+
+}  // namespace mneme::restore

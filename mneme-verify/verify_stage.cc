@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "verify_stage.h"
+
+#include <utility>
+
+#include "comparing.h"
+#include "report.h"
+
+namespace mneme::verify {
+namespace {
+
+void explain(const Row& row) {
+  for (const std::string& reason : row.verdict.reasons) {
+    cli::note(fmt::format("{}: kernel '{}', instance {}, variant {} ({}): {}", to_string(row.verdict.status), row.name,
+                          row.instance.hex().substr(0, 12), row.variant.hex().substr(0, 12), row.configuration.passes,
+                          reason));
+  }
+}
+
+}  // namespace
+
+void VerifyOptions::add_options(cli::Options& options) {
+  options.choice("--format", format_, {"json", "table"},
+                 fmt::format("json lines{} or a table for people{}", format_ == "json" ? " (the default)" : "",
+                             format_ == "table" ? " (the default)" : ""));
+  options.value("--junit", junit_, "FILE", "also write a JUnit report to FILE");
+  overrides_.add_options(options);
+  options.flag(
+      "--infer", rules_.infer,
+      "give segments without annotation a default tolerance for the floating-point type that the kernel stores");
+  options.flag("--recheck", rules_.recheck, "believe only what the differing blocks stored with a run show");
+  options.value(
+      "--reference", reference_, "first|PREFIX",
+      "compare the times of each instance's variants with those of this one: the first, or the one whose hash "
+      "starts so; mneme-run --rounds makes times that can be compared");
+}
+
+void VerifyOptions::add_lenient(cli::Options& options) {
+  options.flag("--lenient", rules_.lenient,
+               "let pass what differs no more than the recorded code's result varies by itself (mneme-run --baseline)");
+}
+
+void VerifyOptions::check(const cli::Options& options) { rules_.overrides = overrides_.overrides(options); }
+
+Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection) {
+  bundle::Reader reader(input, name, bundle::Memory::kDecode);
+  std::vector<Row> rows;
+  Comparing comparing(reference_, [&](Row row, const std::vector<bundle::Segment>& segments) {
+    if (format_ == "json") {
+      explain(row);
+      write_all(output.fd(), bytes_of(json_line(row, segments)), output.name());
+    }
+    rows.push_back(std::move(row));
+  });
+  Judgement judgement(reader, selection, rules_, [&](Row row, const std::vector<bundle::Segment>& segments) {
+    comparing.take(std::move(row), segments);
+  });
+  bool cut_before = false;  // by an earlier stage
+  while (std::optional<bundle::Item> item = reader.next()) {
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) judgement.take(*kernel);
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) judgement.take(*variant);
+    if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) judgement.take(std::move(*instance));
+    if (auto* run = std::get_if<bundle::RunMember>(&*item)) judgement.take(std::move(*run));
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) cut_before = summary->truncated;
+  }
+  bool whole = !reader.truncated() && !cut_before;
+  judgement.finish(whole);
+  comparing.finish();
+
+  if (format_ == "table" && !rows.empty()) write_all(output.fd(), bytes_of(table(rows)), output.name());
+  output.close();
+  if (!junit_.empty()) write_file(junit_, junit(rows));
+
+  for (const auto& [kernel, count] : judgement.uncompiled()) {
+    cli::warn(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay", kernel,
+                          count));
+  }
+  if (comparing.without_reference() > 0) {
+    cli::warn(fmt::format("{} instance(s) have no verified times of --reference {}: nothing is compared there",
+                          comparing.without_reference(), reference_));
+  }
+  if (rules_.lenient && judgement.runs() > 0 && judgement.baselines() == 0) {
+    cli::warn("--lenient lets nothing pass, because no run has a baseline: give mneme-run --baseline N");
+  }
+  if (reader.truncated()) throw Error(reader.truncation());
+  if (cut_before) throw Error("the bundle was cut short before an earlier stage: only what is there was judged");
+  selection.check_met();
+  check_met(rules_.overrides);
+  if (judgement.runs() == 0) {
+    throw Error("nothing was verified because nothing was run: put mneme-run before mneme-verify");
+  }
+  return judgement.all_passed() ? Exit::kSuccess : Exit::kNotVerified;
+}
+
+}  // namespace mneme::verify
