@@ -13,11 +13,26 @@ using namespace mneme;
 
 namespace {
 
+void tell(const verify::Row& row, const std::string& what, const std::string& reason) {
+  cli::note(fmt::format("{}: kernel '{}', instance {}, variant {} ({}): {}", what, row.name,
+                        verify::short_hash(row.instance), verify::short_hash(row.variant), row.configuration.passes,
+                        reason));
+}
+
 void explain(const verify::Row& row) {
-  for (const std::string& reason : row.verdict.reasons) {
-    cli::note(fmt::format("{}: kernel '{}', instance {}, variant {} ({}): {}", verify::to_string(row.verdict.status),
-                          row.name, row.instance.hex().substr(0, 12), row.variant.hex().substr(0, 12),
-                          row.configuration.passes, reason));
+  for (const std::string& reason : row.verdict.reasons) tell(row, verify::to_string(row.verdict.status), reason);
+}
+
+// A check that could not be made has not passed.
+void check_bound(const verify::Comparing& comparing) {
+  if (comparing.unbounded() > 0) {
+    throw Error::of(
+        "{} verified run(s) have no times that --fail-if-slower can judge: it takes mneme-run --rounds {} or more, "
+        "and the reference on the same device",
+        comparing.unbounded(), verify::Speedup::kFewestRounds);
+  }
+  if (comparing.bounded() == 0) {
+    throw Error("--fail-if-slower judged nothing: no verified run is of another variant than that of --reference");
   }
 }
 
@@ -32,6 +47,7 @@ Exit verify_bundle(int argc, char** argv) {
   verify::OverrideOptions overrides;
   verify::Rules rules;
   std::string format = "json", junit, reference;
+  double slower = 0;
   options.choice("--format", format, {"json", "table"}, "json lines (the default) or a table for people");
   options.value("--junit", junit, "FILE", "also write a JUnit report to FILE");
   overrides.add_options(options);
@@ -45,6 +61,9 @@ Exit verify_bundle(int argc, char** argv) {
       "--reference", reference, "first|PREFIX",
       "compare the times of each instance's variants with those of this one: the first, or the one whose hash "
       "starts so; mneme-run --rounds makes times that can be compared");
+  options.value(
+      "--fail-if-slower", slower, "FACTOR",
+      "with --reference: fail where a variant takes more than so many times as long, as far as times can tell");
   selection.add_options(options);
   output.add_options(options);
   input.add_options(options);
@@ -56,7 +75,10 @@ Exit verify_bundle(int argc, char** argv) {
   output.open(/*bundle=*/false);
   bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kDecode);
   std::vector<verify::Row> rows;
-  verify::Comparing comparing(reference, [&](verify::Row row, const std::vector<bundle::Segment>& segments) {
+  verify::Comparing comparing(reference, slower, [&](verify::Row row, const std::vector<bundle::Segment>& segments) {
+    if (row.comparison && row.comparison->outcome == verify::kTooSlow) {
+      tell(row, verify::kTooSlow, verify::too_slow_text(*row.comparison));
+    }
     if (format == "json") {
       explain(row);
       write_all(output.fd(), bytes_of(json_line(row, segments)), output.name());
@@ -100,7 +122,9 @@ Exit verify_bundle(int argc, char** argv) {
   if (judgement.runs() == 0) {
     throw Error("nothing was verified because nothing was run: put mneme-run before mneme-verify");
   }
-  return judgement.all_passed() ? Exit::kSuccess : Exit::kNotVerified;
+  if (!judgement.all_passed() || comparing.too_slow() > 0) return Exit::kNotVerified;
+  if (slower > 0) check_bound(comparing);
+  return Exit::kSuccess;
 }
 
 }  // namespace
