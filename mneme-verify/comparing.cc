@@ -36,10 +36,16 @@ TimeComparison comparison_of(const Row& reference, const Row& row) {
 
 }  // namespace
 
-Comparing::Comparing(std::string reference, Take next) : reference_(std::move(reference)), next_(std::move(next)) {
+Comparing::Comparing(std::string reference, double bound, Take next)
+    : reference_(std::move(reference)), bound_(bound), next_(std::move(next)) {
   bool hash = !reference_.empty() && reference_.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!reference_.empty() && reference_ != kFirst && !hash) {
     throw Error::of("--reference '{}' is neither 'first' nor how the hash of a variant begins", reference_);
+  }
+  if (bound_ == 0) return;
+  if (reference_.empty()) throw Error("--fail-if-slower compares with the variant that --reference names: give both");
+  if (!(bound_ >= 1)) {
+    throw Error::of("--fail-if-slower {:g}: it is a factor of times, at least 1; with 1.1 a tenth more passes", bound_);
   }
 }
 
@@ -56,9 +62,23 @@ void Comparing::compare() {
     return;
   }
   for (Row& row : rows_) {
-    if (!is_comparable(row) || !are_alike(*row.run, *reference->run)) continue;
-    row.comparison = comparison_of(*reference, row);
+    if (!is_comparable(row)) continue;
+    if (are_alike(*row.run, *reference->run)) row.comparison = comparison_of(*reference, row);
+    if (bound_ > 0 && &row != reference) hold_against_bound(row);
   }
+}
+
+void Comparing::hold_against_bound(Row& row) {
+  if (!row.comparison || !row.comparison->speedup.is_told()) {
+    unbounded_ += !row.comparison || row.comparison->outcome != "same code";
+    bounded_ += row.comparison && row.comparison->outcome == "same code";
+    return;
+  }
+  bounded_++;
+  row.comparison->bound = bound_;
+  if (!row.comparison->speedup.is_slower_than(bound_)) return;
+  row.comparison->outcome = kTooSlow;
+  too_slow_++;
 }
 
 void Comparing::take(Row row, const std::vector<bundle::Segment>& segments) {

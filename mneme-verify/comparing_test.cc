@@ -26,8 +26,8 @@ Row row(uint64_t instance, uint64_t variant, uint64_t nanoseconds, uint32_t roun
 }
 
 struct Compared {
-  explicit Compared(std::string reference)
-      : comparing(std::move(reference), [this](Row row, const std::vector<bundle::Segment>& segments) {
+  explicit Compared(std::string reference, double bound = 0)
+      : comparing(std::move(reference), bound, [this](Row row, const std::vector<bundle::Segment>& segments) {
           outcomes.push_back(row.comparison ? row.comparison->outcome : "");
           rows.push_back(std::move(row));
           if (!segments.empty()) addresses.push_back(segments[0].address);
@@ -117,7 +117,43 @@ TEST(Comparing, IsLeftOutUnlessAskedFor) {
   Compared compared("");
   compared.comparing.take(row(1, 5, 100), {});
   EXPECT_THAT(compared.outcomes, ElementsAre("")) << "at once";
-  EXPECT_THROW(Comparing("last", {}), Error);
+  EXPECT_THROW(Comparing("last", 0, {}), Error);
+}
+
+TEST(Comparing, WhatIsBeyondTheBoundIsTooSlow) {
+  Compared compared("first", 1.5);
+  compared.comparing.take(row(1, 5, 100), {});
+  compared.comparing.take(row(1, 6, 140), {});
+  compared.comparing.take(row(1, 7, 160), {});
+  Row uneven = row(1, 8, 200);
+  uneven.run->nanoseconds[3] = 120;  // so that the interval reaches to what is allowed
+  compared.comparing.take(uneven, {});
+  Row same = row(1, 9, 100);
+  same.run->same_as = row(1, 5, 0).variant;
+  compared.comparing.take(same, {});
+  compared.comparing.finish();
+  EXPECT_THAT(compared.outcomes, ElementsAre("reference", "slower", "too slow", "slower", "same code"));
+  EXPECT_EQ(compared.comparing.too_slow(), 1u);
+  EXPECT_EQ(compared.comparing.bounded(), 4u);
+  EXPECT_EQ(compared.comparing.unbounded(), 0u);
+}
+
+TEST(Comparing, WhatCannotBeHeldAgainstTheBoundIsCounted) {
+  Compared compared("first", 1.5);
+  Row cold = row(1, 6, 1), wrong = row(1, 7, 900);
+  cold.run->cold = true;
+  wrong.passed = false;
+  for (const Row& each : {row(1, 5, 100), cold, wrong}) compared.comparing.take(each, {});
+  for (const Row& few : {row(2, 5, 100, 5), row(2, 6, 900, 5)}) compared.comparing.take(few, {});
+  compared.comparing.finish();
+  EXPECT_EQ(compared.comparing.too_slow(), 0u);
+  EXPECT_EQ(compared.comparing.bounded(), 0u);
+  EXPECT_EQ(compared.comparing.unbounded(), 2u) << "one cold, one of too few rounds; what is wrong fails by itself";
+}
+
+TEST(Comparing, ABoundHasToMeanSomething) {
+  EXPECT_THROW(Comparing("", 1.1, {}), Error);
+  EXPECT_THROW(Comparing("first", 0.9, {}), Error);
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ void write_comparison(bundle::json::Text& out, const TimeComparison& comparison)
   const Speedup& speedup = comparison.speedup;
   out.open("comparison").add("reference", comparison.reference).add("outcome", comparison.outcome);
   out.add("speedup", speedup.factor);
+  if (comparison.bound > 0) out.add("bound", comparison.bound);
   if (speedup.is_told()) out.add("low", speedup.low).add("high", speedup.high).add("confidence", 0.95);
   out.close();
 }
@@ -106,6 +107,13 @@ std::string short_hash(const Digest& digest) { return digest.hex().substr(0, 12)
 std::string printable(std::string text) {
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
   return text;
+}
+
+std::string too_slow_text(const TimeComparison& comparison) {
+  const Speedup& speedup = comparison.speedup;
+  return fmt::format("it takes {:.3f} times ({:.3f} to {:.3f}) as long as variant {}, more than the {:g} that it may",
+                     1 / speedup.factor, 1 / speedup.high, 1 / speedup.low, short_hash(comparison.reference),
+                     comparison.bound);
 }
 
 uint64_t fastest(const std::vector<uint64_t>& nanoseconds) {
@@ -146,6 +154,12 @@ std::string junit(const std::vector<Row>& rows) {
     cases += fmt::format("  <testcase classname=\"{}\" name=\"instance {} variant {} {}\" time=\"{:.9f}\"",
                          xml_text(row.name), short_hash(row.instance), short_hash(row.variant),
                          xml_text(row.configuration.passes), static_cast<double>(time) / 1e9);
+    if (row.passed && row.comparison && row.comparison->outcome == kTooSlow) {
+      failures++;
+      cases += fmt::format(">\n    <failure message=\"too slow: {}\"/>\n  </testcase>\n",
+                           xml_text(too_slow_text(*row.comparison)));
+      continue;
+    }
     if (row.verdict.status == Status::kVerified) {
       cases += "/>\n";
       continue;

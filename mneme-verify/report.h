@@ -11,11 +11,15 @@
 
 namespace mneme::verify {
 
+inline constexpr char kTooSlow[] = "too slow";
+
 // How fast a variant is beside another one.
 struct TimeComparison {
-  Digest reference;     // variant
-  std::string outcome;  // "reference", "faster", "slower", "within noise", "same code" or "too few rounds"
+  Digest reference;  // variant
+  // "reference", "faster", "slower", "too slow", "within noise", "same code" or "too few rounds"
+  std::string outcome;
   Speedup speedup;
+  double bound = 0;  // so many times the reference's time it may take; 0: as long as it likes
 };
 
 // One pair of variant and instance, judged.
@@ -46,5 +50,7 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
 // its reasons, which are always there), and how many are verified.
 std::string table(const std::vector<Row>& rows, size_t most_lines = 40);
 std::string junit(const std::vector<Row>& rows);
+// Why one is too slow, as a sentence.
+std::string too_slow_text(const TimeComparison& comparison);
 
 }  // namespace mneme::verify

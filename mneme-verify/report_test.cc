@@ -61,6 +61,18 @@ TEST(JsonLine, SaysWhetherItIsFaster) {
   EXPECT_THAT(json_line(r, {}), HasSubstr("\"low\":1.5,\"high\":2.5,\"confidence\":0.95}"));
 }
 
+TEST(Junit, TooSlowIsAFailure) {
+  Row r = row("k(int)", Status::kVerified, {5});
+  r.passed = true;
+  r.comparison = {{9, 9}, "slower", {0.5, 0.25, 0.8, 6}, 1.5};
+  EXPECT_THAT(json_line(r, {}), HasSubstr("\"speedup\":0.5,\"bound\":1.5,"));
+  EXPECT_THAT(junit({r}), HasSubstr("tests=\"1\" failures=\"0\""));
+  r.comparison->outcome = kTooSlow;
+  EXPECT_THAT(junit({r}), HasSubstr("tests=\"1\" failures=\"1\" errors=\"0\""));
+  EXPECT_THAT(junit({r}), HasSubstr("<failure message=\"too slow: it takes 2.000 times (1.250 to 4.000) as long as "));
+  EXPECT_THAT(junit({r}), HasSubstr("more than the 1.5 that it may\"/>"));
+}
+
 TEST(Table, SaysWhetherItIsFaster) {
   Row r = row("k(int)", Status::kVerified, {5});
   EXPECT_THAT(table({r}), Not(HasSubstr("SPEED-UP")));

@@ -9,11 +9,25 @@
 namespace mneme::verify {
 namespace {
 
+void tell(const Row& row, const std::string& what, const std::string& reason) {
+  cli::note(fmt::format("{}: kernel '{}', instance {}, variant {} ({}): {}", what, row.name, short_hash(row.instance),
+                        short_hash(row.variant), row.configuration.passes, reason));
+}
+
 void explain(const Row& row) {
-  for (const std::string& reason : row.verdict.reasons) {
-    cli::note(fmt::format("{}: kernel '{}', instance {}, variant {} ({}): {}", to_string(row.verdict.status), row.name,
-                          row.instance.hex().substr(0, 12), row.variant.hex().substr(0, 12), row.configuration.passes,
-                          reason));
+  for (const std::string& reason : row.verdict.reasons) tell(row, to_string(row.verdict.status), reason);
+}
+
+// A check that could not be made has not passed.
+void check_bound(const Comparing& comparing) {
+  if (comparing.unbounded() > 0) {
+    throw Error::of(
+        "{} verified run(s) have no times that --fail-if-slower can judge: it takes mneme-run --rounds {} or more, "
+        "and the reference on the same device",
+        comparing.unbounded(), Speedup::kFewestRounds);
+  }
+  if (comparing.bounded() == 0) {
+    throw Error("--fail-if-slower judged nothing: no verified run is of another variant than that of --reference");
   }
 }
 
@@ -33,6 +47,9 @@ void VerifyOptions::add_options(cli::Options& options) {
       "--reference", reference_, "first|PREFIX",
       "compare the times of each instance's variants with those of this one: the first, or the one whose hash "
       "starts so; mneme-run --rounds makes times that can be compared");
+  options.value(
+      "--fail-if-slower", slower_, "FACTOR",
+      "with --reference: fail where a variant takes more than so many times as long, as far as times can tell");
 }
 
 void VerifyOptions::add_lenient(cli::Options& options) {
@@ -45,7 +62,8 @@ void VerifyOptions::check(const cli::Options& options) { rules_.overrides = over
 Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection) {
   bundle::Reader reader(input, name, bundle::Memory::kDecode);
   std::vector<Row> rows;
-  Comparing comparing(reference_, [&](Row row, const std::vector<bundle::Segment>& segments) {
+  Comparing comparing(reference_, slower_, [&](Row row, const std::vector<bundle::Segment>& segments) {
+    if (row.comparison && row.comparison->outcome == kTooSlow) tell(row, kTooSlow, too_slow_text(*row.comparison));
     if (format_ == "json") {
       explain(row);
       write_all(output.fd(), bytes_of(json_line(row, segments)), output.name());
@@ -89,7 +107,9 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   if (judgement.runs() == 0) {
     throw Error("nothing was verified because nothing was run: put mneme-run before mneme-verify");
   }
-  return judgement.all_passed() ? Exit::kSuccess : Exit::kNotVerified;
+  if (!judgement.all_passed() || comparing.too_slow() > 0) return Exit::kNotVerified;
+  if (slower_ > 0) check_bound(comparing);
+  return Exit::kSuccess;
 }
 
 }  // namespace mneme::verify

@@ -25,6 +25,7 @@ class VerifyOptions {
 
  private:
   std::string format_, junit_, reference_;
+  double slower_ = 0;  // a factor; 0: no bound
   OverrideOptions overrides_;
   Rules rules_;
 };

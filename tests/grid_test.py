@@ -112,6 +112,31 @@ class Grid(TestCase):
         self.assertEqual(log.read_text().split(), ["begin", "end"] * 8)
         self.assertEqual(len((self.place / "log.compile").read_text().splitlines()), 8)
 
+    def test_a_grid_may_be_larger_than_a_command_line(self):
+        log = self.fakes()
+        words = " ".join(f"{'long' * 16}{number}" for number in range(40))
+        text = f"BUNDLE := b.tar\nPASSES := {words}\nFAST_MATH := {words}\n"
+        for cell in self.make(text, "-n", env={"LOG": log}).split("'"):
+            if cell.startswith("long"):
+                (self.place / "results" / "cells" / f"{cell}.json").write_text(json.dumps(
+                    {"cell": cell, "axes": {}, "status": "verified", "runs": [], "messages": []}))
+        self.assertIn("1600 of 1600 cells verified", self.make(text, env={"LOG": log}))
+
+    def test_gpus_are_told_apart(self):
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        for name in ("SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"):
+            os.environ.pop(name, None)
+
+        def lock(target):
+            return mneme_grid.lock_of({"baseline": {}, "configuration": {"target": target}}).name.rpartition("mneme-grid-")[2]
+        uid = os.getuid()
+        self.assertEqual([lock("host"), lock("sm_90")], [f"{uid}-host.lock", f"{uid}-gpu-0.lock"])
+        os.environ["CUDA_VISIBLE_DEVICES"] = "3,1"
+        self.assertEqual([lock("host"), lock("sm_90")], [f"{uid}-host.lock", f"{uid}-gpu-3.lock"])
+        os.environ.update(CUDA_VISIBLE_DEVICES="0", SLURM_JOB_GPUS="5")
+        self.assertEqual(lock("sm_90"), f"{uid}-gpu-5.lock")
+
     def test_lists_become_configurations(self):
         lists = ["GRIDS=8,2 default", "LAUNCH_BOUNDS=256 128,2", "SPECIALIZE=none all"]
         found = dict(mneme_grid.choices(lists))
@@ -150,6 +175,7 @@ class Grid(TestCase):
         (self.place / "b.tar").write_text("no bundle")
         self.assertIn("BUNDLE", self.make("", status=2))
         self.assertIn("does not understand", self.make("BUNDLE := b.tar\nCODEGEN_OPT := fast", status=2))
+        self.assertIn("ROUNDS is 'many', which is no number", self.make("BUNDLE := b.tar\nROUNDS := many", status=2))
         self.assertIn("0 of 1 cells verified", self.make("BUNDLE := b.tar\nPASSES := default<O1>", status=2))
 
 

@@ -24,6 +24,8 @@ struct Speedup {
   bool is_told() const { return rounds >= kFewestRounds; }
   bool is_faster() const { return is_told() && low > 1; }
   bool is_slower() const { return is_told() && high < 1; }
+  // By more than so many times: all of the interval is beyond that.
+  bool is_slower_than(double times) const { return is_told() && high * times < 1; }
 
   static constexpr uint32_t kFewestRounds = 6;  // of fewer, even the widest interval is no 95 % one
 };

@@ -98,6 +98,16 @@ TEST(Speedup, FindsAKnownFactor) {
   EXPECT_GE(covered, 88);
 }
 
+TEST(Speedup, ABoundIsHeldAgainstTheWholeInterval) {
+  Speedup slower{0.5, 0.45, 0.8, 10};
+  EXPECT_TRUE(slower.is_slower());
+  EXPECT_TRUE(slower.is_slower_than(1.2));
+  EXPECT_FALSE(slower.is_slower_than(1.25)) << "it may be the bound itself";
+  EXPECT_FALSE(slower.is_slower_than(2)) << "its upper end is within";
+  EXPECT_FALSE((Speedup{0.5, 0.4, 1.1, 10}.is_slower_than(1))) << "within noise";
+  EXPECT_FALSE((Speedup{0.1, 0, 0, 5}.is_slower_than(1.1))) << "of too few rounds nothing is told";
+}
+
 TEST(Speedup, IsTheSameEveryTime) {
   Speedup once = Machine(1).compare(1.1, 9, 3), again = Machine(1).compare(1.1, 9, 3);
   EXPECT_EQ(once.low, again.low);

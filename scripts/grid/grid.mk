@@ -38,6 +38,14 @@ COMPILE_FLAGS ?=
 RUN_FLAGS ?=
 VERIFY_FLAGS ?=
 
+# What makes the cells: `local`, this machine as make goes on; `slurm`, a cluster's job arrays.
+ENGINE ?= local
+# Options of sbatch, such as --partition=gpu --gres=gpu:1 --time=10; how many cells run at a time (all that there is
+# room for); how many seconds a result may take to be seen here, through a file system that nodes share.
+SLURM_OPTIONS ?=
+SLURM_TASKS ?=
+SLURM_SETTLE ?= 10
+
 ifndef BUNDLE
   $(error BUNDLE has to name a recording that mneme-capture made)
 endif
@@ -55,14 +63,25 @@ mneme_results := $(mneme_cells:%=$(RESULTS)/cells/%.json)
 
 .PHONY: grid plot retry
 grid: $(mneme_results)
-	@$(MNEME_GRID) summary '$(RESULTS)' $(mneme_cells)
+	@$(MNEME_GRID) summary '$(RESULTS)' '@$(RESULTS)/grid.cells'
 
 plot: $(mneme_results)
-	@$(MNEME_GRID) plot '$(RESULTS)' $(mneme_cells)
+	@$(MNEME_GRID) plot '$(RESULTS)' '@$(RESULTS)/grid.cells'
 
 # What is no good is no result any more: the next `make` makes it again.
 retry:
 	@$(MNEME_GRID) retry '$(RESULTS)'
 
+ifeq ($(ENGINE),local)
 $(mneme_results): $(RESULTS)/cells/%.json: $(RESULTS)/cells/%.config $(BUNDLE)
 	@$(MNEME_GRID) run '$(RESULTS)' '$*' '$(BUNDLE)'
+else ifeq ($(ENGINE),slurm)
+# It looks for itself which cells are done.
+.PHONY: mneme-slurm
+$(mneme_results): mneme-slurm ;
+mneme-slurm: $(BUNDLE)
+	@$(MNEME_GRID)-slurm --options='$(SLURM_OPTIONS)' --tasks='$(SLURM_TASKS)' --settle='$(SLURM_SETTLE)' \
+	  '$(RESULTS)' '$(BUNDLE)'
+else
+  $(error ENGINE is '$(ENGINE)', which is neither local nor slurm)
+endif
