@@ -197,6 +197,56 @@ class Slurm(TestCase):
         self.assertIn("neither local nor slurm", self.make(text, status=2, ENGINE="pbs"))
 
 
+class WhatSlurmDoesNotKnow(TestCase):
+    """Clusters that lose tasks, or fall silent: scripts that play Slurm's commands."""
+
+    def setUp(self):
+        self.place = self.folder / self.id().rsplit(".", 1)[1]
+        (self.place / "results" / "cells").mkdir(parents=True)
+        (self.place / "results" / "grid.cells").write_text("one\ntwo\n")
+        for cell in ("one", "two"):
+            (self.place / "results" / "cells" / f"{cell}.config").write_text('{"axes": {}, "configuration": {}}\n')
+        (self.place / "b.tar").write_text("")
+
+    def play(self, status, **commands):
+        commands = {"sbatch": "cat >> sent; echo 7", "scontrol": "echo MaxArraySize = 1001", "scancel": "", **commands}
+        for name, text in commands.items():
+            (self.place / name).write_text(f"#!/bin/sh\n{text}\n")
+            (self.place / name).chmod(0o755)
+        result = subprocess.run([GRID / "mneme-grid-slurm", "--settle=0", "--patience=1", "results", "b.tar"],
+                                cwd=self.place, env={**os.environ, "PATH": f"{self.place}:{os.environ['PATH']}"},
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result.stdout + result.stderr
+
+    def messages(self):
+        return [json.loads((self.place / "results" / "cells" / f"{cell}.json").read_text())["messages"]
+                for cell in ("one", "two")]
+
+    def test_a_task_that_is_gone(self):
+        self.play(0, squeue="exit 0", sacct="exit 1")
+        self.assertEqual(self.messages()[1], ["error: Slurm job 7_1 ended without a result: not known to Slurm any more"])
+
+    def test_the_accounting_remembers(self):
+        self.play(0, squeue="exit 0", sacct="case $* in *=7_0) echo NODE_FAIL ;; *) echo 'CANCELLED by 5' ;; esac")
+        self.assertEqual(self.messages(), [["error: Slurm job 7_0 ended without a result: NODE_FAIL"],
+                                           ["error: Slurm job 7_1 ended without a result: CANCELLED by 5"]])
+
+    def test_one_that_falls_silent(self):
+        said = self.play(2, squeue="echo Unable to contact >&2; exit 1")
+        self.assertIn("error: Slurm does not answer: Unable to contact; what is submitted goes on", said)
+        sent = (self.place / "sent").read_text()
+        # It is no reason to submit anything once more, neither while the silence lasts nor when it is over.
+        self.play(2, squeue="exit 1")
+        self.play(0, squeue="[ -e once ] && exit; touch once; echo '7|0|RUNNING|None'; echo '7|1|RUNNING|None'",
+                  sacct="exit 1")
+        self.assertEqual((self.place / "sent").read_text(), sent)
+
+    def test_arrays_that_are_not_allowed(self):
+        self.assertIn("allows no job arrays", self.play(2, squeue="exit 0", scontrol="echo 'MaxArraySize = 0'"))
+        self.assertIn("what its job arrays may be like: no", self.play(2, squeue="exit 0", scontrol="echo no >&2; exit 1"))
+
+
 if __name__ == "__main__":
     if missing := slurm_cluster.lacking():
         print(f"skipped: of Slurm there is no {missing[0]} (scripts/setup installs it)")
