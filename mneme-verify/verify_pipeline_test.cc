@@ -106,6 +106,23 @@ TEST(Verify, TheRightVariantIsVerified) {
   EXPECT_THAT(report[0], HasSubstr("\"segments\":[]"));
 }
 
+TEST(Verify, ABoundThatJudgesNothingHasNotPassed) {
+  Ended ended = verify(one_run("right"), {"--reference", "first", "--fail-if-slower", "1.1"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("--fail-if-slower judged nothing"));
+
+  Recording recording;
+  recording.add_variant("right");
+  recording.add_variant("fickle");  // right as often as it is executed here
+  recording.add_instance(kWords, 7);
+  std::string bundle = replayed(recording.finish(), {"--warmup", "0", "--iterations", "1"});
+  ended = verify(bundle, {"--reference", "first", "--fail-if-slower", "1.1"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("1 verified run(s) have no times that --fail-if-slower can judge"));
+  EXPECT_EQ(verify(bundle, {"--fail-if-slower", "1.1"}).status, 2) << "there is no reference";
+  EXPECT_EQ(verify(bundle, {"--reference", "first"}).status, 0);
+}
+
 TEST(Verify, AWrongByteIsNot) {
   Ended ended = verify(one_run("wrong_byte"));
   EXPECT_EQ(ended.status, 1);
