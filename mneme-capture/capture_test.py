@@ -248,7 +248,7 @@ class Capture(TestCase):
         names = self.kernels(result)
         self.assertEqual([names[i["kernel"]].split("(")[0] for i in self.instances(result)], ["finds"])
         skipped = self.summary(result)["skipped"]
-        self.assertEqual(sum(each["launches"] for each in skipped), 3, skipped)
+        self.assertEqual(sum(each["launches"] for each in skipped), 4, skipped)
         self.assertRegex(skipped[0]["reason"], "waits for the application")
 
     def test_annotations(self):

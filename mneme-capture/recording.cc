@@ -214,6 +214,7 @@ FollowedPointers Recording::reach(const KnownKernel& kernel, const Launch& launc
   Rehearsed rehearsed = rehearse(
       {kernel.json, kernel.bitcode, instance, *launch.before, memory_.shared(), prologue.ordinary, prologue.outside},
       followed.polls ? kLittlePatience : kPatience);
+  followed.polls |= rehearsed.waits;
   if (!rehearsed.known) return followed;
   followed.polls = false;  // it does not wait for what the application has still to write
   if (rehearsed.missing.empty()) {

@@ -162,7 +162,8 @@ RehearsalReply run(const Rehearsal& launch, bool in_order, Clock::time_point dea
 }
 
 Rehearsed judge(const RehearsalReply& reply, const Rehearsal& launch) {
-  if (reply.outcome == Outcome::kEnded) return {true, {}};
+  if (reply.outcome == Outcome::kEnded) return {.known = true, .waits = false, .missing = {}};
+  if (reply.outcome == Outcome::kWaits) return {.known = false, .waits = true, .missing = {}};
   if (reply.outcome != Outcome::kFault || holder(launch.instance.segments, reply.address)) return {};
   std::string what;
   if (const record::OutsideMemory* piece = holder(launch.outside, reply.address)) {
@@ -172,8 +173,10 @@ Rehearsed judge(const RehearsalReply& reply, const Rehearsal& launch) {
   } else {
     return {};  // the launch itself will fail there
   }
-  return {true, fmt::format("block ({}, {}, {}) uses the address {:#x}, {}", reply.block.x, reply.block.y,
-                            reply.block.z, reply.address, what)};
+  return {.known = true,
+          .waits = false,
+          .missing = fmt::format("block ({}, {}, {}) uses the address {:#x}, {}", reply.block.x, reply.block.y,
+                                 reply.block.z, reply.address, what)};
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ struct Rehearsed {
   // False: it is not known how the launch ends, since it took too long, say, or used an address that the application
   // has no memory at either.
   bool known = false;
+  // It does not end unless others write memory that it reads.
+  bool waits = false;
   // Known, and not empty: the launch needs memory that is not recorded. A sentence.
   std::string missing;
 };

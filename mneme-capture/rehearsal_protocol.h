@@ -48,6 +48,7 @@ struct RehearsalReply {
   enum class Outcome : uint32_t {
     kEnded = 1,
     kFault,   // at `address`, in `block`
+    kWaits,   // for memory that the kernel does not change itself
     kTaken,   // this process has memory of its own where the application has; another may not
     kFailed,  // for another reason, which says nothing of the recording
   };

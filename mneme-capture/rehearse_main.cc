@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -62,6 +65,24 @@ void put(const InheritedMemory& shared, const record::MemoryRange& recorded) {
   if (got == MAP_FAILED) throw system_error("cannot map recorded memory");
 }
 
+void tell(const RehearsalReply& reply) {
+  std::string bytes = record::pack(reply);
+  ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+  // What the kernel left behind (threads, handlers that run at exit) must not delay the end.
+  ::_exit(written == static_cast<ssize_t>(bytes.size()) ? 0 : 1);
+}
+
+// Ends the process when the kernel waits: nobody will write what it waits for.
+struct Watch {
+  std::atomic<int> waiting = 0;
+  std::jthread thread{[this](const std::stop_token& over) {
+    while (!over.stop_requested()) {
+      if (waiting > 0) tell({Outcome::kWaits, 0, {}, {}});
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }};
+};
+
 RehearsalReply run(const RehearsalRequest& request, Bytes contents) {
   if (!is_clear(request.foreign)) return {Outcome::kTaken, 0, {}, {}};
   objects::EmbeddedKernel kernel;
@@ -91,6 +112,8 @@ RehearsalReply run(const RehearsalRequest& request, Bytes contents) {
   }
   std::optional<oneapi::tbb::global_control> one_core;
   if (request.in_order) one_core.emplace(oneapi::tbb::global_control::max_allowed_parallelism, 1);
+  Watch watch;
+  launch.waiting = &watch.waiting;
   try {
     device->execute(*code, launch);
   } catch (const device::host::KernelFault& fault) {
@@ -126,8 +149,5 @@ int main() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  std::string reply = mneme::record::pack(mneme::capture::rehearse());
-  ssize_t written = ::write(STDOUT_FILENO, reply.data(), reply.size());
-  // What the kernel left behind (threads, handlers that run at exit) must not delay the end.
-  ::_exit(written == static_cast<ssize_t>(reply.size()) ? 0 : 1);
+  mneme::capture::tell(mneme::capture::rehearse());
 }

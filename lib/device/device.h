@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,8 @@ struct Launch {
   bool cold = false;                                           // what kernels work on is in no cache when it begins
   bool timed = true;                                           // else execute() may return anything
   std::function<void(const std::string& sentence)> warn = {};  // about the kernel; from several threads
+  // 1 while the kernel waits for memory that it does not change itself, where that can be told. May be null.
+  std::atomic<int>* waiting = nullptr;
 };
 
 // Where kernels run. One process uses one device; addresses are the recording's. All throw Error;

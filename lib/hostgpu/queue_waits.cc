@@ -7,6 +7,7 @@
 
 #include "hostgpu/errors.h"
 #include "hostgpu/queues.h"
+#include "hostgpu/run_kernel.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -64,13 +65,15 @@ std::vector<Place> places(const Wanted& wanted) {
   return found;
 }
 
-// Some queue does, or can begin, what is neither the application's code nor a wait for it.
+// Some queue does, or can begin, what is neither the application's code nor a wait for it, or for what it writes.
 bool goes_on_by_itself() {
-  return std::ranges::any_of(queues().all, [](const auto& entry) {
-    Queue& queue = *entry.second;
-    if (queue.operations.empty() || is_mine(queue)) return false;
-    return queue.running ? !queue.operations.front().own_thread : is_runnable(queue);
-  });
+  int running = 0;
+  for (const auto& [address, queue] : queues().all) {
+    if (queue->operations.empty() || is_mine(*queue)) continue;
+    if (!queue->running && is_runnable(*queue)) return true;
+    if (queue->running && !queue->operations.front().own_thread) ++running;
+  }
+  return running > waiting_kernels();
 }
 
 }  // namespace

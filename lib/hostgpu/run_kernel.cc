@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hostgpu/run_kernel.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -45,7 +46,11 @@ class Printer {
   bool wrote_ = false;
 };
 
+std::atomic<int> waiting{0};
+
 }  // namespace
+
+int waiting_kernels() { return waiting.load(); }
 
 void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments) {
   Printer printer;
@@ -54,6 +59,7 @@ void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uin
   options.heap = device_heap();
   options.poison_shared = poisons_shared_memory();
   options.warn = [](const std::string& sentence) { say(sentence); };
+  options.waiting = &waiting;
   MemoryTable table;
   if (checks_memory()) {
     table = known_memory(kernel.code()->globals());

@@ -8,4 +8,7 @@ namespace mneme::hostgpu {
 // application's stdout and stderr. Throws HipError if it fails.
 void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments);
 
+// How many of the kernels that run do nothing but wait for memory that others would have to change.
+int waiting_kernels();
+
 }  // namespace mneme::hostgpu

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -121,6 +122,29 @@ TEST(WaitingBlocks, AreThereTogetherIfTheyMustBe) {
 TEST(WaitingBlocks, AFaultEndsThoseThatWaitForIt) {
   Ended ended = launch("waiting", {500, 1, 1}, {256, 1, 1}, {0, 20});
   EXPECT_EQ(ended.error, "kernel 'waiting()', block (20, 0, 0), thread (0, 0, 0): called abort()");
+}
+
+// Whoever is told that they wait lets them go on.
+TEST(WaitingBlocks, AreKnownToWaitForOthers) {
+  auto code = HostCode::load(FIXTURES "/host_code_waiting.so", "waiting");
+  for (unsigned blocks : {1u, 100u}) {
+    std::vector<unsigned> numbers(1 + blocks);
+    struct {
+      unsigned* numbers;
+      unsigned back, fault;
+    } arguments{numbers.data() + 1, 2, kNobody};
+    std::atomic<int> waiting = 0;
+    RunOptions options;
+    options.waiting = &waiting;
+    std::jthread other([&](const std::stop_token& over) {
+      while (waiting == 0 && !over.stop_requested()) std::this_thread::yield();
+      EXPECT_EQ(waiting, 1);
+      __atomic_store_n(&numbers[0], 7, __ATOMIC_RELEASE);
+    });
+    run_grid(*code, {blocks, 1, 1}, {256, 1, 1}, 0, std::as_bytes(std::span(&arguments, 1)), options);
+    EXPECT_EQ(waiting, 0);
+    for (unsigned i = 0; i < blocks; ++i) EXPECT_EQ(numbers[1 + i], 8 + i);
+  }
 }
 
 }  // namespace

@@ -127,6 +127,15 @@ void GridLaunch::fail(std::exception_ptr trouble) {
   failed_ = true;
 }
 
+void GridLaunch::begin_to_wait() {
+  std::atomic<int>* waiting = services_.options.waiting;
+  if (waiting && !waits_.exchange(true)) ++*waiting;
+}
+
+void GridLaunch::cease_to_wait() {
+  if (waits_ && waits_.exchange(false)) --*services_.options.waiting;
+}
+
 void GridLaunch::warn_of_wait(const RunningBlock& block, std::chrono::seconds time) {
   if (!services_.options.warn || told_of_wait_.exchange(true)) return;
   std::string text = fmt::format(

@@ -21,6 +21,7 @@ class GridLaunch {
  public:
   GridLaunch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments,
              const RunOptions& options);
+  ~GridLaunch() { cease_to_wait(); }
 
   const codegen::host::CodeObject& code() const { return code_; }
   uint64_t block_count() const { return grid_.count(); }
@@ -44,6 +45,10 @@ class GridLaunch {
   // Says, once, that nobody goes on: a block that waits is one of them.
   void warn_of_wait(const RunningBlock& block, std::chrono::seconds time);
 
+  // All that has not ended waits for memory that it does not change itself; or does not any more.
+  void begin_to_wait();
+  void cease_to_wait();
+
   // Throws Error if the launch failed.
   void finish() const;
 
@@ -59,7 +64,7 @@ class GridLaunch {
   std::vector<uint64_t> arguments_;           // words, for their alignment
   RunningBlock any_block_ = {};
   mutable ServiceState services_;
-  std::atomic<bool> told_of_wait_ = false;
+  std::atomic<bool> waits_ = false, told_of_wait_ = false;
 
   std::mutex mutex_;
   std::atomic<bool> failed_ = false;

@@ -143,6 +143,7 @@ class HostDevice : public Device {
     std::vector<host::KnownMemory> known = host::known_memory(launch.segments, loaded.host().globals());
     options.memory = known;
     options.warn = launch.warn;
+    options.waiting = launch.waiting;
     if (launch.cluster.count() > 1 && launch.warn) {
       launch.warn("it was launched in clusters of blocks; on the host device each block is a cluster of its own");
     }

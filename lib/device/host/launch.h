@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Running a compiled kernel on the CPU's cores: shared by the replaying Device and by lib/hostgpu.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -78,6 +79,9 @@ struct RunOptions {
   std::optional<bundle::Dim3> only;
   // Takes warnings about the kernel (threads that do not come to a barrier), a sentence a call, as `print` is called.
   std::function<void(const std::string& sentence)> warn;
+  // Counts one more as long as all of the launch that has not ended waits for memory that none of it changes, and has
+  // done so for a tenth of a second. May be null.
+  std::atomic<int>* waiting = nullptr;
 };
 inline constexpr uint8_t kPoison = 0xCB;
 

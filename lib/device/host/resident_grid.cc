@@ -33,6 +33,7 @@ constexpr uint64_t kTurns = 64;
 // A thread that finds nothing to do looks again at once for so many times, then after a pause.
 constexpr int kLooks = 200;
 constexpr auto kRest = std::chrono::microseconds(50);
+constexpr auto kWhile = std::chrono::milliseconds(100);
 constexpr auto kLong = std::chrono::seconds(10);
 
 // What a block needs to wait in the middle.
@@ -140,7 +141,9 @@ class Share {
 
   void be_busy() {
     looks_ = 0;
-    if (std::exchange(is_idle_, false)) --idle_;
+    if (!std::exchange(is_idle_, false)) return;
+    --idle_;
+    launch_.cease_to_wait();
   }
   void be_idle() {
     if (std::exchange(is_idle_, true)) return;
@@ -153,7 +156,11 @@ class Share {
     be_idle();
     if (++looks_ < kLooks) return std::this_thread::yield();
     std::this_thread::sleep_for(kRest);
-    if (idle_ < all_ || Clock::now() - idle_since_ < kLong) return;
+    auto time = Clock::now() - idle_since_;
+    if (idle_ < all_ || time < kWhile) return;
+    launch_.begin_to_wait();
+    if (idle_ < all_) launch_.cease_to_wait();  // another has gone on meanwhile
+    if (time < kLong) return;
     auto waits = std::ranges::find_if(blocks_, [](const auto& resident) { return resident->goes_on(); });
     launch_.warn_of_wait((*waits)->block, kLong);
   }

@@ -10,7 +10,7 @@ namespace {
 
 struct Arguments {
   unsigned* numbers;  // one a block: how many come before it, with itself
-  unsigned back;      // 1: each waits for the block behind it
+  unsigned back;      // 1: each waits for the block behind it; 2: the first, too, for the word before its own
   unsigned fault;     // this block calls abort(), and others wait for it in vain
 };
 
@@ -18,11 +18,11 @@ void run_block(BlockContext* context) {
   Arguments arguments;
   std::memcpy(&arguments, context->arguments, sizeof arguments);
   unsigned me = context->group[0], count = context->grid[0];
-  bool first = me == (arguments.back ? count - 1 : 0);
+  bool first = arguments.back < 2 && me == (arguments.back ? count - 1 : 0);
   unsigned before = 0;
   if (me == arguments.fault) context->services->stop(context, 0, kAborted, nullptr);
   for (bool moved = true; !first; moved = false) {
-    before = __atomic_load_n(&arguments.numbers[arguments.back ? me + 1 : me - 1], __ATOMIC_ACQUIRE);
+    before = __atomic_load_n(arguments.numbers + me + (arguments.back == 1 ? 1 : -1), __ATOMIC_ACQUIRE);
     if (before) break;
     context->services->yield(context, 0, moved);
   }
