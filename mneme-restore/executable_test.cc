@@ -2,6 +2,9 @@
 // mneme-restore --executable of recordings made by hand: what the programs that it writes do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+
 #include "base/file.h"
 #include "bundle/reader.h"
 #include "recording.h"
