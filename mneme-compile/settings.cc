@@ -21,6 +21,11 @@ constexpr size_t kMaxVariantsFile = 64 << 20;  // bytes
 constexpr uint64_t kMostJobs = 1024;
 constexpr uint32_t kMostThreads = 1024, kMostBlocks = 64;  // as a configuration may have them
 
+// What does not change the code that --as-recorded compiles.
+constexpr std::string_view kWithRecorded[] = {"--as-recorded",     "--target",  "--assembler", "--jobs",
+                                              "--compile-timeout", "--save-ir", "--instance",  "--kernel",
+                                              "--output",          "--verbose"};
+
 // As clang pairs them: the size levels generate code like -O2.
 int codegen_level(const std::string& level) { return level == "s" || level == "z" ? 2 : std::stoi(level); }
 
@@ -169,31 +174,9 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   if (!level_.empty() && !passes_.empty()) throw Error("give either -O or --passes, not both");
   if (passes_.empty() && options.given("--passes")) throw Error("the pipeline given with --passes is empty");
   if (as_recorded_) {
-    for (const char* other : {"-O",
-                              "--passes",
-                              "--codegen-opt",
-                              "--ir",
-                              "--form",
-                              "--fuse",
-                              "--check-memory",
-                              "--ptxas-level",
-                              "--max-registers",
-                              "--variants",
-                              "--cpu",
-                              "--features",
-                              "--launch-bounds",
-                              "--unroll-threshold",
-                              "--inline-threshold",
-                              "--fast-math",
-                              "--attributes",
-                              "--load-pass-plugin",
-                              "--grid",
-                              "--block",
-                              "--shared-mem",
-                              "--specialize-args",
-                              "--specialize-dims"}) {
-      if (options.given(other))
-        throw Error::of("--as-recorded leaves nothing to choose: {} does not go with it", other);
+    for (const std::string& other : options.all_given()) {
+      if (std::ranges::find(kWithRecorded, other) != std::end(kWithRecorded)) continue;
+      throw Error::of("--as-recorded leaves nothing to choose: {} does not go with it", other);
     }
   }
   if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);

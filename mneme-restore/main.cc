@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mneme-restore: rebuilds recorded memory in full: as a bundle of raw members, as files, on a device, or by a program
 // that replays it.
+#include <unistd.h>
+
 #include <memory>
 #include <utility>
 
@@ -32,6 +34,14 @@ struct Inputs {
           std::make_unique<bundle::Reader>(files.back()->fd(), files.back()->name(), bundle::Memory::kDecode));
       infos.push_back(readers.back()->info());
     }
+  }
+};
+
+// Removes a program's file that is begun and never ended: it would hold no recording.
+struct BegunProgram {
+  std::string path;
+  ~BegunProgram() {
+    if (!path.empty()) ::unlink(path.c_str());
   }
 };
 
@@ -74,10 +84,14 @@ Exit restore_bundles(int argc, char** argv) {
     targets.push_back(std::move(target));
   }
   restore::ProgramTarget* program = nullptr;
+  BegunProgram begun;
   if (!executable.empty() || targets.empty()) {
     std::string part = executable.empty() ? "" : installed_part(restore::kProgramPart);
     output.open(/*bundle=*/executable.empty());
-    if (!executable.empty()) restore::begin_program(output.fd(), output.name(), part);
+    if (!executable.empty()) {
+      restore::begin_program(output.fd(), output.name(), part);
+      begun.path = executable;
+    }
     writer = std::make_unique<bundle::Writer>(output.fd(), output.name());
     bundle::BundleInfo info = cli::with_provenance(restore::merge(inputs.infos), "mneme-restore", options);
     info.memory = executable.empty() ? "raw" : "packs";
@@ -110,6 +124,7 @@ Exit restore_bundles(int argc, char** argv) {
     writer->finish();
     if (program) {
       restore::ProgramSize size = restore::end_program(output.fd(), output.name());
+      begun.path.clear();
       cli::note(fmt::format("{} is a program of {} bytes, {} of which are its bundle", output.name(),
                             size.executable + size.bundle, size.bundle));
     }

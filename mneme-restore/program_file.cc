@@ -122,7 +122,7 @@ void seek_bundle(int file, const std::string& name) {
   uint64_t size = size_of(file, name);
   uint64_t at = header_place(bytes_at(file, 0, sizeof(Elf64_Ehdr), name));
   Header header{};
-  std::string bytes = bytes_at(file, at, sizeof header, name);
+  std::string bytes = at < size ? bytes_at(file, at, sizeof header, name) : "";
   if (bytes.empty() && at >= size && size + kAlignment > at) {
     throw Error::of("{} holds no recording: mneme-restore --executable makes a program of one", name);
   }

@@ -59,8 +59,8 @@ TEST_F(Program, TheExecutableAloneHoldsNone) {
 TEST_F(Program, EachByteCounts) {
   std::string whole = read_file(path);
   size_t header = whole.size() - 13 - 64;
-  for (size_t at : {size_t{100}, executable.size() / 2, header, header + 8, header + 16, header + 24, header + 32,
-                    header + 60, header + 64, whole.size() - 1}) {
+  for (size_t at : {size_t{0x28}, size_t{0x2f}, size_t{100}, executable.size() / 2, header, header + 8, header + 16,
+                    header + 24, header + 32, header + 60, header + 64, whole.size() - 1}) {
     write_file(path, whole);
     change([&](std::string& bytes) { bytes[at] = static_cast<char>(bytes[at] ^ 4); });
     EXPECT_THAT(recording(), HasSubstr(at >= header + 8 && at < header + 12 ? "does not know" : "again")) << at;

@@ -27,7 +27,7 @@ void ProgramTarget::check_variants() const {
   if (std::ranges::none_of(kernels_, [](const auto& kernel) { return kernel.second.has_variant; })) {
     throw Error(
         "there is nothing that a program could run: no kernel was compiled; put mneme-compile before mneme-restore "
-        "--executable (its --as-recorded takes the application's own code)");
+        "--executable");
   }
   for (const auto& [id, kernel] : kernels_) {
     if (kernel.has_variant || kernel.instances == 0) continue;

@@ -219,6 +219,17 @@ bool Options::given(const std::string& name) const {
   return option && (option->count() > 0 || implementation_->from_environment.contains(option));
 }
 
+std::vector<std::string> Options::all_given() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : implementation_->app.get_options()) {
+    if (option->get_positional() || (option->count() == 0 && !implementation_->from_environment.contains(option)))
+      continue;
+    bool is_long = !option->get_lnames().empty();
+    names.push_back(is_long ? "--" + option->get_lnames().front() : "-" + option->get_snames().at(0));
+  }
+  return names;
+}
+
 std::vector<std::pair<std::string, std::string>> Options::in_order(const std::vector<std::string>& names) const {
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& name : names) {

@@ -75,6 +75,19 @@ TEST(Options, ReadEveryKind) {
   EXPECT_EQ(tool.options.arguments().size(), 14u);
 }
 
+TEST(Options, TellWhichAreGiven) {
+  Tool tool;
+  tool.options.flag("-O", tool.flag, "short only");
+  tool.options.file(tool.file, "FILE", "input");
+  ::setenv("MNEME_MAX", "3", 1);
+  tool.parse({"-O", "--device", "host", "-k", "input"});
+  ::unsetenv("MNEME_MAX");
+  EXPECT_EQ(tool.options.all_given(), (Words{"--keep", "--max", "--device", "-O"}));
+  Tool without;
+  without.parse({});
+  EXPECT_EQ(without.options.all_given(), Words{});
+}
+
 TEST(Options, TakeTheLast) {
   Tool tool;
   tool.parse({"--number", "1", "--number", "2"});

@@ -10,124 +10,12 @@
 namespace mneme::codegen::host {
 namespace {
 
-constexpr unsigned kDeepest = 200;       // operands of operands that are looked at
-constexpr uint8_t kMostIterations = 20;  // of loops that are gone through to their end
-constexpr uint64_t kArgument = 4096;     // sizes, of which arguments are odd multiples
-constexpr uint64_t kLoaded = 4;          // what is loaded is less
-constexpr unsigned kVariableBits = 40;   // addresses in a variable
-
-uint64_t mixed(uint64_t number) {
-  number += 0x9e3779b97f4a7c15;
-  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
-  number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
-  return number ^ (number >> 31);
-}
-
-unsigned width_of(const llvm::Type* type) {
-  if (type->isPointerTy()) return 64;
-  return type->isIntegerTy() && type->getIntegerBitWidth() <= 64 ? type->getIntegerBitWidth() : 0;
-}
-
-uint64_t cut(uint64_t number, unsigned width) {
-  return width ? number & llvm::maskTrailingOnes<uint64_t>(width) : number;
-}
-
-LaneNumbers all(uint64_t number) {
-  LaneNumbers numbers;
-  numbers.of.fill(number);
-  return numbers;
-}
-
-// What the operators of two integers give; nothing where they trap.
-std::optional<uint64_t> applied(unsigned opcode, uint64_t a, uint64_t b, unsigned width) {
-  int64_t left = llvm::SignExtend64(a, width), right = llvm::SignExtend64(b, width);
-  bool shifts =
-      opcode == llvm::Instruction::Shl || opcode == llvm::Instruction::LShr || opcode == llvm::Instruction::AShr;
-  if (shifts && b >= width) return std::nullopt;
-  bool overflows = b == 0 || (right == -1 && left == llvm::minIntN(width));
-  switch (opcode) {
-    case llvm::Instruction::Add:
-      return a + b;
-    case llvm::Instruction::Sub:
-      return a - b;
-    case llvm::Instruction::Mul:
-      return a * b;
-    case llvm::Instruction::And:
-      return a & b;
-    case llvm::Instruction::Or:
-      return a | b;
-    case llvm::Instruction::Xor:
-      return a ^ b;
-    case llvm::Instruction::Shl:
-      return a << b;
-    case llvm::Instruction::LShr:
-      return a >> b;
-    case llvm::Instruction::AShr:
-      return static_cast<uint64_t>(left >> b);
-    case llvm::Instruction::UDiv:
-      return b ? std::optional(a / b) : std::nullopt;
-    case llvm::Instruction::URem:
-      return b ? std::optional(a % b) : std::nullopt;
-    case llvm::Instruction::SDiv:
-      return overflows ? std::nullopt : std::optional(static_cast<uint64_t>(left / right));
-    case llvm::Instruction::SRem:
-      return overflows ? std::nullopt : std::optional(static_cast<uint64_t>(left % right));
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<uint64_t> given_by(llvm::Intrinsic::ID intrinsic, uint64_t a, uint64_t b, unsigned width) {
-  int64_t left = llvm::SignExtend64(a, width), right = llvm::SignExtend64(b, width);
-  switch (intrinsic) {
-    case llvm::Intrinsic::umin:
-      return std::min(a, b);
-    case llvm::Intrinsic::umax:
-      return std::max(a, b);
-    case llvm::Intrinsic::smin:
-      return static_cast<uint64_t>(std::min(left, right));
-    case llvm::Intrinsic::smax:
-      return static_cast<uint64_t>(std::max(left, right));
-    case llvm::Intrinsic::usub_sat:
-      return a > b ? a - b : 0;
-    case llvm::Intrinsic::abs:
-      return static_cast<uint64_t>(left < 0 ? -left : left);
-    case llvm::Intrinsic::ctpop:
-      return llvm::popcount(a);
-    case llvm::Intrinsic::cttz:
-      return a ? llvm::countr_zero(a) : width;
-    case llvm::Intrinsic::ctlz:
-      return llvm::countl_zero(a) - (64 - width);
-    default:
-      return std::nullopt;
-  }
-}
-
-uint64_t packed(const Moment& moment) {
-  uint64_t packed = 0;
-  for (uint8_t iteration : moment.iteration) packed = packed << 8 | iteration;
-  return packed;
-}
-
-void add_origin(LaneNumbers& numbers, const LaneNumbers& made_of) {
-  numbers.by_lane |= made_of.by_lane;
-  numbers.of_memory |= made_of.of_memory;
-  numbers.of_launch |= made_of.of_launch;
-}
-
-LaneNumbers joined(const LaneNumbers& a, const LaneNumbers& b) {
-  LaneNumbers numbers;
-  numbers.made_up = a.made_up | b.made_up;
-  add_origin(numbers, a);
-  add_origin(numbers, b);
-  return numbers;
-}
+constexpr unsigned kDeepest = 200;      // operands of operands that are looked at
+constexpr uint64_t kArgument = 4096;    // sizes, of which arguments are odd multiples
+constexpr uint64_t kLoaded = 4;         // what is loaded is less
+constexpr unsigned kVariableBits = 40;  // addresses in a variable
 
 }  // namespace
-
-bool LaneNumbers::uniform() const {
-  return llvm::all_of(of, [&](uint64_t number) { return number == of[0]; });
-}
 
 LaneValues::LaneValues(const llvm::DominatorTree& dominators, const llvm::LoopInfo& loops, const TriedWave& wave)
     : layout_(dominators.getRoot()->getDataLayout()), dominators_(dominators), loops_(loops), wave_(wave) {}
@@ -138,59 +26,12 @@ uint64_t LaneValues::number_of(const llvm::Value* value) {
 
 uint64_t LaneValues::address_of(const llvm::GlobalVariable& variable) { return number_of(&variable) << kVariableBits; }
 
-// The moment as code in `loop` has it; where that loop is over by then, the one in which it ended, if that is known.
-std::optional<Moment> LaneValues::moment_in(const llvm::Loop* loop, const Moment& moment) {
-  Moment here;
-  here.loop = loop;
-  if (!loop) return here;
-  if (moment.loop && loop->contains(moment.loop)) {
-    for (unsigned i = 0; i < loop->getLoopDepth() && i < Moment::kMostLoops; ++i)
-      here.iteration[i] = moment.iteration[i];
-    return here;
-  }
-  std::optional<Moment> around = moment_in(loop->getParentLoop(), moment);
-  std::optional<uint8_t> last = around ? iterations_of(*loop, *around) : std::nullopt;
-  if (!last || loop->getLoopDepth() > Moment::kMostLoops) return std::nullopt;
-  here.iteration = around->iteration;
-  here.iteration[loop->getLoopDepth() - 1] = *last;
-  return here;
-}
-
-std::optional<uint8_t> LaneValues::iterations_of(const llvm::Loop& loop, const Moment& moment) {
-  std::optional<Moment> around = moment_in(loop.getParentLoop(), moment);
-  auto* branch = llvm::dyn_cast<llvm::BranchInst>(loop.getHeader()->getTerminator());
-  unsigned depth = loop.getLoopDepth();
-  if (!around || depth > Moment::kMostLoops || loop.getExitingBlock() != loop.getHeader() || !branch)
-    return std::nullopt;
-  auto [found, fresh] = iterations_.try_emplace({&loop, packed(*around)});
-  if (!fresh) return found->second;
-  Moment at_header = *around;
-  at_header.loop = &loop;
-  for (uint8_t iteration = 0; iteration < kMostIterations; ++iteration) {
-    at_header.iteration[depth - 1] = iteration;
-    const LaneNumbers& condition = at(branch->getCondition(), at_header);
-    if (condition.made_up || !condition.uniform()) return std::nullopt;
-    if (loop.contains(branch->getSuccessor(condition.of[0] & 1 ? 0 : 1))) continue;
-    return iterations_[{&loop, packed(*around)}] = iteration;
-  }
-  return std::nullopt;
-}
-
-bool LaneValues::goes_into(const llvm::Loop& loop) {
-  auto* branch = llvm::dyn_cast<llvm::BranchInst>(loop.getHeader()->getTerminator());
-  if (!branch || !branch->isConditional()) return false;
-  Moment first;
-  first.loop = &loop;
-  const LaneNumbers& condition = at(branch->getCondition(), first);
-  return condition.uniform() && loop.contains(branch->getSuccessor(condition.of[0] & 1 ? 0 : 1));
-}
-
 const LaneNumbers& LaneValues::at(const llvm::Value* value, const Moment& moment) {
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   const llvm::Loop* loop = instruction ? loops_.getLoopFor(instruction->getParent()) : nullptr;
   std::optional<Moment> here = moment_in(loop, moment);
   bool unknown = !here;
-  Key key(value, unknown ? ~uint64_t{0} : packed(*here));
+  Key key(value, unknown ? ~uint64_t{0} : here->packed());
   if (unknown) {
     here.emplace();
     here->loop = loop;
@@ -198,7 +39,7 @@ const LaneNumbers& LaneValues::at(const llvm::Value* value, const Moment& moment
   auto [found, fresh] = known_.try_emplace(key);
   if (!fresh) return *found->second;
   // As whoever comes back here from its operands finds it.
-  LaneNumbers first = all(cut(number_of(value) % kLoaded, width_of(value->getType())));
+  LaneNumbers first = LaneNumbers::all(cut(number_of(value) % kLoaded, width_of(value->getType())));
   first.made_up = ~uint64_t{0};
   found->second = std::make_unique<LaneNumbers>(first);
   LaneNumbers* numbers = found->second.get();
@@ -219,7 +60,7 @@ const LaneNumbers& LaneValues::at(const llvm::Value* value, const Moment& moment
 LaneNumbers LaneValues::compute(const llvm::Value* value, const Moment& moment) {
   if (auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) return of_phi(*phi, moment);
   if (auto* local = llvm::dyn_cast<llvm::AllocaInst>(value)) {
-    LaneNumbers numbers = all(number_of(local) << kVariableBits);
+    LaneNumbers numbers = LaneNumbers::all(number_of(local) << kVariableBits);
     numbers.by_lane = true;
     for (unsigned lane = 0; lane < kTriedLanes; ++lane) numbers.of[lane] += uint64_t{lane} << (kVariableBits - 8);
     return numbers;
@@ -238,14 +79,14 @@ LaneNumbers LaneValues::compute(const llvm::Value* value, const Moment& moment) 
 
 LaneNumbers LaneValues::of_constant(const llvm::Value* value) {
   if (auto* number = llvm::dyn_cast<llvm::ConstantInt>(value))
-    return all(number->getValue().extractBitsAsZExtValue(std::min(64u, number->getBitWidth()), 0));
+    return LaneNumbers::all(number->getValue().extractBitsAsZExtValue(std::min(64u, number->getBitWidth()), 0));
   if (auto* number = llvm::dyn_cast<llvm::ConstantFP>(value)) {
-    return all(number->getValueAPF().bitcastToAPInt().extractBitsAsZExtValue(16, 0));
+    return LaneNumbers::all(number->getValueAPF().bitcastToAPInt().extractBitsAsZExtValue(16, 0));
   }
-  if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(value)) return all(address_of(*variable));
-  if (llvm::isa<llvm::Constant>(value)) return all(0);  // null, and what is undefined
-  LaneNumbers numbers =
-      all(value->getType()->isPointerTy() ? number_of(value) << kVariableBits : (2 * number_of(value) + 1) * kArgument);
+  if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(value)) return LaneNumbers::all(address_of(*variable));
+  if (llvm::isa<llvm::Constant>(value)) return LaneNumbers::all(0);  // null, and what is undefined
+  LaneNumbers numbers = LaneNumbers::all(value->getType()->isPointerTy() ? number_of(value) << kVariableBits
+                                                                         : (2 * number_of(value) + 1) * kArgument);
   numbers.made_up = ~uint64_t{0};
   return numbers;
 }
@@ -406,7 +247,7 @@ std::optional<LaneNumbers> LaneValues::of_call(const llvm::CallInst& call, const
       case OperationKind::kQuery:
         return of_query(operation->query, operation->dimension);
       case OperationKind::kFirst:
-        numbers = all(argument(0).of[0]);
+        numbers = LaneNumbers::all(argument(0).of[0]);
         add_origin(numbers, argument(0));
         numbers.made_up = argument(0).made_up ? ~uint64_t{0} : 0;
         return numbers;
@@ -418,14 +259,14 @@ std::optional<LaneNumbers> LaneValues::of_call(const llvm::CallInst& call, const
         if (numbers.made_up) numbers.made_up = ~uint64_t{0};
         return numbers;
       case OperationKind::kBallot:
-        numbers = all(0);
+        numbers = LaneNumbers::all(0);
         for (unsigned lane = 0; lane < kTriedLanes; ++lane) numbers.of[0] |= (argument(0).of[lane] & 1) << lane;
-        numbers = all(numbers.of[0]);
+        numbers = LaneNumbers::all(numbers.of[0]);
         add_origin(numbers, argument(0));
         numbers.made_up = argument(0).made_up ? ~uint64_t{0} : 0;
         return numbers;
       case OperationKind::kBarrierCount:
-        numbers = all(1);
+        numbers = LaneNumbers::all(1);
         numbers.made_up = ~uint64_t{0};
         return numbers;
       default:
@@ -456,13 +297,13 @@ LaneNumbers LaneValues::of_query(Query query, unsigned dimension) const {
       }
       return numbers;
     case Query::kLocalSize:
-      numbers = all(wave_.block[dimension]);
+      numbers = LaneNumbers::all(wave_.block[dimension]);
       break;
     case Query::kGroupId:
-      numbers = all(3);
+      numbers = LaneNumbers::all(3);
       break;
     case Query::kGroupCount:
-      numbers = all(16);
+      numbers = LaneNumbers::all(16);
       break;
   }
   numbers.of_launch = true;
@@ -471,7 +312,7 @@ LaneNumbers LaneValues::of_query(Query query, unsigned dimension) const {
 
 // The same from the same operands; from memory, a small number.
 LaneNumbers LaneValues::made_up(const llvm::User& value, const Moment& moment) {
-  LaneNumbers numbers = all(mixed(llvm::Operator::getOpcode(&value)));
+  LaneNumbers numbers = LaneNumbers::all(mixed(llvm::Operator::getOpcode(&value)));
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
   bool has_turns = instruction && instruction->mayWriteToMemory();
   numbers.by_lane = has_turns;
@@ -494,47 +335,6 @@ LaneNumbers LaneValues::made_up(const llvm::User& value, const Moment& moment) {
   }
   numbers.made_up = ~uint64_t{0};
   return numbers;
-}
-
-uint64_t LaneValues::lanes_in(const llvm::BasicBlock& block, const Moment& moment) {
-  auto [found, fresh] = lanes_.try_emplace({&block, packed(moment)});
-  if (!fresh) return found->second;
-  uint64_t lanes = ~uint64_t{0};
-  for (auto* node = dominators_.getNode(&block); node && node->getIDom(); node = node->getIDom()) {
-    const llvm::BasicBlock* fork = node->getIDom()->getBlock();
-    auto* branch = llvm::dyn_cast<llvm::BranchInst>(fork->getTerminator());
-    if (!branch || !branch->isConditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) continue;
-    for (unsigned side : {0u, 1u}) {
-      llvm::BasicBlockEdge edge(fork, branch->getSuccessor(side));
-      if (dominators_.dominates(edge, &block)) lanes = narrowed(lanes, branch->getCondition(), side == 0, moment);
-    }
-  }
-  lanes_[{&block, packed(moment)}] = lanes;
-  return lanes;
-}
-
-uint64_t LaneValues::narrowed(uint64_t lanes, const llvm::Value* condition, bool wanted, const Moment& moment) {
-  const LaneNumbers& holds = at(condition, moment);
-  if (holds.of_launch && !holds.by_lane) return lanes;
-  auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-  uint64_t open = holds.made_up;
-  if (open && compare && compare->isEquality() && (compare->getPredicate() == llvm::ICmpInst::ICMP_EQ) == wanted) {
-    // An index and what all have in common are equal in one lane, or in those that share the index.
-    const LaneNumbers *index = &at(compare->getOperand(0), moment), *common = &at(compare->getOperand(1), moment);
-    if (index->uniform()) std::swap(index, common);
-    if (common->uniform() && !index->made_up) {
-      uint64_t chosen = index->of[mixed(common->of[0]) % kTriedLanes];
-      for (unsigned lane = 0; lane < kTriedLanes; ++lane) {
-        if (index->of[lane] != chosen) lanes &= ~(uint64_t{1} << lane);
-      }
-      return lanes;
-    }
-  }
-  for (unsigned lane = 0; lane < kTriedLanes; ++lane) {
-    uint64_t bit = uint64_t{1} << lane;
-    if (!(open & bit) && (holds.of[lane] & 1) != wanted) lanes &= ~bit;
-  }
-  return lanes;
 }
 
 }  // namespace mneme::codegen::host

@@ -18,23 +18,10 @@
 #include <memory>
 #include <optional>
 
+#include "codegen/host/lane_numbers.h"
 #include "codegen/host/neutral.h"
 
 namespace mneme::codegen::host {
-
-// Those of the largest waves. What smaller ones exchange, lanes of these do.
-inline constexpr unsigned kTriedLanes = 64;
-
-// A number for each lane, as wide as its type. Pointers into a shared variable have `address_of` it in them.
-struct LaneNumbers {
-  std::array<uint64_t, kTriedLanes> of = {};
-  uint64_t made_up = 0;    // a bit for each lane whose number is not known
-  bool by_lane = false;    // made of what differs by work-item
-  bool of_memory = false;  // made of what memory held, which may change
-  bool of_launch = false;  // made of the block's shape or number, which other launches have differently
-
-  bool uniform() const;
-};
 
 // In which iteration of each loop around it code is, outermost first; counted from 0.
 struct Moment {
@@ -42,6 +29,8 @@ struct Moment {
 
   const llvm::Loop* loop = nullptr;  // the innermost; null: none
   std::array<uint8_t, kMostLoops> iteration = {};
+
+  uint64_t packed() const;  // all iterations in one
 };
 
 // A wave of a block.
