@@ -176,8 +176,9 @@ class Tune(TestCase):
         self.assertEqual(mneme_tune.summed([{**row, "median_ns": 0}])["status"], "failed")
 
         def trial(number, **attributes):
-            return SimpleNamespace(number=number, user_attrs={"configuration": {"n": number}, **attributes})
+            return SimpleNamespace(number=number, user_attrs={"executed": [number % 4], **attributes})
         good = [trial(n, status="verified", median_ns=t, code_bytes=b) for n, t, b in ((0, 9, 1), (1, 5, 5), (2, 6, 6))]
+        good.append(trial(5, status="verified", median_ns=5, code_bytes=5))  # the code of another
         bad = [trial(3, status="not verified", median_ns=1, code_bytes=0)]
         self.assertEqual([t.number for t in mneme_tune.verified(good + bad)], [1, 2, 0])
         self.assertEqual([t.number for t in mneme_tune.front(good + bad)], [1, 0])
