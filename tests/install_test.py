@@ -73,6 +73,12 @@ class Install(TestCase):
         self.assertEqual(result.status, 0, result.text())
         self.assertIn(b"2 of 2 cells verified", result.out)
 
+    def test_a_search(self):
+        bundle = self.record(self.build(PROGRAMS / "vector_add.hip"))
+        result = run([self.tool("tune"), "--trials", "2", "-o", self.folder / "tune", bundle], env={"PATH": "/usr/bin:/bin"})
+        self.assertEqual(result.status, 0, result.text())
+        self.assertIn(b"2 trials: 2 verified", result.out)
+
     def test_nothing_names_the_build_folder(self):
         for path in self.prefix.rglob("*"):
             if path.is_file() and not path.is_symlink():

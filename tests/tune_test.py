@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 loader = importlib.machinery.SourceFileLoader("mneme_tune", str(ROOT / "scripts" / "mneme-tune"))
 mneme_tune = importlib.util.module_from_spec(importlib.util.spec_from_loader("mneme_tune", loader))
 loader.exec_module(mneme_tune)
+import tune_tools  # noqa: E402: one of its parts
 
 # One block does a part of the work, in a part of the time; no block of 96 threads is to be tried.
 SPACE = """
@@ -140,8 +141,8 @@ class Tune(TestCase):
         options = self.options()
         recording = mneme_tune.Recording(options)
         with open(self.folder / "messages", "a") as messages:
-            mneme_tune.tool = tool
-            pair = mneme_tune.Pair(options, recording.ids()[0], messages)
+            tune_tools.tool = tool
+            pair = tune_tools.Pair(options, recording.ids()[0], messages)
             try:
                 first = pair.judge({})
                 self.assertTrue(first["verified"])
@@ -170,10 +171,10 @@ class Tune(TestCase):
     def test_only_what_is_verified_counts(self):
         row = {"variant": "v", "verified": True, "status": "verified", "median_ns": 5, "reasons": [], "code_bytes": 7}
         wrong = {**row, "verified": False, "status": "not verified", "median_ns": 1, "reasons": ["it is wrong"]}
-        self.assertEqual(mneme_tune.summed([row, row])["median_ns"], 10)
-        self.assertEqual(mneme_tune.summed([row, wrong]), {"status": "not verified", "reason": "it is wrong"})
-        self.assertEqual(mneme_tune.summed([row, {"failed": "no"}]), {"status": "failed", "reason": "no"})
-        self.assertEqual(mneme_tune.summed([{**row, "median_ns": 0}])["status"], "failed")
+        self.assertEqual(tune_tools.summed([row, row])["median_ns"], 10)
+        self.assertEqual(tune_tools.summed([row, wrong]), {"status": "not verified", "reason": "it is wrong"})
+        self.assertEqual(tune_tools.summed([row, {"failed": "no"}]), {"status": "failed", "reason": "no"})
+        self.assertEqual(tune_tools.summed([{**row, "median_ns": 0}])["status"], "failed")
 
         def trial(number, **attributes):
             return SimpleNamespace(number=number, user_attrs={"executed": [number % 4], **attributes})
