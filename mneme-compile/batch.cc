@@ -67,8 +67,7 @@ void SameCode::share(bundle::VariantMember& variant) {
   variant.code.clear();
 }
 
-void Batch::compile() const {
-  SameCode same_code;
+void Batch::compile(SameCode& same_code) const {
   ChildJobs children;
   children.name = "a compiler";
   children.count = wanted.size();

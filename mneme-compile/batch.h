@@ -39,8 +39,8 @@ struct Batch {
   // And ahead of that the code, of those that have some.
   std::function<void(const Digest& variant, const codegen::Code&)> save = {};
 
-  // Compiles each in a confined process of its own.
-  void compile() const;
+  // Compiles each in a confined process of its own. `same_code` knows those of batches before.
+  void compile(SameCode& same_code) const;
 };
 
 }  // namespace mneme::compile

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <map>
 
-#include "base/file.h"
-#include "batch.h"
+#include "adding.h"
 #include "bundle/reader.h"
 #include "bundle/writer.h"
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "codegen/choices.h"
 #include "confined.h"
+#include "follow.h"
 #include "settings.h"
 
 namespace mneme::compile {
@@ -26,14 +26,6 @@ std::string describe(const bundle::KernelInfo& kernel, const bundle::VariantInfo
     text += fmt::format(", {} bytes of constant bank {}", constant.bytes, constant.bank);
   }
   return text + " (" + variant.assembled_by + ")";
-}
-
-void add(bundle::Writer& writer, const bundle::VariantMember& variant) {
-  const bundle::VariantInfo& info = variant.info;
-  writer.add(bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
-  if (info.has_code_member()) {
-    writer.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
-  }
 }
 
 // Those of the configurations that are compiled once a kernel; or those that are compiled once an instance, for this
@@ -52,12 +44,6 @@ std::vector<Wanted> wanted_now(const std::vector<Wanted>& all, const bundle::Ins
 
 bool any_specialised(const std::vector<Wanted>& all) {
   return std::ranges::any_of(all, [](const Wanted& one) { return codegen::is_specialised(one.configuration); });
-}
-
-void save_texts(const std::string& folder, const Digest& variant, const codegen::Code& code) {
-  std::string path = folder + "/" + variant.hex();
-  write_file(path + ".ll", code.ir);
-  write_file(path + ".s", code.assembly);
 }
 
 // Adds the command line's one variant. What cannot be compiled is an Error.
@@ -85,9 +71,6 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
   std::vector<Wanted> now = wanted_now(settings.wanted(kernel.info), instance);
   if (now.empty()) return;
   size_t shared = 0, failed = 0;
-  auto ir = [&](const bundle::Configuration& configuration) -> std::string_view {
-    return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
-  };
   auto take = [&](const Wanted& wanted, const bundle::VariantMember& variant) {
     add(writer, variant);
     shared += !variant.info.same_as.empty();
@@ -99,17 +82,10 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
     cli::warn(fmt::format("line {}: variant {} failed: {}", wanted.line, variant.info.id.hex().substr(0, 12),
                           variant.info.failed));
   };
-  Batch batch{kernel.info, ir, now};
-  batch.given = {instance, !settings.texts_folder().empty()};
-  batch.jobs = settings.jobs();
-  batch.timeout = settings.timeout();
+  Batch batch = batch_of(kernel, instance, now, settings);
   batch.take = take;
-  if (batch.given.texts) {
-    batch.save = [&](const Digest& variant, const codegen::Code& code) {
-      save_texts(settings.texts_folder(), variant, code);
-    };
-  }
-  batch.compile();
+  SameCode same_code;
+  batch.compile(same_code);
   if (!verbose) return;
   cli::note(fmt::format("'{}': {} variants, of which {} have the code of another, and {} failed", kernel.info.demangled,
                         now.size(), shared, failed));
@@ -144,6 +120,9 @@ Exit run(int argc, char** argv) {
   std::map<Digest, bundle::KernelMember> kernels;  // of which there are variants to be specialised to instances
   std::optional<bundle::Summary> summary;
   std::optional<bundle::KernelInfo> edited;
+  std::map<Digest, bundle::KernelMember> later;  // with --follow, kernels of which no instance has come
+  bool followed = false;
+  size_t refused = 0;  // lines
   while (auto item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) {
       if (!selection.kernel(kernel->info)) continue;
@@ -152,19 +131,40 @@ Exit run(int argc, char** argv) {
                         edited->demangled, kernel->info.demangled);
       }
       edited = kernel->info;
+      if (settings.follows()) {
+        later.insert_or_assign(kernel->info.id, std::move(*kernel));
+        continue;
+      }
       if (options.verbose()) cli::note("compiling '" + kernel->info.demangled + "'");
       compile_for(writer, *kernel, nullptr, settings, options.verbose());
       if (any_specialised(settings.wanted(kernel->info))) kernels.insert_or_assign(kernel->info.id, std::move(*kernel));
     } else if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) {
+      if (!selection.instance(instance->info.id)) continue;
+      if (auto kernel = later.extract(instance->info.kernel)) {
+        if (!followed) {
+          followed = true;
+          refused = follow(writer, kernel.mapped(), instance->info, settings);
+          kernels.insert(std::move(kernel));
+          continue;
+        }
+        // When the lines have ended all goes on as if they had been known before.
+        compile_for(writer, kernel.mapped(), nullptr, settings, options.verbose());
+        kernels.insert(std::move(kernel));
+      }
       auto kernel = kernels.find(instance->info.kernel);
-      if (kernel == kernels.end() || !selection.instance(instance->info.id)) continue;
+      if (kernel == kernels.end()) continue;
       compile_for(writer, kernel->second, &instance->info, settings, options.verbose());
     } else if (auto* end = std::get_if<bundle::Summary>(&*item)) {
       summary = std::move(*end);
     }
   }
   selection.check_met();
-  return cli::finish(reader, writer, output, std::move(summary));
+  if (settings.follows() && !followed) throw Error("--follow needs an instance to follow behind, and none is selected");
+  Exit exit = cli::finish(reader, writer, output, std::move(summary));
+  if (exit == Exit::kSuccess && refused > 0) {
+    throw Error::of("{} line(s) of --variants were not compiled, as was said of each", refused);
+  }
+  return exit;
 }
 
 }  // namespace

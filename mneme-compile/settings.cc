@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "settings.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,6 +118,9 @@ void Settings::add_options(cli::Options& options) {
   options.value("--variants", variants_file_, "FILE",
                 "compile each configuration that FILE (-: standard input) has, a line of json each; the options above "
                 "are for what a line does not say");
+  options.value("--follow", answers_file_, "ANSWERS",
+                "compile each line of --variants as it comes, behind the first selected instance, and write what "
+                "became of it to this file, a line of json each");
   options.value("-j,--jobs", jobs_, "N", "with --variants: how many to compile at a time (default: one for each CPU)");
   options.value("--compile-timeout", timeout_, "SECONDS",
                 "with --variants: give up a configuration that takes longer (default 300)");
@@ -191,26 +195,42 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
       throw Error::of("--jobs takes a number from 1 to {}, not {}", kMostJobs, jobs_);
     }
     if (timeout_ <= 0) throw Error("--compile-timeout must be more than 0 seconds");
-    bool on_input = variants_file_ == "-";
-    if (on_input && bundle_on_input) {
-      throw Error("--variants - and the bundle cannot both come from standard input: name a file for one of them");
-    }
-    variants_text_ = on_input ? read_all(STDIN_FILENO, "standard input", kMaxVariantsFile)
-                              : read_file(variants_file_, kMaxVariantsFile);
-    variants_name_ = on_input ? "standard input" : "'" + variants_file_ + "'";
+    open_variants(bundle_on_input);
+  } else if (follows()) {
+    throw Error("--follow says what becomes of the lines of --variants, which is not given");
   }
   if (!target_.empty()) wanted_for(target_);
 }
 
-// What a line says may be known but later, when the output has begun: that it may say so is enough.
-bool Settings::launches_otherwise() const {
-  const bundle::Configuration& configuration = by_options_.configuration;
-  if (configuration.grid || configuration.block || configuration.shared_mem || codegen::is_specialised(configuration)) {
-    return true;
+void Settings::open_variants(bool bundle_on_input) {
+  bool on_input = variants_file_ == "-";
+  if (on_input && bundle_on_input) {
+    throw Error("--variants - and the bundle cannot both come from standard input: name a file for one of them");
   }
-  return std::ranges::any_of(
-      std::initializer_list<std::string_view>{"\"grid\"", "\"block\"", "\"shared_mem\"", "\"specialize_"},
-      [&](std::string_view key) { return variants_text_.find(key) != std::string::npos; });
+  variants_name_ = on_input ? "standard input" : "'" + variants_file_ + "'";
+  if (follows()) {
+    answers_ = open_file(answers_file_, O_WRONLY | O_CREAT | O_TRUNC);
+    lines_.emplace(on_input ? Fd(::dup(STDIN_FILENO)) : open_file(variants_file_, O_RDONLY), variants_name_);
+    return;
+  }
+  std::string text = on_input ? read_all(STDIN_FILENO, "standard input", kMaxVariantsFile)
+                              : read_file(variants_file_, kMaxVariantsFile);
+  asked_ = parse_variants(text, variants_name_, by_options_);
+}
+
+Wanted Settings::take(const Line& line, const bundle::KernelInfo& kernel) {
+  Asked asked = parse_variant(line.text, line.number, variants_name_, by_options_);
+  Wanted wanted = wanted_by(asked, variants_name_, target_for(kernel), normaliser_);
+  codegen::arguments_named(kernel, wanted.configuration.specialize_args);
+  asked_.push_back(std::move(asked));
+  wanted_.clear();
+  return wanted;
+}
+
+// Of lines that come later it is not known, but that they may.
+bool Settings::launches_otherwise() const {
+  return follows() || compile::launches_otherwise(by_options_.configuration) ||
+         std::ranges::any_of(asked_, [](const Asked& one) { return compile::launches_otherwise(one.configuration); });
 }
 
 void Settings::set_recorded_on(const std::string& device) {
@@ -218,9 +238,10 @@ void Settings::set_recorded_on(const std::string& device) {
   if (target_.empty() && device != "cuda") wanted_for("");
 }
 
-const std::vector<Wanted>& Settings::wanted(const bundle::KernelInfo& kernel) {
-  if (!target_.empty()) return wanted_for(target_);
-  if (recorded_on_ != "cuda") return wanted_for("");
+const std::vector<Wanted>& Settings::wanted(const bundle::KernelInfo& kernel) { return wanted_for(target_for(kernel)); }
+
+std::string Settings::target_for(const bundle::KernelInfo& kernel) const {
+  if (!target_.empty() || recorded_on_ != "cuda") return target_;
   // The GPU that it was built for.
   size_t processor = kernel.target.rfind("--");
   if (!kernel.target.starts_with("nvptx64") || processor == std::string::npos) {
@@ -228,18 +249,18 @@ const std::vector<Wanted>& Settings::wanted(const bundle::KernelInfo& kernel) {
         "kernel '{}' was compiled for {}, but recorded on an NVIDIA GPU: say with --target what to compile it for",
         kernel.demangled, kernel.target);
   }
-  return wanted_for("cuda:" + kernel.target.substr(processor + 2));
+  return "cuda:" + kernel.target.substr(processor + 2);
 }
 
 const std::vector<Wanted>& Settings::wanted_for(const std::string& target) {
   if (auto known = wanted_.find(target); known != wanted_.end()) return known->second;
-  Asked defaults = by_options_;
-  defaults.configuration.target = target;
   std::vector<Wanted> all;
   if (in_bulk()) {
-    all = read_variants(variants_text_, variants_name_, defaults, normaliser_);
+    all = all_wanted_by(asked_, variants_name_, target, normaliser_);
   } else {
-    all.push_back(normaliser_.normalise(std::move(defaults)));
+    Asked asked = by_options_;
+    asked.configuration.target = target;
+    all.push_back(normaliser_.normalise(std::move(asked)));
   }
   return wanted_.emplace(target, std::move(all)).first->second;
 }

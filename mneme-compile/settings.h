@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "bundle/format.h"
 #include "cli/options.h"
+#include "lines.h"
 #include "wanted.h"
 
 namespace mneme::compile {
@@ -27,6 +29,13 @@ class Settings {
   // Throws Error where that is not known, or cannot be.
   const std::vector<Wanted>& wanted(const bundle::KernelInfo& kernel);
   bool in_bulk() const { return !variants_file_.empty(); }
+  // Whether lines of --variants are compiled as they come; then wanted() has those that have come.
+  bool follows() const { return !answers_file_.empty(); }
+  Lines& lines() { return *lines_; }
+  // Takes such a line. Throws Error where it is no configuration that this kernel could be compiled with.
+  Wanted take(const Line& line, const bundle::KernelInfo& kernel);
+  // What became of it, to whom it may concern.
+  void answer(const std::string& text) const { write_all(answers_.get(), bytes_of(text), "'" + answers_file_ + "'"); }
   // Whether a variant may be launched otherwise than was recorded, or be for one instance only.
   bool launches_otherwise() const;
   // Where to put each variant's texts; empty: nowhere.
@@ -38,7 +47,9 @@ class Settings {
  private:
   Asked asked(const cli::Options& options);
   void set_launch_bounds(bundle::Configuration& configuration) const;
-  // For this target where none is named; empty: this machine's CPU.
+  void open_variants(bool bundle_on_input);
+  // The target of what names none; empty: this machine's CPU.
+  std::string target_for(const bundle::KernelInfo& kernel) const;
   const std::vector<Wanted>& wanted_for(const std::string& target);
 
   std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto", variants_file_;
@@ -48,7 +59,10 @@ class Settings {
   uint64_t unroll_threshold_ = 0, inline_threshold_ = 0, shared_mem_ = 0;
   double timeout_ = 300;
   bool fuse_ = false, check_memory_ = false, as_recorded_ = false, specialize_dims_ = false;
-  std::string recorded_on_, variants_text_, variants_name_;
+  std::string recorded_on_, variants_name_, answers_file_;
+  std::vector<Asked> asked_;  // by the lines of --variants
+  std::optional<Lines> lines_;
+  Fd answers_;
   Asked by_options_;
   Normaliser normaliser_;
   std::map<std::string, std::vector<Wanted>> wanted_;  // by the target where none is named

@@ -244,7 +244,7 @@ class Variants(TestCase):
         page = (ROOT / "docs" / "configurations.md").read_text()
         self.assertEqual(re.findall(r"^\| `(\w+)` \|", page, re.M), keys)
         manual = (ROOT / "mneme-compile" / "mneme-compile.1").read_text()
-        section = manual[manual.index(".Sh VARIANTS IN BULK"):manual.index(".Sh ENVIRONMENT")]
+        section = manual[manual.index(".Sh VARIANTS IN BULK"):manual.index(".Sh LINE BY LINE")]
         listed = {word for line in re.findall(r"^\.It Ic (.*)$", section, re.M) for word in line.split(" , ")}
         self.assertEqual(listed, set(keys) - {"baseline"})
         row = re.search(r"^\| `configuration` \|.*$", (ROOT / "lib/bundle/FORMAT.md").read_text(), re.M)[0]

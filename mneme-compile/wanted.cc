@@ -172,7 +172,12 @@ Wanted Normaliser::normalise(Asked asked) {
 
 namespace {
 
-Asked asked_by(std::string_view line, const std::string& where, size_t number, const Asked& defaults) {
+std::string place_of(size_t line, const std::string& name) { return fmt::format("line {} of {}", line, name); }
+
+}  // namespace
+
+Asked parse_variant(std::string_view line, size_t number, const std::string& name, const Asked& defaults) {
+  std::string where = place_of(number, name);
   Asked asked = defaults;
   asked.line = number;
   bundle::Configuration& configuration = asked.configuration;
@@ -190,30 +195,43 @@ Asked asked_by(std::string_view line, const std::string& where, size_t number, c
   return asked;
 }
 
-}  // namespace
-
-std::vector<Wanted> read_variants(std::string_view text, const std::string& name, const Asked& defaults,
-                                  Normaliser& normaliser) {
-  std::vector<Wanted> wanted;
-  std::unordered_set<std::string> known;
-  size_t number = 0;
-  while (!text.empty()) {
+std::vector<Asked> parse_variants(std::string_view text, const std::string& name, const Asked& defaults) {
+  std::vector<Asked> all;
+  for (size_t number = 1; !text.empty(); ++number) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    std::string where = fmt::format("line {} of {}", number, name);
-    Asked asked = asked_by(line, where, number, defaults);
-    try {
-      Wanted next = normaliser.normalise(std::move(asked));
-      if (known.insert(bundle::write(next.configuration)).second) wanted.push_back(std::move(next));
-    } catch (const Error& error) {
-      throw Error(where + ": " + error.what(), error.exit());
-    }
+    all.push_back(parse_variant(line, number, name, defaults));
   }
-  if (wanted.empty()) throw Error::of("{} has no configuration in it: a line of json each is expected", name);
-  return wanted;
+  if (all.empty()) throw Error::of("{} has no configuration in it: a line of json each is expected", name);
+  return all;
+}
+
+Wanted wanted_by(Asked asked, const std::string& name, const std::string& target, Normaliser& normaliser) {
+  size_t line = asked.line;
+  if (!asked.insisted.contains("target")) asked.configuration.target = target;
+  try {
+    return normaliser.normalise(std::move(asked));
+  } catch (const Error& error) {
+    throw Error(place_of(line, name) + ": " + error.what(), error.exit());
+  }
+}
+
+std::vector<Wanted> all_wanted_by(const std::vector<Asked>& asked, const std::string& name, const std::string& target,
+                                  Normaliser& normaliser) {
+  std::vector<Wanted> all;
+  std::unordered_set<std::string> known;
+  for (const Asked& one : asked) {
+    Wanted next = wanted_by(one, name, target, normaliser);
+    if (known.insert(bundle::write(next.configuration)).second) all.push_back(std::move(next));
+  }
+  return all;
+}
+
+bool launches_otherwise(const bundle::Configuration& configuration) {
+  return configuration.grid || configuration.block || configuration.shared_mem ||
+         codegen::is_specialised(configuration);
 }
 
 }  // namespace mneme::compile

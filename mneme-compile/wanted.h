@@ -45,10 +45,19 @@ class Normaliser {
   std::map<std::string, std::optional<codegen::nvptx::Assembler>> assemblers_;
 };
 
-// The configurations of a file of variants, in order, each once: a line of json each, of which keys that are missing
-// are as `defaults` has them. `name` is what messages call the file. Throws Error, with the line's number, on what is
-// no configuration.
-std::vector<Wanted> read_variants(std::string_view text, const std::string& name, const Asked& defaults,
+// A line of a file of variants; of which keys that are missing are as `defaults` has them. `name` is what messages call
+// the file. Throws Error, with the line's number, on what is no configuration.
+Asked parse_variant(std::string_view line, size_t number, const std::string& name, const Asked& defaults);
+// All that have something in them. Throws Error also where there is none.
+std::vector<Asked> parse_variants(std::string_view text, const std::string& name, const Asked& defaults);
+
+// Their normal form, where `target` is that of lines that name none. Throws Error, with the line's number.
+Wanted wanted_by(Asked asked, const std::string& name, const std::string& target, Normaliser& normaliser);
+// In order, each configuration once.
+std::vector<Wanted> all_wanted_by(const std::vector<Asked>& asked, const std::string& name, const std::string& target,
                                   Normaliser& normaliser);
+
+// Whether it is launched otherwise than was recorded, or is for one instance only.
+bool launches_otherwise(const bundle::Configuration& configuration);
 
 }  // namespace mneme::compile

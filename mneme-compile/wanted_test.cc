@@ -22,7 +22,8 @@ Asked no_options() {
 
 std::vector<Wanted> read(const std::string& text, const Asked& defaults = no_options()) {
   Normaliser normaliser;
-  return read_variants(text, "'file'", defaults, normaliser);
+  std::vector<Asked> asked = parse_variants(text, "'file'", defaults);
+  return all_wanted_by(asked, "'file'", defaults.configuration.target, normaliser);
 }
 
 std::string fault(const std::string& text, const Asked& defaults = no_options()) {
@@ -160,6 +161,16 @@ TEST(Variants, HaveOneForm) {
       R"({"target":")" + ours + R"(","passes":"default<O3>","codegen_opt":3,"form":"auto","fuse":false,"ir":""})");
   EXPECT_THAT(bundle::write(wanted[1].configuration),
               HasSubstr(R"("ir":"","fast_math":"afn,nsz","attributes":"a=1 norecurse","specialize_args":"0,1"})"));
+}
+
+// A word that merely reads like a key of it does not count.
+TEST(Variants, SayWhetherTheyLaunchOtherwise) {
+  auto otherwise = [](const std::string& line) {
+    return launches_otherwise(parse_variant(line, 1, "'file'", no_options()).configuration);
+  };
+  EXPECT_TRUE(otherwise(R"({"block":[64,1,1]})"));
+  EXPECT_TRUE(otherwise(R"({"specialize_dims":true})"));
+  EXPECT_FALSE(otherwise(R"({"attributes":"x=\"grid\"","specialize_dims":false,"block":null})"));
 }
 
 TEST(CommandLine, NamesItsOptions) {

@@ -9,7 +9,7 @@ import unittest
 
 from support import BUILD, PROGRAMS, ROOT, TestCase, run
 
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify"]
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune"]
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.25)
@@ -72,6 +72,12 @@ class Install(TestCase):
         result = run(["make", "-C", self.folder], env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(result.status, 0, result.text())
         self.assertIn(b"2 of 2 cells verified", result.out)
+
+    def test_a_search(self):
+        bundle = self.record(self.build(PROGRAMS / "vector_add.hip"))
+        result = run([self.tool("tune"), "--trials", "2", "-o", self.folder / "tune", bundle], env={"PATH": "/usr/bin:/bin"})
+        self.assertEqual(result.status, 0, result.text())
+        self.assertIn(b"2 trials: 2 verified", result.out)
 
     def test_nothing_names_the_build_folder(self):
         for path in self.prefix.rglob("*"):

@@ -8,8 +8,12 @@ import unittest
 
 from support import ROOT, tool
 
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify"]
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune"]
 MACROS = {"Ar", "Cm", "Op", "Oo", "Oc", "No", "Ns", "Pa", "Sm", "Li", "Ev", "Xo", "Xc", ",", "|", "=", "...", "…"}
+
+
+def page_of(name):
+    return (ROOT / "scripts" if name == "tune" else ROOT / f"mneme-{name}") / f"mneme-{name}.1"
 
 
 def options_of_help(text):
@@ -42,7 +46,7 @@ class Manuals(unittest.TestCase):
     def test_options_agree(self):
         for name in TOOLS:
             with self.subTest(tool=name):
-                page = ROOT / f"mneme-{name}" / f"mneme-{name}.1"
+                page = page_of(name)
                 shown = subprocess.run([tool(name), "--help"], capture_output=True, text=True, timeout=60)
                 self.assertEqual((shown.returncode, shown.stderr), (0, ""))
                 self.assertEqual(options_of_help(shown.stdout), options_of_manual(page.read_text()))
@@ -57,7 +61,7 @@ class Manuals(unittest.TestCase):
 
     def test_pages_are_well_formed(self):
         for name in TOOLS:
-            page = ROOT / f"mneme-{name}" / f"mneme-{name}.1"
+            page = page_of(name)
             with self.subTest(tool=name):
                 lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
                 self.assertEqual(lint.returncode, 0, lint.stdout)

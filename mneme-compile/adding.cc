@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "adding.h"
+
+#include "base/file.h"
+
+namespace mneme::compile {
+
+void add(bundle::Writer& writer, const bundle::VariantMember& variant) {
+  const bundle::VariantInfo& info = variant.info;
+  writer.add(bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
+  if (info.has_code_member()) {
+    writer.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
+  }
+}
+
+void save_texts(const std::string& folder, const Digest& variant, const codegen::Code& code) {
+  std::string path = folder + "/" + variant.hex();
+  write_file(path + ".ll", code.ir);
+  write_file(path + ".s", code.assembly);
+}
+
+Batch batch_of(const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
+               const std::vector<Wanted>& wanted, const Settings& settings) {
+  auto ir = [&kernel, &settings](const bundle::Configuration& configuration) -> std::string_view {
+    return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
+  };
+  Batch batch{kernel.info, ir, wanted};
+  batch.given = {instance, !settings.texts_folder().empty()};
+  batch.jobs = settings.jobs();
+  batch.timeout = settings.timeout();
+  if (batch.given.texts) {
+    batch.save = [&settings](const Digest& variant, const codegen::Code& code) {
+      save_texts(settings.texts_folder(), variant, code);
+    };
+  }
+  return batch;
+}
+
+}  // namespace mneme::compile

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What compiling one configuration, many, and one after another have in common.
+#pragma once
+#include <vector>
+
+#include "batch.h"
+#include "bundle/writer.h"
+#include "settings.h"
+
+namespace mneme::compile {
+
+void add(bundle::Writer& writer, const bundle::VariantMember& variant);
+
+// --save-ir's.
+void save_texts(const std::string& folder, const Digest& variant, const codegen::Code& code);
+
+// As the command line has it; to be given what to do with each. Borrows all.
+Batch batch_of(const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
+               const std::vector<Wanted>& wanted, const Settings& settings);
+
+}  // namespace mneme::compile

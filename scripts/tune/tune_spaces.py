@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What mneme-tune tunes, and in which search space."""
+
+import json
+import math
+import pathlib
+import re
+import runpy
+import tarfile
+
+
+class Wrong(Exception):
+    """Ends the program with a sentence, and status 2 unless another is given."""
+
+    def __init__(self, sentence, status=2):
+        super().__init__(sentence)
+        self.status = status
+
+
+class Recording:
+    """The selected launches of one kernel."""
+
+    def __init__(self, options):
+        self.name, self.instances, kernels = None, [], {}
+        try:
+            with tarfile.open(options.bundle) as archive:
+                for member in archive:
+                    parts = member.name.split("/")
+                    if member.name == "bundle.json":
+                        self.device = json.load(archive.extractfile(member))["device"]
+                    elif parts[0] == "kernels" and parts[-1] == "kernel.json":
+                        kernel = json.load(archive.extractfile(member))
+                        name = kernel.get("demangled") or kernel["name"]
+                        if re.search(options.kernel or "", name):
+                            kernels[parts[1]] = name
+                    elif parts[0] == "instances" and parts[1] in kernels:
+                        if pathlib.Path(parts[2]).stem.startswith(options.instance or ""):
+                            self.instances.append((parts[1], json.load(archive.extractfile(member))))
+        except (OSError, tarfile.TarError, ValueError, KeyError, IndexError) as error:
+            raise Wrong(f"'{options.bundle}' is no bundle that can be read: {error}") from None
+        except re.error as error:
+            raise Wrong(f"--kernel is no regular expression: {error}") from None
+        met = dict.fromkeys(kernel for kernel, _ in self.instances)
+        if not met:
+            raise Wrong("no recorded launch is selected")
+        if len(met) > 1:
+            raise Wrong("one kernel is tuned at a time; choose with --kernel among " + "; ".join(kernels[k] for k in met))
+        self.name = kernels[next(iter(met))]
+        self.instances = [instance for _, instance in self.instances]
+        target = options.target or ("sm_" if self.device == "cuda" else "host")
+        self.is_nvidia = target.startswith(("sm_", "cuda:"))
+        self.grid, self.block = (dimensions(self.instances[0][key]) for key in ("grid", "block"))
+
+    def ids(self):
+        return [instance["id"] for instance in self.instances]
+
+
+def dimensions(value):
+    return [value[axis] for axis in "xyz"] if isinstance(value, dict) else list(value)
+
+
+class Space:
+    """Lists of values by the name of their parameter; what is allowed of them, and the configuration that they make."""
+
+    def __init__(self, parameters, configuration=None, allowed=None):
+        self.parameters = {name: list(values) for name, values in parameters.items()}
+        self.make, self.allow = configuration or dict, allowed or (lambda parameters: True)
+        for name, values in self.parameters.items():
+            if not values:
+                raise Wrong(f"the search space has no value for {name}")
+
+    def size(self):
+        return math.prod(map(len, self.parameters.values()))
+
+    def refusal(self, parameters):
+        """Why these are not tried; nothing where they are."""
+        answer = self.allow(dict(parameters))
+        return answer if isinstance(answer, str) else None if answer else "the search space does not allow it"
+
+    def configuration(self, parameters):
+        made = self.make(dict(parameters))
+        return {key: value for key, value in made.items() if value is not None}
+
+    def joined(self, other):
+        def allowed(parameters):
+            return self.refusal(parameters) or other.refusal(parameters) or True
+        return Space({**self.parameters, **other.parameters},
+                     lambda p: {**self.configuration(pick(p, self)), **other.configuration(pick(p, other))}, allowed)
+
+
+def pick(parameters, space):
+    return {name: value for name, value in parameters.items() if name in space.parameters}
+
+
+def compiler_space(recording):
+    parameters = {"passes": [f"default<O{level}>" for level in "123s"], "codegen_opt": [1, 2, 3],
+                  "unroll_threshold": [None, 0, 75, 300, 1200], "specialize_args": [None, "all"],
+                  "specialize_dims": [None, True]}
+    if recording.is_nvidia:
+        parameters.update(max_registers=[None, 32, 48, 64, 96, 128], inline_threshold=[None, 0, 1000])
+        return Space(parameters)
+    parameters["vector_width"] = [None, 128, 256, 512]
+
+    def configuration(p):
+        width = p.pop("vector_width")
+        return {**p, "attributes": width and f"prefer-vector-width={width}"}
+    return Space(parameters, configuration)
+
+
+def launch_space(recording):
+    parameters = {}
+    for axis, block, grid in zip("xyz", recording.block, recording.grid):
+        if axis == "x" or block > 1 or grid > 1:
+            most = 64 if axis == "z" else 1024
+            parameters[f"block_{axis}"] = sorted({block, *(1 << i for i in range(11) if 1 << i <= most)})
+    parameters["bounds"] = [False, True]
+    if recording.is_nvidia:
+        parameters["min_blocks"] = [None, 1, 2, 4]
+    least = min(32, math.prod(recording.block))
+
+    def block(p):
+        return [p.get(f"block_{axis}", 1) for axis in "xyz"]
+
+    def allowed(p):
+        threads = math.prod(block(p))
+        return True if least <= threads <= 1024 else f"a block of {threads} threads is not within {least} to 1024"
+
+    def configuration(p):
+        made = {"block": block(p), "min_blocks": p.get("min_blocks") if p["bounds"] else None,
+                "max_threads": math.prod(block(p)) if p["bounds"] else None}
+        if made["block"] == recording.block:
+            del made["block"]
+        return made
+    return Space(parameters, configuration, allowed)
+
+
+def space_named(name, recording):
+    if name == "compiler":
+        return compiler_space(recording)
+    if name == "launch":
+        return launch_space(recording)
+    if name == "full":
+        return launch_space(recording).joined(compiler_space(recording))
+    if not name.endswith(".py"):
+        raise Wrong(f"--space takes launch, compiler, full or a file of Python, not '{name}'")
+    try:
+        found = runpy.run_path(name)
+        parameters = found["PARAMETERS"]
+        return Space(parameters(recording) if callable(parameters) else parameters, found.get("configuration"),
+                     found.get("allowed"))
+    except KeyError as error:
+        raise Wrong(f"'{name}' defines no {error}") from None
+    except Wrong:
+        raise
+    except Exception as error:  # it is a program of the user's, with mistakes of any kind
+        raise Wrong(f"'{name}' is no search space: {type(error).__name__}: {error}") from None
+
+
+def choice(value):
+    """As Optuna keeps it."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else json.dumps(value)

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mneme-tune: what it finds, what it must not take for found, and that it goes on where it stopped."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from types import SimpleNamespace
+
+from support import ROOT, TestCase, run, tool
+
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("mneme_tune", str(ROOT / "scripts" / "mneme-tune"))
+mneme_tune = importlib.util.module_from_spec(importlib.util.spec_from_loader("mneme_tune", loader))
+loader.exec_module(mneme_tune)
+import tune_tools  # noqa: E402: one of its parts
+
+# One block does a part of the work, in a part of the time; no block of 96 threads is to be tried.
+SPACE = """
+PARAMETERS = {"level": [0, 1, 3], "threads": [32, 96, 128], "cheat": [False, True]}
+
+def allowed(p):
+    return p["threads"] != 96 or "96 is no power of two"
+
+def configuration(p):
+    made = {"passes": f"default<O{p['level']}>", "block": [p["threads"], 1, 1]}
+    return {**made, "grid": [1, 1, 1]} if p["cheat"] else made
+"""
+
+
+class Tune(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.recording = cls.record(cls.build(ROOT / "tests" / "small.hip"))
+        (cls.folder / "space.py").write_text(SPACE)
+
+    def setUp(self):
+        self.place = self.folder / self.id().rsplit(".", 1)[1]
+
+    def words(self, *options):
+        return [tool("tune"), "--kernel", "^add", "--iterations", "2", "--rounds", "6", "--seed", "1", "-o", self.place,
+                *options, self.recording]
+
+    def tune(self, *options, status=0):
+        result = run(self.words(*options))
+        self.assertEqual(result.status, status, result.text())
+        return result
+
+    def lines(self, name):
+        return [json.loads(line) for line in (self.place / name).read_text().splitlines()]
+
+    def test_a_space_of_ones_own_whole(self):
+        result = self.tune("--space", self.folder / "space.py", "--sampler", "grid", "--pareto", "--plot")
+        trials = self.lines("trials.jsonl")
+        self.assertEqual(len({json.dumps(t["parameters"]) for t in trials}), 18)
+        self.assertEqual(len(trials), 18)
+        for trial in trials:
+            p = trial["parameters"]
+            if p["threads"] == 96:
+                self.assertEqual((trial["status"], trial["reason"]), ("not allowed", "96 is no power of two"))
+                self.assertNotIn("median_ns", trial)
+            elif p["cheat"]:
+                self.assertEqual(trial["status"], "not verified")
+                self.assertTrue(trial["reason"])
+            else:
+                self.assertEqual(trial["status"], "verified")
+                self.assertGreater(trial["median_ns"], 0)
+                self.assertGreater(trial["code_bytes"], 0)
+        [best] = self.lines("best.json")
+        self.assertNotIn("grid", best["configuration"])
+        self.assertEqual(len(best["instances"]), 2, "both launches of the kernel")
+        for instance in best["instances"]:
+            self.assertIn(instance["comparison"]["outcome"], {"faster", "slower", "within noise", "same code"})
+        self.assertIn("18 of 18 trials, 6 verified", self.last_of(result.error, "6 verified") or result.error)
+
+        found = {(t["median_ns"], t["code_bytes"]) for t in trials if t["status"] == "verified"}
+        front = [(t["median_ns"], t["code_bytes"]) for t in self.lines("pareto.jsonl")]
+        self.assertTrue(front and set(front) <= found)
+        for a in front:
+            self.assertFalse(any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in found), (a, found))
+        for b in found - set(front):
+            self.assertTrue(any(a[0] <= b[0] and a[1] <= b[1] for a in front), (b, front))
+        for name in ("trials.svg", "trials.png"):
+            self.assertGreater((self.place / name).stat().st_size, 1000)
+
+        # What it says shows the same is a program.
+        shown = run(["sh", self.place / "best.sh"], env={"PATH": f"{os.path.dirname(tool('run'))}:{os.environ['PATH']}"})
+        self.assertEqual(shown.status, 0, shown.text())
+        self.assertIn(b"4 of 4 runs verified", shown.out)
+
+    @staticmethod
+    def last_of(text, words):
+        return next((line for line in reversed(text.splitlines()) if words in line), None)
+
+    def test_it_goes_on_where_it_stopped(self):
+        for sampler in ("random", "tpe"):
+            self.place = self.folder / f"resumed_{sampler}"
+            self.tune("--sampler", sampler, "--trials", "3")
+            before = self.lines("trials.jsonl")
+            self.assertEqual(len(before), 3)
+            self.tune("--sampler", sampler, "--trials", "6")
+            after = self.lines("trials.jsonl")
+            self.assertEqual([t["trial"] for t in after], list(range(6)))
+            self.assertEqual([(t["parameters"], t["status"]) for t in after[:3]],
+                             [(t["parameters"], t["status"]) for t in before])
+        self.assertIn("another search (parameters)", self.tune("--space", "launch", status=2).error)
+
+    def test_a_grid_goes_on_without_doing_anything_twice(self):
+        options = ("--space", self.folder / "space.py", "--sampler", "grid")
+        self.tune(*options, "--trials", "7")
+        self.tune(*options, "--trials", "11")
+        self.assertEqual(len({json.dumps(t["parameters"], sort_keys=True) for t in self.lines("trials.jsonl")}), 11)
+
+    def test_control_c(self):
+        process = subprocess.Popen(list(map(str, self.words("--trials", "100000"))), stderr=subprocess.PIPE, text=True)
+        self.assertIn("1 of 100000 trials", process.stderr.readline())
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 130, said)
+        self.assertIn("the same command goes on", said)
+        done = len(self.lines("trials.jsonl"))
+        self.assertGreater(done, 0)
+        self.tune("--trials", str(done + 1))
+        self.assertEqual(len(self.lines("trials.jsonl")), done + 1)
+
+    def options(self, **changed):
+        given = dict(bundle=str(self.recording), kernel="^add", instance="", target="", warmup=1, iterations=1,
+                     compile_flags="", run_flags="", verify_flags="")
+        return SimpleNamespace(**{**given, **changed})
+
+    def test_tools_that_die_are_started_again(self):
+        options = self.options()
+        recording = mneme_tune.Recording(options)
+        with open(self.folder / "messages", "a") as messages:
+            tune_tools.tool = tool
+            pair = tune_tools.Pair(options, recording.ids()[0], messages)
+            try:
+                first = pair.judge({})
+                self.assertTrue(first["verified"])
+                for place in range(3):
+                    pair.processes[place].kill()
+                    pair.processes[place].wait()
+                    again = pair.judge({"passes": f"default<O{place}>"})
+                    self.assertTrue(again["verified"], again)
+                # One that cannot go on at all is a failed trial, with what they have to say.
+                pair.stop()
+                pair.options = self.options(run_flags="--nonsense")
+                self.assertIn("--nonsense", pair.judge({})["failed"])
+            finally:
+                pair.stop()
+
+    def test_what_cannot_be_compiled_has_its_message(self):
+        space = self.folder / "bad.py"
+        space.write_text('PARAMETERS = {"passes": ["nonsense", "default<O1>"], "codegen_opt": [2, 7]}')
+        self.tune("--space", space, "--sampler", "grid")
+        found = {(t["parameters"]["passes"], t["parameters"]["codegen_opt"]): t for t in self.lines("trials.jsonl")}
+        self.assertIn("unknown pass name", found["nonsense", 2]["reason"])
+        self.assertIn("'codegen_opt' is 7", found["default<O1>", 7]["reason"])
+        self.assertEqual([t["status"] for t in found.values()].count("failed"), 3)
+        self.assertEqual(self.lines("best.json")[0]["configuration"], {"passes": "default<O1>", "codegen_opt": 2})
+
+    def test_only_what_is_verified_counts(self):
+        row = {"variant": "v", "verified": True, "status": "verified", "median_ns": 5, "reasons": [], "code_bytes": 7}
+        wrong = {**row, "verified": False, "status": "not verified", "median_ns": 1, "reasons": ["it is wrong"]}
+        self.assertEqual(tune_tools.summed([row, row])["median_ns"], 10)
+        self.assertEqual(tune_tools.summed([row, wrong]), {"status": "not verified", "reason": "it is wrong"})
+        self.assertEqual(tune_tools.summed([row, {"failed": "no"}]), {"status": "failed", "reason": "no"})
+        self.assertEqual(tune_tools.summed([{**row, "median_ns": 0}])["status"], "failed")
+
+        def trial(number, **attributes):
+            return SimpleNamespace(number=number, user_attrs={"executed": [number % 4], **attributes})
+        good = [trial(n, status="verified", median_ns=t, code_bytes=b) for n, t, b in ((0, 9, 1), (1, 5, 5), (2, 6, 6))]
+        good.append(trial(5, status="verified", median_ns=5, code_bytes=5))  # the code of another
+        bad = [trial(3, status="not verified", median_ns=1, code_bytes=0)]
+        self.assertEqual([t.number for t in mneme_tune.verified(good + bad)], [1, 2, 0])
+        self.assertEqual([t.number for t in mneme_tune.front(good + bad)], [1, 0])
+
+    def test_launch_spaces(self):
+        recording = SimpleNamespace(is_nvidia=True, grid=[8, 4, 1], block=[24, 8, 1])
+        space = mneme_tune.space_named("launch", recording)
+        self.assertNotIn("block_z", space.parameters)
+        self.assertIn(24, space.parameters["block_x"])
+        p = {"block_x": 64, "block_y": 8, "bounds": True, "min_blocks": 2}
+        self.assertEqual(space.configuration(p), {"block": [64, 8, 1], "max_threads": 512, "min_blocks": 2})
+        self.assertIn("2048 threads", space.refusal({**p, "block_x": 256}))
+        self.assertIn("8 threads", space.refusal({**p, "block_x": 1}))
+        self.assertEqual(space.configuration({**p, "block_x": 24, "bounds": False}), {})
+        full = mneme_tune.space_named("full", recording)
+        self.assertEqual(full.size(), space.size() * mneme_tune.space_named("compiler", recording).size())
+        chosen = {name: values[-1] for name, values in full.parameters.items()}
+        self.assertIn("2048", str(full.refusal({**chosen, "block_x": 256, "block_y": 8})))
+        self.assertIn("inline_threshold", full.configuration(chosen))
+
+    def test_mistakes_are_said(self):
+        for options, status, words in ((["--space", "nonsense"], 2, "launch, compiler, full"),
+                                       (["--space", self.folder / "none.py"], 2, "none.py"),
+                                       (["--kernel", "nothing"], 2, "no recorded launch"),
+                                       (["--kernel", ""], 2, "one kernel is tuned at a time"),
+                                       (["--baseline", '{"passes":"nonsense"}'], 1, "the baseline is failed"),
+                                       (["--baseline", '{"grid":[1,1,1]}'], 1, "the baseline is not verified")):
+            shutil.rmtree(self.place, ignore_errors=True)
+            self.assertIn(words, self.tune(*options, status=status).error)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
