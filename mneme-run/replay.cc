@@ -10,6 +10,7 @@
 #include "baseline.h"
 #include "bundle/launch.h"
 #include "outcomes.h"
+#include "verify/image_comparison.h"
 
 namespace mneme::run {
 namespace {
@@ -33,11 +34,13 @@ bool is_zero(Bytes bytes) { return std::memcmp(bytes.data(), zero_block().data()
 
 }  // namespace
 
-Replay::Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch, verify::ElementKernel& kernel)
+Replay::Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch, verify::ElementKernel& kernel,
+               verify::ImageKernel* on_device)
     : device_(device),
       instance_(std::move(instance)),
       fetch_(std::move(fetch)),
       kernel_(kernel),
+      on_device_(on_device),
       layout_(instance_.info.segments) {
   place_blocks();
   for (const verify::Range& range : layout_.ranges()) device_.map(range.address, range.size);
@@ -162,11 +165,12 @@ void Replay::restore() {
 // What a scan finds out for a run, with what it needs for that.
 class Replay::Findings {
  public:
-  // Lists the blocks that differ if `run` is given.
-  Findings(Replay& replay, bundle::RunInfo* run, const verify::Readings& readings, uint64_t max_difference,
-           const Observed& observed)
+  // Lists the blocks that differ if `run` is given; does nothing else if `compares` is not set.
+  Findings(Replay& replay, bundle::RunInfo* run, bool compares, const verify::Readings& readings,
+           uint64_t max_difference, const Observed& observed)
       : replay_(replay),
         run_(run),
+        compares_(compares),
         comparison_(replay.layout_, readings, replay.kernel_),
         room_(max_difference),
         observed_(observed) {
@@ -188,6 +192,9 @@ class Replay::Findings {
     last_compared_ = differs || with_last;
   }
 
+  // Whether it has a use for more blocks.
+  bool wants_more() const { return compares_ || (run_ && run_->blocks_complete); }
+
   std::vector<bundle::SegmentDifference> differences() {
     pieces_.flush();
     std::vector<bundle::SegmentDifference> differences = comparison_.differences();
@@ -199,7 +206,7 @@ class Replay::Findings {
   void compare(const Block& block, Bytes expected, Bytes actual, bool list) {
     if (expected.empty()) expected = replay_.expected(block.epilogue);
     list = comparison_.differs(block.address, expected, actual) || list;
-    pieces_.add(block.address, expected, actual);
+    if (compares_) pieces_.add(block.address, expected, actual);
     if (steady_) steady_->add(block.address, expected, actual);
     if (!list || !run_ || !run_->blocks_complete) return;
     if (room_ < 2 * kBlockSize) {
@@ -213,6 +220,7 @@ class Replay::Findings {
 
   Replay& replay_;
   bundle::RunInfo* run_;
+  bool compares_;
   verify::Comparison comparison_;
   verify::ComparisonInPieces pieces_{comparison_};
   std::optional<verify::SteadyDifferences> steady_;  // if there is a baseline
@@ -239,9 +247,15 @@ uint64_t Replay::note_changes() {
 
 uint64_t Replay::scan_differing(const Scanned& take) {
   uint64_t changed_bytes = note_changes();
+  read_differing(epilogue_->changes(), take, [] { return true; });
+  return changed_bytes;
+}
+
+void Replay::read_differing(std::span<const device::BlockChange> changes, const Scanned& take,
+                            const std::function<bool()>& more) {
   // Elements may lie across blocks.
   std::map<uint64_t, bool> read;  // address → whether it differs
-  for (const device::BlockChange& change : epilogue_->changes()) {
+  for (const device::BlockChange& change : changes) {
     read[change.address] = true;
     for (uint64_t beside : {change.address - kBlockSize, change.address + kBlockSize}) {
       if (layout_.covers(beside)) read.try_emplace(beside, false);
@@ -249,7 +263,7 @@ uint64_t Replay::scan_differing(const Scanned& take) {
   }
   // What is expected is nearer here than where the recording is read.
   std::vector<std::byte> expected(kReadAtOnce), actual(kReadAtOnce);
-  for (auto next = read.begin(); next != read.end();) {
+  for (auto next = read.begin(); next != read.end() && more();) {
     auto first = next;
     uint64_t size = 0;
     for (; next != read.end() && next->first == first->first + size && size < kReadAtOnce; ++next) size += kBlockSize;
@@ -260,7 +274,6 @@ uint64_t Replay::scan_differing(const Scanned& take) {
            first->second);
     }
   }
-  return changed_bytes;
 }
 
 uint64_t Replay::scan(const Scanned& take) {
@@ -351,10 +364,20 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
   execute(kernel, variant.configuration, code, times, settings, foreign, [&](uint32_t i, uint64_t taken) {
     if (i >= settings.warmup) run.nanoseconds.push_back(taken);
     bool equal_so_far = run.differences.empty();
-    Findings findings(*this, equal_so_far ? &run : nullptr, readings, settings.max_difference, observed);
+    // What varies by itself is told apart byte by byte.
+    const bool on_device = epilogue_ && on_device_ && !variation_;
+    Findings findings(*this, equal_so_far ? &run : nullptr, !on_device, readings, settings.max_difference, observed);
     Scanned scanned = [&](const Block& block, Bytes expected, Bytes actual, bool differs) {
       findings.take(block, expected, actual, differs);
     };
+    if (on_device) {
+      run.changed_bytes = note_changes();
+      std::vector<device::BlockChange> changes = epilogue_->changes();
+      read_differing(changes, scanned, [&] { return findings.wants_more(); });
+      verify::ImageComparison comparison(layout_, readings, device_, *epilogue_, *on_device_, kernel_);
+      note_differences(run, comparison.differences(changes));
+      return;
+    }
     run.changed_bytes = prologue_ ? scan_differing(scanned) : scan(scanned);
     note_differences(run, findings.differences());
   });

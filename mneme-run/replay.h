@@ -12,7 +12,7 @@
 #include "device/device.h"
 #include "verify/choice.h"
 #include "verify/compare.h"
-#include "verify/element_kernel.h"
+#include "verify/device_kernel.h"
 #include "verify/layout.h"
 #include "verify/variation.h"
 
@@ -41,9 +41,10 @@ class Replay {
   // A block that differs; `actual` is valid during the call.
   using Observed = std::function<void(uint64_t address, const Digest& expected, Bytes actual)>;
 
-  // Maps the segments' blocks and writes the prologue. `kernel` compares. Throws Error when an address is taken.
+  // Maps the segments' blocks and writes the prologue. `kernel` compares what is read back; `on_device`, if there is
+  // one, what lies on a device that makes images. Throws Error when an address is taken.
   Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch,
-         verify::ElementKernel& kernel = verify::plain_element_kernel());
+         verify::ElementKernel& kernel = verify::plain_element_kernel(), verify::ImageKernel* on_device = nullptr);
 
   // Executes a variant: warm-ups, then iterations. Every execution is compared; the blocks given are those of
   // the first that differs. Throws Error when the kernel cannot be loaded or fails; the memory is then not restored.
@@ -94,6 +95,9 @@ class Replay {
   uint64_t note_changes();
   // As scan(), with images: what is read back is only blocks that differ, and those on both sides of them.
   uint64_t scan_differing(const Scanned& take);
+  // The same of blocks that differ from the epilogue, as long as `more` says so.
+  void read_differing(std::span<const device::BlockChange> changes, const Scanned& take,
+                      const std::function<bool()>& more);
   Block block_at(uint64_t address) const;
   Bytes pristine(const Digest& digest);  // valid as long as this object
   Bytes expected(const Digest& digest);  // valid until the next call
@@ -103,6 +107,7 @@ class Replay {
   bundle::InstanceMember instance_;
   Fetch fetch_;
   verify::ElementKernel& kernel_;
+  verify::ImageKernel* on_device_;
   verify::Layout layout_;
   std::vector<Block> blocks_;                        // those that either state lists, by address
   std::unordered_map<Digest, std::string> at_hand_;  // the prologue's blocks that some execution changes

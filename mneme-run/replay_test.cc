@@ -51,6 +51,9 @@ class FakeImage final : public device::Image {
       std::memcpy(&blocks[at], copy_.at(address + at).data(), kBlock);
     }
   }
+  void compare(device::Code&, uint64_t, uint64_t, uint32_t, bundle::Dim3, std::span<std::byte>) override {
+    throw Error("this device has no comparison kernels");
+  }
 
  private:
   std::map<uint64_t, std::string>& memory_;

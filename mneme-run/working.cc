@@ -51,6 +51,7 @@ struct Session {
   Supply& supply;
   device::Device& device;
   verify::ElementKernel& comparing;
+  verify::ImageKernel* on_device;  // may be null
   RunSettings settings;
 };
 
@@ -67,7 +68,7 @@ Message serve_instance(const Session& session, const Message& first) {
   Replay replay(
       moved ? *moved : session.device, std::move(instance),
       [&](std::span<const Digest> digests, const Replay::Take& take) { session.supply.fetch(digests, take); },
-      session.comparing);
+      session.comparing, session.on_device);
   parent.send(MessageType::kReady, {});
 
   Replay::Foreign foreign = [&](bool begins) { parent.send(begins ? MessageType::kForeign : MessageType::kOwn, {}); };
@@ -114,16 +115,17 @@ void serve(Channel& parent, const Staging& staging) {
   // A driver goes on to open what it needs.
   bool many = !device->runs_in_this_process();
   if (!many) confine_process();
-  // What is read back is compared on the host.
+  // Where memory has images it is compared beside them; what is read back, on the host.
   std::unique_ptr<device::Device> host = device->name() == "host" ? nullptr : device::make_device("host");
   std::unique_ptr<verify::ElementKernel> comparing = verify::make_device_kernel(host ? *host : *device);
+  std::unique_ptr<verify::ImageKernel> on_device = verify::make_image_kernel(*device);
   parent.send(MessageType::kHere, {device->name(), raw(many)});
 
   Supply supply(parent, staging, *device);
   Message next = receive(parent);
   do {
     check_form(next, MessageType::kInstance, 4);
-    next = serve_instance({parent, supply, *device, *comparing, settings}, next);
+    next = serve_instance({parent, supply, *device, *comparing, on_device.get(), settings}, next);
     device->unmap();
   } while (many);
 }

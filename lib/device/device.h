@@ -49,7 +49,8 @@ class Device {
   virtual void map(uint64_t address, uint64_t size) = 0;
   virtual void write(uint64_t address, Bytes bytes) = 0;
   virtual void read(uint64_t address, std::span<std::byte> out) = 0;
-  // Gives back all that is mapped, so that another recording's memory can be; there are no images and no code by then.
+  // Gives back all that is mapped, so that another recording's memory can be; there are no images by then, and no code that is
+  // executed again.
   // Of devices whose kernels do not run in this process; others are for one recording.
   virtual void unmap() {}
 

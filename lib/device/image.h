@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "bundle/format.h"
 
 namespace mneme::device {
+
+class Code;
 
 struct BlockRange {
   uint64_t address = 0;  // multiples of kBlockSize, both
@@ -24,13 +27,17 @@ struct BlockChange {
 class Image {
  public:
   virtual ~Image() = default;
-  virtual void take() = 0;                                               // holds what memory holds now
-  virtual void clear(const BlockRange&) = 0;                             // holds zeros there from now on
-  virtual std::vector<BlockChange> changes() = 0;                        // of memory, by address
-  virtual void put_back(const BlockRange&) = 0;                          // that memory becomes what this holds
-  virtual void read(uint64_t address, std::span<std::byte> blocks) = 0;  // what this holds
+  virtual void take() = 0;                                              // holds what memory holds now
+  virtual void clear(const BlockRange&) = 0;                            // holds zeros there from now on
+  virtual std::vector<BlockChange> changes() = 0;                       // of memory, by address
+  virtual void put_back(const BlockRange&) = 0;                         // that memory becomes what this holds
+  virtual void read(uint64_t address, std::span<std::byte> bytes) = 0;  // what this holds
   // Holds these at their place from now on. `blocks` are left to it as those of Device::begin_write() are.
   virtual void write(uint64_t address, Bytes blocks) = 0;
+  // Has a kernel compare this with so many bytes of memory. It takes where this holds what belongs at `address`, that
+  // address, and where its results are to be, which come back in `results`. So many groups of `group` work-items.
+  virtual void compare(Code& code, uint64_t address, uint64_t size, uint32_t groups, bundle::Dim3 group,
+                       std::span<std::byte> results) = 0;
 };
 
 }  // namespace mneme::device

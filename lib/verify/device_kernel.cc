@@ -20,12 +20,14 @@
 MNEME_EMBED("v2", MNEME_KERNELS_V2);
 MNEME_EMBED("v3", MNEME_KERNELS_V3);
 MNEME_EMBED("v4", MNEME_KERNELS_V4);
+MNEME_EMBED("cuda", MNEME_KERNELS_CUDA);
 #define MNEME_EMBEDDED(level)                                                                          \
   extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_comparison_##level##_begin[]; \
   extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_comparison_##level##_end[]
 MNEME_EMBEDDED(v2);
 MNEME_EMBEDDED(v3);
 MNEME_EMBEDDED(v4);
+MNEME_EMBEDDED(cuda);
 
 namespace mneme::verify {
 namespace {
@@ -38,21 +40,11 @@ Bytes host_kernels(unsigned best_level) {
   return {mneme_comparison_v2_begin, mneme_comparison_v2_end};
 }
 
-class DeviceKernel : public ElementKernel {
+// The code of a pack that was wanted so far.
+class Loaded {
  public:
-  DeviceKernel(device::Device& device, Bytes pack) : device_(device), pack_(pack) {}
+  Loaded(device::Device& device, Bytes pack) : device_(device), pack_(pack) {}
 
-  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
-               std::span<ChunkErrors> out) override {
-    device::Launch launch;
-    launch.grid = {static_cast<uint32_t>(out.size()), 1, 1};
-    launch.block = {1, 1, 1};
-    const void* arguments[] = {expected, replayed, out.data()};
-    launch.arguments.assign(reinterpret_cast<const char*>(arguments), sizeof arguments);
-    device_.execute(code(type), launch);
-  }
-
- private:
   device::Code& code(ElementType type) {
     auto& loaded = loaded_[type];
     if (!loaded) {
@@ -63,9 +55,44 @@ class DeviceKernel : public ElementKernel {
     return *loaded;
   }
 
+ private:
   device::Device& device_;
   Bytes pack_;
   std::map<ElementType, std::unique_ptr<device::Code>> loaded_;
+};
+
+class DeviceKernel : public ElementKernel {
+ public:
+  DeviceKernel(device::Device& device, Bytes pack) : device_(device), loaded_(device, pack) {}
+
+  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
+               std::span<ChunkErrors> out) override {
+    device::Launch launch;
+    launch.grid = {static_cast<uint32_t>(out.size()), 1, 1};
+    launch.block = {1, 1, 1};
+    const void* arguments[] = {expected, replayed, out.data()};
+    launch.arguments.assign(reinterpret_cast<const char*>(arguments), sizeof arguments);
+    device_.execute(loaded_.code(type), launch);
+  }
+
+ private:
+  device::Device& device_;
+  Loaded loaded_;
+};
+
+Bytes cuda_kernels() { return {mneme_comparison_cuda_begin, mneme_comparison_cuda_end}; }
+
+class GpuKernel : public ImageKernel {
+ public:
+  GpuKernel(device::Device& device, Bytes pack) : loaded_(device, pack) {}
+
+  void compare(ElementType type, device::Image& expected, uint64_t address, std::span<ChunkErrors> out) override {
+    expected.compare(loaded_.code(type), address, out.size() * kChunk * size_of(type),
+                     static_cast<uint32_t>(out.size()), {kLanes, kRows, 1}, std::as_writable_bytes(out));
+  }
+
+ private:
+  Loaded loaded_;
 };
 
 }  // namespace
@@ -74,5 +101,12 @@ std::unique_ptr<ElementKernel> make_device_kernel(device::Device& device, unsign
   if (device.name() != "host") throw Error::of("there are no comparison kernels for the device '{}'", device.name());
   return std::make_unique<DeviceKernel>(device, host_kernels(best_level));
 }
+
+std::unique_ptr<ImageKernel> make_image_kernel(device::Device& device) {
+  if (device.name() != "cuda") return nullptr;
+  return std::make_unique<GpuKernel>(device, cuda_kernels());
+}
+
+Bytes cuda_kernel(ElementType type) { return packed_code(cuda_kernels(), type); }
 
 }  // namespace mneme::verify

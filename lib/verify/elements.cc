@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "verify/compare.h"
 
@@ -61,12 +62,18 @@ size_t ElementComparison::whole_chunks(const Elements& elements) const {
   for (Bytes bytes : {elements.expected, elements.actual}) {
     if (reinterpret_cast<uintptr_t>(bytes.data()) % align != 0) return 0;
   }
-  uint64_t count = elements.expected.size() / size_;
-  size_t next = ignored_from(elements.first);
-  if (next < reading_.ignored.size()) {
-    count = std::min(count, std::max(reading_.ignored[next].first, elements.first) - elements.first);
-  }
-  return count / kChunk;
+  return not_ignored(elements.first, elements.expected.size() / size_) / kChunk;
+}
+
+uint64_t ElementComparison::not_ignored(uint64_t first, uint64_t count) const {
+  size_t next = ignored_from(first);
+  if (next == reading_.ignored.size()) return count;
+  return std::min(count, std::max(reading_.ignored[next].first, first) - first);
+}
+
+uint64_t ElementComparison::plain_chunks(uint64_t chunk, uint64_t end) const {
+  end = std::min(end, whole_ / kChunk);
+  return chunk < end ? not_ignored(chunk * kChunk, (end - chunk) * kChunk) / kChunk : 0;
 }
 
 uint64_t ElementComparison::compare_chunks(const Elements& chunks) {
@@ -92,6 +99,33 @@ uint64_t ElementComparison::compare_chunks(const Elements& chunks) {
       done++;
     }
   }
+  return bytes;
+}
+
+uint64_t ElementComparison::add_compared(uint64_t chunk, std::span<const ChunkErrors> errors, const Read& read) {
+  compare_collected();
+  uint64_t bytes = 0;
+  // The first of the chunks with the largest error has the worst element.
+  auto worse = [&](size_t i, ErrorSums ChunkErrors::* kind, std::optional<size_t> worst, const Norms& before) {
+    return (errors[i].*kind).largest > (worst ? (errors[*worst].*kind).largest : before.largest);
+  };
+  std::optional<size_t> absolute, relative;
+  for (size_t i = 0; i < errors.size(); i++) {
+    if (errors[i].differ == 0) continue;
+    bytes += errors[i].bytes;
+    differ_ += errors[i].differ;
+    absolute_.add(errors[i].absolute);
+    relative_.add(errors[i].relative);
+    if (worse(i, &ChunkErrors::absolute, absolute, absolute_)) absolute = i;
+    if (worse(i, &ChunkErrors::relative, relative, relative_)) relative = i;
+  }
+  std::vector<std::byte> expected(kChunk * size_), actual(kChunk * size_);
+  auto find = [&](Norms& norms, double ElementError::* kind, size_t i, double largest) {
+    read((chunk + i) * kChunk * size_, expected, actual);
+    find_worst(norms, kind, {(chunk + i) * kChunk, expected, actual}, largest);
+  };
+  if (absolute) find(absolute_, &ElementError::absolute, *absolute, errors[*absolute].absolute.largest);
+  if (relative) find(relative_, &ElementError::relative, *relative, errors[*relative].relative.largest);
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "bundle/format.h"
@@ -27,6 +28,13 @@ class ElementComparison {
   // element that lies in two pieces is compared if both are given, one after the other. Returns how many bytes differ,
   // the ignored ones too.
   uint64_t add(uint64_t offset, Bytes expected, Bytes actual);
+
+  // As add(), of whole chunks from this one on, of which another has found out what differs. `read`: bytes of the
+  // segment, as recorded and as replayed.
+  using Read = std::function<void(uint64_t offset, std::span<std::byte> expected, std::span<std::byte> actual)>;
+  uint64_t add_compared(uint64_t chunk, std::span<const ChunkErrors> errors, const Read& read);
+  // How many chunks from this one on, before the one at `end`, are whole and have no element that is ignored.
+  uint64_t plain_chunks(uint64_t chunk, uint64_t end) const;
 
   // What all pieces showed.
   bundle::Observation observation() const;
@@ -60,6 +68,8 @@ class ElementComparison {
   void find_worst(Norms& norms, double ElementError::* kind, const Elements& chunk, double largest);
   Elements part(const Elements& elements, size_t first, size_t count) const;
 
+  // Of so many elements from this one on, those ahead of the first that is ignored.
+  uint64_t not_ignored(uint64_t first, uint64_t count) const;
   // The first range of ignored elements that ends behind this one.
   size_t ignored_from(uint64_t index) const;
   void leave_pending();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The comparison kernels (lib/verify/kernels) on an NVIDIA GPU: the same bits as plain C++, and how fast.
 //
-//   comparison_check KERNELS.ptx
+//   comparison_check [KERNELS.ptx]      default: those that mneme-run has
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "device/cuda/driver.h"
-#include "verify/element_kernel.h"
+#include "verify/device_kernel.h"
 #include "verify/kernels/code_pack.h"
 
 namespace mneme::verify {
@@ -23,8 +23,10 @@ using device::cuda::driver;
 class Memory {
  public:
   explicit Memory(size_t bytes) { check(driver().cuMemAlloc_v2(&address_, bytes), "allocating device memory"); }
-  explicit Memory(const std::string& bytes) : Memory(bytes.size()) {
-    check(driver().cuMemcpyHtoD_v2(address_, bytes.data(), bytes.size()), "copying to the device");
+  explicit Memory(const std::string& piece, size_t times = 1) : Memory(piece.size() * times) {
+    for (size_t i = 0; i < times; i++) {
+      check(driver().cuMemcpyHtoD_v2(address_ + i * piece.size(), piece.data(), piece.size()), "copying to the device");
+    }
   }
   ~Memory() { driver().cuMemFree_v2(address_); }
   Memory(const Memory&) = delete;
@@ -46,14 +48,18 @@ class Gpu {
     check(driver().cuDriverGetVersion(&version), "asking for the driver's version");
     check(driver().cuDevicePrimaryCtxRetain(&context, device), "making its context");
     check(driver().cuCtxSetCurrent(context), "making its context current");
-    check(driver().cuModuleLoadData(&module_, ptx.c_str()), "loading the kernels");
+    for (size_t i = 0; i < kElementTypes; i++) {
+      std::string own(text_of(cuda_kernel(static_cast<ElementType>(i))));
+      check(driver().cuModuleLoadData(&modules_[i], ptx.empty() ? own.c_str() : ptx.c_str()), "loading the kernels");
+    }
     std::printf("%s, driver for CUDA %d.%d\n", name, version / 1000, version / 10 % 100);
   }
 
   void compare(ElementType type, const Memory& expected, const Memory& replayed, const Memory& out, size_t chunks) {
     device::cuda::Function* function = nullptr;
     std::string name = comparison_kernel_name(type);
-    check(driver().cuModuleGetFunction(&function, module_, name.c_str()), "finding a kernel");
+    check(driver().cuModuleGetFunction(&function, modules_[static_cast<size_t>(type)], name.c_str()),
+          "finding a kernel");
     device::cuda::Address addresses[] = {expected.address(), replayed.address(), out.address()};
     void* arguments[] = {&addresses[0], &addresses[1], &addresses[2]};
     check(driver().cuLaunchKernel(function, static_cast<unsigned>(chunks), 1, 1, kLanes, kRows, 1, 0, nullptr,
@@ -81,7 +87,7 @@ class Gpu {
   }
 
  private:
-  device::cuda::Module* module_ = nullptr;
+  device::cuda::Module* modules_[kElementTypes] = {};
 };
 
 // ---- the same bits ----
@@ -175,19 +181,14 @@ std::pair<std::string, std::string> near_ones(ElementType type, size_t bytes) {
   return {one, other};
 }
 
-std::string repeated(const std::string& piece, size_t bytes) {
-  std::string out;
-  while (out.size() < bytes) out += piece;
-  return out;
-}
-
 // Against a copy that reads and writes as much as is read here.
 void measure(Gpu& gpu, ElementType type) {
-  const size_t bytes = size_t{1} << 30, chunks = bytes / (kChunk * size_of(type));
-  auto [one, other] = near_ones(type, size_t{1} << 24);
-  std::string all = repeated(one, bytes), few = all;
-  for (size_t at = 0; at < bytes; at += size_t{1} << 20) few[at] = static_cast<char>(few[at] ^ 1);
-  Memory expected(all), alike(all), different(repeated(other, bytes)), seldom(few), out(chunks * sizeof(ChunkErrors));
+  const size_t piece = size_t{1} << 24, times = 64, bytes = piece * times, chunks = bytes / (kChunk * size_of(type));
+  auto [one, other] = near_ones(type, piece);
+  std::string few = one;
+  for (size_t at = 0; at < piece; at += size_t{1} << 20) few[at] = static_cast<char>(few[at] ^ 1);
+  Memory expected(one, times), alike(one, times), different(other, times), seldom(few, times);
+  Memory out(chunks * sizeof(ChunkErrors));
   float copy = gpu.shortest([&] {
     check(driver().cuMemcpyDtoDAsync_v2(alike.address(), expected.address(), bytes, nullptr), "copying on the device");
   });
@@ -222,12 +223,12 @@ int run(const std::string& ptx) {
 }  // namespace mneme::verify
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: comparison_check KERNELS.ptx\n");
+  if (argc > 2) {
+    std::fprintf(stderr, "usage: comparison_check [KERNELS.ptx]\n");
     return 2;
   }
   try {
-    return mneme::verify::run(mneme::read_file(argv[1]));
+    return mneme::verify::run(argc > 1 ? mneme::read_file(argv[1]) : "");
   } catch (const mneme::Error& error) {
     std::fprintf(stderr, "comparison_check: %s\n", error.what());
     return static_cast<int>(error.exit());

@@ -2,12 +2,14 @@
 #include "device/cuda/cuda_image.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
 #include "device/cuda/block_kernels.h"
 #include "device/cuda/device_memory.h"
 #include "device/cuda/kernels/blocks.h"
+#include "device/cuda/module.h"
 
 namespace mneme::device::cuda {
 namespace {
@@ -61,6 +63,18 @@ class CudaImage final : public Image {
           "reading a copy of memory");
   }
 
+  void compare(Code& code, uint64_t address, uint64_t size, uint32_t groups, bundle::Dim3 group,
+               std::span<std::byte> results) override {
+    if (!results_ || results_->size() < results.size()) results_.emplace(results.size());
+    if (!results_->address()) throw Error("the GPU has too little memory left to compare what is in it");
+    Address memory = address, copy = place(address, size), out = results_->address();
+    void* arguments[] = {&copy, &memory, &out};
+    check(driver().cuLaunchKernel(static_cast<LoadedModule&>(code).function(), groups, 1, 1, group.x, group.y, group.z,
+                                  0, nullptr, arguments, nullptr),
+          "comparing elements");
+    check(driver().cuMemcpyDtoH_v2(results.data(), out, results.size()), "comparing elements");
+  }
+
   // By a kernel, which leaves the cache as it would be had one written this memory; the driver's copies do not.
   void put_back(const BlockRange& range) override {
     Address memory = range.address, copy = place(range.address, range.size);
@@ -100,6 +114,7 @@ class CudaImage final : public Image {
   std::vector<Piece> pieces_;  // by address
   uint64_t blocks_;
   DeviceMemory copy_, counts_;
+  std::optional<DeviceMemory> results_;  // of compare()
 };
 
 }  // namespace

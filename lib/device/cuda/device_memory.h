@@ -7,7 +7,7 @@ namespace mneme::device::cuda {
 // Memory of the GPU's, wherever it puts it.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(size_t bytes) {
+  explicit DeviceMemory(size_t bytes) : size_(bytes) {
     if (driver().cuMemAlloc_v2(&address_, bytes) != 0) address_ = 0;
   }
   ~DeviceMemory() {
@@ -15,9 +15,11 @@ class DeviceMemory {
   }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
+  size_t size() const { return size_; }
   Address address() const { return address_; }  // 0: there was not enough
 
  private:
+  size_t size_;
   Address address_ = 0;
 };
 

@@ -15,29 +15,39 @@ MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_u8(const void* e, const void* 
 MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_i8(const void* e, const void* r, ChunkErrors* out) {
   compare<Real<Integer<signed char, Word8>>>(e, r, out);
 }
-MNEME_KERNEL MNEME_GROUPS_AT_ONCE(4) void compare_u16(const void* e, const void* r, ChunkErrors* out) {
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_u16(const void* e, const void* r, ChunkErrors* out) {
   compare<Real<Integer<unsigned short, Word16>>>(e, r, out);
 }
-MNEME_KERNEL MNEME_GROUPS_AT_ONCE(4) void compare_i16(const void* e, const void* r, ChunkErrors* out) {
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_i16(const void* e, const void* r, ChunkErrors* out) {
   compare<Real<Integer<short, Word16>>>(e, r, out);
 }
-MNEME_KERNEL void compare_u32(const void* e, const void* r, ChunkErrors* out) {
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_u32(const void* e, const void* r, ChunkErrors* out) {
   compare<Real<Integer<unsigned, Word32>>>(e, r, out);
 }
-MNEME_KERNEL void compare_i32(const void* e, const void* r, ChunkErrors* out) {
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_i32(const void* e, const void* r, ChunkErrors* out) {
   compare<Real<Integer<int, Word32>>>(e, r, out);
 }
-MNEME_KERNEL void compare_u64(const void* e, const void* r, ChunkErrors* out) { compare<Integer64<Word64>>(e, r, out); }
-MNEME_KERNEL void compare_i64(const void* e, const void* r, ChunkErrors* out) {
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(6) void compare_u64(const void* e, const void* r, ChunkErrors* out) {
+  compare<Integer64<Word64>>(e, r, out);
+}
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(6) void compare_i64(const void* e, const void* r, ChunkErrors* out) {
   compare<Integer64<long long>>(e, r, out);
 }
-MNEME_KERNEL MNEME_GROUPS_AT_ONCE(4) void compare_f16(const void* e, const void* r, ChunkErrors* out) {
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_f16(const void* e, const void* r, ChunkErrors* out) {
   compare<Real<Float16>>(e, r, out);
 }
-MNEME_KERNEL void compare_f32(const void* e, const void* r, ChunkErrors* out) { compare<Real<Float32>>(e, r, out); }
-MNEME_KERNEL void compare_f64(const void* e, const void* r, ChunkErrors* out) { compare<Real<Float64>>(e, r, out); }
-MNEME_KERNEL MNEME_GROUPS_AT_ONCE(4) void compare_bf16(const void* e, const void* r, ChunkErrors* out) {
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_f32(const void* e, const void* r, ChunkErrors* out) {
+  compare<Real<Float32>>(e, r, out);
+}
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(5) void compare_f64(const void* e, const void* r, ChunkErrors* out) {
+  compare<Real<Float64>>(e, r, out);
+}
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(8) void compare_bf16(const void* e, const void* r, ChunkErrors* out) {
   compare<Real<Brain16>>(e, r, out);
 }
-MNEME_KERNEL void compare_cf32(const void* e, const void* r, ChunkErrors* out) { compare<Complex<Float32>>(e, r, out); }
-MNEME_KERNEL void compare_cf64(const void* e, const void* r, ChunkErrors* out) { compare<Complex<Float64>>(e, r, out); }
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(5) void compare_cf32(const void* e, const void* r, ChunkErrors* out) {
+  compare<Complex<Float32>>(e, r, out);
+}
+MNEME_KERNEL MNEME_GROUPS_AT_ONCE(6) void compare_cf64(const void* e, const void* r, ChunkErrors* out) {
+  compare<Complex<Float64>>(e, r, out);
+}

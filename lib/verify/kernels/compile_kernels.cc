@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Part of the build: compiles the comparison kernels for a target of the host device.
+// Part of the build: compiles the comparison kernels for a target: each alone, so that one can be loaded without the
+// others.
 //
 //   compile_kernels TARGET BITCODE OUTPUT
 #include <cstdio>
@@ -7,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "codegen/host/host.h"
+#include "codegen/compile.h"
 #include "verify/kernels/code_pack.h"
 
 namespace mneme::verify {
@@ -21,9 +22,13 @@ std::string compile(ElementType type, const std::string& bitcode, const std::str
   kernel.globals.push_back({"__hip_cuid_", 1, 1, false});  // the compiler's own
   bundle::Configuration configuration;
   configuration.target = target;
-  configuration.passes = "default<O3>";
-  configuration.form = "loop";
-  return codegen::host::compile(kernel, bitcode, configuration).code;
+  if (target.starts_with("host:")) {
+    configuration.passes = "default<O3>";
+    configuration.form = "loop";
+  } else {
+    configuration.passes = "internalize<preserve-gv=" + kernel.name + ">,globaldce,default<O3>";
+  }
+  return codegen::compile(kernel, bitcode, configuration, {}).bytes;
 }
 
 void run(const std::string& target, const std::string& input, const std::string& output) {

@@ -52,11 +52,34 @@ MNEME_DEVICE inline Numbers magnitude(Numbers values) {
 MNEME_DEVICE inline bool is_nan(double value) { return value != value; }
 MNEME_DEVICE inline bool is_finite(double value) { return magnitude(value) < kInfinity; }
 
+// a / |b|, of numbers of at most 32 bits each, or what two of them differ by: the quotient is far from where doubles
+// end. 0 / 0 is 0.
+#ifdef __NVPTX__
+// As the GPU's assembler divides (Newton's way to the divisor's reciprocal, then one step for the quotient), without
+// its branch for what lies at those ends: the divisions of several elements are under way at once.
+MNEME_DEVICE inline double divide_small(double a, double b) {
+  b = magnitude(b);
+  auto estimate = __builtin_bit_cast(double, __builtin_bit_cast(Word64, __nvvm_rcp_approx_ftz_d(b)) | 1);
+  double error = __builtin_fma(-b, estimate, 1.0);
+  double reciprocal = __builtin_fma(__builtin_fma(error, error, error), estimate, estimate);
+  reciprocal = __builtin_fma(__builtin_fma(-b, reciprocal, 1.0), reciprocal, reciprocal);
+  double quotient = a * reciprocal;
+  quotient = __builtin_fma(__builtin_fma(-b, quotient, a), reciprocal, quotient);
+  return b > 0 ? quotient : a > 0 ? kInfinity : 0;
+}
+#else
+template <class Numbers>
+MNEME_DEVICE inline Numbers divide_small(Numbers a, Numbers b) {
+  return larger(a / magnitude(b), Numbers(0));
+}
+#endif
+
 // ---- values that doubles hold exactly ----
 
 template <class T, class W>
 struct Integer {  // of at most 32 bits
   using Word = W;
+  static constexpr bool kIsSmall = true;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
     return convert<double, kCount>(convert<T, kCount>(words));
@@ -65,6 +88,7 @@ struct Integer {  // of at most 32 bits
 
 struct Float32 {
   using Word = Word32;
+  static constexpr bool kIsSmall = true;
   static constexpr bool kHasPlainModulus = true;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
@@ -74,6 +98,7 @@ struct Float32 {
 
 struct Float64 {
   using Word = Word64;
+  static constexpr bool kIsSmall = false;
   static constexpr bool kHasPlainModulus = false;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
@@ -83,6 +108,7 @@ struct Float64 {
 
 struct Brain16 {
   using Word = Word16;
+  static constexpr bool kIsSmall = true;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
     return convert<double, kCount>(bits_as<float, kCount>(convert<Word32, kCount>(words) << 16));
@@ -91,9 +117,10 @@ struct Brain16 {
 
 struct Float16 {
   using Word = Word16;
+  static constexpr bool kIsSmall = true;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
-#ifdef MNEME_CONVERTS_HALVES
+#if defined(MNEME_CONVERTS_HALVES) || defined(__NVPTX__)
     return convert<double, kCount>(convert<float, kCount>(bits_as<_Float16, kCount>(words)));
 #else
     // The exponent is a double's but for its bias, which the product mends, for denormals too.
@@ -178,6 +205,7 @@ struct Real : OneWord<typename Format::Word> {
     using Numbers = Many<double, kCount>;
     Numbers e = Format::template values<kCount>(expected), r = Format::template values<kCount>(replayed);
     Numbers absolute = magnitude(r - e);
+    if constexpr (Format::kIsSmall) return {absolute, divide_small(absolute, e)};
     return {absolute, larger(absolute / magnitude(e), Numbers(0))};
   }
 

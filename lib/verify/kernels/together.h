@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// On a GPU: a work-group of kLanes by kRows work-items for each chunk. It looks first whether anything differs, and
-// reads equal memory as fast as the memory goes.
+// On a GPU: a work-group of kLanes by kRows work-items for each chunk. Equal memory is read as fast as the memory goes;
+// what differs, too, unless its elements are so small that computing takes longer.
 #pragma once
 #include "lanes.h"
 
@@ -16,17 +16,34 @@ struct Seen {
   Bits bits;
 };
 
-// A lane's elements, the quick way.
+// Elements that are on their way at once, of either side: enough to keep the memory busy, and few enough for registers.
+template <class Format>
+constexpr unsigned kAtOnce = sizeof(typename Format::Element) <= 8 ? 8 : 4;
+
+// A lane's elements, the quick way. Those that are the same are no error, and an error of 0 leaves all as it is.
 template <class Format>
 MNEME_DEVICE inline Seen look(const typename Format::Element* expected, const typename Format::Element* replayed) {
+  using Element = typename Format::Element;
   Errors<1> errors{};
   typename Format::Word same = 0, bytes = 0;  // in each byte of the latter, how many there differ
+#pragma nounroll
+  for (unsigned first = 0; first < kGroup; first += kAtOnce<Format>) {
+    Element e[kAtOnce<Format>], r[kAtOnce<Format>];
 #pragma unroll
-  for (unsigned i = 0; i < kGroup; i++) {
-    auto e = expected[i * kLanes], r = replayed[i * kLanes];
-    errors.add(Format::template quick<1>(e, r));
-    same += Format::same(e, r);
-    bytes += Format::bytes(e, r);
+    for (unsigned i = 0; i < kAtOnce<Format>; i++) {
+      e[i] = expected[(first + i) * kLanes];
+      r[i] = replayed[(first + i) * kLanes];
+    }
+    unsigned same_here = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kAtOnce<Format>; i++) same_here += static_cast<unsigned>(Format::same(e[i], r[i]));
+    same += same_here;
+    if (same_here == kAtOnce<Format>) continue;
+#pragma unroll
+    for (unsigned i = 0; i < kAtOnce<Format>; i++) {
+      errors.add(Format::template quick<1>(e[i], r[i]));
+      bytes += Format::bytes(e[i], r[i]);
+    }
   }
   return {errors, {static_cast<unsigned>(same), sum_of_bytes(bytes)}};
 }
@@ -60,12 +77,12 @@ struct Lanes {
 
   // Leaves the sums where x and y are 0. Every work-item calls it and may read them then.
   MNEME_DEVICE void add_up(unsigned x, unsigned y) {
-#pragma unroll
+#pragma nounroll
     for (unsigned half = kRows / 2; half > 0; half /= 2) {
       barrier();
       if (y < half) add(x, y, x, y + half);
     }
-#pragma unroll
+#pragma nounroll
     for (unsigned half = kLanes / 2; half > 0; half /= 2) {
       barrier();
       if (y == 0 && x < half) add(x, 0, x + half, 0);
@@ -85,19 +102,23 @@ MNEME_DEVICE inline bool finds_difference(const void* expected, const void* repl
   return differ != 0;
 }
 
-// Whether any of the work-group does; all are told.
+// Whether it is so for any of the work-group; all are told.
+MNEME_DEVICE inline bool any(bool so, unsigned item) {
+  MNEME_SHARED static bool found;
+  if (item == 0) found = false;
+  barrier();
+  if (so) found = true;
+  barrier();
+  return found;
+}
+
 template <class Format>
 MNEME_DEVICE inline bool any_finds_difference(const void* expected, const void* replayed, unsigned item) {
   constexpr unsigned kBytes = kChunk * sizeof(typename Format::Element);
-  MNEME_SHARED static bool found;
-  if (item == 0) found = false;
   bool wide = (reinterpret_cast<Word64>(expected) | reinterpret_cast<Word64>(replayed)) % sizeof(Word64) == 0;
-  bool differs = wide ? finds_difference<Word64>(expected, replayed, kBytes, item)
-                      : finds_difference<typename Format::Word>(expected, replayed, kBytes, item);
-  barrier();
-  if (differs) found = true;
-  barrier();
-  return found;
+  return any(wide ? finds_difference<Word64>(expected, replayed, kBytes, item)
+                  : finds_difference<typename Format::Word>(expected, replayed, kBytes, item),
+             item);
 }
 
 template <class Format>
@@ -107,13 +128,18 @@ MNEME_DEVICE inline void compare(const void* expected_chunks, const void* replay
   unsigned x = work_item_x(), y = work_item_y(), item = y * kLanes + x, chunk = work_group();
   const Element* expected = static_cast<const Element*>(expected_chunks) + Word64{chunk} * kChunk;
   const Element* replayed = static_cast<const Element*>(replayed_chunks) + Word64{chunk} * kChunk;
-  if (!any_finds_difference<Format>(expected, replayed, item)) {
+  // Small elements are looked at one by one only where it is worth it; others are read once.
+  if (sizeof(Element) < 4 && !any_finds_difference<Format>(expected, replayed, item)) {
     if (item == 0) out[chunk] = {};
     return;
   }
   const Element *e = expected + y * kRow + x, *r = replayed + y * kRow + x;  // this lane's
 
   Seen seen = look<Format>(e, r);
+  if (sizeof(Element) >= 4 && !any(seen.bits.same != kGroup, item)) {
+    if (item == 0) out[chunk] = {};
+    return;
+  }
   lanes.put(x, y, seen.errors);
   lanes.same[y][x] = seen.bits.same;
   lanes.bytes[y][x] = seen.bits.bytes;
