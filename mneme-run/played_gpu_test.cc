@@ -117,6 +117,39 @@ TEST(PlayedGpu, ManyBlocksThatDifferAreComparedWithWhatWasRecordedThere) {
   EXPECT_EQ(run.differences[0].actual, static_cast<uint8_t>(actual[0]));
 }
 
+// Where they lie, and with the same result as on the host, where masks are.
+TEST(PlayedGpu, ElementsAreComparedOnIt) {
+  constexpr uint32_t kManyBlocks = 2 << 20;
+  auto observe = [](const std::string& annotation, const std::string& options = "") {
+    Recording recording;
+    recording.add_played_variant("wrong everywhere");
+    recording.add_instance(kManyBlocks, 4, {.annotation = annotation});
+    return play(recording.finish(), "--iterations 2 " + options);
+  };
+  const std::string type = R"({"dtype":"i32","threshold":0,"kind":"absolute","norm":"linf")";
+  Played played = observe(type + "}");
+  ASSERT_EQ(played.status, 0) << played.errors;
+  EXPECT_EQ(played.log["compare_i32"], 3) << "once after each execution that is looked at";
+  ASSERT_THAT(played.of("wrong everywhere"), SizeIs(1));
+  ASSERT_THAT(played.of("wrong everywhere")[0].differences, SizeIs(1));
+  const bundle::Observation seen = played.of("wrong everywhere")[0].differences[0].observation.value();
+  EXPECT_EQ(seen.elements, kManyBlocks);
+  EXPECT_EQ(seen.differ, kManyBlocks);
+  EXPECT_EQ(seen.absolute.linf, 2);
+  EXPECT_EQ(seen.absolute.l1, 2. * kManyBlocks);
+  EXPECT_EQ(seen.absolute.worst, 0u);
+
+  Played masked = observe(type + R"(,"ignore":[{"first":0,"count":1}]})");
+  EXPECT_EQ(masked.log["compare_i32"], 3);
+  const bundle::Observation rest = masked.of("wrong everywhere").at(0).differences.at(0).observation.value();
+  EXPECT_EQ(rest.differ, kManyBlocks - 1);
+  EXPECT_EQ(rest.absolute.worst, 1u);
+
+  // What varies by itself is told apart on the host.
+  Played baseline = observe(type + "}", "--baseline 2");
+  EXPECT_EQ(baseline.log["compare_i32"], 0);
+}
+
 TEST(PlayedGpu, WhatKernelsAllocatedIsGoneForTheNextInstance) {
   Recording recording;
   recording.add_played_variant("right with malloc");

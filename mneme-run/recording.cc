@@ -111,7 +111,7 @@ Digest Recording::add_instance(uint32_t words, uint32_t seed, Change change, con
   info.arguments.resize(16);
   std::memcpy(info.arguments.data(), &kWordsAddress, 8);
   std::memcpy(info.arguments.data() + 8, &words, 4);
-  info.segments = {{kWordsAddress, words * sizeof(uint32_t), bundle::SegmentKind::kHeap, "", ""},
+  info.segments = {{kWordsAddress, words * sizeof(uint32_t), bundle::SegmentKind::kHeap, "", change.annotation},
                    {kTableAddress, kTableSize, bundle::SegmentKind::kGlobal, "table", ""}};
   Blocks memory[2];
   std::string after = change.idle ? buffer_before(words, seed) : buffer_after(words, seed);

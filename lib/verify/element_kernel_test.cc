@@ -6,11 +6,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
 #include <vector>
 
+#include "base/file.h"
 #include "verify/device_kernel.h"
 #include "verify/errors.h"
+#include "verify/kernels/code_pack.h"
 
 namespace mneme::verify {
 namespace {
@@ -28,7 +31,29 @@ bool same(const ErrorSums& a, const ErrorSums& b) {
   return a.sum == b.sum && a.squares == b.squares && a.largest == b.largest && a.scale == b.scale;
 }
 
-// On what the machine has of x86-64's levels.
+// A GPU's, which the host device runs.
+class GpuKernelHere : public ElementKernel {
+ public:
+  explicit GpuKernelHere(device::Device& device) : device_(device) {}
+  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
+               std::span<ChunkErrors> out) override {
+    bundle::KernelInfo kernel;
+    kernel.name = kernel.demangled = comparison_kernel_name(type);
+    std::unique_ptr<device::Code> code = device_.load(kernel, packed_code(bytes_of(pack_), type));
+    device::Launch launch;
+    launch.grid = {static_cast<uint32_t>(out.size()), 1, 1};
+    launch.block = {kLanes, kRows, 1};
+    const void* arguments[] = {expected, replayed, out.data()};
+    launch.arguments.assign(reinterpret_cast<const char*>(arguments), sizeof arguments);
+    device_.execute(*code, launch);
+  }
+
+ private:
+  device::Device& device_;
+  std::string pack_ = read_file(GPU_KERNELS);
+};
+
+// On what the machine has of x86-64's levels; and as a GPU does it.
 struct Both {
   std::unique_ptr<device::Device> device = device::make_host_device();
 
@@ -37,6 +62,9 @@ struct Both {
       SCOPED_TRACE(level);
       expect_same(*make_device_kernel(*device, level), type, expected, replayed, what);
     }
+    SCOPED_TRACE("a GPU's");
+    GpuKernelHere gpu(*device);
+    expect_same(gpu, type, expected, replayed, what);
   }
 
   void expect_same(ElementKernel& kernel, ElementType type, const std::string& expected, const std::string& replayed,

@@ -56,16 +56,16 @@ MNEME_DEVICE inline bool is_finite(double value) { return magnitude(value) < kIn
 // end. 0 / 0 is 0.
 #ifdef __NVPTX__
 // As the GPU's assembler divides (Newton's way to the divisor's reciprocal, then one step for the quotient), without
-// its branch for what lies at those ends: the divisions of several elements are under way at once.
+// its branch for what lies at those ends, or any other: the divisions of several elements are under way at once.
 MNEME_DEVICE inline double divide_small(double a, double b) {
-  b = magnitude(b);
+  double beyond = b == 0 && a > 0 ? kInfinity : 0;
+  b = b == 0 ? 1 : magnitude(b);
   auto estimate = __builtin_bit_cast(double, __builtin_bit_cast(Word64, __nvvm_rcp_approx_ftz_d(b)) | 1);
   double error = __builtin_fma(-b, estimate, 1.0);
   double reciprocal = __builtin_fma(__builtin_fma(error, error, error), estimate, estimate);
   reciprocal = __builtin_fma(__builtin_fma(-b, reciprocal, 1.0), reciprocal, reciprocal);
   double quotient = a * reciprocal;
-  quotient = __builtin_fma(__builtin_fma(-b, quotient, a), reciprocal, quotient);
-  return b > 0 ? quotient : a > 0 ? kInfinity : 0;
+  return __builtin_fma(__builtin_fma(-b, quotient, a), reciprocal, quotient) + beyond;
 }
 #else
 template <class Numbers>
