@@ -42,6 +42,9 @@ LIBRARIES = ["cub_device", "thrust_algorithms"]
 # Of tests/gpu_stand/programs, for a GPU as well.
 STANDS = ["functions", "graph_nodes", "graphs", "memory", "per_thread"]
 
+# And those that call the driver themselves; what they are given beside that: kernels of their own.
+DRIVERS = ["driver_graphs", "virtual_memory"]
+
 # What the host device recorded and a GPU cannot replay: what printf returns is the device's own affair, and how deep
 # kernels may call.
 AT_HOME = ["printf_formats", "recursion"]
@@ -134,6 +137,17 @@ def write_bundles(folder):
         for name in [*STANDS, "polling"]:
             into = applications if name in STANDS else folder
             built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", into / name])
+            if built.status:
+                raise AssertionError(built.text())
+        # There is no driver here to link with.
+        stub = Cuda.folder / "libcuda.so"
+        built = run(["clang-19", "-shared", "-nostdlib", "-Wl,-soname,libcuda.so.1", "-x", "c", "/dev/null", "-o", stub])
+        if built.status:
+            raise AssertionError(built.text())
+        driver = ["-Wl,--no-as-needed", "-Wl,--unresolved-symbols=ignore-in-object-files", f"-L{Cuda.folder}", "-lcuda"]
+        for arguments in [*([toolkit.PROGRAMS / f"{name}.cu", *driver, "-o", applications / name] for name in DRIVERS),
+                          ["--cuda-device-only", toolkit.PROGRAMS / "module_kernels.cu", "-o", folder / "kernels.cubin"]]:
+            built = run([tool("inject"), *toolkit.COMPILE, *arguments])
             if built.status:
                 raise AssertionError(built.text())
         for name in sorted(set(CHOSEN + OTHERS + LIBRARIES)):
