@@ -13,6 +13,7 @@ By default some of them; $MNEME_MATRIX=full takes all. Without a toolkit it says
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 import unittest
@@ -114,6 +115,19 @@ class Cuda(TestCase):
         self.assertEqual(run(check).status, 1)
 
 
+def write_driver(folder):
+    """In place of the driver, to link with: it has the functions that the programs' headers declare, which do nothing."""
+    texts = [path.read_text() for path in sorted(toolkit.PROGRAMS.glob("*.h"))]
+    names = sorted(set(re.findall(r"\bcu[A-Z]\w+(?=\()", "".join(texts))))
+    source = folder / "driver.c"
+    source.write_text("".join(f"void {name}(void) {{}}\n" for name in names))
+    built = run(["clang-19", "-shared", "-fPIC", "-nostdlib", "-Wl,-soname,libcuda.so.1", source, "-o",
+                 folder / "libcuda.so"])
+    if built.status:
+        raise AssertionError(built.text())
+    return folder
+
+
 def write_bundles(folder):
     """The programs; and of those whose kernels need nothing of the host device their recordings, with code for a GPU."""
     recordings, applications = folder / "recordings", folder / "applications"
@@ -139,12 +153,7 @@ def write_bundles(folder):
             built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", into / name])
             if built.status:
                 raise AssertionError(built.text())
-        # There is no driver here to link with.
-        stub = Cuda.folder / "libcuda.so"
-        built = run(["clang-19", "-shared", "-nostdlib", "-Wl,-soname,libcuda.so.1", "-x", "c", "/dev/null", "-o", stub])
-        if built.status:
-            raise AssertionError(built.text())
-        driver = ["-Wl,--no-as-needed", "-Wl,--unresolved-symbols=ignore-in-object-files", f"-L{Cuda.folder}", "-lcuda"]
+        driver = [f"-L{write_driver(Cuda.folder)}", "-lcuda"]
         for arguments in [*([toolkit.PROGRAMS / f"{name}.cu", *driver, "-o", applications / name] for name in DRIVERS),
                           ["--cuda-device-only", toolkit.PROGRAMS / "module_kernels.cu", "-o", folder / "kernels.cubin"]]:
             built = run([tool("inject"), *toolkit.COMPILE, *arguments])
