@@ -138,11 +138,13 @@ class Grid(TestCase):
         self.assertEqual(lock("sm_90"), f"{uid}-gpu-5.lock")
 
     def test_lists_become_configurations(self):
-        lists = ["GRIDS=8,2 default", "LAUNCH_BOUNDS=256 128,2", "SPECIALIZE=none all"]
+        lists = ["GRIDS=8,2 default", "LAUNCH_BOUNDS=256 128,2", "SPECIALIZE=none all",
+                 "ATTRIBUTES=prefer-vector-width=512,minsize"]
         found = dict(mneme_grid.choices(lists))
         self.assertEqual(found["GRIDS"], [("8,2", {"grid": [8, 2, 1]}), ("default", {})])
         self.assertEqual(found["LAUNCH_BOUNDS"][1], ("128,2", {"max_threads": 128, "min_blocks": 2}))
         self.assertEqual(found["SPECIALIZE"][1][1], {"specialize_args": "all", "specialize_dims": True})
+        self.assertEqual(found["ATTRIBUTES"][0][1], {"attributes": "prefer-vector-width=512 minsize"})
         for wrong in ("CODEGEN_OPT=fast", "SPECIALIZE=some", "NONE=1"):
             with self.assertRaises(mneme_grid.Wrong):
                 list(mneme_grid.choices([wrong]))
