@@ -12,14 +12,23 @@ import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 from types import SimpleNamespace
 
 from support import ROOT, TestCase, run, tool
 
 sys.dont_write_bytecode = True
-loader = importlib.machinery.SourceFileLoader("mneme_tune", str(ROOT / "scripts" / "mneme-tune"))
-mneme_tune = importlib.util.module_from_spec(importlib.util.spec_from_loader("mneme_tune", loader))
-loader.exec_module(mneme_tune)
+
+
+def load(name, path):
+    loader = importlib.machinery.SourceFileLoader(name, str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+mneme_tune = load("mneme_tune", ROOT / "scripts" / "mneme-tune")
+mneme_grid = load("mneme_grid", ROOT / "scripts" / "grid" / "mneme-grid")
 import tune_tools  # noqa: E402: one of its parts
 
 # One block does a part of the work, in a part of the time; no block of 96 threads is to be tried.
@@ -199,6 +208,13 @@ class Tune(TestCase):
         chosen = {name: values[-1] for name, values in full.parameters.items()}
         self.assertIn("2048", str(full.refusal({**chosen, "block_x": 256, "block_y": 8})))
         self.assertIn("inline_threshold", full.configuration(chosen))
+
+    def test_a_device_is_locked_as_a_grid_locks_it(self):
+        for target in ("host", "sm_90"):
+            for given in ({}, {"CUDA_VISIBLE_DEVICES": "2,3"}, {"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_GPUS": "5"}):
+                with unittest.mock.patch.dict(os.environ, given):
+                    tune = tune_tools.lock_of(SimpleNamespace(is_nvidia=target != "host"))
+                    self.assertEqual(tune, mneme_grid.lock_of({"baseline": {}, "configuration": {"target": target}}))
 
     def test_mistakes_are_said(self):
         for options, status, words in ((["--space", "nonsense"], 2, "launch, compiler, full"),

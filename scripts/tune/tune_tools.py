@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -142,13 +143,21 @@ def summed(rows):
             "code_bytes": max(row["code_bytes"] or 0 for row in rows), "executed": [row.get("same_as") or row["variant"] for row in rows]}
 
 
+def lock_of(recording):
+    """The same as a grid's cells take (mneme-grid)."""
+    device = "host"
+    if recording.is_nvidia:
+        given = os.environ.get("SLURM_JOB_GPUS") or os.environ.get("CUDA_VISIBLE_DEVICES") or "0"
+        device = "gpu-" + re.sub(r"[^A-Za-z0-9-]", "_", given.split(",")[0])
+    return pathlib.Path(tempfile.gettempdir()) / f"mneme-grid-{os.getuid()}-{device}.lock"
+
+
 class Device:
     """All pairs; what is timed has the device alone, as the cells of a grid have it."""
 
     def __init__(self, options, recording, messages):
         self.pairs = [Pair(options, instance, messages) for instance in recording.ids()]
-        kind = "gpu" if recording.is_nvidia else "host"
-        self.lock = pathlib.Path(tempfile.gettempdir()) / f"mneme-grid-{os.getuid()}-{kind}.lock"
+        self.lock = lock_of(recording)
 
     def alone(self):
         lock = open(self.lock, "w")
