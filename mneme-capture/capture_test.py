@@ -106,6 +106,17 @@ class Capture(TestCase):
                       for _ in range(3)}
             self.assertGreater(len(random), 1)
 
+    def test_memory_of_malloc_lies_where_it_did(self):
+        """Whatever threads do when, and whether kernels are compiled already."""
+        program = self.program("registered_places")
+        with tempfile.TemporaryDirectory() as cache:
+            env = {**os.environ, "XDG_CACHE_HOME": cache}
+            first = self.capture(program, options=["--max-instances", "100"], env=env)
+            self.assertIn("registered_places: ok", first.error)
+            self.assertEqual(len(self.instances(first)), 72)
+            for _ in range(3):
+                self.assertEqual(self.capture(program, options=["--max-instances", "100"], env=env).out, first.out)
+
     def test_provenance_names_the_command(self):
         result = self.capture(self.program("vector_add"), options=["--occurrences", "2"])
         line = bundles.parsed(bundles.read(result.out)[0])["provenance"]

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "memory/own_region.h"
 
 // A program that is executed gets back SIGCHLD as its exit signal, and would be the application's to reap. So there
 // are two processes: a go-between, which never executes anything and whose end makes no signal, and under it the
@@ -37,8 +38,7 @@ struct Job {
 };
 
 struct Stack {
-  Stack()
-      : memory(::mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {
+  Stack() : memory(memory::map_own(kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_STACK)) {
     if (memory == MAP_FAILED) throw system_error("cannot start the compiler");
   }
   ~Stack() { ::munmap(memory, kStackSize); }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "device/host/launch.h"
 #include "hostgpu/calls.h"
 #include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
@@ -86,6 +87,7 @@ KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** value
   call.function = function;
   {
     AllowUnsafeCalls preparing;
+    device::host::prepare_to_run();
     call.kernel = &ready_kernel(function);
   }
   call.grid = grid;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hostgpu/hip.h"
+#include "memory/own_thread.h"
 
 namespace mneme::hostgpu {
 
@@ -107,7 +108,7 @@ struct ihipStream_t {
   mneme::hostgpu::TicketPtr last;  // of what was queued last; may be done
   uint64_t queued = 0;             // so many, ever
   bool closed = false;
-  std::thread thread;
+  mneme::memory::OwnThread thread;
   bool has_thread = false;
   bool awake = false;  // the thread is, or has been told to be
   std::condition_variable wake;

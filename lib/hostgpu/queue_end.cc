@@ -27,7 +27,7 @@ void after_fork_in_child() {
     }
     // Abandoned as they are: destroying what another thread had in hand is not safe.
     new (&queue->operations) std::deque<Operation>;
-    new (&queue->thread) std::thread;
+    new (&queue->thread) memory::OwnThread;
     new (&queue->wake) std::condition_variable;
     queue->running = queue->armed = queue->has_thread = queue->awake = false;
   }
@@ -76,11 +76,11 @@ void stop_threads() {
   }
   --all.waiting;
   all.stopped = true;
-  std::vector<std::thread> threads;
+  std::vector<memory::OwnThread> threads;
   for (auto& [address, queue] : all.all) {
     queue->wake.notify_all();
     if (!queue->thread.joinable()) continue;
-    bool leave = queue->running || queue->thread.get_id() == std::this_thread::get_id();
+    bool leave = queue->running || queue->thread.is_this_thread();
     if (leave) {
       queue->thread.detach();
     } else {
@@ -89,7 +89,7 @@ void stop_threads() {
   }
   lock.unlock();
   if (!idle) say("the process ends while work on a stream has not");
-  for (std::thread& thread : threads) thread.join();
+  for (memory::OwnThread& thread : threads) thread.join();
 }
 
 bool is_ending() { return queues().ending.load(); }

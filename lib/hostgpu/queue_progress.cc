@@ -2,7 +2,6 @@
 // Who does what is queued: the queue's thread, or one that waits for it; and how they tell each other.
 #include <pthread.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <system_error>
 
@@ -43,22 +42,15 @@ void run_thread(std::shared_ptr<Queue> queue) {
   queue->has_thread = queue->awake = false;
 }
 
-// Its thread is not to receive the application's signals; those of faults in kernels it must.
-std::thread start_thread(const std::shared_ptr<Queue>& queue) {
+// One that is not joinable: no more threads are to be had.
+memory::OwnThread start_thread(const std::shared_ptr<Queue>& queue) {
   static const int registered = std::atexit(stop_threads);
   static_cast<void>(registered);
-  sigset_t blocked, before;
-  ::sigfillset(&blocked);
-  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT}) ::sigdelset(&blocked, signal);
-  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  std::thread thread;
   try {
-    thread = std::thread(run_thread, queue);
+    return memory::OwnThread([queue] { run_thread(queue); });
   } catch (const std::system_error&) {
-    // No more threads are to be had.
+    return {};
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
 }
 
 // The first operation is done.

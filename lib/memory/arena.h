@@ -11,7 +11,8 @@ namespace mneme::memory {
 // The ranges in which all memory that kernels see lies, at the same place in every process.
 inline constexpr uint64_t kDeviceBase = 0x400000000000;
 inline constexpr uint64_t kHostBase = 0x600000000000;
-// From here up to kDeviceBase lies what applications map themselves, as far as it is theirs to say where: device memory.
+// From here up to kDeviceBase lies what applications map themselves, as far as it is theirs to say where: device
+// memory.
 inline constexpr uint64_t kMappedBase = 0x300000000000;
 inline constexpr uint64_t kDefaultRangeSize = uint64_t{1} << 40;  // bytes of address space, each
 

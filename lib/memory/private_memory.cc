@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "memory/own_region.h"
+
 namespace mneme::memory {
 namespace {
 
@@ -18,7 +20,7 @@ bool is_zero(const std::byte* bytes, uint64_t size) {
 
 bool copy_in_place(void* address, uint64_t size, int protection) {
   if (!(protection & PROT_READ) && ::mprotect(address, size, protection | PROT_READ) != 0) return false;
-  void* copy = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* copy = map_own(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE);
   if (copy == MAP_FAILED) return false;
   copy_sparse(copy, address, size);
   if (::mprotect(copy, size, protection) == 0 &&

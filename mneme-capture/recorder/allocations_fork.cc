@@ -6,6 +6,8 @@
 
 #include "recorder/allocations.h"
 
+#include "memory/own_region.h"
+
 namespace mneme::record {
 namespace {
 
@@ -33,7 +35,7 @@ void Allocations::after_fork_in_child() {
 
 void Allocations::share(const Area& area, uint64_t address, uint64_t size) {
   Fd memory = zeroed_memory_file("mneme-child", size);
-  void* copy = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  void* copy = memory::map_own(size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get());
   if (copy == MAP_FAILED) throw system_error("cannot share the memory of a process that was forked");
   // What was freed is nobody's business.
   const auto& all = area.arena.allocations();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "memory/own_region.h"
 
 namespace mneme::record {
 namespace {
@@ -16,7 +17,7 @@ constexpr size_t kBytes = Counters::kSlots * sizeof(uint64_t);
 Fd Counters::make() { return zeroed_memory_file("mneme-counters", kBytes); }
 
 Counters::Counters(const Fd& memory) {
-  void* address = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  void* address = memory::map_own(kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get());
   if (address == MAP_FAILED) throw system_error("cannot map the counters");
   slots_ = static_cast<std::atomic<uint64_t>*>(address);
 }

@@ -4,12 +4,13 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "memory/own_region.h"
 
 namespace mneme::record {
 
 void Delivery::map(Fd memory, uint64_t size) {
   unmap();
-  void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  void* mapped = memory::map_own(size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get());
   if (mapped == MAP_FAILED) throw system_error("cannot share memory with mneme-capture");
   memory_ = static_cast<std::byte*>(mapped);
   size_ = size;

@@ -1,42 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/helping_threads.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace mneme::record {
-namespace {
-
-// While it lives, threads that are started get no signals.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
-
 void HelpingThreads::start(uint64_t count, uint64_t least, const std::function<void(uint64_t, uint64_t)>& work) {
   uint64_t processors = std::clamp<uint64_t>(std::thread::hardware_concurrency(), 1, kMost);
   uint64_t share = std::max((count + processors - 1) / processors, least);
   if (count <= share) return work(0, count);
-  NoSignals none;
   for (uint64_t begin = 0; begin < count; begin += share) {
     uint64_t end = std::min(count, begin + share);
     try {
-      threads_.emplace_back(work, begin, end);
+      threads_.emplace_back([work, begin, end] { work(begin, end); });
     } catch (const std::system_error&) {
       work(begin, end);
     }
@@ -44,9 +22,8 @@ void HelpingThreads::start(uint64_t count, uint64_t least, const std::function<v
 }
 
 bool start_detached(std::function<void()> work) {
-  NoSignals none;
   try {
-    std::thread(std::move(work)).detach();
+    memory::OwnThread(std::move(work)).detach();
     return true;
   } catch (const std::system_error&) {
     return false;
@@ -54,7 +31,7 @@ bool start_detached(std::function<void()> work) {
 }
 
 void HelpingThreads::join() {
-  for (std::thread& thread : threads_) thread.join();
+  for (memory::OwnThread& thread : threads_) thread.join();
   threads_.clear();
 }
 

@@ -2,13 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <thread>
 #include <vector>
+
+#include "memory/own_thread.h"
 
 namespace mneme::record {
 
-// Threads of the recorder's in the application's process, for as long as one piece of work takes. They get no signals:
-// those are the application's.
+// Threads of the recorder's in the application's process, for as long as one piece of work takes.
 class HelpingThreads {
  public:
   HelpingThreads() = default;
@@ -24,7 +24,7 @@ class HelpingThreads {
  private:
   static constexpr uint64_t kMost = 8;  // more are limited by the memory
 
-  std::vector<std::thread> threads_;
+  std::vector<memory::OwnThread> threads_;
 };
 
 // Starts a thread of that kind that ends by itself. False: none is to be had.

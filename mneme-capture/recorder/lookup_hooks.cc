@@ -17,6 +17,8 @@
 #include "base/file.h"
 #include "objects/embedded.h"
 
+#include "memory/own_region.h"
+
 namespace mneme::record {
 namespace {
 
@@ -73,7 +75,7 @@ bool holds_runtime(const char* path) try {
   struct stat status{};
   if (::fstat(file.get(), &status) != 0 || status.st_size <= 0) return true;
   auto size = static_cast<size_t>(status.st_size);
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* memory = memory::map_own(size, PROT_READ, MAP_PRIVATE, file.get());
   if (memory == MAP_FAILED) return true;
   bool holds = true;
   try {

@@ -11,6 +11,9 @@ namespace mneme::device::host {
 // How many this process may use; 1 at least.
 uint64_t core_count();
 
+// Starts the threads, which otherwise start with the first numbers to be shared out.
+void start_cores();
+
 // Has the numbers [first, last) handled, in ranges, by at most `most` threads at once, of which the caller's is one;
 // returns when all are. Once `stop` is set, those that have not begun are left out. What `handle` throws is thrown
 // here, once, and ends it likewise.

@@ -9,6 +9,9 @@ namespace mneme::device::host {
 
 uint64_t core_count() { return static_cast<uint64_t>(oneapi::tbb::info::default_concurrency()); }
 
+// oneTBB's start when there is work for them.
+void start_cores() {}
+
 void share_out(uint64_t first, uint64_t last, uint64_t most, const std::atomic<bool>& stop,
                const std::function<void(uint64_t, uint64_t)>& handle) {
   oneapi::tbb::task_group_context tasks;

@@ -3,6 +3,8 @@
 #include "device/host/cores.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <mutex>
 #include <set>
@@ -63,6 +65,39 @@ TEST(Cores, AllAreUsed) {
     while (there < 2) std::this_thread::yield();
   });
   EXPECT_GE(there, 2);
+}
+
+// As kernels of two streams, of which one waits for the other.
+TEST(Cores, OneJobMayWaitForAnother) {
+  std::atomic<bool> first_runs = false, second_done = false;
+  std::thread first([&] {
+    share_out(0, 1000, core_count(), kGoOn, [&](uint64_t, uint64_t) {
+      first_runs = true;
+      while (!second_done) std::this_thread::yield();
+    });
+  });
+  while (!first_runs) std::this_thread::yield();
+  std::atomic<uint64_t> handled = 0;
+  share_out(0, 1000, core_count(), kGoOn, [&](uint64_t from, uint64_t to) { handled += to - from; });
+  EXPECT_EQ(handled, 1000u);
+  second_done = true;
+  first.join();
+}
+
+TEST(Cores, TheChildOfAForkHasSomeToo) {
+  std::atomic<uint64_t> handled = 0;
+  auto count = [&](uint64_t from, uint64_t to) { handled += to - from; };
+  share_out(0, 1000, core_count(), kGoOn, count);
+  pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(20);  // should it wait for threads that are not there
+    for (int i = 0; i < 100; i++) share_out(0, 1000, core_count(), kGoOn, count);
+    ::_exit(handled == 101000 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(Cores, WhatIsStoppedBeginsNoMore) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Threads that stay, and take what is left of a job in pieces that become smaller: so nobody waits long for the last.
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -7,10 +8,12 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "device/host/cores.h"
+#include "memory/own_thread.h"
 
 namespace mneme::device::host {
 namespace {
@@ -54,37 +57,51 @@ struct Job {
 class Threads {
  public:
   explicit Threads(uint64_t count) {
-    for (uint64_t i = 0; i < count; i++) threads_.emplace_back([this](const std::stop_token& end) { serve(end); });
+    try {
+      for (uint64_t i = 0; i < count; i++) threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+      // No more are to be had: those do it that are there.
+    }
   }
   ~Threads() {
-    for (std::jthread& thread : threads_) thread.request_stop();
-    std::lock_guard lock(mutex_);
-    called_.notify_all();
-  }
-
-  // With as many helpers as the job has threads besides this one.
-  void run(Job& job) {
     {
       std::lock_guard lock(mutex_);
-      job_ = &job;
-      wanted_ = std::min<uint64_t>(job.threads - 1, threads_.size());
-      offered_ = wanted_ > 0;
+      over_ = true;
     }
+    called_.notify_all();
+    for (memory::OwnThread& thread : threads_) thread.join();
+  }
+
+  // With as many helpers as the job has threads besides this one. While they help with another job, which may wait for
+  // what this one does, without any.
+  void run(Job& job) {
+    bool alone = job.threads == 1;
+    if (!alone) {
+      std::lock_guard lock(mutex_);
+      alone = job_ != nullptr;
+      if (!alone) {
+        job_ = &job;
+        wanted_ = std::min<uint64_t>(job.threads - 1, threads_.size());
+        offered_ = wanted_ > 0;
+      }
+    }
+    if (alone) return job.take_part();
     called_.notify_all();
     job.take_part();
     std::unique_lock lock(mutex_);
     wanted_ = 0;  // who has not come by now is not needed
     offered_ = false;
     done_.wait(lock, [this] { return busy_ == 0; });
+    job_ = nullptr;
   }
 
  private:
-  void serve(const std::stop_token& end) {
-    while (!end.stop_requested()) {
+  void serve() {
+    while (!over_) {
       auto until = std::chrono::steady_clock::now() + kLook;
       while (!offered_ && std::chrono::steady_clock::now() < until) std::this_thread::yield();
       std::unique_lock lock(mutex_);
-      called_.wait(lock, [&] { return wanted_ > 0 || end.stop_requested(); });
+      called_.wait(lock, [&] { return wanted_ > 0 || over_; });
       if (wanted_ == 0) continue;
       if (--wanted_ == 0) offered_ = false;
       busy_++;
@@ -98,11 +115,25 @@ class Threads {
 
   std::mutex mutex_;
   std::condition_variable called_, done_;
-  Job* job_ = nullptr;
+  Job* job_ = nullptr;  // while it runs
   uint64_t wanted_ = 0, busy_ = 0;
   std::atomic<bool> offered_ = false;  // whether wanted_ > 0, to look at without the lock
-  std::vector<std::jthread> threads_;  // the first to go
+  std::atomic<bool> over_ = false;
+  std::vector<memory::OwnThread> threads_;
 };
+
+std::atomic<Threads*> made = nullptr;
+
+// The child of a fork has none of the threads: it starts its own.
+Threads& threads() {
+  if (Threads* known = made) return *known;
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { made = nullptr; });
+  static_cast<void>(registered);
+  Threads *none = nullptr, *mine = new Threads(core_count() - 1);
+  if (made.compare_exchange_strong(none, mine)) return *mine;
+  delete mine;  // another thread was faster
+  return *none;
+}
 
 }  // namespace
 
@@ -114,13 +145,12 @@ uint64_t core_count() {
   return count;
 }
 
+void start_cores() { threads(); }
+
 void share_out(uint64_t first, uint64_t last, uint64_t most, const std::atomic<bool>& stop,
                const std::function<void(uint64_t, uint64_t)>& handle) {
-  static std::mutex one_at_a_time;
-  std::lock_guard lock(one_at_a_time);
-  static Threads threads(core_count() - 1);
   Job job(first, last, std::clamp<uint64_t>(most, 1, core_count()), stop, handle);
-  threads.run(job);
+  threads().run(job);
   if (job.trouble) std::rethrow_exception(job.trouble);
 }
 

@@ -10,6 +10,8 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "memory/of_thread.h"
+#include "memory/own_region.h"
 
 namespace mneme::device::host {
 namespace {
@@ -71,7 +73,7 @@ struct SignalStack {
   SignalStack() {
     stack_t now{};
     if (::sigaltstack(nullptr, &now) == 0 && !(now.ss_flags & SS_DISABLE)) return;
-    memory = ::mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory = memory::map_own(kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE);
     if (memory == MAP_FAILED) return;
     stack_t mine{.ss_sp = memory, .ss_flags = 0, .ss_size = kStackSize};
     ::sigaltstack(&mine, nullptr);
@@ -93,7 +95,7 @@ struct SignalStack {
 FaultGuard::FaultGuard() {
   static std::once_flag once;
   std::call_once(once, install);
-  thread_local SignalStack stack;
+  memory::of_this_thread<SignalStack>();
   active = this;
 }
 

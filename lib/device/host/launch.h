@@ -50,6 +50,11 @@ inline constexpr uint64_t kMaxSharedBytes = 64 * 1024;          // static and dy
 // other.
 uint64_t most_resident_blocks(const HostCode& code, bundle::Dim3 block);
 
+// Has what is made once, for all kernels or for this thread, made now. An application's memory lies where it does in
+// other runs if that is when the application launches, not when a stream's thread comes to it. Costs nothing the second
+// time.
+void prepare_to_run();
+
 // Throws Error for a launch that cannot be: an empty grid or block, more than kMaxThreadsPerBlock, more
 // than kMaxThreadsPerDimension, too much shared memory, more than most_resident_blocks() that wait for each other.
 void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes);

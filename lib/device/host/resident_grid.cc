@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "device/host/cores.h"
 #include "device/host/grid_launch.h"
+#include "memory/own_thread.h"
 
 namespace mneme::device::host {
 namespace {
@@ -228,9 +229,10 @@ void run_resident_grid(GridLaunch& launch) {
       phase.arrive_and_wait();
     }
   };
-  std::vector<std::jthread> threads;
+  std::vector<memory::OwnThread> threads;
   for (uint64_t i = 1; i < workers; ++i) threads.emplace_back([&, i] { work(*shares[i]); });
   work(*shares[0]);
+  for (memory::OwnThread& thread : threads) thread.join();
 }
 
 }  // namespace mneme::device::host

@@ -58,6 +58,16 @@ void run_on_all_cores(GridLaunch& launch, uint64_t first, uint64_t last) {
 
 }  // namespace
 
+void prepare_to_run() {
+  static thread_local bool prepared = false;
+  if (prepared) return;
+  prepared = true;
+  start_cores();
+  Stacks::limit();
+  Workspace::of_this_thread().shared(1);
+  FaultGuard guard;
+}
+
 void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes) {
   const char* kernel = code.object().kernel;
   auto text = [](Dim3 d) { return fmt::format("({}, {}, {})", d.x, d.y, d.z); };

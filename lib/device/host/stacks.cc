@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "memory/own_region.h"
 
 namespace mneme::device::host {
 namespace {
@@ -17,7 +18,7 @@ constexpr uint64_t kGuard = 4 * kPage;
 }  // namespace
 
 Stacks::Stacks(uint32_t most, uint64_t size) : most_(most), size_(size) {
-  void* memory = ::mmap(nullptr, most * stride(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = memory::map_own(most * stride(), PROT_NONE, MAP_PRIVATE | MAP_NORESERVE);
   if (memory == MAP_FAILED) throw system_error("cannot reserve room for the stacks of work-items");
   memory_ = static_cast<std::byte*>(memory);
 }

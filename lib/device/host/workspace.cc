@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "device/host/launch.h"
+#include "memory/of_thread.h"
+#include "memory/own_region.h"
 
 namespace mneme::device::host {
 namespace {
@@ -16,16 +18,13 @@ constexpr uint64_t kGuard = 64 * 1024;  // on both sides of shared memory
 constexpr uint64_t kPage = 4096;
 
 void* reserve(uint64_t size, int protection) {
-  void* address = ::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* address = memory::map_own(size, protection, MAP_PRIVATE | MAP_NORESERVE);
   return address == MAP_FAILED ? nullptr : address;
 }
 
 }  // namespace
 
-Workspace& Workspace::of_this_thread() {
-  thread_local Workspace workspace;
-  return workspace;
-}
+Workspace& Workspace::of_this_thread() { return memory::of_this_thread<Workspace>(); }
 
 Workspace::~Workspace() {
   if (shared_) ::munmap(shared_, kMaxSharedBytes + 2 * kGuard);

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory/own_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <semaphore>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "memory/own_region.h"
+
+namespace mneme::memory {
+
+struct OwnThread::Thread {
+  std::function<void()> work;
+  void* stack = nullptr;
+  pthread_t id{};
+  std::atomic<bool> ended = false;
+};
+
+namespace {
+
+using Thread = OwnThread::Thread;
+
+constexpr size_t kGuard = 16 * 4096;  // below a stack; pages that nobody can use
+
+// Bytes, as other threads have.
+size_t stack_size() {
+  static const size_t kSize = [] {
+    size_t size = 0;
+    pthread_attr_t usual;
+    if (::pthread_getattr_default_np(&usual) == 0) {
+      ::pthread_attr_getstacksize(&usual, &size);
+      ::pthread_attr_destroy(&usual);
+    }
+    return std::clamp<size_t>(size, 1 << 20, 64 << 20);
+  }();
+  return kSize;
+}
+
+// While it lives, threads that are started get no signals but those of faults in what they do.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t others;
+    ::sigfillset(&others);
+    for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT}) ::sigdelset(&others, signal);
+    ::pthread_sigmask(SIG_SETMASK, &others, &before_);
+  }
+  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+void* map_stack() {
+  void* stack = map_own(kGuard + stack_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_STACK);
+  if (stack == MAP_FAILED) return nullptr;
+  ::mprotect(stack, kGuard, PROT_NONE);
+  return stack;
+}
+
+int create(pthread_t* thread, void* stack, void* (*run)(void*), void* argument) {
+  NoSignals none;
+  pthread_attr_t how;
+  if (int error = ::pthread_attr_init(&how)) return error;
+  int error = ::pthread_attr_setstack(&how, static_cast<std::byte*>(stack) + kGuard, stack_size());
+  if (!error) error = ::pthread_create(thread, &how, run, argument);
+  ::pthread_attr_destroy(&how);
+  return error;
+}
+
+// The thread that starts and joins the others, and what it knows.
+class Starter {
+ public:
+  // Throws std::system_error.
+  static Starter& running();
+
+  // Has it done by the starter, and waits until it is.
+  template <class Call>
+  void have_done(Call&& call) {
+    std::binary_semaphore done{0};
+    {
+      std::lock_guard lock(mutex_);
+      calls_.push_back([&] {
+        call();
+        done.release();
+      });
+    }
+    called_.notify_one();
+    done.acquire();
+  }
+
+  // By the starter only.
+  int start(const std::shared_ptr<Thread>& thread);
+  void join(Thread& thread) {
+    ::pthread_join(thread.id, nullptr);
+    free_.push_back(thread.stack);
+  }
+  void collect_later(std::shared_ptr<Thread> thread) { detached_.push_back(std::move(thread)); }
+
+ private:
+  static void* serve(void* starter) { static_cast<Starter*>(starter)->serve(); }
+  [[noreturn]] void serve();
+
+  std::mutex mutex_;
+  std::condition_variable called_;
+  std::vector<std::function<void()>> calls_;  // under the lock
+  std::vector<void*> free_;                   // stacks
+  std::vector<std::shared_ptr<Thread>> detached_;
+};
+
+std::atomic<Starter*> starter = nullptr;  // never destroyed: threads may outlive what is at the end
+
+Starter& Starter::running() {
+  if (Starter* known = starter) return *known;
+  static std::mutex one_at_a_time;
+  std::lock_guard lock(one_at_a_time);
+  if (Starter* known = starter) return *known;
+  // A child has none of the threads, and knows nothing of them.
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
+    starter = nullptr;
+    new (&one_at_a_time) std::mutex;
+  });
+  static_cast<void>(registered);
+  auto mine = std::make_unique<Starter>();
+  void* stack = map_stack();
+  pthread_t thread;
+  int error = stack ? create(&thread, stack, serve, mine.get()) : errno;
+  if (error) throw std::system_error(error, std::generic_category(), "no thread is to be had");
+  ::pthread_detach(thread);
+  // Waits for the C library to make the thread's heap, now and not later.
+  mine->have_done([] {
+    void* volatile some = std::malloc(1);
+    std::free(some);
+  });
+  starter = mine.release();
+  return *starter;
+}
+
+void Starter::serve() {
+  for (;;) {
+    std::vector<std::function<void()>> calls;
+    {
+      std::unique_lock lock(mutex_);
+      called_.wait(lock, [this] { return !calls_.empty(); });
+      calls.swap(calls_);
+    }
+    for (auto& call : calls) call();
+  }
+}
+
+void* run(void* argument) {
+  std::unique_ptr<std::shared_ptr<Thread>> held(static_cast<std::shared_ptr<Thread>*>(argument));
+  std::shared_ptr<Thread> thread = std::move(*held);
+  held.reset();
+  std::exchange(thread->work, nullptr)();
+  thread->ended = true;
+  thread->ended.notify_all();
+  return nullptr;
+}
+
+int Starter::start(const std::shared_ptr<Thread>& thread) {
+  std::erase_if(detached_, [this](const auto& one) {
+    if (one->ended) join(*one);
+    return one->ended.load();
+  });
+  if (free_.empty()) {
+    void* stack = map_stack();
+    if (!stack) return errno;
+    free_.push_back(stack);
+  }
+  auto held = std::make_unique<std::shared_ptr<Thread>>(thread);
+  if (int error = create(&thread->id, free_.back(), run, held.get())) return error;
+  static_cast<void>(held.release());
+  thread->stack = free_.back();
+  free_.pop_back();
+  return 0;
+}
+
+}  // namespace
+
+OwnThread::OwnThread(std::function<void()> work) : thread_(std::make_shared<Thread>()) {
+  thread_->work = std::move(work);
+  Starter& its = Starter::running();
+  int error = 0;
+  its.have_done([&] { error = its.start(thread_); });
+  if (error) throw std::system_error(error, std::generic_category(), "no thread is to be had");
+}
+
+OwnThread& OwnThread::operator=(OwnThread&& other) noexcept {
+  if (joinable()) std::terminate();
+  thread_ = std::move(other.thread_);
+  return *this;
+}
+
+OwnThread::~OwnThread() {
+  if (joinable()) std::terminate();
+}
+
+bool OwnThread::is_this_thread() const { return joinable() && ::pthread_equal(thread_->id, ::pthread_self()); }
+
+void OwnThread::join() {
+  thread_->ended.wait(false);
+  Starter& its = Starter::running();
+  its.have_done([&] { its.join(*thread_); });
+  thread_.reset();
+}
+
+void OwnThread::detach() {
+  Starter& its = Starter::running();
+  its.have_done([&] { its.collect_later(std::move(thread_)); });
+}
+
+}  // namespace mneme::memory
