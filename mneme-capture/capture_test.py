@@ -113,7 +113,7 @@ class Capture(TestCase):
             env = {**os.environ, "XDG_CACHE_HOME": cache}
             first = self.capture(program, options=["--max-instances", "100"], env=env)
             self.assertIn("registered_places: ok", first.error)
-            self.assertEqual(len(self.instances(first)), 72)
+            self.assertEqual(len(self.instances(first)), 49)
             for _ in range(3):
                 self.assertEqual(self.capture(program, options=["--max-instances", "100"], env=env).out, first.out)
 

@@ -27,7 +27,7 @@ __global__ void reverse_blocks(float* values) {
   int i = blockIdx.x * 256 + threadIdx.x;
   own[threadIdx.x] = values[i];
   __syncthreads();
-  values[i] = own[255 - threadIdx.x];
+  values[i] = own[255 - threadIdx.x] + 1;
 }
 
 int main() {
