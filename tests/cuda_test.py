@@ -19,7 +19,8 @@ import sys
 import unittest
 
 import bundles
-from support import PROGRAMS, ROOT, TestCase, run, tool
+import recordings
+from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool
 
 sys.path[:0] = [str(ROOT / "tests" / "gpu_stand"), str(ROOT / "tests" / "gpu")]
 
@@ -66,7 +67,7 @@ def has_toolkit():
     return result.status == 0
 
 
-class Cuda(TestCase):
+class CudaCase(TestCase):
     @classmethod
     def build_cuda(cls, name, level, *options):
         program = cls.folder / f"{name}{level}"
@@ -76,6 +77,24 @@ class Cuda(TestCase):
             raise AssertionError(result.text())
         return program
 
+    @classmethod
+    def keep(cls, name, program, recording):
+        """Leaves a program built at -O3, and what was recorded of it, for other tests; the paths."""
+        return (recordings.keep(program, f"cuda/{name}"), recordings.keep(recording, f"cuda/{name}.tar"))
+
+    @classmethod
+    def recorded(cls, name):
+        """A program built at -O3, and what was recorded of it: as the test of the programs left them, or made."""
+        kept = [recordings.FOLDER / "cuda" / file for file in (name, f"{name}.tar")]
+        made_from = [source_of(name), *(path for path in HEADERS.rglob("*") if path.is_file()),
+                     *(path for path in (BUILD / "lib" / "mneme" / "cuda").rglob("*") if path.is_file())]
+        if all(recordings.is_current(path, made_from) for path in kept):
+            return kept
+        program = cls.build_cuda(name, "-O3")
+        return cls.keep(name, program, cls.record(program))
+
+
+class Cuda(CudaCase):
     def test_programs(self):
         for name in programs():
             with self.subTest(name):
@@ -86,6 +105,7 @@ class Cuda(TestCase):
         recording = self.folder / f"{name}.tar"
         recorded = self.run_well([tool("capture"), "--device", "host", "-o", recording, program])
         self.assertRegex(recorded.error + recorded.out.decode(), rf"(?m)^{name}: ok$", recorded.text())
+        self.keep(name, program, recording)
         lines = []
         # The libraries' kernels are long: a minute for each program without optimisation.
         for level in ["-O3"] if name in LIBRARIES else ["-O0", "-O3"]:
@@ -96,7 +116,6 @@ class Cuda(TestCase):
         # And code for the GPU that the program was built for can be had.
         compiled = self.run_well([tool("compile"), "--target", PROCESSOR, recording])
         self.assertTrue(any(m.name.endswith(("/code.ptx", "/code.cubin")) for m in bundles.read(compiled.out)))
-
 
     def test_damaged(self):
         """What gpu-check replays of damaged bundles, on the host device; and bundles that do not end as they are to."""
@@ -133,15 +152,15 @@ def write_bundles(folder):
     recordings, applications = folder / "recordings", folder / "applications"
     for made in [recordings, applications]:
         made.mkdir(parents=True, exist_ok=True)
-    Cuda.setUpClass()
+    CudaCase.setUpClass()
     try:
-        damaged.Damaged(folder / "damaged", Cuda.folder, PROCESSOR).make()
+        damaged.Damaged(folder / "damaged", CudaCase.folder, PROCESSOR).make()
         for name in ["kernel_times", "snapshots", "vector_add"]:
             built = run([tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3",
                          ROOT / "tests" / "gpu" / f"{name}.cu", "-o", folder / name])
             if built.status:
                 raise AssertionError(built.text())
-        off = Cuda.folder / "vector_add_off"
+        off = CudaCase.folder / "vector_add_off"
         for stage in [[tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3", "-DOFF",
                        ROOT / "tests" / "gpu" / "vector_add.cu", "-o", off],
                       [tool("extract-ir"), "-o", folder / "vector_add_off.bc", off]]:
@@ -153,18 +172,18 @@ def write_bundles(folder):
             built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", into / name])
             if built.status:
                 raise AssertionError(built.text())
-        driver = [f"-L{write_driver(Cuda.folder)}", "-lcuda"]
+        driver = [f"-L{write_driver(CudaCase.folder)}", "-lcuda"]
         for arguments in [*([toolkit.PROGRAMS / f"{name}.cu", *driver, "-o", applications / name] for name in DRIVERS),
                           ["--cuda-device-only", toolkit.PROGRAMS / "module_kernels.cu", "-o", folder / "kernels.cubin"]]:
             built = run([tool("inject"), *toolkit.COMPILE, *arguments])
             if built.status:
                 raise AssertionError(built.text())
         for name in sorted(set(CHOSEN + OTHERS + LIBRARIES)):
-            program = Cuda.build_cuda(name, "-O3")
+            program = CudaCase.build_cuda(name, "-O3")
             shutil.copy(program, applications / name)
             if name in AT_HOME:
                 continue
-            recording = Cuda.folder / f"{name}.tar"
+            recording = CudaCase.folder / f"{name}.tar"
             for stage in [[tool("capture"), "--device", "host", "-o", recording, program],
                           [tool("compile"), "--target", PROCESSOR, "-o", recordings / f"{name}.tar", recording]]:
                 result = run(stage)
@@ -172,7 +191,7 @@ def write_bundles(folder):
                     print(f"left out: {result.text()}", file=sys.stderr)
                     break
     finally:
-        Cuda.doClassCleanups()
+        CudaCase.doClassCleanups()
 
 
 if __name__ == "__main__":

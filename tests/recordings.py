@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recordings of the test programs, kept in the build folder: a program's pipeline test makes one, other tests use it."""
+"""What is made of the test programs once, and kept in the build folder: one test makes it, others use it."""
 
 import os
+import shutil
 import tempfile
 
 from support import BUILD, PROGRAMS, tool
@@ -9,19 +10,29 @@ from support import BUILD, PROGRAMS, tool
 FOLDER = BUILD / "tests" / "recordings"
 
 
+def keep(made, name):
+    """Leaves a file for other tests, by this name; returns where."""
+    kept = FOLDER / name
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
+        pass
+    shutil.copy(made, file.name)
+    os.replace(file.name, kept)  # others may be reading the old one
+    return kept
+
+
+def is_current(kept, made_from):
+    """Whether that was kept, and is newer than all that it is made from: these, the compiler's wrapper and the recorder."""
+    made_from = [*made_from, PROGRAMS / "check.h", tool("inject"), tool("capture"), *(BUILD / "lib" / "mneme").glob("*.so")]
+    return kept.exists() and kept.stat().st_mtime >= max(os.stat(file).st_mtime for file in made_from)
+
+
 def keep_recording(source, recording):
     """Leaves what was recorded of a program built at -O3 for other tests."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=FOLDER, delete=False) as file:
-        file.write(recording.read_bytes())
-    os.replace(file.name, FOLDER / f"{source.stem}.tar")  # others may be reading the old one
+    return keep(recording, f"{source.stem}.tar")
 
 
 def recording_of(source, test):
-    """The path of what was recorded of a program built at -O3: as it was kept, if that is newer than all that it is made
-    from, else made by `test`, a TestCase."""
+    """The path of what was recorded of a program built at -O3: as it was kept, or made by `test`, a TestCase."""
     kept = FOLDER / f"{source.stem}.tar"
-    made_from = [source, PROGRAMS / "check.h", tool("inject"), tool("capture"), *(BUILD / "lib" / "mneme").glob("*.so")]
-    if not kept.exists() or kept.stat().st_mtime < max(os.stat(file).st_mtime for file in made_from):
-        keep_recording(source, test.record(test.build(source, None, "-O3")))
-    return kept
+    return kept if is_current(kept, [source]) else keep_recording(source, test.record(test.build(source, None, "-O3")))
