@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 
+import bundles
 from support import BUILD, ROOT, TestCase
 
 GRID = ROOT / "scripts" / "grid"
@@ -128,14 +129,30 @@ class Grid(TestCase):
         for name in ("SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"):
             os.environ.pop(name, None)
 
-        def lock(target):
-            return mneme_grid.lock_of({"baseline": {}, "configuration": {"target": target}}).name.rpartition("mneme-grid-")[2]
+        def lock(is_nvidia):
+            return mneme_grid.lock_of(is_nvidia).name.rpartition("mneme-grid-")[2]
         uid = os.getuid()
-        self.assertEqual([lock("host"), lock("sm_90")], [f"{uid}-host.lock", f"{uid}-gpu-0.lock"])
+        self.assertEqual([lock(False), lock(True)], [f"{uid}-host.lock", f"{uid}-gpu-0.lock"])
         os.environ["CUDA_VISIBLE_DEVICES"] = "3,1"
-        self.assertEqual([lock("host"), lock("sm_90")], [f"{uid}-host.lock", f"{uid}-gpu-3.lock"])
+        self.assertEqual([lock(False), lock(True)], [f"{uid}-host.lock", f"{uid}-gpu-3.lock"])
         os.environ.update(CUDA_VISIBLE_DEVICES="0", SLURM_JOB_GPUS="5")
-        self.assertEqual(lock("sm_90"), f"{uid}-gpu-5.lock")
+        self.assertEqual(lock(True), f"{uid}-gpu-5.lock")
+
+    def test_what_runs_on_a_gpu(self):
+        def bundle(device):
+            path = self.place / f"{device}.tar"
+            path.write_bytes(bundles.write([("bundle.json", bundles.compact({"device": device}))]))
+            return path
+        on_host, on_gpu = bundle("host"), bundle("cuda")
+        (self.place / "none.tar").write_text("no bundle")
+        for path, baseline, configuration, flags, expected in (
+                (on_host, {}, {}, [], False), (on_gpu, {}, {}, [], True), (self.place / "none.tar", {}, {}, [], False),
+                (on_host, {}, {"target": "sm_90"}, [], True), (on_host, {"target": "cuda:sm_90"}, {"target": "host"}, [], True),
+                (on_host, {"target": "sm_90"}, {"target": "sm_90"}, [], True),
+                (on_gpu, {"target": "host"}, {"target": "host"}, [], False), (on_gpu, {"target": "host"}, {}, [], True),
+                (on_gpu, {}, {}, ["--target", "host"], False), (on_host, {}, {}, ["-v", "--target=sm_90"], True)):
+            config = {"baseline": baseline, "configuration": configuration, "compile": flags}
+            self.assertEqual(mneme_grid.uses_nvidia(config, path), expected, (path.name, config))
 
     def test_lists_become_configurations(self):
         lists = ["GRIDS=8,2 default", "LAUNCH_BOUNDS=256 128,2", "SPECIALIZE=none all",

@@ -151,7 +151,7 @@ class Tune(TestCase):
         recording = mneme_tune.Recording(options)
         with open(self.folder / "messages", "a") as messages:
             tune_tools.tool = tool
-            pair = tune_tools.Pair(options, recording.ids()[0], messages)
+            pair = tune_tools.Pair(options, recording.ids()[0], messages, recording.code_bytes)
             try:
                 first = pair.judge({})
                 self.assertTrue(first["verified"])
@@ -164,6 +164,25 @@ class Tune(TestCase):
                 pair.stop()
                 pair.options = self.options(run_flags="--nonsense")
                 self.assertIn("--nonsense", pair.judge({})["failed"])
+            finally:
+                pair.stop()
+
+    def test_variants_that_the_bundle_has_are_trials_like_others(self):
+        bundle = self.folder / "compiled.tar"
+        compiled = self.run_well([tool("compile"), "--passes", "default<O1>", self.recording],
+                                 [tool("compile"), "--passes", "default<O2>"], [tool("compile"), "--passes", "default<O3>"])
+        bundle.write_bytes(compiled.out)
+        options = self.options(bundle=str(bundle))
+        recording = mneme_tune.Recording(options)
+        with open(self.folder / "messages", "a") as messages:
+            tune_tools.tool = tool
+            pair = tune_tools.Pair(options, recording.ids()[0], messages, recording.code_bytes)
+            try:
+                for level in (3, 0, 2, 1):  # of the last, mneme-verify has spoken long before
+                    row = pair.judge({"passes": f"default<O{level}>"})
+                    self.assertTrue(row["verified"], row)
+                    self.assertEqual(row["passes"], f"default<O{level}>")
+                    self.assertGreater(row["code_bytes"], 0)
             finally:
                 pair.stop()
 
@@ -210,11 +229,11 @@ class Tune(TestCase):
         self.assertIn("inline_threshold", full.configuration(chosen))
 
     def test_a_device_is_locked_as_a_grid_locks_it(self):
-        for target in ("host", "sm_90"):
+        for is_nvidia in (False, True):
             for given in ({}, {"CUDA_VISIBLE_DEVICES": "2,3"}, {"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_GPUS": "5"}):
                 with unittest.mock.patch.dict(os.environ, given):
-                    tune = tune_tools.lock_of(SimpleNamespace(is_nvidia=target != "host"))
-                    self.assertEqual(tune, mneme_grid.lock_of({"baseline": {}, "configuration": {"target": target}}))
+                    tune = tune_tools.lock_of(SimpleNamespace(is_nvidia=is_nvidia))
+                    self.assertEqual(tune, mneme_grid.lock_of(is_nvidia))
 
     def test_mistakes_are_said(self):
         for options, status, words in ((["--space", "nonsense"], 2, "launch, compiler, full"),

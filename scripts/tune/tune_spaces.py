@@ -22,6 +22,7 @@ class Recording:
 
     def __init__(self, options):
         self.name, self.instances, kernels = None, [], {}
+        self.code_bytes = {}  # of variants that are there already
         try:
             with tarfile.open(options.bundle) as archive:
                 for member in archive:
@@ -33,6 +34,8 @@ class Recording:
                         name = kernel.get("demangled") or kernel["name"]
                         if re.search(options.kernel or "", name):
                             kernels[parts[1]] = name
+                    elif parts[0] == "variants" and parts[-1].startswith("code."):
+                        self.code_bytes[parts[2]] = member.size
                     elif parts[0] == "instances" and parts[1] in kernels:
                         if pathlib.Path(parts[2]).stem.startswith(options.instance or ""):
                             self.instances.append((parts[1], json.load(archive.extractfile(member))))

@@ -42,8 +42,9 @@ def compile_words(options, instance, answers):
 class Pair:
     """mneme-compile, mneme-run and mneme-verify, that live on: each configuration goes in as a line, and comes out judged."""
 
-    def __init__(self, options, instance, messages):
+    def __init__(self, options, instance, messages, code_bytes):
         self.options, self.instance, self.messages = options, instance, messages
+        self.code_bytes = code_bytes  # of variants that the bundle has
         self.processes, self.known = [], {}
 
     def start(self):
@@ -114,10 +115,16 @@ class Pair:
             return answer
         if answer["variant"] not in self.known:
             row = self.read(self.processes[-1].stdout)
-            while row["variant"] != answer["variant"]:  # of variants that the bundle had
+            while row["variant"] != answer["variant"]:  # of variants that the bundle had, for which a line may ask later
+                self.keep(row)
                 row = self.read(self.processes[-1].stdout)
-            self.known[answer["variant"]] = {**row, "code_bytes": answer.get("code_bytes")}
+            self.keep(row, answer.get("code_bytes"))
         return self.known[answer["variant"]]
+
+    def keep(self, row, code_bytes=None):
+        if code_bytes is None:
+            code_bytes = self.code_bytes.get(row.get("same_as") or row["variant"])
+        self.known[row["variant"]] = {**row, "code_bytes": code_bytes}
 
     def judge(self, configuration):
         try:
@@ -156,11 +163,12 @@ class Device:
     """All pairs; what is timed has the device alone, as the cells of a grid have it."""
 
     def __init__(self, options, recording, messages):
-        self.pairs = [Pair(options, instance, messages) for instance in recording.ids()]
+        self.pairs = [Pair(options, instance, messages, recording.code_bytes) for instance in recording.ids()]
         self.lock = lock_of(recording)
 
     def alone(self):
-        lock = open(self.lock, "w")
+        # The folder is everybody's: a link that lies there is not followed.
+        lock = os.fdopen(os.open(self.lock, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w")
         fcntl.flock(lock, fcntl.LOCK_EX)
         return lock
 
