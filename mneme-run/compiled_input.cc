@@ -22,40 +22,18 @@ extern char** environ;
 namespace mneme::run {
 namespace {
 
-// What is compiled is for mneme-run to say, not for variables that were meant for a mneme-compile ahead of it.
-constexpr std::string_view kNotPassedOn[] = {"MNEME_PASSES",
-                                             "MNEME_CODEGEN_OPT",
-                                             "MNEME_IR",
-                                             "MNEME_FORM",
-                                             "MNEME_FUSE",
-                                             "MNEME_CHECK_MEMORY",
-                                             "MNEME_AS_RECORDED",
-                                             "MNEME_OUTPUT",
-                                             "MNEME_PTXAS_LEVEL",
-                                             "MNEME_MAX_REGISTERS",
-                                             "MNEME_VARIANTS",
-                                             "MNEME_CPU",
-                                             "MNEME_FEATURES",
-                                             "MNEME_LAUNCH_BOUNDS",
-                                             "MNEME_UNROLL_THRESHOLD",
-                                             "MNEME_INLINE_THRESHOLD",
-                                             "MNEME_FAST_MATH",
-                                             "MNEME_ATTRIBUTES",
-                                             "MNEME_LOAD_PASS_PLUGIN",
-                                             "MNEME_GRID",
-                                             "MNEME_BLOCK",
-                                             "MNEME_SHARED_MEM",
-                                             "MNEME_SPECIALIZE_ARGS",
-                                             "MNEME_SPECIALIZE_DIMS",
-                                             "MNEME_SAVE_IR"};
+// What is compiled is for mneme-run to say, not for variables that were meant for a mneme-compile ahead of it: of those
+// it gets where its parts are, and what says for which launches, for what, and how to go about it.
+constexpr std::string_view kOurs = "MNEME_";
+constexpr std::string_view kPassedOn[] = {"MNEME_LIBDIR",    "MNEME_KERNEL", "MNEME_INSTANCE",        "MNEME_TARGET",
+                                          "MNEME_ASSEMBLER", "MNEME_JOBS",   "MNEME_COMPILE_TIMEOUT", "MNEME_VERBOSE"};
 
 std::vector<char*> environment() {
   std::vector<char*> passed_on;
   for (char** entry = environ; *entry; entry++) {
     std::string_view text = *entry;
-    if (std::ranges::find(kNotPassedOn, text.substr(0, text.find('='))) == std::end(kNotPassedOn)) {
-      passed_on.push_back(*entry);
-    }
+    bool known = std::ranges::find(kPassedOn, text.substr(0, text.find('='))) != std::end(kPassedOn);
+    if (known || !text.starts_with(kOurs)) passed_on.push_back(*entry);
   }
   passed_on.push_back(nullptr);
   return passed_on;

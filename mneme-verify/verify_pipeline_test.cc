@@ -120,6 +120,7 @@ TEST(Verify, ABoundThatJudgesNothingHasNotPassed) {
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.errors, HasSubstr("1 verified run(s) have no times that --fail-if-slower can judge"));
   EXPECT_EQ(verify(bundle, {"--fail-if-slower", "1.1"}).status, 2) << "there is no reference";
+  EXPECT_EQ(verify(bundle, {"--reference", "first", "--fail-if-slower", "0"}).status, 2) << "no bound at all";
   EXPECT_EQ(verify(bundle, {"--reference", "first"}).status, 0);
 }
 

@@ -57,7 +57,12 @@ void VerifyOptions::add_lenient(cli::Options& options) {
                "let pass what differs no more than the recorded code's result varies by itself (mneme-run --baseline)");
 }
 
-void VerifyOptions::check(const cli::Options& options) { rules_.overrides = overrides_.overrides(options); }
+void VerifyOptions::check(const cli::Options& options) {
+  rules_.overrides = overrides_.overrides(options);
+  if (slower_ == 0 && options.given("--fail-if-slower")) {
+    throw Error("--fail-if-slower 0: it is a factor of times, at least 1; with 1.1 a tenth more passes");
+  }
+}
 
 Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection) {
   bundle::Reader reader(input, name, bundle::Memory::kDecode);

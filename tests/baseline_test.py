@@ -227,7 +227,8 @@ class Baselines(TestCase):
         self.assert_refused(run([tool("compile"), "--as-recorded", "-O2"], input=compiled), 2, "-O does not go with it")
         quiet = self.run_well([tool("run"), "--baseline", "0"], input=compiled)
         self.assertEqual(quiet.out.count(b'"baseline":'), 0)
-        meant_for_compile = run([tool("run"), "--baseline", "2"], input=compiled, env={"MNEME_PASSES": "default<O2>"})
+        meant_for_compile = run([tool("run"), "--baseline", "2"], input=compiled,
+                                env={"MNEME_PASSES": "default<O2>", "MNEME_FOLLOW": "/nowhere"})
         self.assertEqual(meant_for_compile.status, 0, meant_for_compile.text())
 
 
