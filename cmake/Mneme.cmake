@@ -90,5 +90,13 @@ function(mneme_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_options(${name} PRIVATE -O0)  # optimising them takes longer than running them
   target_link_libraries(${name} PRIVATE mneme_options ${ARG_LINK} GTest::gtest_main)
+  list(LENGTH ARG_SOURCES files)
+  if(files GREATER 3)  # GoogleTest's headers are most of what compiling a test takes
+    if("GTest::gmock" IN_LIST ARG_LINK)
+      target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
+    else()
+      target_precompile_headers(${name} PRIVATE <gtest/gtest.h>)
+    endif()
+  endif()
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
