@@ -34,10 +34,10 @@ class CMakePackage(unittest.TestCase):
                                 capture_output=True, text=True)
         return build, result
 
-    def build(self, *options, **how):
+    def build(self, *options, target="all", **how):
         build, configured = self.configure(*options, **how)
         self.assertEqual(configured.returncode, 0, configured.stdout + configured.stderr)
-        built = subprocess.run(["cmake", "--build", build, "--verbose"], capture_output=True, text=True)
+        built = subprocess.run(["cmake", "--build", build, "--verbose", "--target", target], capture_output=True, text=True)
         self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
         return build, built.stdout
 
@@ -73,14 +73,14 @@ class CMakePackage(unittest.TestCase):
     def test_launcher_variables(self):
         inject = self.prefix / "bin" / "mneme-inject"
         build, _ = self.build("-DADD_MNEME=OFF", f"-DCMAKE_CXX_COMPILER_LAUNCHER={inject}",
-                              f"-DCMAKE_CXX_LINKER_LAUNCHER={inject}")
+                              f"-DCMAKE_CXX_LINKER_LAUNCHER={inject}", target="by_hand")
         self.assertEqual(self.kernels(build / "by_hand"), [("twice(float*)", "gfx90a")])
 
     def test_cuda(self):
         toolkit = subprocess.run([BUILD / "bin" / "mneme-inject", "--print-flags", "link", "cuda"], capture_output=True)
         if toolkit.returncode == 3:
             self.skipTest("no CUDA toolkit is here")
-        build, _ = self.build("-DWITH_CUDA=ON")
+        build, _ = self.build("-DWITH_CUDA=ON", target="cuda_app")
         self.assertEqual(self.kernels(build / "cuda_app"), [("halve(float*)", "sm_90")])
         environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
         subprocess.run([build / "cuda_app"], check=True, env=environment)  # it finds its libraries

@@ -6,17 +6,12 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import cuda_binaries
+from compiling import CLANG, EXTRACT, INJECT, Compiling
 
-BUILD = pathlib.Path(os.environ["MNEME_BUILD"])
-INJECT = str(BUILD / "bin" / "mneme-inject")
-EXTRACT = str(BUILD / "bin" / "mneme-extract-ir")
-CLANG = "clang++-19"
 ARCH = "--offload-arch=sm_90"
 RDC = ["-fgpu-rdc", "--offload-new-driver"]
 NO_TOOLKIT = 77  # to ctest: skipped
@@ -99,27 +94,8 @@ def toolkit():
     return None
 
 
-class Cuda(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="mneme-cuda-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        for name, text in [("first.cu", FIRST), ("second.cu", SECOND), ("rich.cu", RICH)]:
-            (self.folder / name).write_text(text)
-
-    def run_any(self, *command, **how):
-        how.setdefault("cwd", self.folder)
-        if "env" in how:
-            how["env"] = {**os.environ, **how["env"]}
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True, **how)
-
-    def run_well(self, *command, **how):
-        result = self.run_any(*command, **how)
-        self.assertEqual(result.returncode, 0, f"{command}\n{result.stdout}\n{result.stderr}")
-        return result
-
-    def inject(self, *arguments, **how):
-        return self.run_well(INJECT, CLANG, "-Werror", *arguments, **how)
+class Cuda(Compiling):
+    SOURCES = {"first.cu": FIRST, "second.cu": SECOND, "rich.cu": RICH}
 
     def kernels(self, name):
         """(name without arguments, processor) of each."""

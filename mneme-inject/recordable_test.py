@@ -3,18 +3,18 @@
 """mneme-inject makes what clang builds recordable, and otherwise behaves like the compiler it runs."""
 
 import json
-import os
 import pathlib
 import signal
 import struct
-import subprocess
-import tempfile
+import sys
 import unittest
 
-BUILD = pathlib.Path(os.environ["MNEME_BUILD"])
-INJECT = str(BUILD / "bin" / "mneme-inject")
-EXTRACT = str(BUILD / "bin" / "mneme-extract-ir")
-CLANG = "clang++-19"
+from compiling import CLANG, EXTRACT, INJECT, Compiling
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+
+from support import precompiled_headers  # noqa: E402
+
 ARCH = "--offload-arch=gfx90a"
 DEVICE_LIBRARIES = "--rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 
@@ -131,27 +131,12 @@ def embedded(path):
     return found
 
 
-class Recordable(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="mneme-inject-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        for name, text in [("first.hip", FIRST), ("second.hip", SECOND), ("rich.hip", RICH), ("pointers.hip", POINTERS)]:
-            (self.folder / name).write_text(text)
+class Recordable(Compiling):
+    SOURCES = {"first.hip": FIRST, "second.hip": SECOND, "rich.hip": RICH, "pointers.hip": POINTERS}
 
-    def run_any(self, *command, **how):
-        how.setdefault("cwd", self.folder)
-        if "env" in how:
-            how["env"] = {**os.environ, **how["env"]}
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True, **how)
-
-    def run_well(self, *command, **how):
-        result = self.run_any(*command, **how)
-        self.assertEqual(result.returncode, 0, f"{command}\n{result.stderr}")
-        return result
-
-    def inject(self, *arguments, **how):
-        return self.run_well(INJECT, CLANG, "-Werror", *arguments, **how)
+    def compile(self, level, *arguments):
+        """For what is compiled, not how."""
+        return self.inject(*precompiled_headers(RICH, [level]), "-x", "hip", level, ARCH, *arguments)
 
     def kernels(self, name):
         listed = self.run_well(EXTRACT, "--list", name).stdout
@@ -185,7 +170,7 @@ class Recordable(unittest.TestCase):
         return texts
 
     def test_closures_at_o3(self):
-        self.inject("-x", "hip", "-O3", ARCH, "rich.hip", "-o", "rich")
+        self.compile("-O3", "rich.hip", "-o", "rich")
         text = self.check_ir("rich")
         self.assertIn("@_Z5twicef", text["calls"])
         self.assertNotIn("@_Z5twicef", text["math"])
@@ -203,7 +188,7 @@ class Recordable(unittest.TestCase):
         self.assertEqual(ids["-g0"], ids["-g"])
 
     def test_closures_at_o0(self):
-        self.inject("-x", "hip", "-O0", ARCH, "rich.hip", "-o", "rich")
+        self.compile("-O0", "rich.hip", "-o", "rich")
         self.assertIn("optnone", self.check_ir("rich")["layout"])
 
     def test_the_device_code_itself_stays(self):
@@ -219,7 +204,7 @@ class Recordable(unittest.TestCase):
     # ---- the header ----------------------------------------------------------------------------
 
     def test_header(self):
-        self.inject("-x", "hip", "-O1", ARCH, "-c", "rich.hip", "-o", "rich.o")
+        self.compile("-O1", "-c", "rich.hip", "-o", "rich.o")
         kernels = embedded(self.folder / "rich.o")
         self.assertEqual(sorted(kernels), ["calls", "layout", "math", "variables"])
         for info in kernels.values():
@@ -228,7 +213,7 @@ class Recordable(unittest.TestCase):
             self.assertEqual(info["source"], "rich.hip")
 
     def test_header_arguments(self):
-        self.inject("-x", "hip", "-O1", ARCH, "-c", "rich.hip", "-o", "rich.o")
+        self.compile("-O1", "-c", "rich.hip", "-o", "rich.o")
         info = embedded(self.folder / "rich.o")["layout"]
         shape = [(a["offset"], a["size"], a["kind"]) for a in info["arguments"]]
         self.assertEqual(shape, [(0, 24, "struct"), (24, 1, "scalar"), (32, 24, "struct"), (56, 64, "struct"),
@@ -264,12 +249,12 @@ class Recordable(unittest.TestCase):
             "told": [{**argument, "polled": True}, second],
         }
         for level in ["-O0", "-O3"]:
-            self.inject("-x", "hip", level, ARCH, "-c", "pointers.hip", "-o", "pointers.o")
+            self.compile(level, "-c", "pointers.hip", "-o", "pointers.o")
             found = {name: info["pointers"] for name, info in embedded(self.folder / "pointers.o").items()}
             self.assertEqual(found, expected, level)
 
     def test_header_variables(self):
-        self.inject("-x", "hip", "-O1", ARCH, "-c", "rich.hip", "-o", "rich.o")
+        self.compile("-O1", "-c", "rich.hip", "-o", "rich.o")
         kernels = embedded(self.folder / "rich.o")
         variables = {g["name"]: (g["size"], g["align"], g["constant"]) for g in kernels["variables"]["globals"]}
         self.assertEqual(variables, {"coefficients": (16, 16, False), "counter": (4, 4, False),

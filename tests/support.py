@@ -113,12 +113,15 @@ def _contents(file):
     return text
 
 
-def _precompiled_headers(level):
-    """What makes clang take check.h, and with it HIP's headers, as the build precompiled them."""
-    folder = BUILD / "tests" / "headers" / level.lstrip("-")
-    if not folder.exists():
+def precompiled_headers(source, flags):
+    """What makes clang take HIP's headers for this text, and check.h if that is what it includes, as the build
+    precompiled them; nothing where a flag may change what they are. One serves all levels that define the same macros."""
+    level, *others = sorted(flags, key=lambda flag: not flag.startswith("-O"))
+    folder = BUILD / "tests" / "headers" / {"-O0": "O0", "-O1": "O3", "-O2": "O3", "-O3": "O3"}.get(level, "none")
+    if not folder.exists() or not all(re.match(r"-[DI].", flag) for flag in others):
         return []
-    return [word for side in ["host", "device"] for word in [f"-Xarch_{side}", f"-include{folder / side / 'check.h'}"]]
+    header = "check.h" if 'check.h"' in source else "hip.h"
+    return [word for side in ["host", "device"] for word in [f"-Xarch_{side}", f"-include{folder / side / header}"]]
 
 
 class TestCase(unittest.TestCase):
@@ -138,9 +141,9 @@ class TestCase(unittest.TestCase):
     def build(cls, source, name=None, *flags, inject=True):
         """Compiles a HIP program, recordable unless told otherwise; the path of the executable."""
         program = cls.folder / (name or pathlib.Path(source).stem)
-        compiler = ["clang++-19", "-x", "hip", "--offload-arch=gfx90a", *(flags or ["-O2"]), source, "-o", program]
-        if pathlib.Path(source).parent == PROGRAMS and len(flags) == 1:
-            compiler[1:1] = _precompiled_headers(flags[0])
+        flags = flags or ["-O2"]
+        headers = precompiled_headers(pathlib.Path(source).read_text(), list(map(str, flags)))
+        compiler = ["clang++-19", *headers, "-x", "hip", "--offload-arch=gfx90a", *flags, source, "-o", program]
         if not inject:
             compiler.insert(1, "--rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
         result = run([tool("inject"), *compiler] if inject else compiler)
