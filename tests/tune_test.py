@@ -235,6 +235,13 @@ class Tune(TestCase):
                     tune = tune_tools.lock_of(SimpleNamespace(is_nvidia=is_nvidia))
                     self.assertEqual(tune, mneme_grid.lock_of(is_nvidia))
 
+    def test_finals_without_tools_have_no_rows(self):
+        options = self.options(rounds=6)
+        with (open(self.folder / "messages", "a") as messages,
+              unittest.mock.patch.object(mneme_tune, "tool", lambda name: "/bin/false")):
+            more_than_a_pipe_holds = {"passes": "x" * 1_000_000}
+            self.assertEqual(mneme_tune.compare(options, "i", [{}, more_than_a_pipe_holds], messages), [None, None])
+
     def test_mistakes_are_said(self):
         for options, status, words in ((["--space", "nonsense"], 2, "launch, compiler, full"),
                                        (["--space", self.folder / "none.py"], 2, "none.py"),
