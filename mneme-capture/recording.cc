@@ -128,8 +128,15 @@ void Recording::leave() {
 }
 
 void Recording::chunk(const record::Chunk& chunk, Fd memory) {
-  if (chunk.fetched) return memory_.add_distant({chunk.address, chunk.size, chunk.device});
-  memory_.add(chunk.address, chunk.size, std::move(memory));
+  if (!chunk.fetched) return memory_.add(chunk.address, chunk.size, std::move(memory));
+  memory_.add_distant({chunk.address, chunk.size, chunk.device});
+  capture_.ready.want(chunk.size);
+  if (chunk.size > Fetching::kSlots * Fetching::kRoom) memory_.fetching().prepare();
+}
+
+void Recording::drop(const record::Drop& drop) {
+  if (auto there = memory_.distant(drop.address, UINT64_MAX)) capture_.ready.want_less(there->size);
+  memory_.remove(drop.address);
 }
 
 record::Selected Recording::query(const record::Query& query) const {
@@ -189,6 +196,7 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
     return {false, error.what()};
   }
   last_ = launch.before;
+  capture_.ready.enough();
   instance.missing = prologue.missing;
   if (!instance.segments.empty() && ends_at_the_top(instance.segments.back())) {
     instance.missing.push_back(
