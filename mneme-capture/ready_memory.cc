@@ -25,7 +25,7 @@ void ReadyMemory::want(uint64_t bytes) {
   wanted_ += bytes;
   if (wanted_ < kWorthwhile || !is_wanted()) return;
   if (threads_.empty()) {
-    unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, kMostThreads);
+    unsigned count = std::clamp(std::thread::hardware_concurrency() / 4, 1U, kMostThreads);
     for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
   }
   changed_.notify_all();

@@ -23,7 +23,7 @@ class ReadyMemory {
 
   void want(uint64_t bytes);  // besides what was wanted before
   void want_less(uint64_t bytes);
-  // No more from now on: what the snapshots take is known by then.
+  // No more from now on: the application waits for who takes it, and the background is in its way.
   void enough();
 
  private:

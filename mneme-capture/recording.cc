@@ -169,6 +169,7 @@ void Recording::kernel(const record::Kernel& kernel) {
 }
 
 record::Prepared Recording::prologue(const record::Prologue& prologue) {
+  capture_.ready.enough();
   ChangesAfterwards changes(memory_);
   auto known = kernels_.find(prologue.kernel);
   if (known == kernels_.end()) throw Error("a launch came before its kernel");
@@ -196,7 +197,6 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
     return {false, error.what()};
   }
   last_ = launch.before;
-  capture_.ready.enough();
   instance.missing = prologue.missing;
   if (!instance.segments.empty() && ends_at_the_top(instance.segments.back())) {
     instance.missing.push_back(

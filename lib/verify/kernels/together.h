@@ -253,47 +253,67 @@ MNEME_DEVICE inline Seen look(const typename Format::Element* expected, const ty
   return {errors.errors(), differing.bits()};
 }
 
-// A work-group's lanes, to be added up.
-struct Lanes {
-  double absolute[kRows][kLanes], relative[kRows][kLanes];
-  double absolute_squares[kRows][kLanes], relative_squares[kRows][kLanes];
-  double most_absolute[kRows][kLanes], most_relative[kRows][kLanes];
-  unsigned same[kRows][kLanes], bytes[kRows][kLanes];
-
-  MNEME_DEVICE void put(unsigned x, unsigned y, const Errors<1>& errors) {
-    absolute[y][x] = errors.absolute;
-    relative[y][x] = errors.relative;
-    absolute_squares[y][x] = errors.absolute_squares;
-    relative_squares[y][x] = errors.relative_squares;
-    most_absolute[y][x] = errors.most_absolute;
-    most_relative[y][x] = errors.most_relative;
+// A work-group's lanes, to be added up: each of the quantities by the work-items that run together.
+class Lanes {
+ public:
+  MNEME_DEVICE void put(unsigned item, const Errors<1>& errors) {
+    put(item, kSums + 0, errors.absolute);
+    put(item, kSums + 1, errors.relative);
+    put(item, kSums + 2, errors.absolute_squares);
+    put(item, kSums + 3, errors.relative_squares);
+    put(item, kMosts + 0, errors.most_absolute);
+    put(item, kMosts + 1, errors.most_relative);
   }
+  MNEME_DEVICE void put(unsigned item, Bits bits) { values_[kBits][item] = Word64{bits.same} << 32 | bits.bytes; }
 
-  MNEME_DEVICE void add(unsigned x, unsigned y, unsigned other_x, unsigned other_y) {
-    absolute[y][x] += absolute[other_y][other_x];
-    relative[y][x] += relative[other_y][other_x];
-    absolute_squares[y][x] += absolute_squares[other_y][other_x];
-    relative_squares[y][x] += relative_squares[other_y][other_x];
-    most_absolute[y][x] = larger(most_absolute[y][x], most_absolute[other_y][other_x]);
-    most_relative[y][x] = larger(most_relative[y][x], most_relative[other_y][other_x]);
-    same[y][x] += same[other_y][other_x];
-    bytes[y][x] += bytes[other_y][other_x];
-  }
-
-  // Leaves the sums where x and y are 0. Every work-item calls it and may read them then.
-  MNEME_DEVICE void add_up(unsigned x, unsigned y) {
-#pragma nounroll
-    for (unsigned half = kRows / 2; half > 0; half /= 2) {
-      barrier();
-      if (y < half) add(x, y, x, y + half);
+  // All work-items call it when all have put in what is theirs, and may read the sums then.
+  MNEME_DEVICE void add_up(unsigned item) {
+    barrier();
+    const unsigned group = item / kTogether, i = item % kTogether;  // rows are next to each other
+    Word64* sums = values_[kSums + group];
+    Word64* others = values_[kMosts + group];  // the last group's are not used
+    const bool counts = kMosts + group >= kBits;
+    double sum = (number(sums[i]) + number(sums[i + 64])) + (number(sums[i + 32]) + number(sums[i + 96]));
+    Word64 other = both(both(others[i], others[i + 64], counts), both(others[i + 32], others[i + 96], counts), counts);
+#pragma unroll
+    for (unsigned half = kTogether / 2; half > 0; half /= 2) {
+      sums[i] = word(sum);
+      others[i] = other;
+      barrier_together();
+      if (i < half) {
+        sum += number(sums[i + half]);
+        other = both(other, others[i + half], counts);
+      }
     }
-#pragma nounroll
-    for (unsigned half = kLanes / 2; half > 0; half /= 2) {
-      barrier();
-      if (y == 0 && x < half) add(x, 0, x + half, 0);
+    if (i == 0) {
+      sums[0] = word(sum);
+      others[0] = other;
     }
     barrier();
   }
+
+  MNEME_DEVICE double absolute() const { return number(values_[kSums + 0][0]); }
+  MNEME_DEVICE double relative() const { return number(values_[kSums + 1][0]); }
+  MNEME_DEVICE double absolute_squares() const { return number(values_[kSums + 2][0]); }
+  MNEME_DEVICE double relative_squares() const { return number(values_[kSums + 3][0]); }
+  MNEME_DEVICE double most_absolute() const { return number(values_[kMosts + 0][0]); }
+  MNEME_DEVICE double most_relative() const { return number(values_[kMosts + 1][0]); }
+  MNEME_DEVICE Bits bits() const {
+    return {static_cast<unsigned>(values_[kBits][0] >> 32), static_cast<unsigned>(values_[kBits][0])};
+  }
+
+ private:
+  static constexpr unsigned kSums = 0, kMosts = 4, kBits = 6, kQuantities = 8, kTogether = 32;
+  static_assert(kLanes * kRows == 4 * kTogether);
+
+  MNEME_DEVICE static double number(Word64 word) { return __builtin_bit_cast(double, word); }
+  MNEME_DEVICE static Word64 word(double number) { return __builtin_bit_cast(Word64, number); }
+  MNEME_DEVICE void put(unsigned item, unsigned quantity, double number) { values_[quantity][item] = word(number); }
+  MNEME_DEVICE static Word64 both(Word64 a, Word64 b, bool counts) {
+    return counts ? a + b : word(larger(number(a), number(b)));
+  }
+
+  Word64 values_[kQuantities][kLanes * kRows];
 };
 
 // A chunk of small elements, of either side: read once, in wide words, and then one by one, which global memory does
@@ -378,28 +398,23 @@ MNEME_DEVICE inline void compare(const void* expected_chunks, const void* replay
     if (item == 0) out[chunk] = {};
     return;
   }
-  lanes.put(x, y, seen.errors);
-  lanes.same[y][x] = seen.bits.same;
-  lanes.bytes[y][x] = seen.bits.bytes;
-  barrier();
-  if (!is_finite(lanes.absolute[y][x])) lanes.put(x, y, look_carefully<Format>(e, r));
-  lanes.add_up(x, y);
+  lanes.put(item, seen.bits);
+  if (!is_finite(seen.errors.absolute)) seen.errors = look_carefully<Format>(e, r);
+  lanes.put(item, seen.errors);
+  lanes.add_up(item);
 
-  SquareScale absolute_scale = scale_for(lanes.most_absolute[0][0]),
-              relative_scale = scale_for(lanes.most_relative[0][0]);
-  unsigned differ = kChunk - lanes.same[0][0], bytes = lanes.bytes[0][0];
+  SquareScale absolute_scale = scale_for(lanes.most_absolute()), relative_scale = scale_for(lanes.most_relative());
+  Bits bits = lanes.bits();
   if (absolute_scale != kPlain || relative_scale != kPlain) {
     barrier();  // all have read
-    lanes.put(x, y, look_carefully<Format>(e, r, factor_of(absolute_scale), factor_of(relative_scale)));
-    lanes.add_up(x, y);
+    lanes.put(item, look_carefully<Format>(e, r, factor_of(absolute_scale), factor_of(relative_scale)));
+    lanes.add_up(item);
   }
-  if (x == 0 && y == 0) {
-    out[chunk].absolute = {lanes.absolute[0][0], lanes.absolute_squares[0][0], lanes.most_absolute[0][0],
-                           absolute_scale};
-    out[chunk].relative = {lanes.relative[0][0], lanes.relative_squares[0][0], lanes.most_relative[0][0],
-                           relative_scale};
-    out[chunk].differ = differ;
-    out[chunk].bytes = bytes;
+  if (item == 0) {
+    out[chunk].absolute = {lanes.absolute(), lanes.absolute_squares(), lanes.most_absolute(), absolute_scale};
+    out[chunk].relative = {lanes.relative(), lanes.relative_squares(), lanes.most_relative(), relative_scale};
+    out[chunk].differ = kChunk - bits.same;
+    out[chunk].bytes = bits.bytes;
   }
 }
 
