@@ -13,6 +13,7 @@ using record::Message;
 using record::Type;
 
 Fetching::~Fetching() {
+  if (preparing_.joinable()) preparing_.join();
   if (memory_) ::munmap(memory_, kSlots * kRoom);
 }
 
@@ -23,6 +24,13 @@ void Fetching::make_memory() {
   ::madvise(memory, kSlots * kRoom, MADV_HUGEPAGE);  // quicker to touch, where the system has such
   memory_ = static_cast<std::byte*>(memory);
   unsent_ = std::move(file);
+}
+
+void Fetching::prepare() {
+  if (memory_) return;
+  make_memory();
+  // What this fails to do is done later.
+  preparing_ = std::thread([this] { ::madvise(memory_, kSlots * kRoom, MADV_POPULATE_WRITE); });
 }
 
 void Fetching::ask(size_t slot, const Load& load) {

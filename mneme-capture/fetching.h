@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
@@ -14,11 +15,15 @@ namespace mneme::capture {
 class Fetching {
  public:
   static constexpr uint64_t kRoom = 16 << 20;  // bytes that are fetched at once
+  static constexpr size_t kSlots = 4;          // times as much is shared
 
   explicit Fetching(int socket) : socket_(socket) {}  // borrowed
   ~Fetching();
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
+
+  // Makes the memory ready in the background: much is going to be fetched.
+  void prepare();
 
   // Fetches load after load that `next` says, of kRoom bytes at most, until one is empty. Calls `take` for each in
   // turn, with its pieces' bytes, one behind the other, which stay during the call; `next` is some loads ahead. Throws
@@ -32,8 +37,6 @@ class Fetching {
   std::vector<record::Message> heard() { return std::exchange(heard_, {}); }
 
  private:
-  static constexpr size_t kSlots = 4;
-
   void make_memory();
   void ask(size_t slot, const Load& load);
   void await(size_t slot);
@@ -42,6 +45,7 @@ class Fetching {
   std::byte* memory_ = nullptr;
   Fd unsent_;  // the memory's descriptor, until the recorder has it
   std::vector<record::Message> heard_;
+  std::thread preparing_;
 };
 
 }  // namespace mneme::capture

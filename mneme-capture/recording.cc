@@ -128,8 +128,15 @@ void Recording::leave() {
 }
 
 void Recording::chunk(const record::Chunk& chunk, Fd memory) {
-  if (chunk.fetched) return memory_.add_distant({chunk.address, chunk.size, chunk.device});
-  memory_.add(chunk.address, chunk.size, std::move(memory));
+  if (!chunk.fetched) return memory_.add(chunk.address, chunk.size, std::move(memory));
+  memory_.add_distant({chunk.address, chunk.size, chunk.device});
+  capture_.ready.want(chunk.size);
+  if (chunk.size > Fetching::kSlots * Fetching::kRoom) memory_.fetching().prepare();
+}
+
+void Recording::drop(const record::Drop& drop) {
+  if (auto there = memory_.distant(drop.address, UINT64_MAX)) capture_.ready.want_less(there->size);
+  memory_.remove(drop.address);
 }
 
 record::Selected Recording::query(const record::Query& query) const {
@@ -162,6 +169,7 @@ void Recording::kernel(const record::Kernel& kernel) {
 }
 
 record::Prepared Recording::prologue(const record::Prologue& prologue) {
+  capture_.ready.enough();
   ChangesAfterwards changes(memory_);
   auto known = kernels_.find(prologue.kernel);
   if (known == kernels_.end()) throw Error("a launch came before its kernel");

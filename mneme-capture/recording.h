@@ -12,6 +12,7 @@
 #include "bundle_queue.h"
 #include "followed_pointers.h"
 #include "memory_view.h"
+#include "ready_memory.h"
 #include "recorder/counters.h"
 #include "recorder/protocol.h"
 #include "snapshot.h"
@@ -24,7 +25,9 @@ struct Capture {
 
   BundleQueue& queue;
   // What was written is kept for the next snapshot, within measure.
-  Snapshot::Pool pool = std::make_shared<bundle::BlockPool>(UINT64_MAX, bundle::physical_memory() / 8);
+  const uint64_t most_idle = bundle::physical_memory() / 8;
+  Snapshot::Pool pool = std::make_shared<bundle::BlockPool>(UINT64_MAX, most_idle);
+  ReadyMemory ready{pool, most_idle};
   std::optional<std::regex> kernels;  // on the demangled name; all without one
   // Where the bundle's kernels run: unless it is said before, where the first one does. `begin` makes the bundle, when
   // it is known.
@@ -52,7 +55,7 @@ class Recording {
   ~Recording();  // adds what was counted to the capture
 
   void chunk(const record::Chunk& chunk, Fd memory);
-  void drop(const record::Drop& drop) { memory_.remove(drop.address); }
+  void drop(const record::Drop& drop);
   void digests(record::Digests digests) { memory_.tell(digests.address, std::move(digests.blocks)); }
   record::Selected query(const record::Query& query) const;
   void kernel(const record::Kernel& kernel);

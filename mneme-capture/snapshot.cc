@@ -3,11 +3,13 @@
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -125,6 +127,37 @@ class Snapshot::Taking {
     std::vector<Stretch> stretches;
     std::vector<Fetched> blocks;
     uint64_t size = 0;
+    Fetching::Load pieces;
+  };
+
+  // Loads, each prepared while the one before it is on its way or is taken: else the device waits for it.
+  class Loads {
+   public:
+    explicit Loads(std::function<Load()> prepare) : prepare_(std::move(prepare)) { begin(); }
+    ~Loads() {
+      try {
+        preparing_.wait();
+      } catch (...) {  // of a load that nobody waits for any more
+      }
+    }
+    Loads(const Loads&) = delete;
+    Loads& operator=(const Loads&) = delete;
+
+    Load next() {
+      preparing_.wait();
+      Load load = std::move(prepared_);
+      if (!load.pieces.empty()) begin();
+      return load;
+    }
+
+   private:
+    void begin() {
+      preparing_.run([this] { prepared_ = prepare_(); });
+    }
+
+    const std::function<Load()> prepare_;
+    Load prepared_;
+    tbb::task_group preparing_;
   };
 
   // Threads of the application may write at any time, to host memory at least: a block's digest is that of the bytes
@@ -220,10 +253,9 @@ class Snapshot::Taking {
   void fetch(const std::vector<Place>& places, const std::vector<size_t>& wanted) {
     std::unordered_map<Digest, size_t> known_ones(wanted.size());
     std::vector<std::pair<size_t, size_t>> alike;
-    std::deque<Load> loads;  // those asked for
     auto place = wanted.begin();
-    auto next = [&] {
-      Load& load = loads.emplace_back();
+    Loads prepared([&] {
+      Load load;
       for (; place != wanted.end() && load.size + kBlockSize <= Fetching::kRoom; ++place) {
         if (std::optional<Digest> known = memory_.known(places[*place].address); known && is_whole(places[*place])) {
           auto [first, fresh] = known_ones.try_emplace(*known, *place);
@@ -234,8 +266,11 @@ class Snapshot::Taking {
         }
         add(places, *place, load);
       }
-      return pieces_of(load);
-    };
+      load.pieces = pieces_of(load);
+      return load;
+    });
+    std::deque<Load> loads;  // those asked for
+    auto next = [&] { return loads.emplace_back(prepared.next()).pieces; };
     tbb::task_arena threads(std::min(kTakers, tbb::this_task_arena::max_concurrency()));
     memory_.fetch(next, [&](const std::byte* bytes) {
       const Load& load = loads.front();

@@ -46,9 +46,10 @@ std::byte* BlockPool::new_page() {
 }
 
 // To ask once takes less time than to touch one after the other; a system that cannot be asked does nothing.
-void BlockPool::populate(std::byte* page) {
+void BlockPool::populate(std::byte* page, bool huge) {
   auto begin = std::chrono::steady_clock::now();
   ::madvise(page, kPageSize, MADV_POPULATE_WRITE);
+  if (!huge) return;
   bool slow = std::chrono::steady_clock::now() - begin > kSlow;
   if (slow || slow_ > 0) slow_ += slow ? 1 : -1;
 }
@@ -60,7 +61,7 @@ std::byte* BlockPool::take() {
     const bool huge = huge_;
     if (huge) {
       lock.unlock();
-      populate(page);
+      populate(page, true);
       lock.lock();
     }
     std::vector<std::byte*>& list = huge ? fresh_ : bare_;
@@ -80,6 +81,21 @@ void BlockPool::give_back(std::byte* block) {
   if (idle_.size() < most_idle_) return idle_.push_back(block);
   ::madvise(block, kBlockSize, MADV_DONTNEED);
   bare_.push_back(block);
+}
+
+void BlockPool::prepare() {
+  std::unique_lock lock(mutex_);
+  std::byte* page = new_page();
+  const bool huge = huge_;
+  lock.unlock();
+  populate(page, huge);
+  lock.lock();
+  for (size_t i = kPageBlocks; i-- > 0;) fresh_.push_back(page + i * kBlockSize);
+}
+
+uint64_t BlockPool::bytes() const {
+  std::lock_guard lock(mutex_);
+  return pages_ * kPageSize;
 }
 
 uint64_t BlockPool::idle_bytes() const {

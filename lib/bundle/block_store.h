@@ -26,12 +26,15 @@ class BlockPool {
 
   std::byte* take();
   void give_back(std::byte* block);
+  // Gets memory for some blocks more, ahead of take(), which throws the same.
+  void prepare();
+  uint64_t bytes() const;  // of all blocks that were taken or prepared so far
   void set_limit(uint64_t bytes) { limit_ = bytes; }
   uint64_t idle_bytes() const;  // that wait to be taken
 
  private:
   std::byte* new_page();  // under the lock
-  void populate(std::byte* page);
+  void populate(std::byte* page, bool huge);
 
   mutable std::mutex mutex_;
   uint64_t limit_;

@@ -122,6 +122,26 @@ TEST(Pack, DependsOnContentsAlone) {
   EXPECT_TRUE(std::equal(once.begin(), once.end(), again.begin(), again.end()));
 }
 
+TEST(BlockPool, GivesWhatIsReadyFirst) {
+  BlockPool pool(16 << 20);
+  EXPECT_EQ(pool.bytes(), 0u);
+  pool.prepare();
+  const uint64_t ready = pool.bytes();
+  ASSERT_GT(ready, 0u);
+  std::set<std::byte*> taken;
+  for (uint64_t i = 0; i < ready / kBlockSize; ++i) {
+    std::byte* block = pool.take();
+    std::memset(block, 1, kBlockSize);
+    taken.insert(block);
+  }
+  EXPECT_EQ(taken.size(), ready / kBlockSize);
+  EXPECT_EQ(pool.bytes(), ready) << "nothing more was needed";
+  pool.take();
+  EXPECT_GT(pool.bytes(), ready);
+  while (pool.bytes() < 16 << 20) pool.prepare();
+  EXPECT_THROW(pool.prepare(), Error);
+}
+
 TEST(BlockPool, UsesMemoryAgainAndKeepsSomeOfIt) {
   BlockPool pool(16 << 20, 10 * kBlockSize);
   std::vector<std::byte*> blocks;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/connection.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -71,6 +72,11 @@ Message Connection::receive() {
   std::optional<Message> reply = receive_message(socket_.get());
   if (!reply) throw Error("mneme-capture has ended");
   return std::move(*reply);
+}
+
+bool Connection::is_told_more() const {
+  pollfd more{socket(), POLLIN, 0};
+  return ::poll(&more, 1, 0) > 0;
 }
 
 }  // namespace mneme::record

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -33,20 +34,28 @@ class Connection {
 
   template <class Reply, class M>
   Reply ask(const M& message) {
-    return ask<Reply>(message, [](const Fetch&, Fd) { throw Error("mneme-capture wants memory too early"); });
+    return ask<Reply>(message, [](const Fetch&, Fd) { throw Error("mneme-capture wants memory too early"); }, [] {});
   }
-  // `fetch` does what the parent asks for before it replies.
-  template <class Reply, class M, class DoFetch>
-  Reply ask(const M& message, const DoFetch& fetch) {
+  // `fetch` begins what the parent asks for before it replies, and `finish` waits until the oldest that has begun is
+  // done: one begins before the one before it is done, so that the device has something to do all the time.
+  template <class Reply, class M, class Begin, class Finish>
+  Reply ask(const M& message, const Begin& fetch, const Finish& finish) {
     std::lock_guard lock(asking_);
     tell(message);
+    std::deque<uint64_t> under_way;
     for (;;) {
+      if (!under_way.empty() && (under_way.size() == kAtOnce || !is_told_more())) {
+        finish();
+        tell(Fetched{under_way.front()});
+        under_way.pop_front();
+        continue;
+      }
       Message reply = receive();
       if (reply.type == Reply::kType) return unpack<Reply>(reply.body);
       if (reply.type != Type::kFetch) throw Error("mneme-capture gave another answer than was asked for");
       Fetch wanted = unpack<Fetch>(reply.body);
       fetch(wanted, std::move(reply.descriptor));
-      tell(Fetched{wanted.at});
+      under_way.push_back(wanted.at);
     }
   }
 
@@ -57,6 +66,9 @@ class Connection {
   explicit Connection(Fd socket) : socket_(std::move(socket)) {}
   int socket() const { return socket_.get(); }  // -1: the application closed it
   Message receive();
+  bool is_told_more() const;  // receive() would not wait
+
+  static constexpr size_t kAtOnce = 2;
 
   KeptDescriptor socket_;
   Welcome welcome_;

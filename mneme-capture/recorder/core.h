@@ -119,7 +119,8 @@ class Core {
   template <class Reply, class M>
   Reply ask_about_memory(const M& message) {
     return connection_->ask<Reply>(
-        message, [this](const Fetch& fetch, Fd memory) { delivery_.bring(fetch, std::move(memory)); });
+        message, [this](const Fetch& fetch, Fd memory) { delivery_.begin(fetch, std::move(memory)); },
+        [this] { delivery_.finish(); });
   }
   // Recording ends, because of the exception that is being handled.
   void stop() noexcept;

@@ -11,7 +11,10 @@ namespace {
 constexpr uint64_t kWorthDigests = 16 << 20;
 
 constinit Next<Error(void*, const void*, size_t, int, Stream)> next_copy(kLibrary, "cudaMemcpyAsync");
-constinit Next<Error(Stream)> next_synchronize(kLibrary, "cudaStreamSynchronize");
+constinit Next<Error(Event*, unsigned)> next_make_event(kLibrary, "cudaEventCreateWithFlags");
+constinit Next<Error(Event, Stream)> next_record_event(kLibrary, "cudaEventRecord");
+constinit Next<Error(Event)> next_await_event(kLibrary, "cudaEventSynchronize");
+constexpr unsigned kNoTiming = 2;
 
 void check(Error status) {
   if (status != kSuccess) throw mneme::Error("device memory cannot be read: " + runtime().error_text(status));
@@ -35,15 +38,36 @@ std::vector<Digests> CudaRuntime::digests(const std::vector<Piece>& pieces) {
 }
 
 void CudaRuntime::fetch(const std::vector<Piece>& pieces, std::byte* to) {
+  Marks& marks = fetched_.emplace_back();
   for (size_t i = 0; i < pieces.size();) {
-    const uint32_t device = pieces[i].device;
-    OnDevice there(static_cast<int>(device));
-    for (; i < pieces.size() && pieces[i].device == device; ++i) {
+    const int device = static_cast<int>(pieces[i].device);
+    OnDevice there(device);
+    std::vector<Event>& unused = unused_events_[device];
+    Event event = nullptr;
+    if (unused.empty()) {
+      check(next_make_event.call_or(kNotSupported, &event, kNoTiming));
+    } else {
+      event = unused.back();
+      unused.pop_back();
+    }
+    marks.emplace_back(device, event);
+    for (; i < pieces.size() && pieces[i].device == static_cast<uint32_t>(device); ++i) {
       const void* from = reinterpret_cast<const void*>(pieces[i].address);
       check(next_copy.call_or(kNotSupported, to, from, pieces[i].size, kDeviceToHost, nullptr));
       to += pieces[i].size;
     }
-    check(next_synchronize.call_or(kNotSupported, nullptr));
+    check(next_record_event.call_or(kNotSupported, event, nullptr));
+  }
+}
+
+void CudaRuntime::await_fetched() {
+  if (fetched_.empty()) return;
+  Marks marks = std::move(fetched_.front());
+  fetched_.pop_front();
+  for (auto [device, event] : marks) {
+    OnDevice there(device);
+    check(next_await_event.call_or(kNotSupported, event));
+    unused_events_[device].push_back(event);
   }
 }
 

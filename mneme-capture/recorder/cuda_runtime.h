@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -28,6 +29,7 @@ class CudaRuntime final : public Runtime {
   bool fetches() override { return true; }
   std::vector<Digests> digests(const std::vector<Piece>& pieces) override;
   void fetch(const std::vector<Piece>& pieces, std::byte* to) override;
+  void await_fetched() override;
   bool survives_fork() override { return false; }
   bool adopt_host(void* address, uint64_t size) override;
   void disown_host(void* address) override;
@@ -82,6 +84,10 @@ class CudaRuntime final : public Runtime {
   std::optional<MemoryRange> find_in_code(void* fat_binary, const std::string& name);
 
   std::atomic<uint64_t> used_devices_{0};  // a bit for each that has recorded memory
+  // Behind the copies of one fetch(): a device, and an event of it.
+  using Marks = std::vector<std::pair<int, Event>>;
+  std::deque<Marks> fetched_;                        // in order, while they are waited for
+  std::map<int, std::vector<Event>> unused_events_;  // by device
   std::mutex digesting_;
   BlockDigests digests_;
   std::mutex mutex_;                                               // of the maps

@@ -17,11 +17,18 @@ void Delivery::map(Fd memory, uint64_t size) {
 }
 
 void Delivery::unmap() {
+  while (under_way_ > 0) {
+    try {
+      finish();
+    } catch (const Error&) {  // whoever waited for it has been told
+    }
+  }
   for (uint64_t at : pinned_) runtime_.disown_host(memory_ + at);
   leave_to_parent();
 }
 
 void Delivery::leave_to_parent() {
+  under_way_ = 0;
   pinned_.clear();
   if (memory_) ::munmap(memory_, size_);
   memory_ = nullptr;
@@ -37,13 +44,20 @@ void Delivery::pin(const Fetch& fetch) {
   if (runtime_.adopt_host(memory_ + fetch.at, fetch.room)) pinned_.insert(fetch.at);
 }
 
-void Delivery::bring(const Fetch& fetch, Fd memory) {
+void Delivery::begin(const Fetch& fetch, Fd memory) {
   if (memory) map(std::move(memory), fetch.size);
   if (!memory_ || fetch.room > size_ || fetch.at > size_ - fetch.room) {
     throw Error("mneme-capture wants memory where there is no room for it");
   }
   pin(fetch);
+  ++under_way_;
   runtime_.fetch(fetch.pieces, memory_ + fetch.at);
+}
+
+void Delivery::finish() {
+  if (under_way_ == 0) return;
+  --under_way_;
+  runtime_.await_fetched();
 }
 
 }  // namespace mneme::record

@@ -18,7 +18,8 @@ class Delivery {
   Delivery& operator=(const Delivery&) = delete;
 
   // `memory`: the parent's, which takes the place of what it sent before; none: that stays. Throws Error.
-  void bring(const Fetch& fetch, Fd memory);
+  void begin(const Fetch& fetch, Fd memory);
+  void finish();  // waits for the oldest that has begun; throws Error
   // In the child of a fork: the memory is between its parent and that one's.
   void leave_to_parent();
 
@@ -30,6 +31,7 @@ class Delivery {
   Runtime& runtime_;
   std::byte* memory_ = nullptr;
   uint64_t size_ = 0;
+  size_t under_way_ = 0;
   std::set<uint64_t> pinned_;  // offsets
 };
 

@@ -30,9 +30,9 @@ class DeliveryTest : public ::testing::Test {
 };
 
 TEST_F(DeliveryTest, PutsPiecesOneBehindTheOther) {
-  delivery_.bring({0, kRoom, 2 * kRoom, {piece("one"), piece("two")}}, sent());
+  delivery_.begin({0, kRoom, 2 * kRoom, {piece("one"), piece("two")}}, sent());
   EXPECT_EQ(seen(0, 6), "onetwo");
-  delivery_.bring({kRoom, kRoom, 2 * kRoom, {piece("three")}}, Fd());
+  delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece("three")}}, Fd());
   EXPECT_EQ(seen(kRoom, 5), "three");
   EXPECT_EQ(seen(0, 6), "onetwo");
   EXPECT_TRUE(runtime_.adopted.empty()) << "for so little";
@@ -40,20 +40,30 @@ TEST_F(DeliveryTest, PutsPiecesOneBehindTheOther) {
 
 TEST_F(DeliveryTest, PinsWhatIsUsedInFull) {
   std::string much(kRoom, 'x');
-  for (int i = 0; i < 2; ++i) delivery_.bring({kRoom, kRoom, 2 * kRoom, {piece(much.c_str())}}, i ? Fd() : sent());
+  for (int i = 0; i < 2; ++i) delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece(much.c_str())}}, i ? Fd() : sent());
   EXPECT_EQ(seen(kRoom, kRoom), much);
   EXPECT_EQ(runtime_.adopted, std::vector<uint64_t>{kRoom}) << "once";
-  delivery_.bring({0, kRoom, 2 * kRoom, {piece("one")}}, sent());
+  delivery_.begin({0, kRoom, 2 * kRoom, {piece("one")}}, sent());
   EXPECT_TRUE(runtime_.adopted.empty()) << "other memory has taken its place";
 }
 
+TEST_F(DeliveryTest, WaitsForWhatHasBegun) {
+  delivery_.begin({0, kRoom, 2 * kRoom, {piece("one")}}, sent());
+  delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece("two")}}, Fd());
+  EXPECT_EQ(runtime_.awaited, 0u) << "one may be on its way while the next begins";
+  delivery_.finish();
+  EXPECT_EQ(runtime_.awaited, 1u);
+  delivery_.begin({0, kRoom, 2 * kRoom, {piece("three")}}, sent());
+  EXPECT_EQ(runtime_.awaited, 2u) << "before the memory goes that it was on its way to";
+}
+
 TEST_F(DeliveryTest, RefusesToWriteElsewhere) {
-  EXPECT_THROW(delivery_.bring({0, kRoom, 2 * kRoom, {piece("one")}}, Fd()), Error) << "no memory yet";
-  EXPECT_THROW(delivery_.bring({2 * kRoom, kRoom, 2 * kRoom, {piece("one")}}, sent()), Error);
-  EXPECT_THROW(delivery_.bring({0, 3 * kRoom, 2 * kRoom, {piece("one")}}, Fd()), Error);
-  EXPECT_THROW(delivery_.bring({0, 4, 2 * kRoom, {piece("three")}}, Fd()), Error);
+  EXPECT_THROW(delivery_.begin({0, kRoom, 2 * kRoom, {piece("one")}}, Fd()), Error) << "no memory yet";
+  EXPECT_THROW(delivery_.begin({2 * kRoom, kRoom, 2 * kRoom, {piece("one")}}, sent()), Error);
+  EXPECT_THROW(delivery_.begin({0, 3 * kRoom, 2 * kRoom, {piece("one")}}, Fd()), Error);
+  EXPECT_THROW(delivery_.begin({0, 4, 2 * kRoom, {piece("three")}}, Fd()), Error);
   delivery_.leave_to_parent();
-  EXPECT_THROW(delivery_.bring({0, kRoom, 2 * kRoom, {piece("one")}}, Fd()), Error);
+  EXPECT_THROW(delivery_.begin({0, kRoom, 2 * kRoom, {piece("one")}}, Fd()), Error);
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ class FakeRuntime final : public Runtime {
       fetched += piece.size;
     }
   }
+  void await_fetched() override { ++awaited; }
   bool survives_fork() override { return true; }
   bool adopt_host(void*, uint64_t size) override {
     adopted.push_back(size);
@@ -99,6 +100,7 @@ class FakeRuntime final : public Runtime {
   std::vector<uint64_t> adopted;  // sizes of host memory
   std::function<void()> while_fetching;
   uint64_t fetched = 0;  // bytes
+  size_t awaited = 0;    // calls of fetch()
   uint64_t lost = 0;     // cannot be fetched from here
   bool taken = false, capturing = false, runnable = true;
   int status = 0;

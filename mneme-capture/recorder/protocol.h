@@ -20,6 +20,7 @@
 //     Stopped                                                    nothing is recorded any more
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -248,6 +249,11 @@ struct Stopped {
 
 // ---- packing: integers little-endian as they lie in memory, strings and lists with a u64 count -----------------
 
+// A vector of digests, of which there may be very many: they are in a message as they are in memory.
+template <class T>
+inline constexpr bool kPlain = std::is_same_v<T, std::vector<Digest>>;
+static_assert(std::is_trivially_copyable_v<Digest>);
+
 class Packer {
  public:
   template <class... T>
@@ -266,7 +272,11 @@ class Packer {
       field.visit(*this);
     } else if constexpr (requires { field.begin(); }) {
       put_number(field.size());
-      for (auto& element : field) put(element);
+      if constexpr (kPlain<T>) {
+        out_.append(reinterpret_cast<const char*>(field.data()), field.size() * sizeof field[0]);
+      } else {
+        for (auto& element : field) put(element);
+      }
     } else {
       static_assert(std::is_trivially_copyable_v<T>);
       out_.append(reinterpret_cast<const char*>(&field), sizeof field);
@@ -295,7 +305,14 @@ class Unpacker {
     } else if constexpr (requires { field.visit(*this); }) {
       field.visit(*this);
     } else if constexpr (requires { field.emplace_back(); }) {
-      for (uint64_t left = get_number(); left > 0; --left) get(field.emplace_back());
+      uint64_t left = get_number();
+      if constexpr (kPlain<T>) {
+        std::string_view raw = take(left > in_.size() ? UINT64_MAX : left * sizeof field[0]);
+        field.resize(left);
+        std::memcpy(field.data(), raw.data(), raw.size());
+      } else {
+        for (; left > 0; --left) get(field.emplace_back());
+      }
     } else {
       static_assert(std::is_trivially_copyable_v<T>);
       std::string_view raw = take(sizeof field);
@@ -322,9 +339,9 @@ class Unpacker {
 };
 
 template <class M>
-std::string pack(M message) {
+std::string pack(const M& message) {
   Packer packer;
-  message.visit(packer);
+  const_cast<M&>(message).visit(packer);  // which changes nothing
   return packer.take();
 }
 

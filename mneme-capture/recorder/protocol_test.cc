@@ -50,6 +50,20 @@ TEST(Protocol, CarriesEveryField) {
   EXPECT_EQ(got.segments[0].annotation, "{}");
 }
 
+TEST(Protocol, CarriesDigests) {
+  Digests digests{0x4000'00000000, {digest_of(bytes_of("one")), digest_of(bytes_of("two"))}};
+  std::string packed = pack(digests);
+  Digests same = unpack<Digests>(packed);
+  EXPECT_EQ(same.address, digests.address);
+  EXPECT_EQ(same.blocks, digests.blocks);
+  EXPECT_TRUE(unpack<Digests>(pack(Digests{})).blocks.empty());
+  packed.pop_back();
+  EXPECT_THROW(unpack<Digests>(packed), Error);
+  const uint64_t most = UINT64_MAX;
+  packed.replace(sizeof digests.address, sizeof most, reinterpret_cast<const char*>(&most), sizeof most);
+  EXPECT_THROW(unpack<Digests>(packed), Error) << "it says that there are more than any memory holds";
+}
+
 TEST(Protocol, CarriesDescriptorsWithTheirMessage) {
   Pair pair;
   send_message(pair.here.get(), Drop{1});

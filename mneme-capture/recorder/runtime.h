@@ -36,11 +36,12 @@ class Runtime {
   // What the vendor's own pieces of device memory are multiples of, at the least.
   virtual uint64_t alignment() { return 256; }
   // Device memory that other processes cannot reach has no descriptor: the parent has it fetched. The digests of blocks
-  // in it, as far as they are quicker to have than the blocks; and the pieces, one behind the other, once all are
-  // there. The device is at rest. Throws Error.
+  // in it, as far as they are quicker to have than the blocks; and the pieces, one behind the other: fetch() begins to
+  // bring them, and await_fetched() waits for those of its oldest call. The device is at rest. All throw Error.
   virtual bool fetches() { return false; }
   virtual std::vector<Digests> digests(const std::vector<Piece>& /*whole blocks*/) { return {}; }
   virtual void fetch(const std::vector<Piece>&, std::byte* /*to*/) {}
+  virtual void await_fetched() {}
   // A process that was forked has the device memory of its parent, as a copy, and can use the device.
   virtual bool survives_fork() = 0;
   // Makes ordinary memory reachable from kernels. False: the runtime refused.

@@ -3,7 +3,10 @@
 // as much copied to pinned memory. All is new to it at the first launch. At the last all has changed again, and the
 // memory is there in which it keeps that: as pinned memory is for the copy.
 //
-//   snapshots MEGABYTES
+// Before its first launch the application may do something else for some time, as those do that read their input: what
+// mneme-capture keeps can be made ready meanwhile.
+//
+//   snapshots MEGABYTES [SECONDS]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -49,14 +52,17 @@ int main(int argc, char** argv) {
     size_t blocks = bytes / kBlock;
     return seconds([&] { change<<<blocks / every / 256 + 1, 256>>>(memory, blocks, every, by); });
   };
+  double seconds_before = argc > 2 ? std::strtod(argv[2], nullptr) : 0;
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds_before));
   double first = launch(100, 1), second = launch(100, 2), all = launch(1, 3);
   std::this_thread::sleep_for(std::chrono::seconds(1 + bytes / (size_t{3} << 30)));  // it is written meanwhile
   double again = launch(1, 4);
   ok = ok && cudaGetLastError() == cudaSuccess;
   std::printf(
-      "%zu MiB, copied to pinned memory in %.4f s; launches, and what of the copy's rate: the first %.4f s, %.2f; "
+      "%zu MiB, copied to pinned memory in %.4f s; launches, and what of the copy's rate: the first, %g s later, %.4f "
+      "s, %.2f; "
       "1 %% changed %.4f s, %.3f of the first's; all changed %.4f s, %.2f; and again %.4f s, %.2f\n%s\n",
-      bytes >> 20, plain, first, plain / first, second, second / first, all, plain / all, again, plain / again,
-      ok ? "snapshots: ok" : "snapshots: FAILED");
+      bytes >> 20, plain, seconds_before, first, plain / first, second, second / first, all, plain / all, again,
+      plain / again, ok ? "snapshots: ok" : "snapshots: FAILED");
   return ok ? 0 : 1;
 }

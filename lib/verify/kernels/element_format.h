@@ -54,23 +54,28 @@ MNEME_DEVICE inline bool is_finite(double value) { return magnitude(value) < kIn
 
 // a / |b|, of numbers of at most 32 bits each, or what two of them differ by: the quotient is far from where doubles
 // end. 0 / 0 is 0.
-#ifdef __NVPTX__
-// As the GPU's assembler divides (Newton's way to the divisor's reciprocal, then one step for the quotient), without
-// its branch for what lies at those ends, or any other: the divisions of several elements are under way at once.
-MNEME_DEVICE inline double divide_small(double a, double b) {
-  double beyond = b == 0 && a > 0 ? kInfinity : 0;
-  b = b == 0 ? 1 : magnitude(b);
-  auto estimate = __builtin_bit_cast(double, __builtin_bit_cast(Word64, __nvvm_rcp_approx_ftz_d(b)) | 1);
-  double error = __builtin_fma(-b, estimate, 1.0);
-  double reciprocal = __builtin_fma(__builtin_fma(error, error, error), estimate, estimate);
-  reciprocal = __builtin_fma(__builtin_fma(-b, reciprocal, 1.0), reciprocal, reciprocal);
-  double quotient = a * reciprocal;
-  return __builtin_fma(__builtin_fma(-b, quotient, a), reciprocal, quotient) + beyond;
-}
-#else
 template <class Numbers>
 MNEME_DEVICE inline Numbers divide_small(Numbers a, Numbers b) {
   return larger(a / magnitude(b), Numbers(0));
+}
+
+// a / b, of a b that is not 0 and has at most kBits bits that matter, 32 or less.
+#ifdef __NVPTX__
+// In fewer steps than the GPU's assembler takes, and without a branch: the divisions of several elements are under way
+// at once. The estimate is right in 19 bits, and what Newton makes of it in 38 or 52: so little is lost in the first
+// quotient that b has room for all that the remainder has, which is exact. With it the quotient is right in 70 bits, or
+// 90, before it is rounded; it is never as near to the middle between two doubles, for b has so few bits.
+template <unsigned kBits>
+MNEME_DEVICE inline double quotient(double a, double b) {
+  double estimate = __nvvm_rcp_approx_ftz_d(b), error = __builtin_fma(-b, estimate, 1.0);
+  if constexpr (kBits > 16) error = __builtin_fma(error, error, error);
+  double reciprocal = __builtin_fma(error, estimate, estimate), near = a * reciprocal;
+  return __builtin_fma(__builtin_fma(-b, near, a), reciprocal, near);
+}
+#else
+template <unsigned kBits>
+MNEME_DEVICE inline double quotient(double a, double b) {
+  return a / b;
 }
 #endif
 
@@ -79,7 +84,9 @@ MNEME_DEVICE inline Numbers divide_small(Numbers a, Numbers b) {
 template <class T, class W>
 struct Integer {  // of at most 32 bits
   using Word = W;
-  static constexpr bool kIsSmall = true;
+  using Value = T;
+  static constexpr bool kIsSmall = true, kIsInteger = true;
+  static constexpr unsigned kBits = 8 * sizeof(W);
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
     return convert<double, kCount>(convert<T, kCount>(words));
@@ -88,7 +95,8 @@ struct Integer {  // of at most 32 bits
 
 struct Float32 {
   using Word = Word32;
-  static constexpr bool kIsSmall = true;
+  static constexpr bool kIsSmall = true, kIsInteger = false;
+  static constexpr unsigned kBits = 24;
   static constexpr bool kHasPlainModulus = true;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
@@ -98,7 +106,7 @@ struct Float32 {
 
 struct Float64 {
   using Word = Word64;
-  static constexpr bool kIsSmall = false;
+  static constexpr bool kIsSmall = false, kIsInteger = false;
   static constexpr bool kHasPlainModulus = false;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
@@ -108,7 +116,8 @@ struct Float64 {
 
 struct Brain16 {
   using Word = Word16;
-  static constexpr bool kIsSmall = true;
+  static constexpr bool kIsSmall = true, kIsInteger = false;
+  static constexpr unsigned kBits = 8;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
     return convert<double, kCount>(bits_as<float, kCount>(convert<Word32, kCount>(words) << 16));
@@ -117,7 +126,8 @@ struct Brain16 {
 
 struct Float16 {
   using Word = Word16;
-  static constexpr bool kIsSmall = true;
+  static constexpr bool kIsSmall = true, kIsInteger = false;
+  static constexpr unsigned kBits = 11;
   template <unsigned kCount>
   MNEME_DEVICE static Many<double, kCount> values(Many<Word, kCount> words) {
 #if defined(MNEME_CONVERTS_HALVES) || defined(__NVPTX__)
@@ -196,8 +206,9 @@ struct TwoWords {
 // ---- errors ----
 // quick() is right unless the absolute error it gives is not finite.
 
-template <class Format>
-struct Real : OneWord<typename Format::Word> {
+template <class F>
+struct Real : OneWord<typename F::Word> {
+  using Format = F;
   using Element = typename Format::Word;
 
   template <unsigned kCount>

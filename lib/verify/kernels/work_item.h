@@ -10,6 +10,8 @@
 #define MNEME_DEVICE __attribute__((device))
 #define MNEME_SHARED __attribute__((shared))
 
+// barrier_together(): of 32 work-items that are next to each other, which all of the group call.
+//
 // MNEME_GROUPS_AT_ONCE: so many work-groups of kLanes by kRows are to be under way on each multiprocessor, whatever
 // that costs in registers. Where a group reads little, fewer leave the memory idle. Other compilers decide for
 // themselves.
@@ -19,6 +21,7 @@ MNEME_DEVICE inline unsigned work_item_x() { return __nvvm_read_ptx_sreg_tid_x()
 MNEME_DEVICE inline unsigned work_item_y() { return __nvvm_read_ptx_sreg_tid_y(); }
 MNEME_DEVICE inline unsigned work_group() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 MNEME_DEVICE inline void barrier() { __syncthreads(); }
+MNEME_DEVICE inline void barrier_together() { __nvvm_bar_warp_sync(~0U); }
 #else
 #define MNEME_GROUPS_AT_ONCE(count)
 MNEME_DEVICE inline unsigned work_item_x() { return __builtin_amdgcn_workitem_id_x(); }
@@ -29,4 +32,5 @@ MNEME_DEVICE inline void barrier() {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+MNEME_DEVICE inline void barrier_together() { barrier(); }
 #endif
