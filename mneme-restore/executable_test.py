@@ -4,6 +4,7 @@
 holds a C library, its loader and /proc."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -16,6 +17,7 @@ from recordings import recording_of
 from support import BUILD, PROGRAMS, TestCase, run, tool
 
 SYSTEM = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
+NEWEST_GLIBC = (2, 34)  # that programs may need: what Red Hat Enterprise Linux 9 has
 
 
 def loader_of(program):
@@ -88,6 +90,15 @@ class Executables(TestCase):
     def test_need_only_the_c_library(self):
         program, _ = self.make("vector_add")
         self.assertLessEqual(set(libraries_of(program)), SYSTEM)
+
+    def test_do_with_an_older_c_library(self):
+        program, _ = self.make("vector_add")
+        listed = subprocess.run(["readelf", "-VW", program], capture_output=True, text=True, check=True).stdout
+        wanted = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([0-9.]+)", listed)}
+        self.assertIn((2, 2, 5), wanted)
+        # From 2.38 on, glibc's headers give functions as common as strtol other names, and C 23's behaviour.
+        newer = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))) >= (2, 38)
+        self.assertLessEqual(max(wanted - {(2, 38)} if newer else wanted), NEWEST_GLIBC)
 
     def test_several_variants_and_a_broken_one(self):
         recording = recording_of(PROGRAMS / "vector_add.hip", self)
