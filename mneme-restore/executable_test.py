@@ -13,6 +13,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import bundles
 from recordings import recording_of
 from support import BUILD, PROGRAMS, TestCase, run, tool
 
@@ -116,6 +117,38 @@ class Executables(TestCase):
         lines = [json.loads(line) for line in ended.out.decode().splitlines()]
         self.assertEqual(sorted(line["verified"] for line in lines), [False, True])
         self.assertEqual(run([program, "--dtype", "f32", "--threshold", "1e9"]).statuses, [0])
+
+    def test_baselines(self):
+        program, bundle = self.make("vector_add", "--target", "host:x86-64-v2")
+        plain = self.run_well([program, "--format", "json"]).out.decode().splitlines()
+        kept = self.folder / "runs.tar"
+        ended = self.run_well([program, "--baseline", "3", "--iterations", "1", "--lenient", "--format", "json", "--runs", kept])
+        self.assertNotRegex(ended.error, "no baseline|lets nothing pass")
+        self.assertEqual(len(ended.out.decode().splitlines()), len(plain), "no run is made of the recorded code")
+        members = list(bundles.read(kept.read_bytes()))
+        made = [bundles.parsed(m) for m in members if m.name.startswith("runs/")]
+        self.assertEqual({run["baseline"]["executions"] for run in made}, {3})
+        recorded = [m for m in members if m.name.endswith("/variant.json")
+                    and bundles.parsed(m)["configuration"].get("baseline")]
+        self.assertEqual([bundles.parsed(m)["configuration"]["target"] for m in recorded], ["host:x86-64-v2"])
+        # It is what mneme-run has compiled.
+        there = self.run_well([tool("run"), "--baseline", "3", "--iterations", "1", "--target", "host:x86-64-v2", bundle])
+        for mine in recorded:
+            self.assertIn(mine.name, [m.name for m in bundles.read(there.out)])
+
+    def test_memory_is_checked(self):
+        if not self.unshare:
+            self.skipTest("this system gives no mounts of one's own (unshare)")
+        application = self.build(PROGRAMS / "faults" / "memory_faults.hip")
+        recording = self.record(application, "overflow", options=["--kernel", "fill"])
+        program, _ = self.make("memory_faults", recording=recording)
+        ended = self.run_bare(program)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        runs = int(re.search(r"(\d+) runs verified", ended.stdout).group(1))
+        ended = self.run_bare(program, "--check-memory")
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        self.assertRegex(ended.stdout, rf"{2 * runs - 1} of {2 * runs} runs verified")
+        self.assertRegex(ended.stderr, r"bytes after a \d+-byte allocation made by hipMalloc")
 
     def test_the_same_bundle_gives_the_same_program(self):
         recording = recording_of(PROGRAMS / "device_globals.hip", self)

@@ -49,8 +49,8 @@ void Runner::take(bundle::KernelMember kernel) {
 void Runner::take(bundle::VariantMember variant) {
   if (!kernels_.at(variant.info.kernel).selected) return;
   if (variant.info.configuration.baseline) {
-    Digest kernel = variant.info.kernel;
-    if (options_.settings.baseline > 0) baselines_.try_emplace(kernel, std::move(variant));
+    std::pair place(variant.info.kernel, device_of(variant.info));
+    if (options_.settings.baseline > 0) baselines_.try_emplace(std::move(place), std::move(variant));
     return;
   }
   Digest id = variant.info.id;
@@ -150,12 +150,17 @@ bundle::RunInfo Runner::run_without_code(const bundle::VariantInfo& variant) con
   return run;
 }
 
+const bundle::VariantMember* Runner::baseline(const Digest& kernel, const std::string& device) const {
+  auto found = baselines_.find({kernel, device});
+  if (found == baselines_.end()) found = baselines_.lower_bound({kernel, ""});
+  return found != baselines_.end() && found->first.first == kernel ? &found->second : nullptr;
+}
+
 void Runner::execute(const bundle::VariantMember& variant) {
   const bundle::KernelInfo& kernel = kernels_.at(instance_->info.kernel).info;
   std::string device = device_for(variant.info);
-  auto baseline = baselines_.find(kernel.id);
   Worker::Task task{kernel, *instance_, [this](const Digest& digest) { return reader_.block(digest); },
-                    baseline == baselines_.end() ? nullptr : &baseline->second};
+                    baseline(kernel.id, device)};
   Worker& worker = workers_.try_emplace(device, std::move(task), process(device)).first->second;
   bool measured = worker.baseline().has_value();
   Worker::Outcome outcome = worker.run(variant);
