@@ -128,8 +128,15 @@ void Runner::end_instance() {
     const bundle::VariantInfo& info = variant->info;
     bundle::RunInfo run = info.has_code_member() ? executed_.at(info.id) : run_without_code(info);
     writer_.add(bundle::run_name(run.kernel, run.instance, run.variant), bundle::write(run));
+    release(info);
   }
   first_round_.clear();
+}
+
+// Of a search that is fed line by line there are thousands of variants, each run once.
+void Runner::release(const bundle::VariantInfo& variant) {
+  bool runs_again = variant.configuration.instance.empty() && !selection_.selects_instances();
+  if (!runs_again) std::string().swap(variants_.at(variant.id).code);
 }
 
 // One that could not be compiled has failed; one with another's code has done what that did, and the blocks that it

@@ -56,6 +56,8 @@ class Runner {
   // The recorded code for this device; else, to say so, that for another; nullptr if there is none.
   const bundle::VariantMember* baseline(const Digest& kernel, const std::string& device) const;
   void execute_again(const bundle::VariantMember& variant);
+  // Lets go of the code of one that is run on no instance but that in hand, and has been.
+  void release(const bundle::VariantInfo& variant);
   bundle::RunInfo run_without_code(const bundle::VariantInfo& variant) const;
   void store_blocks(const Worker& worker, const Worker::Outcome& outcome);
   void report(const bundle::RunInfo& run);
