@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # mneme_standalone(target): links what our libraries need from archives, so that the program runs where there is nothing but
-# the C library. oneTBB and {fmt} have no archives everywhere: threads of our own and {fmt}'s own source stand in.
+# the C library, and that not the newest: glibc 2.34 or later (which executable_test.py holds). oneTBB and {fmt} have no
+# archives everywhere: threads of our own and {fmt}'s own source stand in.
 # mneme_has_standalone says whether there are the archives; with sanitizers, which want their own library, there is none.
 set(mneme_has_standalone ON)
 foreach(library XXHASH ZSTD ARCHIVE SECCOMP)
@@ -61,7 +62,7 @@ endif()
 
 function(mneme_standalone target)
   set_target_properties(${target} PROPERTIES MNEME_STANDALONE ON)
-  target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/standalone/fmt.cc)
+  target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/standalone/fmt.cc ${PROJECT_SOURCE_DIR}/cmake/find_object.cc)
   add_dependencies(${target} mneme_libgcc)
   target_link_libraries(${target} PRIVATE ${CMAKE_BINARY_DIR}/standalone/libgcc.a)
   list(TRANSFORM mneme_compiler_functions REPLACE "(.+)" "-Wl,-u,\\1,--export-dynamic-symbol=\\1" OUTPUT_VARIABLE exported)

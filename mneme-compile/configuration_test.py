@@ -163,6 +163,36 @@ class Configurations(TestCase):
                          {(v["id"], v["configuration"]["instance"]) for v in self.variants(bundle)})
         self.assertEqual(len(lines), 4)
 
+    def test_arguments_by_name_or_number(self):
+        """A kernel's names are its numbers: scale's n is another than add's."""
+        by_name = self.variants(self.compile("--specialize-args", "n"))
+        self.assertEqual({v["configuration"]["specialize_args"] for v in by_name}, {"2", "3"})
+        for kernel, number in ("^add", "2"), ("^scale", "3"):
+            by_number = self.variants(self.compile("--kernel", kernel, "--specialize-args", number))
+            ids = {v["id"] for v in by_name if v["configuration"]["specialize_args"] == number}
+            self.assertEqual({v["id"] for v in by_number}, ids)
+        several = [{"specialize_args": text} for text in ["amount,n", "1,2", "n,1", " n , amount"]]
+        bundle = self.compile("--kernel", "^add", "--variants", self.lines(*several))
+        self.assertEqual({v["configuration"]["specialize_args"] for v in self.variants(bundle)}, {"1,2"})
+        self.assertEqual(len(self.report(bundle)), 2, "one for each instance")
+
+    def test_arguments_without_names(self):
+        """As in recordings that were made before there were any: by number only."""
+        members = []
+        for member in bundles.read(self.recording.read_bytes()):
+            if member.name.endswith("/kernel.json"):
+                info = bundles.parsed(member)
+                for argument in info["arguments"]:
+                    self.assertTrue(argument.pop("name"))
+                member.data = bundles.compact(info)
+            members.append(member)
+        unnamed = self.folder / "unnamed.tar"
+        unnamed.write_bytes(bundles.write(members))
+        self.compile("--kernel", "^add", "--specialize-args", "2", of=unnamed)
+        refused = run([tool("compile"), "--kernel", "^add", "--specialize-args", "n", unnamed])
+        self.assertEqual(refused.status, 2)
+        self.assertIn("has no argument n: it has 3, counted from 0; what they are called is not known", refused.error)
+
     def test_one_instance_of_them(self):
         [variant, *_] = self.variants(self.compile("--specialize-dims"))
         instance = variant["configuration"]["instance"]
@@ -252,7 +282,9 @@ class Configurations(TestCase):
         for reason, *options in [("allows 64 threads in a block, and --block .* has 128", "--launch-bounds", "64", "--block", "128"),
                                  ("--shared-mem 65537 is more than a block may have on host", "--shared-mem", "65537"),
                                  ("has no argument 3: it has 3", "--specialize-args", "3", "--kernel", "^add"),
-                                 ("--specialize-args takes all, or numbers", "--specialize-args", "amount"),
+                                 ("has no argument amounts: it has 3, counted from 0: data, amount, n", "--specialize-args", "amounts",
+                                  "--kernel", "^add"),
+                                 ("--specialize-args takes all, or arguments", "--specialize-args", "the amount"),
                                  ("--block takes one to three numbers", "--block", "8,x"),
                                  ("--block takes one to three numbers", "--block", "0"),
                                  ("--grid takes one to three numbers", "--grid", "1,1,1,1"),
@@ -270,6 +302,9 @@ class Configurations(TestCase):
         # Of many, what a kernel lacks is that variant's failure.
         bundle = self.compile("--kernel", "^add", "--variants", self.lines({}, {"specialize_args": "3"}))
         self.assertEqual(sorted(line["status"] for line in self.report(bundle, status=1)), ["failed"] * 2 + ["verified"] * 2)
+        bundle = self.compile("--kernel", "^add", "--variants", self.lines({"specialize_args": "amount,amounts"}))
+        for variant in self.variants(bundle):
+            self.assertRegex(variant["failed"], "has no argument amounts: it has 3, counted from 0: data, amount, n$")
 
 
 if __name__ == "__main__":

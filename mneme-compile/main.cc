@@ -49,7 +49,7 @@ bool any_specialised(const std::vector<Wanted>& all) {
 // Adds the command line's one variant. What cannot be compiled is an Error.
 void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
                  Settings& settings, bool verbose) {
-  const std::vector<Wanted>& all = settings.wanted(kernel.info);
+  const std::vector<Wanted> all = settings.wanted(kernel.info);
   codegen::arguments_named(kernel.info, all.at(0).configuration.specialize_args);  // said before there is an instance
   std::vector<Wanted> now = wanted_now(all, instance);
   if (now.empty()) return;

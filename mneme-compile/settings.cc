@@ -111,7 +111,7 @@ void Settings::add_options(cli::Options& options) {
   options.bytes("--shared-mem", shared_mem_, "BYTES", "dynamic shared memory of a block (default: as recorded)");
   options.value("--specialize-args", specialize_args_, "LIST",
                 "compile for each instance with its values of these arguments as constants: all, which is all but "
-                "pointers, or numbers counted from 0, such as 0,2");
+                "pointers, or some by name or by number, counted from 0, such as n,alpha or 0,2");
   options.flag("--specialize-dims", specialize_dims_, "compile for each instance with its grid and block as constants");
   options.value("--save-ir", texts_folder_, "DIR",
                 "also write the optimised IR and the assembly of each variant to DIR/VARIANT.ll and .s");
@@ -220,7 +220,7 @@ void Settings::open_variants(bool bundle_on_input) {
 
 Wanted Settings::take(const Line& line, const bundle::KernelInfo& kernel) {
   Asked asked = parse_variant(line.text, line.number, variants_name_, by_options_);
-  Wanted wanted = wanted_by(asked, variants_name_, target_for(kernel), normaliser_);
+  Wanted wanted = wanted_of(kernel, wanted_by(asked, variants_name_, target_for(kernel), normaliser_));
   codegen::arguments_named(kernel, wanted.configuration.specialize_args);
   asked_.push_back(std::move(asked));
   wanted_.clear();
@@ -238,7 +238,9 @@ void Settings::set_recorded_on(const std::string& device) {
   if (target_.empty() && device != "cuda") wanted_for("");
 }
 
-const std::vector<Wanted>& Settings::wanted(const bundle::KernelInfo& kernel) { return wanted_for(target_for(kernel)); }
+std::vector<Wanted> Settings::wanted(const bundle::KernelInfo& kernel) {
+  return wanted_of(kernel, wanted_for(target_for(kernel)));
+}
 
 std::string Settings::target_for(const bundle::KernelInfo& kernel) const {
   if (!target_.empty() || recorded_on_ != "cuda") return target_;

@@ -27,7 +27,7 @@ class Settings {
 
   // What to compile a selected kernel to: of the command line's own configuration, one; else those of --variants.
   // Throws Error where that is not known, or cannot be.
-  const std::vector<Wanted>& wanted(const bundle::KernelInfo& kernel);
+  std::vector<Wanted> wanted(const bundle::KernelInfo& kernel);
   bool in_bulk() const { return !variants_file_.empty(); }
   // Whether lines of --variants are compiled as they come; then wanted() has those that have come.
   bool follows() const { return !answers_file_.empty(); }

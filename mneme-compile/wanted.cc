@@ -229,6 +229,22 @@ std::vector<Wanted> all_wanted_by(const std::vector<Asked>& asked, const std::st
   return all;
 }
 
+Wanted wanted_of(const bundle::KernelInfo& kernel, Wanted wanted) {
+  std::string& arguments = wanted.configuration.specialize_args;
+  arguments = codegen::numbered_arguments(kernel, arguments);
+  return wanted;
+}
+
+std::vector<Wanted> wanted_of(const bundle::KernelInfo& kernel, const std::vector<Wanted>& all) {
+  std::vector<Wanted> of_kernel;
+  std::unordered_set<std::string> known;
+  for (const Wanted& one : all) {
+    Wanted next = wanted_of(kernel, one);
+    if (known.insert(bundle::write(next.configuration)).second) of_kernel.push_back(std::move(next));
+  }
+  return of_kernel;
+}
+
 bool launches_otherwise(const bundle::Configuration& configuration) {
   return configuration.grid || configuration.block || configuration.shared_mem ||
          codegen::is_specialised(configuration);

@@ -57,6 +57,11 @@ Wanted wanted_by(Asked asked, const std::string& name, const std::string& target
 std::vector<Wanted> all_wanted_by(const std::vector<Asked>& asked, const std::string& name, const std::string& target,
                                   Normaliser& normaliser);
 
+// With the numbers of the kernel's arguments in place of their names, so that one configuration has one form, and is
+// there once.
+Wanted wanted_of(const bundle::KernelInfo& kernel, Wanted wanted);
+std::vector<Wanted> wanted_of(const bundle::KernelInfo& kernel, const std::vector<Wanted>& all);
+
 // Whether it is launched otherwise than was recorded, or is for one instance only.
 bool launches_otherwise(const bundle::Configuration& configuration);
 

@@ -23,6 +23,9 @@ void append(Words& words, const Words& more) { words.insert(words.end(), more.be
 
 std::string plugin() { return installed_part("libmneme-inject-pass.so"); }
 
+// Of the device compilation the plugin takes what kernels' arguments are called, and drops all names.
+Words embedding_flags() { return {"-fpass-plugin=" + plugin(), "-Xarch_device", "-fno-discard-value-names"}; }
+
 // ccache knows an object by the words of its command and the files that it read. The plugin is one of these, and so is
 // what adds to what ptxas makes.
 void tell_ccache(bool cuda) {
@@ -114,7 +117,7 @@ Recordable recordable(const Words& command) {
   if (hip || cuda) {
     require_clang_19(command[compiler]);
     if ((invocation.hip_sources || invocation.cuda_sources) && !invocation.host_only) {
-      add.front.push_back("-fpass-plugin=" + plugin());
+      append(add.front, embedding_flags());
     }
     if (hip) add_hip(invocation, add);
     if (cuda) add_cuda(invocation, names_cudart(arguments), add);
@@ -135,7 +138,7 @@ Words compile_flags(const std::string& language) {
   (language == "hip" ? invocation.hip_sources : invocation.cuda_sources) = true;
   invocation.links = false;
   Additions add;
-  add.front.push_back("-fpass-plugin=" + plugin());
+  append(add.front, embedding_flags());
   if (invocation.hip_sources) add_hip(invocation, add);
   if (invocation.cuda_sources) add_cuda(invocation, true, add);
   append(add.front, add.back);

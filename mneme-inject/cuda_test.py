@@ -184,6 +184,7 @@ class Cuda(Compiling):
         layout = infos["layout"]["arguments"]
         kinds = [a["kind"] for a in layout]
         self.assertEqual(kinds, ["struct", "scalar", "struct", "struct", "struct", "scalar", "struct", "pointer"])
+        self.assertEqual([a["name"] for a in layout], ["b", "flag", "p", "w", "h", "n", "v", "out"])
         padding = [[(r["offset"], r["size"]) for r in a["padding"]] for a in layout]
         self.assertEqual((padding[0], padding[2]), ([(13, 3)], [(1, 7), (18, 6)]))
         # Variables, and functions whose address is taken.

@@ -201,6 +201,16 @@ class Recordable(Compiling):
         self.assertGreater(len(code["plain"]), 10)
         self.assertEqual(code["plain"], code["injected"])
 
+    def test_names_are_not_in_the_ir(self):
+        """What is embedded is what it was without them, and has the same hash."""
+        hashes = []
+        for options in [[], ["-Xarch_device", "-fdiscard-value-names"]]:
+            self.inject("-x", "hip", "-O1", ARCH, *options, "-c", "rich.hip", "-o", "rich.o")
+            infos = embedded(self.folder / "rich.o")
+            hashes.append({name: (info["id"], info["bitcode"]) for name, info in infos.items()})
+        self.assertNotIn("name", infos["layout"]["arguments"][0])
+        self.assertEqual(hashes[0], hashes[1])
+
     # ---- the header ----------------------------------------------------------------------------
 
     def test_header(self):
@@ -219,6 +229,7 @@ class Recordable(Compiling):
         self.assertEqual(shape, [(0, 24, "struct"), (24, 1, "scalar"), (32, 24, "struct"), (56, 64, "struct"),
                                  (120, 2, "scalar"), (128, 8, "scalar"), (136, 8, "pointer")])
         self.assertEqual(info["argument_bytes"], 144)
+        self.assertEqual([a["name"] for a in info["arguments"]], ["b", "flag", "p", "w", "h", "n", "out"])
         padding = [[(r["offset"], r["size"]) for r in a["padding"]] for a in info["arguments"]]
         self.assertEqual(padding[0], [(13, 3)])
         self.assertEqual(padding[2], [(1, 7), (18, 6)])

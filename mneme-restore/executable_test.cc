@@ -95,6 +95,44 @@ TEST_F(Executable, WritesItsReportsToFiles) {
   EXPECT_EQ(run("-o /dev/full").status, 2);
 }
 
+TEST_F(Executable, WritesTheRunsAsMnemeRunDoes) {
+  make_of({"right", "wrong_byte"}, 2);
+  std::string runs = folder.path() + "/runs.tar", kept = folder.path() + "/kept.tar";
+  EXPECT_EQ(run("--runs " + runs).status, 1);
+  EXPECT_EQ(run("--runs " + kept + " --keep").status, 1);
+  EXPECT_LT(read_file(runs).size(), read_file(kept).size());
+  for (const std::string& file : {runs, kept}) {
+    Ended judged = run_program({MNEME_VERIFY, "--format", "table"}, read_file(file));
+    EXPECT_EQ(judged.status, 1) << judged.errors;
+    EXPECT_THAT(judged.output, HasSubstr("2 of 4 runs verified"));
+  }
+  EXPECT_THAT(run_program({MNEME_RUN}, read_file(runs)).errors, HasSubstr("--keep"));
+  EXPECT_EQ(run_shell(MNEME_RUN " | " MNEME_VERIFY, read_file(kept)).status, 1) << "its memory is there";
+  Ended piped = run("--runs - -o " + folder.path() + "/report");
+  EXPECT_EQ(run_program({MNEME_VERIFY}, piped.output).status, 1);
+
+  EXPECT_THAT(run("--keep").errors, HasSubstr("--runs"));
+  EXPECT_THAT(run("--runs -").errors, HasSubstr("standard output"));
+  EXPECT_EQ(run("--runs /dev/full").status, 2);
+}
+
+TEST_F(Executable, SaysWhatCodeItLacks) {
+  Recording recording;
+  recording.add_variant("right");
+  recording.add_instance(kWords, 1);
+  Ended made = make(recording.finish());
+  EXPECT_EQ(made.status, 0) << made.errors;
+  EXPECT_THAT(made.errors, HasSubstr("cannot be compiled with --as-recorded")) << "its bitcode is none";
+  EXPECT_THAT(made.errors, HasSubstr("cannot be compiled with --check-memory"));
+  for (const char* options : {"--baseline 2", "--check-memory"}) {
+    Ended ended = run(options);
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_THAT(ended.errors, HasSubstr("has no code to replay with " + std::string(options).substr(0, 10)));
+    EXPECT_THAT(ended.output, IsEmpty());
+  }
+  EXPECT_THAT(run("--baseline 1").errors, HasSubstr("from 2"));
+}
+
 TEST_F(Executable, GivesTheBundleBack) {
   Recording recording;
   recording.add_variant("right");

@@ -4,6 +4,7 @@
 holds a C library, its loader and /proc."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -12,10 +13,12 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import bundles
 from recordings import recording_of
 from support import BUILD, PROGRAMS, TestCase, run, tool
 
 SYSTEM = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
+NEWEST_GLIBC = (2, 34)  # that programs may need: what Red Hat Enterprise Linux 9 has
 
 
 def loader_of(program):
@@ -89,6 +92,15 @@ class Executables(TestCase):
         program, _ = self.make("vector_add")
         self.assertLessEqual(set(libraries_of(program)), SYSTEM)
 
+    def test_do_with_an_older_c_library(self):
+        program, _ = self.make("vector_add")
+        listed = subprocess.run(["readelf", "-VW", program], capture_output=True, text=True, check=True).stdout
+        wanted = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([0-9.]+)", listed)}
+        self.assertIn((2, 2, 5), wanted)
+        # From 2.38 on, glibc's headers give functions as common as strtol other names, and C 23's behaviour.
+        newer = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))) >= (2, 38)
+        self.assertLessEqual(max(wanted - {(2, 38)} if newer else wanted), NEWEST_GLIBC)
+
     def test_several_variants_and_a_broken_one(self):
         recording = recording_of(PROGRAMS / "vector_add.hip", self)
         text = self.run_well([tool("extract-ir"), "-S", recording]).out.decode()
@@ -105,6 +117,38 @@ class Executables(TestCase):
         lines = [json.loads(line) for line in ended.out.decode().splitlines()]
         self.assertEqual(sorted(line["verified"] for line in lines), [False, True])
         self.assertEqual(run([program, "--dtype", "f32", "--threshold", "1e9"]).statuses, [0])
+
+    def test_baselines(self):
+        program, bundle = self.make("vector_add", "--target", "host:x86-64-v2")
+        plain = self.run_well([program, "--format", "json"]).out.decode().splitlines()
+        kept = self.folder / "runs.tar"
+        ended = self.run_well([program, "--baseline", "3", "--iterations", "1", "--lenient", "--format", "json", "--runs", kept])
+        self.assertNotRegex(ended.error, "no baseline|lets nothing pass")
+        self.assertEqual(len(ended.out.decode().splitlines()), len(plain), "no run is made of the recorded code")
+        members = list(bundles.read(kept.read_bytes()))
+        made = [bundles.parsed(m) for m in members if m.name.startswith("runs/")]
+        self.assertEqual({run["baseline"]["executions"] for run in made}, {3})
+        recorded = [m for m in members if m.name.endswith("/variant.json")
+                    and bundles.parsed(m)["configuration"].get("baseline")]
+        self.assertEqual([bundles.parsed(m)["configuration"]["target"] for m in recorded], ["host:x86-64-v2"])
+        # It is what mneme-run has compiled.
+        there = self.run_well([tool("run"), "--baseline", "3", "--iterations", "1", "--target", "host:x86-64-v2", bundle])
+        for mine in recorded:
+            self.assertIn(mine.name, [m.name for m in bundles.read(there.out)])
+
+    def test_memory_is_checked(self):
+        if not self.unshare:
+            self.skipTest("this system gives no mounts of one's own (unshare)")
+        application = self.build(PROGRAMS / "faults" / "memory_faults.hip")
+        recording = self.record(application, "overflow", options=["--kernel", "fill"])
+        program, _ = self.make("memory_faults", recording=recording)
+        ended = self.run_bare(program)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        runs = int(re.search(r"(\d+) runs verified", ended.stdout).group(1))
+        ended = self.run_bare(program, "--check-memory")
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        self.assertRegex(ended.stdout, rf"{2 * runs - 1} of {2 * runs} runs verified")
+        self.assertRegex(ended.stderr, r"bytes after a \d+-byte allocation made by hipMalloc")
 
     def test_the_same_bundle_gives_the_same_program(self):
         recording = recording_of(PROGRAMS / "device_globals.hip", self)

@@ -12,6 +12,7 @@
 #include "cli/stage.h"
 #include "dump_target.h"
 #include "merge.h"
+#include "on_demand.h"
 #include "program_file.h"
 #include "program_target.h"
 
@@ -84,6 +85,7 @@ Exit restore_bundles(int argc, char** argv) {
     targets.push_back(std::move(target));
   }
   restore::ProgramTarget* program = nullptr;
+  bundle::BundleInfo recording;  // what a program is made of
   BegunProgram begun;
   if (!executable.empty() || targets.empty()) {
     std::string part = executable.empty() ? "" : installed_part(restore::kProgramPart);
@@ -93,7 +95,8 @@ Exit restore_bundles(int argc, char** argv) {
       begun.path = executable;
     }
     writer = std::make_unique<bundle::Writer>(output.fd(), output.name());
-    bundle::BundleInfo info = cli::with_provenance(restore::merge(inputs.infos), "mneme-restore", options);
+    recording = restore::merge(inputs.infos);
+    bundle::BundleInfo info = cli::with_provenance(recording, "mneme-restore", options);
     info.memory = executable.empty() ? "raw" : "packs";
     writer->add(std::string(bundle::kBundleMember), bundle::write(info));
     if (executable.empty()) {
@@ -123,10 +126,11 @@ Exit restore_bundles(int argc, char** argv) {
     writer->add(std::string(bundle::kSummaryMember), bundle::write(merge.summary()));
     writer->finish();
     if (program) {
-      restore::ProgramSize size = restore::end_program(output.fd(), output.name());
+      std::string on_demand = restore::pack(restore::compile_on_demand(program->compiled(), recording));
+      restore::ProgramParts parts = restore::end_program(output.fd(), output.name(), on_demand);
       begun.path.clear();
-      cli::note(fmt::format("{} is a program of {} bytes, {} of which are its bundle", output.name(),
-                            size.executable + size.bundle, size.bundle));
+      cli::note(fmt::format("{} is a program of {} bytes, {} of which are its bundle", output.name(), parts.end,
+                            parts.on_demand - parts.bundle));
     }
     output.close();
   }

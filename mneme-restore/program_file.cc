@@ -19,7 +19,7 @@ namespace mneme::restore {
 namespace {
 
 constexpr char kMagic[] = "MnemeRec";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint64_t kAlignment = 64;
 constexpr size_t kChunk = 1 << 20;
 
@@ -31,7 +31,8 @@ struct Header {
   uint64_t at;                      // where it is in the file
   uint64_t bundle;                  // bytes
   std::byte digest[Digest::kSize];  // of the whole file, with zeros here
-  std::byte zeros[16];
+  uint64_t on_demand;               // bytes, behind the bundle
+  std::byte zeros[8];
 };
 static_assert(sizeof(Header) == kAlignment);
 
@@ -98,7 +99,9 @@ void begin_program(int file, const std::string& name, const std::string& executa
   write_all(file, bytes_of(bytes), name);
 }
 
-ProgramSize end_program(int file, const std::string& name) {
+ProgramParts end_program(int file, const std::string& name, std::string_view on_demand) {
+  const uint64_t bundle_end = size_of(file, name);
+  write_all(file, bytes_of(on_demand), name);
   // The file is open for writing only.
   Fd reading = open_file("/proc/self/fd/" + std::to_string(file), O_RDONLY);
   Header header{};
@@ -106,7 +109,8 @@ ProgramSize end_program(int file, const std::string& name) {
   header.version = kVersion;
   header.at = header_place(bytes_at(reading.get(), 0, sizeof(Elf64_Ehdr), name));
   uint64_t size = size_of(file, name);
-  header.bundle = size - header.at - sizeof header;
+  header.bundle = bundle_end - header.at - sizeof header;
+  header.on_demand = on_demand.size();
   digest_of_file(reading.get(), header, size, name).store(header.digest);
   if (::pwrite(file, &header, sizeof header, static_cast<off_t>(header.at)) != sizeof header) {
     throw system_error("cannot write " + name);
@@ -115,10 +119,10 @@ ProgramSize end_program(int file, const std::string& name) {
   if (::fstat(file, &info) != 0 || ::fchmod(file, info.st_mode | (info.st_mode & 0444) >> 2) != 0) {
     throw system_error("cannot make " + name + " executable");
   }
-  return {header.at, header.bundle};
+  return {header.at + sizeof header, bundle_end, size};
 }
 
-void seek_bundle(int file, const std::string& name) {
+ProgramParts seek_bundle(int file, const std::string& name) {
   uint64_t size = size_of(file, name);
   uint64_t at = header_place(bytes_at(file, 0, sizeof(Elf64_Ehdr), name));
   Header header{};
@@ -133,16 +137,22 @@ void seek_bundle(int file, const std::string& name) {
   if (header.version != kVersion) {
     throw Error::of("the recording in {} is of version {}, which this program does not know", name, header.version);
   }
-  uint64_t there = size - at - sizeof header;
-  if (there < header.bundle) {
+  uint64_t there = size - at - sizeof header, all = header.bundle + header.on_demand;
+  if (there < all) {
     throw Error::of("{} is cut short: {} of {} bytes of its recording are there; copy or make it again", name, there,
-                    header.bundle);
+                    all);
   }
-  if (there > header.bundle) throw Error::of("{} goes on after the end of its recording; copy or make it again", name);
+  if (there > all || all < header.bundle)
+    throw Error::of("{} goes on after the end of its recording; copy or make it again", name);
   if (digest_of_file(file, header, size, name) != Digest::load(header.digest)) {
     throw Error::of("{} is damaged: it is not what was made; copy or make it again", name);
   }
   if (::lseek(file, static_cast<off_t>(at + sizeof header), SEEK_SET) < 0) throw system_error("cannot read " + name);
+  return {at + sizeof header, at + sizeof header + header.bundle, size};
+}
+
+std::string on_demand_of(int file, const std::string& name, const ProgramParts& parts) {
+  return bytes_at(file, parts.on_demand, parts.end - parts.on_demand, name);
 }
 
 }  // namespace mneme::restore

@@ -24,19 +24,21 @@ struct Program : testing::Test {
     Fd file = open_file(path, O_WRONLY | O_CREAT);
     begin_program(file.get(), "it", "/proc/self/exe");
     write_all(file.get(), bytes_of("the recording"), "it");
-    ProgramSize size = end_program(file.get(), "it");
-    EXPECT_EQ(size.bundle, 13u);
-    EXPECT_GE(size.executable, executable.size());
+    ProgramParts parts = end_program(file.get(), "it", "more");
+    EXPECT_EQ(parts.on_demand - parts.bundle, 13u);
+    EXPECT_EQ(parts.end - parts.on_demand, 4u);
+    EXPECT_GE(parts.bundle, executable.size());
   }
   // What is read as its recording, or the sentence.
   std::string recording() {
     Fd file = open_file(path, O_RDONLY);
     try {
-      seek_bundle(file.get(), "it");
+      ProgramParts parts = seek_bundle(file.get(), "it");
+      EXPECT_EQ(on_demand_of(file.get(), "it", parts), "more");
+      return read_all(file.get(), "it").substr(0, parts.on_demand - parts.bundle);
     } catch (const Error& error) {
       return error.what();
     }
-    return read_all(file.get(), "it");
   }
   void change(const std::function<void(std::string&)>& change) {
     std::string bytes = read_file(path);
@@ -58,9 +60,9 @@ TEST_F(Program, TheExecutableAloneHoldsNone) {
 
 TEST_F(Program, EachByteCounts) {
   std::string whole = read_file(path);
-  size_t header = whole.size() - 13 - 64;
+  size_t header = whole.size() - 4 - 13 - 64;
   for (size_t at : {size_t{0x28}, size_t{0x2f}, size_t{100}, executable.size() / 2, header, header + 8, header + 16,
-                    header + 24, header + 32, header + 60, header + 64, whole.size() - 1}) {
+                    header + 24, header + 32, header + 48, header + 60, header + 64, whole.size() - 1}) {
     write_file(path, whole);
     change([&](std::string& bytes) { bytes[at] = static_cast<char>(bytes[at] ^ 4); });
     EXPECT_THAT(recording(), HasSubstr(at >= header + 8 && at < header + 12 ? "does not know" : "again")) << at;
@@ -69,7 +71,7 @@ TEST_F(Program, EachByteCounts) {
 
 TEST_F(Program, EachLengthIsNoticed) {
   std::string whole = read_file(path);
-  for (size_t size : {whole.size() - 1, whole.size() - 13, whole.size() - 14, executable.size() + 1,
+  for (size_t size : {whole.size() - 1, whole.size() - 4, whole.size() - 17, whole.size() - 18, executable.size() + 1,
                       executable.size() / 2, size_t{100}, size_t{10}, size_t{0}}) {
     write_file(path, whole.substr(0, size));
     EXPECT_THAT(recording(), testing::AnyOf(HasSubstr("again"), HasSubstr("holds no recording"))) << size;

@@ -2,8 +2,10 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 #include "bundle_target.h"
+#include "compile_on_demand.h"
 
 namespace mneme::restore {
 
@@ -20,11 +22,16 @@ class ProgramTarget : public BundleTarget {
   // Warns of kernels that the program cannot run, having no variant of them. Throws Error when that is all.
   void check_variants() const;
 
+  // Those that it can run.
+  std::vector<Compiled> compiled() const;
+
  private:
   struct Kernel {
-    std::string name;
-    bool has_variant = false;
+    Compiled compiled;
     uint64_t instances = 0;
+
+    bool has_variant() const { return !compiled.targets.empty(); }
+    const std::string& name() const;
   };
   std::map<Digest, Kernel> kernels_;
 };

@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "base/process.h"
 #include "cli/options.h"
 #include "cli/stage.h"
+#include "on_demand.h"
 #include "program_file.h"
 #include "run_stage.h"
 #include "verify_stage.h"
@@ -83,15 +86,39 @@ class Child {
   pid_t process_ = -1;
 };
 
-void copy(int from, int to, const std::string& name) {
+struct Destination {
+  int fd;
+  std::string name;
+};
+
+// So many bytes, or as many as there are.
+void copy(int from, const std::vector<Destination>& to, uint64_t size = UINT64_MAX) {
   std::vector<std::byte> chunk(1 << 20);
-  for (;;) {
-    ssize_t n = ::read(from, chunk.data(), chunk.size());
+  while (size > 0) {
+    ssize_t n = ::read(from, chunk.data(), std::min<uint64_t>(chunk.size(), size));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw system_error("cannot read the recording");
     if (n == 0) return;
-    write_all(to, Bytes(chunk).first(static_cast<size_t>(n)), name);
+    for (const Destination& one : to) write_all(one.fd, Bytes(chunk).first(static_cast<size_t>(n)), one.name);
+    size -= static_cast<uint64_t>(n);
   }
+}
+
+// Those that options ask for. Throws Error where none can be had.
+std::vector<bundle::VariantMember> wanted_on_demand(std::vector<bundle::VariantMember> all, bool baseline,
+                                                    bool check_memory) {
+  auto count = [&](auto is) { return std::ranges::count_if(all, is); };
+  auto is_recorded = [](const bundle::VariantMember& variant) { return variant.info.configuration.baseline; };
+  auto is_checked = [](const bundle::VariantMember& variant) { return variant.info.configuration.check_memory; };
+  auto refuse = [](const char* option) {
+    throw Error::of("this program has no code to replay with {}: mneme-restore said so when it made the program",
+                    option);
+  };
+  if (baseline && count(is_recorded) == 0) refuse("--baseline");
+  if (check_memory && count(is_checked) == 0) refuse("--check-memory");
+  if (!baseline) std::erase_if(all, is_recorded);
+  if (!check_memory) std::erase_if(all, is_checked);
+  return all;
 }
 
 Exit replay_and_verify(const std::string& tool, int argc, char** argv) {
@@ -99,45 +126,78 @@ Exit replay_and_verify(const std::string& tool, int argc, char** argv) {
                        "Replays the recorded kernel launches that this program holds, each with each compiled variant "
                        "of its kernel, and judges whether memory is then as the recording left it. Exit status 1 means "
                        "that something is not verified. Made by mneme-restore --executable.");
-  cli::Output output, bundle_output;
+  cli::Output output, bundle_output, runs_output;
   cli::Selection selection;
   run::ReplayOptions replays;
   verify::VerifyOptions judging("table");
-  std::string bundle;
+  std::string bundle, runs;
+  bool keep = false;
   replays.add_options(options);
   judging.add_options(options);
   selection.add_options(options);
   options.value(
       "--bundle", bundle, "FILE",
       "instead of replaying it, write the recording to FILE (-: standard output), a bundle for Mneme's tools");
+  options.value("--runs", runs, "FILE",
+                "also write the runs to FILE (-: standard output), a bundle as mneme-run writes it");
+  options.flag("--keep", keep, "keep the recorded memory in what --runs writes");
   output.add_options(options);
   options.parse(argc, argv);
   selection.check();
   judging.check(options);
   run::RunnerOptions settings = replays.checked(options);
+  if (keep && runs.empty()) throw Error("--keep is for the bundle that --runs FILE writes, which is not given");
+  if (runs == "-" && !output.is_file()) {
+    throw Error("the bundle and the report cannot both go to standard output: give --runs or -o a file");
+  }
   settings.worker = {kSelf, kWorkerWord};
 
   if (!file_exists(kSelf)) throw Error("/proc is not mounted, by which a program finds its own file");
   Fd self = open_file(kSelf, O_RDONLY);
   std::error_code ignored;
   std::string name = "'" + std::filesystem::read_symlink(kSelf, ignored).string() + "'";
-  restore::seek_bundle(self.get(), name);
+  const restore::ProgramParts parts = restore::seek_bundle(self.get(), name);
+  const uint64_t bundle_size = parts.on_demand - parts.bundle;
   if (!bundle.empty()) {
     bundle_output.set_path(bundle);
     bundle_output.open();
-    copy(self.get(), bundle_output.fd(), bundle_output.name());
+    copy(self.get(), {{bundle_output.fd(), bundle_output.name()}}, bundle_size);
     bundle_output.close();
     return Exit::kSuccess;
   }
 
+  std::vector<bundle::VariantMember> further;
+  if (const bool baseline = settings.settings.baseline > 0; baseline || replays.checks_memory()) {
+    further = wanted_on_demand(restore::unpack(restore::on_demand_of(self.get(), name, parts), name), baseline,
+                               replays.checks_memory());
+  }
+
   output.open(/*bundle=*/false);
-  Child replaying(tool, [&] {
-    cli::Output runs;
-    runs.open();
-    return run::replay(self.get(), name, runs, "mneme-replay", options, selection, settings, /*keep=*/false);
+  if (!runs.empty()) {
+    runs_output.set_path(runs);
+    runs_output.open();
+  }
+  const Destination next{STDOUT_FILENO, "the next process"};
+  Child feeding(tool, [&] {
+    copy(self.get(), {next}, bundle_size);
+    return Exit::kSuccess;
   });
+  Child replaying(tool, [&] {
+    cli::Output to;
+    to.open();
+    return run::replay(feeding.output(), name, to, "mneme-replay", options, selection, settings, keep, further);
+  });
+  std::optional<Child> keeping;
+  if (!runs.empty()) {
+    keeping.emplace(tool, [&] {
+      copy(replaying.output(), {{runs_output.fd(), runs_output.name()}, next});
+      runs_output.close();
+      return Exit::kSuccess;
+    });
+  }
   try {
-    Exit judged = judging.verify(replaying.output(), name, output, selection);
+    Exit judged = judging.verify(keeping ? keeping->output() : replaying.output(), name, output, selection);
+    if (keeping && keeping->end() != Exit::kSuccess) judged = Exit::kBadInput;
     Exit replayed = replaying.end();
     return judged == Exit::kSuccess ? replayed : judged;
   } catch (const Error&) {

@@ -43,17 +43,12 @@ Exit run_bundle(int argc, char** argv) {
   cli::Output output;
   cli::Selection selection;
   run::ReplayOptions replays;
-  uint64_t baseline = 0;
-  bool check_memory = false, keep = false;
+  bool keep = false;
   std::string target;
   replays.add_options(options);
-  options.value("--baseline", baseline, "N",
-                "first replay the recorded code N times, at least 2, and mark the bytes that vary by themselves");
   options.value("--target", target, "TARGET",
                 "compile the recorded code for --baseline for this, as mneme-compile takes it (default: what the "
                 "recording ran on)");
-  options.flag("--check-memory", check_memory,
-               "host device: also run each kernel compiled to find out before each access whether there is memory");
   options.flag("--keep", keep, "keep the recorded memory in the output");
   selection.add_options(options);
   output.add_options(options);
@@ -61,20 +56,15 @@ Exit run_bundle(int argc, char** argv) {
   options.parse(argc, argv);
   selection.check();
   run::RunnerOptions settings = replays.checked(options);
-  if (baseline == 1 || baseline > run::kMostExecutions) {
-    throw Error::of(
-        "--baseline must be 0, or from 2 to {}: executions of the recorded code are compared with each other",
-        run::kMostExecutions);
-  }
-  settings.settings.baseline = static_cast<uint32_t>(baseline);
+  const bool baseline = settings.settings.baseline > 0;
 
   input.open();
   output.open();
   std::vector<std::vector<std::string>> variants;
   // Of no use to know how fast, and all levels give the same bits.
-  if (check_memory) variants.push_back({"--check-memory", "-O1", "--target", "host"});
-  if (baseline > 0) variants.push_back({"--as-recorded"});
-  if (baseline > 0 && !target.empty()) variants.back().insert(variants.back().end(), {"--target", target});
+  if (replays.checks_memory()) variants.push_back({"--check-memory", "-O1", "--target", "host"});
+  if (baseline) variants.push_back({"--as-recorded"});
+  if (baseline && !target.empty()) variants.back().insert(variants.back().end(), {"--target", target});
   return replay_compiled(input.fd(), input.name(), variants, output, options, selection, settings, keep);
 }
 

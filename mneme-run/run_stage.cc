@@ -4,6 +4,17 @@
 #include <utility>
 
 namespace mneme::run {
+namespace {
+
+// As if the bundle had it here.
+void add(const bundle::VariantMember& variant, bundle::Writer& writer, Runner& runner) {
+  const bundle::VariantInfo& info = variant.info;
+  writer.add(bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
+  writer.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
+  runner.take(variant);
+}
+
+}  // namespace
 
 void ReplayOptions::add_options(cli::Options& options) {
   RunSettings& settings = runner_.settings;
@@ -21,6 +32,10 @@ void ReplayOptions::add_options(cli::Options& options) {
   options.bytes("--max-diff", settings.max_difference, "BYTES",
                 "store at most so much of the memory that differs, for each run; K, M and G are understood "
                 "(default 64M)");
+  options.value("--baseline", baseline_, "N",
+                "first replay the recorded code N times, at least 2, and mark the bytes that vary by themselves");
+  options.flag("--check-memory", check_memory_,
+               "host device: also run each kernel compiled to find out before each access whether there is memory");
   options.flag("--poison", settings.poison_shared,
                "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
   options.flag("--move-globals", settings.move_globals,
@@ -36,6 +51,12 @@ RunnerOptions ReplayOptions::checked(const cli::Options& options) {
     throw Error::of("--rounds must be from 1 to {} with so many iterations", kMostExecutions / iterations_);
   }
   if (runner_.timeout <= 0) throw Error("--timeout must be more than 0 seconds");
+  if (baseline_ == 1 || baseline_ > kMostExecutions) {
+    throw Error::of(
+        "--baseline must be 0, or from 2 to {}: executions of the recorded code are compared with each other",
+        kMostExecutions);
+  }
+  runner_.settings.baseline = static_cast<uint32_t>(baseline_);
   runner_.settings.warmup = static_cast<uint32_t>(warmup_);
   runner_.settings.iterations = static_cast<uint32_t>(iterations_);
   runner_.settings.cold = cache_ == "cold";
@@ -45,7 +66,8 @@ RunnerOptions ReplayOptions::checked(const cli::Options& options) {
 }
 
 Exit replay(int input, const std::string& name, cli::Output& output, const std::string& tool,
-            const cli::Options& options, const cli::Selection& selection, const RunnerOptions& settings, bool keep) {
+            const cli::Options& options, const cli::Selection& selection, const RunnerOptions& settings, bool keep,
+            const std::vector<bundle::VariantMember>& further) {
   bundle::Reader reader(input, name, bundle::Memory::kDecode);
   bundle::Writer writer(output.fd(), output.name());
   bundle::BundleInfo info = cli::with_provenance(reader.info(), tool, options);
@@ -57,7 +79,13 @@ Exit replay(int input, const std::string& name, cli::Output& output, const std::
   reader.before_leaving([&] { runner.end_instance(); });
   std::optional<bundle::Summary> summary;
   while (std::optional<bundle::Item> item = reader.next()) {
-    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) runner.take(std::move(*kernel));
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) {
+      const Digest id = kernel->info.id;
+      runner.take(std::move(*kernel));
+      for (const bundle::VariantMember& variant : further) {
+        if (variant.info.kernel == id) add(variant, writer, runner);
+      }
+    }
     if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) runner.take(std::move(*variant));
     if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) runner.take(std::move(*instance));
     if (auto* last = std::get_if<bundle::Summary>(&*item)) summary = std::move(*last);

@@ -49,8 +49,8 @@ void Runner::take(bundle::KernelMember kernel) {
 void Runner::take(bundle::VariantMember variant) {
   if (!kernels_.at(variant.info.kernel).selected) return;
   if (variant.info.configuration.baseline) {
-    Digest kernel = variant.info.kernel;
-    if (options_.settings.baseline > 0) baselines_.try_emplace(kernel, std::move(variant));
+    std::pair place(variant.info.kernel, device_of(variant.info));
+    if (options_.settings.baseline > 0) baselines_.try_emplace(std::move(place), std::move(variant));
     return;
   }
   Digest id = variant.info.id;
@@ -128,8 +128,15 @@ void Runner::end_instance() {
     const bundle::VariantInfo& info = variant->info;
     bundle::RunInfo run = info.has_code_member() ? executed_.at(info.id) : run_without_code(info);
     writer_.add(bundle::run_name(run.kernel, run.instance, run.variant), bundle::write(run));
+    release(info);
   }
   first_round_.clear();
+}
+
+// Of a search that is fed line by line there are thousands of variants, each run once.
+void Runner::release(const bundle::VariantInfo& variant) {
+  bool runs_again = variant.configuration.instance.empty() && !selection_.selects_instances();
+  if (!runs_again) std::string().swap(variants_.at(variant.id).code);
 }
 
 // One that could not be compiled has failed; one with another's code has done what that did, and the blocks that it
@@ -150,12 +157,17 @@ bundle::RunInfo Runner::run_without_code(const bundle::VariantInfo& variant) con
   return run;
 }
 
+const bundle::VariantMember* Runner::baseline(const Digest& kernel, const std::string& device) const {
+  auto found = baselines_.find({kernel, device});
+  if (found == baselines_.end()) found = baselines_.lower_bound({kernel, ""});
+  return found != baselines_.end() && found->first.first == kernel ? &found->second : nullptr;
+}
+
 void Runner::execute(const bundle::VariantMember& variant) {
   const bundle::KernelInfo& kernel = kernels_.at(instance_->info.kernel).info;
   std::string device = device_for(variant.info);
-  auto baseline = baselines_.find(kernel.id);
   Worker::Task task{kernel, *instance_, [this](const Digest& digest) { return reader_.block(digest); },
-                    baseline == baselines_.end() ? nullptr : &baseline->second};
+                    baseline(kernel.id, device)};
   Worker& worker = workers_.try_emplace(device, std::move(task), process(device)).first->second;
   bool measured = worker.baseline().has_value();
   Worker::Outcome outcome = worker.run(variant);

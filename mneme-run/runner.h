@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "bundle/reader.h"
 #include "bundle/writer.h"
@@ -52,7 +53,11 @@ class Runner {
   // The variant's run of the instance in hand: executed, or told without.
   void run(const bundle::VariantMember& variant);
   void execute(const bundle::VariantMember& variant);
+  // The recorded code for this device; else, to say so, that for another; nullptr if there is none.
+  const bundle::VariantMember* baseline(const Digest& kernel, const std::string& device) const;
   void execute_again(const bundle::VariantMember& variant);
+  // Lets go of the code of one that is run on no instance but that in hand, and has been.
+  void release(const bundle::VariantInfo& variant);
   bundle::RunInfo run_without_code(const bundle::VariantInfo& variant) const;
   void store_blocks(const Worker& worker, const Worker::Outcome& outcome);
   void report(const bundle::RunInfo& run);
@@ -66,9 +71,10 @@ class Runner {
   cli::Progress progress_;
 
   std::map<Digest, Kernel> kernels_;
-  std::map<Digest, bundle::VariantMember> variants_;   // of selected kernels
-  std::map<Digest, bundle::VariantMember> baselines_;  // the recorded code, by kernel, where it is wanted
-  std::map<Digest, uint64_t> waiting_;                 // instances of a kernel that met no variant, by kernel
+  std::map<Digest, bundle::VariantMember> variants_;  // of selected kernels
+  // The recorded code, by kernel and device, where it is wanted.
+  std::map<std::pair<Digest, std::string>, bundle::VariantMember> baselines_;
+  std::map<Digest, uint64_t> waiting_;  // instances of a kernel that met no variant, by kernel
   verify::Pairing pairing_;
   std::optional<bundle::InstanceMember> instance_;         // in hand, if selected
   bool instance_waits_ = false;                            // it has met no variant yet

@@ -18,7 +18,6 @@ Exit verify_bundle(int argc, char** argv) {
   cli::Selection selection;
   verify::VerifyOptions judging("json");
   judging.add_options(options);
-  judging.add_lenient(options);
   selection.add_options(options);
   output.add_options(options);
   input.add_options(options);

@@ -50,9 +50,6 @@ void VerifyOptions::add_options(cli::Options& options) {
   options.value(
       "--fail-if-slower", slower_, "FACTOR",
       "with --reference: fail where a variant takes more than so many times as long, as far as times can tell");
-}
-
-void VerifyOptions::add_lenient(cli::Options& options) {
   options.flag("--lenient", rules_.lenient,
                "let pass what differs no more than the recorded code's result varies by itself (mneme-run --baseline)");
 }

@@ -16,8 +16,6 @@ class VerifyOptions {
  public:
   explicit VerifyOptions(std::string format) : format_(std::move(format)) {}  // the default: "json" or "table"
   void add_options(cli::Options& options);
-  // Of runs that have a baseline: those of mneme-run --baseline.
-  void add_lenient(cli::Options& options);
   void check(const cli::Options& options);  // after parse(); throws Error
 
   // Judges the bundle on the descriptor `input`, which messages call `name`, and writes the report. Throws Error.

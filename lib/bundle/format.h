@@ -67,6 +67,7 @@ struct Argument {
   std::string kind;                // "pointer", "scalar", "struct"
   std::string type;                // element type as LLVM spells it: "i32", "double", "ptr", "%struct.Body"
   std::vector<ByteRange> padding;  // within the argument; recorded as zeros
+  std::string name = {};           // in the source; in json only where it is known
 };
 
 struct Global {

@@ -17,7 +17,9 @@ void write_argument(json::Text& out, const Argument& argument) {
   for (const ByteRange& range : argument.padding) {
     out.open().add("offset", range.offset).add("size", range.size).close();
   }
-  out.close_array().close();
+  out.close_array();
+  if (!argument.name.empty()) out.add("name", argument.name);
+  out.close();
 }
 
 Argument parse_argument(const json::Object& in, uint32_t argument_bytes) {
@@ -27,6 +29,7 @@ Argument parse_argument(const json::Object& in, uint32_t argument_bytes) {
   argument.size = in.number32("size", argument_bytes - argument.offset);
   argument.kind = kKinds[in.choice("kind", {kKinds[0], kKinds[1], kKinds[2]})];
   argument.type = in.text("type");
+  argument.name = in.text_or("name", "");
   in.each("padding", [&](json::Object range) {
     uint32_t offset = range.number32("offset", argument.size);
     argument.padding.push_back({offset, range.number32("size", argument.size - offset)});

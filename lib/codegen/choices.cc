@@ -2,7 +2,9 @@
 #include "codegen/choices.h"
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/Attributes.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -10,6 +12,7 @@
 #include <llvm/Support/TargetSelect.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -100,21 +103,64 @@ void check_cpu(const std::string& cpu, const std::string& target) {
   throw Error::of("takes a processor that LLVM knows, such as znver4, not '{}'", cpu);
 }
 
+namespace {
+
+// As C++ has them.
+bool is_name(llvm::StringRef text) {
+  auto in_name = [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
+  };
+  return !text.empty() && !llvm::isDigit(text[0]) && llvm::all_of(text, in_name);
+}
+
+// ": out, in, n": in their order.
+std::string names_of(const bundle::KernelInfo& kernel) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const std::string& name = kernel.arguments[i].name;
+    names.push_back(name.empty() ? std::to_string(i) + " without a name" : name);
+  }
+  bool known = std::ranges::any_of(kernel.arguments, [](const auto& argument) { return !argument.name.empty(); });
+  return known ? fmt::format(": {}", fmt::join(names, ", ")) : "; what they are called is not known";
+}
+
+}  // namespace
+
 std::string normal_arguments(const std::string& arguments) {
   if (arguments.empty() || arguments == "all") return arguments;
   std::set<unsigned> numbers;
+  std::set<std::string> names;
   for (llvm::StringRef part : parts(arguments, ',')) {
     unsigned number = 0;
-    if (part.getAsInteger(10, number)) {
-      throw Error::of("takes all, or numbers of arguments, counted from 0, such as 0,2; not '{}'", part.str());
+    if (!part.getAsInteger(10, number)) {
+      numbers.insert(number);
+    } else if (is_name(part)) {
+      names.insert(part.str());
+    } else {
+      throw Error::of("takes all, or arguments by name or by number, counted from 0, such as n,alpha or 0,2; not '{}'",
+                      part.str());
     }
-    numbers.insert(number);
   }
-  return fmt::format("{}", fmt::join(numbers, ","));
+  std::vector<std::string> all(names.begin(), names.end());
+  std::ranges::transform(numbers, std::inserter(all, all.begin()),
+                         [](unsigned number) { return std::to_string(number); });
+  return fmt::format("{}", fmt::join(all, ","));
 }
 
-std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std::string& arguments) {
+std::string numbered_arguments(const bundle::KernelInfo& kernel, const std::string& arguments) {
+  if (arguments.empty() || arguments == "all") return arguments;
+  std::string numbered;
+  for (llvm::StringRef part : parts(arguments, ',')) {
+    auto named = std::ranges::find(kernel.arguments, part.str(), &bundle::Argument::name);
+    if (!numbered.empty()) numbered += ',';
+    numbered += named == kernel.arguments.end() ? part.str() : std::to_string(named - kernel.arguments.begin());
+  }
+  return normal_arguments(numbered);
+}
+
+std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std::string& given) {
   std::vector<size_t> named;
+  const std::string arguments = numbered_arguments(kernel, given);
   if (arguments == "all") {
     for (size_t i = 0; i < kernel.arguments.size(); ++i) {
       if (kernel.arguments[i].kind != "pointer") named.push_back(i);
@@ -124,8 +170,8 @@ std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std:
   for (llvm::StringRef part : parts(arguments, ',')) {
     size_t number = 0;
     if (part.getAsInteger(10, number) || number >= kernel.arguments.size()) {
-      throw Error::of("kernel '{}' has no argument {}: it has {}, counted from 0", kernel.demangled, part.str(),
-                      kernel.arguments.size());
+      throw Error::of("kernel '{}' has no argument {}: it has {}, counted from 0{}", kernel.demangled, part.str(),
+                      kernel.arguments.size(), names_of(kernel));
     }
     named.push_back(number);
   }

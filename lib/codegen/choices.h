@@ -17,11 +17,13 @@ std::string normal_attributes(const std::string& attributes);
 // Of a target's processor: "+avx512vnni,-fma", in the order given, the last of each.
 std::string normal_features(const std::string& features, const std::string& target);
 void check_cpu(const std::string& cpu, const std::string& target);
-// "all", or arguments counted from 0: "0,2".
+// "all", or arguments counted from 0, and behind them those by name: "0,2", "1,alpha".
 std::string normal_arguments(const std::string& arguments);
+// With the numbers in place of the kernel's names; others stay.
+std::string numbered_arguments(const bundle::KernelInfo& kernel, const std::string& arguments);
 
 // Which arguments of the kernel are meant; "all" is those that are no pointers. Throws Error, in a whole sentence, on
-// one that the kernel does not have.
+// one that the kernel does not have, telling what it has.
 std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std::string& arguments);
 
 // The most shared memory that a block may have there, in bytes.

@@ -28,6 +28,7 @@ TEST(Choices, OneFormOfWhatMeansTheSame) {
   EXPECT_EQ(normal_features("+avx2,-fma,-avx2", "host:x86-64-v2"), "-fma,-avx2");
   EXPECT_EQ(normal_arguments("2, 0,2"), "0,2");
   EXPECT_EQ(normal_arguments("all"), "all");
+  EXPECT_EQ(normal_arguments("n, 10, _x,9,n"), "9,10,_x,n");
 }
 
 TEST(Choices, WhatIsUnknownIsSaid) {
@@ -39,7 +40,8 @@ TEST(Choices, WhatIsUnknownIsSaid) {
   EXPECT_THAT(fault([] { normal_features("avx2", "host:x86-64-v2"); }), HasSubstr("not 'avx2'"));
   EXPECT_THAT(fault([] { normal_features("+ptx83", "host:x86-64-v2"); }), HasSubstr("not '+ptx83'"));
   EXPECT_EQ(normal_features("+ptx83", "cuda:sm_90"), "+ptx83");
-  EXPECT_THAT(fault([] { normal_arguments("first"); }), HasSubstr("not 'first'"));
+  EXPECT_THAT(fault([] { normal_arguments("the first"); }), HasSubstr("not 'the first'"));
+  EXPECT_THAT(fault([] { normal_arguments("1st"); }), HasSubstr("not '1st'"));
   EXPECT_THAT(fault([] { normal_arguments("-1"); }), HasSubstr("not '-1'"));
   EXPECT_THAT(fault([] { check_cpu("znver40", "host:x86-64-v2"); }), HasSubstr("not 'znver40'"));
   EXPECT_EQ(fault([] { check_cpu("znver4", "host:x86-64-v2"); }), "none");
@@ -53,7 +55,21 @@ TEST(Choices, ArgumentsByTheirNumbers) {
   EXPECT_EQ(arguments_named(kernel, "0,1"), (std::vector<size_t>{0, 1}));
   EXPECT_TRUE(arguments_named(kernel, "").empty());
   EXPECT_EQ(fault([&] { arguments_named(kernel, "1,2"); }),
-            "kernel 'k(int*, int)' has no argument 2: it has 2, counted from 0");
+            "kernel 'k(int*, int)' has no argument 2: it has 2, counted from 0; what they are called is not known");
+}
+
+TEST(Choices, ArgumentsByTheirNames) {
+  bundle::KernelInfo kernel;
+  kernel.demangled = "k(int*, int, int)";
+  kernel.arguments = {
+      {0, 8, "pointer", "ptr", {}, "out"}, {8, 4, "scalar", "i32", {}, ""}, {12, 4, "scalar", "i32", {}, "n"}};
+  EXPECT_EQ(arguments_named(kernel, "n"), std::vector<size_t>{2});
+  EXPECT_EQ(numbered_arguments(kernel, "n,out"), "0,2");
+  EXPECT_EQ(numbered_arguments(kernel, "1,n,2"), "1,2");
+  EXPECT_EQ(numbered_arguments(kernel, "all"), "all");
+  EXPECT_EQ(numbered_arguments(kernel, "2,m"), "2,m");
+  EXPECT_EQ(fault([&] { arguments_named(kernel, "n,m"); }),
+            "kernel 'k(int*, int, int)' has no argument m: it has 3, counted from 0: out, 1 without a name, n");
 }
 
 TEST(Choices, SharedMemoryByTarget) {

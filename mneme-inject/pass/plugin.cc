@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cuda/carried.h"
+#include "pass/argument_names.h"
 #include "pass/embed.h"
 #include "pass/kernel_functions.h"
 #include "pass/pointed_functions.h"
@@ -33,12 +34,12 @@ void mend_removed_intrinsics(llvm::Module& module) {
 }
 
 // Embeds in `module` the kernels of `program`, which may be the same.
-void embed_kernels(llvm::Module& module, const llvm::Module& program) {
+void embed_kernels(llvm::Module& module, const llvm::Module& program, const ArgumentNames& names = {}) {
   KernelFunctions kernels = kernels_in(program);
   std::vector<std::pair<std::string, std::string>> records;  // made of the module as it is before any is in it
   for (const llvm::Function& function : program) {
     if (!kernels.contains(&function) || has_embedded(module, function.getName())) continue;
-    records.emplace_back(function.getName(), record_of(function));
+    records.emplace_back(function.getName(), record_of(function, names));
   }
   for (const auto& [name, record] : records) embed(module, name, record);
 }
@@ -54,10 +55,11 @@ class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
     if (carries(module.getModuleInlineAsm())) return llvm::PreservedAnalyses::all();  // the plugin was named twice
     try {
       if (triple.isAMDGCN()) mend_removed_intrinsics(module);
+      const ArgumentNames names = take_names(module);
       if (is_relocatable()) {
         carry_unit(module);
       } else {
-        embed_kernels(module, module);
+        embed_kernels(module, module, names);
       }
     } catch (const std::exception& error) {
       module.getContext().emitError(std::string("mneme-inject: ") + error.what());

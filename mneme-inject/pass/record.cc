@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pass/record.h"
 
+#include <algorithm>
+
 #include "objects/embedded.h"
 #include "pass/closure.h"
 #include "pass/describe.h"
 
 namespace mneme::inject {
 
-std::string record_of(const llvm::Function& kernel) {
+std::string record_of(const llvm::Function& kernel, const ArgumentNames& names) {
   std::unique_ptr<llvm::Module> closure = closure_of(kernel);
   std::string bitcode = bitcode_of(*closure);
   bundle::KernelInfo info = describe(*closure, kernel.getName(), bitcode, kernel.getParent()->getSourceFileName());
+  auto named = names.find(kernel.getName().str());
+  for (size_t i = 0; named != names.end() && i < std::min(info.arguments.size(), named->second.size()); i++) {
+    info.arguments[i].name = named->second[i];
+  }
   // What debuggers are told is no part of what the kernel is.
   if (is_debuggable(kernel)) {
     bitcode = bitcode_of(*closure_of(kernel, /*debuggable=*/true));

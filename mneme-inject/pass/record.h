@@ -4,9 +4,11 @@
 
 #include <string>
 
+#include "pass/argument_names.h"
+
 namespace mneme::inject {
 
 // What is embedded for a kernel (objects/embedded.h): its closure, and what there is to know of it.
-std::string record_of(const llvm::Function& kernel);
+std::string record_of(const llvm::Function& kernel, const ArgumentNames& names = {});
 
 }  // namespace mneme::inject

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compile_on_demand.h"
+
+#include <unistd.h>
+
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "bundle/writer.h"
+#include "cli/options.h"
+#include "compiled_input.h"
+
+namespace mneme::restore {
+namespace {
+
+constexpr char kHost[] = "host";
+// To check accesses of kernels that have variants for a GPU only, on any computer that there may be.
+constexpr char kAnyHost[] = "host:x86-64-v2";
+
+using Kernels = std::vector<const bundle::KernelMember*>;
+
+// A bundle of nothing but these, as mneme-compile reads it.
+Fd bundle_of(const Kernels& kernels, const bundle::BundleInfo& recording) {
+  Fd file = memory_file("kernels");
+  bundle::Writer writer(file.get(), "the kernels' bundle");
+  bundle::BundleInfo info = recording;
+  info.memory = "none";
+  writer.add(std::string(bundle::kBundleMember), bundle::write(info));
+  for (const bundle::KernelMember* kernel : kernels) {
+    writer.add(bundle::kernel_json_name(kernel->info.id), bundle::write(kernel->info));
+    writer.add(bundle::kernel_bitcode_name(kernel->info.id), kernel->bitcode);
+  }
+  writer.add(std::string(bundle::kSummaryMember), bundle::write(bundle::Summary{}));
+  writer.finish();
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+// With `what`, and further words, for the program's `option`. One process compiles all; it ends at a kernel that cannot
+// be compiled, and the next goes on behind that.
+void compile(Kernels kernels, const bundle::BundleInfo& recording, const std::string& option, const std::string& what,
+             const std::vector<std::string>& words, std::vector<bundle::VariantMember>& into) {
+  while (!kernels.empty()) {
+    Fd bundle = bundle_of(kernels, recording);
+    run::CompiledInput stage(bundle.get(), what, words);
+    size_t compiled = 0;
+    try {
+      bundle::Reader reader(stage.fd(), "what mneme-compile writes", bundle::Memory::kPass);
+      while (std::optional<bundle::Item> item = reader.next()) {
+        if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) {
+          into.push_back(std::move(*variant));
+          compiled++;
+        }
+      }
+      stage.finish();
+      return;
+    } catch (const Error& error) {
+      if (error.exit() == Exit::kMissing || compiled == kernels.size()) throw;
+    }
+    const bundle::KernelInfo& failed = kernels[compiled]->info;
+    cli::warn(fmt::format("kernel '{}' cannot be compiled with {}: the program cannot replay it with {}",
+                          failed.demangled, what, option));
+    kernels.erase(kernels.begin(), kernels.begin() + static_cast<ptrdiff_t>(compiled) + 1);
+  }
+}
+
+// "sm_90" before "sm_100", "x86-64" before "x86-64-v2".
+bool is_less(const std::string& one, const std::string& other) {
+  return std::pair(one.size(), one) < std::pair(other.size(), other);
+}
+
+// The least of them for each device, by the device's name.
+std::map<std::string, std::string> least_targets(const std::set<std::string>& targets) {
+  std::map<std::string, std::string> least;
+  for (const std::string& target : targets) {
+    std::string& place = least[target.substr(0, target.find(':'))];
+    if (place.empty() || is_less(target, place)) place = target;
+  }
+  return least;
+}
+
+// As mneme-compile --target takes it.
+std::string word_of(const std::string& target) {
+  return target.starts_with(kHost) ? target : target.substr(target.find(':') + 1);
+}
+
+}  // namespace
+
+std::vector<bundle::VariantMember> compile_on_demand(const std::vector<Compiled>& kernels,
+                                                     const bundle::BundleInfo& recording) {
+  std::map<std::string, Kernels> recorded, checked;  // by target
+  for (const Compiled& one : kernels) {
+    std::map<std::string, std::string> targets = least_targets(one.targets);
+    for (const auto& [device, target] : targets) recorded[target].push_back(&one.kernel);
+    auto host = targets.find(kHost);
+    checked[host == targets.end() ? kAnyHost : host->second].push_back(&one.kernel);
+  }
+  std::vector<bundle::VariantMember> variants;
+  for (const auto& [target, some] : recorded) {
+    compile(some, recording, "--baseline", "--as-recorded", {"--target", word_of(target)}, variants);
+  }
+  // As mneme-run has them compiled.
+  for (const auto& [target, some] : checked) {
+    compile(some, recording, "--check-memory", "--check-memory", {"-O1", "--target", target}, variants);
+  }
+  return variants;
+}
+
+}  // namespace mneme::restore
