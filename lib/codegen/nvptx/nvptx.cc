@@ -14,8 +14,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "base/error.h"
-#include "bundle/launch.h"
-#include "codegen/adjust.h"
+#include "codegen/gpu_module.h"
 #include "codegen/nvptx/numbered_functions.h"
 #include "ir/address_variable.h"
 #include "ir/module.h"
@@ -98,38 +97,6 @@ std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
   }
   passes.run(module);
   return std::string(buffer.data(), buffer.size());
-}
-
-// A kernel that was compiled without optimisation is marked so that nothing optimises it ever.
-void allow_optimisation(llvm::Module& module) {
-  for (llvm::Function& function : module) {
-    if (!function.hasFnAttribute(llvm::Attribute::OptimizeNone)) continue;
-    function.removeFnAttr(llvm::Attribute::OptimizeNone);
-    function.removeFnAttr(llvm::Attribute::NoInline);  // the two go together
-  }
-}
-
-void refuse_host_options(const bundle::KernelInfo& info, const bundle::Configuration& configuration) {
-  if (configuration.check_memory || (configuration.form != "auto" && !configuration.form.empty())) {
-    throw Error::of("kernel '{}': --check-memory and --form are for the host device, not for --target {}",
-                    info.demangled, configuration.target);
-  }
-}
-
-// What the configuration says beside the pipeline.
-void adjust(llvm::Module& module, const bundle::KernelInfo& info, const bundle::Configuration& configuration,
-            const bundle::InstanceInfo* instance) {
-  llvm::Function& kernel = *module.getFunction(info.name);
-  set_launch_bounds(kernel, configuration.max_threads, configuration.min_blocks);
-  if (!configuration.specialize_args.empty()) {
-    fix_arguments(kernel, info, configuration.specialize_args, instance->arguments);
-  }
-  if (configuration.specialize_dims) {
-    bundle::LaunchSize size = bundle::launch_size(*instance, configuration);
-    fix_dimensions(kernel, size.grid, size.block);
-  }
-  if (!configuration.fast_math.empty()) add_fast_math(module, configuration.fast_math);
-  add_attributes(kernel, configuration.attributes);
 }
 
 }  // namespace
