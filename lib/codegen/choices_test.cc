@@ -39,6 +39,8 @@ TEST(Choices, WhatIsUnknownIsSaid) {
   EXPECT_THAT(fault([] { normal_features("avx2", "host:x86-64-v2"); }), HasSubstr("not 'avx2'"));
   EXPECT_THAT(fault([] { normal_features("+ptx83", "host:x86-64-v2"); }), HasSubstr("not '+ptx83'"));
   EXPECT_EQ(normal_features("+ptx83", "cuda:sm_90"), "+ptx83");
+  EXPECT_EQ(normal_features("+wavefrontsize32", "hip:gfx1100"), "+wavefrontsize32");
+  EXPECT_THAT(fault([] { normal_features("+ptx83", "hip:gfx1100"); }), HasSubstr("such as +wavefrontsize32"));
   EXPECT_THAT(fault([] { normal_arguments("first"); }), HasSubstr("not 'first'"));
   EXPECT_THAT(fault([] { normal_arguments("-1"); }), HasSubstr("not '-1'"));
   EXPECT_THAT(fault([] { check_cpu("znver40", "host:x86-64-v2"); }), HasSubstr("not 'znver40'"));
@@ -62,6 +64,7 @@ TEST(Choices, SharedMemoryByTarget) {
   EXPECT_EQ(most_shared_memory("cuda:sm_80"), 166912u);
   EXPECT_EQ(most_shared_memory("cuda:sm_60"), 49152u);
   EXPECT_EQ(most_shared_memory("host:x86-64-v3"), 65536u);
+  EXPECT_EQ(most_shared_memory("hip:gfx90a"), 65536u);
 }
 
 }  // namespace

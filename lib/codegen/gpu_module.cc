@@ -14,7 +14,8 @@ void refuse_host_options(const bundle::KernelInfo& info, const bundle::Configura
   }
 }
 
-void allow_optimisation(llvm::Module& module) {
+void allow_optimisation(llvm::Module& module, const bundle::KernelInfo& info) {
+  if (!module.getFunction(info.name)->hasFnAttribute(llvm::Attribute::OptimizeNone)) return;
   for (llvm::Function& function : module) {
     if (!function.hasFnAttribute(llvm::Attribute::OptimizeNone)) continue;
     function.removeFnAttr(llvm::Attribute::OptimizeNone);

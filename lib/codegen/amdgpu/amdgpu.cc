@@ -25,7 +25,7 @@ namespace {
 
 constexpr char kTriple[] = "amdgcn-amd-amdhsa";
 
-// What clang's driver passes for HIP with -mllvm.
+// What clang's driver passes for HIP with -mllvm. lld sets all options back.
 void set_clangs_options() {
   auto& options = llvm::cl::getRegisteredOptions();
   auto found = options.find("amdgpu-internalize-symbols");
@@ -39,7 +39,6 @@ const llvm::Target& back_end() {
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmParser();  // of assembly in kernels
     LLVMInitializeAMDGPUAsmPrinter();
-    set_clangs_options();
     return true;
   }();
   (void)initialised;
@@ -81,6 +80,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   refuse_host_options(info, configuration);
   std::optional<TargetId> target = parse_target_id(std::string_view(configuration.target).substr(sizeof "hip:" - 1));
   if (!target) throw Error::of("'{}' is no AMD GPU that this version has code for", configuration.target);
+  set_clangs_options();
   ir::check_pipeline(configuration.passes, configuration.plugins);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = ir::load_module(context, ir, "the IR of kernel '" + info.demangled + "'");
@@ -94,7 +94,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   const Goal goal = goal_of(*module, info, configuration, *target);
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(goal, configuration);
   module->setDataLayout(machine->createDataLayout());
-  allow_optimisation(*module);
+  allow_optimisation(*module, info);
   retarget(*module, info, goal);
   adjust(*module, info, configuration, instance);
   Result result;
@@ -102,7 +102,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   try {
     with_complaints(context, [&] {
       ir::optimize(*module, configuration.passes, machine.get(), {},
-                   {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins});
+                   {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
     });
     refuse_foreign_operations(*module, info, goal);
     if (texts) {

@@ -7,6 +7,7 @@
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <cctype>
 #include <mutex>
 
@@ -48,8 +49,12 @@ struct Listening {
 
 }  // namespace
 
-std::string tidy(const std::string& message) {
-  std::string text;
+std::string tidy(const std::string& whole) {
+  // Of an operation that there are no instructions for, its name, without all that leads to it.
+  std::string text, message = whole;
+  if (message.starts_with("Cannot select: ")) {
+    message.resize(std::min({message.find('\n'), message.find(" # D:"), message.size()}));
+  }
   for (size_t i = 0; i < message.size() && text.size() < kLongest; ++i) {
     if (message.compare(i, 2, "0x") == 0) {
       size_t end = i + 2;

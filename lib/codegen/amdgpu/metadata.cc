@@ -67,9 +67,9 @@ bundle::Resources resources_in_code_object(Bytes code_object, const std::string&
     amd.spilled_registers = number(map, ".vgpr_spill_count", where);
     amd.spilled_scalar_registers = number(map, ".sgpr_spill_count", where);
     amd.wave_size = number(map, ".wavefront_size", where);
-    amd.occupancy =
-        occupancy(target, {std::max(resources.registers, amd.accumulation_registers), amd.scalar_registers,
-                           amd.wave_size, number(map, ".max_flat_workgroup_size", where), resources.shared});
+    amd.occupancy = occupancy(target, {std::max(resources.registers, amd.accumulation_registers), amd.scalar_registers,
+                                       amd.wave_size, number(map, ".max_flat_workgroup_size", where), resources.shared,
+                                       number(map, ".workgroup_processor_mode", where) != 0});
     resources.amd = amd;
     return resources;
   }

@@ -18,6 +18,7 @@ bundle::Resources resources_in_code_object(Bytes code_object, const std::string&
 struct Footprint {
   uint32_t registers = 0, scalar_registers = 0, wave_size = 64, block = 1024;
   uint64_t shared = 0;
+  bool workgroup_processor = true;  // from generation 10 on: whether blocks may have both of its compute units
 };
 uint32_t occupancy(const TargetId& target, const Footprint& taken);
 

@@ -146,6 +146,8 @@ std::string without_named_features(llvm::StringRef features) {
   return kept;
 }
 
+constexpr uint64_t kInterrupt = 1;  // s_sendmsg's, in all generations
+
 // Moves within a wave that only generation 9 has: shifts and rotations of all of it, and rows to the next.
 bool is_old_move(uint64_t control) {
   return control == 0x130 || control == 0x134 || control == 0x138 || control == 0x13c || control == 0x142 ||
@@ -163,10 +165,13 @@ std::string why_foreign(const llvm::IntrinsicInst& call, uint32_t from, uint32_t
       }
       return {};
     }
+    case llvm::Intrinsic::amdgcn_s_sendmsg:
+      // The libraries' calls of the host.
+      if (llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->equalsInt(kInterrupt)) return {};
+      [[fallthrough]];
     case llvm::Intrinsic::amdgcn_s_waitcnt:
     case llvm::Intrinsic::amdgcn_s_getreg:
     case llvm::Intrinsic::amdgcn_s_setreg:
-    case llvm::Intrinsic::amdgcn_s_sendmsg:
       return fmt::format("{} takes a number there that means something else in each generation",
                          call.getCalledFunction()->getName().str());
     default:

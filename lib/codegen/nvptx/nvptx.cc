@@ -122,10 +122,10 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   }
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(*module, configuration);
   module->setDataLayout(machine->createDataLayout());
-  allow_optimisation(*module);
+  allow_optimisation(*module, info);
   adjust(*module, info, configuration, instance);
   ir::optimize(*module, configuration.passes, machine.get(), {},
-               {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins});
+               {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
   ir::expose_function_tables(*module);
   number_functions(*module, info);
   Result result;
