@@ -7,8 +7,8 @@ Compared is what each recorded kernel of tests/programs leads to in the applicat
 its descriptor, functions and variables, by llvm-objdump, and apart from where they lie. By default that is all programs
 at -O3, and one at the other levels; $MNEME_MATRIX=full takes all at all levels.
 
-Each program is also compiled for another of AMD's GPUs, in turn; with $MNEME_MATRIX=full, for all. What cannot become
-code for one is listed, with the reason that mneme-compile has to give.
+Every other program is also compiled for another of AMD's GPUs, in turn; with $MNEME_MATRIX=full, each for all. What
+cannot become code for one is listed, with the reason that mneme-compile has to give.
 
     amdgpu_identity_test.py [PROGRAM…]     these programs, at all levels and for all GPUs
 """
@@ -16,7 +16,6 @@ code for one is listed, with the reason that mneme-compile has to give.
 import json
 import os
 import pathlib
-import re
 import sys
 import unittest
 
@@ -31,16 +30,37 @@ OTHERS = ["gfx900", "gfx906:sramecc+:xnack-", "gfx908:xnack+", "gfx940", "gfx942
 LEVELS = ["-O0", "-O1", "-O2", "-Os", "-Oz"]
 AT_ALL_LEVELS = ["recursion"]
 
-# Functions that are called from one place are inlined into it, however large. In a recording there is one kernel, so
-# that may be said there of functions that several kernels of the application call.
-SHARED_FUNCTION = "it calls a function that other kernels call, too"
-DIFFERS = {}
-
-# By program, the kernels' names and what mneme-compile says: all are of instructions that only some GPUs have.
-REFUSED = {
+# Kernels of which the code differs, and why: what LLVM decides for a whole unit it decides there for all kernels of the
+# application, and in a recording for the one.
+LAID_OUT_TOGETHER = "what functions that are called through pointers have of shared memory is laid out for all kernels"
+MOST_REGISTERS = "a call through a pointer may take as many registers as any function of the unit does"
+ONE_CALLER = "a function's arguments are constant where no other kernel calls it with others"
+DIFFERS = {
+    "barrier_in_virtual": {"_Z9summarisePKiPi": LAID_OUT_TOGETHER, "_Z11apply_stepsPKP4StepPi": LAID_OUT_TOGETHER},
+    "device_heap": {"_Z4thinPP4Nodei": ONE_CALLER},
+    "device_new": {"_Z7measurePKP5ShapePii": MOST_REGISTERS, "_Z7destroyPP5Shapei": MOST_REGISTERS},
 }
 
-NO_PROGRAM_KERNELS = {"runtime_compilation"}  # compiled while the program runs: their code is in no file
+# What mneme-compile says of programs with kernels that cannot become code for some GPUs.
+NO_IMAGES = "requested image instruction is not supported on this GPU"
+REFUSED = {
+    "atomic_types": r"Cannot select: intrinsic %llvm.amdgcn.(global|flat).atomic.fadd",
+    "bit_functions": r"Cannot select: intrinsic %llvm.amdgcn.sdot[24]",
+    "clock_rates": r"Cannot select: intrinsic %llvm.amdgcn.s.memtime",
+    "launch_intrinsics": r"llvm.amdgcn.s.getreg takes a number there that means something else",
+    "packed_math": r"Cannot select: f32 = FDOT2",
+    "rocprim_block": r"the DPP control 0x142, which only gfx9 has",
+    "rocprim_reduce_select": r"the DPP control 0x142, which only gfx9 has",
+    "rocprim_scan_sort": r"the DPP control 0x142, which only gfx9 has",
+    "shuffle_forms": r"the DPP control 0x130, which only gfx9 has",
+    "texture_filters": NO_IMAGES,
+    "texture_formats": NO_IMAGES,
+    "texture_levels": NO_IMAGES,
+    "texture_references": NO_IMAGES,
+    "texture_volumes": NO_IMAGES,
+}
+
+COMPILED_AT_RUN_TIME = {"runtime_compilation"}  # their code is in no file
 
 
 def everything():
@@ -52,7 +72,8 @@ def programs():
 
 
 def others(name):
-    return OTHERS if everything() else [OTHERS[sum(name.encode()) % len(OTHERS)]]
+    turn = sum(name.encode()) % (2 * len(OTHERS))
+    return OTHERS if everything() else OTHERS[turn:turn + 1]
 
 
 class Identity(TestCase):
@@ -87,7 +108,7 @@ class Identity(TestCase):
                 continue
             mine = CodeObject(variant["bytes"]).listing(kernel)
             theirs = [listing for listing in (each.listing(kernel) for each in own) if listing]
-            self.assertTrue(theirs or name in NO_PROGRAM_KERNELS, f"the program has no {kernel}")
+            self.assertTrue(theirs or name in COMPILED_AT_RUN_TIME, f"the program has no {kernel}")
             if not theirs:
                 continue
             self.counted[0] += 1
@@ -116,9 +137,8 @@ class Identity(TestCase):
             if "failed" not in variant:
                 continue
             with self.subTest(f"{demangled} {lines[number]['target']}"):
-                reasons = [reason for part, reason in REFUSED.get(name, {}).items() if part in demangled]
-                self.assertTrue(reasons, variant["failed"])
-                self.assertRegex(variant["failed"], "|".join(reasons))
+                self.assertIn(name, REFUSED, variant["failed"])
+                self.assertRegex(variant["failed"], REFUSED[name])
                 self.assertIn(demangled, variant["failed"])
 
     def test_other_levels(self):
@@ -129,7 +149,8 @@ class Identity(TestCase):
                     recording = self.record(program)
                     codegen = int(level[2]) if level[2].isdigit() else 2
                     line = {"target": OWN, "passes": f"default<{level[1:]}>", "codegen_opt": codegen}
-                    self.assertEqual(self.differing(name, program, self.compiled(recording, [line])), {})
+                    differing = self.differing(name, program, self.compiled(recording, [line]))
+                    self.assertLessEqual(set(differing), set(DIFFERS.get(name, [])), differing)
 
 
 if __name__ == "__main__":
