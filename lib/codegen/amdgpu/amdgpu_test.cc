@@ -188,6 +188,14 @@ old:
   }
 }
 
+TEST(Amdgpu, TheConstantClockIsReadAsEachGenerationDoes) {
+  const std::string more = "declare i64 @llvm.amdgcn.s.memrealtime()\n";
+  const std::string reads = "  %time = call i64 @llvm.amdgcn.s.memrealtime()\n  %value = trunc i64 %time to i32\n";
+  EXPECT_THAT(compiled(reads, configuration("gfx1030"), "", more).assembly, HasSubstr("s_memrealtime"));
+  EXPECT_THAT(compiled(reads, configuration("gfx1100"), "", more).assembly,
+              HasSubstr("s_sendmsg_rtn_b64 s[2:3], sendmsg(MSG_RTN_GET_REALTIME)"));
+}
+
 TEST(Amdgpu, WavesOf32WhereLanesDoNotWorkTogether) {
   const std::string counts = "  %value = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)\n";
   EXPECT_EQ(compiled(kPlain, configuration("gfx1030", "+wavefrontsize32")).resources->amd->wave_size, 32u);

@@ -4,6 +4,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
@@ -19,6 +20,7 @@ constexpr char kIsaVersion[] = "__oclc_ISA_version", kWave64[] = "__oclc_wavefro
                kAbiVersion[] = "__oclc_ABI_version";
 constexpr uint32_t kFirstWithNewLaunch = 500;  // version from which on the launch's dimensions are in the arguments
 constexpr uint32_t kFirstGeneric = 600;        // that generic processors can be named in
+constexpr uint32_t kGetRealTime = 0x83;        // a message
 constexpr uint32_t kUsual = 500;               // where the IR does not say
 
 uint32_t recorded_code_object(const llvm::Module& module) {
@@ -134,6 +136,21 @@ void drop_unused(llvm::Module& module) {
   }
 }
 
+// From generation 11 on the constant clock is asked for by a message, as later device libraries do.
+void replace_clock(llvm::Module& module) {
+  llvm::Function* old = module.getFunction("llvm.amdgcn.s.memrealtime");
+  if (!old) return;
+  for (llvm::User* user : llvm::make_early_inc_range(old->users())) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+    if (!call) continue;
+    llvm::IRBuilder<> builder(call);
+    llvm::Value* time = builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_sendmsg_rtn, {builder.getInt64Ty()},
+                                                {builder.getInt32(kGetRealTime)});
+    call->replaceAllUsesWith(time);
+    call->eraseFromParent();
+  }
+}
+
 // Without what the target's name is to say.
 std::string without_named_features(llvm::StringRef features) {
   llvm::SmallVector<llvm::StringRef> parts;
@@ -241,6 +258,7 @@ void retarget(llvm::Module& module, const bundle::KernelInfo& info, const Goal& 
   if (other) set_constant(module, kIsaVersion, goal.target.isa_version);
   if (other_wave) set_constant(module, kWave64, goal.wave_size == 64);
   if (other || other_wave) drop_unused(module);
+  if (goal.target.generation >= 11) replace_clock(module);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     std::string features;
