@@ -289,14 +289,14 @@ TEST(Amdgpu, FixedLaunches) {
 // LLVM writes what it reckons itself into the assembly.
 TEST(AmdgpuResources, OccupancyIsLlvms) {
   std::string many, sum = "  %s0 = add i32 %id, 0\n";
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 90; ++i) {
     many += fmt::format(
         "  %p{0} = getelementptr i32, ptr addrspace(1) %out, i32 {0}\n"
         "  %v{0} = load volatile i32, ptr addrspace(1) %p{0}\n",
         i);
     sum += fmt::format("  %s{} = add i32 %s{}, %v{}\n", i + 1, i, i);
   }
-  const std::string wide = many + "  call void asm sideeffect \"\", \"\"()\n" + sum + "  %value = add i32 %s150, 0\n";
+  const std::string wide = many + "  call void asm sideeffect \"\", \"\"()\n" + sum + "  %value = add i32 %s90, 0\n";
   auto shared = [](int bytes) {
     return fmt::format(
         "  %p = getelementptr [{0} x i8], ptr addrspace(3) @lds, i32 0, i32 %id\n"
@@ -311,7 +311,7 @@ TEST(AmdgpuResources, OccupancyIsLlvms) {
       if (*features && name.starts_with("gfx9")) continue;
       std::vector<Code> codes = {compiled(kPlain, configuration(name, features)),
                                  compiled(wide, configuration(name, features), "\"amdgpu-waves-per-eu\"=\"1,2\"")};
-      for (int bytes : {9000, 20000, 40000, 60000}) {
+      for (int bytes : {9000, 40000}) {
         codes.push_back(compiled(shared(bytes), configuration(name, features), "", lds(bytes)));
         EXPECT_EQ(codes.back().resources->shared, static_cast<uint64_t>(bytes));
       }
@@ -325,7 +325,7 @@ TEST(AmdgpuResources, OccupancyIsLlvms) {
       }
     }
   }
-  EXPECT_GT(of_fewer, 20u);
+  EXPECT_GT(of_fewer, 10u);
 }
 
 TEST(AmdgpuResources, SpilledRegistersAndStack) {

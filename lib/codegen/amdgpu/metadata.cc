@@ -30,14 +30,17 @@ llvm::StringRef metadata_note(Bytes notes, const std::string& where) {
   throw Error::of("{} has no note that says what its kernels take", where);
 }
 
-uint32_t number(llvm::msgpack::MapDocNode& map, const char* key, const std::string& where) {
+constexpr uint32_t kMostRegisters = 512, kMostScalarRegisters = 256, kMostThreads = 1024;
+constexpr uint32_t kMost = std::numeric_limits<uint32_t>::max();
+
+uint32_t number(llvm::msgpack::MapDocNode& map, const char* key, const std::string& where, uint32_t most = kMost) {
   auto found = map.find(map.getDocument()->getNode(key));
   if (found == map.end()) return 0;
   llvm::msgpack::DocNode& node = found->second;
   uint64_t value = std::numeric_limits<uint64_t>::max();
   if (node.getKind() == llvm::msgpack::Type::UInt) value = node.getUInt();
   if (node.getKind() == llvm::msgpack::Type::Int && node.getInt() >= 0) value = static_cast<uint64_t>(node.getInt());
-  if (value > std::numeric_limits<uint32_t>::max()) throw Error::of("{}: '{}' is no such number", where, key);
+  if (value > most) throw Error::of("{}: '{}' is no such number", where, key);
   return static_cast<uint32_t>(value);
 }
 
@@ -59,17 +62,18 @@ bundle::Resources resources_in_code_object(Bytes code_object, const std::string&
     if (!name.isString() || name.getString() != kernel) continue;
     bundle::Resources resources;
     bundle::AmdResources amd;
-    resources.registers = number(map, ".vgpr_count", where);
+    resources.registers = number(map, ".vgpr_count", where, kMostRegisters);
     resources.stack = number(map, ".private_segment_fixed_size", where);
     resources.shared = number(map, ".group_segment_fixed_size", where);
-    amd.scalar_registers = number(map, ".sgpr_count", where);
-    amd.accumulation_registers = number(map, ".agpr_count", where);
+    amd.scalar_registers = number(map, ".sgpr_count", where, kMostScalarRegisters);
+    amd.accumulation_registers = number(map, ".agpr_count", where, kMostRegisters);
     amd.spilled_registers = number(map, ".vgpr_spill_count", where);
     amd.spilled_scalar_registers = number(map, ".sgpr_spill_count", where);
     amd.wave_size = number(map, ".wavefront_size", where);
+    if (amd.wave_size != 32 && amd.wave_size != 64) throw Error::of("{} has waves of {} threads", where, amd.wave_size);
     amd.occupancy = occupancy(target, {std::max(resources.registers, amd.accumulation_registers), amd.scalar_registers,
-                                       amd.wave_size, number(map, ".max_flat_workgroup_size", where), resources.shared,
-                                       number(map, ".workgroup_processor_mode", where) != 0});
+                                       amd.wave_size, number(map, ".max_flat_workgroup_size", where, kMostThreads),
+                                       resources.shared, number(map, ".workgroup_processor_mode", where) != 0});
     resources.amd = amd;
     return resources;
   }
