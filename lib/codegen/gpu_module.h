@@ -10,8 +10,8 @@ namespace mneme::codegen {
 // Throws Error where the configuration asks for what only the host device has.
 void refuse_host_options(const bundle::KernelInfo& info, const bundle::Configuration& configuration);
 
-// A kernel that was compiled without optimisation is marked so that nothing optimises it ever, and all that it calls: no
-// more. Where it is not, a function that is marked by itself (as some of the device libraries are) is meant to be.
+// A kernel that was compiled without optimisation is marked so that nothing optimises it ever, and all that it calls:
+// no more. Where it is not, a function that is marked by itself (as some of the device libraries are) is meant to be.
 void allow_optimisation(llvm::Module& module, const bundle::KernelInfo& info);
 
 // What the configuration says beside the pipeline. `instance` may be null where nothing is specialised.
