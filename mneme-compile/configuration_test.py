@@ -292,7 +292,7 @@ class Configurations(TestCase):
                                  ("--launch-bounds takes one or two numbers", "--launch-bounds", "1,1,1"),
                                  ("--launch-bounds takes at most 1024", "--launch-bounds", "2048"),
                                  ("--launch-bounds is for NVIDIA's GPUs", "--launch-bounds", "64,2"),
-                                 ("--inline-threshold is for NVIDIA's GPUs", "--inline-threshold", "5"),
+                                 ("--inline-threshold is for GPUs", "--inline-threshold", "5"),
                                  ("--cpu takes a processor", "--cpu", "abacus"),
                                  ("--features takes features", "--features", "avx2"),
                                  ("--fast-math takes fast, or some of", "--fast-math", "quick"),

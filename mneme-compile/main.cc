@@ -16,8 +16,20 @@
 namespace mneme::compile {
 namespace {
 
+std::string describe_amd(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant) {
+  const bundle::Resources& resources = *variant.resources;
+  const bundle::AmdResources& amd = *resources.amd;
+  return fmt::format(
+      "'{}' takes {} vector registers, of which {} accumulate, and {} scalar ones, {} bytes of stack, {} of shared "
+      "memory, and spills {} vector and {} scalar registers: of waves of {}, a SIMD can hold {} ({})",
+      kernel.demangled, resources.registers, amd.accumulation_registers, amd.scalar_registers, resources.stack,
+      resources.shared, amd.spilled_registers, amd.spilled_scalar_registers, amd.wave_size, amd.occupancy,
+      variant.configuration.target);
+}
+
 std::string describe(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant) {
   const bundle::Resources& resources = *variant.resources;
+  if (resources.amd) return describe_amd(kernel, variant);
   std::string text = fmt::format(
       "'{}' takes {} registers, {} bytes of stack, {} of shared memory, and spills {} bytes in stores and {} in loads",
       kernel.demangled, resources.registers, resources.stack, resources.shared, resources.spill_stores,

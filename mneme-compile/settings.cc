@@ -81,8 +81,8 @@ void Settings::add_options(cli::Options& options) {
   options.value("--codegen-opt", codegen_, "LEVEL", "code generation level, 0 to 3 (default: what -O implies, else 3)");
   options.value("--ir", ir_file_, "FILE", "compile this IR, .ll or .bc, in place of the recorded kernel's");
   options.value("--target", target_, "TARGET",
-                "what to compile for: host (this machine's CPU), host:x86-64-v2, -v3 or -v4, or an NVIDIA GPU's sm_90 "
-                "and so on (default: what the recording ran on)");
+                "what to compile for: host (this machine's CPU), host:x86-64-v2, -v3 or -v4, or a GPU's, such as "
+                "sm_90 or gfx90a (default: what the recording ran on)");
   options.choice("--form", form_, {"auto", "loop", "fiber"},
                  "host device: how a block's work-items are run (default: auto)");
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
@@ -95,6 +95,8 @@ void Settings::add_options(cli::Options& options) {
                 "NVIDIA GPUs: the most registers that a thread may take, 16 to 255 (default: what the code asks for)");
   options.value("--cpu", cpu_, "CPU", "host device: generate code for this processor, as LLVM calls it");
   options.value("--features", features_, "LIST", "with these features of the processor, or without: +avx512vnni,-fma");
+  options.value("--code-object", code_object_, "VERSION",
+                "AMD GPUs: version of the code object, 4 to 6 (default: what the application was compiled with)");
   options.value("--launch-bounds", launch_bounds_, "MAX[,MIN]",
                 "blocks have at most MAX threads; NVIDIA GPUs: and a multiprocessor is to hold MIN blocks");
   options.value("--unroll-threshold", unroll_threshold_, "N", "how large a loop may become by being unrolled");
@@ -145,6 +147,7 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.max_registers = static_cast<uint32_t>(std::min<uint64_t>(max_registers_, UINT32_MAX));
   configuration.cpu = cpu_;
   configuration.features = features_;
+  configuration.code_object = static_cast<uint32_t>(std::min<uint64_t>(code_object_, UINT32_MAX));
   set_launch_bounds(configuration);
   if (options.given("--unroll-threshold")) {
     configuration.unroll_threshold = number_of("--unroll-threshold", unroll_threshold_, INT32_MAX);
@@ -163,8 +166,8 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.specialize_args = specialize_args_;
   configuration.specialize_dims = specialize_dims_;
   if (edited_ir_) configuration.ir = digest_of(*edited_ir_);
-  for (const char* key :
-       {"form", "check_memory", "assembler", "ptxas_level", "max_registers", "cpu", "features", "inline_threshold"}) {
+  for (const char* key : {"form", "check_memory", "assembler", "ptxas_level", "max_registers", "cpu", "features",
+                          "code_object", "inline_threshold"}) {
     std::string option = std::string("--") + key;
     std::ranges::replace(option, '_', '-');
     if (options.given(option)) asked.given.insert(key);
@@ -235,7 +238,7 @@ bool Settings::launches_otherwise() const {
 
 void Settings::set_recorded_on(const std::string& device) {
   recorded_on_ = device;
-  if (target_.empty() && device != "cuda") wanted_for("");
+  if (target_.empty() && !on_gpu()) wanted_for("");
 }
 
 std::vector<Wanted> Settings::wanted(const bundle::KernelInfo& kernel) {
@@ -243,15 +246,16 @@ std::vector<Wanted> Settings::wanted(const bundle::KernelInfo& kernel) {
 }
 
 std::string Settings::target_for(const bundle::KernelInfo& kernel) const {
-  if (!target_.empty() || recorded_on_ != "cuda") return target_;
+  if (!target_.empty() || !on_gpu()) return target_;
   // The GPU that it was built for.
+  bool nvidia = recorded_on_ == "cuda";
   size_t processor = kernel.target.rfind("--");
-  if (!kernel.target.starts_with("nvptx64") || processor == std::string::npos) {
+  if (!kernel.target.starts_with(nvidia ? "nvptx64" : "amdgcn") || processor == std::string::npos) {
     throw Error::of(
-        "kernel '{}' was compiled for {}, but recorded on an NVIDIA GPU: say with --target what to compile it for",
-        kernel.demangled, kernel.target);
+        "kernel '{}' was compiled for {}, but recorded on an {} GPU: say with --target what to compile it for",
+        kernel.demangled, kernel.target, nvidia ? "NVIDIA" : "AMD");
   }
-  return "cuda:" + kernel.target.substr(processor + 2);
+  return recorded_on_ + ":" + kernel.target.substr(processor + 2);
 }
 
 const std::vector<Wanted>& Settings::wanted_for(const std::string& target) {

@@ -48,12 +48,13 @@ class Settings {
   Asked asked(const cli::Options& options);
   void set_launch_bounds(bundle::Configuration& configuration) const;
   void open_variants(bool bundle_on_input);
+  bool on_gpu() const { return recorded_on_ == "cuda" || recorded_on_ == "hip"; }
   // The target of what names none; empty: this machine's CPU.
   std::string target_for(const bundle::KernelInfo& kernel) const;
   const std::vector<Wanted>& wanted_for(const std::string& target);
 
   std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto", variants_file_;
-  uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, jobs_ = 0;
+  uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, code_object_ = 0, jobs_ = 0;
   std::string cpu_, features_, launch_bounds_, fast_math_, attributes_, grid_, block_, specialize_args_, texts_folder_;
   std::vector<std::string> plugins_;
   uint64_t unroll_threshold_ = 0, inline_threshold_ = 0, shared_mem_ = 0;

@@ -174,7 +174,7 @@ class Variants(TestCase):
                              ({"codegen_opt": 4}, "'codegen_opt' is 4, more than 3"),
                              ({"fuse": "yes"}, "'fuse' is not true or false"),
                              ('{"passes":', "is not valid json"), ("3", "is not a json object"),
-                             ({"target": "gfx90a"}, "'gfx90a' is no target"),
+                             ({"target": "gfx1"}, "'gfx1' is no target"),
                              ({"target": "sm_90", "form": "loop"}, "'form' is for the host device")]:
             result = self.compile([{}, line])
             self.assert_refused(result, 2, f"line 2 of '.*/variants.jsonl'(:| is).*{reason}|line 2 of '.*' {reason}")

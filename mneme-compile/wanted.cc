@@ -17,6 +17,7 @@ namespace mneme::compile {
 namespace {
 
 constexpr uint32_t kLeastRegisters = 16, kMostRegisters = 255;        // as the assembler has them
+constexpr uint32_t kFirstCodeObject = 4, kLastCodeObject = 6;         // versions, as LLVM has them
 constexpr uint32_t kMostThreads = 1024;                               // of a block, on every device
 constexpr uint32_t kMostThreadsDeep = 64, kMostBlocksAcross = 65535;  // on NVIDIA's GPUs, but for a grid's x
 
@@ -99,8 +100,15 @@ void Normaliser::settle_processor(const Asked& asked, bundle::Configuration& con
   if (!host) {
     drop(configuration.cpu, "", "cpu", "the host device", asked, target);
   } else {
-    drop(configuration.min_blocks, 0, "min_blocks", "NVIDIA's GPUs", asked, target);
-    drop(configuration.inline_threshold, std::nullopt, "inline_threshold", "NVIDIA's GPUs", asked, target);
+    drop(configuration.inline_threshold, std::nullopt, "inline_threshold", "GPUs", asked, target);
+  }
+  if (!target.starts_with("cuda:")) drop(configuration.min_blocks, 0, "min_blocks", "NVIDIA's GPUs", asked, target);
+  if (!target.starts_with("hip:")) drop(configuration.code_object, 0, "code_object", "AMD's GPUs", asked, target);
+  bool given = configuration.code_object != 0 || (asked.line == 0 && asked.given.contains("code_object"));
+  if (target.starts_with("hip:") && given &&
+      (configuration.code_object < kFirstCodeObject || configuration.code_object > kLastCodeObject)) {
+    throw Error::of("{} takes a version from {} to {}, not {}", name_of("code_object", asked), kFirstCodeObject,
+                    kLastCodeObject, configuration.code_object);
   }
   if (configuration.cpu == target.substr(target.find(':') + 1)) configuration.cpu.clear();
   if (!configuration.cpu.empty()) {

@@ -104,6 +104,14 @@ TEST(Variants, WhatCannotBeIsSaidWithItsLine) {
   EXPECT_EQ(fault("{}\n\n{\"passes\":\"\"}"), "line 3 of 'file': 'passes' is empty");
   EXPECT_THAT(fault("{}\n{\"nonsense\":1}"), HasSubstr("line 2 of 'file': no configuration has the key 'nonsense'"));
   EXPECT_THAT(fault("{}\n{\"codegen_opt\":\"3\"}"), HasSubstr("line 2 of 'file': 'codegen_opt' is not a whole number"));
+  EXPECT_THAT(fault("{\"target\":\"gfx1\"}"), HasSubstr("line 1 of 'file': 'gfx1' is no target: of AMD's GPUs"));
+  EXPECT_EQ(fault(R"({"target":"gfx90a","code_object":3})"),
+            "line 1 of 'file': 'code_object' takes a version from 4 to 6, not 3");
+  EXPECT_EQ(fault(R"({"target":"gfx90a","min_blocks":2})"),
+            "line 1 of 'file': 'min_blocks' is for NVIDIA's GPUs, not for 'target' hip:gfx90a");
+  EXPECT_EQ(fault(R"({"target":"gfx90a","inline_threshold":2,"code_object":4})"), "none");
+  EXPECT_EQ(fault(gpu + "\"code_object\":5}"),
+            "line 1 of 'file': 'code_object' is for AMD's GPUs, not for 'target' cuda:sm_90");
   EXPECT_THAT(fault("{\"target\":\"sm_1\"}"), HasSubstr("line 1 of 'file': 'sm_1' is no target"));
   EXPECT_THAT(fault("passes=O3"), HasSubstr("line 1 of 'file' is not valid json"));
   EXPECT_THAT(fault("{\"baseline\":true}"), HasSubstr("line 1 of 'file': 'baseline' is for 'mneme-run --baseline'"));
@@ -126,7 +134,7 @@ TEST(Variants, WhatCannotBeIsSaidWithItsLine) {
   EXPECT_EQ(fault(host + "\"min_blocks\":2}"),
             "line 1 of 'file': 'min_blocks' is for NVIDIA's GPUs, not for 'target' host:x86-64-v2");
   EXPECT_EQ(fault(host + "\"inline_threshold\":2}"),
-            "line 1 of 'file': 'inline_threshold' is for NVIDIA's GPUs, not for 'target' host:x86-64-v2");
+            "line 1 of 'file': 'inline_threshold' is for GPUs, not for 'target' host:x86-64-v2");
   EXPECT_THAT(fault(host + "\"features\":\"+ptx83\"}"), HasSubstr("line 1 of 'file': 'features' takes features that"));
   EXPECT_THAT(fault(host + "\"cpu\":\"z\"}"), HasSubstr("'cpu' takes a processor that LLVM knows"));
   EXPECT_EQ(fault(host + "\"block\":[16,16,1],\"max_threads\":128}"),

@@ -72,7 +72,7 @@ class Pipeline(TestCase):
         for level in DIMENSIONS["recorded"]:
             cls.programs[level] = cls.build(cls.source, f"{cls.source.stem}{level}", level)
             cls.recordings[level] = cls.record(cls.programs[level], name=f"recorded{level}.tar")
-        keep_recording(cls.source, cls.recordings["-O3"])
+        keep_recording(cls.source, cls.recordings["-O3"], cls.programs["-O3"])
 
     def replay(self, mode):
         """Runs the mode's pipe; the report's lines."""

@@ -27,12 +27,21 @@ def is_current(kept, made_from):
     return kept.exists() and kept.stat().st_mtime >= max(os.stat(file).st_mtime for file in made_from)
 
 
-def keep_recording(source, recording):
-    """Leaves what was recorded of a program built at -O3 for other tests."""
+def keep_recording(source, recording, program):
+    """Leaves a program built at -O3, and what was recorded of it, for other tests."""
+    keep(program, f"{source.stem}.program")
     return keep(recording, f"{source.stem}.tar")
 
 
 def recording_of(source, test):
     """The path of what was recorded of a program built at -O3: as it was kept, or made by `test`, a TestCase."""
     kept = FOLDER / f"{source.stem}.tar"
-    return kept if is_current(kept, [source]) else keep_recording(source, test.record(test.build(source, None, "-O3")))
+    if is_current(kept, [source]) and is_current(kept.with_suffix(".program"), [source]):
+        return kept
+    program = test.build(source, None, "-O3")
+    return keep_recording(source, test.record(program), program)
+
+
+def program_of(source, test):
+    """The program that recording_of() was made with."""
+    return recording_of(source, test).with_suffix(".program")

@@ -152,6 +152,7 @@ struct Configuration {
   // What follows is in json only if it is set. docs/configurations.md says how lists in texts are written.
   std::string cpu = {};       // as LLVM calls it; empty: what the target says
   std::string features = {};  // of the processor: "+avx512vnni,-fma"
+  uint32_t code_object = 0;   // AMD's GPUs: the code object's version, 4 to 6; 0: as the IR has it
   uint32_t max_threads = 0;   // launch bounds: of a block; 0: as the IR has it
   uint32_t min_blocks = 0;    // that a multiprocessor is to hold; likewise
   std::optional<uint32_t> unroll_threshold = {}, inline_threshold = {};  // LLVM's, where they are not its defaults
@@ -179,13 +180,24 @@ struct ConstantBank {
   bool operator==(const ConstantBank&) const = default;
 };
 
-// What a kernel takes of an NVIDIA GPU, as its assembler says. In bytes, but for the registers.
+// What a kernel takes of an AMD GPU beside that, as its code object says. Numbers, none of them bytes.
+struct AmdResources {
+  uint32_t scalar_registers = 0;        // of a wave
+  uint32_t accumulation_registers = 0;  // of a thread; `registers` counts them where they share a file
+  uint32_t spilled_registers = 0, spilled_scalar_registers = 0;  // that did not suffice
+  uint32_t wave_size = 0;                                        // threads
+  uint32_t occupancy = 0;  // waves that a SIMD can hold at once, as far as the kernel's registers and shared memory go
+  bool operator==(const AmdResources&) const = default;
+};
+
+// What a kernel takes of a GPU, as NVIDIA's assembler or AMD's code object says. In bytes, but for the registers.
 struct Resources {
-  uint32_t registers = 0;                      // of a thread
+  uint32_t registers = 0;                      // of a thread: AMD's vector registers
   uint64_t stack = 0;                          // local memory of a thread: the kernel's own frame
   uint64_t spill_stores = 0, spill_loads = 0;  // of registers that did not suffice; of the kernel and what it calls
   uint64_t shared = 0;                         // of a block, of fixed size
   std::vector<ConstantBank> constants;         // by bank
+  std::optional<AmdResources> amd = {};        // in json only then
   bool operator==(const Resources&) const = default;
 };
 
@@ -198,7 +210,7 @@ struct VariantInfo {
   std::string form;  // the form that was chosen: "loop", "fiber"
   std::vector<StoreType> stores;
   std::string assembled_by = {};            // "ptxas 13.0.88"; in json only where there was an assembler
-  std::optional<Resources> resources = {};  // likewise
+  std::optional<Resources> resources = {};  // of code for a GPU, where it says so
   // A variant of the same kernel, ahead of this one, whose code member this one's code is; in json only then.
   Digest same_as = {};
   // Why there is no code: a sentence. In json only then, and nothing else with it but ids and configuration.

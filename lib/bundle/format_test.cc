@@ -114,6 +114,17 @@ TEST(Json, AssembledVariantsSayByWhat) {
   wrong = variant;
   wrong.resources->constants = {{32, 8}};
   EXPECT_THROW(parse_variant(write(wrong), "variant.json"), Error);
+  VariantInfo amd = variant;
+  amd.resources = Resources{512, 64, 0, 0, 8192, {}, AmdResources{100, 256, 17, 3, 64, 1}};
+  text = write(amd);
+  EXPECT_NE(text.find(R"("registers":512,"stack":64,"spill_stores":0,"spill_loads":0,"shared":8192,"constants":[],)"
+                      R"("amd":{"scalar_registers":100,"accumulation_registers":256,"spilled_registers":17,)"
+                      R"("spilled_scalar_registers":3,"wave_size":64,"occupancy":1}})"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(parse_variant(text, "variant.json").resources, amd.resources);
+  amd.resources->registers = 513;
+  EXPECT_THROW(parse_variant(write(amd), "variant.json"), Error);
   Configuration other = variant.configuration;
   other.ptxas_level = 3;
   EXPECT_NE(variant_id(kOne, other), variant_id(kOne, variant.configuration));
@@ -200,12 +211,12 @@ TEST(Json, ConfigurationWithAllThatMayBeSet) {
   EXPECT_EQ(variant_id(kOne, plain).hex(), "455c7a79adb1909528dec2087705e8fe");
 
   const std::string line =
-      R"({"cpu":"znver4","features":"+avx2","max_threads":64,"min_blocks":2,"unroll_threshold":0,)"
+      R"({"cpu":"znver4","features":"+avx2","code_object":4,"max_threads":64,"min_blocks":2,"unroll_threshold":0,)"
       R"("inline_threshold":7,"fast_math":"nsz","attributes":"cold","plugins":"a","grid":[4,2,1],"block":[32,1,1],)"
       R"("shared_mem":0,"specialize_args":"all","specialize_dims":true,"instance":")" +
       kTwo.hex() + R"(","warmup":0,"iterations":5})";
   Configuration all = plain;
-  EXPECT_EQ(override_configuration(line, "a line", all).size(), 17u);
+  EXPECT_EQ(override_configuration(line, "a line", all).size(), 18u);
   EXPECT_EQ(all.grid, (Dim3{4, 2, 1}));
   EXPECT_EQ(all.shared_mem, 0u);
   std::string written = write(all);
@@ -216,7 +227,7 @@ TEST(Json, ConfigurationWithAllThatMayBeSet) {
   // As if nobody had said anything.
   std::string none = "{";
   for (const char* key : {"grid", "block", "shared_mem", "unroll_threshold", "inline_threshold", "warmup", "iterations",
-                          "max_threads", "min_blocks", "specialize_dims", "instance", "cpu"}) {
+                          "code_object", "max_threads", "min_blocks", "specialize_dims", "instance", "cpu"}) {
     none += '"' + std::string(key) + "\":null,";
   }
   none += R"("features":"","fast_math":"","attributes":"","plugins":"","specialize_args":""})";
@@ -231,8 +242,8 @@ TEST(Json, ConfigurationThatCannotBe) {
   };
   EXPECT_EQ(fault(R"({"pases":"default<O3>"})"),
             "line 3: no configuration has the key 'pases'; there are target, passes, codegen_opt, form, fuse, ir, "
-            "check_memory, baseline, assembler, ptxas_level, max_registers, cpu, features, max_threads, min_blocks, "
-            "unroll_threshold, inline_threshold, fast_math, attributes, plugins, grid, block, shared_mem, "
+            "check_memory, baseline, assembler, ptxas_level, max_registers, cpu, features, code_object, max_threads, "
+            "min_blocks, unroll_threshold, inline_threshold, fast_math, attributes, plugins, grid, block, shared_mem, "
             "specialize_args, specialize_dims, instance, warmup, iterations");
   EXPECT_EQ(fault(R"({"fuse":true,"fuse":true})"), "line 3: 'fuse' is there twice");
   EXPECT_EQ(fault(R"({"fuse":1})"), "line 3: 'fuse' is not true or false");
@@ -247,6 +258,7 @@ TEST(Json, ConfigurationThatCannotBe) {
   EXPECT_EQ(fault(R"({"grid":[1,0,1]})"), "line 3: 'grid' has a dimension of 0");
   EXPECT_EQ(fault(R"({"block":[32,32,2]})"), "line 3: 'block' is more than any device can launch");
   EXPECT_EQ(fault(R"({"max_threads":1025})"), "line 3: 'max_threads' is 1025, more than 1024");
+  EXPECT_EQ(fault(R"({"code_object":7})"), "line 3: 'code_object' is 7, more than 6");
   EXPECT_EQ(fault(R"({"target":null})"), "line 3: 'target' is not a text");
   EXPECT_EQ(fault(R"({"max_registers":256})"), "line 3: 'max_registers' is 256, more than 255");
   EXPECT_EQ(fault("[]"), "line 3 is not a json object");

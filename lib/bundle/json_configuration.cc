@@ -25,6 +25,7 @@ constexpr uint32_t kMaxLevel = 3;
 constexpr uint32_t kMaxRegisters = 255;  // of a thread, on every NVIDIA GPU
 constexpr uint32_t kMaxThreads = 1024;   // of a block, on every device
 constexpr uint32_t kMaxResident = 64;    // blocks of a multiprocessor, likewise more than any has
+constexpr uint32_t kMaxCodeObject = 6;   // the latest version that there is code for
 constexpr uint32_t kMaxThreshold = INT32_MAX;
 constexpr uint32_t kMaxShared = 1 << 30;
 constexpr uint32_t kMaxExecutions = 1'000'000;
@@ -62,6 +63,7 @@ const std::vector<Key>& keys() {
       {"max_registers", &Configuration::max_registers, When::kIfAssembledAndSet, kMaxRegisters},
       {"cpu", &Configuration::cpu, When::kIfSet},
       {"features", &Configuration::features, When::kIfSet},
+      {"code_object", &Configuration::code_object, When::kIfSet, kMaxCodeObject},
       {"max_threads", &Configuration::max_threads, When::kIfSet, kMaxThreads},
       {"min_blocks", &Configuration::min_blocks, When::kIfSet, kMaxResident},
       {"unroll_threshold", &Configuration::unroll_threshold, When::kIfSet, kMaxThreshold},

@@ -9,7 +9,8 @@ namespace mneme::bundle {
 namespace {
 
 constexpr uint32_t kMaxArgumentBytes = 1 << 20;
-constexpr uint32_t kMaxRegisters = 255;  // of a thread, on every NVIDIA GPU
+constexpr uint32_t kMaxRegisters = 255, kMaxAmdRegisters = 512;  // of a thread, on every GPU of NVIDIA's, of AMD's
+constexpr uint32_t kMaxScalarRegisters = 256, kMaxWaveSize = 64, kMaxWaves = 64;
 constexpr uint32_t kMaxBank = 31;
 
 // The name becomes a member's and perhaps a file's: no more than it must be is allowed.
@@ -41,12 +42,31 @@ void write_resources(json::Text& out, const Resources& resources) {
   for (const ConstantBank& constant : resources.constants) {
     out.open().add("bank", constant.bank).add("bytes", constant.bytes).close();
   }
-  out.close_array().close();
+  out.close_array();
+  if (const auto& amd = resources.amd) {
+    out.open("amd").add("scalar_registers", amd->scalar_registers);
+    out.add("accumulation_registers", amd->accumulation_registers).add("spilled_registers", amd->spilled_registers);
+    out.add("spilled_scalar_registers", amd->spilled_scalar_registers).add("wave_size", amd->wave_size);
+    out.add("occupancy", amd->occupancy).close();
+  }
+  out.close();
+}
+
+AmdResources parse_amd(const json::Object& in) {
+  AmdResources amd;
+  amd.scalar_registers = in.number32("scalar_registers", kMaxScalarRegisters);
+  amd.accumulation_registers = in.number32("accumulation_registers", kMaxAmdRegisters);
+  amd.spilled_registers = in.number32("spilled_registers", UINT32_MAX);
+  amd.spilled_scalar_registers = in.number32("spilled_scalar_registers", UINT32_MAX);
+  amd.wave_size = in.number32("wave_size", kMaxWaveSize);
+  amd.occupancy = in.number32("occupancy", kMaxWaves);
+  return amd;
 }
 
 Resources parse_resources(const json::Object& in) {
   Resources resources;
-  resources.registers = in.number32("registers", kMaxRegisters);
+  if (in.has("amd")) in.object("amd", [&](json::Object amd) { resources.amd = parse_amd(amd); });
+  resources.registers = in.number32("registers", resources.amd ? kMaxAmdRegisters : kMaxRegisters);
   resources.stack = in.number("stack");
   resources.spill_stores = in.number("spill_stores");
   resources.spill_loads = in.number("spill_loads");

@@ -122,7 +122,26 @@ void set_launch_bounds(llvm::Function& kernel, uint32_t max_threads, uint32_t mi
   }
 }
 
+namespace {
+
+// What the compiler of AMD's code is told of a kernel's only launch; it asks for the block's size there.
+void fix_amd_dimensions(llvm::Function& kernel, const bundle::Dim3& grid, const bundle::Dim3& block) {
+  llvm::LLVMContext& context = kernel.getContext();
+  auto number = [&](uint32_t value) {
+    return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value));
+  };
+  kernel.setMetadata("reqd_work_group_size",
+                     llvm::MDNode::get(context, {number(block.x), number(block.y), number(block.z)}));
+  std::string threads = llvm::utostr(block.count());
+  kernel.addFnAttr(kSizes, threads + "," + threads);
+  kernel.addFnAttr("amdgpu-max-num-workgroups",
+                   llvm::utostr(grid.x) + "," + llvm::utostr(grid.y) + "," + llvm::utostr(grid.z));
+}
+
+}  // namespace
+
 void fix_dimensions(llvm::Function& kernel, const bundle::Dim3& grid, const bundle::Dim3& block) {
+  if (!is_nvptx(kernel)) return fix_amd_dimensions(kernel, grid, block);
   const std::pair<const char*, uint32_t> known[] = {{"ntid.x", block.x},  {"ntid.y", block.y},  {"ntid.z", block.z},
                                                     {"nctaid.x", grid.x}, {"nctaid.y", grid.y}, {"nctaid.z", grid.z}};
   for (auto [name, value] : known) {

@@ -10,7 +10,7 @@ namespace mneme::codegen {
 // Launch bounds in place of those that the IR has. A bound that is 0 stays.
 void set_launch_bounds(llvm::Function& kernel, uint32_t max_threads, uint32_t min_blocks);
 
-// The kernel is launched with no other grid and block: an NVIDIA GPU's driver holds to that.
+// The kernel is launched with no other grid and block: an NVIDIA GPU's driver holds to that. For GPUs.
 void fix_dimensions(llvm::Function& kernel, const bundle::Dim3& grid, const bundle::Dim3& block);
 
 // The arguments that are named (choices.h) become the constants that the launch's argument bytes hold.

@@ -38,7 +38,11 @@ std::unique_ptr<llvm::MCSubtargetInfo> processors_of(const std::string& target) 
   LLVMInitializeX86TargetMC();
   LLVMInitializeNVPTXTargetInfo();
   LLVMInitializeNVPTXTargetMC();
-  const char* triple = target.starts_with("host:") ? "x86_64-unknown-linux-gnu" : "nvptx64-nvidia-cuda";
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTargetMC();
+  const char* triple = target.starts_with("host:")  ? "x86_64-unknown-linux-gnu"
+                       : target.starts_with("hip:") ? "amdgcn-amd-amdhsa"
+                                                    : "nvptx64-nvidia-cuda";
   std::string error;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found) throw Error::of(Exit::kMissing, "this LLVM has no back end for {}: {}", target, error);
@@ -90,7 +94,10 @@ std::string normal_features(const std::string& features, const std::string& targ
                               [&](const llvm::SubtargetFeatureKV& one) { return name == one.Key; });
     if ((feature[0] != '+' && feature[0] != '-') || !known) {
       throw Error::of("takes features that LLVM knows of {}, such as +{}, not '{}'", target,
-                      target.starts_with("host:") ? "avx2 or -fma" : "ptx83", feature.str());
+                      target.starts_with("host:")  ? "avx2 or -fma"
+                      : target.starts_with("hip:") ? "wavefrontsize32"
+                                                   : "ptx83",
+                      feature.str());
     }
     std::erase_if(list, [&](const std::string& before) { return llvm::StringRef(before).drop_front() == name; });
     list.push_back(feature.str());
@@ -180,7 +187,7 @@ std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std:
 
 // As NVIDIA's documentation lists them, by compute capability.
 uint32_t most_shared_memory(const std::string& target) {
-  if (target.starts_with("host:")) return 64 << 10;
+  if (target.starts_with("host:") || target.starts_with("hip:")) return 64 << 10;
   unsigned capability = 0;
   llvm::StringRef(target).drop_front(sizeof "cuda:sm_" - 1).rtrim("af").getAsInteger(10, capability);
   if (capability >= 120) return 99 << 10;

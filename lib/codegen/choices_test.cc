@@ -42,6 +42,8 @@ TEST(Choices, WhatIsUnknownIsSaid) {
   EXPECT_EQ(normal_features("+ptx83", "cuda:sm_90"), "+ptx83");
   EXPECT_THAT(fault([] { normal_arguments("the first"); }), HasSubstr("not 'the first'"));
   EXPECT_THAT(fault([] { normal_arguments("1st"); }), HasSubstr("not '1st'"));
+  EXPECT_EQ(normal_features("+wavefrontsize32", "hip:gfx1100"), "+wavefrontsize32");
+  EXPECT_THAT(fault([] { normal_features("+ptx83", "hip:gfx1100"); }), HasSubstr("such as +wavefrontsize32"));
   EXPECT_THAT(fault([] { normal_arguments("-1"); }), HasSubstr("not '-1'"));
   EXPECT_THAT(fault([] { check_cpu("znver40", "host:x86-64-v2"); }), HasSubstr("not 'znver40'"));
   EXPECT_EQ(fault([] { check_cpu("znver4", "host:x86-64-v2"); }), "none");
@@ -78,6 +80,7 @@ TEST(Choices, SharedMemoryByTarget) {
   EXPECT_EQ(most_shared_memory("cuda:sm_80"), 166912u);
   EXPECT_EQ(most_shared_memory("cuda:sm_60"), 49152u);
   EXPECT_EQ(most_shared_memory("host:x86-64-v3"), 65536u);
+  EXPECT_EQ(most_shared_memory("hip:gfx90a"), 65536u);
 }
 
 }  // namespace

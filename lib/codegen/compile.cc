@@ -2,6 +2,8 @@
 #include "codegen/compile.h"
 
 #include "base/error.h"
+#include "codegen/amdgpu/amdgpu.h"
+#include "codegen/amdgpu/target_id.h"
 #include "codegen/choices.h"
 #include "codegen/host/host.h"
 #include "codegen/nvptx/nvptx.h"
@@ -14,9 +16,19 @@ std::string target_named(const std::string& text) {
     host::check_target(text);
     return text;
   }
+  bool amd = text.starts_with("hip:");
+  if (auto target = amdgpu::parse_target_id(amd ? text.substr(sizeof "hip:" - 1) : text))
+    return "hip:" + target->text();
+  if (amd || text.starts_with("gfx")) {
+    throw Error::of(
+        "'{}' is no target: of AMD's GPUs there are those of the generations gfx9 to gfx11 that LLVM knows, such as "
+        "gfx90a, gfx90a:xnack+, gfx1100 or gfx11-generic",
+        text);
+  }
   std::string processor = text.starts_with("cuda:") ? text.substr(sizeof "cuda:" - 1) : text;
   if (!nvptx::is_processor(processor)) {
-    throw Error::of("'{}' is no target: use host, host:x86-64-v2, -v3 or -v4, or an NVIDIA GPU's such as sm_90", text);
+    throw Error::of("'{}' is no target: use host, host:x86-64-v2, -v3 or -v4, or a GPU's such as sm_90 or gfx90a",
+                    text);
   }
   return "cuda:" + processor;
 }
@@ -45,6 +57,12 @@ Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::
     code = {compiled.ptx, "code.ptx", "", stores_if_known(info, ir)};
     code.ir = std::move(compiled.ir);
     if (given.texts) code.assembly = std::move(compiled.ptx);
+  } else if (configuration.target.starts_with("hip:")) {
+    amdgpu::Result compiled = amdgpu::compile(info, ir, configuration, given.instance, given.texts);
+    code = {std::move(compiled.code_object), "code.hsaco", "", stores_if_known(info, ir),
+            std::move(compiled.resources)};
+    code.ir = std::move(compiled.ir);
+    code.assembly = std::move(compiled.assembly);
   } else {
     host::Result compiled = host::compile(info, ir, configuration, given.instance, given.texts);
     code = {std::move(compiled.code), "code.so", std::move(compiled.form), std::move(compiled.stores)};

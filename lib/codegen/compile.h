@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Device IR to code for a target, whichever it is. A target is a device and what code for it depends on:
-// "host:x86-64-v3", "cuda:sm_90". Free of LLVM's headers, so that callers compile fast.
+// "host:x86-64-v3", "cuda:sm_90", "hip:gfx90a". Free of LLVM's headers, so that callers compile fast.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,10 +12,10 @@ namespace mneme::codegen {
 
 struct Code {
   std::string bytes;
-  std::string file;  // the bundle's name for such code: "code.so", "code.ptx", "code.cubin"
+  std::string file;  // the bundle's name for such code: "code.so", "code.ptx", "code.cubin", "code.hsaco"
   std::string form;  // host: "loop" or "fiber"
   std::vector<bundle::StoreType> stores;
-  std::optional<bundle::Resources> resources = {};  // of a cubin
+  std::optional<bundle::Resources> resources = {};  // of a cubin or a code object
   std::string ir = {}, assembly = {};               // as texts, where they were asked for: after the pipeline has run
 };
 
@@ -25,7 +25,8 @@ struct Given {
   bool texts = false;                              // Code's `ir` and `assembly`
 };
 
-// The target that is meant: "sm_90" is "cuda:sm_90", "host" what this machine's CPU has. Throws Error for what is none.
+// The target that is meant: "sm_90" is "cuda:sm_90", "gfx90a" "hip:gfx90a", "host" what this machine's CPU has. Throws
+// Error for what is none.
 std::string target_named(const std::string& text);
 
 // Compiles the kernel `info.name` in `ir` (bitcode or text). For NVIDIA's GPUs it gives PTX, whatever assembler the

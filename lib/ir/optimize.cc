@@ -5,6 +5,7 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/StandardInstrumentations.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/Error.h>
 
@@ -69,7 +70,10 @@ void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachi
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine, pipeline_options(tuning));
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::OptNoneInstrumentation marked(/*DebugLogging=*/false);
+  if (tuning.leave_marked) marked.registerCallbacks(callbacks);
+  llvm::PassBuilder builder(machine, pipeline_options(tuning), std::nullopt, &callbacks);
   if (extension) extension(builder);
   register_plugins(tuning.plugins, builder);
   LlvmOption unroll("unroll-threshold", tuning.unroll_threshold);

@@ -18,6 +18,7 @@ using Extension = std::function<void(llvm::PassBuilder&)>;
 struct Tuning {
   std::optional<uint32_t> unroll_threshold = {}, inline_threshold = {};  // opt's options of these names
   std::string plugins = {};                                              // as ir/plugins.h has them
+  bool leave_marked = false;  // functions with `optnone` stay as they are, as clang has it
 };
 
 // Runs a pass pipeline in opt's -passes= syntax. `machine` (may be null) informs its cost models.

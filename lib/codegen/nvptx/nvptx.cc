@@ -14,8 +14,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "base/error.h"
-#include "bundle/launch.h"
-#include "codegen/adjust.h"
+#include "codegen/gpu_module.h"
 #include "codegen/nvptx/numbered_functions.h"
 #include "ir/address_variable.h"
 #include "ir/module.h"
@@ -100,38 +99,6 @@ std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
   return std::string(buffer.data(), buffer.size());
 }
 
-// A kernel that was compiled without optimisation is marked so that nothing optimises it ever.
-void allow_optimisation(llvm::Module& module) {
-  for (llvm::Function& function : module) {
-    if (!function.hasFnAttribute(llvm::Attribute::OptimizeNone)) continue;
-    function.removeFnAttr(llvm::Attribute::OptimizeNone);
-    function.removeFnAttr(llvm::Attribute::NoInline);  // the two go together
-  }
-}
-
-void refuse_host_options(const bundle::KernelInfo& info, const bundle::Configuration& configuration) {
-  if (configuration.check_memory || (configuration.form != "auto" && !configuration.form.empty())) {
-    throw Error::of("kernel '{}': --check-memory and --form are for the host device, not for --target {}",
-                    info.demangled, configuration.target);
-  }
-}
-
-// What the configuration says beside the pipeline.
-void adjust(llvm::Module& module, const bundle::KernelInfo& info, const bundle::Configuration& configuration,
-            const bundle::InstanceInfo* instance) {
-  llvm::Function& kernel = *module.getFunction(info.name);
-  set_launch_bounds(kernel, configuration.max_threads, configuration.min_blocks);
-  if (!configuration.specialize_args.empty()) {
-    fix_arguments(kernel, info, configuration.specialize_args, instance->arguments);
-  }
-  if (configuration.specialize_dims) {
-    bundle::LaunchSize size = bundle::launch_size(*instance, configuration);
-    fix_dimensions(kernel, size.grid, size.block);
-  }
-  if (!configuration.fast_math.empty()) add_fast_math(module, configuration.fast_math);
-  add_attributes(kernel, configuration.attributes);
-}
-
 }  // namespace
 
 bool is_processor(const std::string& name) {
@@ -155,10 +122,10 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   }
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(*module, configuration);
   module->setDataLayout(machine->createDataLayout());
-  allow_optimisation(*module);
+  allow_optimisation(*module, info);
   adjust(*module, info, configuration, instance);
   ir::optimize(*module, configuration.passes, machine.get(), {},
-               {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins});
+               {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
   ir::expose_function_tables(*module);
   number_functions(*module, info);
   Result result;

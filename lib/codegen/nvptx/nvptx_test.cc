@@ -186,7 +186,7 @@ TEST(Targets, AreNamedInFullOrByTheirProcessor) {
   EXPECT_EQ(target_named("cuda:sm_90a"), "cuda:sm_90a");
   EXPECT_EQ(target_named("host:x86-64-v2"), "host:x86-64-v2");
   EXPECT_THAT(target_named("host"), testing::StartsWith("host:x86-64-v"));
-  for (const char* none : {"", "gfx90a", "cuda:", "sm_9", "host:sm_90", "cuda:sm_90;"}) {
+  for (const char* none : {"", "cuda:gfx90a", "cuda:", "sm_9", "host:sm_90", "cuda:sm_90;"}) {
     EXPECT_THAT(refusal([&] { target_named(none); }), HasSubstr("no target")) << none;
   }
 }

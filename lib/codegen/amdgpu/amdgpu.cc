@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/amdgpu/amdgpu.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "base/error.h"
+#include "codegen/amdgpu/complaints.h"
+#include "codegen/amdgpu/metadata.h"
+#include "codegen/amdgpu/retarget.h"
+#include "codegen/gpu_module.h"
+#include "codegen/link.h"
+#include "ir/module.h"
+#include "ir/optimize.h"
+
+namespace mneme::codegen::amdgpu {
+namespace {
+
+constexpr char kTriple[] = "amdgcn-amd-amdhsa";
+
+// What clang's driver passes for HIP with -mllvm. lld sets all options back.
+void set_clangs_options() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  auto found = options.find("amdgpu-internalize-symbols");
+  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
+const llvm::Target& back_end() {
+  static const bool initialised = [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmParser();  // of assembly in kernels
+    LLVMInitializeAMDGPUAsmPrinter();
+    return true;
+  }();
+  (void)initialised;
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (!target) throw Error::of(Exit::kMissing, "this LLVM has no back end for AMD's GPUs: {}", error);
+  return *target;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Goal& goal, const bundle::Configuration& configuration) {
+  std::optional<llvm::CodeGenOptLevel> level = llvm::CodeGenOpt::getLevel(configuration.codegen_opt);
+  if (!level) throw Error::of("the code generation level {} is not one of 0, 1, 2, 3", configuration.codegen_opt);
+  llvm::TargetOptions options;
+  // Where clang fuses for HIP, the operations carry the flag: it leaves the device libraries' as they are.
+  options.AllowFPOpFusion = configuration.fuse ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
+  options.MCOptions.AsmVerbose = true;
+  return std::unique_ptr<llvm::TargetMachine>(back_end().createTargetMachine(
+      kTriple, goal.target.processor, goal.features, options, llvm::Reloc::PIC_, std::nullopt, *level));
+}
+
+std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> buffer;
+  llvm::raw_svector_ostream stream(buffer);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type)) throw Error("LLVM cannot emit code for AMD's GPUs");
+  passes.run(module);
+  return std::string(buffer.data(), buffer.size());
+}
+
+// As clang's driver has it linked.
+std::string link(const std::string& object) {
+  return link_shared_object(object, {"-m", "elf64_amdgpu", "--no-undefined", "--hash-style=both"});
+}
+
+}  // namespace
+
+Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
+               const bundle::InstanceInfo* instance, bool texts) {
+  refuse_host_options(info, configuration);
+  std::optional<TargetId> target = parse_target_id(std::string_view(configuration.target).substr(sizeof "hip:" - 1));
+  if (!target) throw Error::of("'{}' is no AMD GPU that this version has code for", configuration.target);
+  set_clangs_options();
+  ir::check_pipeline(configuration.passes, configuration.plugins);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = ir::load_module(context, ir, "the IR of kernel '" + info.demangled + "'");
+  if (!llvm::StringRef(module->getTargetTriple()).starts_with("amdgcn")) {
+    throw Error::of("kernel '{}' was compiled for {}, not for AMD's GPUs: there is no code for {}", info.demangled,
+                    module->getTargetTriple(), configuration.target);
+  }
+  if (!module->getFunction(info.name)) {
+    throw Error::of("the IR of kernel '{}' has no function '{}'", info.demangled, info.name);
+  }
+  const Goal goal = goal_of(*module, info, configuration, *target);
+  std::unique_ptr<llvm::TargetMachine> machine = make_machine(goal, configuration);
+  module->setDataLayout(machine->createDataLayout());
+  allow_optimisation(*module, info);
+  retarget(*module, info, goal);
+  adjust(*module, info, configuration, instance);
+  Result result;
+  std::string object;
+  try {
+    with_complaints(context, [&] {
+      ir::optimize(*module, configuration.passes, machine.get(), {},
+                   {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
+    });
+    refuse_foreign_operations(*module, info, goal);
+    if (texts) {
+      result.ir = ir::print_module(*module);
+      std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
+      with_complaints(context, [&] { result.assembly = emit(*copy, *machine, llvm::CodeGenFileType::AssemblyFile); });
+    }
+    with_complaints(context, [&] { object = emit(*module, *machine, llvm::CodeGenFileType::ObjectFile); });
+    result.code_object = link(object);
+  } catch (const Complaint& complaint) {
+    throw Error::of("kernel '{}' cannot be compiled for {}: {}", info.demangled, configuration.target,
+                    complaint.what());
+  }
+  result.resources =
+      resources_in_code_object(bytes_of(result.code_object), info.name, *target, "the linked code object");
+  return result;
+}
+
+}  // namespace mneme::codegen::amdgpu
