@@ -112,8 +112,10 @@ class Cuda(Compiling):
 
     def without(self, *arguments):
         """As a user of clang would have to build it, with what mneme-inject knows of the toolkit but nothing of ours."""
-        flags = self.run_well(INJECT, "--print-flags", "compile", "cuda").stdout.split()
-        flags = [word for word in flags if not word.startswith("-fpass-plugin")]
+        flags = self.run_well(INJECT, "--print-flags", "compile", "cuda").stdout
+        ours = r"-fpass-plugin=\S+ -Xarch_device -fno-discard-value-names"
+        self.assertRegex(flags, ours)
+        flags = re.sub(ours, "", flags).split()
         return self.run_well(CLANG, *flags, *arguments)
 
     # ---- what is embedded ----------------------------------------------------------------------

@@ -4,7 +4,7 @@
 //
 //     endless            the value says: go on
 //     endless forever    it says: wait, and nobody ever changes it
-//     endless released   the value lies in host memory and says: wait; another thread changes it after half a second.
+//     endless released   the value lies in host memory and says: wait; another thread changes it when the kernel runs.
 //                        The application ends well; a replay of the launch, with the memory of its start, never does.
 
 #include <chrono>
@@ -14,8 +14,10 @@
 #include "../check.h"
 
 // The load is volatile, so that each turn looks at memory again and the loop counts as doing something.
-__global__ void wait_and_double(const int* wait, int* data, int n) {
+// Behind what says whether to wait it says that it runs.
+__global__ void wait_and_double(int* wait, int* data, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
+  static_cast<volatile int*>(wait)[1] = 1;
   while (*static_cast<const volatile int*>(wait) != 0) {
   }
   if (i < n) data[i] *= 2;
@@ -31,17 +33,18 @@ int main(int argc, char** argv) {
   int* data = to_device(values);
 
   void* memory = nullptr;
-  check(hipHostMalloc(&memory, sizeof(int), hipHostMallocMapped | hipHostMallocCoherent));
+  check(hipHostMalloc(&memory, 2 * sizeof(int), hipHostMallocMapped | hipHostMallocCoherent));
   volatile int* host_wait = static_cast<int*>(memory);
-  *host_wait = 1;
-  int* device_wait = to_device(std::vector<int>{mode == "forever"});
+  host_wait[0] = 1;
+  host_wait[1] = 0;
+  int* device_wait = to_device(std::vector<int>{mode == "forever", 0});
   void* wait = device_wait;
   std::thread releaser;
   if (mode == "released") {
     check(hipHostGetDevicePointer(&wait, memory, 0));
     releaser = std::thread([host_wait] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(500));
-      *host_wait = 0;
+      while (host_wait[1] == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      host_wait[0] = 0;
     });
   }
 
