@@ -148,7 +148,7 @@ TEST(Variants, WhatCannotBeIsSaidWithItsLine) {
   EXPECT_EQ(fault("{\"iterations\":0}"), "line 1 of 'file': 'iterations' takes a number from 1 on");
   EXPECT_THAT(fault("{\"fast_math\":\"slow\"}"), HasSubstr("'fast_math' takes fast, or some of reassoc"));
   EXPECT_THAT(fault("{\"attributes\":\"slow\"}"), HasSubstr("'attributes' takes attributes of functions that"));
-  EXPECT_THAT(fault("{\"specialize_args\":\"n\"}"), HasSubstr("'specialize_args' takes all, or numbers"));
+  EXPECT_THAT(fault("{\"specialize_args\":\"2nd\"}"), HasSubstr("'specialize_args' takes all, or arguments"));
   EXPECT_THAT(fault("{\"instance\":\"" + digest_of("x").hex() + "\"}"), HasSubstr("'instance' says whose values"));
   EXPECT_THAT(fault("{\"plugins\":\"x\"}"), HasSubstr("no plugin with the digest 'x' is loaded"));
   EXPECT_EQ(fault("\n \n"), "'file' has no configuration in it: a line of json each is expected");
