@@ -44,7 +44,7 @@ void compile(Kernels kernels, const bundle::BundleInfo& recording, const std::st
              const std::vector<std::string>& words, std::vector<bundle::VariantMember>& into) {
   while (!kernels.empty()) {
     Fd bundle = bundle_of(kernels, recording);
-    run::CompiledInput stage(bundle.get(), what, words);
+    run::CompiledInput stage(bundle.get(), what, words, /*selects=*/false);
     size_t compiled = 0;
     try {
       bundle::Reader reader(stage.fd(), "what mneme-compile writes", bundle::Memory::kPass);

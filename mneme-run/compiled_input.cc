@@ -25,15 +25,17 @@ namespace {
 // What is compiled is for mneme-run to say, not for variables that were meant for a mneme-compile ahead of it: of those
 // it gets where its parts are, and what says for which launches, for what, and how to go about it.
 constexpr std::string_view kOurs = "MNEME_";
-constexpr std::string_view kPassedOn[] = {"MNEME_LIBDIR",    "MNEME_KERNEL", "MNEME_INSTANCE",        "MNEME_TARGET",
-                                          "MNEME_ASSEMBLER", "MNEME_JOBS",   "MNEME_COMPILE_TIMEOUT", "MNEME_VERBOSE"};
+constexpr std::string_view kPassedOn[] = {"MNEME_LIBDIR", "MNEME_TARGET",          "MNEME_ASSEMBLER",
+                                          "MNEME_JOBS",   "MNEME_COMPILE_TIMEOUT", "MNEME_VERBOSE"};
+constexpr std::string_view kSelecting[] = {"MNEME_KERNEL", "MNEME_INSTANCE"};
 
-std::vector<char*> environment() {
+std::vector<char*> environment(bool selects) {
   std::vector<char*> passed_on;
   for (char** entry = environ; *entry; entry++) {
-    std::string_view text = *entry;
-    bool known = std::ranges::find(kPassedOn, text.substr(0, text.find('='))) != std::end(kPassedOn);
-    if (known || !text.starts_with(kOurs)) passed_on.push_back(*entry);
+    std::string_view text = *entry, name = text.substr(0, text.find('='));
+    bool known = std::ranges::find(kPassedOn, name) != std::end(kPassedOn) ||
+                 (selects && std::ranges::find(kSelecting, name) != std::end(kSelecting));
+    if (known || !name.starts_with(kOurs)) passed_on.push_back(*entry);
   }
   passed_on.push_back(nullptr);
   return passed_on;
@@ -48,7 +50,8 @@ int wait_for(pid_t process) {
 
 }  // namespace
 
-CompiledInput::CompiledInput(int input, const std::string& what, const std::vector<std::string>& arguments)
+CompiledInput::CompiledInput(int input, const std::string& what, const std::vector<std::string>& arguments,
+                             bool selects)
     : what_("mneme-compile " + what) {
   std::vector<std::string> words = {installed_part("mneme-compile"), what, "--output=-"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -64,7 +67,7 @@ CompiledInput::CompiledInput(int input, const std::string& what, const std::vect
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDOUT_FILENO);
-  int failed = ::posix_spawn(&process_, argv[0], &actions, nullptr, argv.data(), environment().data());
+  int failed = ::posix_spawn(&process_, argv[0], &actions, nullptr, argv.data(), environment(selects).data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed) {
     process_ = -1;

@@ -13,8 +13,9 @@ namespace mneme::run {
 class CompiledInput {
  public:
   // Starts it on `input`, which it reads from where it is. `what`: the first of its arguments, which names it in
-  // messages. Throws Error (Exit::kMissing) when it cannot be started.
-  CompiledInput(int input, const std::string& what, const std::vector<std::string>& arguments);
+  // messages. `selects`: with the choice of kernels and instances that variables make. Throws Error (Exit::kMissing)
+  // when it cannot be started.
+  CompiledInput(int input, const std::string& what, const std::vector<std::string>& arguments, bool selects = true);
   ~CompiledInput();
   CompiledInput(const CompiledInput&) = delete;
   CompiledInput& operator=(const CompiledInput&) = delete;

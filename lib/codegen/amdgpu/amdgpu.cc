@@ -118,6 +118,10 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   }
   result.resources =
       resources_in_code_object(bytes_of(result.code_object), info.name, *target, "the linked code object");
+  if (uint32_t waves = result.resources.amd->wave_size; waves != goal.wave_size) {
+    throw Error::of("kernel '{}' was to have waves of {} threads for {}, and LLVM made waves of {}", info.demangled,
+                    goal.wave_size, configuration.target, waves);
+  }
   return result;
 }
 

@@ -204,6 +204,26 @@ TEST(Amdgpu, WavesOf32WhereLanesDoNotWorkTogether) {
               HasSubstr("waves of 64 threads, which work together by llvm.amdgcn.mbcnt.lo"));
   EXPECT_THAT(refusal([&] { compiled(kPlain, configuration("gfx90a", "+wavefrontsize32")); }),
               HasSubstr("gfx90a has only waves of 64"));
+  EXPECT_THAT(refusal([&] { compiled(counts, configuration("gfx1030", "-wavefrontsize64")); }),
+              HasSubstr("-wavefrontsize64 leaves open how large waves are"));
+  EXPECT_EQ(compiled(kPlain, configuration("gfx1030", "+wavefrontsize32,+wavefrontsize64")).resources->amd->wave_size,
+            64u);
+}
+
+TEST(Amdgpu, WavesOfAnotherSizeOnTheRecordedProcessor) {
+  bundle::KernelInfo info = k();
+  info.target = "amdgcn-amd-amdhsa--gfx1030";
+  info.wave_size = 32;
+  std::string ir = kernel_ir(kPlain);
+  for (auto [from, to] : {std::pair{"gfx90a\"", "gfx1030\""}, {"+gfx90a-insts,+wavefrontsize64", "+wavefrontsize32"}}) {
+    size_t at = ir.rfind(from);
+    ASSERT_NE(at, std::string::npos);
+    ir.replace(at, std::string(from).size(), to);
+  }
+  for (auto [features, size] : {std::pair{"", 32u}, {"+wavefrontsize64", 64u}}) {
+    Code code = compile(info, ir, configuration("gfx1030", features), {nullptr, true});
+    EXPECT_EQ(code.resources->amd->wave_size, size);
+  }
 }
 
 // The back end would take these, and make code of them that does something else.

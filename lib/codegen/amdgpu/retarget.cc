@@ -47,10 +47,26 @@ uint32_t wave_size(const bundle::KernelInfo& info, const std::string& features) 
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(features).split(parts, ',');
   for (llvm::StringRef part : parts) {
+    if (part.starts_with("-wavefrontsize")) {
+      throw Error::of("{} leaves open how large waves are: name the size, +wavefrontsize32 or +wavefrontsize64",
+                      part.str());
+    }
     if (part == "+wavefrontsize32") size = 32;
     if (part == "+wavefrontsize64") size = 64;
   }
   return size;
+}
+
+// Without those that a goal says by itself: what is in the target's name, and the size of waves.
+std::string without_goals_features(llvm::StringRef features) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  features.split(parts, ',', -1, /*KeepEmpty=*/false);
+  std::string kept;
+  for (llvm::StringRef part : parts) {
+    llvm::StringRef name = part.drop_front();
+    if (name != "xnack" && name != "sramecc" && !name.starts_with("wavefrontsize")) add_feature(kept, part);
+  }
+  return kept;
 }
 
 // Whether lanes of a wave work together, other than through memory.
@@ -151,18 +167,6 @@ void replace_clock(llvm::Module& module) {
   }
 }
 
-// Without what the target's name is to say.
-std::string without_named_features(llvm::StringRef features) {
-  llvm::SmallVector<llvm::StringRef> parts;
-  features.split(parts, ',', -1, /*KeepEmpty=*/false);
-  std::string kept;
-  for (llvm::StringRef part : parts) {
-    llvm::StringRef name = part.drop_front();
-    if (name != "xnack" && name != "sramecc") add_feature(kept, part);
-  }
-  return kept;
-}
-
 constexpr uint64_t kInterrupt = 1;  // s_sendmsg's, in all generations
 
 // Moves within a wave that only generation 9 has: shifts and rotations of all of it, and rows to the next.
@@ -227,9 +231,10 @@ Goal goal_of(const llvm::Module& module, const bundle::KernelInfo& info, const b
     }
   }
   add_feature(goal.features, target.features());
-  if (target.generation >= 10)
+  if (target.generation >= 10) {
     add_feature(goal.features, goal.wave_size == 32 ? "+wavefrontsize32" : "+wavefrontsize64");
-  add_feature(goal.features, configuration.features);
+  }
+  add_feature(goal.features, without_goals_features(configuration.features));
   return goal;
 }
 
@@ -262,7 +267,7 @@ void retarget(llvm::Module& module, const bundle::KernelInfo& info, const Goal& 
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     std::string features;
-    if (!other) features = without_named_features(function.getFnAttribute("target-features").getValueAsString());
+    if (!other) features = without_goals_features(function.getFnAttribute("target-features").getValueAsString());
     add_feature(features, goal.features);
     function.addFnAttr("target-cpu", goal.target.processor);
     function.removeFnAttr("target-features");
