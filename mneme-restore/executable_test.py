@@ -92,6 +92,17 @@ class Executables(TestCase):
         program, _ = self.make("vector_add")
         self.assertLessEqual(set(libraries_of(program)), SYSTEM)
 
+    def test_a_variable_that_chooses_launches(self):
+        bundle = self.folder / "chosen.tar"
+        self.run_well([tool("compile"), "-o", bundle, recording_of(PROGRAMS / "tree_reduction.hip", self)])
+        some = sorted(m.name.split("/")[2].split(".")[0] for m in bundles.read(bundle.read_bytes())
+                      if m.name.startswith("instances/"))
+        self.assertGreater(len(some), 1)
+        program = self.folder / "chosen"
+        self.run_well([tool("restore"), "--executable", program, bundle], env={**os.environ, "MNEME_INSTANCE": some[0]})
+        ran = self.run_well([program, "--baseline", "2"])
+        self.assertIn("1 of 1 runs verified", ran.out.decode())
+
     def test_do_with_an_older_c_library(self):
         program, _ = self.make("vector_add")
         listed = subprocess.run(["readelf", "-VW", program], capture_output=True, text=True, check=True).stdout
