@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -108,9 +109,11 @@ class Starter {
 
   // By the starter only.
   int start(const std::shared_ptr<Thread>& thread);
-  void join(Thread& thread) {
-    ::pthread_join(thread.id, nullptr);
+  // False: what it does when it ends goes on, and may wait for who waits for the starter.
+  bool joined(Thread& thread) {
+    if (::pthread_tryjoin_np(thread.id, nullptr) == EBUSY) return false;
     free_.push_back(thread.stack);
+    return true;
   }
   void collect_later(std::shared_ptr<Thread> thread) { detached_.push_back(std::move(thread)); }
 
@@ -176,10 +179,7 @@ void* run(void* argument) {
 }
 
 int Starter::start(const std::shared_ptr<Thread>& thread) {
-  std::erase_if(detached_, [this](const auto& one) {
-    if (one->ended) join(*one);
-    return one->ended.load();
-  });
+  std::erase_if(detached_, [this](const auto& one) { return joined(*one); });
   if (free_.empty()) {
     void* stack = map_stack();
     if (!stack) return errno;
@@ -218,7 +218,10 @@ bool OwnThread::is_this_thread() const { return joinable() && ::pthread_equal(th
 void OwnThread::join() {
   thread_->ended.wait(false);
   Starter& its = Starter::running();
-  its.have_done([&] { its.join(*thread_); });
+  for (bool joined = false; !joined;) {
+    its.have_done([&] { joined = its.joined(*thread_); });
+    if (!joined) ::usleep(50);
+  }
   thread_.reset();
 }
 
