@@ -10,10 +10,11 @@ if(mneme_has_standalone)
 endif()
 
 function(mneme_own_heap target)
+  target_link_options(${target} PRIVATE -Wl,-z,nodelete)  # threads of it are left
   if(NOT mneme_has_standalone)
     return()
   endif()
   set_target_properties(${target} PROPERTIES MNEME_STANDALONE ON)
   target_link_libraries(${target} PRIVATE mneme_own_new mneme_memory)
-  target_link_options(${target} PRIVATE -static-libstdc++ -Wl,--gc-sections -Wl,-z,nodelete)  # threads of it are left
+  target_link_options(${target} PRIVATE -static-libstdc++ -Wl,--gc-sections)
 endfunction()

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <stdexcept>
+
 #include "base/error.h"
 #include "process_memory.h"
 
@@ -28,9 +30,12 @@ void Fetching::make_memory() {
 
 void Fetching::prepare() {
   if (memory_) return;
-  make_memory();
-  // What this fails to do is done later.
-  preparing_ = std::thread([this] { ::madvise(memory_, kSlots * kRoom, MADV_POPULATE_WRITE); });
+  try {
+    make_memory();
+    preparing_ = std::thread([this] { ::madvise(memory_, kSlots * kRoom, MADV_POPULATE_WRITE); });
+  } catch (const std::runtime_error&) {
+    // What could not be done ahead is done when it is needed, by whom it is told of.
+  }
 }
 
 void Fetching::ask(size_t slot, const Load& load) {
@@ -64,7 +69,9 @@ void Fetching::fetch(const Next& next, const Take& take) {
       while (more && asked < arrived + kSlots) {
         Load load = next();
         more = !load.empty();
-        if (more) ask(asked++ % kSlots, load);
+        if (!more) break;
+        ask(asked % kSlots, load);
+        ++asked;  // not if it threw: nothing comes then
       }
       if (arrived == asked) return;
       const size_t slot = arrived % kSlots;

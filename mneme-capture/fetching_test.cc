@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cstring>
@@ -66,6 +67,34 @@ class FetchingTest : public ::testing::Test {
   std::thread recorder_;
   size_t fetched_ = 0;
 };
+
+// While a process can open no more files.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+// As long as nothing was asked for, nothing comes.
+TEST_F(FetchingTest, SaysThatThereIsNoMemory) {
+  serve();
+  auto ignore = [](const std::byte*) {};
+  {
+    NoMoreFiles none;
+    fetching_->prepare();
+    EXPECT_THROW(fetching_->fetch(loads(3), ignore), Error);
+  }
+  fetching_->fetch(loads(3), ignore);
+  EXPECT_EQ(fetched_, 3u);
+}
 
 TEST_F(FetchingTest, GivesLoadAfterLoad) {
   serve();

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -26,7 +27,11 @@ void ReadyMemory::want(uint64_t bytes) {
   if (wanted_ < kWorthwhile || !is_wanted()) return;
   if (threads_.empty()) {
     unsigned count = std::clamp(std::thread::hardware_concurrency() / 4, 1U, kMostThreads);
-    for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+    try {
+      for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // Those do it that are there; else whoever needs the memory.
+    }
   }
   changed_.notify_all();
 }

@@ -71,6 +71,7 @@ Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_bef
 }
 
 Recording::~Recording() {
+  want_no_more();
   capture_.launches += launched();
   if (uint64_t unrecorded = counters_.value(record::Counters::kUnrecorded)) {
     add_skipped({"(all kernels)", unrecorded, "recording had ended: " + stopped_}, true);
@@ -120,8 +121,11 @@ void Recording::stop(const std::string& reason) {
   if (stopped_.empty()) stopped_ = reason;
 }
 
+void Recording::want_no_more() { capture_.ready.want_less(std::exchange(wanted_, 0)); }
+
 void Recording::leave() {
   stop("the application closed its connection to mneme-capture, as programs do that close all descriptors");
+  want_no_more();
   memory_.clear();
   launch_.reset();
   last_.reset();
@@ -130,12 +134,16 @@ void Recording::leave() {
 void Recording::chunk(const record::Chunk& chunk, Fd memory) {
   if (!chunk.fetched) return memory_.add(chunk.address, chunk.size, std::move(memory));
   memory_.add_distant({chunk.address, chunk.size, chunk.device});
+  wanted_ += chunk.size;
   capture_.ready.want(chunk.size);
   if (chunk.size > Fetching::kSlots * Fetching::kRoom) memory_.fetching().prepare();
 }
 
 void Recording::drop(const record::Drop& drop) {
-  if (auto there = memory_.distant(drop.address, UINT64_MAX)) capture_.ready.want_less(there->size);
+  if (auto there = memory_.distant(drop.address, UINT64_MAX)) {
+    wanted_ -= there->size;
+    capture_.ready.want_less(there->size);
+  }
   memory_.remove(drop.address);
 }
 

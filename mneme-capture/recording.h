@@ -91,12 +91,14 @@ class Recording {
   // instance is not known to be incomplete anyway.
   FollowedPointers reach(const KnownKernel& kernel, const Launch& launch, const record::Prologue& prologue) const;
   void add_skipped(bundle::Skipped skipped, bool wanted);
+  void want_no_more();
 
   Capture& capture_;
   record::Counters counters_;
   const uint64_t launches_before_;
   const bool gpu_;
   std::string stopped_;  // why
+  uint64_t wanted_ = 0;  // bytes that are made ready for it
   ApplicationMemory memory_;
   std::map<Digest, KnownKernel> kernels_;
   std::vector<record::Counter> counters_named_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The moments at which a queue could lose a wake-up, each met on purpose and often.
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -37,6 +39,31 @@ TEST(QueueMoments, WaitsThatMeetTheEndOfWhatIsBeforeThem) {
     ASSERT_EQ(hipEventSynchronize(event), hipSuccess);
     ASSERT_EQ(words[0], static_cast<unsigned>(i));
     while (!called) std::this_thread::yield();  // nobody waits for the stream
+  }
+}
+
+// The threads of streams end while new work comes for them; each has a stream of its own, since a function on it has
+// used that one, and takes leave of it as it ends.
+TEST(QueueMoments, ThreadsThatEndWithStreamsOfTheirOwn) {
+  Watchdog watchdog;
+  std::array<Stream, 8> streams;
+  std::mt19937 random(7);
+  auto call = [](void*) {
+    EXPECT_EQ(hipStreamQuery(hipStreamPerThread), hipSuccess);
+    tick();
+  };
+  auto give_work = [&] {
+    for (Stream& stream : streams) ASSERT_EQ(hipLaunchHostFunc(stream, call, nullptr), hipSuccess);
+  };
+  for (int round = 0; round < 15; ++round) {
+    give_work();
+    for (Stream& stream : streams) ASSERT_EQ(hipStreamSynchronize(stream), hipSuccess);
+    ::usleep(198'500 + random() % 1'500);  // about as long as a thread without work stays
+    for (int i = 0; i < 40; ++i) {
+      give_work();
+      ::usleep(30);
+    }
+    for (Stream& stream : streams) ASSERT_EQ(hipStreamSynchronize(stream), hipSuccess);
   }
 }
 
@@ -88,6 +115,14 @@ TEST(QueueMoments, ManyWaitForTheSame) {
   }
 }
 
+bool streams_work() {
+  std::atomic<int> calls{0};
+  auto count = [](void* calls) { ++*static_cast<std::atomic<int>*>(calls); };
+  hipStream_t stream = nullptr;
+  return hipStreamCreate(&stream) == hipSuccess && hipLaunchHostFunc(stream, count, &calls) == hipSuccess &&
+         hipLaunchHostFunc(nullptr, count, &calls) == hipSuccess && hipDeviceSynchronize() == hipSuccess && calls == 2;
+}
+
 TEST(QueueMoments, ForksInTheMiddleOfIt) {
   Watchdog watchdog;
   std::atomic<bool> over{false};
@@ -107,14 +142,7 @@ TEST(QueueMoments, ForksInTheMiddleOfIt) {
     pid_t child = ::fork();
     if (child == 0) {
       ::alarm(10);
-      std::atomic<int> calls{0};
-      auto count = [](void* calls) { ++*static_cast<std::atomic<int>*>(calls); };
-      hipStream_t stream = nullptr;
-      bool good = hipStreamCreate(&stream) == hipSuccess;
-      good = good && hipLaunchHostFunc(stream, count, &calls) == hipSuccess;
-      good = good && hipLaunchHostFunc(nullptr, count, &calls) == hipSuccess;
-      good = good && hipDeviceSynchronize() == hipSuccess && calls == 2;
-      ::_exit(good ? 0 : 1);
+      ::_exit(streams_work() ? 0 : 1);
     }
     int status = 1;
     EXPECT_EQ(::waitpid(child, &status, 0), child);
@@ -122,6 +150,26 @@ TEST(QueueMoments, ForksInTheMiddleOfIt) {
   }
   over = true;
   for (std::thread& thread : threads) thread.join();
+}
+
+// In a child, which has the handler alone: one that was there before the process used its GPU.
+TEST(QueueMoments, HandlersOfForksMayUseStreams) {
+  static std::atomic<bool> worked{false};
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::pthread_atfork(nullptr, nullptr, [] {
+      ::alarm(10);
+      worked = streams_work();
+    });
+    if (!streams_work()) ::_exit(1);
+    pid_t its = ::fork();
+    if (its == 0) ::_exit(worked ? 0 : 2);
+    int status = -1;
+    ::_exit(::waitpid(its, &status, 0) == its && status == 0 ? 0 : 3);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

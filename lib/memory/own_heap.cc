@@ -91,6 +91,7 @@ Heap& heap() {
 // Before everything else of this library, so that its lock is the last to be taken for a fork: those who hold it wait
 // for no other.
 [[gnu::constructor(101)]] void hold_over_forks() {
+  heap();  // a fork while another thread makes it would leave a child that waits for it
   ::pthread_atfork([] { heap().mutex.lock(); }, [] { heap().mutex.unlock(); },
                    // A child's thread is another than the one that has locked it.
                    [] { new (&heap().mutex) std::recursive_mutex; });

@@ -2,6 +2,7 @@
 #include "memory/own_thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,8 +15,10 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <semaphore>
 #include <system_error>
 #include <utility>
@@ -29,6 +32,7 @@ struct OwnThread::Thread {
   std::function<void()> work;
   void* stack = nullptr;
   pthread_t id{};
+  std::optional<cpu_set_t> processors;
   std::atomic<bool> ended = false;
 };
 
@@ -39,17 +43,14 @@ using Thread = OwnThread::Thread;
 constexpr size_t kGuard = 16 * 4096;  // below a stack; pages that nobody can use
 
 // Bytes, as other threads have.
-size_t stack_size() {
-  static const size_t kSize = [] {
-    size_t size = 0;
-    pthread_attr_t usual;
-    if (::pthread_getattr_default_np(&usual) == 0) {
-      ::pthread_attr_getstacksize(&usual, &size);
-      ::pthread_attr_destroy(&usual);
-    }
-    return std::clamp<size_t>(size, 1 << 20, 64 << 20);
-  }();
-  return kSize;
+size_t usual_stack_size() {
+  size_t size = 0;
+  pthread_attr_t usual;
+  if (::pthread_getattr_default_np(&usual) == 0) {
+    ::pthread_attr_getstacksize(&usual, &size);
+    ::pthread_attr_destroy(&usual);
+  }
+  return std::clamp<size_t>(size, 1 << 20, 64 << 20);
 }
 
 // While it lives, threads that are started get no signals but those of faults in what they do.
@@ -69,18 +70,28 @@ class NoSignals {
   sigset_t before_;
 };
 
-void* map_stack() {
-  void* stack = map_own(kGuard + stack_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_STACK);
+void* map_stack(size_t size) {
+  void* stack = map_own(kGuard + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_STACK);
   if (stack == MAP_FAILED) return nullptr;
   ::mprotect(stack, kGuard, PROT_NONE);
   return stack;
 }
 
-int create(pthread_t* thread, void* stack, void* (*run)(void*), void* argument) {
+// The processors that the calling thread may run on; none where that is not to be known.
+std::optional<cpu_set_t> own_processors() {
+  cpu_set_t processors;
+  if (::pthread_getaffinity_np(::pthread_self(), sizeof processors, &processors) != 0) return std::nullopt;
+  return processors;
+}
+
+// On the processors of the calling thread, unless others are given. An errno value, or 0.
+int create(pthread_t* thread, void* stack, size_t stack_size, const std::optional<cpu_set_t>& processors,
+           void* (*run)(void*), void* argument) {
   NoSignals none;
   pthread_attr_t how;
   if (int error = ::pthread_attr_init(&how)) return error;
-  int error = ::pthread_attr_setstack(&how, static_cast<std::byte*>(stack) + kGuard, stack_size());
+  int error = ::pthread_attr_setstack(&how, static_cast<std::byte*>(stack) + kGuard, stack_size);
+  if (!error && processors) error = ::pthread_attr_setaffinity_np(&how, sizeof *processors, &*processors);
   if (!error) error = ::pthread_create(thread, &how, run, argument);
   ::pthread_attr_destroy(&how);
   return error;
@@ -107,45 +118,55 @@ class Starter {
     done.acquire();
   }
 
-  // By the starter only.
+  // By the starter only. An errno value, or 0.
   int start(const std::shared_ptr<Thread>& thread);
   // False: what it does when it ends goes on, and may wait for who waits for the starter.
-  bool joined(Thread& thread) {
+  bool joined(Thread& thread) noexcept {
     if (::pthread_tryjoin_np(thread.id, nullptr) == EBUSY) return false;
     free_.push_back(thread.stack);
     return true;
   }
-  void collect_later(std::shared_ptr<Thread> thread) { detached_.push_back(std::move(thread)); }
+  void collect_later(std::shared_ptr<Thread> thread) noexcept { detached_.push_back(std::move(thread)); }
 
  private:
   static void* serve(void* starter) { static_cast<Starter*>(starter)->serve(); }
   [[noreturn]] void serve();
+  void add_stack();  // throws std::bad_alloc
 
+  const size_t stack_size_ = usual_stack_size();
   std::mutex mutex_;
   std::condition_variable called_;
   std::vector<std::function<void()>> calls_;  // under the lock
-  std::vector<void*> free_;                   // stacks
+  size_t stacks_ = 0;                         // used and free
+  // Both have room for all threads that there are, so that they can take them whatever happens.
+  std::vector<void*> free_;  // stacks
   std::vector<std::shared_ptr<Thread>> detached_;
 };
 
 std::atomic<Starter*> starter = nullptr;  // never destroyed: threads may outlive what is at the end
+constinit std::mutex starting;
+
+// A child has none of the threads, and knows nothing of them. Before handlers of the application's, which may start
+// some.
+[[gnu::constructor(102)]] void forget_in_children() {
+  ::pthread_atfork(nullptr, nullptr, [] {
+    starter = nullptr;
+    new (&starting) std::mutex;
+  });
+}
 
 Starter& Starter::running() {
   if (Starter* known = starter) return *known;
-  static std::mutex one_at_a_time;
-  std::lock_guard lock(one_at_a_time);
+  std::lock_guard lock(starting);
   if (Starter* known = starter) return *known;
-  // A child has none of the threads, and knows nothing of them.
-  static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
-    starter = nullptr;
-    new (&one_at_a_time) std::mutex;
-  });
-  static_cast<void>(registered);
   auto mine = std::make_unique<Starter>();
-  void* stack = map_stack();
+  void* stack = map_stack(mine->stack_size_);
   pthread_t thread;
-  int error = stack ? create(&thread, stack, serve, mine.get()) : errno;
-  if (error) throw std::system_error(error, std::generic_category(), "no thread is to be had");
+  int error = stack ? create(&thread, stack, mine->stack_size_, std::nullopt, serve, mine.get()) : errno;
+  if (error) {
+    if (stack) ::munmap(stack, kGuard + mine->stack_size_);
+    throw std::system_error(error, std::generic_category(), "no thread is to be had");
+  }
   ::pthread_detach(thread);
   // Waits for the C library to make the thread's heap, now and not later.
   mine->have_done([] {
@@ -178,25 +199,33 @@ void* run(void* argument) {
   return nullptr;
 }
 
-int Starter::start(const std::shared_ptr<Thread>& thread) {
+void Starter::add_stack() {
+  free_.reserve(stacks_ + 1);
+  detached_.reserve(stacks_ + 1);
+  void* stack = map_stack(stack_size_);
+  if (!stack) throw std::bad_alloc();
+  free_.push_back(stack);
+  ++stacks_;
+}
+
+int Starter::start(const std::shared_ptr<Thread>& thread) try {
   std::erase_if(detached_, [this](const auto& one) { return joined(*one); });
-  if (free_.empty()) {
-    void* stack = map_stack();
-    if (!stack) return errno;
-    free_.push_back(stack);
-  }
+  if (free_.empty()) add_stack();
   auto held = std::make_unique<std::shared_ptr<Thread>>(thread);
-  if (int error = create(&thread->id, free_.back(), run, held.get())) return error;
+  if (int error = create(&thread->id, free_.back(), stack_size_, thread->processors, run, held.get())) return error;
   static_cast<void>(held.release());
   thread->stack = free_.back();
   free_.pop_back();
   return 0;
+} catch (const std::bad_alloc&) {
+  return ENOMEM;
 }
 
 }  // namespace
 
 OwnThread::OwnThread(std::function<void()> work) : thread_(std::make_shared<Thread>()) {
   thread_->work = std::move(work);
+  thread_->processors = own_processors();
   Starter& its = Starter::running();
   int error = 0;
   its.have_done([&] { error = its.start(thread_); });

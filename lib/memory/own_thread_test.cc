@@ -3,15 +3,19 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "memory/of_thread.h"
@@ -85,19 +89,111 @@ TEST(OwnThread, GetsNoSignals) {
   EXPECT_FALSE(::sigismember(&blocked, SIGSEGV)) << "of what it does itself";
 }
 
-TEST(OwnThread, ChildrenMayHaveSome) {
-  OwnThread([] {}).join();
+// What a child of this process does, which is to end with 0.
+template <class Body>
+void in_child(Body&& body) {
   pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::alarm(20);
-    std::atomic<int> done = 0;
-    for (int i = 0; i < 10; ++i) OwnThread([&] { ++done; }).join();
-    ::_exit(done == 10 ? 0 : 1);
+    ::_exit(body());
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(status, 0) << (WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+}
+
+TEST(OwnThread, ChildrenMayHaveSome) {
+  OwnThread([] {}).join();
+  in_child([] {
+    std::atomic<int> done = 0;
+    for (int i = 0; i < 10; ++i) OwnThread([&] { ++done; }).join();
+    return done == 10 ? 0 : 1;
+  });
+}
+
+// The application's own handlers may use what has threads, from the child on. In a child, which has the handler alone.
+TEST(OwnThread, HandlersOfForksMayHaveSome) {
+  in_child([] {
+    static std::atomic<int> started = 0;
+    ::pthread_atfork(nullptr, nullptr, [] {
+      ::alarm(20);
+      OwnThread([] { ++started; }).join();
+    });
+    OwnThread([] {}).join();
+    in_child([] { return started == 1 ? 0 : 1; });
+    return testing::Test::HasFailure() ? 2 : 0;
+  });
+}
+
+// One that ends may still wait for who has another started meanwhile.
+TEST(OwnThread, EndingOnesHoldUpNobody) {
+  static std::mutex held;
+  struct Waits {
+    ~Waits() { std::lock_guard lock(held); }
+  };
+  for (int round = 0; round < 50; ++round) {
+    std::unique_lock lock(held);
+    OwnThread([] { of_this_thread<Waits>(); }).detach();
+    OwnThread([] {}).join();
+  }
+}
+
+TEST(OwnThread, RunsWhereWhoStartsItMay) {
+  cpu_set_t all, one, its;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  OwnThread([] {}).join();
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (!CPU_ISSET(processor, &all)) continue;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    OwnThread([&] { ::sched_getaffinity(0, sizeof its, &its); }).join();
+    EXPECT_TRUE(CPU_EQUAL(&its, &one));
+  }
+  EXPECT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+// Of address space that is in use.
+uint64_t used_space() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
+}
+
+void limit_space(uint64_t more) {
+  rlimit space;
+  ::getrlimit(RLIMIT_AS, &space);
+  space.rlim_cur = more == RLIM_INFINITY ? space.rlim_max : used_space() + more;
+  ::setrlimit(RLIMIT_AS, &space);
+}
+
+bool has_thread() {
+  try {
+    OwnThread([] {}).join();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+// A child has no stacks yet that could be used again.
+TEST(OwnThread, SaysThatNoneIsToBeHad) {
+  in_child([] {
+    limit_space(1 << 20);  // too little for one stack
+    for (int i = 0; i < 5; ++i) {
+      if (has_thread()) return 1;
+    }
+    limit_space(9 << 20);  // for that of the one that starts others, but not for theirs
+    for (int i = 0; i < 5; ++i) {
+      if (has_thread()) return 2;
+    }
+    limit_space(RLIM_INFINITY);
+    for (int i = 0; i < 5; ++i) {
+      if (!has_thread()) return 3;
+    }
+    return 0;
+  });
 }
 
 struct Counted {

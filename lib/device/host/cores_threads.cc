@@ -124,11 +124,14 @@ class Threads {
 
 std::atomic<Threads*> made = nullptr;
 
-// The child of a fork has none of the threads: it starts its own.
+// The child of a fork has none of the threads: it starts its own. Before handlers of the application's, which may run
+// kernels.
+[[gnu::constructor(103)]] void forget_in_children() {
+  ::pthread_atfork(nullptr, nullptr, [] { made = nullptr; });
+}
+
 Threads& threads() {
   if (Threads* known = made) return *known;
-  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { made = nullptr; });
-  static_cast<void>(registered);
   Threads *none = nullptr, *mine = new Threads(core_count() - 1);
   if (made.compare_exchange_strong(none, mine)) return *mine;
   delete mine;  // another thread was faster
@@ -138,11 +141,14 @@ Threads& threads() {
 }  // namespace
 
 uint64_t core_count() {
+  static constinit std::atomic<uint64_t> counted = 0;
+  if (uint64_t known = counted) return known;
   cpu_set_t set;
-  static const uint64_t count = ::sched_getaffinity(0, sizeof set, &set) == 0
-                                    ? std::max(CPU_COUNT(&set), 1)
-                                    : std::max<uint64_t>(std::thread::hardware_concurrency(), 1);
-  return count;
+  uint64_t count = ::sched_getaffinity(0, sizeof set, &set) == 0
+                       ? std::max(CPU_COUNT(&set), 1)
+                       : std::max<uint64_t>(std::thread::hardware_concurrency(), 1);
+  uint64_t none = 0;
+  return counted.compare_exchange_strong(none, count) ? count : none;
 }
 
 void start_cores() { threads(); }

@@ -13,10 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "device/host/cores.h"
 #include "device/host/grid_launch.h"
-#include "memory/own_thread.h"
+#include "device/host/team.h"
 
 namespace mneme::device::host {
 namespace {
@@ -196,8 +195,8 @@ uint64_t most_resident_blocks(const HostCode& code, bundle::Dim3 block) {
 void run_resident_grid(GridLaunch& launch) {
   const codegen::host::CodeObject& code = launch.code();
   uint64_t count = launch.block_count();
-  uint64_t cores = core_count();
-  uint64_t workers = code.ordered ? 1 : std::min(count, cores);
+  Team team(code.ordered ? 1 : std::min(count, core_count()));
+  uint64_t workers = team.size();
   // Blocks that meet are spread evenly; of others, whoever has time takes the next.
   bool meet = code.waits & codegen::host::kWaitAtGrid;
   uint64_t most =
@@ -219,20 +218,16 @@ void run_resident_grid(GridLaunch& launch) {
     again = waiting && !launch.failed();
     waiting = false;
   });
-  auto work = [&](Share& share) {
+  team.run([&](uint64_t number) {
     while (again) {
       try {
-        if (share.run_phase()) waiting = true;
-      } catch (const Error&) {  // no room for another block
+        if (shares[number]->run_phase()) waiting = true;
+      } catch (...) {  // no room for another block
         launch.fail(std::current_exception());
       }
       phase.arrive_and_wait();
     }
-  };
-  std::vector<memory::OwnThread> threads;
-  for (uint64_t i = 1; i < workers; ++i) threads.emplace_back([&, i] { work(*shares[i]); });
-  work(*shares[0]);
-  for (memory::OwnThread& thread : threads) thread.join();
+  });
 }
 
 }  // namespace mneme::device::host
