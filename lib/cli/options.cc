@@ -86,6 +86,17 @@ struct Options::Implementation {
     return std::min(i, arguments.size());
   }
 
+  // CLI11 would take the next word for the value.
+  void check_values(const std::vector<std::string>& own) const {
+    for (size_t i = 0; i < own.size() && own[i] != "--"; i++) {
+      if (with_value.count(own[i])) {
+        i++;
+      } else if (own[i].ends_with('=') && with_value.count(own[i].substr(0, own[i].size() - 1))) {
+        throw Error::of("{} says no value behind the '='; see {} --help", own[i], tool);
+      }
+    }
+  }
+
   // Options that the command line did not give. They join the arguments: what a tool did follows from those alone.
   void read_environment() {
     std::vector<std::string> taken;
@@ -200,6 +211,7 @@ void Options::parse(int argc, const char* const* argv) {
     self.command->assign(rest != own.end() && *rest == "--" ? rest + 1 : rest, own.end());
     own.erase(rest, own.end());
   }
+  self.check_values(own);
   std::reverse(own.begin(), own.end());  // as CLI11 wants them
   try {
     self.app.parse(std::move(own));

@@ -75,6 +75,16 @@ TEST(Options, ReadEveryKind) {
   EXPECT_EQ(tool.options.arguments().size(), 14u);
 }
 
+TEST(Options, TakeNoOtherWordForAValue) {
+  EXPECT_EQ(Tool().failure({"--output=", "--keep"}), "--output= says no value behind the '='; see mneme-test --help");
+  EXPECT_EQ(Tool().failure({"--passes=", "x"}), "--passes= says no value behind the '='; see mneme-test --help");
+  Tool tool;
+  tool.parse({"--output", "", "--passes", "--output=", "-k"});
+  EXPECT_EQ(tool.text, "");
+  EXPECT_EQ(tool.many, (Words{"--output="})) << "is a value itself";
+  EXPECT_TRUE(tool.flag);
+}
+
 TEST(Options, TellWhichAreGiven) {
   Tool tool;
   tool.options.flag("-O", tool.flag, "short only");
