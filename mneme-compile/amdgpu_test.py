@@ -3,6 +3,7 @@
 """mneme-compile --target gfx90a and the like: what is in the bundle then, and what mneme-run makes of it where there is
 no AMD GPU."""
 
+import json
 import pathlib
 import sys
 import unittest
@@ -58,6 +59,20 @@ class Amdgpu(TestCase):
         self.assertIn(".amdgcn_target \"amdgcn-amd-amdhsa--gfx1100\"", assembly.read_text())
         self.assertIn("s_endpgm", assembly.read_text())
         self.assertIn("amdgpu_kernel", next(texts.glob("*.ll")).read_text())
+
+    def test_what_was_recorded_on_a_gpu_is_compiled_for_that_gpu(self):
+        """With what the application was built for besides the processor."""
+        for target in ["gfx90a", "gfx90a:xnack+", "gfx90a:sramecc-:xnack-"]:
+            program = self.build(ROOT / "tests" / "small.hip", "for_" + target.replace(":", "_"),
+                                 "--no-offload-arch=gfx90a", f"--offload-arch={target}")
+            members = bundles.read(self.record(program).read_bytes())
+            about = json.loads(members[0].data)
+            about["device"] = "hip"
+            members[0].data = bundles.compact(about)
+            result = run([tool("compile"), "--kernel", "^add"], input=bundles.write(members))
+            self.assertEqual(result.status, 0, result.text())
+            self.assertEqual([variant["configuration"]["target"] for variant, _ in self.variants(result.out)],
+                             ["hip:" + target])
 
     def test_refusals(self):
         for options, pattern in [

@@ -112,6 +112,24 @@ int main() {
   (void)hipGetSymbolAddress(&p, HIP_SYMBOL(table));
 }
 """
+NAMES = """
+#include <hip/hip_runtime.h>
+template <class... T> struct One {
+  static __global__ void member(int* x1, T... x, int last) { *x1 = (x + ... + last); }
+};
+template <class... T> __global__ void pack(int* out, T... x, int y) { *out = (x + ... + y); }
+template <class... T> __global__ void alone(int* out, T... x) { *out = (x + ... + 0); }
+template <int... N> __global__ void values(int* out, int J2) { *out = (N + ... + J2); }
+__global__ void plain(int* x, int x2, int x24, int k3) { *x = x2 + x24 + k3; }
+__global__ void Jacobi(int* x, int x2) { *x = x2; }
+__global__ void reserved(int* out, int entry, int entry1, int v) { *out = entry - entry1 + v; }
+int main() {
+  One<int, float>::member<<<1, 1>>>(nullptr, 1, 2.0f, 3);
+  pack<int, float, unsigned><<<1, 1>>>(nullptr, 1, 2.0f, 3u, 4);
+  alone<<<1, 1>>>(nullptr, 1);
+  values<2, 7><<<1, 1>>>(nullptr, 1);
+}
+"""
 MAKEFILE = """
 app: first.o second.o
 	$(CXX) --hip-link {arch} $^ -o $@
@@ -132,7 +150,7 @@ def embedded(path):
 
 
 class Recordable(Compiling):
-    SOURCES = {"first.hip": FIRST, "second.hip": SECOND, "rich.hip": RICH, "pointers.hip": POINTERS}
+    SOURCES = {"first.hip": FIRST, "second.hip": SECOND, "rich.hip": RICH, "pointers.hip": POINTERS, "names.hip": NAMES}
 
     def compile(self, level, *arguments):
         """For what is compiled, not how."""
@@ -242,6 +260,17 @@ class Recordable(Compiling):
         offsets = [int(f[-1]) for f in fields if ".offset:" in f]
         self.assertEqual(offsets[:7], [a["offset"] for a in info["arguments"]])
 
+    def test_header_names(self):
+        """An argument that may have another's name has none: LLVM tells those of a pack apart by numbers."""
+        self.compile("-O1", "-c", "names.hip", "-o", "names.o")
+        names = {name: [a.get("name") for a in info["arguments"]]
+                 for name, info in embedded(self.folder / "names.o").items()}
+        self.assertEqual(names, {
+            "plain": ["x", "x2", "x24", "k3"], "Jacobi": ["x", "x2"], "reserved": ["out", None, None, "v"],
+            "void pack<int, float, unsigned int>": ["out", None, None, None, "y"],
+            "void values<2, 7>": ["out", "J2"],
+            "One<int, float>::member": [None, None, None, "last"], "void alone<int>": ["out", "x"]})
+
     def test_header_pointers(self):
         argument = {"at": [{"offset": 0}]}
         second = {"at": [{"offset": 8}]}
@@ -286,6 +315,18 @@ class Recordable(Compiling):
         for target, size in [("gfx906", 64), ("gfx1030", 32)]:
             self.inject("-O1", f"--offload-arch={target}", "second.hip", "-c", "-o", "one.o")
             self.assertEqual({i["wave_size"] for i in embedded(self.folder / "one.o").values()}, {size})
+
+    def test_settings_of_the_processor(self):
+        """What code is built for besides a processor, in AMD's order; code for either is other code."""
+        ids = set()
+        for given, target in [("gfx90a", "gfx90a"), ("gfx90a:xnack+", "gfx90a:xnack+"), ("gfx906:xnack-", "gfx906:xnack-"),
+                              ("gfx90a:sramecc-:xnack+", "gfx90a:sramecc-:xnack+")]:
+            self.inject("-O1", f"--offload-arch={given}", "second.hip", "-c", "-o", "one.o")
+            infos = embedded(self.folder / "one.o").values()
+            self.assertEqual({i["target"] for i in infos}, {f"amdgcn-amd-amdhsa--{target}"})
+            self.assertEqual(self.kernels("one.o"), [("local", target), ("void scale<float>", target)])
+            ids |= {i["id"] for i in infos}
+        self.assertEqual(len(ids), 8)
 
     def test_hashes_tell_code_apart_and_nothing_else(self):
         self.inject("-O2", ARCH, "-c", "first.hip", "-o", "a.o")

@@ -11,6 +11,7 @@
 #include "bundle/writer.h"
 #include "cli/options.h"
 #include "compiled_input.h"
+#include "least_target.h"
 
 namespace mneme::restore {
 namespace {
@@ -64,21 +65,6 @@ void compile(Kernels kernels, const bundle::BundleInfo& recording, const std::st
                           failed.demangled, what, option));
     kernels.erase(kernels.begin(), kernels.begin() + static_cast<ptrdiff_t>(compiled) + 1);
   }
-}
-
-// "sm_90" before "sm_100", "x86-64" before "x86-64-v2".
-bool is_less(const std::string& one, const std::string& other) {
-  return std::pair(one.size(), one) < std::pair(other.size(), other);
-}
-
-// The least of them for each device, by the device's name.
-std::map<std::string, std::string> least_targets(const std::set<std::string>& targets) {
-  std::map<std::string, std::string> least;
-  for (const std::string& target : targets) {
-    std::string& place = least[target.substr(0, target.find(':'))];
-    if (place.empty() || is_less(target, place)) place = target;
-  }
-  return least;
 }
 
 // As mneme-compile --target takes it.

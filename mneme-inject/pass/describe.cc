@@ -3,6 +3,7 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
@@ -36,6 +37,21 @@ bool is_in_memory_space(const llvm::GlobalVariable& variable) {
 
 llvm::StringRef attribute(const llvm::Function& function, llvm::StringRef name) {
   return function.getFnAttribute(name).getValueAsString();
+}
+
+// With what it was built for besides a processor, as AMD writes it: code for memory that is corrected, or whose pages
+// move, does not run where that is otherwise. NVPTX's features say nothing of the kind.
+std::string processor_of(const llvm::Function& kernel) {
+  std::string text = attribute(kernel, "target-cpu").str();
+  if (is_nvptx(*kernel.getParent())) return text;
+  llvm::SmallVector<llvm::StringRef> features;
+  attribute(kernel, "target-features").split(features, ',');
+  for (llvm::StringRef setting : {"sramecc", "xnack"}) {
+    for (llvm::StringRef feature : features) {
+      if (feature.size() > 1 && feature.drop_front() == setting) text += (":" + setting + feature.take_front()).str();
+    }
+  }
+  return text;
 }
 
 uint32_t wave_size_of(const llvm::Function& kernel) {
@@ -188,7 +204,7 @@ bundle::KernelInfo describe(const llvm::Module& closure, llvm::StringRef name, c
   info.id = info.bitcode = digest_of(bitcode);
   info.name = name.str();
   info.demangled = demangled(name);
-  info.target = closure.getTargetTriple() + "--" + attribute(kernel, "target-cpu").str();
+  info.target = closure.getTargetTriple() + "--" + processor_of(kernel);
   info.wave_size = wave_size_of(kernel);
   info.argument_bytes = layout.bytes;
   info.arguments = std::move(layout.arguments);

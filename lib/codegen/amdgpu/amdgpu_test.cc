@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "base/error.h"
 #include "codegen/amdgpu/complaints.h"
@@ -35,6 +36,8 @@ declare <4 x float> @llvm.amdgcn.mfma.f32.4x4x1f32(float, float, <4 x float>, i3
 @block = internal addrspace(3) global [4096 x i32] undef
 )";
 
+const std::string kOneWave = "\"one-wave\" ";  // blocks of no more
+
 // out[id] = `body`'s %value, of the id in %id.
 std::string kernel_ir(const std::string& body, const std::string& attributes = "", const std::string& more = "") {
   return std::string("target triple = \"amdgcn-amd-amdhsa\"\n") + kDeclarations + more +
@@ -46,7 +49,8 @@ std::string kernel_ir(const std::string& body, const std::string& attributes = "
          "  ret void\n}\n"
          "attributes #0 = { " +
          attributes +
-         R"( "target-cpu"="gfx90a" "target-features"="+gfx90a-insts,+wavefrontsize64" "amdgpu-flat-work-group-size"="1,1024" }
+         R"( "target-cpu"="gfx90a" "target-features"="+gfx90a-insts,+wavefrontsize64" "amdgpu-flat-work-group-size"="1,)" +
+         std::string(attributes.find(kOneWave) == std::string::npos ? "1024" : "32") + R"(" }
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
 )";
@@ -210,6 +214,40 @@ TEST(Amdgpu, WavesOf32WhereLanesDoNotWorkTogether) {
             64u);
 }
 
+TEST(Amdgpu, WhatLanesDoTogetherKeepsTheSizeOfWaves) {
+  const std::string more = R"(
+declare i32 @llvm.amdgcn.set.inactive.i32(i32, i32)
+declare i32 @llvm.amdgcn.strict.wwm.i32(i32)
+declare i32 @llvm.amdgcn.wave.reduce.umin.i32(i32, i32 immarg)
+declare i64 @llvm.amdgcn.ballot.i64(i1)
+declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
+declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.amdgcn.wave.barrier()
+declare void @llvm.amdgcn.s.sleep(i32 immarg)
+)";
+  auto refused = [&](const std::string& body) {
+    return refusal([&] { compiled(body, configuration("gfx1030", "+wavefrontsize32"), "", more); });
+  };
+  for (const auto& [name, call] :
+       {std::pair{"set.inactive", "@llvm.amdgcn.set.inactive.i32(i32 %id, i32 0)"},
+        {"strict.wwm", "@llvm.amdgcn.strict.wwm.i32(i32 %id)"},
+        {"wave.reduce.umin", "@llvm.amdgcn.wave.reduce.umin.i32(i32 %id, i32 0)"},
+        {"readfirstlane", "@llvm.amdgcn.readfirstlane.i32(i32 %id)"},
+        {"ds.bpermute", "@llvm.amdgcn.ds.bpermute(i32 %given, i32 %id)"},
+        {"inline assembly", "asm sideeffect \"v_mov_b32_dpp $0, $1 row_shr:1\", \"=v,v\"(i32 %id)"}}) {
+    EXPECT_THAT(refused(std::string("  %value = call i32 ") + call + "\n"),
+                AllOf(HasSubstr("waves of 64 threads, which work together by "), HasSubstr(name)));
+  }
+  EXPECT_THAT(refused("  %m = call i64 @llvm.amdgcn.ballot.i64(i1 true)\n  %value = trunc i64 %m to i32\n"),
+              HasSubstr("work together by llvm.amdgcn.ballot.i64"));
+  for (const char* call :
+       {"void @llvm.amdgcn.s.barrier()", "void @llvm.amdgcn.wave.barrier()", "void @llvm.amdgcn.s.sleep(i32 1)",
+        "void asm sideeffect \"\", \"\"()", "void asm sideeffect \"; nothing\", \"\"()"}) {
+    EXPECT_EQ(refused(std::string("  call ") + call + "\n" + kPlain), "nothing") << call;
+  }
+}
+
 TEST(Amdgpu, WavesOfAnotherSizeOnTheRecordedProcessor) {
   bundle::KernelInfo info = k();
   info.target = "amdgcn-amd-amdhsa--gfx1030";
@@ -246,6 +284,35 @@ TEST(Amdgpu, OperationsThatMeanSomethingElseElsewhereAreRefused) {
       << "the libraries' call of the host";
   EXPECT_THAT(refusal([&] { compiled(waits("@llvm.amdgcn.s.sendmsg(i32 3, i32 0)"), configuration("gfx1100")); }),
               HasSubstr("llvm.amdgcn.s.sendmsg takes"));
+}
+
+// Which form a descriptor has, LLVM does not know.
+TEST(Amdgpu, DescriptorsOfBuffersStayInTheirGeneration) {
+  const std::string more = R"(
+declare i32 @llvm.amdgcn.raw.buffer.load.i32(<4 x i32>, i32, i32, i32 immarg)
+declare i32 @llvm.amdgcn.struct.buffer.load.i32(<4 x i32>, i32, i32, i32, i32 immarg)
+declare i32 @llvm.amdgcn.s.buffer.load.i32(<4 x i32>, i32, i32 immarg)
+declare i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8), i32, i32, i32 immarg)
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p1(ptr addrspace(1), i16, i32, i32)
+)";
+  const std::string words = "<4 x i32> <i32 0, i32 0, i32 -1, i32 159744>";
+  const std::string made =
+      "  %b = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p1(ptr addrspace(1) %out, i16 0, i32 -1, i32 "
+      "159744)\n";
+  for (const std::string& loads :
+       {"  %value = call i32 @llvm.amdgcn.raw.buffer.load.i32(" + words + ", i32 %id, i32 0, i32 0)\n",
+        "  %value = call i32 @llvm.amdgcn.struct.buffer.load.i32(" + words + ", i32 %id, i32 0, i32 0, i32 0)\n",
+        "  %value = call i32 @llvm.amdgcn.s.buffer.load.i32(" + words + ", i32 %given, i32 0)\n",
+        made + "  %value = call i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8) %b, i32 %id, i32 0, i32 0)\n",
+        made + "  %f = addrspacecast ptr addrspace(8) %b to ptr addrspace(7)\n"
+               "  %value = load i32, ptr addrspace(7) %f\n"}) {
+    EXPECT_EQ(refusal([&] { compiled(loads, configuration("gfx908"), "", more); }), "nothing") << loads;
+    for (const char* target : {"gfx1030", "gfx1100", "gfx11-generic"}) {
+      EXPECT_THAT(refusal([&] { compiled(loads, configuration(target), "", more); }),
+                  HasSubstr("the descriptors of buffers that it uses have another form in each generation"))
+          << target << loads;
+    }
+  }
 }
 
 // LLVM would end the process.
@@ -324,7 +391,14 @@ TEST(AmdgpuResources, OccupancyIsLlvms) {
         bytes);
   };
   auto lds = [](int bytes) { return fmt::format("@lds = internal addrspace(3) global [{} x i8] undef\n", bytes); };
+  // Around the limits that generation 9 has, and above them.
+  auto scalar = [](int registers) {
+    std::string clobbered;
+    for (int i = 0; i < registers; ++i) clobbered += fmt::format("{}~{{s{}}}", i ? "," : "", i);
+    return "  call void asm sideeffect \"\", \"" + clobbered + "\"()\n" + kPlain;
+  };
   size_t of_fewer = 0;
+  std::set<std::pair<std::string, uint32_t>> by_scalar;  // and how many waves
   for (const char* target : kTargets) {
     for (const char* features : {"", "+wavefrontsize32"}) {
       std::string name = target;
@@ -335,17 +409,25 @@ TEST(AmdgpuResources, OccupancyIsLlvms) {
         codes.push_back(compiled(shared(bytes), configuration(name, features), "", lds(bytes)));
         EXPECT_EQ(codes.back().resources->shared, static_cast<uint64_t>(bytes));
       }
+      for (int registers : {70, 74, 76, 80, 82, 84, 88, 94, 96, 98, 102}) {
+        // Blocks of one wave, of which there is room for all.
+        codes.push_back(compiled(scalar(registers), configuration(name, features), kOneWave));
+        EXPECT_GE(codes.back().resources->amd->scalar_registers, static_cast<uint32_t>(registers)) << name;
+        by_scalar.insert({name, codes.back().resources->amd->occupancy});
+      }
       for (const Code& code : codes) {
         const bundle::Resources& resources = *code.resources;
         size_t at = code.assembly.find("; Occupancy: ");
         ASSERT_NE(at, std::string::npos);
         EXPECT_EQ(resources.amd->occupancy, std::stoul(code.assembly.substr(at + 13)))
-            << name << features << ": " << resources.registers << " registers, " << resources.shared << " shared";
+            << name << features << ": " << resources.registers << " registers, " << resources.amd->scalar_registers
+            << " scalar, " << resources.shared << " shared";
         of_fewer += resources.amd->occupancy < 8;
       }
     }
   }
   EXPECT_GT(of_fewer, 10u);
+  for (uint32_t waves : {7, 8, 9, 10}) EXPECT_TRUE(by_scalar.contains({"gfx906", waves})) << waves;
 }
 
 TEST(AmdgpuResources, SpilledRegistersAndStack) {

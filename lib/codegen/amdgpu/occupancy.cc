@@ -11,19 +11,26 @@ struct Machine {
   uint32_t waves, registers, granule;
 };
 
+constexpr uint32_t kMostWaves = 20;
+
 // From AMD's and LLVM's descriptions of the processors.
 Machine machine_of(const TargetId& target, uint32_t wave_size) {
   const uint32_t version = target.isa_version;
   bool wide = wave_size == 64;
   if (version == 9010 || version / 100 == 94) return {8, 512, 8};
   if (target.generation == 9) return {10, 256, 4};
-  if (version < 10300) return {20, wide ? 512u : 1024u, wide ? 4u : 8u};
+  if (version < 10300) return {kMostWaves, wide ? 512u : 1024u, wide ? 4u : 8u};
   bool larger = version == 11000 || version == 11001 || version == 11501;
   if (larger && !target.generic) return {16, wide ? 768u : 1536u, wide ? 12u : 24u};
   return {16, wide ? 512u : 1024u, wide ? 8u : 16u};
 }
 
-constexpr uint32_t kScalarRegisters = 800, kScalarGranule = 16;  // of generation 9; later ones do not share them out
+// Waves that there are scalar registers for. Later generations do not share them out. On 9 there
+// are 800, given out by 16s, which would be 8 waves of 81 to 96; these are the limits that LLVM has.
+uint32_t waves_of_scalar_registers(const TargetId& target, uint32_t registers) {
+  if (target.generation > 9 || registers <= 80) return kMostWaves;
+  return registers <= 88 ? 9 : registers <= 100 ? 8 : 7;
+}
 
 // That have shared memory in common: a compute unit, or two of them.
 struct Unit {
@@ -47,9 +54,7 @@ uint32_t occupancy(const TargetId& target, const Footprint& taken) {
   Machine machine = machine_of(target, taken.wave_size);
   uint32_t waves = machine.waves;
   waves = std::min(waves, machine.registers / up(std::max(taken.registers, 1u), machine.granule));
-  if (target.generation == 9) {
-    waves = std::min(waves, kScalarRegisters / up(std::max(taken.scalar_registers, 1u), kScalarGranule));
-  }
+  waves = std::min(waves, waves_of_scalar_registers(target, taken.scalar_registers));
   // So many of the largest blocks that the kernel may be launched with, all of them whole.
   Unit unit = unit_of(target, taken.workgroup_processor);
   uint32_t of_block = std::max((taken.block + taken.wave_size - 1) / taken.wave_size, 1u);

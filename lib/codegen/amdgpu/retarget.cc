@@ -5,6 +5,7 @@
 #include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
@@ -69,34 +70,42 @@ std::string without_goals_features(llvm::StringRef features) {
   return kept;
 }
 
-// Whether lanes of a wave work together, other than through memory.
-bool is_wave_operation(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (!call || !call->getCalledFunction()) return false;
-  switch (call->getCalledFunction()->getIntrinsicID()) {
-    case llvm::Intrinsic::amdgcn_ballot:
-    case llvm::Intrinsic::amdgcn_icmp:
-    case llvm::Intrinsic::amdgcn_fcmp:
+// Whether lanes of a wave work together, other than through memory. LLVM calls most such operations convergent, and a
+// few that are made for whole waves or blocks of any size.
+bool is_wave_operation(const llvm::Function& intrinsic) {
+  switch (intrinsic.getIntrinsicID()) {
     case llvm::Intrinsic::amdgcn_mbcnt_lo:
     case llvm::Intrinsic::amdgcn_mbcnt_hi:
-    case llvm::Intrinsic::amdgcn_ds_permute:
-    case llvm::Intrinsic::amdgcn_ds_bpermute:
-    case llvm::Intrinsic::amdgcn_ds_swizzle:
-    case llvm::Intrinsic::amdgcn_readlane:
-    case llvm::Intrinsic::amdgcn_readfirstlane:
-    case llvm::Intrinsic::amdgcn_writelane:
-    case llvm::Intrinsic::amdgcn_update_dpp:
-    case llvm::Intrinsic::amdgcn_mov_dpp:
-    case llvm::Intrinsic::amdgcn_mov_dpp8:
-    case llvm::Intrinsic::amdgcn_permlane16:
-    case llvm::Intrinsic::amdgcn_permlanex16:
-    case llvm::Intrinsic::amdgcn_permlane64:
     case llvm::Intrinsic::amdgcn_wavefrontsize:
+    case llvm::Intrinsic::amdgcn_ds_append:
+    case llvm::Intrinsic::amdgcn_ds_consume:
+    case llvm::Intrinsic::amdgcn_global_load_lds:
+    case llvm::Intrinsic::amdgcn_s_quadmask:
+    case llvm::Intrinsic::amdgcn_s_wqm:
     case llvm::Intrinsic::read_register:
       return true;
     default:
-      return false;
+      break;
   }
+  constexpr llvm::StringLiteral kForAnySize[] = {"s.barrier", "ds.gws.", "wave.barrier", "sched.",
+                                                 "iglp.opt",  "s.sleep", "s.sendmsg"};
+  llvm::StringRef name = intrinsic.getName();
+  if (!intrinsic.isConvergent() || !name.consume_front("llvm.amdgcn.")) return false;
+  return llvm::none_of(kForAnySize, [&](llvm::StringRef known) { return name.starts_with(known); });
+}
+
+// By what they work together, for a message; empty: by nothing.
+std::string wave_operation(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call) return {};
+  if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand())) {
+    // Of assembly nothing is known, but that a comment does nothing; the libraries have one.
+    llvm::StringRef text = llvm::StringRef(assembly->getAsmString()).trim();
+    bool nothing = text.empty() || (text.starts_with(";") && !text.contains('\n'));
+    return nothing ? "" : "inline assembly, as far as is known ('" + text.take_front(60).str() + "')";
+  }
+  const llvm::Function* callee = call->getCalledFunction();
+  return callee && callee->isIntrinsic() && is_wave_operation(*callee) ? callee->getName().str() : std::string();
 }
 
 // Those who refer to where the arguments lie of a launch, and do not ask which version it is.
@@ -175,7 +184,34 @@ bool is_old_move(uint64_t control) {
          control == 0x143;
 }
 
-std::string why_foreign(const llvm::IntrinsicInst& call, uint32_t from, uint32_t to) {
+constexpr char kOfBuffers[] = "the descriptors of buffers that it uses have another form in each generation";
+
+// Pointers that are such a descriptor, or hold one.
+bool is_buffer(const llvm::Type* type) {
+  if (!type->isPtrOrPtrVectorTy()) return false;
+  unsigned space = type->getPointerAddressSpace();
+  return space >= 7 && space <= 9;
+}
+
+bool uses_buffers(const llvm::Instruction& instruction) {
+  if (is_buffer(instruction.getType()) ||
+      llvm::any_of(instruction.operand_values(), [](const llvm::Value* one) { return is_buffer(one->getType()); })) {
+    return true;
+  }
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (!call) return false;
+  llvm::StringRef name = call->getCalledFunction()->getName();
+  if (!name.consume_front("llvm.amdgcn.")) return false;
+  constexpr llvm::StringLiteral kThose[] = {"raw.",        "struct.",      "s.buffer.",     "make.buffer.rsrc",
+                                            "buffer.load", "buffer.store", "buffer.atomic", "tbuffer."};
+  return llvm::any_of(kThose, [&](llvm::StringRef one) { return name.starts_with(one); });
+}
+
+std::string why_foreign(const llvm::Instruction& instruction, uint32_t from, uint32_t to) {
+  if (uses_buffers(instruction)) return kOfBuffers;
+  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (!intrinsic) return {};
+  const llvm::IntrinsicInst& call = *intrinsic;
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::amdgcn_update_dpp:
     case llvm::Intrinsic::amdgcn_mov_dpp: {
@@ -244,12 +280,12 @@ void retarget(llvm::Module& module, const bundle::KernelInfo& info, const Goal& 
   if (other_wave) {
     for (const llvm::Function& function : module) {
       for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-        if (!is_wave_operation(instruction)) continue;
+        std::string operation = wave_operation(instruction);
+        if (operation.empty()) continue;
         throw Error::of(
             "kernel '{}' was compiled for waves of {} threads, which work together by {}: it cannot be compiled for "
             "waves of {}",
-            info.demangled, info.wave_size,
-            llvm::cast<llvm::CallInst>(instruction).getCalledFunction()->getName().str(), goal.wave_size);
+            info.demangled, info.wave_size, operation, goal.wave_size);
       }
     }
   }
@@ -280,9 +316,7 @@ void refuse_foreign_operations(const llvm::Module& module, const bundle::KernelI
   if (!recorded || recorded->generation == goal.target.generation) return;
   for (const llvm::Function& function : module) {
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-      const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-      if (!call) continue;
-      std::string why = why_foreign(*call, recorded->generation, goal.target.generation);
+      std::string why = why_foreign(instruction, recorded->generation, goal.target.generation);
       if (why.empty()) continue;
       throw Error::of("kernel '{}' was compiled for {} and cannot become one for {}: {}", info.demangled, goal.recorded,
                       goal.target.processor, why);
