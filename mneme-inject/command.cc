@@ -41,10 +41,10 @@ struct Additions {
   Words front, back;
 };
 
-void add_hip(const Invocation& invocation, Additions& add) {
+void add_hip(const Invocation& invocation, const std::string& compiler, Additions& add) {
   drop_misleading_paths();
   if (!invocation.host_only && invocation.hip_sources) {
-    std::string libraries = device_libraries_to_name(invocation);
+    std::string libraries = device_libraries_to_name(invocation, compiler);
     if (!libraries.empty()) add.front.push_back("--rocm-device-lib-path=" + libraries);
   }
   // Where translation units' device code is linked, as IR: by lld.
@@ -119,7 +119,7 @@ Recordable recordable(const Words& command) {
     if ((invocation.hip_sources || invocation.cuda_sources) && !invocation.host_only) {
       append(add.front, embedding_flags());
     }
-    if (hip) add_hip(invocation, add);
+    if (hip) add_hip(invocation, command[compiler], add);
     if (cuda) add_cuda(invocation, names_cudart(arguments), add);
     if (!add.front.empty()) tell_ccache(cuda);
     if (invocation.relocatable) ::setenv("MNEME_INJECT_RELOCATABLE", "1", 1);
@@ -133,13 +133,20 @@ Recordable recordable(const Words& command) {
   return result;
 }
 
+namespace {
+
+constexpr char kCompiler[] = "clang++-19", kAnyProcessor[] = "native";  // where none is named
+
+}  // namespace
+
 Words compile_flags(const std::string& language) {
   Invocation invocation;
   (language == "hip" ? invocation.hip_sources : invocation.cuda_sources) = true;
   invocation.links = false;
+  invocation.processors = {kAnyProcessor};
   Additions add;
   append(add.front, embedding_flags());
-  if (invocation.hip_sources) add_hip(invocation, add);
+  if (invocation.hip_sources) add_hip(invocation, kCompiler, add);
   if (invocation.cuda_sources) add_cuda(invocation, true, add);
   append(add.front, add.back);
   return add.front;

@@ -11,8 +11,7 @@
 
 namespace mneme::inject {
 
-// The folder of links, to name as --cuda-path. It is kept with what else Mneme caches ($XDG_CACHE_HOME/mneme or
-// ~/.cache/mneme; where that cannot be, a temporary folder), and made in one piece, whoever else is making it.
+// The folder of links (view.h), to name as --cuda-path.
 std::string cuda_path(const CudaToolkit& toolkit);
 
 // What a compilation is given besides, with the toolkit's headers or without.

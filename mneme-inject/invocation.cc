@@ -97,6 +97,15 @@ Language language_of_file(std::string_view file) {
           .cuda = file.ends_with(".cu") || file.ends_with(".cui")};
 }
 
+void add_processors(std::string_view list, std::vector<std::string>& into) {
+  for (;;) {
+    size_t comma = list.find(',');
+    into.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+
 // The words of a response file: separated by white space, quoted by ' and ", \ takes the next character as it is.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
@@ -181,6 +190,10 @@ Invocation understand(const std::vector<std::string>& given) {
     } else if (word.starts_with("--rocm-device-lib-path=") || word.starts_with("--hip-device-lib-path=") ||
                word == "-nogpulib" || word == "-nocudalib") {
       result.names_device_libraries = true;
+    } else if (word.starts_with("--offload-arch=") || word.starts_with("--cuda-gpu-arch=")) {
+      add_processors(word.substr(word.find('=') + 1), result.processors);
+    } else if (!value_of("-mcode-object-version=").empty()) {
+      result.code_object = value_of("-mcode-object-version=");
     } else if (!value_of("--rocm-path=").empty()) {
       result.rocm_path = value_of("--rocm-path=");
     } else if (!value_of("--cuda-path=").empty()) {

@@ -17,6 +17,8 @@ struct Invocation {
   bool host_only = false;               // --cuda-host-only: no device compilation
   bool device_only = false;             // --cuda-device-only: no host compilation
   bool names_device_libraries = false;  // or says that none are wanted
+  std::vector<std::string> processors;  // that device code is for, as named: "gfx90a:xnack+"
+  std::string code_object;              // -mcode-object-version=
   std::string rocm_path;                // --rocm-path=
   std::string cuda_path;                // --cuda-path=
   bool no_cuda_headers = false;         // -nocudainc: no toolkit is wanted

@@ -64,6 +64,13 @@ TEST(Invocation, the_last_word_on_relocatable_code_counts) {
   EXPECT_FALSE(understand({"-fgpu-rdc", "-fno-gpu-rdc", "app.hip"}).relocatable);
 }
 
+TEST(Invocation, notes_the_processors) {
+  EXPECT_EQ(understand({"--offload-arch=gfx906,gfx90a:xnack+", "--cuda-gpu-arch=gfx942", "app.hip"}).processors,
+            (std::vector<std::string>{"gfx906", "gfx90a:xnack+", "gfx942"}));
+  EXPECT_TRUE(understand({"app.hip"}).processors.empty());
+  EXPECT_EQ(understand({"-mcode-object-version=6", "app.hip"}).code_object, "6");
+}
+
 TEST(Invocation, notes_where_device_libraries_are) {
   EXPECT_FALSE(understand({"app.hip"}).names_device_libraries);
   EXPECT_TRUE(understand({"--rocm-device-lib-path=/x", "app.hip"}).names_device_libraries);

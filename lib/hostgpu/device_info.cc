@@ -31,6 +31,7 @@ std::string processor() {
 bool is_nvidia(const std::string& arch) { return arch.starts_with("sm_"); }
 
 // "gfx90a:xnack-": 9, 0, 10; the last two digits are the minor version and the stepping, in hexadecimal. "sm_90": 9, 0.
+// "gfx10-3-generic", for all of a family: its first, 10, 3, 0.
 struct ArchVersion {
   int major, minor, stepping;
 };
@@ -41,9 +42,15 @@ ArchVersion version_of(const std::string& arch) {
     int number = std::atoi(digits.c_str());
     return {number / 10, number % 10, 0};
   }
+  if (digits.ends_with("-generic")) {
+    size_t minor = digits.find('-') + 1;
+    return {std::atoi(digits.c_str()), std::atoi(digits.c_str() + minor), 0};
+  }
   if (digits.size() < 3) return {9, 0, 10};
-  auto digit = [&](size_t from_end) { return std::stoi(digits.substr(digits.size() - from_end, 1), nullptr, 16); };
-  return {std::stoi(digits.substr(0, digits.size() - 2)), digit(2), digit(1)};
+  auto digit = [&](size_t from_end) {
+    return static_cast<int>(std::strtol(digits.substr(digits.size() - from_end, 1).c_str(), nullptr, 16));
+  };
+  return {std::atoi(digits.substr(0, digits.size() - 2).c_str()), digit(2), digit(1)};
 }
 
 }  // namespace
