@@ -4,12 +4,12 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <shared_mutex>
 #include <string>
 
 #include "recorder/allocations.h"
 #include "recorder/connection.h"
 #include "recorder/delivery.h"
+#include "recorder/fair_shared_mutex.h"
 #include "recorder/kernels.h"
 #include "recorder/outside.h"
 #include "recorder/pool_use.h"
@@ -168,8 +168,8 @@ class Core {
   std::unique_ptr<Connection> childs_;  // during a fork
   pid_t forking_ = 0;                   // who forks
   std::mutex joining_;
-  std::shared_mutex launches_;  // shared by ordinary launches; a recorded one has it alone
-  std::mutex mutex_;            // policies, slots, changes of what is settled
+  FairSharedMutex launches_;  // shared by ordinary launches; a recorded one has it alone
+  std::mutex mutex_;          // policies, slots, changes of what is settled
   uint32_t next_slot_ = Counters::kFirstFree;
   Settled settled_;
   std::set<std::string> warned_of_;          // variables of which parts are annotated

@@ -49,7 +49,7 @@ void Core::after_fork_in_child() noexcept {
   mutex_.unlock();
   joining_.unlock();
   // Other threads may have held it, and are not here to let go.
-  new (&launches_) std::shared_mutex;
+  new (&launches_) FairSharedMutex;
   Nested::leave();
   connection_->leave_to_parent();
   bool may_join = state_ != State::kEnded && connection_->welcome().children;

@@ -5,10 +5,10 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <shared_mutex>
 
 #include "recorder/cuda_api.h"
 #include "recorder/cuda_block_digests.h"
+#include "recorder/fair_shared_mutex.h"
 #include "recorder/next.h"
 #include "recorder/process.h"
 #include "recorder/runtime.h"
@@ -96,7 +96,7 @@ class CudaRuntime final : public Runtime {
   std::map<void*, Code> code_;                                     // by the driver's handle
   std::set<const void*> functions_;                                // of such code
   std::map<std::pair<void*, std::string>, MemoryRange> found_;
-  std::shared_mutex changes_;
+  FairSharedMutex changes_;
 };
 
 CudaRuntime& runtime();
