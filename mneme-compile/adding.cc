@@ -25,7 +25,7 @@ Batch batch_of(const bundle::KernelMember& kernel, const bundle::InstanceInfo* i
     return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
   };
   Batch batch{kernel.info, ir, wanted};
-  batch.given = {instance, !settings.texts_folder().empty()};
+  batch.given = {instance, !settings.texts_folder().empty(), settings.embeds_ir()};
   batch.jobs = settings.jobs();
   batch.timeout = settings.timeout();
   if (batch.given.texts) {

@@ -67,7 +67,7 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   if (now.empty()) return;
   const Wanted& wanted = now[0];
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
-  codegen::Given given{instance, !settings.texts_folder().empty()};
+  codegen::Given given{instance, !settings.texts_folder().empty(), settings.embeds_ir()};
   codegen::Code code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
   if (given.texts) {
     save_texts(settings.texts_folder(), bundle::variant_id(kernel.info.id, wanted.configuration), code);

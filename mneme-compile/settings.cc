@@ -117,6 +117,8 @@ void Settings::add_options(cli::Options& options) {
   options.flag("--specialize-dims", specialize_dims_, "compile for each instance with its grid and block as constants");
   options.value("--save-ir", texts_folder_, "DIR",
                 "also write the optimised IR and the assembly of each variant to DIR/VARIANT.ll and .s");
+  options.flag("--embed-ir", embeds_ir_,
+               "AMD's GPUs: put the IR into the code, for mneme-run --device hip on a machine that has no such GPU");
   options.value("--variants", variants_file_, "FILE",
                 "compile each configuration that FILE (-: standard input) has, a line of json each; the options above "
                 "are for what a line does not say");

@@ -40,6 +40,8 @@ class Settings {
   bool launches_otherwise() const;
   // Where to put each variant's texts; empty: nowhere.
   const std::string& texts_folder() const { return texts_folder_; }
+  // Whether code objects for AMD's GPUs carry what they were made of.
+  bool embeds_ir() const { return embeds_ir_; }
   const std::optional<std::string>& edited_ir() const { return edited_ir_; }
   uint64_t jobs() const { return jobs_; }
   double timeout() const { return timeout_; }
@@ -59,7 +61,7 @@ class Settings {
   std::vector<std::string> plugins_;
   uint64_t unroll_threshold_ = 0, inline_threshold_ = 0, shared_mem_ = 0;
   double timeout_ = 300;
-  bool fuse_ = false, check_memory_ = false, as_recorded_ = false, specialize_dims_ = false;
+  bool fuse_ = false, check_memory_ = false, as_recorded_ = false, specialize_dims_ = false, embeds_ir_ = false;
   std::string recorded_on_, variants_name_, answers_file_;
   std::vector<Asked> asked_;  // by the lines of --variants
   std::optional<Lines> lines_;

@@ -58,7 +58,7 @@ Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::
     code.ir = std::move(compiled.ir);
     if (given.texts) code.assembly = std::move(compiled.ptx);
   } else if (configuration.target.starts_with("hip:")) {
-    amdgpu::Result compiled = amdgpu::compile(info, ir, configuration, given.instance, given.texts);
+    amdgpu::Result compiled = amdgpu::compile(info, ir, configuration, given.instance, given.texts, given.embed);
     code = {std::move(compiled.code_object), "code.hsaco", "", stores_if_known(info, ir),
             std::move(compiled.resources)};
     code.ir = std::move(compiled.ir);

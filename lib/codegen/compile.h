@@ -23,6 +23,9 @@ struct Code {
 struct Given {
   const bundle::InstanceInfo* instance = nullptr;  // whose values a configuration that is specialised takes
   bool texts = false;                              // Code's `ir` and `assembly`
+  // A code object for AMD's GPUs carries the IR that it was made of, before the pipeline ran, in the section and form
+  // of objects/embedded.h: the stand-in for the HIP runtime executes that. Loaders pass over it.
+  bool embed = false;
 };
 
 // The target that is meant: "sm_90" is "cuda:sm_90", "gfx90a" "hip:gfx90a", "host" what this machine's CPU has. Throws

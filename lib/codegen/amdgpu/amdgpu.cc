@@ -19,6 +19,7 @@
 #include "codegen/link.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
+#include "objects/embedded.h"
 
 namespace mneme::codegen::amdgpu {
 namespace {
@@ -73,10 +74,18 @@ std::string link(const std::string& object) {
   return link_shared_object(object, {"-m", "elf64_amdgpu", "--no-undefined", "--hash-style=both"});
 }
 
+// As mneme-inject embeds it.
+std::string with_ir(const std::string& code_object, bundle::KernelInfo info, const std::string& bitcode) {
+  info.id = info.bitcode = digest_of(bytes_of(bitcode));
+  return objects::with_section(bytes_of(code_object), objects::kEmbeddedSection,
+                               objects::write_embedded(bundle::write(info), bytes_of(bitcode)),
+                               "the linked code object");
+}
+
 }  // namespace
 
 Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
-               const bundle::InstanceInfo* instance, bool texts) {
+               const bundle::InstanceInfo* instance, bool texts, bool embed) {
   refuse_host_options(info, configuration);
   std::optional<TargetId> target = parse_target_id(std::string_view(configuration.target).substr(sizeof "hip:" - 1));
   if (!target) throw Error::of("'{}' is no AMD GPU that this version has code for", configuration.target);
@@ -97,6 +106,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   allow_optimisation(*module, info);
   retarget(*module, info, goal);
   adjust(*module, info, configuration, instance);
+  const std::string source = embed ? ir::write_bitcode(*module) : std::string();
   Result result;
   std::string object;
   try {
@@ -122,6 +132,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
     throw Error::of("kernel '{}' was to have waves of {} threads for {}, and LLVM made waves of {}", info.demangled,
                     goal.wave_size, configuration.target, waves);
   }
+  if (embed) result.code_object = with_ir(result.code_object, info, source);
   return result;
 }
 

@@ -17,6 +17,6 @@ struct Result {
 // parses; IR of another of AMD's processors is made this one's (retarget.h). `instance`: whose values it is specialised
 // to, where the configuration says so; else may be null. Throws Error, see codegen/compile.h.
 Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
-               const bundle::InstanceInfo* instance, bool texts);
+               const bundle::InstanceInfo* instance, bool texts, bool embed = false);
 
 }  // namespace mneme::codegen::amdgpu
