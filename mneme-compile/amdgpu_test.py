@@ -100,7 +100,9 @@ class Amdgpu(TestCase):
 
     def test_running_it_ends_with_a_sentence(self):
         compiled = self.compile("--target", "gfx90a").out
-        self.assert_refused(run([tool("run")], input=compiled), 3, "not on 'hip'.*--target host compiles the same")
+        ran = run([tool("run")], input=compiled)
+        if ran.status:  # else there is such a GPU
+            self.assert_refused(ran, 3, "no AMD GPU .*--target host compiles the same")
         on_host = run([tool("run"), "--device", "host"], [tool("verify")], input=compiled)
         self.assertEqual(on_host.statuses, [0, 1], on_host.text())
         self.assertIn("it was compiled for hip:gfx90a, not for the device host", on_host.errors[0])

@@ -85,12 +85,11 @@ void WorkerProcess::await_device() {
   Message message = receive();
   if (message.type == MessageType::kNoDevice && message.fields.size() == 1) {
     end();
-    if (device_ != "cuda") throw Error(message.fields[0], Exit::kMissing);
+    if (device_ == "host") throw Error(message.fields[0], Exit::kMissing);
     throw Error::of(
         Exit::kMissing,
-        "there is no NVIDIA GPU to run this on ({}): mneme-compile --target host compiles the same recording "
-        "for the CPU",
-        message.fields[0]);
+        "there is no {} GPU to run this on ({}): mneme-compile --target host compiles the same recording for the CPU",
+        device_ == "hip" ? "AMD" : "NVIDIA", message.fields[0]);
   }
   if (message.type != MessageType::kHere || message.fields.size() != 2 || message.fields[1].size() != 1) {
     throw Failure{"the worker does not keep to its protocol"};

@@ -2,19 +2,14 @@
 #include "device/device.h"
 
 #include "base/error.h"
+#include "device/hip/hip_device.h"
 
 namespace mneme::device {
 
 std::unique_ptr<Device> make_device(const std::string& name) {
   if (name == "host" || name == "auto") return make_host_device();
   if (name == "cuda") return make_cuda_device();
-  if (name == "hip") {
-    throw Error(
-        "this version replays on the host and on NVIDIA's GPUs only, not on 'hip': it makes code for AMD's GPUs, but "
-        "does "
-        "not run it; mneme-compile --target host compiles the same recording for the CPU",
-        Exit::kMissing);
-  }
+  if (name == "hip") return make_hip_device();
   throw Error::of("there is no device '{}'; the devices are auto, host, cuda and hip", name);
 }
 

@@ -25,10 +25,10 @@ TEST(MakeDevice, ByName) {
 }
 
 TEST(MakeDevice, SaysWhatIsMissing) {
-  if (Exit cuda = exit_of("cuda"); cuda != Exit::kSuccess) {  // there is a GPU
-    EXPECT_EQ(cuda, Exit::kMissing);
+  for (const char* gpu : {"cuda", "hip"}) {
+    Exit exit = exit_of(gpu);
+    if (exit != Exit::kSuccess) EXPECT_EQ(exit, Exit::kMissing) << gpu;  // else there is one
   }
-  EXPECT_EQ(exit_of("hip"), Exit::kMissing);
   EXPECT_EQ(exit_of("abacus"), Exit::kBadInput);
 }
 

@@ -15,6 +15,11 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t
 hipError_t hipHccModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z, uint32_t block_x,
                                     uint32_t block_y, uint32_t block_z, size_t shared, hipStream_t stream,
                                     void** arguments, void** extra, hipEvent_t start, hipEvent_t stop);
+// Of ROCm 5.5 and later.
+extern "C" hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
+                                                       unsigned grid_z, unsigned block_x, unsigned block_y,
+                                                       unsigned block_z, unsigned shared, hipStream_t stream,
+                                                       void** arguments);
 #pragma GCC visibility pop
 
 namespace mneme::hostgpu {
@@ -76,6 +81,15 @@ extern "C" hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gri
   });
   if (listed != hipSuccess) return listed;
   return hipLaunchKernel(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, list.data(), shared, stream);
+}
+
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                            hipStream_t stream, void** arguments) {
+  hipError_t found = answer_on_device([&] { require(function, hipErrorInvalidHandle); });
+  if (found != hipSuccess) return found;
+  return hipLaunchCooperativeKernel(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, arguments, shared,
+                                    stream);
 }
 
 hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z, uint32_t block_x,

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A HIP runtime that hands every call of lib/device/hip on to another library, $MNEME_TEST_RUNTIME, but for those that
+// are to fail: $MNEME_TEST_FAIL is the function, the error's number, and which call of it, counted from 1 (0: all),
+// with blanks between them. The error -1 is a success with an address that was not asked for.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+void* other(const char* name) {
+  static void* const library = dlopen(std::getenv("MNEME_TEST_RUNTIME"), RTLD_NOW | RTLD_LOCAL);
+  void* found = library ? dlsym(library, name) : nullptr;
+  if (!found) std::abort();
+  return found;
+}
+
+// 0: this call is to be handed on.
+int failure(const char* name, int call) {
+  const char* text = std::getenv("MNEME_TEST_FAIL");
+  char function[64] = {};
+  int error = 0, which = 0, read = 0;
+  while (text && std::sscanf(text, "%63s %d %d%n", function, &error, &which, &read) == 3) {
+    if (std::strcmp(function, name) == 0 && (which == 0 || which == call)) return error;
+    text += read;
+  }
+  return 0;
+}
+
+}  // namespace
+
+#define HAND_ON(name, parameters, arguments)                                     \
+  extern "C" int name parameters {                                               \
+    static int calls = 0;                                                        \
+    static auto* const next = reinterpret_cast<int(*) parameters>(other(#name)); \
+    if (int error = failure(#name, ++calls)) return error;                       \
+    return next arguments;                                                       \
+  }
+
+using P = void*;
+using U = unsigned;
+using S = size_t;
+using L = unsigned long long;
+
+HAND_ON(hipInit, (U a), (a))
+HAND_ON(hipGetDeviceCount, (int* a), (a))
+HAND_ON(hipSetDevice, (int a), (a))
+HAND_ON(hipGetLastError, (), ())
+HAND_ON(hipDeviceGetAttribute, (int* a, int b, int c), (a, b, c))
+HAND_ON(hipDeviceSynchronize, (), ())
+HAND_ON(hipModuleLoadData, (P a, P b), (a, b))
+HAND_ON(hipModuleUnload, (P a), (a))
+HAND_ON(hipModuleGetFunction, (P a, P b, P c), (a, b, c))
+HAND_ON(hipModuleGetGlobal, (P a, P b, P c, P d), (a, b, c, d))
+HAND_ON(hipModuleLaunchKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j, P k),
+        (a, b, c, d, e, f, g, h, i, j, k))
+HAND_ON(hipModuleLaunchCooperativeKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j),
+        (a, b, c, d, e, f, g, h, i, j))
+HAND_ON(hipFree, (P a), (a))
+HAND_ON(hipMemGetInfo, (P a, P b), (a, b))
+HAND_ON(hipMemset, (P a, int b, S c), (a, b, c))
+HAND_ON(hipMemcpy, (P a, P b, S c, int d), (a, b, c, d))
+HAND_ON(hipHostRegister, (P a, S b, U c), (a, b, c))
+HAND_ON(hipHostUnregister, (P a), (a))
+HAND_ON(hipHostGetDevicePointer, (P a, P b, U c), (a, b, c))
+HAND_ON(hipEventCreate, (P a), (a))
+HAND_ON(hipEventDestroy, (P a), (a))
+HAND_ON(hipEventRecord, (P a, P b), (a, b))
+HAND_ON(hipEventElapsedTime, (float* a, P b, P c), (a, b, c))
+HAND_ON(hipMemAddressFree, (P a, S b), (a, b))
+HAND_ON(hipMemCreate, (P a, S b, P c, L d), (a, b, c, d))
+HAND_ON(hipMemRelease, (P a), (a))
+HAND_ON(hipMemMap, (P a, S b, S c, P d, L e), (a, b, c, d, e))
+HAND_ON(hipMemUnmap, (P a, S b), (a, b))
+HAND_ON(hipMemSetAccess, (P a, S b, P c, S d), (a, b, c, d))
+
+extern "C" int hipMemAddressReserve(void** address, S size, S alignment, void* wanted, L flags) {
+  using Reserve = int (*)(void**, S, S, void*, L);
+  static int calls = 0;
+  static auto* const next = reinterpret_cast<Reserve>(other("hipMemAddressReserve"));
+  int error = failure("hipMemAddressReserve", ++calls);
+  if (error == -1) return next(address, size, alignment, nullptr, flags);
+  return error ? error : next(address, size, alignment, wanted, flags);
+}
+
+extern "C" int hipMalloc(void** address, S size) {
+  static int calls = 0;
+  static auto* const next = reinterpret_cast<int (*)(void**, S)>(other("hipMalloc"));
+  int error = failure("hipMalloc", ++calls);
+  if (error && error != -1) return error;
+  int result = next(address, size);
+  if (error == 0 || result) return result;
+  // As if it lay elsewhere. Nobody is to use it.
+  *address = static_cast<char*>(*address) - (L{1} << 45);
+  return 0;
+}
+
+extern "C" const char* hipGetErrorString(int error) {
+  static auto* const next = reinterpret_cast<const char* (*)(int)>(other("hipGetErrorString"));
+  return next(error);
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mneme-run --device hip with the stand-in for AMD's runtime, which executes the IR that --embed-ir puts into the code:
+all that is ours, with no GPU. By default some of tests/programs; $MNEME_MATRIX=full takes all."""
+
+import json
+import os
+import unittest
+
+import recordings
+from support import BUILD, PROGRAMS, TestCase, run, tool
+
+STAND_IN = BUILD / "lib" / "mneme" / "hostgpu" / "hip"
+FAILING = BUILD / "tests" / "failing_hip"
+CHOSEN = ["vector_add", "atomics_mix", "block_scan", "device_globals", "dynamic_shared", "function_pointers", "grid_sync",
+          "mapped_memory", "managed_memory", "module_launch", "tree_reduction", "variables_of_all_kinds",
+          "virtual_functions"]
+# Kernels that allocate memory are refused.
+OTHERWISE = {"device_heap": "allocates memory itself", "device_new": "allocates memory itself"}
+
+# Functions that are called in a replay, with errors that they may give: out of memory, an invalid device, a device that
+# was lost.
+FATAL = [("hipInit", 101), ("hipGetDeviceCount", 100), ("hipSetDevice", 101), ("hipEventCreate", 2)]  # exit status 3
+# Nothing needs their success.
+IDLE = [("hipModuleUnload", 719), ("hipFree", 719), ("hipMemAddressFree", 1), ("hipMemRelease", 1), ("hipEventDestroy", 719)]
+# By programs that have the runtime do more.
+OTHERS = [("device_globals", "hipModuleGetGlobal", 719), ("mapped_memory", "hipHostRegister", 2),
+          ("mapped_memory", "hipHostGetDevicePointer", 1), ("grid_sync", "hipModuleLaunchCooperativeKernel", 720),
+          ("vector_add", "hipMalloc", 2)]
+FAILS = [("hipModuleLoadData", 2), ("hipModuleGetFunction", 500), ("hipModuleGetFunction", 719),
+         ("hipModuleLaunchKernel", 719), ("hipMemcpy", 719), ("hipDeviceSynchronize", 719), ("hipEventRecord", 719),
+         ("hipEventElapsedTime", 600), ("hipDeviceGetAttribute", 101)]
+
+
+class HipDevice(TestCase):
+    def compiled(self, name, *options):
+        compiled = self.folder / f"{name}.compiled.tar"
+        self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", *options, "-o", compiled,
+                       recordings.recording_of(PROGRAMS / f"{name}.hip", self)])
+        return compiled
+
+    def replay(self, bundle, *options, fail=None, which=0, then="", library=STAND_IN):
+        env = {"LD_LIBRARY_PATH": str(library)}
+        if fail:
+            env = {"LD_LIBRARY_PATH": str(FAILING), "MNEME_TEST_RUNTIME": str(STAND_IN / "libamdhip64.so.5"),
+                   "MNEME_TEST_FAIL": f"{fail[0]} {fail[1]} {which}{then}"}
+        return run([tool("run"), "--device", "hip", *options, bundle], [tool("verify")], env=env, timeout=60)
+
+    def verdicts(self, result):
+        return [json.loads(line) for line in result.out.decode().splitlines()]
+
+    def assert_verified(self, result):
+        self.assertEqual(result.statuses, [0, 0], result.text())
+        self.assertTrue(result.out)
+
+    def test_programs(self):
+        full = os.environ.get("MNEME_MATRIX") == "full"
+        names = sorted(path.stem for path in PROGRAMS.glob("*.hip")) if full else CHOSEN
+        for name in names:
+            with self.subTest(name):
+                result = self.replay(self.compiled(name))
+                if name not in OTHERWISE:
+                    self.assert_verified(result)
+                    continue
+                self.assertIn(OTHERWISE[name], result.text())
+
+    def test_specialised(self):
+        self.assert_verified(self.replay(self.compiled("vector_add", "--specialize-args", "all", "--specialize-dims")))
+
+    def test_cold(self):
+        result = self.replay(self.compiled("vector_add"), "--cache", "cold")
+        self.assert_verified(result)
+
+    def test_without_ir(self):
+        """Code for a real GPU is refused by the stand-in."""
+        bundle = self.folder / "plain.tar"
+        self.run_well([tool("compile"), "--target", "gfx90a", "-o", bundle,
+                       recordings.recording_of(PROGRAMS / "vector_add.hip", self)])
+        result = self.replay(bundle)
+        self.assertRegex(result.text(), "loading the code of kernel 'vector_add.* failed")
+        self.assertEqual(result.statuses, [0, 1], result.text())
+
+    def test_no_gpu(self):
+        """Without the stand-in, there may be AMD's own, and then it has a GPU or finds none."""
+        result = self.replay(self.compiled("vector_add"), library=self.folder)
+        if result.statuses[0]:
+            self.assert_refused(result, 3, "there is no HIP runtime: libamdhip64.so.7|the HIP runtime .* device", stage=0)
+
+    def test_calls_that_fail(self):
+        bundle = self.compiled("vector_add")
+        for fail in FATAL:
+            with self.subTest(fail):
+                self.assert_refused(self.replay(bundle, fail=fail), 3, "HIP runtime|making an event failed", stage=0)
+        for fail in FAILS:
+            with self.subTest(fail):
+                result = self.replay(bundle, "--cache", "cold", fail=fail)
+                self.assert_failed(result)
+        for program, *fail in OTHERS:
+            with self.subTest(fail):
+                self.assert_failed(self.replay(self.compiled(program), "--cache", "cold", fail=fail))
+        for fail in IDLE:
+            with self.subTest(fail):
+                self.assert_verified(self.replay(bundle, "--cache", "cold", fail=fail))
+
+    def assert_failed(self, result):
+        """A run that failed with a sentence, or exit status 3."""
+        self.assertRegex(result.errors[0], r"(?m)^mneme-run: (error|warning): .+", result.text())
+        if result.statuses[0] != 3:
+            self.assertEqual(result.statuses, [0, 1], result.text())
+
+    def test_memory_that_fails(self):
+        """Virtual memory that works when it is tried, and then no more: what is mapped for the recording fails."""
+        bundle = self.compiled("vector_add")
+        for name, error in [("hipMemCreate", 2), ("hipMemMap", 2), ("hipMemSetAccess", 719), ("hipMemset", 719)]:
+            with self.subTest(name):
+                self.assert_failed(self.replay(bundle, fail=(name, error), which=2))
+
+    def test_no_virtual_memory(self):
+        """An allocation takes its place; the stand-in's comes back at the address that was recorded."""
+        bundle = self.compiled("vector_add")
+        for fail in [("hipMemAddressReserve", 801), ("hipMemAddressReserve", -1), ("hipMemCreate", 801),
+                     ("hipMemMap", 801), ("hipMemSetAccess", 801)]:
+            with self.subTest(fail):
+                self.assert_verified(self.replay(bundle, fail=fail))
+        # Nor memory; nor any at those addresses, as somebody else has the first.
+        for then, pattern in [(" hipMemGetInfo 719 0", "how much device memory"),
+                              (" hipMalloc 2 0", "lacks virtual memory functions that work .* gives no memory")]:
+            with self.subTest(then):
+                result = self.replay(bundle, fail=("hipMemCreate", 801), then=then)
+                self.assert_refused(result, 3, pattern, stage=0)
+        result = self.replay(bundle, fail=("hipMemCreate", 801), then=" hipMalloc -1 1")
+        self.assertRegex(result.text(), "recorded device memory at .* cannot be there")
+        self.assert_failed(result)
+
+
+if __name__ == "__main__":
+    unittest.main()
