@@ -79,7 +79,7 @@ bool are_asked_for(const std::vector<Constant>& lacking, const Invocation& invoc
                              [&](const Constant& one) { return std::ranges::find(asked, one.asked) != asked.end(); });
 }
 
-// As the libraries' own are.
+// As the libraries' own are. No pass may run: nothing here uses the constant, so they would drop it.
 void make_file(const std::string& compiler, const Constant& constant, const std::string& libraries,
                const std::string& folder) {
   std::string text = fmt::format(
@@ -87,9 +87,10 @@ void make_file(const std::string& compiler, const Constant& constant, const std:
       "@{} = linkonce_odr protected local_unnamed_addr addrspace(4) constant i32 {}, align 4\n",
       constant.name, constant.value);
   std::string file = folder + "/" + constant.file;
-  CommandResult result = run_command({compiler, "-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-O1",
-                                      "-Wno-override-module", "-emit-llvm", "-c", "-", "-o", file},
-                                     text);
+  CommandResult result =
+      run_command({compiler, "-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-Xclang", "-disable-llvm-passes",
+                   "-Wno-override-module", "-emit-llvm", "-c", "-", "-o", file},
+                  text);
   if (result.status == 0 && exists(file)) return;
   throw Error::of("'{}' cannot make the '{}' that the device libraries in {} lack: {}", compiler, constant.file,
                   libraries, result.errors);
@@ -99,7 +100,7 @@ std::string key_of(const std::string& libraries) {
   struct stat about{};
   ::stat(libraries.c_str(), &about);  // changes when files come and go
   DigestStream stream;
-  stream.add(libraries + '\0');
+  stream.add("with its constants" + libraries + '\0');  // once the files were made without
   stream.add(static_cast<uint64_t>(about.st_mtim.tv_sec));
   stream.add(std::string_view(MNEME_VERSION));
   return stream.finish().hex().substr(0, 16);

@@ -47,6 +47,14 @@ class Processors(TestCase):
             self.assertEqual(len(made), 1, "for all processors")
             self.assertTrue((made[0] / "oclc_isa_version_942.bc").is_file())
 
+    def test_code_that_asks_for_the_processor(self):
+        """What the made files have is used: code in the libraries depends on it."""
+        for processor in ["gfx942", "gfx1100"]:
+            with self.subTest(processor):
+                self.inject(processor, "-O2", PROGRAMS / "math_exact.hip", "-o", f"asks_{processor}")
+                self.run_well([tool("capture"), "--device", "host", "-o", self.folder / "asks.tar",
+                               self.folder / f"asks_{processor}"])
+
     def test_units_linked(self):
         self.inject("gfx942", "-O2", "-c", PROGRAMS / "wave_operations.hip", "-o", "unit.o")
         self.inject("gfx942", "--hip-link", "unit.o", "-o", "linked")
