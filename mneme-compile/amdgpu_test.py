@@ -5,6 +5,8 @@ no AMD GPU."""
 
 import json
 import pathlib
+import re
+import subprocess
 import sys
 import unittest
 
@@ -13,6 +15,39 @@ import bundles  # noqa: E402
 from support import ROOT, TestCase, run, tool  # noqa: E402
 
 TARGETS = ["gfx900", "gfx906", "gfx908", "gfx90a:xnack+", "gfx940", "gfx942", "gfx1030", "gfx1100", "gfx11-generic"]
+
+CROWDED = """
+#include <hip/hip_runtime.h>
+
+__global__ void plain(float* data) { data[threadIdx.x] += 1; }
+
+__global__ void __launch_bounds__(1024) crowded(float* data, int n) {
+  __shared__ float shared[256];
+  float values[160];
+  for (int i = 0; i < 160; ++i) values[i] = data[threadIdx.x + i * 64];
+  shared[threadIdx.x] = values[n];
+  __syncthreads();
+  for (int round = 0; round < n; ++round)
+#pragma unroll
+    for (int i = 0; i < 160; ++i) values[i] = values[i] * values[(i * 7 + 1) % 160] + 1;
+  for (int i = 0; i < 160; ++i) data[threadIdx.x + i * 64] = values[i] + shared[63 - threadIdx.x];
+}
+
+int main() {
+  float* data = nullptr;
+  if (hipMalloc(&data, 161 * 64 * sizeof(float)) || hipMemset(data, 0, 161 * 64 * sizeof(float))) return 1;
+  plain<<<1, 64>>>(data);
+  crowded<<<1, 64>>>(data, 3);
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
+def notes(code, file):
+    """The figures that a code object's metadata has of its one kernel, by llvm-readelf."""
+    file.write_bytes(code)
+    text = subprocess.run(["llvm-readelf-19", "--notes", file], check=True, capture_output=True, text=True).stdout
+    return {name: int(value) for name, value in re.findall(r"^ +(?:- )?\.(\w+): +(\d+)$", text, re.MULTILINE)}
 
 
 class Amdgpu(TestCase):
@@ -28,8 +63,8 @@ class Amdgpu(TestCase):
         members = bundles.read(bundle)
         codes = {member.name.split("/")[2]: member for member in members
                  if member.name.startswith("variants/") and "/code." in member.name}
-        return [(bundles.parsed(member), codes.get(member.name.split("/")[2])) for member in members
-                if member.name.endswith("/variant.json")]
+        found = [bundles.parsed(member) for member in members if member.name.endswith("/variant.json")]
+        return [(variant, codes.get(variant.get("same_as", variant["id"]))) for variant in found]
 
     def test_each_target(self):
         lines = self.folder / "targets.jsonl"
@@ -45,6 +80,40 @@ class Amdgpu(TestCase):
             self.assertGreater(variant["resources"]["registers"], 0)
             self.assertEqual(variant["stores"], [{"argument": 0, "type": "f32"}])
         self.assertEqual(self.compile("--variants", lines).out, result.out)
+
+    def test_resources_are_those_of_the_notes(self):
+        """What variant.json says that a kernel takes is what llvm-readelf reads in the code object; of the ones here, one
+        has shared memory, a stack and more values than registers."""
+        source = self.folder / "crowded.hip"
+        source.write_text(CROWDED)
+        recording = self.record(self.build(source), name="crowded.tar")
+        lines = [{"target": target} for target in [*TARGETS, "gfx906:sramecc+:xnack-", "gfx908:sramecc-:xnack+"]]
+        for processor in ["gfx1030", "gfx1100"]:
+            lines += [{"target": processor, "features": f"+wavefrontsize{size}"} for size in (32, 64)]
+        lines += [{"target": "gfx90a", "code_object": version} for version in (4, 5)]
+        file = self.folder / "crowded.jsonl"
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        result = run([tool("compile"), "--variants", file, recording])
+        self.assertEqual(result.status, 0, result.text())
+        found = self.variants(result.out)
+        self.assertEqual(len(found), 2 * len(lines))
+        spilled, shared, sizes = 0, 0, set()
+        for variant, code in found:
+            with self.subTest(variant["configuration"]):
+                told, noted = variant["resources"], notes(code.data, self.folder / "code")
+                amd = told["amd"]
+                self.assertEqual(
+                    [told["registers"], told["stack"], told["shared"], amd["scalar_registers"], amd["spilled_registers"],
+                     amd["spilled_scalar_registers"], amd["wave_size"], amd["accumulation_registers"]],
+                    [noted["vgpr_count"], noted["private_segment_fixed_size"], noted["group_segment_fixed_size"],
+                     noted["sgpr_count"], noted["vgpr_spill_count"], noted["sgpr_spill_count"], noted["wavefront_size"],
+                     noted.get("agpr_count", 0)])
+                self.assertGreater(amd["occupancy"], 0)
+                spilled, shared = spilled + amd["spilled_registers"], shared + told["shared"]
+                sizes.add(amd["wave_size"])
+        self.assertGreater(spilled, 0)
+        self.assertGreater(shared, 0)
+        self.assertEqual(sizes, {32, 64})
 
     def test_options(self):
         texts = self.folder / "texts"
