@@ -22,7 +22,7 @@ configure := cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_CX
 	$(if $(ccache),-DCMAKE_C_COMPILER_LAUNCHER=$(ccache) -DCMAKE_CXX_COMPILER_LAUNCHER=$(ccache))
 sources = $(shell find lib mneme-* tests -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.hip')
 
-.PHONY: all setup configure demo test test-all bench gpu-bundle fuzz install docs format lint clean help
+.PHONY: all setup configure demo test test-all amd-identity bench gpu-bundle fuzz install docs format lint clean help
 
 all: configure  ## build everything into ./build (the default)
 	cmake --build $(BUILD)
@@ -42,6 +42,9 @@ test: all  ## run the tests
 
 test-all: all  ## run the tests with every combination of the pipeline's modes
 	MNEME_MATRIX=full ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+amd-identity: all  ## compare code with the applications' own for each of AMD's processors; takes hours
+	@MNEME_BUILD=$(BUILD) python3 -B tests/amdgpu_processors.py
 
 bench: all  ## measure, as ratios; needs an otherwise idle machine
 	@scripts/bench $(BUILD)
@@ -69,4 +72,4 @@ clean:  ## remove the build folder
 	rm -rf $(BUILD)
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

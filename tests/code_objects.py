@@ -82,6 +82,10 @@ class CodeObject:
                    and symbol.address <= address < symbol.address + max(symbol.size, 1)]
         return fitting[0] if fitting else None
 
+    def form(self):
+        """The version of the code object, and the flags that say which processor it is for and in which settings."""
+        return f"version {self.data[8] + 2}, flags {struct.unpack_from('<I', self.data, 48)[0]:#x}"
+
     def kernels(self):
         return [symbol.name[:-3] for symbol in self.symbols if symbol.name.endswith(".kd")]
 
