@@ -4,11 +4,13 @@
 #include "hostgpu/streams.h"
 
 #include <gtest/gtest.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -358,6 +360,20 @@ TEST(Processes, EndThoughAStreamWaitsForEver) {
     std::exit(0);
   };
   EXPECT_EXIT(queue_and_exit(), testing::ExitedWithCode(0), "");
+}
+
+// Wherever in the runtime it may be when the signal comes.
+TEST(Processes, EndInHandlersOfSignals) {
+  auto queue_until_alarm = [](int microseconds) {
+    std::signal(SIGALRM, [](int) { std::exit(7); });
+    itimerval alarm{{0, 0}, {0, microseconds}};
+    ::setitimer(ITIMER_REAL, &alarm, nullptr);
+    for (;;) {
+      (void)hipLaunchHostFunc(nullptr, [](void*) {}, nullptr);
+      (void)hipStreamSynchronize(nullptr);
+    }
+  };
+  for (int i = 1; i <= 20; ++i) EXPECT_EXIT(queue_until_alarm(500 + 97 * i), testing::ExitedWithCode(7), "");
 }
 
 TEST(Processes, UseStreamsInExitHandlers) {

@@ -24,6 +24,8 @@ constinit Next<Error(Function*, Module, const char*)> next_get_function(kLibrary
 constinit Next<Error(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
                      void**)>
     next_launch(kLibrary, "hipModuleLaunchKernel");
+constinit Next<Error(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**)>
+    next_launch_cooperative(kLibrary, "hipModuleLaunchCooperativeKernel");
 constinit Next<Error(Function, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, size_t, Stream, void**,
                      void**, Event, Event, uint32_t)>
     next_launch_ext(kLibrary,
@@ -41,10 +43,11 @@ void add_image(Module module, const void* image) {
 
 template <class Real>
 Error launch(Function function, bundle::Dim3 grid, bundle::Dim3 block, size_t shared, Stream stream, void** arguments,
-             void** extra, const Real& real) {
+             void** extra, const Real& real, bool cooperative = false) {
   Core* recorder = core();
   if (!recorder) return real();
   LaunchRequest request;
+  request.cooperative = cooperative;
   request.function = function;
   request.grid = grid;
   request.block = block;
@@ -104,6 +107,17 @@ Error hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned grid_y,
     return next_launch.call_or(kNotSupported, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
                                stream, arguments, extra);
   });
+}
+
+Error hipModuleLaunchCooperativeKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                       Stream stream, void** arguments) {
+  auto real = [&] {
+    return next_launch_cooperative.call_or(kNotSupported, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                           shared, stream, arguments);
+  };
+  return launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream, arguments, nullptr,
+                real, true);
 }
 
 }  // extern "C"

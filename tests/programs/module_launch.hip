@@ -3,6 +3,7 @@
 // Modules: the program loads its own device code a second time, from a copy of the bytes in its executable, and
 // launches kernels by name, with their arguments in a list and packed in a buffer. A module has variables of its own.
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <hip/hip_ext.h>
 
@@ -100,11 +101,12 @@ int main() {
   test.equal("a kernel is no variable", hipModuleGetGlobal(&address, &size, module, "shift"), hipErrorNotFound);
 
   int n = 1000;
-  std::vector<int> numbers(n), shifted(n), twice(n);
+  std::vector<int> numbers(n), shifted(n), twice(n), thrice(n);
   for (int i = 0; i < n; ++i) {
     numbers[i] = i * i;
     shifted[i] = i * i - 7;
     twice[i] = i * i - 7 + 100;
+    thrice[i] = i * i - 7 + 100 - 7;
   }
   int* memory = to_device(numbers);
   void* list[] = {&memory, &n};
@@ -112,6 +114,15 @@ int main() {
   test.equal("shifted by the module's variable", to_host(memory, n), shifted);
   shift<<<blocks_for(n, 64), 64>>>(memory, n);
   test.equal("and by the program's", to_host(memory, n), twice);
+
+  // AMD's library has this from ROCm 5.5 on.
+  using Launch = hipError_t (*)(hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                hipStream_t, void**);
+  auto cooperative = reinterpret_cast<Launch>(dlsym(RTLD_DEFAULT, "hipModuleLaunchCooperativeKernel"));
+  if (cooperative) {
+    check(cooperative(shift_function, blocks_for(n, 64), 1, 1, 64, 1, 1, 0, nullptr, list));
+    test.equal("by a cooperative launch", to_host(memory, n), thrice);
+  }
 
   std::vector<double> doubles = Random(1).values(500, -1.0, 1.0), clamped;
   for (double d : doubles) clamped.push_back(std::fmin(std::fmax(d * 2 + 0.25, -0.5), 0.75));
