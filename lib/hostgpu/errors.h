@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "hostgpu/api_call.h"
 #include "hostgpu/devices.h"
 #include "hostgpu/hip.h"
 
@@ -44,6 +45,8 @@ inline void require(bool condition, hipError_t otherwise = hipErrorInvalidValue)
 // The body of an API function: no exception leaves it; it returns the error's number or hipSuccess.
 template <typename Body>
 hipError_t answer(Body&& body) noexcept {
+  if (ApiCall::is_refused()) return note_error(hipErrorDeinitialized);
+  ApiCall call;
   try {
     body();
     return hipSuccess;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "hostgpu/api_call.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/queues.h"
 
@@ -14,7 +15,7 @@ namespace {
 struct ThreadQueue {
   ~ThreadQueue() {
     gone = true;
-    if (!queue) return;
+    if (!queue || ApiCall::ends_interrupted()) return;
     Lock lock(queues().mutex);
     queue->closed = true;
     if (queue->operations.empty()) queues().all.erase(queue.get());

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "hostgpu/api_call.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/queues.h"
 
@@ -11,23 +12,12 @@ namespace mneme::hostgpu {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(10);  // at exit, without anything getting done
-constexpr int kTries = 1000;                          // at the queues' lock, a millisecond apart
 
 // Operations that are left.
 uint64_t left() {
   uint64_t left = 0;
   for (auto& [address, queue] : queues().all) left += is_mine(*queue) ? 0 : queue->operations.size();
   return left;
-}
-
-// False: nobody lets go of the lock, which others have for moments only. Then it is this thread that has it, and that a
-// signal has interrupted whose handler ends the process, as many programs' do.
-bool lock_at_exit(Lock& lock) {
-  for (int i = 0; i < kTries; ++i) {
-    if (lock.try_lock()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
 }
 
 // The threads are the parent's, and so is what they had to do.
@@ -74,8 +64,8 @@ Queues& queues() {
 // What waits for something that cannot come any more is left, and so is what other threads go on to launch.
 void stop_threads() {
   Queues& all = queues();
-  Lock lock(all.mutex, std::defer_lock);
-  if (!lock_at_exit(lock)) return;  // and no thread gets to do anything any more
+  if (ApiCall::ends_interrupted()) return;  // other threads may wait for what that call has locked
+  Lock lock(all.mutex);
   all.ending = true;
   all.let_go.notify_all();
   ++all.waiting;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "hostgpu/api_call.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/queues.h"
 
@@ -69,6 +70,7 @@ void complete(Queue& queue, std::vector<std::shared_ptr<Queue>>& to_advance) {
 void run_work(Operation& operation, int device) {
   if (device_state(device) != hipSuccess && !operation.always) return;
   ++operations_under_way;
+  ApiCall::Away away;
   try {
     operation.work->run();
   } catch (const HipError& error) {

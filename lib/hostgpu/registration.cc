@@ -10,6 +10,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "hostgpu/api_call.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/extensions.h"
 
@@ -193,7 +194,8 @@ void __hipRegisterManagedVar(void** handle, void** pointer, void* initial, const
 
 // Its host pointers may come to stand for something else. The program itself stays: a launch may be under way.
 void __hipUnregisterFatBinary(void** handle) {
-  if (handle) forget(*program_of(handle));
+  if (!handle || ApiCall::ends_interrupted()) return;
+  forget(*program_of(handle));
 }
 
 int mneme_hostgpu_global(const void* fat_binary, const char* name, void** address, size_t* size) {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory_resource>
@@ -16,17 +17,26 @@
 namespace mneme::memory {
 namespace {
 
+// Throws std::bad_alloc.
+std::byte* map(size_t size) {
+  void* got = map_own(size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+  if (got == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(got);
+}
+
+// Larger alignments than a page's are hardly ever asked for: the memory before the block is not used.
+std::byte* map_aligned(size_t size, size_t align) {
+  constexpr size_t kPage = 4096;
+  if (align <= kPage) return map(size);
+  auto address = reinterpret_cast<uintptr_t>(map(size + align));
+  return reinterpret_cast<std::byte*>((address + align - 1) / align * align);
+}
+
 // The pool asks for blocks of every size: small ones come out of slabs, which stay.
 class Pages final : public std::pmr::memory_resource {
  private:
   static constexpr size_t kSlab = 1 << 20;
   static constexpr size_t kAlone = kSlab / 4;  // bytes from which on a block is mapped by itself
-
-  static std::byte* map(size_t size) {
-    void* got = map_own(size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
-    if (got == MAP_FAILED) throw std::bad_alloc();
-    return static_cast<std::byte*>(got);
-  }
 
   void* do_allocate(size_t size, size_t align) override {
     if (size >= kAlone || align > kAlone) return map_aligned(size, align);
@@ -38,13 +48,6 @@ class Pages final : public std::pmr::memory_resource {
     auto* block = reinterpret_cast<std::byte*>(aligned());
     next_ = block + size;
     return block;
-  }
-  // Larger alignments than a page's are hardly ever asked for: the memory before the block is not used.
-  static void* map_aligned(size_t size, size_t align) {
-    constexpr size_t kPage = 4096;
-    if (align <= kPage) return map(size);
-    auto address = reinterpret_cast<uintptr_t>(map(size + align));
-    return reinterpret_cast<void*>((address + align - 1) / align * align);
   }
   void do_deallocate(void* block, size_t size, size_t align) override {
     if (size >= kAlone || align > kAlone) ::munmap(block, size);
@@ -66,6 +69,8 @@ struct Heap {
 class Hold {
  public:
   explicit Hold(std::recursive_mutex& mutex) : mutex_(mutex) {
+    held_ = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     constexpr int kTries = 200;
     for (int i = 0; i < kTries; ++i) {
       if (mutex_.try_lock()) return;
@@ -73,11 +78,19 @@ class Hold {
     }
     mutex_.lock();
   }
-  ~Hold() { mutex_.unlock(); }
+  ~Hold() {
+    mutex_.unlock();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    held_ = false;
+  }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
 
+  // By a signal, whose handler this thread is in: the heap is in the middle of something.
+  static bool is_interrupted() { return held_; }
+
  private:
+  static inline constinit thread_local volatile bool held_ = false;
   std::recursive_mutex& mutex_;
 };
 
@@ -106,7 +119,7 @@ size_t pooled_size(size_t size, size_t align) {
 
 // Before each allocation.
 struct Header {
-  size_t size, align;  // of all
+  size_t size, align;  // of all; size 0: not the pool's, and it stays
 };
 constexpr size_t kHeader = sizeof(Header);
 
@@ -118,14 +131,19 @@ void* allocate_own(size_t size, size_t align) {
   if (size > SIZE_MAX / 4 || before > SIZE_MAX / 4) return nullptr;
   size_t all = pooled_size(before + size, align);
   std::byte* block = nullptr;
+  const bool alone = Hold::is_interrupted();
   try {
-    Heap& own = heap();
-    Hold hold(own.mutex);
-    block = static_cast<std::byte*>(own.pool.allocate(all, align));
+    if (alone) {
+      block = map_aligned(all, align);
+    } else {
+      Heap& own = heap();
+      Hold hold(own.mutex);
+      block = static_cast<std::byte*>(own.pool.allocate(all, align));
+    }
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
-  new (block + before - kHeader) Header{all, align};
+  new (block + before - kHeader) Header{alone ? 0 : all, align};
   return block + before;
 }
 
@@ -133,6 +151,7 @@ void release_own(void* memory) noexcept {
   if (!memory) return;
   auto* address = static_cast<std::byte*>(memory);
   Header header = *std::launder(reinterpret_cast<Header*>(address - kHeader));
+  if (header.size == 0 || Hold::is_interrupted()) return;
   Heap& own = heap();
   Hold hold(own.mutex);
   own.pool.deallocate(address - std::max(kHeader, header.align), header.size, header.align);

@@ -2,10 +2,12 @@
 #include "memory/own_heap.h"
 
 #include <gtest/gtest.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -100,6 +102,22 @@ TEST(OwnHeap, ChildrenMayUseIt) {
   }
   over = true;
   busy.join();
+}
+
+// A handler that ends the process runs what frees memory, whatever it has interrupted.
+TEST(OwnHeap, HandlersOfSignalsMayUseIt) {
+  static std::atomic<int> handled = 0;
+  auto before = std::signal(SIGALRM, [](int) {
+    auto* memory = static_cast<char*>(allocate_own(64, 1));
+    std::memset(memory, 1, 64);
+    release_own(memory);
+    ++handled;
+  });
+  itimerval often{{0, 50}, {0, 50}}, never{};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  for (unsigned seed = 0; handled < 2000; ++seed) use_heap(seed, 1000);
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  std::signal(SIGALRM, before);
 }
 
 }  // namespace
