@@ -67,7 +67,9 @@ class CudaDevice final : public Device {
   void wait_for(uint32_t number) override { marks_.wait_for(number); }
   void pin(std::span<std::byte> memory) override { pinned_.add(memory); }
 
-  std::unique_ptr<Image> make_image(std::span<const BlockRange> ranges) override { return cuda::make_image(ranges); }
+  std::unique_ptr<Image> make_image(std::span<const BlockRange> ranges) override {
+    return cuda::make_image(ranges, cache_.size());
+  }
 
   std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) override {
     return std::make_unique<LoadedModule>(kernel, code);

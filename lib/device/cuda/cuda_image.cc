@@ -16,8 +16,8 @@ namespace {
 
 class CudaImage final : public Image {
  public:
-  CudaImage(std::span<const BlockRange> ranges, uint64_t size)
-      : blocks_(size / kBytes), copy_(size), counts_(4 * blocks_) {
+  CudaImage(std::span<const BlockRange> ranges, uint64_t size, bool fits)
+      : blocks_(size / kBytes), copy_(size), counts_(4 * blocks_), at_once_(fits ? kPiece : kBytes) {
     uint64_t offset = 0;
     for (const BlockRange& range : ranges) {
       pieces_.push_back({range, offset});
@@ -75,13 +75,16 @@ class CudaImage final : public Image {
     check(driver().cuMemcpyDtoH_v2(results.data(), out, results.size()), "comparing elements");
   }
 
-  // By a kernel, which leaves the cache as it would be had one written this memory; the driver's copies do not.
+  // By a kernel, which leaves the cache as it would be had one written this memory; the driver's copies do not. Where
+  // the cache has all of it, also its parts as they would be: each is nearer to some of the processors, and neighbours
+  // in a grid, as most kernels have them, write little each.
   void put_back(const BlockRange& range) override {
     Address memory = range.address, copy = place(range.address, range.size);
-    void* arguments[] = {&memory, &copy};
+    unsigned bytes = at_once_;
+    void* arguments[] = {&memory, &copy, &bytes};
     static Function* const put_back = block_kernel("put_back");
-    check(driver().cuLaunchKernel(put_back, static_cast<unsigned>(range.size / kBytes), 1, 1, kThreads, 1, 1, 0,
-                                  nullptr, arguments, nullptr),
+    check(driver().cuLaunchKernel(put_back, static_cast<unsigned>(range.size / bytes), 1, 1, kThreads, 1, 1, 0, nullptr,
+                                  arguments, nullptr),
           "restoring memory");
   }
 
@@ -114,15 +117,16 @@ class CudaImage final : public Image {
   std::vector<Piece> pieces_;  // by address
   uint64_t blocks_;
   DeviceMemory copy_, counts_;
+  unsigned at_once_;                     // bytes that a group puts back
   std::optional<DeviceMemory> results_;  // of compare()
 };
 
 }  // namespace
 
-std::unique_ptr<Image> make_image(std::span<const BlockRange> ranges) {
+std::unique_ptr<Image> make_image(std::span<const BlockRange> ranges, uint64_t cache_size) {
   uint64_t size = 0;
   for (const BlockRange& range : ranges) size += range.size;
-  auto image = std::make_unique<CudaImage>(ranges, std::max<uint64_t>(size, kBytes));
+  auto image = std::make_unique<CudaImage>(ranges, std::max<uint64_t>(size, kBytes), size <= cache_size);
   if (!image->is_made()) return nullptr;
   return image;
 }

@@ -10,10 +10,21 @@ using mneme::device::cuda::kBytes;
 using mneme::device::cuda::kThreads;
 using Word = unsigned long long;
 
+// As much as a thread reads and writes at once.
+struct alignas(16) Words {
+  Word first, second;
+};
+
 // A copy is read for once: what the kernel works on stays in the cache rather than that.
 DEVICE inline Word passing(const Word* word) {
   Word value;
   asm("ld.global.cs.u64 %0, [%1];" : "=l"(value) : "l"(word));
+  return value;
+}
+
+DEVICE inline Words passing(const Words* words) {
+  Words value;
+  asm("ld.global.cs.v2.u64 {%0, %1}, [%2];" : "=l"(value.first), "=l"(value.second) : "l"(words));
   return value;
 }
 
@@ -41,14 +52,13 @@ KERNEL void count_differences(const Word* memory, const Word* copy, unsigned* ou
   if (thread == 0) out[block] = total;
 }
 
-// Memory becomes what the copy has: kThreads threads for a block.
-KERNEL void put_back(Word* memory, const Word* copy) {
-  constexpr unsigned kWords = kBytes / sizeof(Word);
+// Memory becomes what the copy has: kThreads threads for so many bytes.
+KERNEL void put_back(Words* memory, const Words* copy, unsigned bytes) {
+  const unsigned words = bytes / sizeof(Words);
   unsigned thread = __nvvm_read_ptx_sreg_tid_x(), block = __nvvm_read_ptx_sreg_ctaid_x();
-  memory += Word{block} * kWords + thread;
-  copy += Word{block} * kWords + thread;
-#pragma unroll 8
-  for (unsigned i = 0; i < kWords; i += kThreads) memory[i] = passing(copy + i);
+  memory += Word{block} * words + thread;
+  copy += Word{block} * words + thread;
+  for (unsigned i = 0; i < words; i += kThreads) memory[i] = passing(copy + i);
 }
 
 // Translates words that are addresses: kThreads threads for a block of kBytes. The ways are in order and disjoint.

@@ -6,6 +6,7 @@ namespace mneme::device::cuda {
 
 inline constexpr unsigned kBytes = 64 << 10;  // of a block
 inline constexpr unsigned kThreads = 256;
+inline constexpr unsigned kPiece = kThreads * 16;  // bytes that these threads write at once
 
 // Words from `begin` to `end`, inclusive, become as far from `target`.
 struct Way {

@@ -269,7 +269,7 @@ Result cuLaunchKernel(Function* function, unsigned grid_x, unsigned, unsigned, u
   // Values of arguments are read now, as the driver does.
   if (function->name == "put_back") {
     return cuMemcpyDtoDAsync_v2(*static_cast<Address*>(arguments[0]), *static_cast<Address*>(arguments[1]),
-                                size_t{grid_x} * kBytes, nullptr);
+                                size_t{grid_x} * *static_cast<unsigned*>(arguments[2]), nullptr);
   }
   Address values[3];
   for (int i = 0; i < 3; i++) values[i] = *static_cast<Address*>(arguments[i]);
