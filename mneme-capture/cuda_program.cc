@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string_view>
 
@@ -55,7 +56,14 @@ bool has_cuda_code(Bytes elf, const std::string& path) {
 
 bool has_hip_code(Bytes elf, const std::string& path) { return has_section(elf, ".hip_fatbin", path); }
 
-// A line of the loader's list: "libcudart.so.13 => /usr/local/cuda/lib64/libcudart.so.13 (0x00007f…)".
+// A line of the loader's list for each library: "libcudart.so.13 => /usr/local/cuda/lib64/libcudart.so.13 (0x00007f…)".
+// Its loader is asked, which does not run the program for that. Empty: it is a static program.
+std::string libraries_of(Bytes program, const std::string& path) {
+  std::string_view loader = text_of(objects::elf_section(program, ".interp", path));
+  if (loader.empty()) return {};
+  return run_command({std::string(loader.substr(0, loader.find('\0'))), "--list", path}).output;
+}
+
 ProgramKind kind_of_library(std::istringstream line) {
   std::string name, arrow, path;
   line >> name >> arrow >> path;
@@ -68,16 +76,13 @@ ProgramKind kind_of_library(std::istringstream line) {
   return has_hip_code(file.bytes(), path) ? ProgramKind::kHip : ProgramKind::kUnknown;
 }
 
-// Its loader is asked, which does not run it for that.
 ProgramKind kind_of_program(const std::string& path) {
   MappedFile file(path);
   if (!is_elf(file.bytes())) return ProgramKind::kUnknown;
   // A HIP program's libraries may know both.
   if (has_hip_code(file.bytes(), path)) return ProgramKind::kHip;
   if (has_cuda_code(file.bytes(), path)) return ProgramKind::kCuda;
-  std::string_view loader = text_of(objects::elf_section(file.bytes(), ".interp", path));
-  if (loader.empty()) return ProgramKind::kUnknown;  // a static program
-  std::istringstream lines(run_command({std::string(loader.substr(0, loader.find('\0'))), "--list", path}).output);
+  std::istringstream lines(libraries_of(file.bytes(), path));
   ProgramKind kind = ProgramKind::kUnknown;
   for (std::string line; kind != ProgramKind::kCuda && std::getline(lines, line);) {
     ProgramKind library = kind_of_library(std::istringstream(line));
@@ -95,6 +100,18 @@ ProgramKind kind_of_word(const std::string& word) {
   }
 }
 
+bool has_static_cudart(const std::string& word) {
+  std::string path = resolve_program(word);
+  if (path.empty()) return false;
+  try {
+    MappedFile file(path);
+    return is_elf(file.bytes()) && has_cuda_code(file.bytes(), path) &&
+           libraries_of(file.bytes(), path).find("libcudart.so") == std::string::npos;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 ProgramKind kind_of_programs(const std::vector<std::string>& command) {
@@ -105,6 +122,11 @@ ProgramKind kind_of_programs(const std::vector<std::string>& command) {
     if (one == ProgramKind::kHip) kind = one;
   }
   return kind;
+}
+
+std::string with_static_cudart(const std::vector<std::string>& command) {
+  auto found = std::ranges::find_if(command, has_static_cudart);
+  return found == command.end() ? std::string() : *found;
 }
 
 }  // namespace mneme::capture

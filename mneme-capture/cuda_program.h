@@ -14,4 +14,8 @@ enum class ProgramKind { kCuda, kHip, kUnknown };
 // settles it. What a script starts, or a program loads by itself, is not known.
 ProgramKind kind_of_programs(const std::vector<std::string>& command);
 
+// The first of these words that names a CUDA program with the runtime in itself (libcudart_static, nvcc's default), of
+// which a recorder sees nothing; empty if there is none.
+std::string with_static_cudart(const std::vector<std::string>& command);
+
 }  // namespace mneme::capture

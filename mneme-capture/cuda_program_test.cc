@@ -39,6 +39,13 @@ TEST_F(CudaProgram, AnyWordOfTheCommandMayBeOne) {
   EXPECT_EQ(kind_of_programs({"env", "A=b", cuda + "_not_there", "input"}), ProgramKind::kUnknown);
 }
 
+TEST_F(CudaProgram, MayHaveTheRuntimeInItself) {
+  std::string alone = program("alone", objects::build_elf({{".nv_fatbin", "code"}}));
+  std::string hip = program("hip", objects::build_elf({{".hip_fatbin", "code"}}));
+  EXPECT_EQ(with_static_cudart({"env", hip, alone, alone + "_not_there"}), alone);
+  EXPECT_EQ(with_static_cudart({"env", hip}), "");
+}
+
 TEST_F(CudaProgram, OthersAreNone) {
   EXPECT_EQ(kind_of_programs({"sh", "-c", "true"}), ProgramKind::kUnknown);  // with the libraries that its loader lists
   EXPECT_EQ(kind_of_programs({program("script", "#!/bin/sh\n")}), ProgramKind::kUnknown);

@@ -145,6 +145,15 @@ Device choose_device(const std::string& name, const std::vector<std::string>& co
   return name == "auto" ? choose_by_application(command) : Device::kHost;
 }
 
+void warn_of_static_runtime(const std::vector<std::string>& command) {
+  std::string program = with_static_cudart(command);
+  if (program.empty()) return;
+  cli::warn(
+      fmt::format("'{}' has the CUDA runtime in itself, of which nothing is seen: link it with the shared one, as "
+                  "mneme-inject does, or by nvcc's -cudart shared",
+                  program));
+}
+
 bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, bool on_gpu) {
   bundle::BundleInfo info;
   info.device = on_gpu ? "cuda" : "host";
@@ -220,6 +229,7 @@ Exit capture_application(int argc, char** argv) {
   check(settings, kernels);
   choose_ranks(settings, options, output);
   Device device = choose_device(settings.device, settings.command);
+  warn_of_static_runtime(settings.command);
 
   // From here on signals wait to be read, in every thread.
   Signals signals;
