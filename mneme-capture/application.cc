@@ -100,7 +100,7 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
   }
   std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_HOST_DEVICES="); });
   if (surroundings.devices > 1) variables.push_back("MNEME_HOST_DEVICES=" + std::to_string(surroundings.devices));
-  if (surroundings.device != Device::kCuda) {
+  if (surroundings.device != Device::kCuda && surroundings.device != Device::kHip) {
     // A folder of its own, without the stand-in for CUDA's.
     const char* part =
         surroundings.device == Device::kHost ? "hostgpu/libamdhip64.so.5" : "hostgpu/hip/libamdhip64.so.5";

@@ -12,7 +12,7 @@
 namespace mneme::capture {
 
 // Where kernels run while the application is recorded. Either: those of CUDA programs on the GPU, others on the host.
-enum class Device { kHost, kCuda, kEither };
+enum class Device { kHost, kCuda, kHip, kEither };  // either: the host or NVIDIA's, as turns out
 
 // What is added to the application's environment.
 struct Surroundings {

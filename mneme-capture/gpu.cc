@@ -20,4 +20,15 @@ bool has_nvidia_gpu() {
   return init && count && init(0) == 0 && count(&devices) == 0 && devices > 0;
 }
 
+bool has_amd_gpu() {
+  void* runtime = nullptr;  // for good, too
+  for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
+    if (!runtime) runtime = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  }
+  if (!runtime || ::dlsym(runtime, "mneme_hostgpu_settle")) return false;
+  auto* count = reinterpret_cast<int (*)(int*)>(::dlsym(runtime, "hipGetDeviceCount"));
+  int devices = 0;
+  return count && count(&devices) == 0 && devices > 0;
+}
+
 }  // namespace mneme::capture

@@ -7,4 +7,8 @@ namespace mneme::capture {
 // everywhere are there device files: Windows' subsystem for Linux has none, and containers may show but one GPU's.)
 bool has_nvidia_gpu();
 
+// Whether the HIP runtime that programs get here, of whichever version, finds an AMD GPU. Mneme's stand-in is none.
+bool has_amd_gpu();
+inline constexpr char kAmdDriver[] = "/dev/kfd";
+
 }  // namespace mneme::capture

@@ -42,7 +42,8 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   session.range_size = memory::kDefaultRangeSize;
   options.choice(
       "--device", settings.device, {"auto", "host", "cuda", "hip"},
-      "where kernels run; auto (the default): a CUDA program's on an NVIDIA GPU if there is one, else on the CPU");
+      "where kernels run; auto (the default): a CUDA program's on an NVIDIA GPU, a HIP program's on an AMD GPU, if "
+      "there is one, else on the CPU");
   options.value("--host-devices", settings.host_devices, "N",
                 "let the host device be N devices (default 1, at most 8)");
   options.value("--kernel", settings.kernel, "REGEX", "record only kernels whose demangled name matches");
@@ -117,8 +118,18 @@ void choose_ranks(Settings& settings, const cli::Options& options, cli::Output& 
 // launcher starts is seen when it is there.
 Device choose_by_application(const std::vector<std::string>& command) {
   if (!has_nvidia_gpu()) {
-    cli::note(file_exists("/dev/kfd") ? "using the host device: this version does not record on AMD GPUs"
-                                      : "no GPU was found: using the host device");
+    if (!file_exists(kAmdDriver) || !has_amd_gpu()) {
+      cli::note("no GPU was found: using the host device");
+      return Device::kHost;
+    }
+    if (kind_of_programs(command) == ProgramKind::kHip) {
+      cli::note("using the AMD GPU");
+      return Device::kHip;
+    }
+    cli::note(
+        fmt::format("there is an AMD GPU, but '{}' is no HIP program as far as can be seen: using the host device "
+                    "(--device hip uses the GPU)",
+                    command[0]));
     return Device::kHost;
   }
   switch (kind_of_programs(command)) {
@@ -136,7 +147,9 @@ Device choose_by_application(const std::vector<std::string>& command) {
 
 Device choose_device(const std::string& name, const std::vector<std::string>& command) {
   if (name == "hip") {
-    throw Error::of(Exit::kMissing, "this version does not record on AMD GPUs: use --device host");
+    if (has_amd_gpu()) return Device::kHip;
+    throw Error::of(Exit::kMissing,
+                    "there is no AMD GPU here, or no HIP runtime (libamdhip64.so) that finds one: use --device host");
   }
   if (name == "cuda") {
     if (has_nvidia_gpu()) return Device::kCuda;
@@ -154,13 +167,20 @@ void warn_of_static_runtime(const std::vector<std::string>& command) {
                   program));
 }
 
-bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, bool on_gpu) {
+bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, const char* device,
+                                   const std::vector<record::Reserved>& elsewhere) {
   bundle::BundleInfo info;
-  info.device = on_gpu ? "cuda" : "host";
+  info.device = device;
   uint64_t size = settings.session.range_size;
   for (int i = 0; i < static_cast<int>(settings.host_devices); ++i) {
     std::string name = i ? fmt::format("device {}", i) : "device";
     info.ranges.push_back({name, memory::device_base(i, size), size});
+  }
+  for (const record::Reserved& reserved : elsewhere) {
+    if (reserved.device < info.ranges.size()) {
+      info.ranges[reserved.device].base = reserved.address;
+      info.ranges[reserved.device].size = reserved.size;
+    }
   }
   info.ranges.push_back({"host", memory::kHostBase, size});
   info.provenance = {{"mneme-capture", cli::kVersion, options.arguments(), 0}};
@@ -254,12 +274,14 @@ Exit capture_application(int argc, char** argv) {
                             settings.keep_aslr};
 
   auto begin = [&](bool on_gpu) {
-    std::string info = bundle::write(describe_bundle(settings, options, on_gpu));
+    const char* where = !on_gpu ? "host" : device == Device::kHip ? "hip" : "cuda";
+    std::string info = bundle::write(describe_bundle(settings, options, where, capture.reserved));
     queue.add([info](bundle::Writer& w) { w.add(std::string(bundle::kBundleMember), info); });
   };
-  if (device != Device::kEither) capture.on_gpu = device == Device::kCuda;
+  // Where AMD's runtime has the memory is known when there is some.
+  if (device == Device::kHost || device == Device::kCuda) capture.on_gpu = device == Device::kCuda;
   capture.begin = [&](bool on_gpu) {
-    cli::note(on_gpu ? "using the NVIDIA GPU" : "using the host device");
+    if (device == Device::kEither) cli::note(on_gpu ? "using the NVIDIA GPU" : "using the host device");
     begin(on_gpu);
   };
 
@@ -269,7 +291,7 @@ Exit capture_application(int argc, char** argv) {
   });
 
   // However the application ended, what was recorded becomes a whole bundle.
-  if (!capture.on_gpu) begin(false);
+  if (!capture.on_gpu) begin(device == Device::kHip);
   queue.finish();
   capture.summary.application = describe_wait_status(status);
   capture.summary.totals->stored_bytes = writer.memory_bytes();

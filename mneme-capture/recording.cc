@@ -139,6 +139,10 @@ void Recording::chunk(const record::Chunk& chunk, Fd memory) {
   if (chunk.size > Fetching::kSlots * Fetching::kRoom) memory_.fetching().prepare();
 }
 
+void Recording::reserved(const record::Reserved& reserved) {
+  if (!capture_.on_gpu) capture_.reserved.push_back(reserved);
+}
+
 void Recording::drop(const record::Drop& drop) {
   if (auto there = memory_.distant(drop.address, UINT64_MAX)) {
     wanted_ -= there->size;

@@ -33,6 +33,7 @@ struct Capture {
   // it is known.
   std::optional<bool> on_gpu;
   std::function<void(bool on_gpu)> begin = [](bool) {};
+  std::vector<record::Reserved> reserved;  // ranges that lie elsewhere, as far as it is known when it begins
   bool verbose = false;
   bool told_of_failure = false;
   std::unordered_set<Digest> kernels_known;  // those in the bundle
@@ -55,6 +56,7 @@ class Recording {
   ~Recording();  // adds what was counted to the capture
 
   void chunk(const record::Chunk& chunk, Fd memory);
+  void reserved(const record::Reserved& reserved);
   void drop(const record::Drop& drop);
   void digests(record::Digests digests) { memory_.tell(digests.address, std::move(digests.blocks)); }
   record::Selected query(const record::Query& query) const;

@@ -29,6 +29,7 @@ using record::Prologue;
 using record::Query;
 using record::receive_message;
 using record::Refused;
+using record::Reserved;
 using record::send_message;
 using record::Stopped;
 using record::Type;
@@ -252,6 +253,9 @@ bool Session::handle(Process& process, Message message) {
   switch (message.type) {
     case Type::kChunk:
       recording.chunk(unpack<Chunk>(body), std::move(message.descriptor));
+      return true;
+    case Type::kReserved:
+      recording.reserved(unpack<Reserved>(body));
       return true;
     case Type::kDrop:
       recording.drop(unpack<Drop>(body));

@@ -69,18 +69,23 @@ void Allocations::abandon() {
 void Allocations::reserve_devices(std::vector<Area>& areas, int count, uint64_t most) {
   uint64_t size = std::min(most, (memory::kHostBase - memory::kDeviceBase) / static_cast<uint64_t>(count));
   for (int device = 0; device < count; ++device) {
-    uint64_t base = memory::device_base(device, range_size_);
+    const uint64_t base = memory::device_base(device, range_size_);
+    MemoryRange range;
     // What the process is limited to has to do for all, and for what it does else.
     size = *reserve_most(size, [&](uint64_t part, bool least) {
       try {
-        runtime_.reserve(base, part);
+        range = runtime_.reserve(base, part, device);
         return true;
       } catch (const Error&) {
         if (least) throw;
         return false;
       }
     });
-    areas.push_back({Space::kDevice, memory::Arena(base, size), base, device});
+    areas.push_back({Space::kDevice, memory::Arena(range.address, range.size), range.address, device});
+    if (range.address != base) {
+      listener_.elsewhere(Reserved{range.address, range.size, static_cast<uint32_t>(device)});
+      size = most;  // of the next one: that was of this one's memory, not of addresses
+    }
   }
 }
 
@@ -97,6 +102,12 @@ void Allocations::reserve() {
   }
 }
 
+// What the last device could have; all of it where its memory lies elsewhere, and has taken none of these addresses.
+uint64_t Allocations::size_of_ranges(const std::vector<Area>& areas, uint64_t most) const {
+  const Area& last = areas.back();
+  return last.arena.base() == memory::device_base(last.device, range_size_) ? last.arena.size() : most;
+}
+
 // Returns how much of each device's there is. Leaves no areas where there is none of host memory's.
 uint64_t Allocations::reserve(uint64_t most) {
   std::vector<Area> areas;
@@ -109,7 +120,7 @@ uint64_t Allocations::reserve(uint64_t most) {
     take_back();
     throw;
   }
-  const uint64_t base = memory::kHostBase, size = areas.back().arena.size();
+  const uint64_t base = memory::kHostBase, size = size_of_ranges(areas, most);
   std::optional<uint64_t> host = reserve_most(size, [&](uint64_t part, bool) { return reserve_host(base, part); });
   if (!host) {
     take_back();
@@ -327,7 +338,7 @@ uint64_t Allocations::unused(int device) const {
   std::lock_guard lock(mutex_);
   for (const Area& area : areas_) {
     if (area.space != Space::kDevice || area.device != device) continue;
-    return area.backed - area.arena.base() - area.arena.live_bytes();
+    return area.backed - area.arena.base() - area.arena.live_bytes() + runtime_.taken_ahead(device);
   }
   return 0;
 }

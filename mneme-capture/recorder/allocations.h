@@ -30,6 +30,7 @@ class Allocations {
     std::function<void(const Drop&)> gone;
     std::function<void(const Digests&)> known = [](const Digests&) {};
     std::function<bool()> reads_memory = [] { return false; };  // this process's own: it needs no descriptor for that
+    std::function<void(const Reserved&)> elsewhere = [](const Reserved&) {};
   };
 
   struct Known {
@@ -143,6 +144,7 @@ class Allocations {
   void reserve();
   uint64_t reserve(uint64_t most);
   void unreserve();
+  uint64_t size_of_ranges(const std::vector<Area>& areas, uint64_t most) const;
   void reserve_devices(std::vector<Area>& areas, int count, uint64_t most);
   bool back(Area& area, uint64_t end);
   bool back_piece(Area& area, uint64_t size);

@@ -22,6 +22,7 @@ class AllocationsTest : public ::testing::Test {
   std::vector<Chunk> chunks_;
   std::vector<uint64_t> dropped_;
   std::vector<Digests> known_;
+  std::vector<Reserved> elsewhere_;
   bool reads_memory_ = false;
   Fd last_;
   Allocations allocations_{
@@ -32,7 +33,8 @@ class AllocationsTest : public ::testing::Test {
          last_ = Fd(::dup(memory));
        },
        [this](const Drop& drop) { dropped_.push_back(drop.address); },
-       [this](const Digests& digests) { known_.push_back(digests); }, [this] { return reads_memory_; }}};
+       [this](const Digests& digests) { known_.push_back(digests); }, [this] { return reads_memory_; },
+       [this](const Reserved& reserved) { elsewhere_.push_back(reserved); }}};
 };
 
 TEST_F(AllocationsTest, GivesTheSameAddressesEveryTime) {
@@ -119,6 +121,21 @@ TEST_F(AllocationsTest, KnowsWhatNobodyHas) {
   EXPECT_EQ(allocations_.unused(1), 0u);
   allocations_.release(first);
   EXPECT_EQ(allocations_.unused(0), (64u << 20) - 2000);
+}
+
+// As with a runtime that has no addresses without memory behind them.
+TEST_F(AllocationsTest, MemoryMayLieElsewhere) {
+  constexpr uint64_t kElsewhere = 0x290000000000, kSize = 128 << 20;
+  runtime_.elsewhere = kElsewhere;
+  runtime_.memory_left = kSize;
+  EXPECT_EQ(address_of(device(100)), kElsewhere);
+  EXPECT_EQ(address_of(device(100)), kElsewhere + 256);
+  ASSERT_EQ(elsewhere_.size(), 1u);
+  EXPECT_EQ(elsewhere_[0].address, kElsewhere);
+  EXPECT_EQ(elsewhere_[0].size, kSize);
+  EXPECT_EQ(chunks_.at(0).address, kElsewhere);
+  EXPECT_EQ(address_of(allocations_.allocate(Space::kHost, 10)), memory::kHostBase) << "host memory lies where it does";
+  EXPECT_FALSE(device(kSize)) << "there is no more";
 }
 
 TEST_F(AllocationsTest, SaysWhenThereIsNoMore) {

@@ -44,7 +44,8 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
                    {[this](const Chunk& chunk, int descriptor) { connection_->tell(chunk, descriptor); },
                     [this](const Drop& drop) { connection_->tell(drop); },
                     [this](const Digests& digests) { connection_->tell(digests); },
-                    [this] { return connection_->welcome().reads_memory; }}),
+                    [this] { return connection_->welcome().reads_memory; },
+                    [this](const Reserved& reserved) { connection_->tell(reserved); }}),
       delivery_(runtime),
       limits_(limits_of(connection_->welcome())),
       kernels_(limits_) {}
@@ -379,8 +380,13 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   std::set<std::string> names = {bundle::kDeviceHeap};
   for (const bundle::Global& global : info.globals) names.insert(global.name);
   std::vector<Allocations::Symbol> symbols;
+  std::vector<std::string> missing;
   for (const std::string& name : names) {
-    if (auto range = runtime_.global(chosen.stub->fat_binary, name, chosen.device)) symbols.push_back({name, *range});
+    if (auto range = runtime_.global(chosen.stub->fat_binary, name, chosen.device)) {
+      symbols.push_back({name, *range});
+    } else if (std::string reason = runtime_.why_missing(chosen.stub->fat_binary, name); !reason.empty()) {
+      missing.push_back(std::move(reason));
+    }
   }
   Prologue prologue;
   prologue.kernel = info.id;
@@ -407,6 +413,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.outside = outside_.list();
   if (!info.pointers.empty()) prologue.ordinary = ordinary_memory(connection_->welcome().range_size);
   prologue.missing = missing_of(info, prologue.arguments, prologue.segments, prologue.outside);
+  prologue.missing.insert(prologue.missing.end(), missing.begin(), missing.end());
   if (uses(info, bundle::kTextures)) {
     prologue.missing.push_back(
         "the kernel uses textures or surfaces, and what their handles stand for is not recorded");

@@ -53,7 +53,7 @@ std::vector<Access> access_for(int device) {
 
 }  // namespace
 
-void CudaRuntime::reserve(uint64_t base, uint64_t size) {
+MemoryRange CudaRuntime::reserve(uint64_t base, uint64_t size, int) {
   if (!next_free) {
     throw mneme::Error::of(
         "it uses CUDA's driver, and recording also needs the runtime library: {} where the loader finds it, as in "
@@ -64,7 +64,7 @@ void CudaRuntime::reserve(uint64_t base, uint64_t size) {
   Address got = 0;
   Result status = next_reserve.call_or(kNotSupported, &got, size, 0, base, 0);
   if (status == kNotSupported) throw mneme::Error("this NVIDIA driver lacks the virtual memory functions");
-  if (status == kSuccess && got == base) return;
+  if (status == kSuccess && got == base) return {base, size};
   if (status == kSuccess) next_unreserve.call_or(kNotSupported, got, size);
   throw mneme::Error::of(
       "the address range {:#x} to {:#x}, where device memory is recorded, is taken or too large in the application's "

@@ -21,7 +21,7 @@ inline constexpr char kDriver[] = "libcuda.so.1";
 // NVIDIA's runtime. Its device memory is out of the capture's reach, which has it fetched.
 class CudaRuntime final : public Runtime {
  public:
-  void reserve(uint64_t base, uint64_t size) override;
+  MemoryRange reserve(uint64_t base, uint64_t size, int device) override;
   void unreserve(uint64_t base, uint64_t size) override;
   std::optional<Fd> back(uint64_t address, uint64_t size, int device) override;
   void unback(uint64_t address, uint64_t size) override;

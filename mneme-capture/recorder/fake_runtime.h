@@ -21,10 +21,15 @@ class FakeRuntime final : public Runtime {
     for (const MemoryRange& range : reserved_) ::munmap(pointer(range.address), range.size);
   }
 
-  void reserve(uint64_t base, uint64_t size) override {
+  MemoryRange reserve(uint64_t base, uint64_t size, int) override {
+    if (elsewhere) {
+      base = elsewhere;
+      size = std::min(size, memory_left);
+    }
     if (taken || size > largest_range) throw Error::of("the address range {:#x} is taken", base);
     ::mmap(pointer(base), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     reserved_.push_back({base, size});
+    return {base, size};
   }
   void unreserve(uint64_t base, uint64_t size) override {
     ::munmap(pointer(base), size);
@@ -99,9 +104,10 @@ class FakeRuntime final : public Runtime {
   std::vector<Piece> digested;    // last
   std::vector<uint64_t> adopted;  // sizes of host memory
   std::function<void()> while_fetching;
-  uint64_t fetched = 0;  // bytes
-  size_t awaited = 0;    // calls of fetch()
-  uint64_t lost = 0;     // cannot be fetched from here
+  uint64_t fetched = 0;    // bytes
+  size_t awaited = 0;      // calls of fetch()
+  uint64_t lost = 0;       // cannot be fetched from here
+  uint64_t elsewhere = 0;  // where there are addresses, in place of those that are asked for
   bool taken = false, capturing = false, runnable = true;
   int status = 0;
   int devices = 1, current_device = 0;

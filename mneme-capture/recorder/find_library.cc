@@ -38,7 +38,14 @@ void* find_library(const char* name) {
   if (void* library = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
   std::string path = loaded_path(name);
   if (!path.empty()) return ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  return ::dlopen(name, RTLD_LAZY);
+  if (void* library = ::dlopen(name, RTLD_LAZY)) return library;
+  // The vendor gives each release's library a number, and its functions keep their names.
+  const std::string stem = std::string(name, std::string_view(name).find(".so")) + ".so";
+  for (const char* number : {".7", ".6", ".5"}) {
+    void* library = stem == "libamdhip64.so" ? ::dlopen((stem + number).c_str(), RTLD_LAZY) : nullptr;
+    if (library) return library;
+  }
+  return nullptr;
 }
 
 }  // namespace mneme::record

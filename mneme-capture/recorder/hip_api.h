@@ -15,7 +15,9 @@ inline constexpr Error kNotReady = 600;
 inline constexpr Error kNotSupported = 801;
 
 using Stream = void*;
+inline constexpr uintptr_t kPerThread = 2;  // hipStreamPerThread
 using Event = void*;
+inline constexpr unsigned kNoTiming = 2;  // hipEventDisableTiming
 using MemoryPool = void*;
 using Module = void*;    // hipModule_t
 using Function = void*;  // hipFunction_t
@@ -42,8 +44,11 @@ struct PointerAttributes {  // hipPointerAttribute_t
   int is_managed;
   unsigned flags;
 };
-inline constexpr int kMemoryTypeHost = 0;
+inline constexpr int kMemoryTypeHost = 0;  // up to ROCm 5
 inline constexpr int kMemoryTypeDevice = 1;
+inline constexpr int kMemoryTypeHostNow = 1;  // from ROCm 6 on, where 0 is memory of no kind
+inline constexpr int kMemoryTypeDeviceNow = 2;
+inline constexpr int kMemoryTypeManagedNow = 3;
 
 inline constexpr int kAttributeMemoryType = 2;  // HIP_POINTER_ATTRIBUTE_…
 inline constexpr int kAttributeDevicePointer = 3;
@@ -60,13 +65,21 @@ struct MemoryLocation {  // hipMemLocation
 };
 inline constexpr int kLocationDevice = 1;
 
-struct MemoryProperties {  // hipMemAllocationProp
+struct MemoryProperties {  // hipMemAllocationProp, in HIP 5.2
   unsigned char compression;
   MemoryLocation location;
   int requested_handle_type;
   int type;
   unsigned short usage;
   void* win32_metadata;
+};
+struct MemoryPropertiesNow {  // in ROCm 6 and 7, and the last of ROCm 5
+  int type;
+  int requested_handle_type;
+  MemoryLocation location;
+  void* win32_metadata;
+  unsigned char compression, direct_rdma;
+  unsigned short usage;
 };
 inline constexpr int kPinned = 1;
 inline constexpr int kFileDescriptor = 1;
@@ -76,6 +89,7 @@ struct MemoryAccess {  // hipMemAccessDesc
   int flags;
 };
 inline constexpr int kReadWrite = 3;
+inline constexpr int kDeviceToHost = 2;  // hipMemcpyDeviceToHost
 
 inline constexpr int kPoolReserved = 5;  // hipMemPoolAttr…MemCurrent, …MemHigh; of 64 bits
 inline constexpr int kPoolReservedMost = 6;

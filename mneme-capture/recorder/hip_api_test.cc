@@ -29,6 +29,10 @@ static_assert(kAttributeIsManaged == HIP_POINTER_ATTRIBUTE_IS_MANAGED);
 static_assert(kAttributeDeviceOrdinal == HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kAttributeRangeStart == HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 static_assert(kAttributeRangeSize == HIP_POINTER_ATTRIBUTE_RANGE_SIZE);
+// The form of ROCm 6 and 7, as its documentation has it, is in no header here.
+static_assert(sizeof(MemoryPropertiesNow) == 32 && offsetof(MemoryPropertiesNow, requested_handle_type) == 4 &&
+              offsetof(MemoryPropertiesNow, location) == 8 && offsetof(MemoryPropertiesNow, win32_metadata) == 16 &&
+              offsetof(MemoryPropertiesNow, compression) == 24 && offsetof(MemoryPropertiesNow, usage) == 26);
 static_assert(sizeof(MemoryProperties) == sizeof(hipMemAllocationProp));
 static_assert(offsetof(MemoryProperties, location) == offsetof(hipMemAllocationProp, location));
 static_assert(offsetof(MemoryProperties, requested_handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));

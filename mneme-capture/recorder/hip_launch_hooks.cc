@@ -25,6 +25,11 @@ constinit Next<Error(LaunchParameters*, int, unsigned)> next_cooperative_multi(k
 constinit Next<Error(LaunchParameters*, int, unsigned)> next_multi(kLibrary, "hipExtLaunchMultiKernelMultiDevice");
 constinit Next<Error(void*, Stream)> next_graph_launch(kLibrary, "hipGraphLaunch");
 constinit Next<Error(Stream, int)> next_begin_capture(kLibrary, "hipStreamBeginCapture");
+constinit Next<Error(Stream, void**)> next_end_capture(kLibrary, "hipStreamEndCapture");
+constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
+    kLibrary, "__hipRegisterVar");
+constinit Next<void(void*, void**, void*, const char*, size_t, unsigned)> next_register_managed(
+    kLibrary, "__hipRegisterManagedVar");
 
 bundle::Dim3 dimensions(Dimensions d) { return {d.x, d.y, d.z}; }
 
@@ -54,15 +59,7 @@ Error pass(const std::string& kernel, const char* reason, const Real& real) {
   return recorder ? recorder->pass(kernel, reason, real) : real();
 }
 
-template <class Real>
-Error pass_function(const void* function, const char* reason, const Real& real) {
-  Core* recorder = core();
-  return recorder ? recorder->pass(recorder->kernel_name(function), reason, real) : real();
-}
-
-// The stand-in knows of its code whether blocks wait for each other, and does what is more than a launch by calling the
-// functions here for each kernel of it.
-constexpr char kCooperative[] = "cooperative launches are not recorded";
+// The stand-in does what is more than a launch by calling the functions here for each kernel of it.
 constexpr char kSeveralDevices[] = "launches on several devices are not recorded";
 
 }  // namespace
@@ -82,7 +79,12 @@ void* __hipRegisterFatBinary(const FatBinaryWrapper* wrapper) {
 }
 
 void __hipUnregisterFatBinary(void* handle) {
-  if (Core* recorder = core()) recorder->remove_fat_binary(handle);
+  if (Core* recorder = core()) {
+    recorder->remove_fat_binary(handle);
+    for (const MemoryRange& variable : runtime().remove_code(handle)) {
+      recorder->remove_mapped(reinterpret_cast<void*>(variable.address), variable.size);
+    }
+  }
   next_unregister_binary.call(handle);
 }
 
@@ -92,6 +94,18 @@ void __hipRegisterFunction(void* handle, const void* function, char* device_func
   next_register_function.call(handle, function, device_function, name, threads, thread, block, block_dimensions,
                               grid_dimensions, warp_size);
   if (Core* recorder = core()) recorder->add_stub(handle, function, name);
+}
+
+void __hipRegisterVar(void* handle, void* variable, char* host_name, const char* name, int external, size_t size,
+                      int constant, int global) {
+  next_register_variable.call(handle, variable, host_name, name, external, size, constant, global);
+  if (core() && !runtime().is_stand_in()) runtime().add_variable(handle, variable, name);
+}
+
+void __hipRegisterManagedVar(void* handle, void** pointer, void* initial, const char* name, size_t size,
+                             unsigned alignment) {
+  next_register_managed.call(handle, pointer, initial, name, size, alignment);
+  if (core() && !runtime().is_stand_in()) runtime().add_managed_variable(handle, name);
 }
 
 Error hipLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
@@ -117,8 +131,7 @@ Error hipExtLaunchKernel(const void* function, Dimensions grid, Dimensions block
 Error hipLaunchCooperativeKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
                                  unsigned shared, Stream stream) {
   auto real = [&] { return next_cooperative.call_or(kNotSupported, function, grid, block, arguments, shared, stream); };
-  if (runtime().is_stand_in()) return launch(function, grid, block, arguments, shared, stream, real, true);
-  return pass_function(function, kCooperative, real);
+  return launch(function, grid, block, arguments, shared, stream, real, true);
 }
 
 Error hipLaunchCooperativeKernel_spt(const void* function, Dimensions grid, Dimensions block, void** arguments,
@@ -126,8 +139,7 @@ Error hipLaunchCooperativeKernel_spt(const void* function, Dimensions grid, Dime
   auto real = [&] {
     return next_cooperative_spt.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
   };
-  if (runtime().is_stand_in()) return launch(function, grid, block, arguments, shared, stream, real, true);
-  return pass_function(function, kCooperative, real);
+  return launch(function, grid, block, arguments, shared, stream, real, true);
 }
 
 Error hipLaunchCooperativeKernelMultiDevice(LaunchParameters* launches, int devices, unsigned flags) {
@@ -147,7 +159,17 @@ Error hipGraphLaunch(void* graph, Stream stream) {
 
 Error hipStreamBeginCapture(Stream stream, int mode) {
   runtime().captures_streams.store(true);
-  return next_begin_capture.call_or(kNotSupported, stream, mode);
+  Error status = next_begin_capture.call_or(kNotSupported, stream, mode);
+  if (status == kSuccess) ++runtime().captures;
+  return status;
+}
+
+// One that has become no graph has ended, too.
+Error hipStreamEndCapture(Stream stream, void** graph) {
+  const bool captured = runtime().captures.load() > 0 && runtime().notes_down(stream);
+  Error status = next_end_capture.call_or(kNotSupported, stream, graph);
+  if (captured) --runtime().captures;
+  return status;
 }
 
 void mneme_annotate_v1(const void* pointer, const mneme_annotation_v1* annotation) {

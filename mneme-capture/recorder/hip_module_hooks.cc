@@ -31,6 +31,10 @@ constinit Next<Error(Function, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,
     next_launch_ext(kLibrary,
                     "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j");
 
+void note(Module module) {
+  if (!runtime().is_stand_in()) runtime().add_module(module);
+}
+
 void add_image(Module module, const void* image) {
   const auto* bytes = static_cast<const char*>(image);
   try {
@@ -66,6 +70,7 @@ Error hipModuleLoad(Module* module, const char* path) {
   start();
   Error status = next_load.call_or(kNotSupported, module, path);
   if (!core() || status != kSuccess) return status;
+  note(*module);
   try {
     core()->add_module(*module, read_file(path));
   } catch (const std::exception&) {
@@ -77,20 +82,31 @@ Error hipModuleLoad(Module* module, const char* path) {
 Error hipModuleLoadData(Module* module, const void* image) {
   start();
   Error status = next_load_data.call_or(kNotSupported, module, image);
-  if (core() && status == kSuccess) add_image(*module, image);
+  if (core() && status == kSuccess) {
+    note(*module);
+    add_image(*module, image);
+  }
   return status;
 }
 
 Error hipModuleLoadDataEx(Module* module, const void* image, unsigned count, int* options, void** values) {
   start();
   Error status = next_load_data_ex.call_or(kNotSupported, module, image, count, options, values);
-  if (core() && status == kSuccess) add_image(*module, image);
+  if (core() && status == kSuccess) {
+    note(*module);
+    add_image(*module, image);
+  }
   return status;
 }
 
 Error hipModuleUnload(Module module) {
   Error status = next_unload.call_or(kNotSupported, module);
-  if (core() && status == kSuccess) core()->remove_fat_binary(module);
+  if (core() && status == kSuccess) {
+    core()->remove_fat_binary(module);
+    for (const MemoryRange& variable : runtime().remove_code(module)) {
+      core()->remove_mapped(reinterpret_cast<void*>(variable.address), variable.size);
+    }
+  }
   return status;
 }
 

@@ -34,6 +34,12 @@ memory::ListedMemory listed(const Allocations::Known& known, bool released) {
   return {known.address, known.size, kind, released};
 }
 
+// Managed memory had no type of its own before ROCm 6.
+int type_of(const Allocations::Known& memory) {
+  if (!runtime().is_of_6_or_later()) return is_host(memory) ? kMemoryTypeHost : kMemoryTypeDevice;
+  return memory.flags & kManaged ? kMemoryTypeManagedNow : is_host(memory) ? kMemoryTypeHostNow : kMemoryTypeDeviceNow;
+}
+
 template <class T>
 bool put(void* data, T value) {
   *static_cast<T*>(data) = value;
@@ -45,7 +51,7 @@ bool answer_attribute(void* data, int which, void* pointer, const Allocations::K
   bool managed = memory.flags & kManaged;
   switch (which) {
     case kAttributeMemoryType:
-      return put(data, is_host(memory) ? kMemoryTypeHost : kMemoryTypeDevice);
+      return put(data, type_of(memory));
     case kAttributeDevicePointer:
       return put(data, pointer);
     case kAttributeHostPointer:
@@ -122,7 +128,7 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
   bool host = is_host(*memory), managed = memory->flags & kManaged;
   void* same = const_cast<void*>(pointer);
   *attributes = {};
-  attributes->memory_type = host ? kMemoryTypeHost : kMemoryTypeDevice;
+  attributes->memory_type = type_of(*memory);
   attributes->device = device_of(*memory);
   attributes->device_pointer = same;
   attributes->host_pointer = host || managed ? same : nullptr;

@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/hip_runtime.h"
 
-#include <algorithm>
-#include <vector>
-
+#include "base/error.h"
 #include "memory/arena.h"
+#include "recorder/hip_devices.h"
+#include "recorder/hip_waiting.h"
 
 namespace mneme::record::hip {
 namespace {
 
-constinit Next<Error(void**, size_t, size_t, void*, unsigned long long)> next_reserve(kLibrary, "hipMemAddressReserve");
-constinit Next<Error(void*, size_t)> next_unreserve(kLibrary, "hipMemAddressFree");
-constinit Next<Error(Handle*, size_t, const MemoryProperties*, unsigned long long)> next_create(kLibrary,
-                                                                                                "hipMemCreate");
-constinit Next<Error(Handle)> next_release(kLibrary, "hipMemRelease");
-constinit Next<Error(void*, size_t, size_t, Handle, unsigned long long)> next_map(kLibrary, "hipMemMap");
-constinit Next<Error(void*, size_t)> next_unmap(kLibrary, "hipMemUnmap");
-constinit Next<Error(void*, size_t, const MemoryAccess*, size_t)> next_set_access(kLibrary, "hipMemSetAccess");
-constinit Next<Error(void*, Handle, int, unsigned long long)> next_export(kLibrary, "hipMemExportToShareableHandle");
 constinit Next<Error(void*, size_t, unsigned)> next_register(kLibrary, "hipHostRegister");
 constinit Next<Error(void*)> next_unregister(kLibrary, "hipHostUnregister");
 constinit Next<Error()> next_device_synchronize(kLibrary, "hipDeviceSynchronize");
-constinit Next<Error(Stream)> next_stream_synchronize(kLibrary, "hipStreamSynchronize");
 constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapturing");
-constinit Next<Error(int*)> next_device_count(kLibrary, "hipGetDeviceCount");
 constinit Next<Error(int*)> next_get_device(kLibrary, "hipGetDevice");
-constinit Next<Error(int)> next_set_device(kLibrary, "hipSetDevice");
-constinit Next<Error(int*, int, int)> next_can_access(kLibrary, "hipDeviceCanAccessPeer");
 constinit Next<int(Stream)> next_stream_device(kLibrary, "hipGetStreamDeviceId");
 constinit Next<Error()> next_last_error(kLibrary, "hipGetLastError");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
@@ -36,99 +23,40 @@ constinit Next<void()> next_hold(kLibrary, "mneme_hostgpu_hold");
 constinit Next<void()> next_let_go(kLibrary, "mneme_hostgpu_let_go");
 constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary, "mneme_hostgpu_global");
 
-constexpr uint64_t kGranularity = 2 << 20;
-// A kernel may wait for what the application does next. As long as a replay may take.
-
-void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
-
-// As many as the runtime has, and those that are recorded.
-int count_devices() {
-  static const int count = [] {
-    int found = 0;
-    return next_device_count.call_or(kNotSupported, &found) == kSuccess ? std::max(found, 1) : 1;
-  }();
-  return count;
-}
-
-bool has_several_devices() { return count_devices() > 1; }
-
-// Makes a device the thread's for as long as it lives.
-class OnDevice {
- public:
-  explicit OnDevice(int device) {
-    if (!has_several_devices()) return;
-    next_get_device.call_or(kNotSupported, &before_);
-    if (before_ == device || next_set_device.call_or(kNotSupported, device) != kSuccess) before_ = -1;
-  }
-  ~OnDevice() {
-    if (before_ >= 0) next_set_device.call_or(kNotSupported, before_);
-  }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-
- private:
-  int before_ = -1;
-};
-
-// The devices that may use each other's memory get access to all that is recorded.
-std::vector<MemoryAccess> access_for(int device) {
-  std::vector<MemoryAccess> list = {{{kLocationDevice, device}, kReadWrite}};
-  for (int other = 0; other < count_devices(); ++other) {
-    int can = 0;
-    if (other == device || next_can_access.call_or(kNotSupported, &can, other, device) != kSuccess || !can) continue;
-    list.push_back({{kLocationDevice, other}, kReadWrite});
-  }
-  return list;
-}
+constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "hipHostGetDevicePointer");
+constinit Next<Error(int*)> next_version(kLibrary, "hipRuntimeGetVersion");
+constinit Next<Error(void**, const void*)> next_symbol_address(kLibrary, "hipGetSymbolAddress");
+constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "hipGetSymbolSize");
+constinit Next<Error(void**, size_t*, Module, const char*)> next_module_global(kLibrary, "hipModuleGetGlobal");
+thread_local bool holds = false;
 
 }  // namespace
 
-void HipRuntime::reserve(uint64_t base, uint64_t size) {
-  void* got = nullptr;
-  Error status = next_reserve.call_or(kNotSupported, &got, size, kGranularity, pointer_to(base), 0);
-  if (status == kNotSupported) {
-    throw mneme::Error("this HIP runtime lacks the virtual memory functions that recording needs (ROCm 6 has them)");
-  }
-  if (status == kSuccess && got == pointer_to(base)) return;
-  if (status == kSuccess) next_unreserve.call_or(kNotSupported, got, size);
-  throw mneme::Error::of(
-      "the address range {:#x} to {:#x}, where device memory is recorded, is taken or too large in the application's "
-      "process",
-      base, base + size);
+MemoryRange HipRuntime::reserve(uint64_t base, uint64_t size, int device) {
+  return memory_.reserve(base, size, device);
 }
 
-void HipRuntime::unreserve(uint64_t base, uint64_t size) {
-  next_unreserve.call_or(kNotSupported, pointer_to(base), size);
-}
+void HipRuntime::unreserve(uint64_t base, uint64_t size) { memory_.unreserve(base, size); }
 
 std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size, int device) {
-  MemoryProperties properties{};
-  properties.location = {kLocationDevice, device};
-  properties.requested_handle_type = kFileDescriptor;
-  properties.type = kPinned;
-  Handle handle = nullptr;
-  if (next_create.call_or(kNotSupported, &handle, size, &properties, 0) != kSuccess) return std::nullopt;
-  const std::vector<MemoryAccess> access = access_for(device);
-  int descriptor = -1;
-  bool mapped = next_map.call_or(kNotSupported, pointer_to(address), size, 0, handle, 0) == kSuccess;
-  bool ready =
-      mapped &&
-      next_set_access.call_or(kNotSupported, pointer_to(address), size, access.data(), access.size()) == kSuccess &&
-      next_export.call_or(kNotSupported, &descriptor, handle, kFileDescriptor, 0) == kSuccess;
-  if (mapped && !ready) next_unmap.call_or(kNotSupported, pointer_to(address), size);
-  next_release.call_or(kNotSupported, handle);  // a mapping keeps the memory
-  if (!ready) return std::nullopt;
-  backed_devices_.fetch_or(uint64_t{1} << device);
-  return Fd(descriptor);
+  std::optional<Fd> backed = memory_.back(address, size, device);
+  if (backed) backed_devices_.fetch_or(uint64_t{1} << device);
+  return backed;
 }
 
-void HipRuntime::unback(uint64_t address, uint64_t size) {
-  next_unmap.call_or(kNotSupported, pointer_to(address), size);
-}
+void HipRuntime::unback(uint64_t address, uint64_t size) { memory_.unback(address, size); }
 
 bool HipRuntime::adopt_host(void* address, uint64_t size) {
   unsigned flags = kRegisterMapped | (has_several_devices() ? kRegisterPortable : 0);
-  return next_register.call_or(kNotSupported, address, size, flags) == kSuccess;
+  if (next_register.call_or(kNotSupported, address, size, flags) != kSuccess) return false;
+  if (is_stand_in()) return true;
+  // Pointers to it are recorded as they are, so that the device has to have it at the host's address.
+  void* there = nullptr;
+  if (next_device_pointer.call_or(kNotSupported, &there, address, 0) == kSuccess && there == address) return true;
+  next_last_error.call_or(kNotSupported);
+  next_unregister.call_or(kNotSupported, address);
+  throw mneme::Error(
+      "this GPU sees host memory at other addresses than the host does, so what kernels do with it cannot be recorded");
 }
 
 void HipRuntime::disown_host(void* address) { next_unregister.call_or(kNotSupported, address); }
@@ -142,41 +70,61 @@ int HipRuntime::device() {
 }
 
 int HipRuntime::device_of(void* stream) {
-  constexpr uintptr_t kPerThread = 2;  // and what lies below: streams of the thread's device
+  // This one and what lies below are streams of the thread's device.
   if (!has_several_devices() || reinterpret_cast<uintptr_t>(stream) <= kPerThread) return device();
   int device = next_stream_device.call_or(-1, stream);
   return device >= 0 ? device : this->device();
 }
 
 int HipRuntime::synchronize(std::chrono::milliseconds patience) {
-  return is_stand_in() ? next_settle.call_or(kNotSupported, static_cast<unsigned>(patience.count())) : wait();
+  if (is_stand_in()) return next_settle.call_or(kNotSupported, static_cast<unsigned>(patience.count()));
+  return on_devices([&](int device) { return wait_for_device(device, patience); });
 }
 
-int HipRuntime::wait() {
-  if (!has_several_devices()) return next_device_synchronize.call_or(kNotSupported);
+template <class Wait>
+int HipRuntime::on_devices(const Wait& wait) {
   Error status = kSuccess;
-  uint64_t devices = backed_devices_.load() | uint64_t{1} << device();
+  const uint64_t devices = backed_devices_.load() | uint64_t{1} << device();
   for (int device = 0; device < memory::kMostDevices && status == kSuccess; ++device) {
-    if (!(devices >> device & 1)) continue;
-    OnDevice there(device);
-    status = next_device_synchronize.call_or(kNotSupported);
+    if (devices >> device & 1) status = wait(device);
   }
   return status;
 }
 
+int HipRuntime::wait() {
+  if (!has_several_devices()) return next_device_synchronize.call_or(kNotSupported);
+  return on_devices([](int device) {
+    OnDevice there(device);
+    return next_device_synchronize.call_or(kNotSupported);
+  });
+}
+
 int HipRuntime::synchronize(void* stream, std::chrono::milliseconds patience) {
-  if (!is_stand_in()) return next_stream_synchronize.call_or(kNotSupported, stream);
+  if (!is_stand_in()) return wait_for(stream, device_of(stream), patience);
   OnDevice its(device_of(stream));  // whose errors count
   return synchronize(patience);
 }
 
-// The vendor's runtime has no such thing.
+// The vendor's runtime has no such thing: there the hooks of what changes memory wait.
 void HipRuntime::hold() {
-  if (is_stand_in()) next_hold.call();
+  if (is_stand_in()) return next_hold.call();
+  changes_.lock();
+  holds = true;
 }
 
 void HipRuntime::let_go() {
-  if (is_stand_in()) next_let_go.call();
+  if (is_stand_in()) return next_let_go.call();
+  holds = false;
+  changes_.unlock();
+}
+
+HipRuntime::Changing::Changing(HipRuntime& runtime)
+    : runtime_(runtime), locked_(core() && !runtime.is_stand_in() && !holds) {
+  if (locked_) runtime_.changes_.lock_shared();
+}
+
+HipRuntime::Changing::~Changing() {
+  if (locked_) runtime_.changes_.unlock_shared();
 }
 
 bool HipRuntime::is_stand_in() {
@@ -186,6 +134,11 @@ bool HipRuntime::is_stand_in() {
 
 bool HipRuntime::is_capturing(void* stream) {
   if (!captures_streams.load(std::memory_order_relaxed)) return false;
+  // AMD's runtime answers with an error where anything is waited for meanwhile, and the graph is lost.
+  return (!is_stand_in() && captures.load(std::memory_order_relaxed) > 0) || notes_down(stream);
+}
+
+bool HipRuntime::notes_down(void* stream) {
   int capturing = 0;
   if (next_is_capturing.call_or(kNotSupported, stream, &capturing) == kSuccess) return capturing != 0;
   next_last_error.call_or(kNotSupported);  // our question, not the application's error
@@ -202,12 +155,93 @@ bool HipRuntime::prepare(const void* host_function, int device) {
   return !next_prepare || next_prepare.call_or(kNotSupported, host_function) == kSuccess;
 }
 
-std::optional<MemoryRange> HipRuntime::global(void* fat_binary, const std::string& name, int device) {
-  OnDevice there(device);
+bool HipRuntime::is_of_6_or_later() {
+  static const bool is = [] {
+    constexpr int kFirst = 60'000'000;
+    int version = 0;
+    return next_version.call_or(kNotSupported, &version) == kSuccess && version >= kFirst;
+  }();
+  return is;
+}
+
+// ---- variables ----
+
+void HipRuntime::add_variable(void* fat_binary, const void* host_variable, const char* name) {
+  std::lock_guard lock(mutex_);
+  variables_[fat_binary][name] = host_variable;
+}
+
+void HipRuntime::add_managed_variable(void* fat_binary, const char* name) {
+  std::lock_guard lock(mutex_);
+  managed_[fat_binary].insert(name);
+}
+
+std::string HipRuntime::why_missing(void* fat_binary, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  auto binary = managed_.find(fat_binary);
+  // The compiler has a variable "x.managed", and "x" that points to it.
+  bool managed = binary != managed_.end() && binary->second.contains(name.substr(0, name.rfind(".managed")));
+  if (managed) return fmt::format("the managed variable '{}' is out of the recorder's reach on an AMD GPU", name);
+  auto registered = variables_.find(fat_binary);
+  bool known = registered != variables_.end() && registered->second.contains(name);
+  return known ? fmt::format("the HIP runtime does not say where the variable '{}' lies", name) : "";
+}
+
+void HipRuntime::add_module(Module module) {
+  std::lock_guard lock(mutex_);
+  modules_.insert(module);
+}
+
+std::vector<MemoryRange> HipRuntime::remove_code(void* handle) {
+  std::lock_guard lock(mutex_);
+  variables_.erase(handle);
+  managed_.erase(handle);
+  modules_.erase(handle);
+  std::vector<MemoryRange> gone;
+  std::erase_if(found_, [&](const auto& entry) {
+    if (entry.first.first == handle) gone.push_back(entry.second);
+    return entry.first.first == handle;
+  });
+  return gone;
+}
+
+// Where the vendor has a variable: by its host variable, if start-up code registered one, or in a module by its name.
+std::optional<MemoryRange> HipRuntime::find_variable(void* handle, const std::string& name) {
+  const void* variable = nullptr;
+  bool module = false;
+  {
+    std::lock_guard lock(mutex_);
+    module = modules_.contains(handle);
+    auto binary = variables_.find(handle);
+    if (binary != variables_.end() && binary->second.contains(name)) variable = binary->second.at(name);
+  }
   void* address = nullptr;
   size_t size = 0;
-  if (next_global.call_or(kNotSupported, fat_binary, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
-  return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+  bool found = false;
+  if (module) {
+    found = next_module_global.call_or(kNotSupported, &address, &size, handle, name.c_str()) == kSuccess;
+  } else if (variable) {
+    found = next_symbol_address.call_or(kNotSupported, &address, variable) == kSuccess &&
+            next_symbol_size.call_or(kNotSupported, &size, variable) == kSuccess;
+  }
+  if (!found) next_last_error.call_or(kNotSupported);
+  return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
+}
+
+std::optional<MemoryRange> HipRuntime::global(void* fat_binary, const std::string& name, int device) {
+  OnDevice there(device);
+  if (is_stand_in()) {
+    void* address = nullptr;
+    size_t size = 0;
+    if (next_global.call_or(kNotSupported, fat_binary, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
+    return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+  }
+  std::optional<MemoryRange> range = find_variable(fat_binary, name);
+  if (!range) return std::nullopt;
+  backed_devices_.fetch_or(uint64_t{1} << device);
+  std::lock_guard lock(mutex_);
+  found_[{fat_binary, name}] = *range;
+  return range;
 }
 
 // Never destroyed: applications call HIP from destructors that run last.

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
 
+#include "recorder/fair_shared_mutex.h"
 #include "recorder/hip_api.h"
+#include "recorder/hip_virtual_memory.h"
 #include "recorder/next.h"
 #include "recorder/process.h"
 #include "recorder/runtime.h"
@@ -14,10 +20,15 @@ inline constexpr char kLibrary[] = "libamdhip64.so.5";
 // HIP, or its stand-in on a machine with no GPU, which adds functions of its own (lib/hostgpu/extensions.h).
 class HipRuntime final : public Runtime {
  public:
-  void reserve(uint64_t base, uint64_t size) override;
+  MemoryRange reserve(uint64_t base, uint64_t size, int device) override;
   void unreserve(uint64_t base, uint64_t size) override;
   std::optional<Fd> back(uint64_t address, uint64_t size, int device) override;
   void unback(uint64_t address, uint64_t size) override;
+  uint64_t taken_ahead(int device) override { return memory_.taken_ahead(device); }
+  // AMD's device memory is out of the capture's reach, which has it fetched.
+  bool fetches() override { return !is_stand_in(); }
+  void fetch(const std::vector<Piece>& pieces, std::byte* to) override;
+  void await_fetched() override;
   bool survives_fork() override { return is_stand_in(); }
   bool adopt_host(void* address, uint64_t size) override;
   void disown_host(void* address) override;
@@ -35,15 +46,67 @@ class HipRuntime final : public Runtime {
   std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
 
   bool is_stand_in();
+  // Whether the values of hipMemoryType are those of ROCm 6 and later.
+  bool is_of_6_or_later();
+  std::optional<int> device_of_memory(Handle handle) { return memory_.device_of(handle); }
+
+  std::string why_missing(void* fat_binary, const std::string& name) override;
+
+  // What start-up code registers, and what the application loads itself; not with the stand-in.
+  void add_variable(void* fat_binary, const void* host_variable, const char* name);
+  void add_managed_variable(void* fat_binary, const char* name);
+  void add_module(Module module);
+  // Returns where its variables lie that global() has found.
+  std::vector<MemoryRange> remove_code(void* handle);
+
+  // Around a call that changes memory: waits while this is held back by hold() in another thread.
+  class Changing {
+   public:
+    explicit Changing(HipRuntime& runtime);
+    ~Changing();
+    Changing(const Changing&) = delete;
+    Changing& operator=(const Changing&) = delete;
+
+   private:
+    HipRuntime& runtime_;
+    bool locked_;
+  };
 
   // Set once the application has begun to build a graph from a stream; asking is not free.
   std::atomic<bool> captures_streams{false};
+  // How many graphs it is noting down now.
+  std::atomic<int> captures{0};
+  // Whether what is given to this stream is only noted down.
+  bool notes_down(void* stream);
 
  private:
-  std::atomic<uint64_t> backed_devices_{0};  // a bit for each that has memory behind recorded addresses
+  template <class Wait>
+  int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
+  std::optional<MemoryRange> find_variable(void* handle, const std::string& name);
+
+  VirtualMemory memory_;
+  std::atomic<uint64_t> backed_devices_{0};  // a bit for each that has recorded memory
+  // Behind the copies of one fetch(): a device, and an event of it.
+  using Marks = std::vector<std::pair<int, Event>>;
+  std::deque<Marks> fetched_;                                      // in order, while they are waited for
+  std::map<int, std::vector<Event>> unused_events_;                // by device
+  std::mutex mutex_;                                               // of the maps below
+  std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
+  std::map<void*, std::set<std::string>> managed_;                 // variables, by fat binary
+  std::set<Module> modules_;
+  std::map<std::pair<void*, std::string>, MemoryRange> found_;
+  FairSharedMutex changes_;
 };
 
 HipRuntime& runtime();
+
+// Calls a function that changes memory.
+template <class... Parameters, class... Arguments>
+Error change(const Next<Error(Parameters...)>& next, Arguments... arguments) {
+  HipRuntime::Changing changing(runtime());
+  return next.call_or(kNotSupported, arguments...);
+}
+
 inline void start() { record::start(runtime()); }
 
 }  // namespace mneme::record::hip

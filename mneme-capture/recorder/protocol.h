@@ -34,7 +34,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kProtocolVersion = 5;
 inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
 
@@ -58,7 +58,8 @@ enum class Type : uint32_t {
   kRecorded,
   kStopped,
   kFetch,
-  kFetched
+  kFetched,
+  kReserved
 };
 
 struct Hello {
@@ -103,6 +104,16 @@ struct Chunk {
   bool fetched = false;
   uint32_t device = 0;  // of what is fetched
   void visit(auto& visitor) { visitor(address, size, fetched, device); }
+};
+
+// A device's range lies elsewhere than where all processes have it: in one allocation of the runtime's, which a replay
+// on such a device has to be given again at the same address.
+struct Reserved {
+  static constexpr Type kType = Type::kReserved;
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint32_t device = 0;
+  void visit(auto& visitor) { visitor(address, size, device); }
 };
 
 struct Drop {

@@ -27,9 +27,13 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
 
-  // Keeps device addresses [base, base + size) for back(). Throws Error when they are not to be had.
-  virtual void reserve(uint64_t base, uint64_t size) = 0;
+  // Keeps addresses of a device's, [base, base + size), for back(), and says which: where the runtime has no addresses
+  // without memory behind them, it is a piece of memory that lies elsewhere and is smaller, but whole blocks. Throws
+  // Error when there are none to be had.
+  virtual MemoryRange reserve(uint64_t base, uint64_t size, int device) = 0;
   virtual void unreserve(uint64_t base, uint64_t size) = 0;  // the same that were reserved, with nothing behind them
+  // How many bytes of memory the runtime has taken with them that nobody has asked for by back().
+  virtual uint64_t taken_ahead(int /*device*/) { return 0; }
   // Puts device memory behind reserved addresses; the descriptor is that memory. nullopt: there is no more.
   virtual std::optional<Fd> back(uint64_t address, uint64_t size, int device) = 0;
   virtual void unback(uint64_t address, uint64_t size) = 0;  // as it was given to back()
@@ -71,6 +75,8 @@ class Runtime {
   virtual bool prepare(const void* host_function, int device) = 0;
   // Where a device variable of a registered fat binary lies.
   virtual std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) = 0;
+  // Of one that global() does not find: why a launch is incomplete without it. Empty: it is not, as far as is known.
+  virtual std::string why_missing(void* /*fat_binary*/, const std::string& /*name*/) { return {}; }
 };
 
 }  // namespace mneme::record

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A HIP runtime that hands every call of lib/device/hip on to another library, $MNEME_TEST_RUNTIME, but for those that
-// are to fail: $MNEME_TEST_FAIL is the function, the error's number, and which call of it, counted from 1 (0: all),
-// with blanks between them. The error -1 is a success with an address that was not asked for.
+// A HIP runtime that hands every call of lib/device/hip, and those that the recorder makes itself, on to another
+// library, $MNEME_TEST_RUNTIME, but for those that are to fail: $MNEME_TEST_FAIL is the function, the error's number,
+// and which call of it, counted from 1 (0: all), with blanks between them. The error -1 is a success with an address
+// that was not asked for.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -75,6 +76,15 @@ HAND_ON(hipMemRelease, (P a), (a))
 HAND_ON(hipMemMap, (P a, S b, S c, P d, L e), (a, b, c, d, e))
 HAND_ON(hipMemUnmap, (P a, S b), (a, b))
 HAND_ON(hipMemSetAccess, (P a, S b, P c, S d), (a, b, c, d))
+// The recorder's besides.
+HAND_ON(hipRuntimeGetVersion, (int* a), (a))
+HAND_ON(hipGetDevice, (int* a), (a))
+HAND_ON(hipMemcpyAsync, (P a, P b, S c, int d, P e), (a, b, c, d, e))
+HAND_ON(hipEventCreateWithFlags, (P a, U b), (a, b))
+HAND_ON(hipEventSynchronize, (P a), (a))
+HAND_ON(hipStreamSynchronize, (P a), (a))
+HAND_ON(hipGetSymbolAddress, (P a, P b), (a, b))
+HAND_ON(hipGetSymbolSize, (P a, P b), (a, b))
 
 extern "C" int hipMemAddressReserve(void** address, S size, S alignment, void* wanted, L flags) {
   using Reserve = int (*)(void**, S, S, void*, L);

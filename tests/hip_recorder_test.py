@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The recorder in front of AMD's own runtime, where there is no GPU: tests/hip_stand plays that library, as the releases
+of ROCm are. Test programs are recorded as on a GPU, and their kernels replayed and verified on the host device."""
+
+import json
+import os
+import re
+import unittest
+
+import bundles
+from recordings import program_of
+from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool
+
+STAND = BUILD / "tests" / "hip_stand"
+FAILING = BUILD / "tests" / "failing_hip" / "libamdhip64.so.6"  # in front of it, for calls that fail
+DEVICE_BASE = 0x400000000000
+
+
+class Recorder(TestCase):
+    def environment(self, release, version=5):
+        return {"LD_LIBRARY_PATH": str(STAND / str(version)), "MNEME_TEST_ROCM": release}
+
+    def capture(self, name, release="6", version=5, options=(), status=0, program=None):
+        """Runs a test program alone and recorded. Returns what mneme-capture gave, and the bundle."""
+        program = program or program_of(PROGRAMS / f"{name}.hip", self)
+        environment = self.environment(release, version)
+        alone = self.run_well([program], env=environment)
+        bundle = self.folder / f"{name}_{release}.tar"
+        result = run([tool("capture"), "--device", "hip", *options, "-o", bundle, program], env=environment)
+        self.assertEqual(result.status, status, result.text())
+        self.assertEqual(result.out, alone.out, "the application printed something else")
+        return result, bundle
+
+    def info(self, bundle):
+        return bundles.parsed(bundles.read(bundle.read_bytes())[0])
+
+    def instances(self, bundle):
+        """Instances by the names of their kernels."""
+        members = bundles.read(bundle.read_bytes())
+        kernels = {k["id"]: k["demangled"].split("(")[0] for k in map(bundles.parsed, (
+            m for m in members if m.name.endswith("/kernel.json")))}
+        found = {}
+        for instance in [bundles.parsed(m) for m in members if m.name.startswith("instances/")]:
+            found.setdefault(kernels[instance["kernel"]], []).append(instance)
+        return found
+
+    def check_replays(self, bundle):
+        """Every instance, on the host device."""
+        result = run([tool("compile"), "-O3", "--target", "host", bundle], [tool("run")], [tool("verify")])
+        lines = [json.loads(line) for line in result.out.decode().splitlines()]
+        self.assertEqual({line["status"] for line in lines}, {"verified"}, result.text())
+        self.assertEqual(len(lines), sum(map(len, self.instances(bundle).values())))
+        return lines
+
+    def addresses(self, bundle):
+        return {int(s["address"], 16) for of in self.instances(bundle).values() for i in of for s in bundles.segments(i)}
+
+    # ---- with virtual memory, as ROCm 6 and 7 have it ----
+
+    def test_programs(self):
+        for name, kernels in {"vector_add": 1, "device_globals": None, "module_launch": None, "stream_order": None,
+                              "tree_reduction": None, "grid_sync": None}.items():
+            with self.subTest(name):
+                result, bundle = self.capture(name)
+                self.assertEqual(self.info(bundle)["device"], "hip")
+                base = self.info(bundle)["ranges"][0]["base"]
+                self.assertEqual(int(base, 16), DEVICE_BASE)
+                lines = self.check_replays(bundle)
+                self.assertTrue(any(line["changed_bytes"] for line in lines), "they do nothing")
+                if kernels:
+                    self.assertEqual(len(lines), kernels)
+
+    def test_variables(self):
+        _, bundle = self.capture("device_globals")
+        symbols = {s.get("symbol") for of in self.instances(bundle).values() for i in of for s in bundles.segments(i)}
+        self.assertGreater(len(symbols - {None}), 1, "AMD's runtime is asked where they are")
+
+    def test_every_release_has_its_number(self):
+        """Programs that were linked with the library of ROCm 5, 6 or 7."""
+        for version in [5, 6, 7]:
+            with self.subTest(version):
+                program = self.folder / f"linked_with_{version}"
+                library = STAND / str(version) / f"libamdhip64.so.{version}"
+                self.run_well([tool("inject"), "clang++-19", "-x", "hip", "--offload-arch=gfx90a", "-O2",
+                               PROGRAMS / "vector_add.hip", "-c", "-o", f"{program}.o"])
+                self.run_well(["clang++-19", f"{program}.o", library, "-o", program])
+                self.assertIn(f"[libamdhip64.so.{version}]", run(["readelf", "-d", program]).out.decode())
+                _, bundle = self.capture("vector_add", version=version, program=program)
+                self.check_replays(bundle)
+
+    def test_host_memory_that_kernels_reach(self):
+        _, bundle = self.capture("mapped_memory")
+        self.check_replays(bundle)
+        # Kernels that see it elsewhere cannot be recorded; the application goes on with the runtime's own.
+        result, _ = self.capture("saxpy_template", "apart", status=2)
+        self.assertIn("this GPU sees host memory at other addresses", result.error)
+
+    def test_default_stream_of_each_thread(self):
+        """It is another stream to a thread of the recorder's, which has to wait for the application's."""
+        source = self.folder / "own_stream.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void slowly(unsigned* out, unsigned steps) {
+  unsigned value = threadIdx.x;
+  for (unsigned i = 0; i < steps; ++i) value = value * 1664525u + 1013904223u;
+  out[threadIdx.x] = value;
+}
+__global__ void twice(unsigned* out) { out[threadIdx.x] *= 2; }
+int main() {
+  unsigned *device, sum = 0, host[64];
+  if (hipMalloc(&device, sizeof host) != hipSuccess) return 1;
+  slowly<<<1, 64, 0, hipStreamPerThread>>>(device, 20000000);
+  twice<<<1, 64, 0, hipStreamPerThread>>>(device);
+  if (hipMemcpy(host, device, sizeof host, hipMemcpyDeviceToHost) != hipSuccess) return 1;
+  for (unsigned word : host) sum += word;
+  std::printf("%u\\n", sum);
+}
+""")
+        for default in ["legacy", "per-thread"]:
+            with self.subTest(default):
+                _, bundle = self.capture("own_stream_" + default,
+                                         program=self.build(source, f"own_stream_{default}", f"-fgpu-default-stream={default}"))
+                self.assertEqual(len(self.check_replays(bundle)), 2)
+
+    def test_what_the_application_is_told_of_memory(self):
+        """Types of memory have the numbers of the release, whoever answers."""
+        source = self.folder / "types.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void fill(int* out) { out[threadIdx.x] = 7; }
+int main() {
+  int *device, *pinned, *managed;
+  (void)hipMalloc(&device, 256);
+  (void)hipHostMalloc(&pinned, 256);
+  (void)hipMallocManaged(&managed, 256);
+  fill<<<1, 64>>>(device);
+  for (int* p : {device, pinned, managed}) {
+    hipPointerAttribute_t about;
+    if (hipPointerGetAttributes(&about, p) != hipSuccess) return 1;
+    std::printf("%d %d %d\\n", about.memoryType, about.isManaged, about.hostPointer != nullptr);
+  }
+  return hipDeviceSynchronize();
+}
+""")
+        program = self.build(source)
+        result, _ = self.capture("types", "6", program=program)
+        self.assertEqual(result.out, b"2 0 0\n1 0 1\n3 1 1\n" if result.out else b"")
+        self.capture("types", "5.2", program=program)
+
+    def test_managed_variables_are_missed(self):
+        result, bundle = self.capture("managed_memory")
+        missing = {name: i.get("missing", []) for name, of in self.instances(bundle).items() for i in of}
+        self.assertIn("managed variable", " ".join(sum(missing.values(), [])), missing)
+
+    def test_graphs_run_undisturbed(self):
+        """Their kernels are not recorded, and what is launched meanwhile is not: waiting would spoil the graph."""
+        result, _ = self.capture("graph_captured", status=2)
+        self.assertRegex(result.error, "launched while a graph was noted down from a stream")
+        self.assertRegex(result.error, r"\(graph\): \d+ launches not recorded: kernels of graphs are not recorded")
+
+    # ---- without ----
+
+    def check_one_allocation(self, release):
+        """All device memory lies in one allocation of the runtime's, and the bundle says where that has to be."""
+        for name in ["vector_add", "tree_reduction", "device_globals", "stream_order", "module_launch"]:
+            with self.subTest(f"{name} {release}"):
+                result, bundle = self.capture(name, release)
+                device, host = self.info(bundle)["ranges"][:1], self.info(bundle)["ranges"][-1]
+                base, size = int(device[0]["base"], 16), device[0]["size"]
+                self.assertNotEqual(base, DEVICE_BASE)
+                self.assertEqual((base % 65536, size % 65536), (0, 0))
+                self.assertEqual(host["name"], "host")
+                inside = [a for a in self.addresses(bundle) if base <= a < base + size]
+                self.assertTrue(inside, "its memory is in there")
+                self.check_replays(bundle)
+
+    def test_virtual_memory_that_is_not_implemented(self):
+        self.check_one_allocation("5.2")
+
+    def test_virtual_memory_that_takes_no_memory(self):
+        self.check_one_allocation("reserves")
+
+    def test_the_place_is_not_to_be_had(self):
+        result, _ = self.capture("vector_add", "moves", status=2)
+        self.assertRegex(result.error, "the address range 0x400000000000 to .* is taken or too large")
+
+    # ---- calls that fail ----
+
+    # Those that the recorder makes, and not the application; with out of memory, an invalid device, a device that was lost.
+    OF_THE_RECORDER = {
+        "device_globals": [("hipMemAddressReserve", 2), ("hipMemCreate", 801), ("hipMemMap", 719), ("hipMemSetAccess", 101),
+                           ("hipMemGetInfo", 719), ("hipRuntimeGetVersion", 719), ("hipEventCreateWithFlags", 2),
+                           ("hipEventRecord", 719), ("hipMemcpyAsync", 719), ("hipEventSynchronize", 719),
+                           ("hipGetSymbolAddress", 719), ("hipGetSymbolSize", 719), ("hipGetDeviceCount", 100),
+                           ("hipGetDevice", 101), ("hipMemset", 719)],
+        "saxpy_template": [("hipHostRegister", 2), ("hipHostGetDevicePointer", 719)],
+    }
+
+    def capture_failing(self, program, fail, which=0):
+        environment = self.environment("6") | {
+            "LD_PRELOAD": str(FAILING), "MNEME_TEST_RUNTIME": str(STAND / "5" / "libamdhip64.so.5"),
+            "MNEME_TEST_FAIL": f"{fail[0]} {fail[1]} {which}"}
+        bundle = self.folder / f"{fail[0]}_{which}.tar"
+        result = run([tool("capture"), "--device", "hip", "-o", bundle, program], env=environment, timeout=60)
+        return result, bundle
+
+    def test_calls_that_fail(self):
+        """The application does what it does alone; what could not be recorded is not there, and it is said why."""
+        for name, fails in self.OF_THE_RECORDER.items():
+            program = program_of(PROGRAMS / f"{name}.hip", self)
+            alone = self.run_well([program], env=self.environment("6"))
+            for fail in fails:
+                for which in [1, 2, 3] if fail[0] == "hipGetSymbolAddress" else [0, 1, 2, 3]:  # the application's too
+                    with self.subTest(f"{name} {fail} {which}"):
+                        result, bundle = self.capture_failing(program, fail, which)
+                        if result.statuses[0] == 3:  # it is not started
+                            self.assertRegex(result.error, "no AMD GPU")
+                            continue
+                        self.assertEqual(result.out, alone.out, result.text())
+                        self.assertIn(result.statuses[0], [0, 2], result.text())
+                        if result.statuses[0] or not self.instances(bundle):
+                            self.assertRegex(result.error, r"mneme-capture: (warning|error): .+")
+                        elif all(i.get("complete", True) for of in self.instances(bundle).values() for i in of):
+                            self.check_replays(bundle)
+                        else:
+                            self.assertIn("does not say where the variable", result.error)
+
+    # ---- where there is no GPU ----
+
+    def test_the_stand_in_is_no_gpu(self):
+        program = program_of(PROGRAMS / "vector_add.hip", self)
+        for environment in [{"LD_LIBRARY_PATH": str(BUILD / "lib" / "mneme" / "hostgpu")}, {"LD_LIBRARY_PATH": ""}]:
+            result = run([tool("capture"), "--device", "hip", program], env=environment)
+            if not os.path.exists("/dev/kfd"):
+                self.assert_refused(result, 3, "no AMD GPU")
+
+
+class Interface(unittest.TestCase):
+    """What the recorder takes AMD's library to be: the same in all releases, or told apart when it runs."""
+
+    # Structures that are looked into, and why that is the same everywhere.
+    STRUCTURES = {
+        "dim3": "three numbers", "hipPitchedPtr": "as it was", "hipExtent": "as it was",
+        "hipPointerAttribute_t": "members as they were; the numbers of hipMemoryType changed with ROCm 6: type_of()",
+        "hipMemLocation": "type and number", "hipMemAccessDesc": "a location and flags",
+        "hipMemAllocationProp, in HIP 5.2": "has another form since: VirtualMemory finds out which",
+        "hipMemPoolProps": "only the location is read, and stands where it stood",
+    }
+    # What has changed, and what takes or gives it.
+    CHANGED = re.compile(r"hipDeviceProp|hipGetDeviceProp|hipChooseDevice|hipFuncGetAttributes|hipFuncAttributes|"
+                         r"hipGraph\w*(Params|Attr)|hipKernelNodeParams|hipMemcpyNodeParams|hipArray|hipTexture|"
+                         r"hipResourceDesc|hip_Memcpy2D\b|hipMemcpy3DParms|hipExternal|hipIpc|hipLaunchConfig")
+    # Later than HIP 5.2, or never exported by it; where they are missing, they are not called.
+    NOT_IN_5_2 = {"hipHostAlloc", "hipGetStreamDeviceId", "hipDrvPointerGetAttributes", "hipMemcpy2DAsync_spt",
+                  "hipMemcpy3DAsync_spt", "hipMemcpyFromSymbolAsync_spt", "hipMemcpyToSymbolAsync_spt",
+                  "hipMemset2DAsync_spt", "hipMemset3DAsync_spt", "hipMemsetAsync_spt"}
+
+    def setUp(self):
+        folder = ROOT / "mneme-capture" / "recorder"
+        self.sources = {path.name: path.read_text() for path in folder.glob("hip_*") if "_test" not in path.name}
+
+    def test_structures(self):
+        declared = re.findall(r"^struct \w+ \{ *// (hip[^\n]*|dim3[^\n]*)$", self.sources["hip_api.h"], re.MULTILINE)
+        self.assertEqual(sorted(declared), sorted(self.STRUCTURES))
+
+    def test_nothing_that_changed_is_used(self):
+        for name, text in self.sources.items():
+            code = re.sub(r"//[^\n]*", "", text)
+            self.assertIsNone(self.CHANGED.search(code), f"{name}: {self.CHANGED.search(code)}")
+        self.assertTrue(self.CHANGED.search("hipDeviceProp_t about;"))
+
+    def test_functions_are_the_library_s(self):
+        """By the names that HIP 5.2's library exports: a misspelt one would just never be called."""
+        exported = {line.split()[0] for line in (ROOT / "lib/hostgpu/exports.list").read_text().splitlines()
+                    if line and not line.startswith("#")}
+        called = {name for text in self.sources.values()
+                  for name in re.findall(r'kLibrary,\s*"(\w+)"', text) if not name.startswith("mneme_")}
+        self.assertGreater(len(called), 100)
+        self.assertEqual(called - exported - self.NOT_IN_5_2, set())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
