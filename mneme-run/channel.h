@@ -19,7 +19,7 @@ enum class MessageType : uint32_t {
   kBlocks = 3,    // the answer to kNeed: the slot (4 bytes), which holds the blocks, one after another
   kBaseline = 4,  // variant json, code: the recorded code, for a baseline; its result is a run with nothing else
   kVarying = 5,   // instead, when it is known: run json, the blocks that it cites, one after another; no result
-  kDevice = 6,    // the first: device, settings; answered by kHere or kNoDevice
+  kDevice = 6,    // the first: device, settings, ranges of recorded device memory; answered by kHere or kNoDevice
   // From the worker.
   kNeed = 16,      // slot to be filled (4 bytes), digests, 16 bytes each
   kReady = 17,     // the prologue is in place

@@ -32,7 +32,12 @@ std::string Runner::device_for(const bundle::VariantInfo& variant) const {
 }
 
 WorkerProcess& Runner::process(const std::string& device) {
-  return processes_.try_emplace(device, device, options_.settings, options_.timeout, options_.worker).first->second;
+  std::vector<device::BlockRange> ranges;
+  for (const bundle::AddressRange& range : reader_.info().ranges) {
+    if (range.name != "host") ranges.push_back({range.base, range.size});
+  }
+  return processes_.try_emplace(device, device, options_.settings, std::move(ranges), options_.timeout, options_.worker)
+      .first->second;
 }
 
 const std::string& Runner::name(const Digest& kernel) const {

@@ -75,7 +75,8 @@ void WorkerProcess::start() {
   number_++;
   foreign_ = false;
   named_.clear();
-  std::string_view fields[] = {device_, raw(settings_)};
+  std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()), ranges_.size() * sizeof ranges_[0]);
+  std::string_view fields[] = {device_, raw(settings_), ranges};
   // So little fits into the socket; should it have ended already, that shows when it is waited for.
   channel_.send(MessageType::kDevice, fields);
 }

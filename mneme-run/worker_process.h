@@ -28,10 +28,15 @@ class WorkerProcess {
     bool goes_on = false;
   };
 
-  // `device`: "auto", "host", …; `timeout`: seconds that the kernel's own code may take at a time; `program`: the
-  // command that starts it, the installed worker if there is none.
-  WorkerProcess(std::string device, RunSettings settings, double timeout, std::vector<std::string> program = {})
-      : device_(std::move(device)), settings_(settings), timeout_(timeout), program_(std::move(program)) {}
+  // `device`: "auto", "host", …; `ranges`: where the recording had device memory; `timeout`: seconds that the kernel's
+  // own code may take at a time; `program`: the command that starts it, the installed worker if there is none.
+  WorkerProcess(std::string device, RunSettings settings, std::vector<device::BlockRange> ranges, double timeout,
+                std::vector<std::string> program = {})
+      : device_(std::move(device)),
+        settings_(settings),
+        ranges_(std::move(ranges)),
+        timeout_(timeout),
+        program_(std::move(program)) {}
   ~WorkerProcess() { end(); }
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -66,6 +71,7 @@ class WorkerProcess {
 
   std::string device_, named_;
   RunSettings settings_;
+  std::vector<device::BlockRange> ranges_;
   double timeout_;
   std::vector<std::string> program_;
   bool serves_many_ = false;

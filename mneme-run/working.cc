@@ -101,7 +101,7 @@ Message serve_instance(const Session& session, const Message& first) {
 
 void serve(Channel& parent, const Staging& staging) {
   Message first = receive(parent);
-  check_form(first, MessageType::kDevice, 2);
+  check_form(first, MessageType::kDevice, 3);
   RunSettings settings;
   if (first.fields[1].size() != sizeof settings) leave();
   std::memcpy(&settings, first.fields[1].data(), sizeof settings);
@@ -112,6 +112,9 @@ void serve(Channel& parent, const Staging& staging) {
     parent.send(MessageType::kNoDevice, {error.what()});
     return;
   }
+  std::vector<device::BlockRange> ranges(first.fields[2].size() / sizeof(device::BlockRange));
+  std::memcpy(ranges.data(), first.fields[2].data(), ranges.size() * sizeof ranges[0]);
+  device->expect(ranges);
   // A driver goes on to open what it needs.
   bool many = !device->runs_in_this_process();
   if (!many) confine_process();

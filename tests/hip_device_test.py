@@ -7,6 +7,7 @@ import json
 import os
 import unittest
 
+import bundles
 import recordings
 from support import BUILD, PROGRAMS, TestCase, run, tool
 
@@ -114,6 +115,23 @@ class HipDevice(TestCase):
         for name, error in [("hipMemCreate", 2), ("hipMemMap", 2), ("hipMemSetAccess", 719), ("hipMemset", 719)]:
             with self.subTest(name):
                 self.assert_failed(self.replay(bundle, fail=(name, error), which=2))
+
+    def test_device_memory_elsewhere(self):
+        """A runtime without virtual memory has device memory at addresses of its own, which the bundle names: it is
+        the device's again, and not taken for memory of the host's."""
+        compiled = self.compiled("saxpy_template")
+        self.assert_failed(self.replay(compiled, fail=("hipHostRegister", 2)))
+        members = bundles.read(compiled.read_bytes())
+        info = bundles.parsed(members[0])
+        info["ranges"][-1]["name"] = "device 1"  # what was the host's
+        members[0].data = bundles.compact(info)
+        elsewhere = self.folder / "elsewhere.tar"
+        elsewhere.write_bytes(bundles.write(members))
+        self.assert_verified(self.replay(elsewhere, fail=("hipHostRegister", 2)))
+        # Nor is there another place for it where virtual memory does not work.
+        without = self.replay(elsewhere, fail=("hipMemCreate", 801))
+        self.assert_failed(without)
+        self.assertRegex(without.errors[0], "the recorded device memory at 0x6.* cannot be there: .* in their place is at")
 
     def test_no_virtual_memory(self):
         """An allocation takes its place; the stand-in's comes back at the address that was recorded."""

@@ -44,14 +44,17 @@ class Device {
   // Whether kernels run as part of this process and can do what it can.
   virtual bool runs_in_this_process() const = 0;
 
+  // Where the recording had its devices' memory, before any is mapped: what lies elsewhere was the host's, but for
+  // what an application maps itself. Where those ranges are not Mneme's own (memory/arena.h), it matters to some.
+  virtual void expect(std::span<const BlockRange>) {}
+
   // Backs the addresses [address, address + size), both multiples of kBlockSize, with zeroed memory.
   // Throws Error naming the range when something else is there already.
   virtual void map(uint64_t address, uint64_t size) = 0;
   virtual void write(uint64_t address, Bytes bytes) = 0;
   virtual void read(uint64_t address, std::span<std::byte> out) = 0;
-  // Gives back all that is mapped, so that another recording's memory can be; there are no images by then, and no code that is
-  // executed again.
-  // Of devices whose kernels do not run in this process; others are for one recording.
+  // Gives back all that is mapped, so that another recording's memory can be; there are no images by then, and no code
+  // that is executed again. Of devices whose kernels do not run in this process; others are for one recording.
   virtual void unmap() {}
 
   // write() to which the caller leaves `bytes` until wait_for(n) has returned after a mark(n) that came after it.

@@ -76,6 +76,7 @@ class HipDevice final : public Device {
   std::string clock() const override { return "events"; }
   bool runs_in_this_process() const override { return false; }
 
+  void expect(std::span<const BlockRange> ranges) override { memory_.expect(ranges); }
   void map(uint64_t address, uint64_t size) override { memory_.map(address, size); }
 
   void write(uint64_t address, Bytes bytes) override {

@@ -21,7 +21,7 @@ constexpr uint64_t kLeast = uint64_t{64} << 20;       // of memory that is worth
 constexpr uint64_t kForOthers = uint64_t{512} << 20;  // that the runtime needs itself
 constexpr size_t kLargestProperties = 128;            // bytes, of any release so far and some more
 
-bool is_device(uint64_t address) { return address >= memory::kMappedBase && address < memory::kHostBase; }
+bool is_ours(uint64_t address) { return address >= memory::kMappedBase && address < memory::kHostBase; }
 
 Error taken(uint64_t begin, uint64_t end) {
   return Error::of("the recording's address range {:#x}-{:#x} is taken by something else in this process", begin, end);
@@ -141,13 +141,35 @@ void RecordedMemory::unmap() {
   }
 }
 
-void RecordedMemory::reserve(uint64_t window) {
+void RecordedMemory::expect(std::span<const BlockRange> ranges) {
+  for (const BlockRange& range : ranges) {
+    if (is_ours(range.address) || range.size == 0 || range.address + range.size < range.address) continue;
+    const uint64_t first = range.address / kGranularity * kGranularity;
+    const uint64_t last = (range.address + range.size - 1) / kGranularity * kGranularity;
+    elsewhere_[first] = std::max(elsewhere_[first], last - first + kGranularity);
+  }
+}
+
+bool RecordedMemory::is_device(uint64_t address) const {
+  auto next = elsewhere_.upper_bound(address);
+  return is_ours(address) || (next != elsewhere_.begin() && address - std::prev(next)->first < std::prev(next)->second);
+}
+
+void RecordedMemory::reserve(uint64_t address, uint64_t end) {
+  if (!is_ours(address)) {
+    auto [begin, size] = *std::prev(elsewhere_.upper_bound(address));
+    return reserve_window(begin, size);
+  }
+  for (uint64_t window = address / kWindow * kWindow; window < end; window += kWindow) reserve_window(window, kWindow);
+}
+
+void RecordedMemory::reserve_window(uint64_t window, uint64_t size) {
   if (windows_.contains(window)) return;
   void* got = nullptr;
-  const bool done = succeeds(runtime().hipMemAddressReserve(&got, kWindow, kGranularity, pointer_to(window), 0));
-  if (done && got != pointer_to(window)) runtime().hipMemAddressFree(got, kWindow);
-  if (!done || got != pointer_to(window)) throw taken(window, window + kWindow);
-  windows_.emplace(window, kWindow);
+  const bool done = succeeds(runtime().hipMemAddressReserve(&got, size, kGranularity, pointer_to(window), 0));
+  if (done && got != pointer_to(window)) runtime().hipMemAddressFree(got, size);
+  if (!done || got != pointer_to(window)) throw taken(window, window + size);
+  windows_.emplace(window, size);
 }
 
 void RecordedMemory::back_device(uint64_t begin, uint64_t end) {
@@ -210,7 +232,7 @@ void RecordedMemory::map(uint64_t address, uint64_t size) {
           "work, and its allocation in their place is at {:#x}-{:#x}; ROCm 6 has them",
           address, plain_begin_, plain_end_);
     }
-    for (uint64_t window = address / kWindow * kWindow; window < end; window += kWindow) reserve(window);
+    reserve(address, end);
     // Memory comes in larger pieces than blocks; a window is a multiple of both.
     const uint64_t first = address / kGranularity * kGranularity;
     const uint64_t last = (end + kGranularity - 1) / kGranularity * kGranularity;

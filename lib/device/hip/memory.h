@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <span>
 
 #include "device/hip/runtime.h"
+#include "device/image.h"
 
 namespace mneme::device::hip {
 
@@ -18,6 +20,9 @@ class RecordedMemory {
   RecordedMemory(const RecordedMemory&) = delete;
   RecordedMemory& operator=(const RecordedMemory&) = delete;
 
+  // Where the recording had device memory: another runtime's allocation is replayed as memory of this device too, at
+  // the same address.
+  void expect(std::span<const BlockRange> ranges);
   // Zeroed memory behind [address, address + size), multiples of a block. Throws Error naming the range when something
   // else is there.
   void map(uint64_t address, uint64_t size);
@@ -33,7 +38,10 @@ class RecordedMemory {
   bool try_virtual_memory();
   void take_plain();
   bool is_plain(uint64_t address) const { return address - plain_begin_ < plain_end_ - plain_begin_; }
-  void reserve(uint64_t window);
+  bool is_device(uint64_t address) const;
+  // [address, end), which lie where device memory does.
+  void reserve(uint64_t address, uint64_t end);
+  void reserve_window(uint64_t window, uint64_t size);
   void back_device(uint64_t begin, uint64_t end);
   void back_host(uint64_t begin, uint64_t end);
   bool give_back(uint64_t address, uint64_t size);
@@ -42,6 +50,7 @@ class RecordedMemory {
   bool newer_ = true;     // the form of their structure
   void* plain_ = nullptr;
   uint64_t plain_begin_ = 0, plain_end_ = 0;  // whole blocks of it
+  std::map<uint64_t, uint64_t> elsewhere_;    // other device memory of the recording's: address → size, whole granules
   std::map<uint64_t, uint64_t> windows_;      // reserved: address → size
   std::map<uint64_t, uint64_t> pieces_;       // with memory behind them
   std::map<uint64_t, uint64_t> known_;        // see ranges()
