@@ -23,11 +23,13 @@ OTHERWISE = {"device_heap": "allocates memory itself", "device_new": "allocates 
 # was lost.
 FATAL = [("hipInit", 101), ("hipGetDeviceCount", 100), ("hipSetDevice", 101), ("hipEventCreate", 2)]  # exit status 3
 # Nothing needs their success.
-IDLE = [("hipModuleUnload", 719), ("hipFree", 719), ("hipMemAddressFree", 1), ("hipMemRelease", 1), ("hipEventDestroy", 719)]
+IDLE = [("hipModuleUnload", 719), ("hipFree", 719), ("hipMemAddressFree", 1), ("hipMemRelease", 1), ("hipEventDestroy", 719),
+        ("hipGetLastError", 719)]
 # By programs that have the runtime do more.
 OTHERS = [("device_globals", "hipModuleGetGlobal", 719), ("mapped_memory", "hipHostRegister", 2),
           ("mapped_memory", "hipHostGetDevicePointer", 1), ("grid_sync", "hipModuleLaunchCooperativeKernel", 720),
-          ("vector_add", "hipMalloc", 2)]
+          ("vector_add", "hipMalloc", 2), ("device_globals", "hipMemUnmap", 719),
+          ("mapped_memory", "hipHostUnregister", 719)]
 FAILS = [("hipModuleLoadData", 2), ("hipModuleGetFunction", 500), ("hipModuleGetFunction", 719),
          ("hipModuleLaunchKernel", 719), ("hipMemcpy", 719), ("hipDeviceSynchronize", 719), ("hipEventRecord", 719),
          ("hipEventElapsedTime", 600), ("hipDeviceGetAttribute", 101)]
@@ -108,6 +110,46 @@ class HipDevice(TestCase):
         self.assertRegex(result.errors[0], r"(?m)^mneme-run: (error|warning): .+", result.text())
         if result.statuses[0] != 3:
             self.assertEqual(result.statuses, [0, 1], result.text())
+
+    KERNELS = """
+#include <hip/hip_runtime.h>
+__global__ void far(int* out) { out[static_cast<size_t>(blockIdx.x) << 34] = 7; }
+__global__ void wait(int* out) {
+  while (__hip_atomic_load(out, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < static_cast<int>(gridDim.x)) {}
+  out[1] = 7;
+}
+int main() {
+  int* out;
+  int one = 1;
+  if (hipMalloc(&out, 64) != hipSuccess) return 1;
+  if (hipMemcpy(out, &one, sizeof one, hipMemcpyHostToDevice) != hipSuccess) return 1;
+  wait<<<1, 1>>>(out);
+  far<<<1, 1>>>(out);
+  return hipDeviceSynchronize();
+}
+"""
+
+    def test_kernels_that_fail(self):
+        """One that faults and one that does not end, with another grid than the recorded one; and the one after it runs."""
+        source = self.folder / "failing.hip"
+        source.write_text(self.KERNELS)
+        recording = self.record(self.build(source), name="failing.tar")
+        for kernel, pattern in [("far", r"the run failed: running kernel 'far\(int\*\)' failed"), ("wait", "the run failed: .*time")]:
+            with self.subTest(kernel):
+                compiled = self.folder / f"{kernel}.tar"
+                self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "--kernel", kernel, "--grid", "2",
+                               "-o", compiled, recording])
+                result = self.replay(compiled, "--timeout", "1")
+                self.assert_failed(result)
+                self.assertRegex(result.errors[0], pattern)
+        # Both grids in one bundle: what comes after the failure is another process's.
+        variants = self.folder / "variants.jsonl"
+        variants.write_text('{"grid": [2, 1, 1]}\n{}\n')
+        compiled = self.folder / "both.tar"
+        self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "--kernel", "far", "--variants", variants,
+                       "-o", compiled, recording])
+        verdicts = [line["status"] for line in self.verdicts(self.replay(compiled))]
+        self.assertEqual(sorted(verdicts), ["failed", "verified"])
 
     def test_memory_that_fails(self):
         """Virtual memory that works when it is tried, and then no more: what is mapped for the recording fails."""
