@@ -55,6 +55,7 @@ RecordedMemory::RecordedMemory(int device) : device_(device) {
 }
 
 RecordedMemory::~RecordedMemory() {
+  driver().cuCtxSynchronize();  // what is still to be done to it
   for (auto [address, size] : pieces_) {
     if (is_device(address)) {
       driver().cuMemUnmap(address, size);

@@ -50,6 +50,7 @@ RecordedMemory::RecordedMemory() {
 }
 
 RecordedMemory::~RecordedMemory() {
+  runtime().hipDeviceSynchronize();  // what is still to be done to it
   for (auto [address, size] : pieces_) give_back(address, size);
   for (auto [address, size] : windows_) runtime().hipMemAddressFree(pointer_to(address), size);
   if (plain_) runtime().hipFree(plain_);

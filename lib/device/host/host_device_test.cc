@@ -23,24 +23,8 @@ std::string message_of(F&& body) {
   return "no error";
 }
 
-std::string read(Device& device, uint64_t address, size_t size) {
-  std::string out(size, '?');
-  device.read(address, std::as_writable_bytes(std::span(out)));
-  return out;
-}
-
-TEST(HostDevice, MapsZeroedMemoryAtTheAddressesAskedFor) {
-  auto device = make_host_device();
-  device->map(kDeviceBase + bundle::kBlockSize, bundle::kBlockSize);
-  device->map(kDeviceBase, bundle::kBlockSize);
-  uint64_t seam = kDeviceBase + bundle::kBlockSize - 2;
-  EXPECT_EQ(read(*device, seam, 4), std::string(4, '\0'));
-  device->write(seam, bytes_of("abcd"));
-  EXPECT_EQ(read(*device, seam, 4), "abcd");
-  EXPECT_EQ(*reinterpret_cast<const char*>(seam + 3), 'd') << "kernels see the same addresses";
-}
-
-TEST(HostDevice, NamesTheRangeThatIsTaken) {
+// What it shares with other devices is in contract_test.cc.
+TEST(HostDevice, TakesNothingTwice) {
   auto device = make_host_device();
   device->map(kDeviceBase, 2 * bundle::kBlockSize);
   EXPECT_THAT(message_of([&] { device->map(kDeviceBase + bundle::kBlockSize, bundle::kBlockSize); }),
@@ -48,14 +32,6 @@ TEST(HostDevice, NamesTheRangeThatIsTaken) {
   EXPECT_THAT(message_of([&] { device->map(kDeviceBase + 1, bundle::kBlockSize); }), HasSubstr("not made of blocks"));
   device.reset();
   EXPECT_NO_THROW(make_host_device()->map(kDeviceBase, bundle::kBlockSize)) << "destroying the device unmaps";
-}
-
-TEST(HostDevice, RefusesAddressesThatAreNotMapped) {
-  auto device = make_host_device();
-  device->map(kDeviceBase, bundle::kBlockSize);
-  EXPECT_THAT(message_of([&] { read(*device, kDeviceBase + bundle::kBlockSize - 1, 2); }), HasSubstr("not mapped"));
-  EXPECT_THAT(message_of([&] { device->write(kDeviceBase - 1, bytes_of("x")); }), HasSubstr("not mapped"));
-  EXPECT_THAT(message_of([&] { device->write(1, bytes_of("x")); }), HasSubstr("not mapped"));
 }
 
 // testdata/plain.cc: variables "table", "first" and "second" (point into it) and "calls" (counts blocks).
