@@ -20,6 +20,7 @@ class GpuCheck(TestCase):
         (cls.bundle / "libraries").mkdir(parents=True)
         for name in ["bin", "lib"]:
             (cls.bundle / name).symlink_to(BUILD / name)
+        (cls.bundle / "device_contract_test").symlink_to(BUILD / "tests" / "device_contract_test")
         for name in ["gpu-check", "gpu-check-hip"]:
             (cls.bundle / name).write_bytes((ROOT / "scripts" / name).read_bytes())
         made = run(["python3", "-B", ROOT / "tests" / "gpu" / "hip_bundle.py", cls.bundle / "hip", *PROGRAMS])
@@ -38,6 +39,7 @@ class GpuCheck(TestCase):
     def test_all_is_well(self):
         text = self.check("HIP|AMD")
         self.assertIn("A dry run", text)
+        self.assertRegex(text, r"\[  PASSED  \] \d+ tests")
         for name in PROGRAMS:
             self.assertRegex(text, rf"(?m)^    {name}: hip: byte for byte$")
             self.assertRegex(text, rf"(?m)^    {name}: [1-9]\d* recorded; hip: byte for byte; host: byte for byte$")

@@ -59,13 +59,15 @@ TEST_F(Contract, SaysWhatItIs) {
 
 TEST_F(Contract, MapsZeroedMemoryAtTheAddressesAskedFor) {
   for (uint64_t base : {kDeviceBase, kDeviceBase + (uint64_t{3} << 32), kHostBase}) {
-    device->map(base + kBlockSize, kBlockSize);
-    device->map(base, kBlockSize);
+    device->map(base + 2 * kBlockSize, kBlockSize);
+    device->map(base, 2 * kBlockSize);
     const uint64_t seam = base + kBlockSize - 2;
     EXPECT_EQ(read(seam, 4), std::string(4, '\0'));
     device->write(seam, bytes_of("abcd"));
+    device->write(base + 2 * kBlockSize, bytes_of("efgh"));
     EXPECT_EQ(read(seam, 4), "abcd");
     EXPECT_EQ(read(base, kBlockSize - 2), std::string(kBlockSize - 2, '\0'));
+    EXPECT_EQ(read(base + 2 * kBlockSize, 5), std::string("efgh\0", 5));
   }
 }
 

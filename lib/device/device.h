@@ -51,6 +51,7 @@ class Device {
   // Backs the addresses [address, address + size), both multiples of kBlockSize, with zeroed memory.
   // Throws Error naming the range when something else is there already.
   virtual void map(uint64_t address, uint64_t size) = 0;
+  // Each within what one map() has backed: drivers refuse a copy across two pieces of the host's memory.
   virtual void write(uint64_t address, Bytes bytes) = 0;
   virtual void read(uint64_t address, std::span<std::byte> out) = 0;
   // Gives back all that is mapped, so that another recording's memory can be; there are no images by then, and no code

@@ -258,6 +258,7 @@ Result cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
   return finish();
 }
 Result cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) {
+  if (is_pinned(at(from), bytes) < 0) return kInvalid;  // as NVIDIA's driver does
   if (finish()) return broken;
   std::memcpy(to, at(from), bytes);
   return broken;
