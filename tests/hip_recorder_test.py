@@ -183,6 +183,31 @@ int main() {
     def test_virtual_memory_that_takes_no_memory(self):
         self.check_one_allocation("reserves")
 
+    def test_one_allocation_is_replayed_in_its_place(self):
+        """As device memory there, by virtual memory functions; without them the allocation has to come back."""
+        for name in ["vector_add", "device_globals", "mapped_memory"]:
+            _, bundle = self.capture(name, "5.2")
+            compiled = self.folder / f"{name}.compiled.tar"
+            self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, bundle])
+            with self.subTest(f"{name} 6"):
+                result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
+                self.assertEqual(result.statuses, [0, 0], result.text())
+                self.assertTrue(result.out)
+            # Where the system places what a process allocates, it does so anew each time.
+            with self.subTest(f"{name} 5.2"):
+                result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("5.2"))
+                if name == "mapped_memory" or result.statuses == [0, 0]:  # it has the host's memory only, or came back
+                    self.assertEqual(result.statuses, [0, 0], result.text())
+                    continue
+                self.assertRegex(result.errors[0], "the recorded device memory at 0x.* cannot be there: .* in their place is at 0x")
+        # Something that is not the GPU's is there.
+        environment = {"LD_LIBRARY_PATH": str(FAILING.parent), "MNEME_TEST_FAIL": "hipMemAddressReserve -1 2",
+                       "MNEME_TEST_RUNTIME": str(STAND / "5" / "libamdhip64.so.5"), "MNEME_TEST_ROCM": "6"}
+        result = run([tool("run"), "--device", "hip", self.folder / "vector_add.compiled.tar"], [tool("verify")],
+                     env=environment)
+        self.assertEqual(result.statuses, [0, 1], result.text())
+        self.assertRegex(result.errors[0], "address range 0x[0-9a-f]+-.* is taken by something else")
+
     def test_the_place_is_not_to_be_had(self):
         result, _ = self.capture("vector_add", "moves", status=2)
         self.assertRegex(result.error, "the address range 0x400000000000 to .* is taken or too large")
@@ -195,8 +220,9 @@ int main() {
                            ("hipMemGetInfo", 719), ("hipRuntimeGetVersion", 719), ("hipEventCreateWithFlags", 2),
                            ("hipEventRecord", 719), ("hipMemcpyAsync", 719), ("hipEventSynchronize", 719),
                            ("hipGetSymbolAddress", 719), ("hipGetSymbolSize", 719), ("hipGetDeviceCount", 100),
-                           ("hipGetDevice", 101), ("hipMemset", 719)],
-        "saxpy_template": [("hipHostRegister", 2), ("hipHostGetDevicePointer", 719)],
+                           ("hipGetDevice", 101), ("hipMemset", 719),
+                           ("hipMemUnmap", 719)],
+        "saxpy_template": [("hipHostRegister", 2), ("hipHostGetDevicePointer", 719), ("hipHostUnregister", 719)],
     }
 
     def capture_failing(self, program, fail, which=0):
@@ -228,6 +254,38 @@ int main() {
                         else:
                             self.assertIn("does not say where the variable", result.error)
 
+    def test_the_last_error_is_the_application_s(self):
+        """What fails of the recorder's own is not what hipGetLastError says to the application."""
+        source = self.folder / "last_error.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__device__ int shift = 3;
+__global__ void fill(int* out) { out[threadIdx.x] = shift; }
+int main() {
+  int *device, *pinned;
+  (void)hipMalloc(&device, 256);
+  std::printf("%d\\n", hipGetLastError());
+  (void)hipHostMalloc(&pinned, 256);
+  std::printf("%d\\n", hipGetLastError());
+  fill<<<1, 64>>>(device);
+  std::printf("%d\\n", hipGetLastError());
+  (void)hipFree(device);
+  (void)hipHostFree(pinned);
+  std::printf("%d\\n", hipGetLastError());
+}
+""")
+        program = self.build(source)
+        alone = self.run_well([program], env=self.environment("6"))
+        self.assertEqual(alone.out, b"0\n" * 4)
+        for fail in [("hipMemAddressReserve", 2), ("hipMemCreate", 801), ("hipMemMap", 719), ("hipMemSetAccess", 101),
+                     ("hipMemUnmap", 719), ("hipHostRegister", 2), ("hipHostGetDevicePointer", 719),
+                     ("hipHostUnregister", 719), ("hipEventCreateWithFlags", 2), ("hipEventRecord", 719),
+                     ("hipMemcpyAsync", 719), ("hipEventSynchronize", 719), ("hipGetSymbolAddress", 719)]:
+            with self.subTest(fail):
+                result, _ = self.capture_failing(program, fail)
+                self.assertEqual(result.out, alone.out, result.text())
+
     # ---- where there is no GPU ----
 
     def test_the_stand_in_is_no_gpu(self):
@@ -254,9 +312,10 @@ class Interface(unittest.TestCase):
                          r"hipGraph\w*(Params|Attr)|hipKernelNodeParams|hipMemcpyNodeParams|hipArray|hipTexture|"
                          r"hipResourceDesc|hip_Memcpy2D\b|hipMemcpy3DParms|hipExternal|hipIpc|hipLaunchConfig")
     # Later than HIP 5.2, or never exported by it; where they are missing, they are not called.
-    NOT_IN_5_2 = {"hipHostAlloc", "hipGetStreamDeviceId", "hipDrvPointerGetAttributes", "hipMemcpy2DAsync_spt",
-                  "hipMemcpy3DAsync_spt", "hipMemcpyFromSymbolAsync_spt", "hipMemcpyToSymbolAsync_spt",
-                  "hipMemset2DAsync_spt", "hipMemset3DAsync_spt", "hipMemsetAsync_spt"}
+    NOT_IN_5_2 = {"hipHostAlloc", "hipGetStreamDeviceId", "hipDrvPointerGetAttributes", "hipGraphLaunch_spt"} | {
+        f"hip{name}_spt" for name in [
+            "MemsetAsync", "Memset2DAsync", "Memset3DAsync", "Memcpy2DAsync", "Memcpy3DAsync", "MemcpyToSymbolAsync",
+            "MemcpyFromSymbolAsync", "Memcpy2DFromArrayAsync", "StreamBeginCapture", "StreamEndCapture"]}
 
     def setUp(self):
         folder = ROOT / "mneme-capture" / "recorder"

@@ -57,6 +57,10 @@ constinit Next<Error(void*, unsigned short, size_t, Stream)> next_set_16_async(k
 constinit Next<Error(void*, int, size_t)> next_set_32(kLibrary, "hipMemsetD32");
 constinit Next<Error(void*, int, size_t, Stream)> next_set_32_async(kLibrary, "hipMemsetD32Async");
 
+constinit Next<Error(const void*)> next_driver_2d_unaligned(kLibrary, "hipDrvMemcpy2DUnaligned");
+constinit Next<Error(Stream, void*, uint32_t, unsigned)> next_write_32(kLibrary, "hipStreamWriteValue32");
+constinit Next<Error(Stream, void*, uint64_t, unsigned)> next_write_64(kLibrary, "hipStreamWriteValue64");
+
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -190,6 +194,16 @@ Error hipMemsetD32(void* to, int value, size_t count) { return change(next_set_3
 
 Error hipMemsetD32Async(void* to, int value, size_t count, Stream stream) {
   return change(next_set_32_async, to, value, count, stream);
+}
+
+Error hipDrvMemcpy2DUnaligned(const void* parameters) { return change(next_driver_2d_unaligned, parameters); }
+
+Error hipStreamWriteValue32(Stream stream, void* to, uint32_t value, unsigned flags) {
+  return change(next_write_32, stream, to, value, flags);
+}
+
+Error hipStreamWriteValue64(Stream stream, void* to, uint64_t value, unsigned flags) {
+  return change(next_write_64, stream, to, value, flags);
 }
 
 }  // extern "C"

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "recorder/hip_api.h"
 
 namespace mneme::record::hip {
+
+// Whether it is well. What fails is an attempt of the recorder's, which the application is not to find as its own last
+// error.
+bool succeeds(Error status);
 
 // As many as the runtime has, and at least one.
 int count_devices();

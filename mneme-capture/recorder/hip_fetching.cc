@@ -13,7 +13,7 @@ constinit Next<Error(Event, Stream)> next_record_event(kLibrary, "hipEventRecord
 constinit Next<Error(Event)> next_await_event(kLibrary, "hipEventSynchronize");
 
 void check(Error status) {
-  if (status != kSuccess) throw mneme::Error("device memory cannot be read: " + runtime().error_text(status));
+  if (!succeeds(status)) throw mneme::Error("device memory cannot be read: " + runtime().error_text(status));
 }
 
 }  // namespace

@@ -26,6 +26,9 @@ constinit Next<Error(LaunchParameters*, int, unsigned)> next_multi(kLibrary, "hi
 constinit Next<Error(void*, Stream)> next_graph_launch(kLibrary, "hipGraphLaunch");
 constinit Next<Error(Stream, int)> next_begin_capture(kLibrary, "hipStreamBeginCapture");
 constinit Next<Error(Stream, void**)> next_end_capture(kLibrary, "hipStreamEndCapture");
+constinit Next<Error(void*, Stream)> next_graph_launch_spt(kLibrary, "hipGraphLaunch_spt");
+constinit Next<Error(Stream, int)> next_begin_capture_spt(kLibrary, "hipStreamBeginCapture_spt");
+constinit Next<Error(Stream, void**)> next_end_capture_spt(kLibrary, "hipStreamEndCapture_spt");
 constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
     kLibrary, "__hipRegisterVar");
 constinit Next<void(void*, void**, void*, const char*, size_t, unsigned)> next_register_managed(
@@ -61,6 +64,26 @@ Error pass(const std::string& kernel, const char* reason, const Real& real) {
 
 // The stand-in does what is more than a launch by calling the functions here for each kernel of it.
 constexpr char kSeveralDevices[] = "launches on several devices are not recorded";
+
+Error launch_graph(const Next<Error(void*, Stream)>& next, void* graph, Stream stream) {
+  auto real = [&] { return next.call_or(kNotSupported, graph, stream); };
+  return runtime().is_stand_in() ? real() : pass("(graph)", "kernels of graphs are not recorded", real);
+}
+
+Error begin_capture(const Next<Error(Stream, int)>& next, Stream stream, int mode) {
+  runtime().captures_streams.store(true);
+  Error status = next.call_or(kNotSupported, stream, mode);
+  if (status == kSuccess) ++runtime().captures;
+  return status;
+}
+
+// One that has become no graph has ended, too.
+Error end_capture(const Next<Error(Stream, void**)>& next, Stream stream, void** graph) {
+  const bool captured = runtime().captures.load() > 0 && runtime().notes_down(stream);
+  Error status = next.call_or(kNotSupported, stream, graph);
+  if (captured) --runtime().captures;
+  return status;
+}
 
 }  // namespace
 
@@ -152,25 +175,17 @@ Error hipExtLaunchMultiKernelMultiDevice(LaunchParameters* launches, int devices
   return runtime().is_stand_in() ? real() : pass("(several devices)", kSeveralDevices, real);
 }
 
-Error hipGraphLaunch(void* graph, Stream stream) {
-  auto real = [&] { return next_graph_launch.call_or(kNotSupported, graph, stream); };
-  return runtime().is_stand_in() ? real() : pass("(graph)", "kernels of graphs are not recorded", real);
-}
+Error hipGraphLaunch(void* graph, Stream stream) { return launch_graph(next_graph_launch, graph, stream); }
 
-Error hipStreamBeginCapture(Stream stream, int mode) {
-  runtime().captures_streams.store(true);
-  Error status = next_begin_capture.call_or(kNotSupported, stream, mode);
-  if (status == kSuccess) ++runtime().captures;
-  return status;
-}
+Error hipGraphLaunch_spt(void* graph, Stream stream) { return launch_graph(next_graph_launch_spt, graph, stream); }
 
-// One that has become no graph has ended, too.
-Error hipStreamEndCapture(Stream stream, void** graph) {
-  const bool captured = runtime().captures.load() > 0 && runtime().notes_down(stream);
-  Error status = next_end_capture.call_or(kNotSupported, stream, graph);
-  if (captured) --runtime().captures;
-  return status;
-}
+Error hipStreamBeginCapture(Stream stream, int mode) { return begin_capture(next_begin_capture, stream, mode); }
+
+Error hipStreamBeginCapture_spt(Stream stream, int mode) { return begin_capture(next_begin_capture_spt, stream, mode); }
+
+Error hipStreamEndCapture(Stream stream, void** graph) { return end_capture(next_end_capture, stream, graph); }
+
+Error hipStreamEndCapture_spt(Stream stream, void** graph) { return end_capture(next_end_capture_spt, stream, graph); }
 
 void mneme_annotate_v1(const void* pointer, const mneme_annotation_v1* annotation) {
   Core* recorder = core();

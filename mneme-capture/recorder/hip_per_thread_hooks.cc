@@ -27,6 +27,10 @@ constinit Next<Error(void*, size_t, int, size_t, size_t)> next_set_2d(kLibrary, 
 constinit Next<Error(void*, size_t, int, size_t, size_t, Stream)> next_set_2d_async(kLibrary, "hipMemset2DAsync_spt");
 constinit Next<Error(PitchedPointer, int, Extent)> next_set_3d(kLibrary, "hipMemset3D_spt");
 constinit Next<Error(PitchedPointer, int, Extent, Stream)> next_set_3d_async(kLibrary, "hipMemset3DAsync_spt");
+constinit Next<Error(void*, size_t, const void*, size_t, size_t, size_t, size_t, int)> next_2d_from_array(
+    kLibrary, "hipMemcpy2DFromArray_spt");
+constinit Next<Error(void*, size_t, const void*, size_t, size_t, size_t, size_t, int, Stream)> next_2d_from_array_async(
+    kLibrary, "hipMemcpy2DFromArrayAsync_spt");
 
 }  // namespace
 
@@ -91,6 +95,16 @@ Error hipMemset3D_spt(PitchedPointer to, int value, Extent extent) { return chan
 
 Error hipMemset3DAsync_spt(PitchedPointer to, int value, Extent extent, Stream stream) {
   return change(next_set_3d_async, to, value, extent, stream);
+}
+
+Error hipMemcpy2DFromArray_spt(void* to, size_t pitch, const void* from, size_t column, size_t row, size_t width,
+                               size_t height, int kind) {
+  return change(next_2d_from_array, to, pitch, from, column, row, width, height, kind);
+}
+
+Error hipMemcpy2DFromArrayAsync_spt(void* to, size_t pitch, const void* from, size_t column, size_t row, size_t width,
+                                    size_t height, int kind, Stream stream) {
+  return change(next_2d_from_array_async, to, pitch, from, column, row, width, height, kind, stream);
 }
 
 }  // extern "C"

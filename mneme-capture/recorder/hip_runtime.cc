@@ -15,14 +15,12 @@ constinit Next<Error()> next_device_synchronize(kLibrary, "hipDeviceSynchronize"
 constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapturing");
 constinit Next<Error(int*)> next_get_device(kLibrary, "hipGetDevice");
 constinit Next<int(Stream)> next_stream_device(kLibrary, "hipGetStreamDeviceId");
-constinit Next<Error()> next_last_error(kLibrary, "hipGetLastError");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
 constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
 constinit Next<Error(unsigned)> next_settle(kLibrary, "mneme_hostgpu_settle");
 constinit Next<void()> next_hold(kLibrary, "mneme_hostgpu_hold");
 constinit Next<void()> next_let_go(kLibrary, "mneme_hostgpu_let_go");
 constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary, "mneme_hostgpu_global");
-
 constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "hipHostGetDevicePointer");
 constinit Next<Error(int*)> next_version(kLibrary, "hipRuntimeGetVersion");
 constinit Next<Error(void**, const void*)> next_symbol_address(kLibrary, "hipGetSymbolAddress");
@@ -48,24 +46,23 @@ void HipRuntime::unback(uint64_t address, uint64_t size) { memory_.unback(addres
 
 bool HipRuntime::adopt_host(void* address, uint64_t size) {
   unsigned flags = kRegisterMapped | (has_several_devices() ? kRegisterPortable : 0);
-  if (next_register.call_or(kNotSupported, address, size, flags) != kSuccess) return false;
+  if (!succeeds(next_register.call_or(kNotSupported, address, size, flags))) return false;
   if (is_stand_in()) return true;
   // Pointers to it are recorded as they are, so that the device has to have it at the host's address.
   void* there = nullptr;
-  if (next_device_pointer.call_or(kNotSupported, &there, address, 0) == kSuccess && there == address) return true;
-  next_last_error.call_or(kNotSupported);
-  next_unregister.call_or(kNotSupported, address);
+  if (succeeds(next_device_pointer.call_or(kNotSupported, &there, address, 0)) && there == address) return true;
+  disown_host(address);
   throw mneme::Error(
       "this GPU sees host memory at other addresses than the host does, so what kernels do with it cannot be recorded");
 }
 
-void HipRuntime::disown_host(void* address) { next_unregister.call_or(kNotSupported, address); }
+void HipRuntime::disown_host(void* address) { succeeds(next_unregister.call_or(kNotSupported, address)); }
 
 int HipRuntime::device_count() { return count_devices(); }
 
 int HipRuntime::device() {
   int device = 0;
-  if (has_several_devices()) next_get_device.call_or(kNotSupported, &device);
+  if (has_several_devices()) succeeds(next_get_device.call_or(kNotSupported, &device));
   return device;
 }
 
@@ -140,9 +137,7 @@ bool HipRuntime::is_capturing(void* stream) {
 
 bool HipRuntime::notes_down(void* stream) {
   int capturing = 0;
-  if (next_is_capturing.call_or(kNotSupported, stream, &capturing) == kSuccess) return capturing != 0;
-  next_last_error.call_or(kNotSupported);  // our question, not the application's error
-  return false;
+  return succeeds(next_is_capturing.call_or(kNotSupported, stream, &capturing)) && capturing != 0;
 }
 
 std::string HipRuntime::error_text(int error) {
@@ -152,14 +147,14 @@ std::string HipRuntime::error_text(int error) {
 
 bool HipRuntime::prepare(const void* host_function, int device) {
   OnDevice there(device);
-  return !next_prepare || next_prepare.call_or(kNotSupported, host_function) == kSuccess;
+  return !next_prepare || succeeds(next_prepare.call_or(kNotSupported, host_function));
 }
 
 bool HipRuntime::is_of_6_or_later() {
   static const bool is = [] {
     constexpr int kFirst = 60'000'000;
     int version = 0;
-    return next_version.call_or(kNotSupported, &version) == kSuccess && version >= kFirst;
+    return succeeds(next_version.call_or(kNotSupported, &version)) && version >= kFirst;
   }();
   return is;
 }
@@ -219,12 +214,11 @@ std::optional<MemoryRange> HipRuntime::find_variable(void* handle, const std::st
   size_t size = 0;
   bool found = false;
   if (module) {
-    found = next_module_global.call_or(kNotSupported, &address, &size, handle, name.c_str()) == kSuccess;
+    found = succeeds(next_module_global.call_or(kNotSupported, &address, &size, handle, name.c_str()));
   } else if (variable) {
-    found = next_symbol_address.call_or(kNotSupported, &address, variable) == kSuccess &&
-            next_symbol_size.call_or(kNotSupported, &size, variable) == kSuccess;
+    found = succeeds(next_symbol_address.call_or(kNotSupported, &address, variable)) &&
+            succeeds(next_symbol_size.call_or(kNotSupported, &size, variable));
   }
-  if (!found) next_last_error.call_or(kNotSupported);
   return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
 }
 

@@ -26,7 +26,6 @@ constinit Next<Error(void*, int, size_t)> next_set(kLibrary, "hipMemset");
 constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "hipMalloc");
 constinit Next<Error(void*)> next_free(kLibrary, "hipFree");
 constinit Next<Error(size_t*, size_t*)> next_memory_info(kLibrary, "hipMemGetInfo");
-constinit Next<Error()> next_last_error(kLibrary, "hipGetLastError");
 
 constexpr uint64_t kGranularity = 2 << 20;
 constexpr uint64_t kLeast = 64 << 20;       // of memory that is worth an allocation of its own
@@ -35,18 +34,12 @@ constexpr size_t kLargestProperties = 128;  // bytes, of any release so far and 
 
 void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-// What fails is our attempt, not the application's error.
-bool succeeds(Error status) {
-  if (status != kSuccess) next_last_error.call_or(kNotSupported);
-  return status == kSuccess;
-}
-
 // The devices that may use each other's memory get access to all that is recorded.
 std::vector<MemoryAccess> access_for(int device) {
   std::vector<MemoryAccess> list = {{{kLocationDevice, device}, kReadWrite}};
   for (int other = 0; other < count_devices(); ++other) {
     int can = 0;
-    if (other == device || next_can_access.call_or(kNotSupported, &can, other, device) != kSuccess || !can) continue;
+    if (other == device || !succeeds(next_can_access.call_or(kNotSupported, &can, other, device)) || !can) continue;
     list.push_back({{kLocationDevice, other}, kReadWrite});
   }
   return list;
@@ -99,8 +92,9 @@ VirtualMemory::Trial VirtualMemory::try_memory(uint64_t address, int device) {
     bool works = mapped &&
                  succeeds(next_set_access.call_or(kNotSupported, pointer_to(address), kGranularity, &access, 1)) &&
                  succeeds(next_set.call_or(kNotSupported, pointer_to(address), 0, kGranularity));
-    if (mapped) next_unmap.call_or(kNotSupported, pointer_to(address), kGranularity);
-    next_release.call_or(kNotSupported, handle);
+    const bool free = !mapped || succeeds(next_unmap.call_or(kNotSupported, pointer_to(address), kGranularity));
+    succeeds(next_release.call_or(kNotSupported, handle));
+    if (!free) return Trial::kFails;  // nothing else can be put there
     if (works) return Trial::kWorks;
   }
   return Trial::kFails;
@@ -115,7 +109,7 @@ MemoryRange VirtualMemory::reserve(uint64_t base, uint64_t size, int device) {
     if (trial == Trial::kWorks) tried_ = works_ = true;
     if (trial != Trial::kFails) return {base, size};
   }
-  if (status == kSuccess) next_unreserve.call_or(kNotSupported, got, size);
+  if (succeeds(status)) succeeds(next_unreserve.call_or(kNotSupported, got, size));
   if (status == kSuccess && got != pointer_to(base)) {
     throw mneme::Error::of(
         "the address range {:#x} to {:#x}, where device memory is recorded, is taken or too large in the application's "
@@ -129,7 +123,6 @@ MemoryRange VirtualMemory::reserve(uint64_t base, uint64_t size, int device) {
         "process",
         base, base + size);
   }
-  next_last_error.call_or(kNotSupported);
   // A range may be too large for a runtime that has the functions; of the least size it is tried once more.
   constexpr uint64_t kSmallestRange = uint64_t{1} << 30;
   if (status != kSuccess && status != kNotSupported && size > kSmallestRange) {
@@ -170,11 +163,11 @@ VirtualMemory::Plain* VirtualMemory::plain_with(uint64_t address) {
 void VirtualMemory::unreserve(uint64_t base, uint64_t size) {
   std::lock_guard lock(mutex_);
   if (Plain* plain = plain_with(base)) {
-    next_free.call_or(kNotSupported, plain->whole);
+    succeeds(next_free.call_or(kNotSupported, plain->whole));
     plain_.erase(plain_.begin() + (plain - plain_.data()));
     return;
   }
-  next_unreserve.call_or(kNotSupported, pointer_to(base), size);
+  succeeds(next_unreserve.call_or(kNotSupported, pointer_to(base), size));
 }
 
 std::optional<Fd> VirtualMemory::back(uint64_t address, uint64_t size, int device) {
@@ -196,8 +189,8 @@ std::optional<Fd> VirtualMemory::back(uint64_t address, uint64_t size, int devic
       succeeds(next_set_access.call_or(kNotSupported, pointer_to(address), size, access.data(), access.size())) &&
       (!runtime().is_stand_in() ||
        succeeds(next_export.call_or(kNotSupported, &descriptor, handle, kFileDescriptor, 0)));
-  if (mapped && !ready) next_unmap.call_or(kNotSupported, pointer_to(address), size);
-  next_release.call_or(kNotSupported, handle);  // a mapping keeps the memory
+  if (mapped && !ready) succeeds(next_unmap.call_or(kNotSupported, pointer_to(address), size));
+  succeeds(next_release.call_or(kNotSupported, handle));  // a mapping keeps the memory
   if (!ready) return std::nullopt;
   return descriptor >= 0 ? Fd(descriptor) : Fd();
 }
@@ -210,7 +203,7 @@ void VirtualMemory::unback(uint64_t address, uint64_t size) {
       return;
     }
   }
-  next_unmap.call_or(kNotSupported, pointer_to(address), size);
+  succeeds(next_unmap.call_or(kNotSupported, pointer_to(address), size));
 }
 
 uint64_t VirtualMemory::taken_ahead(int device) {

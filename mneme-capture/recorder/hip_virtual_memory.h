@@ -16,7 +16,7 @@ namespace mneme::record::hip {
 
 class VirtualMemory {
  public:
-  // As Runtime has them. `shared`: whether the stand-in's memory, which has a descriptor, is wanted.
+  // As Runtime has them; only the stand-in's memory has a descriptor.
   MemoryRange reserve(uint64_t base, uint64_t size, int device);
   void unreserve(uint64_t base, uint64_t size);
   std::optional<Fd> back(uint64_t address, uint64_t size, int device);

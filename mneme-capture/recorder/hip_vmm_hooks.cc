@@ -70,16 +70,26 @@ const char* record_shared(Core& recorder, void* pointer, size_t size, size_t off
 }
 
 const char* note_mapping(void* pointer, size_t size, size_t offset, Handle handle) {
+  std::optional<int> device = runtime().device_of_memory(handle);
   std::lock_guard lock(mappings().mutex);
   auto& all = mappings().all;
   bool twice = std::ranges::any_of(all, [&](const auto& entry) { return entry.second.handle == handle; });
-  std::optional<int> device = runtime().device_of_memory(handle);
   const char* trouble = twice                                   ? kTwice
                         : offset != 0                           ? kMiddle
                         : device && !Core::is_recorded(*device) ? kElsewhere
                                                                 : nullptr;
   all[address_of(pointer)] = {size, handle, device.value_or(0), !trouble, false};
   return trouble;
+}
+
+// Returns whether there were any.
+bool forget_mappings(uint64_t address, size_t size) {
+  std::lock_guard lock(mappings().mutex);
+  auto& all = mappings().all;
+  auto begin = all.lower_bound(address), end = all.lower_bound(address + size);
+  const bool some = begin != end;
+  all.erase(begin, end);
+  return some;
 }
 
 }  // namespace
@@ -155,11 +165,11 @@ Error hipMemUnmap(void* pointer, size_t size) {
   HipRuntime::Changing changing(runtime());
   Core* recorder = core();
   if (recorder && !runtime().is_stand_in()) {
-    recorder->remove_mapped(pointer, size);
-    std::lock_guard lock(mappings().mutex);
-    auto& all = mappings().all;
-    all.erase(all.lower_bound(address_of(pointer)), all.lower_bound(address_of(pointer) + size));
-    return next_unmap.call_or(kNotSupported, pointer, size);
+    const bool mapped = forget_mappings(address_of(pointer), size);
+    if (mapped) recorder->remove_mapped(pointer, size);
+    Error status = next_unmap.call_or(kNotSupported, pointer, size);
+    if (mapped && status != kSuccess) recorder->add_outside(pointer, size, "memory that hipMemUnmap did not unmap");
+    return status;
   }
   Error status = next_unmap.call_or(kNotSupported, pointer, size);
   if (status != kSuccess || !recorder) return status;

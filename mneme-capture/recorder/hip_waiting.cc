@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "recorder/helping_threads.h"
+#include "recorder/hip_devices.h"
 #include "recorder/hip_runtime.h"
 
 namespace mneme::record::hip {
@@ -38,7 +39,10 @@ Error within(std::chrono::milliseconds patience, int device, const std::function
     waiting->status = status;
     waiting->ended.notify_all();
   });
-  if (!started) return wait();
+  if (!started) {
+    OnDevice there(device);
+    return wait();
+  }
   std::unique_lock lock(waiting->mutex);
   return waiting->ended.wait_for(lock, patience, [&] { return waiting->done; }) ? waiting->status : kStillRunning;
 }

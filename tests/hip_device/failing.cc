@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace {
 
@@ -17,6 +18,8 @@ void* other(const char* name) {
   if (!found) std::abort();
   return found;
 }
+
+thread_local int last_error = 0;
 
 // 0: this call is to be handed on.
 int failure(const char* name, int call) {
@@ -30,13 +33,19 @@ int failure(const char* name, int call) {
   return 0;
 }
 
+// What a call that failed here leaves for hipGetLastError, as the runtime's own does.
+int fail(int error) {
+  last_error = error;
+  return error;
+}
+
 }  // namespace
 
 #define HAND_ON(name, parameters, arguments)                                     \
   extern "C" int name parameters {                                               \
     static int calls = 0;                                                        \
     static auto* const next = reinterpret_cast<int(*) parameters>(other(#name)); \
-    if (int error = failure(#name, ++calls)) return error;                       \
+    if (int error = failure(#name, ++calls)) return fail(error);                 \
     return next arguments;                                                       \
   }
 
@@ -48,7 +57,6 @@ using L = unsigned long long;
 HAND_ON(hipInit, (U a), (a))
 HAND_ON(hipGetDeviceCount, (int* a), (a))
 HAND_ON(hipSetDevice, (int a), (a))
-HAND_ON(hipGetLastError, (), ())
 HAND_ON(hipDeviceGetAttribute, (int* a, int b, int c), (a, b, c))
 HAND_ON(hipDeviceSynchronize, (), ())
 HAND_ON(hipModuleLoadData, (P a, P b), (a, b))
@@ -92,19 +100,27 @@ extern "C" int hipMemAddressReserve(void** address, S size, S alignment, void* w
   static auto* const next = reinterpret_cast<Reserve>(other("hipMemAddressReserve"));
   int error = failure("hipMemAddressReserve", ++calls);
   if (error == -1) return next(address, size, alignment, nullptr, flags);
-  return error ? error : next(address, size, alignment, wanted, flags);
+  return error ? fail(error) : next(address, size, alignment, wanted, flags);
 }
 
 extern "C" int hipMalloc(void** address, S size) {
   static int calls = 0;
   static auto* const next = reinterpret_cast<int (*)(void**, S)>(other("hipMalloc"));
   int error = failure("hipMalloc", ++calls);
-  if (error && error != -1) return error;
+  if (error && error != -1) return fail(error);
   int result = next(address, size);
   if (error == 0 || result) return result;
   // As if it lay elsewhere. Nobody is to use it.
   *address = static_cast<char*>(*address) - (L{1} << 45);
   return 0;
+}
+
+extern "C" int hipGetLastError() {
+  static int calls = 0;
+  static auto* const next = reinterpret_cast<int (*)()>(other("hipGetLastError"));
+  if (int error = failure("hipGetLastError", ++calls)) return error;
+  const int theirs = next(), ours = std::exchange(last_error, 0);
+  return ours ? ours : theirs;
 }
 
 extern "C" const char* hipGetErrorString(int error) {

@@ -95,8 +95,9 @@ bool RecordedMemory::try_virtual_memory() {
     const bool works = mapped && succeeds(runtime().hipMemSetAccess(got, kGranularity, &access, 1)) &&
                        succeeds(runtime().hipMemset(got, 0, kGranularity)) &&
                        succeeds(runtime().hipDeviceSynchronize());
-    if (mapped) runtime().hipMemUnmap(got, kGranularity);
-    runtime().hipMemRelease(allocation);
+    const bool free = !mapped || succeeds(runtime().hipMemUnmap(got, kGranularity));
+    succeeds(runtime().hipMemRelease(allocation));
+    if (!free) break;  // nothing else can be put there
     if (works) return true;
   }
   runtime().hipMemAddressFree(got, kWindow);
