@@ -114,7 +114,7 @@ void choose_ranks(Settings& settings, const cli::Options& options, cli::Output& 
   output.set_path(name_for_process(output.path(), settings.rank, ::getpid()));
 }
 
-// The GPU if both the application and the machine are NVIDIA's, else the CPU; says which, and why. What a script or a
+// The GPU if the application is for one of its maker's, else the CPU; says which, and why. What a script or a
 // launcher starts is seen when it is there.
 Device choose_by_application(const std::vector<std::string>& command) {
   if (!has_nvidia_gpu()) {
