@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """AMD's code objects, as far as tests look into them: what kernels' code is, apart from where things lie."""
 
+import bisect
 import re
 import struct
 import subprocess
@@ -133,7 +134,7 @@ class CodeObject:
         code = [(address, text) for address, text in self._disassembled()
                 if symbol.address <= address < symbol.address + symbol.size]
         for i, (address, text) in enumerate(code):
-            literal = re.fullmatch(r"s_add_u32 (s\d+), \1, (0x[0-9a-f]+|-?\d+)", text)
+            literal = re.fullmatch(r"s_add_u32 (s\d+|vcc_lo), \1, (0x[0-9a-f]+|-?\d+)", text)
             if literal and i and code[i - 1][1].startswith("s_getpc_b64") and i + 1 < len(code):
                 distance = int(literal[2], 0) & 0xffffffff
                 distance -= (distance >> 31) << 32
@@ -146,7 +147,28 @@ class CodeObject:
                 upper = code[i + 1][1]
                 code[i + 1] = (code[i + 1][0], re.sub(r", (0x[0-9a-f]+|-?\d+)$", ", upper", upper))
             code[i] = (code[i][0], text)
-        return [re.sub(r" <.*", "", text) if text.startswith(("s_cbranch", "s_branch")) else text for _, text in code]
+        return self._placed(code)
+
+    @staticmethod
+    def _placed(code):
+        """Branches by how many instructions they go, and loops without what aligns them, which depends on where the
+        function lies."""
+        branch, goes = re.compile(r"(s_c?branch\w*) (\d+)( <.*)?"), {}
+        for address, text in code:
+            if found := branch.fullmatch(text):
+                distance = int(found[2])
+                goes[address] = address + 4 + 4 * (distance - (distance >> 15 << 16))
+        loops = {target for address, target in goes.items() if target <= address and target % 32 == 0}
+        kept = []
+        for address, text in code:
+            while address in loops and kept and kept[-1][1] == "s_nop 0":
+                kept.pop()
+            kept.append((address, text))
+        addresses = [address for address, _ in kept]
+        for i, (address, text) in enumerate(kept):
+            if address in goes:  # one to what aligns a loop goes to the loop
+                kept[i] = (address, f"{text.split()[0]} {bisect.bisect_left(addresses, goes[address]) - i}")
+        return [text for _, text in kept]
 
     def _variable(self, begin, symbol, named):
         if not symbol:  # a text without a name
