@@ -2,8 +2,6 @@
 // All queues, from the first use to the end of the process; and what becomes of them in a child of it.
 #include <pthread.h>
 
-#include <thread>
-
 #include "hostgpu/api_call.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/queues.h"
