@@ -38,6 +38,11 @@ void Fetching::prepare() {
   }
 }
 
+void Fetching::get_ready() {
+  for (size_t slot = 0; slot < kSlots; ++slot) ask(slot, {});
+  for (size_t slot = 0; slot < kSlots; ++slot) await(slot);
+}
+
 void Fetching::ask(size_t slot, const Load& load) {
   if (!memory_) make_memory();
   Fd memory = std::exchange(unsent_, Fd());

@@ -25,6 +25,9 @@ class Fetching {
   // Makes the memory ready in the background: much is going to be fetched.
   void prepare();
 
+  // The same, and the recorder's part of it, which waits for an answer. Throws as fetch() does.
+  void get_ready();
+
   // Fetches load after load that `next` says, of kRoom bytes at most, until one is empty. Calls `take` for each in
   // turn, with its pieces' bytes, one behind the other, which stay during the call; `next` is some loads ahead. Throws
   // ProcessGone when the process ends or records no more, and what these two do.

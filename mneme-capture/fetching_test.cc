@@ -35,6 +35,8 @@ class FetchingTest : public ::testing::Test {
     if (recorder_.joinable()) recorder_.join();
   }
 
+  static constexpr uint64_t kNothing = 0x600d;
+
   // It stops after so many.
   void serve(size_t most = SIZE_MAX) {
     recorder_ = std::thread([this, most] {
@@ -48,7 +50,8 @@ class FetchingTest : public ::testing::Test {
           memory = static_cast<std::byte*>(
               ::mmap(nullptr, fetch.size, PROT_READ | PROT_WRITE, MAP_SHARED, message->descriptor.get(), 0));
         }
-        std::memcpy(memory + fetch.at, &fetch.pieces.at(0).address, 8);
+        const uint64_t first = fetch.pieces.empty() ? kNothing : fetch.pieces[0].address;
+        std::memcpy(memory + fetch.at, &first, sizeof first);
         if (fetched_ == 2) record::send_message(theirs_.get(), record::Drop{77});
         record::send_message(theirs_.get(), Fetched{fetch.at});
       }
@@ -108,6 +111,16 @@ TEST_F(FetchingTest, GivesLoadAfterLoad) {
   ASSERT_EQ(heard.size(), 1u) << "what else is said is kept for later";
   EXPECT_EQ(record::unpack<record::Drop>(heard[0].body).address, 77u);
   EXPECT_TRUE(fetching_->heard().empty());
+}
+
+TEST_F(FetchingTest, HasEachSlotMadeReady) {
+  serve();
+  fetching_->prepare();
+  fetching_->get_ready();
+  EXPECT_EQ(fetched_, Fetching::kSlots);
+  uint64_t seen = 0;
+  fetching_->fetch(loads(1), [&](const std::byte* bytes) { std::memcpy(&seen, bytes, 8); });
+  EXPECT_EQ(seen, 1000u);
 }
 
 TEST_F(FetchingTest, IsInStepAgainAfterAFailure) {

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "outside_references.h"
 #include "process_memory.h"
+#include "ready_heap.h"
 #include "rehearsal.h"
 
 namespace mneme::capture {
@@ -136,7 +137,17 @@ void Recording::chunk(const record::Chunk& chunk, Fd memory) {
   memory_.add_distant({chunk.address, chunk.size, chunk.device});
   wanted_ += chunk.size;
   capture_.ready.want(chunk.size);
-  if (chunk.size > Fetching::kSlots * Fetching::kRoom) memory_.fetching().prepare();
+  if (wanted_ <= record::Much::kBytes) return;
+  memory_.fetching().prepare();
+  make_heap_ready(wanted_);
+}
+
+record::Ready Recording::much() {
+  try {
+    memory_.fetching().get_ready();
+  } catch (const Error&) {  // the launch is told that needs it
+  }
+  return {};
 }
 
 void Recording::reserved(const record::Reserved& reserved) {
@@ -217,8 +228,6 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   }
   FollowedPointers followed = reach(known->second, launch, prologue);
   std::ranges::move(followed.missing, std::back_inserter(instance.missing));
-  instance.prologue = digest_of(bundle::write(launch.before->state()));
-  instance.id = bundle::instance_id(instance);
   launch_ = std::move(launch);
   return {true, {}, followed.polls};
 }
@@ -252,11 +261,10 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
   launch_.reset();
   if (epilogue.completed) {
     try {
-      auto after = std::make_shared<Snapshot>(
+      launch.after = std::make_shared<Snapshot>(
           Snapshot::take(launch.instance.segments, memory_, launch.before.get(), capture_.pool));
-      last_ = after;
-      launch.instance.epilogue = digest_of(bundle::write(after->state()));
-      add(std::move(launch), std::move(after));
+      last_ = launch.after;
+      taken_ = std::move(launch);
     } catch (const ProcessGone&) {  // killed: what it has recorded before is whole
     }
   }
@@ -268,7 +276,17 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
   return {!failed};
 }
 
-void Recording::add(Launch launch, std::shared_ptr<Snapshot> after) {
+void Recording::keep() {
+  std::optional<Launch> taken = std::exchange(taken_, std::nullopt);
+  if (!taken) return;
+  bundle::InstanceInfo& instance = taken->instance;
+  instance.prologue = digest_of(bundle::write(taken->before->state()));
+  instance.epilogue = digest_of(bundle::write(taken->after->state()));
+  instance.id = bundle::instance_id(instance);
+  add(std::move(*taken));
+}
+
+void Recording::add(Launch launch) {
   const bundle::InstanceInfo& instance = launch.instance;
   // A launch that repeats another one in everything is in the bundle already.
   std::pair slot(instance.id, launch.slot);
@@ -290,9 +308,9 @@ void Recording::add(Launch launch, std::shared_ptr<Snapshot> after) {
                           kernels_.at(instance.kernel).info.demangled, instance.grid.x, instance.grid.y,
                           instance.grid.z, instance.block.x, instance.block.y, instance.block.z,
                           instance.id.hex().substr(0, 12)));
-  uint64_t bytes = launch.before->copied_bytes() + after->copied_bytes();
+  uint64_t bytes = launch.before->copied_bytes() + launch.after->copied_bytes();
   auto write = [instance = std::move(launch.instance), before = std::move(launch.before),
-                after = std::move(after)](bundle::Writer& writer) {
+                after = std::move(launch.after)](bundle::Writer& writer) {
     writer.add_instance(instance, before->state(), after->state(),
                         [&](uint64_t address, bool epilogue) { return (epilogue ? *after : *before).block(address); });
   };

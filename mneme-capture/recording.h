@@ -57,6 +57,7 @@ class Recording {
 
   void chunk(const record::Chunk& chunk, Fd memory);
   void reserved(const record::Reserved& reserved);
+  record::Ready much();
   void drop(const record::Drop& drop);
   void digests(record::Digests digests) { memory_.tell(digests.address, std::move(digests.blocks)); }
   record::Selected query(const record::Query& query) const;
@@ -64,6 +65,8 @@ class Recording {
   void counter(record::Counter counter);
   record::Prepared prologue(const record::Prologue& prologue);
   record::Recorded epilogue(const record::Epilogue& epilogue);
+  // Adds to the bundle what the last epilogue() has taken. For when it is answered: the application waits for that.
+  void keep();
   // What the recorder said besides while prologue() or epilogue() had memory fetched.
   std::vector<record::Message> heard() { return memory_.fetching().heard(); }
 
@@ -85,10 +88,10 @@ class Recording {
   struct Launch {
     bundle::InstanceInfo instance;
     uint32_t slot = 0;
-    std::shared_ptr<Snapshot> before;
+    std::shared_ptr<Snapshot> before, after;
   };
 
-  void add(Launch launch, std::shared_ptr<Snapshot> after);
+  void add(Launch launch);
   // What the kernel's pointers tell, and, where they do not tell all, what happens when the launch is tried: if its
   // instance is not known to be incomplete anyway.
   FollowedPointers reach(const KnownKernel& kernel, const Launch& launch, const record::Prologue& prologue) const;
@@ -108,6 +111,7 @@ class Recording {
   std::vector<std::pair<Digest, uint32_t>> known_;  // the same of instances that another process had recorded
   std::shared_ptr<Snapshot> last_;                  // the newest; blocks that did not change since are shared with it
   std::optional<Launch> launch_;
+  std::optional<Launch> taken_;  // that has ended, and is not in the bundle yet
 };
 
 }  // namespace mneme::capture

@@ -257,6 +257,8 @@ bool Session::handle(Process& process, Message message) {
     case Type::kReserved:
       recording.reserved(unpack<Reserved>(body));
       return true;
+    case Type::kMuch:
+      return answer(socket, recording.much());
     case Type::kDrop:
       recording.drop(unpack<Drop>(body));
       return true;
@@ -273,8 +275,11 @@ bool Session::handle(Process& process, Message message) {
       return true;
     case Type::kPrologue:
       return answer(socket, recording.prologue(unpack<Prologue>(body)));
-    case Type::kEpilogue:
-      return answer(socket, recording.epilogue(unpack<Epilogue>(body)));
+    case Type::kEpilogue: {
+      bool there = answer(socket, recording.epilogue(unpack<Epilogue>(body)));
+      recording.keep();
+      return there;
+    }
     case Type::kStopped:
       recording.stop(unpack<Stopped>(body).reason);
       return true;

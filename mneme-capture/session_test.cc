@@ -48,6 +48,7 @@ TEST_F(SessionTest, HasMemoryFetchedThatItCannotReach) {
   begin();
   constexpr int kCount = 10 << 20;
   int* data = device_ints(kCount);
+  EXPECT_TRUE(runtime_.adopted.empty());
   for (int i = 0; i < kCount; ++i) data[i] = i;
   int* freed = device_ints(1000);
   std::vector<char> own(4096, 'x');
@@ -81,6 +82,20 @@ TEST_F(SessionTest, HasMemoryFetchedThatItCannotReach) {
   auto block = std::ranges::find(last.blocks, memory::kDeviceBase, &bundle::BlockReference::address);
   ASSERT_NE(block, last.blocks.end());
   EXPECT_EQ(text_of(reader_->block(block->digest)), expected);
+}
+
+TEST_F(SessionTest, IsReadyToFetchMuchBeforeALaunchWaitsForIt) {
+  runtime_.fetching = true;
+  begin();
+  device_ints(100);
+  EXPECT_TRUE(runtime_.adopted.empty());
+  int* data = device_ints(20 << 20);
+  EXPECT_EQ(runtime_.adopted.size(), Fetching::kSlots);
+  device_ints(20 << 20);
+  for (int i = 0; i < 10 << 20; ++i) data[i] = i;
+  EXPECT_EQ(launch(data, 10), 0);
+  EXPECT_EQ(runtime_.adopted.size(), Fetching::kSlots);
+  EXPECT_EQ(end().size(), 1u);
 }
 
 TEST_F(SessionTest, GoesOnWithoutWhatCannotBeFetched) {

@@ -49,8 +49,20 @@ struct Place {
   size_t first, last;
 };
 
+size_t count_blocks(const std::vector<Extent>& extents) {
+  uint64_t count = 0, last = UINT64_MAX;
+  for (const Extent& extent : extents) {
+    uint64_t first = extent.begin / kBlockSize;
+    count -= first == last ? 1 : 0;
+    last = (extent.end - 1) / kBlockSize;
+    count += last - first + 1;
+  }
+  return count;
+}
+
 std::vector<Place> places_of(const std::vector<Extent>& extents) {
   std::vector<Place> places;
+  places.reserve(count_blocks(extents));
   for (size_t i = 0; i < extents.size(); ++i) {
     uint64_t begin = extents[i].begin / kBlockSize * kBlockSize;
     for (uint64_t address = begin; address < extents[i].end; address += kBlockSize) {

@@ -411,7 +411,7 @@ void Allocations::remove_mapped(const void* pointer, uint64_t size) {
 void Allocations::refresh() {
   std::lock_guard lock(mutex_);
   if (runtime_.fetches()) {
-    for (const Digests& run : runtime_.digests(device_blocks())) listener_.known(run);
+    runtime_.digests(device_blocks(), listener_.known);
   }
   std::optional<std::vector<MemoryRange>> readable;
   for (auto& [address, memory] : registered_) {

@@ -28,7 +28,7 @@ class Allocations {
   struct Listener {
     std::function<void(const Chunk&, int descriptor)> appeared;
     std::function<void(const Drop&)> gone;
-    std::function<void(const Digests&)> known = [](const Digests&) {};
+    Runtime::TakeDigests known = [](const Digests&) {};
     std::function<bool()> reads_memory = [] { return false; };  // this process's own: it needs no descriptor for that
     std::function<void(const Reserved&)> elsewhere = [](const Reserved&) {};
   };

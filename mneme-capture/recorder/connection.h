@@ -41,6 +41,24 @@ class Connection {
   template <class Reply, class M, class Begin, class Finish>
   Reply ask(const M& message, const Begin& fetch, const Finish& finish) {
     std::lock_guard lock(asking_);
+    return ask_alone<Reply>(message, fetch, finish);
+  }
+  // The same, but not while another question is under way: nullopt.
+  template <class Reply, class M, class Begin, class Finish>
+  std::optional<Reply> ask_if_idle(const M& message, const Begin& fetch, const Finish& finish) {
+    std::unique_lock lock(asking_, std::try_to_lock);
+    if (!lock) return std::nullopt;
+    return ask_alone<Reply>(message, fetch, finish);
+  }
+
+  // For a process that forked: the socket is its parent's, the counters are both's.
+  void leave_to_parent() { socket_.close(); }
+
+ private:
+  explicit Connection(Fd socket) : socket_(std::move(socket)) {}
+
+  template <class Reply, class M, class Begin, class Finish>
+  Reply ask_alone(const M& message, const Begin& fetch, const Finish& finish) {
     tell(message);
     std::deque<uint64_t> under_way;
     for (;;) {
@@ -59,11 +77,6 @@ class Connection {
     }
   }
 
-  // For a process that forked: the socket is its parent's, the counters are both's.
-  void leave_to_parent() { socket_.close(); }
-
- private:
-  explicit Connection(Fd socket) : socket_(std::move(socket)) {}
   int socket() const { return socket_.get(); }  // -1: the application closed it
   Message receive();
   bool is_told_more() const;  // receive() would not wait

@@ -41,7 +41,10 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
     : runtime_(runtime),
       connection_(std::move(connection)),
       allocations_(runtime, connection_->welcome().range_size,
-                   {[this](const Chunk& chunk, int descriptor) { connection_->tell(chunk, descriptor); },
+                   {[this](const Chunk& chunk, int descriptor) {
+                      connection_->tell(chunk, descriptor);
+                      if (chunk.fetched) fetched_bytes_ += chunk.size;
+                    },
                     [this](const Drop& drop) { connection_->tell(drop); },
                     [this](const Digests& digests) { connection_->tell(digests); },
                     [this] { return connection_->welcome().reads_memory; },
@@ -110,11 +113,18 @@ void Core::remove_fat_binary(void* handle) noexcept try {
 void* Core::allocate(Space space, uint64_t size, uint64_t flags, int device) noexcept {
   if (!recording()) return nullptr;
   try {
-    return allocations_.allocate(space, size, flags, device);
+    void* allocated = allocations_.allocate(space, size, flags, device);
+    if (fetched_bytes_ > Much::kBytes && !is_ready_) get_ready();
+    return allocated;
   } catch (...) {
     stop();
     return nullptr;
   }
+}
+
+void Core::get_ready() {
+  if (runtime_.is_capturing(nullptr) || is_ready_.exchange(true)) return;
+  connection_->ask_if_idle<Ready>(Much{}, begins_to_fetch(), finishes_fetching());
 }
 
 void* Core::allocate_in(void* stream, uint64_t size, int device) noexcept {

@@ -115,13 +115,19 @@ class Core {
   uint32_t count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted);
   int settle(void* stream, std::chrono::milliseconds patience);
   void send_kernel(const Chosen& chosen);
+  auto begins_to_fetch() {
+    return [this](const Fetch& fetch, Fd memory) { delivery_.begin(fetch, std::move(memory)); };
+  }
+  auto finishes_fetching() {
+    return [this] { delivery_.finish(); };
+  }
   // Asks, and brings the memory that the parent wants to see before it replies.
   template <class Reply, class M>
   Reply ask_about_memory(const M& message) {
-    return connection_->ask<Reply>(
-        message, [this](const Fetch& fetch, Fd memory) { delivery_.begin(fetch, std::move(memory)); },
-        [this] { delivery_.finish(); });
+    return connection_->ask<Reply>(message, begins_to_fetch(), finishes_fetching());
   }
+  // For the first memory of which there is much. A launch that is being recorded gets ready itself.
+  void get_ready();
   // Recording ends, because of the exception that is being handled.
   void stop() noexcept;
   void count_unrecorded() noexcept;
@@ -163,10 +169,12 @@ class Core {
   Limits limits_;
   Kernels kernels_;
   std::atomic<State> state_{State::kRecording};
-  std::atomic<bool> forked_{false};     // this is a child of the process that is or was recorded, and not itself
-  std::unique_ptr<Connection> next_;    // of a child, from its fork on until it joins
-  std::unique_ptr<Connection> childs_;  // during a fork
-  pid_t forking_ = 0;                   // who forks
+  std::atomic<uint64_t> fetched_bytes_{0};  // of memory that has appeared
+  std::atomic<bool> is_ready_{false};       // to fetch much
+  std::atomic<bool> forked_{false};         // this is a child of the process that is or was recorded, and not itself
+  std::unique_ptr<Connection> next_;        // of a child, from its fork on until it joins
+  std::unique_ptr<Connection> childs_;      // during a fork
+  pid_t forking_ = 0;                       // who forks
   std::mutex joining_;
   FairSharedMutex launches_;  // shared by ordinary launches; a recorded one has it alone
   std::mutex mutex_;          // policies, slots, changes of what is settled

@@ -63,22 +63,20 @@ bool BlockDigests::make_room(Loaded& loaded, uint64_t count) {
   return true;
 }
 
-std::vector<Digest> BlockDigests::of(int device, uint64_t address, uint64_t count) {
+bool BlockDigests::of(int device, uint64_t address, std::span<Digest> digests) {
+  const uint64_t count = digests.size();
   auto found = loaded_.find(device);
   if (found == loaded_.end()) found = loaded_.emplace(device, load()).first;
   Loaded& loaded = found->second;
-  if (!loaded.kernel || count == 0 || count > UINT32_MAX || !make_room(loaded, count)) return {};
+  if (!loaded.kernel || count == 0 || count > UINT32_MAX || !make_room(loaded, count)) return false;
   auto blocks = static_cast<unsigned>(count);
   void* arguments[] = {&address, &blocks, &loaded.keys, &loaded.out};
   constexpr unsigned kAtOnce = kDigestThreads / kParts;
   Result status = next_launch.call_or(kNotSupported, loaded.kernel, (blocks + kAtOnce - 1) / kAtOnce, 1, 1,
                                       kDigestThreads, 1, 1, 0, nullptr, arguments, nullptr);
-  std::vector<Digest> digests(count);
   static_assert(sizeof(Digest) == sizeof(Word[2]));
-  bool done = status == kSuccess && succeeds(next_copy.call_or(kNotSupported, digests.data(), loaded.out,
-                                                               count * sizeof(Digest), kDeviceToHost));
-  if (!done) digests.clear();
-  return digests;
+  return status == kSuccess &&
+         succeeds(next_copy.call_or(kNotSupported, digests.data(), loaded.out, count * sizeof(Digest), kDeviceToHost));
 }
 
 }  // namespace mneme::record::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <map>
-#include <vector>
+#include <span>
 
 #include "base/digest.h"
 #include "recorder/cuda_api.h"
@@ -15,9 +15,9 @@ class BlockDigests {
   BlockDigests(const BlockDigests&) = delete;
   BlockDigests& operator=(const BlockDigests&) = delete;
 
-  // Of `count` blocks from `address` on, a multiple of a block, of the calling thread's device, which is at rest.
-  // Empty: the device cannot do it.
-  std::vector<Digest> of(int device, uint64_t address, uint64_t count);
+  // Of as many blocks as `digests` has room for, from `address` on, a multiple of a block, of the calling thread's
+  // device, which is at rest. False: the device cannot do it.
+  bool of(int device, uint64_t address, std::span<Digest> digests);
 
  private:
   struct Loaded {

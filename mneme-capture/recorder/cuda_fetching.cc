@@ -22,19 +22,17 @@ void check(Error status) {
 
 }  // namespace
 
-std::vector<Digests> CudaRuntime::digests(const std::vector<Piece>& pieces) {
+void CudaRuntime::digests(const std::vector<Piece>& pieces, const TakeDigests& take) {
   uint64_t bytes = 0;
   for (const Piece& piece : pieces) bytes += piece.size;
-  if (bytes < kWorthDigests) return {};
-  std::vector<Digests> known;
+  if (bytes < kWorthDigests) return;
   std::lock_guard lock(digesting_);
   for (const Piece& piece : pieces) {
     OnDevice there(static_cast<int>(piece.device));
-    std::vector<Digest> blocks =
-        digests_.of(static_cast<int>(piece.device), piece.address, piece.size / bundle::kBlockSize);
-    if (!blocks.empty()) known.push_back({piece.address, std::move(blocks)});
+    digested_.address = piece.address;
+    digested_.blocks.resize(piece.size / bundle::kBlockSize);
+    if (digests_.of(static_cast<int>(piece.device), piece.address, digested_.blocks)) take(digested_);
   }
-  return known;
 }
 
 void CudaRuntime::fetch(const std::vector<Piece>& pieces, std::byte* to) {

@@ -27,7 +27,7 @@ class CudaRuntime final : public Runtime {
   void unback(uint64_t address, uint64_t size) override;
   uint64_t alignment() override { return 512; }  // as textures of linear memory need it
   bool fetches() override { return true; }
-  std::vector<Digests> digests(const std::vector<Piece>& pieces) override;
+  void digests(const std::vector<Piece>& pieces, const TakeDigests& take) override;
   void fetch(const std::vector<Piece>& pieces, std::byte* to) override;
   void await_fetched() override;
   bool survives_fork() override { return false; }
@@ -89,6 +89,7 @@ class CudaRuntime final : public Runtime {
   std::deque<Marks> fetched_;                        // in order, while they are waited for
   std::map<int, std::vector<Event>> unused_events_;  // by device
   std::mutex digesting_;
+  Digests digested_;  // its memory is used again: to touch new takes longer than to digest
   BlockDigests digests_;
   std::mutex mutex_;                                               // of the maps
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name

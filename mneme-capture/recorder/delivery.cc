@@ -40,7 +40,7 @@ void Delivery::pin(const Fetch& fetch) {
   uint64_t bytes = 0;
   for (const Piece& piece : fetch.pieces) bytes += piece.size;
   if (bytes > fetch.room) throw Error("mneme-capture wants more memory than it has room for");
-  if (bytes < fetch.room / 2 || pinned_.contains(fetch.at)) return;
+  if ((bytes < fetch.room / 2 && !fetch.pieces.empty()) || pinned_.contains(fetch.at)) return;
   if (runtime_.adopt_host(memory_ + fetch.at, fetch.room)) pinned_.insert(fetch.at);
 }
 

@@ -47,6 +47,16 @@ TEST_F(DeliveryTest, PinsWhatIsUsedInFull) {
   EXPECT_TRUE(runtime_.adopted.empty()) << "other memory has taken its place";
 }
 
+TEST_F(DeliveryTest, PinsAheadWhereNothingIsWantedYet) {
+  delivery_.begin({kRoom, kRoom, 2 * kRoom, {}}, sent());
+  EXPECT_EQ(runtime_.adopted, std::vector<uint64_t>{kRoom});
+  delivery_.finish();
+  std::string much(kRoom, 'x');
+  delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece(much.c_str())}}, Fd());
+  EXPECT_EQ(seen(kRoom, kRoom), much);
+  EXPECT_EQ(runtime_.adopted, std::vector<uint64_t>{kRoom}) << "once";
+}
+
 TEST_F(DeliveryTest, WaitsForWhatHasBegun) {
   delivery_.begin({0, kRoom, 2 * kRoom, {piece("one")}}, sent());
   delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece("two")}}, Fd());

@@ -48,17 +48,16 @@ class FakeRuntime final : public Runtime {
     memory_left += size;
   }
   bool fetches() override { return fetching; }
-  std::vector<Digests> digests(const std::vector<Piece>& pieces) override {
+  void digests(const std::vector<Piece>& pieces, const TakeDigests& take) override {
     digested = pieces;
-    std::vector<Digests> all;
     for (const Piece& piece : pieces) {
-      Digests& run = all.emplace_back(Digests{piece.address, {}});
+      Digests run{piece.address, {}};
       for (uint64_t at = 0; at < piece.size; at += bundle::kBlockSize) {
         run.blocks.push_back(
             digest_of(Bytes(static_cast<std::byte*>(pointer(piece.address + at)), bundle::kBlockSize)));
       }
+      if (knows_digests) take(run);
     }
-    return knows_digests ? all : std::vector<Digests>{};
   }
   void fetch(const std::vector<Piece>& pieces, std::byte* to) override {
     if (while_fetching) while_fetching();

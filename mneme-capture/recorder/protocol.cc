@@ -85,6 +85,17 @@ void send_message(int socket, Type type, std::string_view body, int descriptor) 
   send_rest(socket, body);
 }
 
+void send_message(int socket, const Digests& digests, int) {
+  const std::string_view blocks(reinterpret_cast<const char*>(digests.blocks.data()),
+                                digests.blocks.size() * sizeof(Digest));
+  const uint64_t before[] = {digests.address, digests.blocks.size()};
+  const std::string_view head(reinterpret_cast<const char*>(before), sizeof before);
+  const Header header{static_cast<uint32_t>(Type::kDigests), 0, head.size() + blocks.size()};
+  send_rest(socket, {reinterpret_cast<const char*>(&header), sizeof header});
+  send_rest(socket, head);
+  send_rest(socket, blocks);
+}
+
 std::optional<Message> receive_message(int socket) {
   Header header;
   Message message;

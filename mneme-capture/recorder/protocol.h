@@ -34,7 +34,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 5;
+inline constexpr uint32_t kProtocolVersion = 6;
 inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
 
@@ -59,7 +59,9 @@ enum class Type : uint32_t {
   kStopped,
   kFetch,
   kFetched,
-  kReserved
+  kReserved,
+  kMuch,
+  kReady
 };
 
 struct Hello {
@@ -230,7 +232,7 @@ struct Piece {
 };
 
 // The pieces are wanted one behind the other, from an offset on in memory that is the parent's: the first time, its
-// descriptor comes with this.
+// descriptor comes with this. Without any, the memory there is made ready.
 struct Fetch {
   static constexpr Type kType = Type::kFetch;
   uint64_t at = 0;    // bytes; a multiple of `room`
@@ -244,6 +246,19 @@ struct Fetched {
   static constexpr Type kType = Type::kFetched;
   uint64_t at = 0;
   void visit(auto& visitor) { visitor(at); }
+};
+
+// There is much memory that is going to be fetched: what that takes is made ready now, by Fetches without pieces, and
+// not while a launch waits for it.
+struct Much {
+  static constexpr Type kType = Type::kMuch;
+  static constexpr uint64_t kBytes = 64 << 20;  // are not that much yet
+  void visit(auto&) {}
+};
+
+struct Ready {
+  static constexpr Type kType = Type::kReady;
+  void visit(auto&) {}
 };
 
 struct Recorded {
@@ -376,6 +391,8 @@ struct Message {
 // Both throw Error when the other side is gone or talks nonsense. Never raises SIGPIPE.
 void send_message(int socket, Type type, std::string_view body, int descriptor = -1);
 std::optional<Message> receive_message(int socket);  // nullopt: the other side has ended
+
+void send_message(int socket, const Digests& digests, int = -1);  // megabytes, which are not copied first
 
 template <class M>
 void send_message(int socket, const M& message, int descriptor = -1) {

@@ -64,6 +64,19 @@ TEST(Protocol, CarriesDigests) {
   EXPECT_THROW(unpack<Digests>(packed), Error) << "it says that there are more than any memory holds";
 }
 
+TEST(Protocol, SendsDigestsAsTheyAre) {
+  Pair pair;
+  Digests digests{0x4000'00000000, {digest_of(bytes_of("one")), digest_of(bytes_of("two"))}};
+  send_message(pair.here.get(), digests);
+  send_message(pair.here.get(), Drop{1});
+  std::optional<Message> message = receive_message(pair.there.get());
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->type, Type::kDigests);
+  EXPECT_EQ(message->body, pack(digests));
+  ASSERT_TRUE(message = receive_message(pair.there.get()));
+  EXPECT_EQ(message->type, Type::kDrop);
+}
+
 TEST(Protocol, CarriesDescriptorsWithTheirMessage) {
   Pair pair;
   send_message(pair.here.get(), Drop{1});

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +44,8 @@ class Runtime {
   // in it, as far as they are quicker to have than the blocks; and the pieces, one behind the other: fetch() begins to
   // bring them, and await_fetched() waits for those of its oldest call. The device is at rest. All throw Error.
   virtual bool fetches() { return false; }
-  virtual std::vector<Digests> digests(const std::vector<Piece>& /*whole blocks*/) { return {}; }
+  using TakeDigests = std::function<void(const Digests&)>;
+  virtual void digests(const std::vector<Piece>& /*whole blocks*/, const TakeDigests&) {}
   virtual void fetch(const std::vector<Piece>&, std::byte* /*to*/) {}
   virtual void await_fetched() {}
   // A process that was forked has the device memory of its parent, as a copy, and can use the device.
