@@ -116,7 +116,7 @@ class Snapshot::Taking {
     std::vector<char> distant(places.size(), 0);
     tbb::parallel_for(size_t{0}, places.size(), [&](size_t i) {
       snapshot_.state_.blocks[i] = {places[i].address, bundle::zero_block_digest()};
-      distant[i] = !take(places[i], snapshot_.state_.blocks[i].digest, snapshot_.contents_[i]);
+      distant[i] = !take(places[i], i);
     });
     std::vector<size_t> wanted;
     for (size_t i = 0; i < places.size(); ++i) {
@@ -175,9 +175,11 @@ class Snapshot::Taking {
   // Threads of the application may write at any time, to host memory at least: a block's digest is that of the bytes
   // that are kept, and bytes are kept after one look at the memory.
   // False: it has to be fetched.
-  bool take(const Place& place, Digest& digest, Block& block) {
+  bool take(const Place& place, size_t number) {
+    Digest& digest = snapshot_.state_.blocks[number].digest;
+    Block& block = snapshot_.contents_[number];
     const bundle::BlockReference* reference = nullptr;
-    Block before = find_before(place.address, reference);
+    Block before = find_before(place.address, number, reference);
     if (std::optional<Digest> known = memory_.known(place.address)) {
       if (*known == bundle::zero_block_digest()) return true;
       if (before && *known == reference->digest) {
@@ -228,11 +230,14 @@ class Snapshot::Taking {
     ++copied_;
   }
 
-  // What the previous snapshot has; null: nothing, or zeros.
-  Block find_before(uint64_t address, const bundle::BlockReference*& reference) const {
+  // What the previous snapshot has of the `number`th block; null: nothing, or zeros.
+  Block find_before(uint64_t address, size_t number, const bundle::BlockReference*& reference) const {
     if (!previous_) return nullptr;
     const auto& blocks = previous_->state_.blocks;
-    auto found = std::ranges::lower_bound(blocks, address, {}, &bundle::BlockReference::address);
+    auto found = blocks.begin() + static_cast<ptrdiff_t>(number);  // as a rule: it has the same ones
+    if (number >= blocks.size() || found->address != address) {
+      found = std::ranges::lower_bound(blocks, address, {}, &bundle::BlockReference::address);
+    }
     if (found == blocks.end() || found->address != address) return nullptr;
     reference = &*found;
     return previous_->contents_[static_cast<size_t>(found - blocks.begin())];
@@ -354,7 +359,7 @@ class Snapshot::Taking {
     // A digest that was known is another than the one before.
     const bundle::BlockReference* reference = nullptr;
     bool is_new = is_whole(place) && memory_.known(place.address);
-    Block before = is_new ? nullptr : find_before(place.address, reference);
+    Block before = is_new ? nullptr : find_before(place.address, fetched.place, reference);
     keep(bytes, false, before, reference, snapshot_.state_.blocks[fetched.place].digest,
          snapshot_.contents_[fetched.place]);
   }
