@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "recorder/address_limit.h"
 #include "recorder/block_digests.h"
 #include "recorder/own_memory.h"
 #include "recorder/segment_list.h"
@@ -15,8 +16,8 @@ namespace mneme::record {
 namespace {
 
 constexpr uint64_t kChunkSize = 64 << 20;
-constexpr uint64_t kSmallestChunk = 2 << 20;            // what vendors give memory out in
-constexpr uint64_t kSmallestRange = uint64_t{1} << 30;  // of addresses
+constexpr uint64_t kSmallestChunk = 2 << 20;    // what vendors give memory out in
+constexpr uint64_t kSmallestRange = 256 << 20;  // of addresses
 constexpr uint64_t kPage = 4096;
 constexpr size_t kRemembered = 1000;  // allocations that were released
 
@@ -89,10 +90,13 @@ void Allocations::reserve_devices(std::vector<Area>& areas, int count, uint64_t 
   }
 }
 
-// All at once, and early: later somebody else may lie there.
+// All at once, and early: later somebody else may lie there. Where addresses are few, the devices have half of them,
+// and have to leave some for host memory, and both some for the application.
 void Allocations::reserve() {
-  // Where addresses are few, the devices have to leave some for host memory.
-  for (uint64_t most = range_size_; areas_.empty();) {
+  if (!areas_.empty()) return;
+  const auto devices = static_cast<uint64_t>(std::max(runtime_.device_count(), 1));
+  const uint64_t share = addresses_left() / 2 / devices / kChunkSize * kChunkSize;
+  for (uint64_t most = std::min(range_size_, std::max(share, kSmallestRange)); areas_.empty();) {
     most = reserve(most) / 2 / kChunkSize * kChunkSize;
     if (!areas_.empty() || most >= std::min(range_size_, kSmallestRange)) continue;
     throw Error::of(
@@ -120,7 +124,8 @@ uint64_t Allocations::reserve(uint64_t most) {
     take_back();
     throw;
   }
-  const uint64_t base = memory::kHostBase, size = size_of_ranges(areas, most);
+  const uint64_t base = memory::kHostBase;
+  const uint64_t size = std::min(size_of_ranges(areas, most), std::max(addresses_left() / 2, kSmallestRange));
   std::optional<uint64_t> host = reserve_most(size, [&](uint64_t part, bool) { return reserve_host(base, part); });
   if (!host) {
     take_back();
