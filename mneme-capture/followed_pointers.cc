@@ -16,6 +16,8 @@ constexpr size_t kMostPointers = 1 << 20;
 constexpr uint64_t kMostWords = 1 << 26;     // that are looked at
 constexpr uint64_t kMostElements = 1 << 16;  // of arrays within one place
 
+constexpr uint64_t kFar = uint64_t{1} << 40;  // less than from recorded memory to other, by elements of 16 bytes
+
 constexpr char kOrdinary[] = "memory that no allocation known to the recorder gave out";
 
 // The last of them, by address, that begins at or before the address, and contains it or ends there.
@@ -46,6 +48,7 @@ class Walk {
         if (!place.symbol.empty()) look_at_variable(i, place);
       }
     }
+    found_.strays |= std::ranges::any_of(kernel_.arguments, [&](const auto& each) { return leads_far(each); });
     while (!pending_.empty()) {
       auto [pointer, address] = pending_.back();
       pending_.pop_back();
@@ -72,6 +75,15 @@ class Walk {
           found_.missing.push_back(fmt::format("argument {}{} points to {:#x}, {}", i, what, word, kOrdinary));
       }
     }
+  }
+
+  // Whether a number, added to an address of recorded memory or to other such numbers, may come to any other address.
+  bool leads_far(const bundle::Argument& argument) const {
+    if (argument.type != "i64" || argument.offset + kWord > launch_.arguments.size()) return false;
+    uint64_t number = 0;
+    std::memcpy(&number, launch_.arguments.data() + argument.offset, kWord);
+    const uint64_t distance = std::min(number, -number);
+    return distance >= kFar && !containing(segments_, number);
   }
 
   void look_at_variable(size_t pointer, const bundle::PointerPlace& place) {
@@ -137,7 +149,9 @@ class Walk {
       return false;
     }
     const record::MemoryRange* ordinary = containing(launch_.ordinary, word);
-    bool leads_there = ordinary && word - ordinary->address < ordinary->size && !containing(launch_.outside, word);
+    const bool named = containing(launch_.outside, word);  // by others
+    bool leads_there = ordinary && word - ordinary->address < ordinary->size && !named;
+    if (!leads_there && !named) found_.strays = true;
     if (polled && leads_there) found_.polls = true;
     return leads_there;
   }

@@ -14,6 +14,9 @@ struct FollowedPointers {
   // Sentences on the process's ordinary memory, which is not recorded: one for each argument that leads there, and one
   // for each of the launch's ranges of such memory that memory points to.
   std::vector<std::string> missing;
+  // An argument leads nowhere by itself, or is a number that leads from one piece of memory into another: what they
+  // come to together is not known.
+  bool strays = false;
   bool polls = false;  // one leads to host memory on which it depends whether a loop goes on
 };
 

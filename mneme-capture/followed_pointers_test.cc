@@ -145,6 +145,34 @@ TEST_F(Followed, WhatIsKnownToBeOutsideIsNamedElsewhere) {
   EXPECT_THAT(missing({first_}), IsEmpty());
 }
 
+TEST_F(Followed, WhatLeadsNowhereByItself) {
+  pass(0, kBase);
+  EXPECT_FALSE(follow({first_}).strays);
+  pass(0, 0);
+  EXPECT_FALSE(follow({first_}).strays);
+  pass(0, kOwn);
+  EXPECT_FALSE(follow({first_}).strays) << "it is named";
+  pass(0, kOwn - (uint64_t{1} << 40));
+  EXPECT_TRUE(follow({first_}).strays);
+  EXPECT_THAT(missing({first_}), IsEmpty());
+}
+
+TEST_F(Followed, NumbersThatLeadFromOneMemoryToAnother) {
+  pass(0, kBase);
+  auto strays = [&](uint64_t number, const char* type = "i64") {
+    pass(32, number);
+    kernel_.arguments[2].type = type;
+    return follow({first_}).strays;
+  };
+  EXPECT_TRUE(strays(kOwn - kBase));
+  EXPECT_TRUE(strays(kBase - kOwn));
+  EXPECT_TRUE(strays((kOwn - kBase) / 16)) << "elements";
+  EXPECT_FALSE(strays(kBase + 8)) << "an address of recorded memory";
+  EXPECT_FALSE(strays(1000));
+  EXPECT_FALSE(strays(uint64_t{0} - 1000));
+  EXPECT_FALSE(strays(kOwn - kBase, "double"));
+}
+
 TEST_F(Followed, PollingHostMemory) {
   pass(0, kPinned);
   EXPECT_FALSE(follow({first_}).polls);

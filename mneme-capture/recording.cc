@@ -238,7 +238,7 @@ FollowedPointers Recording::reach(const KnownKernel& kernel, const Launch& launc
   FollowedPointers followed = follow_pointers(kernel.info, prologue, instance.segments, *launch.before);
   std::ranges::move(references_to(prologue.outside, instance.segments, *launch.before),
                     std::back_inserter(followed.missing));
-  bool open = !followed.missing.empty() || reaches_further(kernel.info);
+  bool open = !followed.missing.empty() || followed.strays || reaches_further(kernel.info);
   if (gpu_ || !open || !instance.missing.empty()) return followed;
   Rehearsed rehearsed = rehearse(
       {kernel.json, kernel.bitcode, instance, *launch.before, memory_.shared(), prologue.ordinary, prologue.outside},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels that come to the host's own memory by pointers in structures, numbers, variables and memory, and by pointers
-// that only show when they run: stored by the kernel itself, made of bits, packed; and kernels that are given pointers
-// to it beside others, and leave them alone, for a reason that may show only then, too.
+// that only show when they run: stored by the kernel itself, made of bits or sums, packed; and kernels that are given
+// pointers to it beside others, and leave them alone, for a reason that may show only then, too.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -43,6 +43,13 @@ __global__ void rows_host(Rows rows) { rows.row[threadIdx.x % rows.count][thread
 __global__ void rows_device(Rows rows) { rows.row[threadIdx.x % rows.count][threadIdx.x] += 1; }
 __global__ void number_host(unsigned long long address) { reinterpret_cast<int*>(address)[threadIdx.x] += 1; }
 __global__ void number_device(unsigned long long address) { reinterpret_cast<int*>(address)[threadIdx.x] += 1; }
+__global__ void sum_host(unsigned long long from, unsigned long long by) {
+  reinterpret_cast<int*>(from + by)[threadIdx.x] += 1;
+}
+__global__ void sum_device(unsigned long long from, unsigned long long by) {
+  reinterpret_cast<int*>(from + by)[threadIdx.x] += 1;
+}
+__global__ void distant_host(int* from, long elements) { from[elements + threadIdx.x] += 1; }
 __global__ void table_host(int which) { table[which][threadIdx.x] += 1; }
 __global__ void list_host(Node* node) {
   for (; node; node = node->next) node->value += 1;
@@ -86,6 +93,10 @@ int main() {
   rows_device<<<1, kThreads>>>(Rows{2, {device, device}});
   number_host<<<1, kThreads>>>(reinterpret_cast<unsigned long long>(host));
   number_device<<<1, kThreads>>>(reinterpret_cast<unsigned long long>(device));
+  constexpr unsigned long long kAway = 0x123456789000;
+  sum_host<<<1, kThreads>>>(reinterpret_cast<unsigned long long>(host) - kAway, kAway);
+  sum_device<<<1, kThreads>>>(reinterpret_cast<unsigned long long>(device) - kAway, kAway);
+  distant_host<<<1, kThreads>>>(device, host - device);
   CHECK(hipMemcpyToSymbol(HIP_SYMBOL(table), &host, sizeof host, 2 * sizeof host));
   table_host<<<1, kThreads>>>(2);
 
@@ -121,7 +132,7 @@ int main() {
 
   int seen[64] = {};
   CHECK(hipMemcpy(seen, device, sizeof seen, hipMemcpyDeviceToHost));
-  bool right = host[1] == 7 && seen[3] == 7 && seen[0] == 12 && host[0] == 10 && last->value == 1;
+  bool right = host[1] == 9 && seen[3] == 8 && seen[0] == 13 && host[0] == 12 && last->value == 1;
   std::printf("followed_pointers: %s\n", right ? "ok" : "FAILED");
   return right ? 0 : 1;
 }
