@@ -29,14 +29,10 @@ constinit Next<Result(Function, unsigned, unsigned, unsigned, unsigned, unsigned
 constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "cudaMalloc");
 constinit Next<Error(void*)> next_free(kLibrary, "cudaFree");
 constinit Next<Error(void*, const void*, size_t, int)> next_copy(kLibrary, "cudaMemcpy");
-constinit Next<Error()> next_last_error(kLibrary, "cudaGetLastError");
 constexpr int kHostToDevice = 1;
 
-// What fails is our attempt, not the application's error.
-bool succeeds(Error status) {
-  if (status != kSuccess) next_last_error.call_or(kNotSupported);
-  return status == kSuccess;
-}
+// Asking for digests of less than that takes longer than fetching it all.
+constexpr uint64_t kWorthDigests = 16 << 20;
 
 }  // namespace
 
@@ -77,6 +73,19 @@ bool BlockDigests::of(int device, uint64_t address, std::span<Digest> digests) {
   static_assert(sizeof(Digest) == sizeof(Word[2]));
   return status == kSuccess &&
          succeeds(next_copy.call_or(kNotSupported, digests.data(), loaded.out, count * sizeof(Digest), kDeviceToHost));
+}
+
+void CudaRuntime::digests(const std::vector<Piece>& pieces, const TakeDigests& take) {
+  uint64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.size;
+  if (bytes < kWorthDigests) return;
+  std::lock_guard lock(digesting_);
+  for (const Piece& piece : pieces) {
+    OnDevice there(static_cast<int>(piece.device));
+    digested_.address = piece.address;
+    digested_.blocks.resize(piece.size / bundle::kBlockSize);
+    if (digests_.of(static_cast<int>(piece.device), piece.address, digested_.blocks)) take(digested_);
+  }
 }
 
 }  // namespace mneme::record::cuda

@@ -1,36 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/cuda_devices.h"
 
-#include <algorithm>
-
 #include "recorder/cuda_runtime.h"
-#include "recorder/next.h"
 
 namespace mneme::record::cuda {
 namespace {
 
-constinit Next<Error(int*)> next_device_count(kLibrary, "cudaGetDeviceCount");
-constinit Next<Error(int*)> next_get_device(kLibrary, "cudaGetDevice");
-constinit Next<Error(int)> next_set_device(kLibrary, "cudaSetDevice");
+constinit const Devices::Calls calls{
+    .get_count{kLibrary, "cudaGetDeviceCount"},
+    .get{kLibrary, "cudaGetDevice"},
+    .set{kLibrary, "cudaSetDevice"},
+    .get_last_error{kLibrary, "cudaGetLastError"},
+    .error_string{kLibrary, "cudaGetErrorString"},
+    .create_event{kLibrary, "cudaEventCreateWithFlags"},
+    .record_event{kLibrary, "cudaEventRecord"},
+    .synchronize_event{kLibrary, "cudaEventSynchronize"},
+    .copy_async{kLibrary, "cudaMemcpyAsync"},
+};
 
 }  // namespace
 
-int count_devices() {
-  static const int count = [] {
-    int found = 0;
-    return next_device_count.call_or(kNotSupported, &found) == kSuccess ? std::max(found, 1) : 1;
-  }();
-  return count;
-}
-
-OnDevice::OnDevice(int device) {
-  if (!has_several_devices()) return;
-  next_get_device.call_or(kNotSupported, &before_);
-  if (before_ == device || next_set_device.call_or(kNotSupported, device) != kSuccess) before_ = -1;
-}
-
-OnDevice::~OnDevice() {
-  if (before_ >= 0) next_set_device.call_or(kNotSupported, before_);
-}
+constinit const Devices devices{calls};
 
 }  // namespace mneme::record::cuda

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "recorder/devices.h"
 
 namespace mneme::record::cuda {
 
-// At least one.
-int count_devices();
-inline bool has_several_devices() { return count_devices() > 1; }
+extern const Devices devices;
 
-// Makes a device the thread's for as long as it lives.
-class OnDevice {
- public:
-  explicit OnDevice(int device);
-  ~OnDevice();
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
+inline bool succeeds(int status) { return devices.succeeds(status); }
 
- private:
-  int before_ = -1;
+struct OnDevice : Entered {
+  explicit OnDevice(int device) : Entered(devices, device) {}
 };
 
 }  // namespace mneme::record::cuda

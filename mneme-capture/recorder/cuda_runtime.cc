@@ -26,7 +26,6 @@ constinit Next<Error(void*)> next_unregister(kLibrary, "cudaHostUnregister");
 constinit Next<Error()> next_device_synchronize(kLibrary, "cudaDeviceSynchronize");
 constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "cudaStreamIsCapturing");
 constinit Next<Error(Stream, int*)> next_stream_device(kLibrary, "cudaStreamGetDevice");
-constinit Next<Error(int*)> next_get_device(kLibrary, "cudaGetDevice");
 constinit Next<Error(int*, int, int)> next_can_access(kLibrary, "cudaDeviceCanAccessPeer");
 constinit Next<Error()> next_last_error(kLibrary, "cudaGetLastError");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "cudaGetErrorString");
@@ -43,7 +42,7 @@ thread_local bool holds = false;
 // The devices that may use each other's memory get access to all that is recorded.
 std::vector<Access> access_for(int device) {
   std::vector<Access> list = {{{kLocationDevice, device}, kReadWrite}};
-  for (int other = 0; other < count_devices(); ++other) {
+  for (int other = 0; other < devices.count(); ++other) {
     int can = 0;
     if (other == device || next_can_access.call_or(kNotSupported, &can, other, device) != kSuccess || !can) continue;
     list.push_back({{kLocationDevice, other}, kReadWrite});
@@ -98,24 +97,20 @@ void CudaRuntime::unback(uint64_t address, uint64_t size) { next_unmap.call_or(k
 // ---- host memory, devices, streams ----
 
 bool CudaRuntime::adopt_host(void* address, uint64_t size) {
-  unsigned flags = kRegisterMapped | (has_several_devices() ? kRegisterPortable : 0);
-  return next_register.call_or(kNotSupported, address, size, flags) == kSuccess;
+  unsigned flags = kRegisterMapped | (devices.several() ? kRegisterPortable : 0);
+  return succeeds(next_register.call_or(kNotSupported, address, size, flags));
 }
 
-void CudaRuntime::disown_host(void* address) { next_unregister.call_or(kNotSupported, address); }
+void CudaRuntime::disown_host(void* address) { succeeds(next_unregister.call_or(kNotSupported, address)); }
 
-int CudaRuntime::device_count() { return count_devices(); }
+int CudaRuntime::device_count() { return devices.count(); }
 
-int CudaRuntime::device() {
-  int device = 0;
-  if (has_several_devices()) next_get_device.call_or(kNotSupported, &device);
-  return device;
-}
+int CudaRuntime::device() { return devices.current(); }
 
 int CudaRuntime::device_of(void* stream) {
   // What lies below are streams of the thread's device, too.
   int device = -1;
-  if (has_several_devices() && reinterpret_cast<uintptr_t>(stream) > kPerThreadStream &&
+  if (devices.several() && reinterpret_cast<uintptr_t>(stream) > kPerThreadStream &&
       next_stream_device.call_or(kNotSupported, stream, &device) == kSuccess) {
     return device;
   }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <atomic>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "recorder/cuda_api.h"
 #include "recorder/cuda_block_digests.h"
+#include "recorder/cuda_devices.h"
 #include "recorder/fair_shared_mutex.h"
+#include "recorder/fetches.h"
 #include "recorder/next.h"
 #include "recorder/process.h"
 #include "recorder/runtime.h"
@@ -28,8 +29,8 @@ class CudaRuntime final : public Runtime {
   uint64_t alignment() override { return 512; }  // as textures of linear memory need it
   bool fetches() override { return true; }
   void digests(const std::vector<Piece>& pieces, const TakeDigests& take) override;
-  void fetch(const std::vector<Piece>& pieces, std::byte* to) override;
-  void await_fetched() override;
+  void fetch(const std::vector<Piece>& pieces, std::byte* to) override { fetches_.begin(pieces, to); }
+  void await_fetched() override { fetches_.await(); }
   bool survives_fork() override { return false; }
   bool adopt_host(void* address, uint64_t size) override;
   void disown_host(void* address) override;
@@ -84,10 +85,7 @@ class CudaRuntime final : public Runtime {
   std::optional<MemoryRange> find_in_code(void* fat_binary, const std::string& name);
 
   std::atomic<uint64_t> used_devices_{0};  // a bit for each that has recorded memory
-  // Behind the copies of one fetch(): a device, and an event of it.
-  using Marks = std::vector<std::pair<int, Event>>;
-  std::deque<Marks> fetched_;                        // in order, while they are waited for
-  std::map<int, std::vector<Event>> unused_events_;  // by device
+  Fetches fetches_{devices};
   std::mutex digesting_;
   Digests digested_;  // its memory is used again: to touch new takes longer than to digest
   BlockDigests digests_;

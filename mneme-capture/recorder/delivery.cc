@@ -50,8 +50,8 @@ void Delivery::begin(const Fetch& fetch, Fd memory) {
     throw Error("mneme-capture wants memory where there is no room for it");
   }
   pin(fetch);
-  ++under_way_;
   runtime_.fetch(fetch.pieces, memory_ + fetch.at);
+  ++under_way_;
 }
 
 void Delivery::finish() {

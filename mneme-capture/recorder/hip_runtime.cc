@@ -13,7 +13,6 @@ constinit Next<Error(void*, size_t, unsigned)> next_register(kLibrary, "hipHostR
 constinit Next<Error(void*)> next_unregister(kLibrary, "hipHostUnregister");
 constinit Next<Error()> next_device_synchronize(kLibrary, "hipDeviceSynchronize");
 constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapturing");
-constinit Next<Error(int*)> next_get_device(kLibrary, "hipGetDevice");
 constinit Next<int(Stream)> next_stream_device(kLibrary, "hipGetStreamDeviceId");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
 constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
@@ -45,7 +44,7 @@ std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size, int device) 
 void HipRuntime::unback(uint64_t address, uint64_t size) { memory_.unback(address, size); }
 
 bool HipRuntime::adopt_host(void* address, uint64_t size) {
-  unsigned flags = kRegisterMapped | (has_several_devices() ? kRegisterPortable : 0);
+  unsigned flags = kRegisterMapped | (devices.several() ? kRegisterPortable : 0);
   if (!succeeds(next_register.call_or(kNotSupported, address, size, flags))) return false;
   if (is_stand_in()) return true;
   // Pointers to it are recorded as they are, so that the device has to have it at the host's address.
@@ -58,17 +57,13 @@ bool HipRuntime::adopt_host(void* address, uint64_t size) {
 
 void HipRuntime::disown_host(void* address) { succeeds(next_unregister.call_or(kNotSupported, address)); }
 
-int HipRuntime::device_count() { return count_devices(); }
+int HipRuntime::device_count() { return devices.count(); }
 
-int HipRuntime::device() {
-  int device = 0;
-  if (has_several_devices()) succeeds(next_get_device.call_or(kNotSupported, &device));
-  return device;
-}
+int HipRuntime::device() { return devices.current(); }
 
 int HipRuntime::device_of(void* stream) {
   // This one and what lies below are streams of the thread's device.
-  if (!has_several_devices() || reinterpret_cast<uintptr_t>(stream) <= kPerThread) return device();
+  if (!devices.several() || reinterpret_cast<uintptr_t>(stream) <= kPerThread) return device();
   int device = next_stream_device.call_or(-1, stream);
   return device >= 0 ? device : this->device();
 }
@@ -89,7 +84,7 @@ int HipRuntime::on_devices(const Wait& wait) {
 }
 
 int HipRuntime::wait() {
-  if (!has_several_devices()) return next_device_synchronize.call_or(kNotSupported);
+  if (!devices.several()) return next_device_synchronize.call_or(kNotSupported);
   return on_devices([](int device) {
     OnDevice there(device);
     return next_device_synchronize.call_or(kNotSupported);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <atomic>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "recorder/fair_shared_mutex.h"
+#include "recorder/fetches.h"
 #include "recorder/hip_api.h"
+#include "recorder/hip_devices.h"
 #include "recorder/hip_virtual_memory.h"
 #include "recorder/next.h"
 #include "recorder/process.h"
@@ -27,8 +28,8 @@ class HipRuntime final : public Runtime {
   uint64_t taken_ahead(int device) override { return memory_.taken_ahead(device); }
   // AMD's device memory is out of the capture's reach, which has it fetched.
   bool fetches() override { return !is_stand_in(); }
-  void fetch(const std::vector<Piece>& pieces, std::byte* to) override;
-  void await_fetched() override;
+  void fetch(const std::vector<Piece>& pieces, std::byte* to) override { fetches_.begin(pieces, to); }
+  void await_fetched() override { fetches_.await(); }
   bool survives_fork() override { return is_stand_in(); }
   bool adopt_host(void* address, uint64_t size) override;
   void disown_host(void* address) override;
@@ -86,10 +87,7 @@ class HipRuntime final : public Runtime {
 
   VirtualMemory memory_;
   std::atomic<uint64_t> backed_devices_{0};  // a bit for each that has recorded memory
-  // Behind the copies of one fetch(): a device, and an event of it.
-  using Marks = std::vector<std::pair<int, Event>>;
-  std::deque<Marks> fetched_;                                      // in order, while they are waited for
-  std::map<int, std::vector<Event>> unused_events_;                // by device
+  Fetches fetches_{devices};
   std::mutex mutex_;                                               // of the maps below
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
   std::map<void*, std::set<std::string>> managed_;                 // variables, by fat binary

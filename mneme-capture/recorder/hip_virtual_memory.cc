@@ -37,7 +37,7 @@ void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 // The devices that may use each other's memory get access to all that is recorded.
 std::vector<MemoryAccess> access_for(int device) {
   std::vector<MemoryAccess> list = {{{kLocationDevice, device}, kReadWrite}};
-  for (int other = 0; other < count_devices(); ++other) {
+  for (int other = 0; other < devices.count(); ++other) {
     int can = 0;
     if (other == device || !succeeds(next_can_access.call_or(kNotSupported, &can, other, device)) || !can) continue;
     list.push_back({{kLocationDevice, other}, kReadWrite});
