@@ -12,6 +12,7 @@ using bundle::kBlockSize;
 void CheckTarget::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
   verify::Layout layout(instance.info.segments);
   std::unique_ptr<device::Device> device = make_();
+  device->expect(device::device_ranges(reader.info()));
   for (const verify::Range& range : layout.ranges()) device->map(range.address, range.size);
   std::vector<std::byte> buffer(kBlockSize);
   for (const bundle::State* state : {&instance.prologue, &instance.epilogue}) {

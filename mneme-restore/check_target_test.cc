@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -18,7 +19,12 @@ class ForgetfulDevice : public device::Device {
   std::string name() const override { return "forgetful"; }
   std::string clock() const override { return "none"; }
   bool runs_in_this_process() const override { return true; }
-  void map(uint64_t, uint64_t) override {}
+  void expect(std::span<const device::BlockRange> ranges) override { expected_ = {ranges.begin(), ranges.end()}; }
+  void map(uint64_t address, uint64_t size) override {
+    EXPECT_TRUE(std::ranges::any_of(expected_, [&](const device::BlockRange& range) {
+      return address >= range.address && size <= range.size && address - range.address <= range.size - size;
+    })) << address;
+  }
   void write(uint64_t address, Bytes bytes) override {
     std::string& block = blocks_[address] = std::string(text_of(bytes));
     if (bad_ - address < block.size()) block[bad_ - address] ^= 1;
@@ -31,6 +37,7 @@ class ForgetfulDevice : public device::Device {
 
  private:
   uint64_t bad_;
+  std::vector<device::BlockRange> expected_;
   std::map<uint64_t, std::string> blocks_;
 };
 

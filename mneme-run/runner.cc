@@ -32,10 +32,7 @@ std::string Runner::device_for(const bundle::VariantInfo& variant) const {
 }
 
 WorkerProcess& Runner::process(const std::string& device) {
-  std::vector<device::BlockRange> ranges;
-  for (const bundle::AddressRange& range : reader_.info().ranges) {
-    if (range.name != "host") ranges.push_back({range.base, range.size});
-  }
+  std::vector<device::BlockRange> ranges = device::device_ranges(reader_.info());
   return processes_.try_emplace(device, device, options_.settings, std::move(ranges), options_.timeout, options_.worker)
       .first->second;
 }

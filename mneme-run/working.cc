@@ -113,7 +113,7 @@ void serve(Channel& parent, const Staging& staging) {
     return;
   }
   std::vector<device::BlockRange> ranges(first.fields[2].size() / sizeof(device::BlockRange));
-  std::memcpy(ranges.data(), first.fields[2].data(), ranges.size() * sizeof ranges[0]);
+  first.fields[2].copy(reinterpret_cast<char*>(ranges.data()), ranges.size() * sizeof(device::BlockRange));
   device->expect(ranges);
   // A driver goes on to open what it needs.
   bool many = !device->runs_in_this_process();

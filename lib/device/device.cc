@@ -6,6 +6,14 @@
 
 namespace mneme::device {
 
+std::vector<BlockRange> device_ranges(const bundle::BundleInfo& recording) {
+  std::vector<BlockRange> ranges;
+  for (const bundle::AddressRange& range : recording.ranges) {
+    if (range.name != "host") ranges.push_back({range.base, range.size});
+  }
+  return ranges;
+}
+
 std::unique_ptr<Device> make_device(const std::string& name) {
   if (name == "host" || name == "auto") return make_host_device();
   if (name == "cuda") return make_cuda_device();

@@ -80,6 +80,9 @@ class Device {
   virtual bool still_works() { return false; }
 };
 
+// For Device::expect(): where a recording had its devices' memory.
+std::vector<BlockRange> device_ranges(const bundle::BundleInfo& recording);
+
 std::unique_ptr<Device> make_host_device();
 std::unique_ptr<Device> make_cuda_device();  // NVIDIA's first
 // By name; "auto" takes the first GPU found, else the host. Throws Error (Exit::kMissing).
