@@ -30,6 +30,8 @@ void join(bundle::RunInfo& run, bundle::RunInfo round) {
     return;
   }
   run.rounds = rounds;
+  // A device may give its clock up. Nobody is to take the times for one clock's.
+  if (!run.clock.ends_with(round.clock)) run.clock += ", " + round.clock;
   run.nanoseconds.insert(run.nanoseconds.end(), round.nanoseconds.begin(), round.nanoseconds.end());
   if (run.differences.empty()) {  // the blocks are of the first execution that differs
     run.blocks = std::move(round.blocks);

@@ -29,6 +29,18 @@ TEST(Outcomes, RoundsAddTheirTimes) {
   EXPECT_THAT(run.nanoseconds, ElementsAre(5, 6, 7, 8, 1, 2));
 }
 
+TEST(Outcomes, TimesOfTwoClocksAreNotTakenForOnes) {
+  bundle::RunInfo run = a_run({5}), other = a_run({6});
+  run.clock = "cupti";
+  other.clock = "cupti";
+  join(run, other);
+  EXPECT_EQ(run.clock, "cupti");
+  other.clock = "events";
+  join(run, other);
+  join(run, other);
+  EXPECT_EQ(run.clock, "cupti, events");
+}
+
 TEST(Outcomes, WhatDiffersInALaterRoundIsNotForgotten) {
   bundle::RunInfo run = a_run({5});
   bundle::RunInfo other = a_run({6});

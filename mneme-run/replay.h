@@ -83,9 +83,9 @@ class Replay {
   bundle::RunInfo completed_run(const bundle::VariantInfo& variant) const;
   // Executes so many times, each time from the prologue; `after` is called after each, with its number and how long it
   // took.
+  using After = std::function<void(uint32_t, uint64_t)>;
   void execute(const bundle::KernelInfo& kernel, const bundle::Configuration& configuration, Bytes code, uint32_t times,
-               const RunSettings& settings, const Foreign& foreign,
-               const std::function<void(uint32_t, uint64_t)>& after);
+               const RunSettings& settings, const Foreign& foreign, const After& after);
   // Reads all blocks back, by address, notes which are no longer the prologue's, and tells of each whether it is not
   // the epilogue's. Returns how many bytes are not the prologue's.
   // `expected` is the epilogue's block, or nothing where it is not at hand.

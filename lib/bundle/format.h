@@ -318,7 +318,7 @@ struct RunInfo {
   std::string device;
   std::string status;  // "completed" or "failed"
   std::string reason;  // why it failed
-  std::string clock;   // "steady", "events", "cupti"
+  std::string clock;   // "steady", "events", "cupti", "rocprofiler-sdk"
   uint32_t warmup = 0;
   std::vector<uint64_t> nanoseconds;  // one an iteration, round after round
   uint64_t changed_bytes = 0;         // bytes that the kernel changed: replayed memory against the prologue

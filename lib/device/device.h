@@ -40,7 +40,7 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;   // "host", "cuda", "hip"
-  virtual std::string clock() const = 0;  // what execute() measures with: "steady", …
+  virtual std::string clock() const = 0;  // what the last execute() measured with: "steady", …
   // Whether kernels run as part of this process and can do what it can.
   virtual bool runs_in_this_process() const = 0;
 

@@ -2,7 +2,7 @@
 // A HIP runtime that hands every call of lib/device/hip, and those that the recorder makes itself, on to another
 // library, $MNEME_TEST_RUNTIME, but for those that are to fail: $MNEME_TEST_FAIL is the function, the error's number,
 // and which call of it, counted from 1 (0: all), with blanks between them. The error -1 is a success with an address
-// that was not asked for.
+// that was not asked for. As AMD's runtime it tells a profiler (profiler.cc) of the kernels that it dispatches.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -41,13 +41,31 @@ int fail(int error) {
 
 }  // namespace
 
-#define HAND_ON(name, parameters, arguments)                                     \
+// As rocprofiler-register finds it. A profiled kernel has ended when its launch returns.
+using Dispatched = void (*)(const unsigned* blocks, const unsigned* block);
+Dispatched profiler() {
+  const char* path = std::getenv("ROCPROFILER_REGISTER_LIBRARY");
+  void* library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  return library ? reinterpret_cast<Dispatched>(dlsym(library, "mneme_test_dispatched")) : nullptr;
+}
+
+int profiled(int result, const unsigned (&blocks)[3], const unsigned (&block)[3]) {
+  static Dispatched const tell = profiler();
+  if (!tell || result != 0) return result;
+  static auto* const synchronize = reinterpret_cast<int (*)()>(other("hipDeviceSynchronize"));
+  result = synchronize();
+  tell(blocks, block);
+  return result;
+}
+
+#define HAND_ON_TO(name, parameters, result)                                     \
   extern "C" int name parameters {                                               \
     static int calls = 0;                                                        \
     static auto* const next = reinterpret_cast<int(*) parameters>(other(#name)); \
     if (int error = failure(#name, ++calls)) return fail(error);                 \
-    return next arguments;                                                       \
+    return result;                                                               \
   }
+#define HAND_ON(name, parameters, arguments) HAND_ON_TO(name, parameters, next arguments)
 
 using P = void*;
 using U = unsigned;
@@ -63,13 +81,13 @@ HAND_ON(hipModuleLoadData, (P a, P b), (a, b))
 HAND_ON(hipModuleUnload, (P a), (a))
 HAND_ON(hipModuleGetFunction, (P a, P b, P c), (a, b, c))
 HAND_ON(hipModuleGetGlobal, (P a, P b, P c, P d), (a, b, c, d))
-HAND_ON(hipModuleLaunchKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j, P k),
-        (a, b, c, d, e, f, g, h, i, j, k))
-HAND_ON(hipModuleLaunchCooperativeKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j),
-        (a, b, c, d, e, f, g, h, i, j))
+HAND_ON_TO(hipModuleLaunchKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j, P k),
+           profiled(next(a, b, c, d, e, f, g, h, i, j, k), {b, c, d}, {e, f, g}))
+HAND_ON_TO(hipModuleLaunchCooperativeKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j),
+           profiled(next(a, b, c, d, e, f, g, h, i, j), {b, c, d}, {e, f, g}))
 HAND_ON(hipFree, (P a), (a))
 HAND_ON(hipMemGetInfo, (P a, P b), (a, b))
-HAND_ON(hipMemset, (P a, int b, S c), (a, b, c))
+HAND_ON_TO(hipMemset, (P a, int b, S c), profiled(next(a, b, c), {48, 1, 1}, {512, 1, 1}))
 HAND_ON(hipMemcpy, (P a, P b, S c, int d), (a, b, c, d))
 HAND_ON(hipHostRegister, (P a, S b, U c), (a, b, c))
 HAND_ON(hipHostUnregister, (P a), (a))

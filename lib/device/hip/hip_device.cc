@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "device/hip/kernel_timer.h"
 #include "device/hip/memory.h"
 #include "device/hip/module.h"
 #include "device/moved_globals.h"
@@ -13,35 +14,6 @@
 namespace mneme::device {
 namespace hip {
 namespace {
-
-// By events around the launch.
-class Timer {
- public:
-  Timer() {
-    check(runtime().hipEventCreate(&start_), "making an event");
-    const Result result = runtime().hipEventCreate(&end_);
-    if (result != 0) runtime().hipEventDestroy(start_);
-    check(result, "making an event");
-  }
-  ~Timer() {
-    runtime().hipEventDestroy(start_);
-    runtime().hipEventDestroy(end_);
-  }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
-  void start() { check(runtime().hipEventRecord(start_, nullptr), "recording an event"); }
-  // What it says may be of the kernel.
-  Result stop() { return runtime().hipEventRecord(end_, nullptr); }
-  uint64_t taken() const {  // nanoseconds, once the kernel has ended
-    float milliseconds = 0;
-    check(runtime().hipEventElapsedTime(&milliseconds, start_, end_), "asking for the time");
-    return static_cast<uint64_t>(static_cast<double>(milliseconds) * 1e6);
-  }
-
- private:
-  Event *start_ = nullptr, *end_ = nullptr;
-};
 
 // The cache that all of a GPU's kernels share, in front of its memory.
 class SecondCache {
@@ -73,7 +45,7 @@ class SecondCache {
 class HipDevice final : public Device {
  public:
   std::string name() const override { return "hip"; }
-  std::string clock() const override { return "events"; }
+  std::string clock() const override { return timer_.clock(); }
   bool runs_in_this_process() const override { return false; }
 
   void expect(std::span<const BlockRange> ranges) override { memory_.expect(ranges); }
@@ -120,7 +92,7 @@ class HipDevice final : public Device {
     const std::string running = "running kernel '" + loaded.kernel() + "'";
     synchronize(running.c_str());
     check(stopped, running.c_str());
-    const uint64_t taken = launch.timed ? timer_.taken() : 0;
+    const uint64_t taken = launch.timed ? timer_.taken(launch) : 0;
     copy_variables(loaded, launch, false);
     translate(moves, false);
     return taken;
@@ -205,7 +177,7 @@ class HipDevice final : public Device {
   }
 
   RecordedMemory memory_;
-  Timer timer_;
+  KernelTimer timer_;
   SecondCache cache_;
 };
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "base/error.h"
+#include "device/hip/profiler.h"
 
 namespace mneme::device::hip {
 namespace {
@@ -55,6 +56,7 @@ class Loaded {
                                  MNEME_LOOK(hipMemUnmap) && MNEME_LOOK(hipMemSetAccess);
 #undef MNEME_FIND
 #undef MNEME_LOOK
+    choose_profiler(runtime);  // which has to be there before the runtime begins
     require(runtime.hipInit(0), "finds no device that it can use");
     int count = 0;
     require(runtime.hipGetDeviceCount(&count), "finds no device");
