@@ -13,6 +13,7 @@ pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 
 include(${CMAKE_CURRENT_LIST_DIR}/Standalone.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/OwnHeap.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/AmdgpuKernels.cmake)
 
 add_library(mneme_options INTERFACE)
 target_compile_options(mneme_options INTERFACE -Wall -Wextra -Wpedantic)

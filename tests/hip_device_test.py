@@ -3,6 +3,7 @@
 """mneme-run --device hip with the stand-in for AMD's runtime, which executes the IR that --embed-ir puts into the code:
 all that is ours, with no GPU. By default some of tests/programs; $MNEME_MATRIX=full takes all."""
 
+import collections
 import json
 import os
 import unittest
@@ -34,6 +35,8 @@ FAILS = [("hipModuleLoadData", 2), ("hipModuleGetFunction", 500), ("hipModuleGet
          ("hipModuleLaunchKernel", 719), ("hipMemcpy", 719), ("hipDeviceSynchronize", 719), ("hipEventRecord", 719),
          ("hipEventElapsedTime", 600), ("hipDeviceGetAttribute", 101)]
 
+AT_MOST = 5  # calls of one function that are made to fail, and the last
+
 
 class HipDevice(TestCase):
     def compiled(self, name, *options):
@@ -42,11 +45,19 @@ class HipDevice(TestCase):
                        recordings.recording_of(PROGRAMS / f"{name}.hip", self)])
         return compiled
 
-    def replay(self, bundle, *options, fail=None, which=0, then="", library=STAND_IN):
-        env = {"LD_LIBRARY_PATH": str(library)}
+    def environment(self, fail=None, which=0, then="", library=STAND_IN, calls=None):
+        if not fail and not calls:
+            return {"LD_LIBRARY_PATH": str(library)}
+        env = {"LD_LIBRARY_PATH": str(FAILING), "MNEME_TEST_RUNTIME": str(STAND_IN / "libamdhip64.so.5")}
         if fail:
-            env = {"LD_LIBRARY_PATH": str(FAILING), "MNEME_TEST_RUNTIME": str(STAND_IN / "libamdhip64.so.5"),
-                   "MNEME_TEST_FAIL": f"{fail[0]} {fail[1]} {which}{then}"}
+            env["MNEME_TEST_FAIL"] = f"{fail[0]} {fail[1]} {which}{then}"
+        if calls:
+            calls.unlink(missing_ok=True)
+            env["MNEME_TEST_CALLS"] = str(calls)
+        return env
+
+    def replay(self, bundle, *options, **how):
+        env = self.environment(**how)
         return run([tool("run"), "--device", "hip", *options, bundle], [tool("verify")], env=env, timeout=60)
 
     def verdicts(self, result):
@@ -104,6 +115,82 @@ class HipDevice(TestCase):
         for fail in IDLE:
             with self.subTest(fail):
                 self.assert_verified(self.replay(bundle, "--cache", "cold", fail=fail))
+
+    def test_each_call_that_fails(self):
+        """Each of all calls in turn: the run fails with a sentence, or does without what it asked for."""
+        calls = self.folder / "calls"
+        for program in ["vector_add", "device_globals"]:
+            bundle = self.compiled(program)
+            self.assert_verified(self.replay(bundle, "--cache", "cold", "--iterations", "2", calls=calls))
+            made = collections.Counter(calls.read_text().split())
+            self.assertGreater(made["hipModuleLaunchKernel"], 4)
+            for name, count in sorted(made.items()):
+                for which in sorted({*range(1, min(count, AT_MOST) + 1), count}):
+                    with self.subTest(program=program, name=name, which=which):
+                        result = self.replay(bundle, "--cache", "cold", "--iterations", "2", fail=(name, 719), which=which)
+                        if result.statuses == [0, 0]:
+                            self.assert_verified(result)
+                        else:
+                            self.assert_failed(result)
+
+    LARGE = """
+#include <hip/hip_runtime.h>
+#include <vector>
+__global__ void add_one(unsigned* words) { words[blockIdx.x * 256 + threadIdx.x] += 1; }
+int main() {
+  std::vector<unsigned> words(6 << 20);
+  for (size_t i = 0; i < words.size(); i++) words[i] = static_cast<unsigned>(i * 2654435761u);
+  unsigned* memory;
+  if (hipMalloc(&memory, 4 * words.size()) != hipSuccess) return 1;
+  if (hipMemcpy(memory, words.data(), 4 * words.size(), hipMemcpyHostToDevice) != hipSuccess) return 1;
+  add_one<<<static_cast<unsigned>(words.size() / 256), 256>>>(memory);
+  return hipDeviceSynchronize();
+}
+"""
+
+    def test_staging(self):
+        """As much memory as is brought in several pieces, from pinned memory where that works."""
+        source = self.folder / "large.hip"
+        source.write_text(self.LARGE)
+        bundle = self.folder / "large.compiled.tar"
+        self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", bundle,
+                       self.record(self.build(source), name="large.tar")])
+        calls = self.folder / "calls"
+        self.assert_verified(self.replay(bundle, calls=calls))
+        made = collections.Counter(calls.read_text().split())
+        for name in ["hipHostRegister", "hipEventSynchronize"]:
+            self.assertGreater(made[name], 1, name)
+        for name in ["hipHostRegister", "hipHostUnregister"]:
+            for which in [0, 1, 2]:
+                with self.subTest(name=name, which=which):
+                    self.assert_verified(self.replay(bundle, fail=(name, 2), which=which))
+        for name in ["hipMemcpyAsync", "hipEventSynchronize", "hipEventCreateWithFlags"]:
+            for which in range(1, made[name] + 1):
+                with self.subTest(name=name, which=which):
+                    self.assert_failed(self.replay(bundle, fail=(name, 719), which=which))
+
+    def test_without_images(self):
+        """What cannot be kept or compared on the GPU, or loaded there, is by the host, which finds the same."""
+        calls = self.folder / "calls"
+        for program, options in [("vector_add", ["--grid", "2"]), ("atomics_mix", ["--grid", "1"]), ("nbody", [])]:
+            bundle = self.compiled(program, *options)
+            found = {}
+            for fail, which in [(None, 0), (("hipMalloc", 2), 0), (("hipMalloc", 2), 2), (("hipMalloc", 2), 3),
+                                (("hipModuleLoadData", 209), 1), (("hipModuleLoadData", 209), 3),
+                                (("hipModuleGetFunction", 500), 1)]:
+                with self.subTest(program=program, fail=fail, which=which):
+                    env = self.environment(fail, which, calls=calls)
+                    result = run([tool("run"), "--device", "hip", bundle], env=env, timeout=60)
+                    self.assertEqual(result.statuses, [0], result.text())
+                    runs = [bundles.parsed(member) for member in bundles.read(result.out) if member.name.startswith("runs/")]
+                    found[which, fail] = [(run["status"], run["differences"]) for run in runs]
+                    self.assertTrue(found[which, fail])
+                    self.assertEqual(found[which, fail], found[0, None])
+                    launches = calls.read_text().split().count("hipModuleLaunchKernel")
+                    if fail is None:
+                        with_images = launches
+                    else:
+                        self.assertLess(launches, with_images)
 
     def assert_failed(self, result):
         """A run that failed with a sentence, or exit status 3."""

@@ -21,6 +21,7 @@ MNEME_EMBED("v2", MNEME_KERNELS_V2);
 MNEME_EMBED("v3", MNEME_KERNELS_V3);
 MNEME_EMBED("v4", MNEME_KERNELS_V4);
 MNEME_EMBED("cuda", MNEME_KERNELS_CUDA);
+MNEME_EMBED("hip", MNEME_KERNELS_HIP);
 #define MNEME_EMBEDDED(level)                                                                          \
   extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_comparison_##level##_begin[]; \
   extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_comparison_##level##_end[]
@@ -28,6 +29,7 @@ MNEME_EMBEDDED(v2);
 MNEME_EMBEDDED(v3);
 MNEME_EMBEDDED(v4);
 MNEME_EMBEDDED(cuda);
+MNEME_EMBEDDED(hip);
 
 namespace mneme::verify {
 namespace {
@@ -82,6 +84,11 @@ class DeviceKernel : public ElementKernel {
 
 Bytes cuda_kernels() { return {mneme_comparison_cuda_begin, mneme_comparison_cuda_end}; }
 
+Bytes hip_kernels() {
+  static const std::string pack = objects::unpacked({mneme_comparison_hip_begin, mneme_comparison_hip_end});
+  return bytes_of(pack);
+}
+
 class GpuKernel : public ImageKernel {
  public:
   GpuKernel(device::Device& device, Bytes pack) : loaded_(device, pack) {}
@@ -103,8 +110,9 @@ std::unique_ptr<ElementKernel> make_device_kernel(device::Device& device, unsign
 }
 
 std::unique_ptr<ImageKernel> make_image_kernel(device::Device& device) {
-  if (device.name() != "cuda") return nullptr;
-  return std::make_unique<GpuKernel>(device, cuda_kernels());
+  if (device.name() == "cuda") return std::make_unique<GpuKernel>(device, cuda_kernels());
+  if (device.name() == "hip") return std::make_unique<GpuKernel>(device, hip_kernels());
+  return nullptr;
 }
 
 Bytes cuda_kernel(ElementType type) { return packed_code(cuda_kernels(), type); }

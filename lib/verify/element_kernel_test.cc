@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The plain comparison against long double, and that of the device against the plain one, bit by bit.
+// The plain comparison against long double, and that of devices against the plain one, bit by bit: of the host, and of
+// the GPU that $MNEME_TEST_DEVICE names. What plays AMD's runtime executes the kernels for its GPUs.
 #include "verify/element_kernel.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
-#include <map>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "base/file.h"
+#include "memory/arena.h"
 #include "verify/device_kernel.h"
 #include "verify/errors.h"
 #include "verify/kernels/code_pack.h"
@@ -34,7 +37,7 @@ bool same(const ErrorSums& a, const ErrorSums& b) {
 // A GPU's, which the host device runs.
 class GpuKernelHere : public ElementKernel {
  public:
-  explicit GpuKernelHere(device::Device& device) : device_(device) {}
+  GpuKernelHere(device::Device& device, const std::string& pack) : device_(device), pack_(read_file(pack)) {}
   void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
                std::span<ChunkErrors> out) override {
     bundle::KernelInfo kernel;
@@ -50,21 +53,62 @@ class GpuKernelHere : public ElementKernel {
 
  private:
   device::Device& device_;
-  std::string pack_ = read_file(GPU_KERNELS);
+  std::string pack_;
 };
 
-// On what the machine has of x86-64's levels; and as a GPU does it.
+std::string named() {
+  const char* name = std::getenv("MNEME_TEST_DEVICE");
+  return name ? name : "host";
+}
+
+// Memory of a GPU and an image of what is expected there.
+class OnGpu : public ElementKernel {
+ public:
+  explicit OnGpu(device::Device& device) : device_(device), kernel_(make_image_kernel(device)) {
+    device.map(kRange.address, kRange.size);
+    image_ = device.make_image(std::span(&kRange, 1));
+  }
+  bool is_there() const { return kernel_ && image_; }
+
+  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
+               std::span<ChunkErrors> out) override {
+    const size_t size = out.size() * kChunk * size_of(type);
+    image_->write(kRange.address, {expected, size});
+    device_.mark(0);
+    device_.write(kRange.address, {replayed, size});
+    kernel_->compare(type, *image_, kRange.address, out);
+    device_.wait_for(0);
+  }
+
+ private:
+  static constexpr device::BlockRange kRange = {memory::kDeviceBase, 8 * bundle::kBlockSize};
+  static_assert(kRange.size >= kChunks * kChunk * 16);  // of the largest elements
+
+  device::Device& device_;
+  std::unique_ptr<ImageKernel> kernel_;
+  std::unique_ptr<device::Image> image_;
+};
+
+// On the GPU; or on what the machine has of x86-64's levels, and what GPUs' kernels do on the host.
 struct Both {
-  std::unique_ptr<device::Device> device = device::make_host_device();
+  std::unique_ptr<device::Device> device = device::make_device(named());
+  std::optional<OnGpu> on_gpu;
+
+  Both() {
+    if (named() != "host") on_gpu.emplace(*device);
+  }
 
   void expect_same(ElementType type, const std::string& expected, const std::string& replayed, const char* what) {
+    if (on_gpu) return expect_same(*on_gpu, type, expected, replayed, what);
     for (unsigned level : {2, 3, 4}) {
       SCOPED_TRACE(level);
       expect_same(*make_device_kernel(*device, level), type, expected, replayed, what);
     }
-    SCOPED_TRACE("a GPU's");
-    GpuKernelHere gpu(*device);
-    expect_same(gpu, type, expected, replayed, what);
+    for (const char* pack : {CUDA_KERNELS, HIP_KERNELS}) {
+      SCOPED_TRACE(pack);
+      GpuKernelHere gpu(*device, pack);
+      expect_same(gpu, type, expected, replayed, what);
+    }
   }
 
   void expect_same(ElementKernel& kernel, ElementType type, const std::string& expected, const std::string& replayed,
@@ -89,6 +133,9 @@ struct Both {
 
 class EveryType : public testing::TestWithParam<ElementType> {
  protected:
+  void SetUp() override {
+    if (both_.on_gpu && !both_.on_gpu->is_there()) GTEST_SKIP() << "this device has none";
+  }
   size_t bytes() const { return kChunks * kChunk * size_of(GetParam()); }
   Both both_;
   std::mt19937_64 random_{static_cast<uint64_t>(GetParam()) + 1};

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/cuda/device_memory.h"
+#include "device/cuda/driver.h"
 #include "device/device.h"
 #include "filler.h"
 #include "supply.h"

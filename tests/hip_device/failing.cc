@@ -2,7 +2,8 @@
 // A HIP runtime that hands every call of lib/device/hip, and those that the recorder makes itself, on to another
 // library, $MNEME_TEST_RUNTIME, but for those that are to fail: $MNEME_TEST_FAIL is the function, the error's number,
 // and which call of it, counted from 1 (0: all), with blanks between them. The error -1 is a success with an address
-// that was not asked for. As AMD's runtime it tells a profiler (profiler.cc) of the kernels that it dispatches.
+// that was not asked for. The names of all functions that are called are appended to the file $MNEME_TEST_CALLS. As
+// AMD's runtime it tells a profiler (profiler.cc) of the kernels that it dispatches.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -21,8 +22,17 @@ void* other(const char* name) {
 
 thread_local int last_error = 0;
 
+void log(const char* name) {
+  static const char* const path = std::getenv("MNEME_TEST_CALLS");
+  FILE* file = path ? std::fopen(path, "a") : nullptr;
+  if (!file) return;
+  std::fprintf(file, "%s\n", name);
+  std::fclose(file);
+}
+
 // 0: this call is to be handed on.
 int failure(const char* name, int call) {
+  log(name);
   const char* text = std::getenv("MNEME_TEST_FAIL");
   char function[64] = {};
   int error = 0, which = 0, read = 0;

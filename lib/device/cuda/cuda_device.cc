@@ -2,15 +2,15 @@
 // NVIDIA's first GPU as a Device. A kernel that faults leaves the context broken: everything fails from then on, and
 // the process has to be replaced.
 #include "base/error.h"
-#include "device/cuda/block_kernels.h"
-#include "device/cuda/cuda_image.h"
+#include "device/cuda/cuda_gpu.h"
 #include "device/cuda/kernel_timer.h"
 #include "device/cuda/launch.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
-#include "device/cuda/second_cache.h"
-#include "device/cuda/staging.h"
-#include "device/cuda/translation.h"
+#include "device/gpu/gpu_image.h"
+#include "device/gpu/second_cache.h"
+#include "device/gpu/staging.h"
+#include "device/gpu/translation.h"
 
 namespace mneme::device {
 namespace cuda {
@@ -34,7 +34,6 @@ class CudaDevice final : public Device {
  public:
   CudaDevice() {
     if (!timer_) timer_ = make_event_timer();
-    prepare_block_kernels();  // whoever has a GPU made ready early waits for this later otherwise
   }
 
   std::string name() const override { return "cuda"; }
@@ -45,12 +44,12 @@ class CudaDevice final : public Device {
 
   void write(uint64_t address, Bytes bytes) override {
     memory_.check_mapped(address, bytes.size());
-    check(driver().cuMemcpyHtoD_v2(address, bytes.data(), bytes.size()), "writing the recorded memory");
+    gpu_.write(address, bytes, "writing the recorded memory");
   }
 
   void read(uint64_t address, std::span<std::byte> out) override {
     memory_.check_mapped(address, out.size());
-    check(driver().cuMemcpyDtoH_v2(out.data(), address, out.size()), "reading memory back");
+    gpu_.read(address, out, "reading memory back");
   }
 
   void unmap() override {
@@ -61,14 +60,14 @@ class CudaDevice final : public Device {
 
   void begin_write(uint64_t address, Bytes bytes) override {
     memory_.check_mapped(address, bytes.size());
-    check(driver().cuMemcpyHtoDAsync_v2(address, bytes.data(), bytes.size(), nullptr), "writing the recorded memory");
+    gpu_.begin_write(address, bytes, "writing the recorded memory");
   }
   void mark(uint32_t number) override { marks_.set(number); }
   void wait_for(uint32_t number) override { marks_.wait_for(number); }
   void pin(std::span<std::byte> memory) override { pinned_.add(memory); }
 
   std::unique_ptr<Image> make_image(std::span<const BlockRange> ranges) override {
-    return cuda::make_image(ranges, cache_.size());
+    return gpu::make_image(gpu_, ranges);
   }
 
   std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) override {
@@ -106,7 +105,7 @@ class CudaDevice final : public Device {
     return taken;
   }
 
-  uint64_t cache_size() const override { return cache_.size(); }
+  uint64_t cache_size() const override { return gpu_.cache_size(); }
 
   // It does not where a kernel faulted: all calls fail from then on, this one too.
   bool still_works() override { return driver().cuCtxSynchronize() == 0; }
@@ -141,11 +140,12 @@ class CudaDevice final : public Device {
 
   std::unique_ptr<KernelTimer> timer_ = make_cupti_timer();  // before the context
   CurrentContext context_;
+  CudaGpu gpu_{context_.device()};
   RecordedMemory memory_{context_.device()};
-  Translation translation_{memory_.ranges()};
-  SecondCache cache_{context_.device()};
-  Marks marks_;
-  PinnedMemory pinned_;
+  gpu::Translation translation_{gpu_, memory_.ranges()};
+  gpu::SecondCache cache_{gpu_};
+  gpu::Marks marks_{gpu_};
+  gpu::PinnedMemory pinned_{gpu_};
 };
 
 }  // namespace

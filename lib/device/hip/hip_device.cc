@@ -1,46 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// AMD's first GPU as a Device. A kernel that faults usually ends the process, which is replaced then. There are no
-// images: memory is compared and restored by the host.
+// AMD's first GPU as a Device. A kernel that faults usually ends the process, which is replaced then.
 #include "device/hip/hip_device.h"
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "device/gpu/gpu_image.h"
+#include "device/gpu/second_cache.h"
+#include "device/gpu/staging.h"
+#include "device/gpu/translation.h"
+#include "device/hip/hip_gpu.h"
 #include "device/hip/kernel_timer.h"
 #include "device/hip/memory.h"
 #include "device/hip/module.h"
-#include "device/moved_globals.h"
 
 namespace mneme::device {
 namespace hip {
 namespace {
-
-// The cache that all of a GPU's kernels share, in front of its memory.
-class SecondCache {
- public:
-  SecondCache() = default;
-  ~SecondCache() {
-    if (filler_) runtime().hipFree(filler_);
-  }
-  SecondCache(const SecondCache&) = delete;
-  SecondCache& operator=(const SecondCache&) = delete;
-
-  uint64_t size() const {  // bytes; 0: the GPU does not say
-    int bytes = 0;
-    check(runtime().hipDeviceGetAttribute(&bytes, kSecondCacheSize, 0), "asking for the size of the GPU's cache");
-    return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
-  }
-  void empty() {
-    constexpr uint64_t kTimesTheCache = 2;  // what it drops for what is new need not be the oldest
-    const uint64_t filled = kTimesTheCache * size();
-    if (filled == 0) throw Error("--cache cold: the GPU does not say how large its cache is");
-    if (!filler_) check(runtime().hipMalloc(&filler_, filled), "--cache cold: allocating what empties the cache");
-    check(runtime().hipMemset(filler_, 0, filled), "emptying the GPU's cache");
-  }
-
- private:
-  void* filler_ = nullptr;
-};
 
 class HipDevice final : public Device {
  public:
@@ -53,17 +29,29 @@ class HipDevice final : public Device {
 
   void write(uint64_t address, Bytes bytes) override {
     memory_.check_mapped(address, bytes.size());
-    copy(address, reinterpret_cast<uint64_t>(bytes.data()), bytes.size(), "writing the recorded memory");
+    gpu_.write(address, bytes, "writing the recorded memory");
   }
 
   void read(uint64_t address, std::span<std::byte> out) override {
     memory_.check_mapped(address, out.size());
-    copy(reinterpret_cast<uint64_t>(out.data()), address, out.size(), "reading memory back");
+    gpu_.read(address, out, "reading memory back");
   }
 
   void unmap() override {
     synchronize("waiting for the GPU");  // nothing that is still to be done may meet other memory
     memory_.unmap();
+  }
+
+  void begin_write(uint64_t address, Bytes bytes) override {
+    memory_.check_mapped(address, bytes.size());
+    gpu_.begin_write(address, bytes, "writing the recorded memory");
+  }
+  void mark(uint32_t number) override { marks_.set(number); }
+  void wait_for(uint32_t number) override { marks_.wait_for(number); }
+  void pin(std::span<std::byte> memory) override { pinned_.add(memory); }
+
+  std::unique_ptr<Image> make_image(std::span<const BlockRange> ranges) override {
+    return gpu::make_image(gpu_, ranges);
   }
 
   std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) override {
@@ -80,7 +68,7 @@ class HipDevice final : public Device {
     if (launch.cluster.count() > 1) throw Error("AMD's GPUs have no clusters of blocks");
     if (launch.warn && !loaded.misplaced().empty()) launch.warn(loaded.misplaced());
     const Moves moves = moves_of(loaded, launch);
-    translate(moves, true);
+    translation_.there(moves);
     copy_variables(loaded, launch, true);
     std::string arguments = launch.arguments;
     moves.there(std::as_writable_bytes(std::span(arguments)));
@@ -94,19 +82,15 @@ class HipDevice final : public Device {
     check(stopped, running.c_str());
     const uint64_t taken = launch.timed ? timer_.taken(launch) : 0;
     copy_variables(loaded, launch, false);
-    translate(moves, false);
+    translation_.back(moves);
     return taken;
   }
 
-  uint64_t cache_size() const override { return cache_.size(); }
+  uint64_t cache_size() const override { return gpu_.cache_size(); }
   bool still_works() override { return succeeds(runtime().hipDeviceSynchronize()); }
 
  private:
   static void synchronize(const char* doing) { check(runtime().hipDeviceSynchronize(), doing); }
-
-  static void copy(uint64_t to, uint64_t from, uint64_t size, const char* doing) {
-    if (size) check(runtime().hipMemcpy(pointer_to(to), pointer_to(from), size, kCopyAnyWay), doing);
-  }
 
   static Result start(const LoadedModule& code, const Launch& launch, std::string& arguments) {
     const bundle::Dim3 &grid = launch.grid, &block = launch.block;
@@ -155,30 +139,17 @@ class HipDevice final : public Device {
                         segment.symbol, variable->size, code.kernel(), segment.size);
       }
       const uint64_t to = to_code ? variable->address : segment.address;
-      copy(to, to_code ? segment.address : variable->address, segment.size, "copying a variable");
+      gpu_.copy(to, to_code ? segment.address : variable->address, segment.size, "copying a variable");
     }
   }
 
-  // Addresses of variables that lie in memory, from the recording's to where the loader placed the variables, or back.
-  void translate(const Moves& moves, bool there) {
-    if (moves.all().empty()) return;
-    constexpr uint64_t kPiece = uint64_t{16} << 20;
-    std::vector<std::byte> before, after;
-    for (auto [begin, end] : memory_.ranges()) {
-      for (uint64_t at = begin; at < end; at += before.size()) {
-        before.resize(std::min(kPiece, end - at));
-        copy(reinterpret_cast<uint64_t>(before.data()), at, before.size(), "translating addresses");
-        after = before;
-        there ? moves.there(after) : moves.back(after);
-        if (after == before) continue;
-        copy(at, reinterpret_cast<uint64_t>(after.data()), after.size(), "translating addresses");
-      }
-    }
-  }
-
+  HipGpu gpu_;
   RecordedMemory memory_;
+  gpu::Translation translation_{gpu_, memory_.ranges()};
   KernelTimer timer_;
-  SecondCache cache_;
+  gpu::SecondCache cache_{gpu_};
+  gpu::Marks marks_{gpu_};
+  gpu::PinnedMemory pinned_{gpu_};
 };
 
 }  // namespace

@@ -43,12 +43,15 @@ class Loaded {
     MNEME_FIND(hipMemGetInfo);
     MNEME_FIND(hipMemset);
     MNEME_FIND(hipMemcpy);
+    MNEME_FIND(hipMemcpyAsync);
     MNEME_FIND(hipHostRegister);
     MNEME_FIND(hipHostUnregister);
     MNEME_FIND(hipHostGetDevicePointer);
     MNEME_FIND(hipEventCreate);
+    MNEME_FIND(hipEventCreateWithFlags);
     MNEME_FIND(hipEventDestroy);
     MNEME_FIND(hipEventRecord);
+    MNEME_FIND(hipEventSynchronize);
     MNEME_FIND(hipEventElapsedTime);
     MNEME_LOOK(hipModuleLaunchCooperativeKernel);
     runtime.has_virtual_memory = MNEME_LOOK(hipMemAddressReserve) && MNEME_LOOK(hipMemAddressFree) &&

@@ -48,6 +48,7 @@ inline constexpr int kReadWrite = 3;
 
 inline constexpr int kCopyAnyWay = 4;                                  // hipMemcpyDefault
 inline constexpr unsigned kRegisterPortable = 1, kRegisterMapped = 2;  // hipHostRegister…
+inline constexpr unsigned kNoTiming = 2;                               // hipEventDisableTiming
 inline constexpr int kSecondCacheSize = 19;                            // hipDeviceAttributeL2CacheSize
 // Keys of hipModuleLaunchKernel's `extra`: what follows is the bytes of all arguments, and a pointer to their number.
 inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 3;
@@ -72,12 +73,15 @@ struct Runtime {
   Result (*hipMemGetInfo)(size_t* left, size_t* total);
   Result (*hipMemset)(void* address, int value, size_t bytes);
   Result (*hipMemcpy)(void* to, const void* from, size_t bytes, int kind);
+  Result (*hipMemcpyAsync)(void* to, const void* from, size_t bytes, int kind, Stream* stream);
   Result (*hipHostRegister)(void* memory, size_t bytes, unsigned flags);
   Result (*hipHostUnregister)(void* memory);
   Result (*hipHostGetDevicePointer)(void** address, void* memory, unsigned flags);
   Result (*hipEventCreate)(Event** event);
+  Result (*hipEventCreateWithFlags)(Event** event, unsigned flags);
   Result (*hipEventDestroy)(Event* event);
   Result (*hipEventRecord)(Event* event, Stream* stream);
+  Result (*hipEventSynchronize)(Event* event);
   Result (*hipEventElapsedTime)(float* milliseconds, Event* from, Event* to);
   // Not in every release; null then.
   Result (*hipModuleLaunchCooperativeKernel)(Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

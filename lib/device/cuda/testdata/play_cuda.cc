@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "../../gpu/kernels/blocks.h"
 #include "../driver.h"
-#include "../kernels/blocks.h"
 
 namespace mneme::device::cuda {
 
@@ -37,6 +37,8 @@ struct Function {
 };
 
 namespace {
+
+using namespace gpu;
 
 constexpr Result kInvalid = 1, kNoMemory = 2, kNoImage = 200, kIllegalAddress = 700;
 constexpr int kCacheSize = 5 << 20;

@@ -2,7 +2,7 @@
 // For the kernel and for who launches it: no header of either.
 #pragma once
 
-namespace mneme::device::cuda {
+namespace mneme::device::gpu {
 
 inline constexpr unsigned kBytes = 64 << 10;  // of a block
 inline constexpr unsigned kThreads = 256;
@@ -13,4 +13,4 @@ struct Way {
   unsigned long long begin, end, target;
 };
 
-}  // namespace mneme::device::cuda
+}  // namespace mneme::device::gpu

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What copying to the GPU takes that goes on while the caller does something else. All that this process has the GPU do
-// is done in order, in the context's default stream.
+// What copying to the GPU takes that goes on while the caller does something else.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 
-#include "device/cuda/driver.h"
+#include "device/gpu/gpu.h"
 
-namespace mneme::device::cuda {
+namespace mneme::device::gpu {
 
 // Numbered marks in what the GPU is to do.
 class Marks {
  public:
-  Marks() = default;
+  explicit Marks(Gpu& gpu) : gpu_(gpu) {}
   ~Marks();
   Marks(const Marks&) = delete;
   Marks& operator=(const Marks&) = delete;
@@ -23,13 +22,14 @@ class Marks {
   void wait_for(uint32_t number) const;  // until it has done what is ahead of the mark
 
  private:
-  std::map<uint32_t, Event*> events_;
+  Gpu& gpu_;
+  std::map<uint32_t, Gpu::Mark*> marks_;
 };
 
 // Memory of the process that the GPU reads by itself. What it refuses is copied by the driver as any other memory.
 class PinnedMemory {
  public:
-  PinnedMemory() = default;
+  explicit PinnedMemory(Gpu& gpu) : gpu_(gpu) {}
   ~PinnedMemory();
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
@@ -37,7 +37,8 @@ class PinnedMemory {
   void add(std::span<std::byte> memory);  // whole pages
 
  private:
+  Gpu& gpu_;
   std::map<std::byte*, bool> pieces_;  // whether it is pinned
 };
 
-}  // namespace mneme::device::cuda
+}  // namespace mneme::device::gpu

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "bundle/format.h"
+
+namespace mneme::device {
+class Code;
+}
+
+namespace mneme::device::gpu {
+
+enum class BlockKernel { kCountDifferences, kPutBack, kTranslate };  // of kernels/blocks.cc
+inline constexpr const char* kBlockKernels[] = {"count_differences", "put_back", "translate"};
+
+// What is done on a GPU besides executing recorded kernels, which for each vendor's are other calls. All that a process
+// has its GPU do is done in order, in the default stream. What fails is an Error that says what was being done.
+class Gpu {
+ public:
+  struct Mark;  // in what the GPU is to do
+  virtual ~Gpu() = default;
+
+  // Memory of the GPU's own, wherever it puts it; 0: there is not enough.
+  virtual uint64_t allocate(uint64_t bytes) = 0;
+  virtual void release(uint64_t address) = 0;
+  virtual void copy(uint64_t to, uint64_t from, uint64_t bytes, const char* doing) = 0;
+  virtual void clear(uint64_t address, uint64_t bytes, const char* doing) = 0;
+  virtual void read(uint64_t address, std::span<std::byte> out, const char* doing) = 0;
+  virtual void write(uint64_t address, Bytes bytes, const char* doing) = 0;
+  virtual void begin_write(uint64_t address, Bytes bytes, const char* doing) = 0;  // which are left to it
+
+  // A GPU that has none of Mneme's own kernels has no images.
+  virtual bool has_block_kernels() = 0;
+  // With groups of kThreads.
+  virtual void start(BlockKernel kernel, uint64_t groups, void** arguments, const char* doing) = 0;
+  virtual void start(Code& code, uint32_t groups, bundle::Dim3 group, void** arguments, const char* doing) = 0;
+  virtual void wait(const char* doing) = 0;
+
+  virtual Mark* make_mark() = 0;
+  virtual void set(Mark* mark) = 0;  // behind all that the GPU was given so far
+  virtual void wait_for(Mark* mark) = 0;
+  virtual void drop(Mark* mark) = 0;
+
+  // Whether it is pinned now: some memory is refused.
+  virtual bool pin(std::span<std::byte> memory) = 0;
+  virtual void unpin(std::byte* memory) = 0;
+
+  // Bytes of the cache that all of a GPU's kernels share, in front of its memory; 0: the GPU does not say.
+  virtual uint64_t cache_size() const = 0;
+};
+
+}  // namespace mneme::device::gpu

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device/hip/hip_gpu.h"
+
+#include "device/gpu/kernels/blocks.h"
+#include "device/hip/module.h"
+#include "objects/code_pack.h"
+
+// What the build makes of kernels/blocks.cc.
+asm(".pushsection .rodata\n"
+    "mneme_hip_blocks_begin:\n"
+    ".incbin \"" MNEME_BLOCKS_HIP
+    "\"\n"
+    "mneme_hip_blocks_end:\n"
+    ".popsection\n");
+extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_hip_blocks_begin[], mneme_hip_blocks_end[];
+
+namespace mneme::device::hip {
+namespace {
+
+Event* event_of(gpu::Gpu::Mark* mark) { return reinterpret_cast<Event*>(mark); }
+
+}  // namespace
+
+HipGpu::~HipGpu() {
+  for (Module* module : modules_) runtime().hipModuleUnload(module);
+}
+
+uint64_t HipGpu::allocate(uint64_t bytes) {
+  void* address = nullptr;
+  return succeeds(runtime().hipMalloc(&address, bytes)) ? reinterpret_cast<uint64_t>(address) : 0;
+}
+
+void HipGpu::release(uint64_t address) { runtime().hipFree(pointer_to(address)); }
+
+void HipGpu::copy(uint64_t to, uint64_t from, uint64_t bytes, const char* doing) {
+  if (bytes) check(runtime().hipMemcpy(pointer_to(to), pointer_to(from), bytes, kCopyAnyWay), doing);
+}
+
+void HipGpu::clear(uint64_t address, uint64_t bytes, const char* doing) {
+  check(runtime().hipMemset(pointer_to(address), 0, bytes), doing);
+}
+
+void HipGpu::read(uint64_t address, std::span<std::byte> out, const char* doing) {
+  copy(reinterpret_cast<uint64_t>(out.data()), address, out.size(), doing);
+}
+
+void HipGpu::write(uint64_t address, Bytes bytes, const char* doing) {
+  copy(address, reinterpret_cast<uint64_t>(bytes.data()), bytes.size(), doing);
+}
+
+void HipGpu::begin_write(uint64_t address, Bytes bytes, const char* doing) {
+  if (bytes.empty()) return;
+  check(runtime().hipMemcpyAsync(pointer_to(address), bytes.data(), bytes.size(), kCopyAnyWay, nullptr), doing);
+}
+
+bool HipGpu::has_block_kernels() {
+  if (!loaded_) loaded_ = load_block_kernels();
+  return *loaded_;
+}
+
+bool HipGpu::load_block_kernels() {
+  pack_ = objects::unpacked({mneme_hip_blocks_begin, mneme_hip_blocks_end});
+  for (const char* name : gpu::kBlockKernels) {
+    Module* module = nullptr;
+    Function* function = nullptr;
+    const Bytes code = objects::packed_code(bytes_of(pack_), name);
+    if (!succeeds(runtime().hipModuleLoadData(&module, code.data()))) return false;
+    modules_.push_back(module);
+    if (!succeeds(runtime().hipModuleGetFunction(&function, module, name))) return false;
+    functions_.push_back(function);
+  }
+  return true;
+}
+
+void HipGpu::start(gpu::BlockKernel kernel, uint64_t groups, void** arguments, const char* doing) {
+  check(runtime().hipModuleLaunchKernel(functions_.at(static_cast<size_t>(kernel)), static_cast<unsigned>(groups), 1, 1,
+                                        gpu::kThreads, 1, 1, 0, nullptr, arguments, nullptr),
+        doing);
+}
+
+void HipGpu::start(Code& code, uint32_t groups, bundle::Dim3 group, void** arguments, const char* doing) {
+  check(runtime().hipModuleLaunchKernel(static_cast<LoadedModule&>(code).function(), groups, 1, 1, group.x, group.y,
+                                        group.z, 0, nullptr, arguments, nullptr),
+        doing);
+}
+
+void HipGpu::wait(const char* doing) { check(runtime().hipDeviceSynchronize(), doing); }
+
+gpu::Gpu::Mark* HipGpu::make_mark() {
+  Event* event = nullptr;
+  check(runtime().hipEventCreateWithFlags(&event, kNoTiming), "making an event");
+  return reinterpret_cast<Mark*>(event);
+}
+
+void HipGpu::set(Mark* mark) { check(runtime().hipEventRecord(event_of(mark), nullptr), "recording an event"); }
+void HipGpu::wait_for(Mark* mark) { check(runtime().hipEventSynchronize(event_of(mark)), "waiting for the GPU"); }
+void HipGpu::drop(Mark* mark) { runtime().hipEventDestroy(event_of(mark)); }
+
+bool HipGpu::pin(std::span<std::byte> memory) {
+  return succeeds(runtime().hipHostRegister(memory.data(), memory.size(), kRegisterPortable));
+}
+
+void HipGpu::unpin(std::byte* memory) { runtime().hipHostUnregister(memory); }
+
+uint64_t HipGpu::cache_size() const {
+  int bytes = 0;
+  check(runtime().hipDeviceGetAttribute(&bytes, kSecondCacheSize, 0), "asking for the size of the GPU's cache");
+  return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
+}
+
+}  // namespace mneme::device::hip
