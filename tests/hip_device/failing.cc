@@ -52,19 +52,20 @@ int fail(int error) {
 }  // namespace
 
 // As rocprofiler-register finds it. A profiled kernel has ended when its launch returns.
-using Dispatched = void (*)(const unsigned* blocks, const unsigned* block);
+using Dispatched = void (*)(bool recorded, const unsigned* blocks, const unsigned* block);
 Dispatched profiler() {
   const char* path = std::getenv("ROCPROFILER_REGISTER_LIBRARY");
   void* library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
   return library ? reinterpret_cast<Dispatched>(dlsym(library, "mneme_test_dispatched")) : nullptr;
 }
 
-int profiled(int result, const unsigned (&blocks)[3], const unsigned (&block)[3]) {
+// `recorded`: the kernel is a recording's, and not Mneme's or the runtime's own.
+int profiled(int result, bool recorded, const unsigned (&blocks)[3], const unsigned (&block)[3]) {
   static Dispatched const tell = profiler();
   if (!tell || result != 0) return result;
   static auto* const synchronize = reinterpret_cast<int (*)()>(other("hipDeviceSynchronize"));
   result = synchronize();
-  tell(blocks, block);
+  tell(recorded, blocks, block);
   return result;
 }
 
@@ -92,12 +93,12 @@ HAND_ON(hipModuleUnload, (P a), (a))
 HAND_ON(hipModuleGetFunction, (P a, P b, P c), (a, b, c))
 HAND_ON(hipModuleGetGlobal, (P a, P b, P c, P d), (a, b, c, d))
 HAND_ON_TO(hipModuleLaunchKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j, P k),
-           profiled(next(a, b, c, d, e, f, g, h, i, j, k), {b, c, d}, {e, f, g}))
+           profiled(next(a, b, c, d, e, f, g, h, i, j, k), k != nullptr, {b, c, d}, {e, f, g}))
 HAND_ON_TO(hipModuleLaunchCooperativeKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j),
-           profiled(next(a, b, c, d, e, f, g, h, i, j), {b, c, d}, {e, f, g}))
+           profiled(next(a, b, c, d, e, f, g, h, i, j), true, {b, c, d}, {e, f, g}))
 HAND_ON(hipFree, (P a), (a))
 HAND_ON(hipMemGetInfo, (P a, P b), (a, b))
-HAND_ON_TO(hipMemset, (P a, int b, S c), profiled(next(a, b, c), {48, 1, 1}, {512, 1, 1}))
+HAND_ON_TO(hipMemset, (P a, int b, S c), profiled(next(a, b, c), false, {48, 1, 1}, {512, 1, 1}))
 HAND_ON(hipMemcpy, (P a, P b, S c, int d), (a, b, c, d))
 HAND_ON(hipHostRegister, (P a, S b, U c), (a, b, c))
 HAND_ON(hipHostUnregister, (P a), (a))

@@ -7,7 +7,7 @@
 //   later=1        but not in a process that only tries it, whose messages nobody gets
 //   is=HOW         records are as sound() below knows them, or: late, none, twice, others (of another kernel
 //                  besides), again (of one that has ended before, too)
-//   from=N         ... from the Nth launch of a process on, not counting what fills memory; 0: that, too
+//   from=N         ... from the Nth launch of a recorded kernel in a process on; 0: and of others
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,16 +119,15 @@ void make(const std::string& how, Dim3 threads, Dim3 block) {
 #define TROUBLE(name) \
   if (int status = trouble(#name)) return status
 
-extern "C" __attribute__((visibility("default"))) void mneme_test_dispatched(const unsigned* blocks,
+extern "C" __attribute__((visibility("default"))) void mneme_test_dispatched(bool recorded, const unsigned* blocks,
                                                                              const unsigned* block) {
   std::lock_guard lock(mutex);
   if (!started) return;
-  const bool filling = block[0] == 512;
   static int launches = 0;
-  if (!filling) launches++;
+  if (recorded) launches++;
   const std::string from = word("from");
   const int first = from.empty() ? 0 : std::atoi(from.c_str());
-  const std::string how = launches >= first && !(filling && first > 0) ? word("is") : "";
+  const std::string how = launches >= first && (recorded || first == 0) ? word("is") : "";
   if (how == "none") return;
   const Dim3 size{block[0], block[1], block[2]};
   const Dim3 threads{blocks[0] * block[0], blocks[1] * block[1], blocks[2] * block[2]};
