@@ -23,7 +23,7 @@ import unittest
 import bundles
 from code_objects import CodeObject, in_program
 from recordings import program_of, recording_of
-from support import PROGRAMS, TestCase, tool
+from support import BUILD, PROGRAMS, TestCase, tool
 
 OWN = "gfx90a"
 OTHERS = ["gfx900", "gfx906:sramecc+:xnack-", "gfx908:xnack+", "gfx940", "gfx942", "gfx1030", "gfx1100", "gfx9-generic",
@@ -76,6 +76,13 @@ def programs():
 def others(name):
     turn = sum(name.encode()) % (2 * len(OTHERS))
     return OTHERS if everything() else OTHERS[turn:turn + 1]
+
+
+def recorded_kernels(bundle):
+    """{(name, IR)} of the kernels in it."""
+    members = {member.name: member.data for member in bundles.read(bundle)}
+    return {(json.loads(data)["name"], members[str(pathlib.PurePath(name).with_name("kernel.bc"))])
+            for name, data in members.items() if name.endswith("/kernel.json")}
 
 
 class Identity(TestCase):
@@ -132,6 +139,21 @@ class Identity(TestCase):
                     self.assertEqual(set(differing), set(DIFFERS.get(name, [])), differing)
                 self.check_refusals(name, variants, lines)
         print(f"{same} of {total} kernels have the application's own code")
+
+    def test_recorded_as_embedded(self):
+        """What is recorded of a kernel is the IR in the application's code object, byte for byte, so that other tests may
+        take it there and run nothing."""
+        compared = 0
+        for name in programs():
+            source, embedded = PROGRAMS / f"{name}.hip", set()
+            recorded = recorded_kernels(recording_of(source, self).read_bytes())
+            for code in in_program(program_of(source, self)):
+                embedded |= recorded_kernels(self.run_well([BUILD / "tests" / "kernel_bundle"], input=code.data).out)
+            compared += len(recorded & embedded)
+            if name not in COMPILED_AT_RUN_TIME:
+                with self.subTest(name):
+                    self.assertEqual({kernel for kernel, _ in recorded - embedded}, set())
+        self.assertGreater(compared, 0)
 
     def check_refusals(self, name, variants, lines):
         for (_, number), (demangled, variant) in variants.items():
