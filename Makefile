@@ -43,7 +43,7 @@ test: all  ## run the tests
 test-all: all  ## run the tests with every combination of the pipeline's modes
 	MNEME_MATRIX=full ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-amd-identity: all  ## compare code with the applications' own for each of AMD's processors; takes hours
+amd-identity: all  ## compare code with the applications' own for each of AMD's processors; takes an hour
 	@MNEME_BUILD=$(BUILD) python3 -B tests/amdgpu_processors.py
 
 bench: all  ## measure, as ratios; needs an otherwise idle machine

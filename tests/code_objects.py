@@ -135,10 +135,11 @@ class CodeObject:
                 if symbol.address <= address < symbol.address + symbol.size]
         for i, (address, text) in enumerate(code):
             literal = re.fullmatch(r"s_add_u32 (s\d+|vcc_lo), \1, (0x[0-9a-f]+|-?\d+)", text)
-            if literal and i and code[i - 1][1].startswith("s_getpc_b64") and i + 1 < len(code):
+            after = i - 1 if i and code[i - 1][1].startswith("s_waitcnt_depctr") else i  # which gfx11 may want in between
+            if literal and after and code[after - 1][1].startswith("s_getpc_b64") and i + 1 < len(code):
                 distance = int(literal[2], 0) & 0xffffffff
                 distance -= (distance >> 31) << 32
-                target = address + distance
+                target = code[after][0] + distance
                 pointed = self.relocations.get(target)  # through the table of addresses, or at once
                 text = f"s_add_u32 {literal[1]}, " + (named(target) if pointed is None or self.at(target)
                                                        else f"address of {named(pointed)}")

@@ -55,6 +55,10 @@ class Processors(TestCase):
                 self.run_well([tool("capture"), "--device", "host", "-o", self.folder / "asks.tar",
                                self.folder / f"asks_{processor}"])
 
+    def test_clock_that_is_asked_for_by_a_message(self):
+        self.inject("gfx1100", "-O2", PROGRAMS / "clock_rates.hip", "-o", "clock")
+        self.check("clock", "gfx1100", 1)
+
     def test_units_linked(self):
         self.inject("gfx942", "-O2", "-c", PROGRAMS / "wave_operations.hip", "-o", "unit.o")
         self.inject("gfx942", "--hip-link", "unit.o", "-o", "linked")

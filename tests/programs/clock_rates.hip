@@ -5,7 +5,11 @@
 
 #include "check.h"
 
-#ifdef __HIP_DEVICE_COMPILE__
+#if defined(__HIP_DEVICE_COMPILE__) && !__has_builtin(__builtin_amdgcn_s_memrealtime)
+// From gfx11 on the clock is asked for by a message. HIP 5's wall_clock64() does not know that and is always -1, so
+// that what waits by it waits forever, on any device.
+__device__ long long ticks() { return __builtin_amdgcn_s_sendmsg_rtnl(0x83); }
+#elif defined(__HIP_DEVICE_COMPILE__)
 __device__ long long ticks() { return wall_clock64(); }
 #else
 __device__ long long ticks();  // HIP 5 declares it for the device only

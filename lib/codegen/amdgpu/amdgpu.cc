@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "codegen/amdgpu/complaints.h"
 #include "codegen/amdgpu/metadata.h"
+#include "codegen/amdgpu/replace.h"
 #include "codegen/amdgpu/retarget.h"
 #include "codegen/gpu_module.h"
 #include "codegen/link.h"
@@ -105,6 +106,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   module->setDataLayout(machine->createDataLayout());
   allow_optimisation(*module, info);
   retarget(*module, info, goal);
+  replace_lacking(*module, *target, *machine->getMCSubtargetInfo());
   adjust(*module, info, configuration, instance);
   const std::string source = embed ? ir::write_bitcode(*module) : std::string();
   Result result;

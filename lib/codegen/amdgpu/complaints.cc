@@ -47,14 +47,24 @@ struct Listening {
 // LLVM calls it where there is no way on; it must not return.
 [[noreturn]] void on_fatal_error(void*, const char* reason, bool) { throw Complaint(tidy(reason)); }
 
+// "Cannot select: intrinsic %llvm.amdgcn.sdot4", "Cannot select: 0x55d0a1b2c3d0: f32 = FDOT2 …" and all that leads to
+// it: the name of what is meant. Empty for other messages.
+std::string without_instruction(const std::string& message) {
+  if (!message.starts_with("Cannot select: ")) return {};
+  for (const std::string& before : {std::string("intrinsic %"), std::string(" = ")}) {
+    size_t at = message.find(before);
+    if (at >= message.find('\n')) continue;
+    at += before.size();
+    return message.substr(at, std::min(message.find_first_of(" \n", at) - at, kLongest));
+  }
+  return {};
+}
+
 }  // namespace
 
-std::string tidy(const std::string& whole) {
-  // Of an operation that there are no instructions for, its name, without all that leads to it.
-  std::string text, message = whole;
-  if (message.starts_with("Cannot select: ")) {
-    message.resize(std::min({message.find('\n'), message.find(" # D:"), message.size()}));
-  }
+std::string tidy(const std::string& message) {
+  if (std::string name = without_instruction(message); !name.empty()) return "that GPU has no instruction for " + name;
+  std::string text;
   for (size_t i = 0; i < message.size() && text.size() < kLongest; ++i) {
     if (message.compare(i, 2, "0x") == 0) {
       size_t end = i + 2;

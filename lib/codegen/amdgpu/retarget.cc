@@ -21,7 +21,6 @@ constexpr char kIsaVersion[] = "__oclc_ISA_version", kWave64[] = "__oclc_wavefro
                kAbiVersion[] = "__oclc_ABI_version";
 constexpr uint32_t kFirstWithNewLaunch = 500;  // version from which on the launch's dimensions are in the arguments
 constexpr uint32_t kFirstGeneric = 600;        // that generic processors can be named in
-constexpr uint32_t kGetRealTime = 0x83;        // a message
 constexpr uint32_t kUsual = 500;               // where the IR does not say
 
 uint32_t recorded_code_object(const llvm::Module& module) {
@@ -161,21 +160,6 @@ void drop_unused(llvm::Module& module) {
   }
 }
 
-// From generation 11 on the constant clock is asked for by a message, as later device libraries do.
-void replace_clock(llvm::Module& module) {
-  llvm::Function* old = module.getFunction("llvm.amdgcn.s.memrealtime");
-  if (!old) return;
-  for (llvm::User* user : llvm::make_early_inc_range(old->users())) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(user);
-    if (!call) continue;
-    llvm::IRBuilder<> builder(call);
-    llvm::Value* time = builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_sendmsg_rtn, {builder.getInt64Ty()},
-                                                {builder.getInt32(kGetRealTime)});
-    call->replaceAllUsesWith(time);
-    call->eraseFromParent();
-  }
-}
-
 constexpr uint64_t kInterrupt = 1;  // s_sendmsg's, in all generations
 
 // Moves within a wave that only generation 9 has: shifts and rotations of all of it, and rows to the next.
@@ -299,7 +283,6 @@ void retarget(llvm::Module& module, const bundle::KernelInfo& info, const Goal& 
   if (other) set_constant(module, kIsaVersion, goal.target.isa_version);
   if (other_wave) set_constant(module, kWave64, goal.wave_size == 64);
   if (other || other_wave) drop_unused(module);
-  if (goal.target.generation >= 11) replace_clock(module);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     std::string features;

@@ -87,6 +87,14 @@ void raise_ends(llvm::Module& module) {
   }
 }
 
+// The message by which the constant clock is asked for from generation 11 on.
+constexpr uint64_t kGetRealTime = 0x83;
+
+bool asks_for_time(const llvm::IntrinsicInst& call) {
+  return llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->getZExtValue() == kGetRealTime &&
+         call.getType()->isIntegerTy(64);
+}
+
 void raise_intrinsic_services(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
@@ -99,6 +107,9 @@ void raise_intrinsic_services(llvm::Module& module) {
         case llvm::Intrinsic::debugtrap:
           call_stop(builder, kTrapped);
           break;
+        case llvm::Intrinsic::amdgcn_s_sendmsg_rtn:
+          if (!asks_for_time(*call)) continue;  // which is refused with what else is not here
+          [[fallthrough]];
         case llvm::Intrinsic::amdgcn_s_memrealtime:
         case llvm::Intrinsic::readsteadycounter:
           call->replaceAllUsesWith(call_service(builder, "wall_clock", builder.getInt64Ty(), {}));
