@@ -46,6 +46,7 @@ AT_OTHER_LEVELS = {("recursion", "-O0"): {"_Z7recurseP6Resulti": MOST_REGISTERS}
 
 # What mneme-compile says of programs with kernels that cannot become code for some GPUs.
 NO_IMAGES = "requested image instruction is not supported on this GPU"
+OF_IMAGES = f"{NO_IMAGES}|the descriptors of images that it uses have another form in each generation"
 OF_BUFFERS = "the descriptors of buffers that it uses have another form in each generation"
 REFUSED = {
     "bit_functions": r"no instruction for llvm.amdgcn.sdot[24]",
@@ -55,11 +56,11 @@ REFUSED = {
     "rocprim_reduce_select": r"the DPP control 0x142, which only gfx9 has",
     "rocprim_scan_sort": r"the DPP control 0x142, which only gfx9 has",
     "shuffle_forms": r"the DPP control 0x130, which only gfx9 has",
-    "texture_filters": NO_IMAGES,
-    "texture_formats": f"{NO_IMAGES}|{OF_BUFFERS}",
-    "texture_levels": NO_IMAGES,
-    "texture_references": f"{NO_IMAGES}|{OF_BUFFERS}",
-    "texture_volumes": NO_IMAGES,
+    "texture_filters": OF_IMAGES,
+    "texture_formats": f"{OF_IMAGES}|{OF_BUFFERS}",
+    "texture_levels": OF_IMAGES,
+    "texture_references": f"{OF_IMAGES}|{OF_BUFFERS}",
+    "texture_volumes": OF_IMAGES,
 }
 
 COMPILED_AT_RUN_TIME = {"runtime_compilation"}  # their code is in no file

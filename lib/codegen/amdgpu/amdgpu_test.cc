@@ -352,6 +352,22 @@ declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p1(ptr addrspace(1), i16,
   }
 }
 
+TEST(Amdgpu, DescriptorsOfImagesStayInTheirGeneration) {
+  const std::string more =
+      "declare <4 x float> @llvm.amdgcn.image.load.2d.v4f32.i32(i32 immarg, i32, i32, <8 x i32>, i32 immarg, i32 "
+      "immarg)\n";
+  const std::string loads =
+      "  %t = call <4 x float> @llvm.amdgcn.image.load.2d.v4f32.i32(i32 15, i32 %id, i32 %id, <8 x i32> "
+      "zeroinitializer, i32 0, i32 0)\n"
+      "  %f = extractelement <4 x float> %t, i32 0\n  %value = fptoui float %f to i32\n";
+  EXPECT_EQ(refusal([&] { compiled(loads, configuration("gfx908"), "", more); }), "nothing");
+  for (const char* target : {"gfx1030", "gfx1100"}) {
+    EXPECT_THAT(refusal([&] { compiled(loads, configuration(target), "", more); }),
+                HasSubstr("the descriptors of images that it uses have another form in each generation"))
+        << target;
+  }
+}
+
 // LLVM would end the process.
 TEST(Amdgpu, WhatTheProcessorLacksIsSaid) {
   const std::string matrix =

@@ -169,6 +169,7 @@ bool is_old_move(uint64_t control) {
 }
 
 constexpr char kOfBuffers[] = "the descriptors of buffers that it uses have another form in each generation";
+constexpr char kOfImages[] = "the descriptors of images that it uses have another form in each generation";
 
 // Pointers that are such a descriptor, or hold one.
 bool is_buffer(const llvm::Type* type) {
@@ -191,8 +192,14 @@ bool uses_buffers(const llvm::Instruction& instruction) {
   return llvm::any_of(kThose, [&](llvm::StringRef one) { return name.starts_with(one); });
 }
 
+bool uses_images(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  return call && call->getCalledFunction()->getName().starts_with("llvm.amdgcn.image.");
+}
+
 std::string why_foreign(const llvm::Instruction& instruction, uint32_t from, uint32_t to) {
   if (uses_buffers(instruction)) return kOfBuffers;
+  if (uses_images(instruction)) return kOfImages;
   const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   if (!intrinsic) return {};
   const llvm::IntrinsicInst& call = *intrinsic;
