@@ -10,7 +10,8 @@ compared with the application's own. Prints a table of how many are the same, an
 The kernels' IR is taken out of the code object, which is all that is built, and nothing runs: what is recorded is that IR,
 byte for byte (amdgpu_identity_test.py has a test for it), and a variant's code depends on nothing else of a recording.
 
-With --retarget nothing is compared: it prints how many kernels become code for each other processor, and why others do not.
+With --retarget nothing is compared: it prints how many kernels become code for each other processor, whose instructions
+it has to know, and why others do not.
 
 A form takes a minute or two, all of them an hour; `make amd-identity` does that. docs/amd_gpus.md has what came of it.
 
@@ -54,7 +55,8 @@ class Outcome:
     """What came of one program in one form."""
 
     def __init__(self):
-        self.same, self.differing, self.not_built, self.failed = 0, {}, None, {}
+        self.same, self.differing, self.not_built = 0, {}, None
+        self.failed = {}  # {kernel, or (processor, kernel): why it has no code, or none that the processor knows}
         self.refused = {}  # {(processor, kernel): why, or nothing}
 
 
@@ -100,6 +102,8 @@ class Forms(Identity):
             lines = [{"target": other, "passes": "default<O3>"} for other in others]
             for (kernel, number), (_, variant) in self.compiled(kernels.stem, kernels, lines).items():
                 found.refused[others[number], kernel] = variant.get("failed")
+                if "failed" not in variant and (unknown := CodeObject(variant["bytes"]).unknown()):
+                    found.failed[others[number], kernel] = unknown
             kernels.unlink()
         return found
 
@@ -163,6 +167,10 @@ def retarget(test, pool, form, names):
                 print(f"{name}: NOT EXPLAINED: {why}", file=sys.stderr)
             counts = reasons.setdefault(re.split(rf"(?<=\b{processor}): ", why)[-1], dict.fromkeys(others, 0))
             counts[processor] += 1
+    for name, each in found.items():
+        for (processor, kernel), words in each.failed.items():
+            status = 1
+            print(f"{name}: {kernel} for {processor} has what is no instruction there: {words}", file=sys.stderr)
     print(f"\n| refused, since | {' | '.join(others)} |\n|---|{'---|' * len(others)}")
     for reason, counts in sorted(reasons.items()):
         print(f"| {reason} | {' | '.join(str(count or '') for count in counts.values())} |")

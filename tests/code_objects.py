@@ -101,6 +101,10 @@ class CodeObject:
             self.code = [(int(address, 16), " ".join(instruction.split())) for instruction, address in lines]
         return self.code
 
+    def unknown(self):
+        """What the processor it is for knows no instruction for: words, as numbers."""
+        return [word for _, word in self._disassembled() if word.startswith(".long")]
+
     def listing(self, kernel):
         """A kernel's descriptor and code, and all that these lead to, in the order in which they do; without what only
         says where things lie, and without names that are the compiler's own. None where there is no such kernel."""

@@ -116,7 +116,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
       ir::optimize(*module, configuration.passes, machine.get(), {},
                    {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
     });
-    refuse_foreign_operations(*module, info, goal);
+    refuse_foreign_operations(*module, info, goal, *machine->getMCSubtargetInfo());
     if (texts) {
       result.ir = ir::print_module(*module);
       std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);

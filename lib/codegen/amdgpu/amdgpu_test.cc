@@ -352,7 +352,7 @@ declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p1(ptr addrspace(1), i16,
   }
 }
 
-TEST(Amdgpu, DescriptorsOfImagesStayInTheirGeneration) {
+TEST(Amdgpu, ImagesStayInTheirGenerationAndWhereTheyAreKnown) {
   const std::string more =
       "declare <4 x float> @llvm.amdgcn.image.load.2d.v4f32.i32(i32 immarg, i32, i32, <8 x i32>, i32 immarg, i32 "
       "immarg)\n";
@@ -366,6 +366,9 @@ TEST(Amdgpu, DescriptorsOfImagesStayInTheirGeneration) {
                 HasSubstr("the descriptors of images that it uses have another form in each generation"))
         << target;
   }
+  // LLVM would make code of it that this GPU does not know.
+  EXPECT_EQ(refusal([&] { compiled(loads, configuration("gfx942"), "", more); }),
+            "kernel 'k(int*, int)' cannot be compiled for gfx942: that GPU has no instructions for images");
 }
 
 // LLVM would end the process.

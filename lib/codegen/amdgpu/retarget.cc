@@ -197,7 +197,9 @@ bool uses_images(const llvm::Instruction& instruction) {
   return call && call->getCalledFunction()->getName().starts_with("llvm.amdgcn.image.");
 }
 
+// An operation of the recorded generation that is another in the goal's. Empty for others.
 std::string why_foreign(const llvm::Instruction& instruction, uint32_t from, uint32_t to) {
+  if (from == to) return {};
   if (uses_buffers(instruction)) return kOfBuffers;
   if (uses_images(instruction)) return kOfImages;
   const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
@@ -301,12 +303,18 @@ void retarget(llvm::Module& module, const bundle::KernelInfo& info, const Goal& 
   }
 }
 
-void refuse_foreign_operations(const llvm::Module& module, const bundle::KernelInfo& info, const Goal& goal) {
+void refuse_foreign_operations(const llvm::Module& module, const bundle::KernelInfo& info, const Goal& goal,
+                               const llvm::MCSubtargetInfo& processor) {
   std::optional<TargetId> recorded = parse_target_id(goal.recorded);
-  if (!recorded || recorded->generation == goal.target.generation) return;
+  uint32_t to = goal.target.generation, from = recorded ? recorded->generation : to;
+  bool has_images = processor.checkFeatures("+image-insts");
   for (const llvm::Function& function : module) {
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-      std::string why = why_foreign(instruction, recorded->generation, goal.target.generation);
+      if (!has_images && uses_images(instruction)) {
+        throw Error::of("kernel '{}' cannot be compiled for {}: that GPU has no instructions for images",
+                        info.demangled, goal.target.processor);
+      }
+      std::string why = why_foreign(instruction, from, to);
       if (why.empty()) continue;
       throw Error::of("kernel '{}' was compiled for {} and cannot become one for {}: {}", info.demangled, goal.recorded,
                       goal.target.processor, why);

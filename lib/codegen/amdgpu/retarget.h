@@ -3,6 +3,7 @@
 // which processor it is (__oclc_ISA_version), how wide its waves are, and where the launch's dimensions lie.
 #pragma once
 #include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 
 #include "bundle/format.h"
 #include "codegen/amdgpu/target_id.h"
@@ -26,7 +27,9 @@ Goal goal_of(const llvm::Module& module, const bundle::KernelInfo& info, const b
 void retarget(llvm::Module& module, const bundle::KernelInfo& info, const Goal& goal);
 
 // After optimisation, when what is meant for other processors is gone: throws Error where the code has operations that
-// the back end takes, but which do something else on the new processor than on the recorded one.
-void refuse_foreign_operations(const llvm::Module& module, const bundle::KernelInfo& info, const Goal& goal);
+// the back end takes, but which the processor lacks (it makes code of some for gfx940 that no GPU knows), or which do
+// something else there than on the recorded one.
+void refuse_foreign_operations(const llvm::Module& module, const bundle::KernelInfo& info, const Goal& goal,
+                               const llvm::MCSubtargetInfo& processor);
 
 }  // namespace mneme::codegen::amdgpu
