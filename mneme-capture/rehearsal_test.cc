@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a rehearsal finds out about real kernels is in capture_test.py.
+// What a rehearsal finds out about real kernels is in recorded_test.py.
 #include "rehearsal.h"
 
 #include <gtest/gtest.h>

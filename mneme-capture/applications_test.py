@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What real applications notice of mneme-capture, which is nothing, in narrow circumstances, too."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+from capturing import CaptureCase, bundles, run, tool
+
+
+class Applications(CaptureCase):
+    def test_memory_calls_behave(self):
+        program = self.program("memory_calls")
+        for options in [["--max-instances", "0"], [], ["--va-size", "1G"]]:
+            with self.subTest(options):
+                result = self.capture(program, options=options)
+                said = result.out.decode() if "0" in options else result.error
+                self.assertIn("memory_calls: ok", said)
+
+    def test_threads(self):
+        for _ in range(3):
+            result = self.capture(self.program("threads"), options=["--max-instances", "20"])
+            self.assertEqual(len(self.instances(result)), 20)
+            self.assertIn("threads: ok", result.error)
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
+
+    def test_standard_output(self):
+        program = self.program("vector_add")
+        piped = self.capture(program)
+        self.assertIn("vector_add: ok", piped.error)
+        self.assertNotIn(b"vector_add: ok", piped.out)
+        bundle = self.folder / "kept.tar"
+        kept = self.capture(program, options=["-o", bundle])
+        self.assertEqual(kept.out, b"vector_add: ok\n")
+        self.assertEqual(kept.error, "")
+        self.assertEqual([m.name for m in bundles.read(bundle.read_bytes())],
+                         [m.name for m in bundles.read(piped.out)])
+
+    def test_running_only(self):
+        result = self.capture(self.program("vector_add"), options=["--max-instances", "0"])
+        self.assertEqual(result.out, b"vector_add: ok\n")
+
+    def test_output_that_cannot_be_written(self):
+        program = self.program("vector_add")
+        with open("/dev/full", "wb") as full:
+            result = run([tool("capture"), "--device", "host", program], stdout=full)
+        self.assert_refused(result, 2, "No space left")
+        self.assertIn("vector_add: ok", result.error)  # the application is not the one to suffer
+        closed = run([tool("capture"), "--device", "host", program], ["head", "-c", "100"])
+        self.assert_refused(closed, 2, "pipe", stage=0)
+        self.assertEqual(len(closed.out), 100)
+
+    def limited(self, how, options=(), status=0):
+        result = self.capture(self.program("limited"), how, options=options, status=status)
+        self.assertIn("limited: ok", result.error)
+        return result
+
+    def test_limits_that_recording_gets_along_with(self):
+        for how in ["plain", "addresses", "larger-files", "no-files-in-memory", "forks"]:
+            with self.subTest(how):
+                result = self.limited(how)
+                self.assertEqual(result.error, "limited: ok\n")
+                self.assertEqual(len(self.instances(result)), 4)
+        # The last: files in memory were forbidden to the recorder, not to these.
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
+
+    def test_where_nothing_can_be_recorded_the_application_runs_on(self):
+        for how, reason in [("files", "ulimit -f"), ("closes-first", "closed its connection")]:
+            with self.subTest(how):
+                result = self.limited(how, status=2)
+                self.assertRegex(result.error, f"4 launches not recorded: recording had ended: .*{reason}")
+                self.assertRegex(result.error, "error: no launch .* was recorded")
+                skipped = [(s["launches"], s["reason"]) for s in self.summary(result)["skipped"]]
+                self.assertEqual([launches for launches, _ in skipped], [4])
+                self.assertIn(reason, skipped[0][1])
+
+    def test_recording_that_ends_in_the_middle_says_so(self):
+        result = self.limited("closes")
+        self.assertEqual(len(self.instances(result)), 1)
+        self.assertRegex(result.error, "3 launches not recorded: recording had ended: .* closed its connection")
+
+    def test_a_program_that_becomes_another_is_recorded_still(self):
+        result = self.limited("goes-on-as-another", options=["--occurrences", "2", "--max-instances", "9"])
+        # The first launch of both programs is the same in everything.
+        self.assertEqual([i["index"] for i in self.instances(result)], [0, 2, 3, 4])
+        self.assertEqual(self.summary(result)["occurrences"][0]["count"], 2)
+
+    def test_network_namespaces(self):
+        apart = ["unshare", "--user", "--map-root-user", "--net"]
+        if subprocess.run([*apart, "true"], capture_output=True).returncode != 0:
+            self.skipTest("namespaces are not permitted here")
+        folder = tempfile.mkdtemp(dir=self.folder)
+        result = self.capture(*apart, self.program("limited"), "plain", env={"TMPDIR": folder})
+        self.assertEqual(len(self.instances(result)), 4)
+        elsewhere = f"MNEME_CAPTURE_SOCKET=nobody {self.program('limited')} plain"
+        missed = self.capture(*apart, "sh", "-c", elsewhere, status=2)
+        self.assertIn("limited: ok", missed.error)
+        self.assertIn("this process is not recorded: mneme-capture cannot be reached", missed.error)
+        self.assertIn("out of mneme-capture's reach", missed.error)
+        self.assertEqual(os.listdir(folder), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
