@@ -251,6 +251,21 @@ TEST(PlayedGpu, MemoryIsRestoredAfterLaunchesForTheCache) {
   EXPECT_THAT(run.others, IsEmpty()) << "the executions that are seen are the even ones";
 }
 
+// Also where it changes what others do not.
+TEST(PlayedGpu, WhatOnlyLaunchesForTheCacheChangeIsRestored) {
+  constexpr uint32_t kBlocks = 4;
+  Recording recording;
+  recording.add_played_variant("half, or all");
+  recording.add_instance(kBlocks * (64 << 10) / sizeof(uint32_t), 1);
+  Played played = play(recording.finish(), "--warmup 1 --iterations 2");
+  EXPECT_EQ(played.log["launch"], 1 + 2 * 2 + 2) << "the first that is timed began with other memory";
+  const bundle::RunInfo run = played.of("half, or all").at(0);
+  EXPECT_EQ(run.status, "completed");
+  EXPECT_EQ(run.nanoseconds.size(), 2u);
+  ASSERT_THAT(run.differences, SizeIs(1));
+  EXPECT_THAT(run.others, IsEmpty()) << "the executions that are seen are those that change half";
+}
+
 TEST(PlayedGpu, BlocksGoTogetherAsRecorded) {
   Recording recording;
   recording.add_played_variant("right");

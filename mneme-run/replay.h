@@ -86,6 +86,15 @@ class Replay {
   using After = std::function<void(uint32_t, uint64_t)>;
   void execute(const bundle::KernelInfo& kernel, const bundle::Configuration& configuration, Bytes code, uint32_t times,
                const RunSettings& settings, const Foreign& foreign, const After& after);
+  // What executions of a kernel change, as far as they always did.
+  struct Usual {
+    std::vector<Block> blocks;  // by address
+    bool always = true;
+  };
+  // Once untimed and, from the prologue again, once timed, whose time it returns: comparing has left other things in
+  // the cache than an execution does. So would a look at what the first one changed: what is restored in between is
+  // what is usual, if that is known. Should it have been something else, both are done again, with a look.
+  uint64_t execute_in_its_cache(const std::function<uint64_t(bool timed)>& execute_once, Usual& usual);
   // Reads all blocks back, by address, notes which are no longer the prologue's, and tells of each whether it is not
   // the epilogue's. Returns how many bytes are not the prologue's.
   // `expected` is the epilogue's block, or nothing where it is not at hand.

@@ -3,7 +3,7 @@
 // take here (kernel_times_cupti.cc) is compared with what mneme-run says of them. No launch changes what the next one
 // reads.
 //
-// Two differ on an H200. stream<16>, which all but fills the cache, takes 1.3 times as long replayed: what has looked for
+// Two differ on an H200. stream<16>, which all but fills the cache, takes 1.2 times as long replayed: what has looked for
 // changes and put them back has left some of its own there. chase<20>, at home in the cache, is some 5 % quicker: how long
 // it takes depends on where its memory lies physically, and mneme-run's lies elsewhere than the application's.
 #include <cstdio>

@@ -116,6 +116,11 @@ const std::map<std::string, Kernel> kernels = {
        static uint32_t launches = 0;
        for (uint32_t i = launches++ % 2; i < count; i += 2) words[i] += 2;
      }},
+    {"half, or all",  // half of the words in its first launch and each second one after that; in the others all
+     [](uint32_t* words, uint32_t count) {
+       static uint32_t launches = 0;
+       add_one(words, launches++ % 2 ? count : count / 2);
+     }},
     {"endless", [](uint32_t*, uint32_t) { ::pause(); }},
 };
 
