@@ -16,8 +16,8 @@ int mneme_hostgpu_prepare(const void* host_function);
 
 // Waits for all that was launched, whatever is being captured, but not for ever. 0: it is done; hipErrorNotReady: not
 // in this time, because a kernel waits for the application perhaps, or not for a second (less, each time in succession)
-// in which streams only waited for the application or ran its functions, or kernels that wait for what it writes; else the error that the thread's device is
-// left in.
+// in which streams only waited for the application or ran its functions, or kernels that wait for what it writes; else
+// the error that the thread's device is left in.
 int mneme_hostgpu_settle(unsigned milliseconds);
 
 // Until mneme_hostgpu_let_go() by the same thread, what other threads give to streams waits before it is queued: with

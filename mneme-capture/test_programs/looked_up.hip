@@ -22,9 +22,9 @@ int main() {
   auto* allocate = look_up(static_cast<hipError_t (*)(void**, size_t)>(&hipMalloc), "hipMalloc");
   check(allocate(reinterpret_cast<void**>(&data), host.size() * sizeof(int)));
   check(hipMemcpy(data, host.data(), host.size() * sizeof(int), hipMemcpyHostToDevice));
-  auto* launch = look_up(
-      static_cast<hipError_t (*)(const void*, dim3, dim3, void**, size_t, hipStream_t)>(&hipLaunchKernel),
-      "hipLaunchKernel");
+  auto* launch =
+      look_up(static_cast<hipError_t (*)(const void*, dim3, dim3, void**, size_t, hipStream_t)>(&hipLaunchKernel),
+              "hipLaunchKernel");
   check(launch(reinterpret_cast<void*>(twice), 1, 64, arguments, 0, nullptr));
   test.equal("data", to_host(data, host.size()), std::vector<int>(64, 42));
   check(look_up(&hipFree, "hipFree")(data));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel that takes as long as its loop has rounds, and leaves the same however many that are: Newton's method for the
-// roots of squares, which it finds exactly within a few rounds and then keeps. scripts/bench changes the number in its IR.
+// A kernel that takes as long as its loop has rounds, and leaves the same however many that are: Newton's method for
+// the roots of squares, which it finds exactly within a few rounds and then keeps. scripts/bench changes the number in
+// its IR.
 
 #include <hip/hip_runtime.h>
 
