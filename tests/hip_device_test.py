@@ -86,6 +86,15 @@ class HipDevice(TestCase):
         result = self.replay(self.compiled("vector_add"), "--cache", "cold")
         self.assert_verified(result)
 
+    def test_cold_without_memory(self):
+        """Each run says what is lacking."""
+        variants = self.folder / "variants.jsonl"
+        variants.write_text('{}\n{"grid": [2, 1, 1]}\n')
+        bundle = self.compiled("vector_add", "--variants", variants)
+        result = self.replay(bundle, "--cache", "cold", fail=("hipMalloc", 2))
+        self.assertEqual(result.statuses, [0, 1], result.text())
+        self.assertEqual(result.errors[0].count("no memory left to empty its cache"), 2, result.text())
+
     def test_without_ir(self):
         """Code for a real GPU is refused by the stand-in."""
         bundle = self.folder / "plain.tar"
