@@ -17,7 +17,8 @@ namespace mneme::device::hip {
 class HipGpu final : public gpu::Gpu {
  public:
   // `pieces` of the memory that it copies, address → size, which are other memory to the runtime each, whether or not
-  // they lie side by side: releases of it refuse to copy from one on into the next.
+  // they lie side by side: that a copy may go on from one into the next came later than virtual memory did
+  // (ihipMemcpy_validate in ROCm/clr).
   explicit HipGpu(const std::map<uint64_t, uint64_t>& pieces) : pieces_(pieces) {}
   ~HipGpu() override;
 
