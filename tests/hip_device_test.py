@@ -6,6 +6,7 @@ all that is ours, with no GPU. By default some of tests/programs; $MNEME_MATRIX=
 import collections
 import json
 import os
+import re
 import unittest
 
 import bundles
@@ -84,6 +85,15 @@ class HipDevice(TestCase):
     def test_cold(self):
         result = self.replay(self.compiled("vector_add"), "--cache", "cold")
         self.assert_verified(result)
+
+    def test_cold_without_memory(self):
+        """Each run says what is lacking."""
+        variants = self.folder / "variants.jsonl"
+        variants.write_text('{}\n{"grid": [2, 1, 1]}\n')
+        bundle = self.compiled("vector_add", "--variants", variants)
+        result = self.replay(bundle, "--cache", "cold", fail=("hipMalloc", 2))
+        self.assertEqual(result.statuses, [0, 1], result.text())
+        self.assertEqual(result.errors[0].count("no memory left to empty its cache"), 2, result.text())
 
     def test_without_ir(self):
         """Code for a real GPU is refused by the stand-in."""
@@ -169,6 +179,34 @@ int main() {
                 with self.subTest(name=name, which=which):
                     self.assert_failed(self.replay(bundle, fail=(name, 719), which=which))
 
+    APART = """
+#include <hip/hip_runtime.h>
+__global__ void add(unsigned* few, unsigned* many) { many[blockIdx.x * 256 + threadIdx.x] += few[threadIdx.x] + 1; }
+int main() {
+  unsigned *few, *between, *many;
+  const size_t size = 9 << 20;
+  if (hipMalloc(&few, 64 << 10) != hipSuccess || hipMalloc(&between, 192 << 10) != hipSuccess) return 1;
+  if (hipMalloc(&many, size) != hipSuccess || hipFree(between) != hipSuccess) return 1;
+  if (hipMemset(few, 3, 64 << 10) != hipSuccess || hipMemset(many, 5, size) != hipSuccess) return 1;
+  add<<<static_cast<unsigned>(size / 1024), 256>>>(few, many);
+  return hipDeviceSynchronize();
+}
+"""
+
+    def test_memory_in_pieces(self):
+        """An allocation that begins where the memory for another ends, of which some releases copy no more than there is."""
+        source = self.folder / "apart.hip"
+        source.write_text(self.APART)
+        bundle = self.folder / "apart.compiled.tar"
+        self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", bundle,
+                       self.record(self.build(source), name="apart.tar")])
+        calls = self.folder / "calls"
+        for fail in [None, ("hipModuleLoadData", 209)]:  # with images and without
+            with self.subTest(fail):
+                env = self.environment(fail, 1, calls=calls) | {"MNEME_TEST_PIECES": "1"}
+                self.assert_verified(run([tool("run"), "--device", "hip", bundle], [tool("verify")], env=env, timeout=60))
+                self.assertGreater(calls.read_text().split().count("hipMemMap"), 2)
+
     def test_without_images(self):
         """What cannot be kept or compared on the GPU, or loaded there, is by the host, which finds the same."""
         calls = self.folder / "calls"
@@ -182,6 +220,11 @@ int main() {
                     env = self.environment(fail, which, calls=calls)
                     result = run([tool("run"), "--device", "hip", bundle], env=env, timeout=60)
                     self.assertEqual(result.statuses, [0], result.text())
+                    # Who has no kernels is told so, once.
+                    without = bool(fail) and fail[0].startswith("hipModule")
+                    said = re.findall(r"(?m)^mneme-run: warning: memory is compared and restored by the host, .* Mneme's own "
+                                      r"kernels failed: .+", result.errors[0])
+                    self.assertEqual(len(said), int(without), result.text())
                     runs = [bundles.parsed(member) for member in bundles.read(result.out) if member.name.startswith("runs/")]
                     found[which, fail] = [(run["status"], run["differences"]) for run in runs]
                     self.assertTrue(found[which, fail])

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/error.h"
 #include "device/device.h"
 #include "device/image.h"
+#include "device/message_of.h"
 #include "memory/arena.h"
 
 namespace mneme::device {
@@ -27,16 +27,6 @@ constexpr size_t kPage = 4096;
 std::string named() {
   const char* name = std::getenv("MNEME_TEST_DEVICE");
   return name ? name : "host";
-}
-
-template <typename F>
-std::string message_of(F&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 struct Contract : testing::Test {

@@ -3,12 +3,15 @@
 // library, $MNEME_TEST_RUNTIME, but for those that are to fail: $MNEME_TEST_FAIL is the function, the error's number,
 // and which call of it, counted from 1 (0: all), with blanks between them. The error -1 is a success with an address
 // that was not asked for. The names of all functions that are called are appended to the file $MNEME_TEST_CALLS. As
-// AMD's runtime it tells a profiler (profiler.cc) of the kernels that it dispatches.
+// AMD's runtime it tells a profiler (profiler.cc) of the kernels that it dispatches, and as in some releases of that,
+// no copy goes on from one piece of virtual memory into the next, if $MNEME_TEST_PIECES is set.
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 
 namespace {
@@ -48,6 +51,37 @@ int fail(int error) {
   last_error = error;
   return error;
 }
+
+// Of virtual memory: address → size.
+class Pieces {
+ public:
+  int map(void* address, size_t size, int result) {
+    std::lock_guard lock(mutex_);
+    if (result == 0) pieces_[static_cast<char*>(address)] = size;
+    return result;
+  }
+  int unmap(void* address, int result) {
+    std::lock_guard lock(mutex_);
+    if (result == 0) pieces_.erase(static_cast<char*>(address));
+    return result;
+  }
+  bool has_whole(const void* address, size_t size) {
+    static const bool matters = std::getenv("MNEME_TEST_PIECES") != nullptr;
+    std::lock_guard lock(mutex_);
+    const auto* at = static_cast<const char*>(address);
+    auto next = pieces_.upper_bound(const_cast<char*>(at));
+    if (!matters || next == pieces_.begin()) return true;
+    auto [begin, left] = *--next;
+    const auto within = static_cast<size_t>(at - begin);
+    return within >= left || size <= left - within;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<char*, size_t> pieces_;
+};
+Pieces pieces;
+constexpr int kInvalid = 1;
 
 }  // namespace
 
@@ -99,7 +133,8 @@ HAND_ON_TO(hipModuleLaunchCooperativeKernel, (P a, U b, U c, U d, U e, U f, U g,
 HAND_ON(hipFree, (P a), (a))
 HAND_ON(hipMemGetInfo, (P a, P b), (a, b))
 HAND_ON_TO(hipMemset, (P a, int b, S c), profiled(next(a, b, c), false, {48, 1, 1}, {512, 1, 1}))
-HAND_ON(hipMemcpy, (P a, P b, S c, int d), (a, b, c, d))
+HAND_ON_TO(hipMemcpy, (P a, P b, S c, int d),
+           pieces.has_whole(a, c) && pieces.has_whole(b, c) ? next(a, b, c, d) : fail(kInvalid))
 HAND_ON(hipHostRegister, (P a, S b, U c), (a, b, c))
 HAND_ON(hipHostUnregister, (P a), (a))
 HAND_ON(hipHostGetDevicePointer, (P a, P b, U c), (a, b, c))
@@ -110,13 +145,14 @@ HAND_ON(hipEventElapsedTime, (float* a, P b, P c), (a, b, c))
 HAND_ON(hipMemAddressFree, (P a, S b), (a, b))
 HAND_ON(hipMemCreate, (P a, S b, P c, L d), (a, b, c, d))
 HAND_ON(hipMemRelease, (P a), (a))
-HAND_ON(hipMemMap, (P a, S b, S c, P d, L e), (a, b, c, d, e))
-HAND_ON(hipMemUnmap, (P a, S b), (a, b))
+HAND_ON_TO(hipMemMap, (P a, S b, S c, P d, L e), pieces.map(a, b, next(a, b, c, d, e)))
+HAND_ON_TO(hipMemUnmap, (P a, S b), pieces.unmap(a, next(a, b)))
 HAND_ON(hipMemSetAccess, (P a, S b, P c, S d), (a, b, c, d))
 // The recorder's besides.
 HAND_ON(hipRuntimeGetVersion, (int* a), (a))
 HAND_ON(hipGetDevice, (int* a), (a))
-HAND_ON(hipMemcpyAsync, (P a, P b, S c, int d, P e), (a, b, c, d, e))
+HAND_ON_TO(hipMemcpyAsync, (P a, P b, S c, int d, P e),
+           pieces.has_whole(a, c) && pieces.has_whole(b, c) ? next(a, b, c, d, e) : fail(kInvalid))
 HAND_ON(hipEventCreateWithFlags, (P a, U b), (a, b))
 HAND_ON(hipEventSynchronize, (P a), (a))
 HAND_ON(hipStreamSynchronize, (P a), (a))

@@ -312,6 +312,16 @@ TEST(Amdgpu, OperationsThatMeanSomethingElseElsewhereAreRefused) {
   EXPECT_THAT(refusal([&] { compiled(moves("322"), configuration("gfx1030")); }),
               HasSubstr("was compiled for gfx90a and cannot become one for gfx1030: it moves data across a wave with "
                         "the DPP control 0x142, which only gfx9 has"));
+  for (const char* name : {"ds.bpermute", "ds.permute"}) {  // of a wave of 64, by halves from gfx10 on
+    const std::string intrinsic = std::string("@llvm.amdgcn.") + name;
+    const std::string permutes = "  %value = call i32 " + intrinsic + "(i32 %given, i32 %id)\n";
+    const std::string declared = "declare i32 " + intrinsic + "(i32, i32)\n";
+    EXPECT_EQ(refusal([&] { compiled(permutes, configuration("gfx942"), "", declared); }), "nothing");
+    for (const char* target : {"gfx1030", "gfx1100"}) {
+      EXPECT_THAT(refusal([&] { compiled(permutes, configuration(target), "", declared); }),
+                  HasSubstr(std::string("across a wave of 64 by llvm.amdgcn.") + name + ", which reaches half of one"));
+    }
+  }
   auto waits = [](const char* call) { return std::string("  call void ") + call + "\n" + kPlain; };
   const std::string count = waits("@llvm.amdgcn.s.waitcnt(i32 112)");
   EXPECT_EQ(refusal([&] { compiled(count, configuration("gfx900")); }), "nothing");

@@ -215,6 +215,14 @@ std::string why_foreign(const llvm::Instruction& instruction, uint32_t from, uin
       }
       return {};
     }
+    case llvm::Intrinsic::amdgcn_ds_bpermute:
+    case llvm::Intrinsic::amdgcn_ds_permute:
+      // LLVM: GCNSubtarget::supportsWaveWideBPermute(). What is recorded for gfx9 has waves of 64.
+      if (from < 10 && to >= 10) {
+        return fmt::format("it moves data across a wave of 64 by {}, which reaches half of one there",
+                           call.getCalledFunction()->getName().str());
+      }
+      return {};
     case llvm::Intrinsic::amdgcn_s_sendmsg:
       // The libraries' calls of the host.
       if (llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->equalsInt(kInterrupt)) return {};

@@ -13,10 +13,8 @@ constexpr uint64_t kTimesTheCache = 2;  // what it drops for what is new need no
 void SecondCache::empty() {
   const uint64_t filled = kTimesTheCache * gpu_.cache_size();
   if (filled == 0) throw Error("--cache cold: the GPU does not say how large its cache is");
-  if (!filler_) {
-    filler_.emplace(gpu_, filled);
-    if (!filler_->address()) throw Error("--cache cold: the GPU has no memory left to empty its cache with");
-  }
+  if (!filler_ || !filler_->address()) filler_.emplace(gpu_, filled);
+  if (!filler_->address()) throw Error("--cache cold: the GPU has no memory left to empty its cache with");
   gpu_.clear(filler_->address(), filled, "emptying the GPU's cache");
 }
 

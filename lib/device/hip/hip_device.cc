@@ -69,6 +69,9 @@ class HipDevice final : public Device {
     if (launch.warn && !loaded.misplaced().empty()) launch.warn(loaded.misplaced());
     const Moves moves = moves_of(loaded, launch);
     translation_.there(moves);
+    if (const std::string without = launch.warn ? gpu_.take_warning() : std::string(); !without.empty()) {
+      launch.warn(without);
+    }
     copy_variables(loaded, launch, true);
     std::string arguments = launch.arguments;
     moves.there(std::as_writable_bytes(std::span(arguments)));
@@ -143,8 +146,8 @@ class HipDevice final : public Device {
     }
   }
 
-  HipGpu gpu_;
   RecordedMemory memory_;
+  HipGpu gpu_{memory_.pieces()};
   gpu::Translation translation_{gpu_, memory_.ranges()};
   KernelTimer timer_;
   gpu::SecondCache cache_{gpu_};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/hip/hip_gpu.h"
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "device/gpu/kernels/blocks.h"
 #include "device/hip/module.h"
 #include "objects/code_pack.h"
@@ -33,7 +36,24 @@ uint64_t HipGpu::allocate(uint64_t bytes) {
 void HipGpu::release(uint64_t address) { runtime().hipFree(pointer_to(address)); }
 
 void HipGpu::copy(uint64_t to, uint64_t from, uint64_t bytes, const char* doing) {
-  if (bytes) check(runtime().hipMemcpy(pointer_to(to), pointer_to(from), bytes, kCopyAnyWay), doing);
+  copy_parts(to, from, bytes, [&](void* target, const void* source, uint64_t size) {
+    check(runtime().hipMemcpy(target, source, size, kCopyAnyWay), doing);
+  });
+}
+
+uint64_t HipGpu::left_in_piece(uint64_t address) const {
+  auto next = pieces_.upper_bound(address);
+  if (next == pieces_.begin()) return UINT64_MAX;
+  auto [begin, size] = *std::prev(next);
+  return address - begin < size ? size - (address - begin) : UINT64_MAX;
+}
+
+template <class Copy>
+void HipGpu::copy_parts(uint64_t to, uint64_t from, uint64_t bytes, const Copy& copy) const {
+  for (uint64_t size = 0; bytes > 0; to += size, from += size, bytes -= size) {
+    size = std::min({bytes, left_in_piece(to), left_in_piece(from)});
+    copy(pointer_to(to), pointer_to(from), size);
+  }
 }
 
 void HipGpu::clear(uint64_t address, uint64_t bytes, const char* doing) {
@@ -49,27 +69,35 @@ void HipGpu::write(uint64_t address, Bytes bytes, const char* doing) {
 }
 
 void HipGpu::begin_write(uint64_t address, Bytes bytes, const char* doing) {
-  if (bytes.empty()) return;
-  check(runtime().hipMemcpyAsync(pointer_to(address), bytes.data(), bytes.size(), kCopyAnyWay, nullptr), doing);
+  const auto from = reinterpret_cast<uint64_t>(bytes.data());
+  copy_parts(address, from, bytes.size(), [&](void* target, const void* source, uint64_t size) {
+    check(runtime().hipMemcpyAsync(target, source, size, kCopyAnyWay, nullptr), doing);
+  });
 }
 
 bool HipGpu::has_block_kernels() {
-  if (!loaded_) loaded_ = load_block_kernels();
+  if (loaded_) return *loaded_;
+  try {
+    load_block_kernels();
+    loaded_ = true;
+  } catch (const Error& error) {
+    loaded_ = false;
+    warning_ = fmt::format("memory is compared and restored by the host, which takes longer: {}", error.what());
+  }
   return *loaded_;
 }
 
-bool HipGpu::load_block_kernels() {
+void HipGpu::load_block_kernels() {
   pack_ = objects::unpacked({mneme_hip_blocks_begin, mneme_hip_blocks_end});
   for (const char* name : gpu::kBlockKernels) {
     Module* module = nullptr;
     Function* function = nullptr;
     const Bytes code = objects::packed_code(bytes_of(pack_), name);
-    if (!succeeds(runtime().hipModuleLoadData(&module, code.data()))) return false;
+    check(runtime().hipModuleLoadData(&module, code.data()), "loading Mneme's own kernels");
     modules_.push_back(module);
-    if (!succeeds(runtime().hipModuleGetFunction(&function, module, name))) return false;
+    check(runtime().hipModuleGetFunction(&function, module, name), "finding Mneme's own kernels");
     functions_.push_back(function);
   }
-  return true;
 }
 
 void HipGpu::start(gpu::BlockKernel kernel, uint64_t groups, void** arguments, const char* doing) {

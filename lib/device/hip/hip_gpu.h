@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/gpu/gpu.h"
@@ -14,7 +16,10 @@ namespace mneme::device::hip {
 // have none.
 class HipGpu final : public gpu::Gpu {
  public:
-  HipGpu() = default;
+  // `pieces` of the memory that it copies, address → size, which are other memory to the runtime each, whether or not
+  // they lie side by side: that a copy may go on from one into the next came later than virtual memory did
+  // (ihipMemcpy_validate in ROCm/clr).
+  explicit HipGpu(const std::map<uint64_t, uint64_t>& pieces) : pieces_(pieces) {}
   ~HipGpu() override;
 
   uint64_t allocate(uint64_t bytes) override;
@@ -25,6 +30,8 @@ class HipGpu final : public gpu::Gpu {
   void write(uint64_t address, Bytes bytes, const char* doing) override;
   void begin_write(uint64_t address, Bytes bytes, const char* doing) override;
   bool has_block_kernels() override;
+  // A sentence, once, if it was found to have none.
+  std::string take_warning() { return std::exchange(warning_, {}); }
   void start(gpu::BlockKernel kernel, uint64_t groups, void** arguments, const char* doing) override;
   void start(Code& code, uint32_t groups, bundle::Dim3 group, void** arguments, const char* doing) override;
   void wait(const char* doing) override;
@@ -37,12 +44,18 @@ class HipGpu final : public gpu::Gpu {
   uint64_t cache_size() const override;
 
  private:
-  bool load_block_kernels();
+  void load_block_kernels();  // throws Error
+  uint64_t left_in_piece(uint64_t address) const;
+  // Calls `copy` for parts of it, each within a piece.
+  template <class Copy>
+  void copy_parts(uint64_t to, uint64_t from, uint64_t bytes, const Copy& copy) const;
 
+  const std::map<uint64_t, uint64_t>& pieces_;
   std::string pack_;  // the runtime may keep on reading what it loaded
   std::vector<Module*> modules_;
   std::vector<Function*> functions_;  // in the order of gpu::kBlockKernels
   std::optional<bool> loaded_;        // once it was tried
+  std::string warning_;               // that nobody has got yet
 };
 
 }  // namespace mneme::device::hip

@@ -32,6 +32,8 @@ class RecordedMemory {
   void check_mapped(uint64_t address, uint64_t size) const;
   // All that map() was asked for: from address to end, apart from each other.
   const std::map<uint64_t, uint64_t>& ranges() const { return known_; }
+  // What the runtime gave for it: address → size. More than what was asked for, and in other parts.
+  const std::map<uint64_t, uint64_t>& pieces() const { return pieces_; }
 
  private:
   Result create(Allocation** allocation, uint64_t size) const;

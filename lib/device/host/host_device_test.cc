@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "device/device.h"
+#include "device/message_of.h"
 #include "memory/arena.h"
 
 namespace mneme::device {
@@ -12,16 +12,6 @@ namespace {
 
 using memory::kDeviceBase;
 using testing::HasSubstr;
-
-template <typename F>
-std::string message_of(F&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // What it shares with other devices is in contract_test.cc.
 TEST(HostDevice, TakesNothingTwice) {

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "device/host/launch.h"
+#include "device/message_of.h"
 
 namespace mneme::device::host {
 namespace {
@@ -32,16 +32,6 @@ struct Seen {
 template <typename T>
 Bytes bytes(const T& value) {
   return std::as_bytes(std::span(&value, 1));
-}
-
-template <typename F>
-std::string message_of(F&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 struct Plain {
