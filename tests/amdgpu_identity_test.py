@@ -48,29 +48,30 @@ AT_OTHER_LEVELS = {("recursion", "-O0"): {"_Z7recurseP6Resulti": MOST_REGISTERS}
 NO_IMAGES = "that GPU has no instructions for images"
 OF_IMAGES = f"{NO_IMAGES}|the descriptors of images that it uses have another form in each generation"
 OF_BUFFERS = "the descriptors of buffers that it uses have another form in each generation"
-OF_WAVES = "across a wave (of 64 by llvm.amdgcn.ds.b?permute, which reaches half of one there|with the DPP control 0x1)"
+OF_HALVES = r"moves data across a wave of 64 by llvm.amdgcn.ds.b?permute, which reaches half of one there"
+OF_ROWS = rf"the DPP control 0x142, which only gfx9 has|{OF_HALVES}"
 REFUSED = {
     "bit_functions": r"no instruction for llvm.amdgcn.sdot[24]",
-    "cooperative_groups": OF_WAVES,
-    "device_heap": OF_WAVES,
-    "device_new": OF_WAVES,
-    "lane_functions": OF_WAVES,
+    "cooperative_groups": OF_HALVES,
+    "device_heap": OF_HALVES,
+    "device_new": OF_HALVES,
+    "lane_functions": OF_HALVES,
     "launch_intrinsics": r"llvm.amdgcn.s.getreg takes a number there that means something else",
     "packed_math": r"no instruction for FDOT2",
-    "rocprim_block": OF_WAVES,
-    "rocprim_reduce_select": OF_WAVES,
-    "rocprim_scan_sort": OF_WAVES,
-    "shuffle_forms": OF_WAVES,
+    "rocprim_block": OF_ROWS,
+    "rocprim_reduce_select": OF_ROWS,
+    "rocprim_scan_sort": OF_ROWS,
+    "shuffle_forms": r"the DPP control 0x130, which only gfx9 has",
     "surfaces": OF_IMAGES,
     "texture_filters": OF_IMAGES,
     "texture_formats": f"{OF_IMAGES}|{OF_BUFFERS}",
     "texture_levels": OF_IMAGES,
     "texture_references": f"{OF_IMAGES}|{OF_BUFFERS}",
     "texture_volumes": OF_IMAGES,
-    "wait_for_blocks": OF_WAVES,
-    "wave_operations": OF_WAVES,
-    "wave_reductions": OF_WAVES,
-    "wave_shuffles": OF_WAVES,
+    "wait_for_blocks": OF_HALVES,
+    "wave_operations": OF_HALVES,
+    "wave_reductions": OF_HALVES,
+    "wave_shuffles": OF_HALVES,
 }
 
 COMPILED_AT_RUN_TIME = {"runtime_compilation"}  # their code is in no file
