@@ -98,6 +98,18 @@ TEST_F(SessionTest, IsReadyToFetchMuchBeforeALaunchWaitsForIt) {
   EXPECT_EQ(end().size(), 1u);
 }
 
+TEST_F(SessionTest, MemoryIsTheApplicationsWhereNobodyGetsReady) {
+  runtime_.fetching = true;
+  begin();
+  runtime_.while_fetching = [] { throw Error("the fake device fetches nothing"); };
+  void* much = core_->allocate(Space::kDevice, 80 << 20);
+  ASSERT_NE(much, nullptr) << "who asks elsewhere has it twice";
+  EXPECT_FALSE(core_->recording());
+  EXPECT_EQ(core_->release(much), 0);
+  EXPECT_TRUE(end().empty());
+  EXPECT_EQ(reason(), "");
+}
+
 TEST_F(SessionTest, GoesOnWithoutWhatCannotBeFetched) {
   runtime_.fetching = true;
   begin();

@@ -122,9 +122,12 @@ void* Core::allocate(Space space, uint64_t size, uint64_t flags, int device) noe
   }
 }
 
-void Core::get_ready() {
+// Whatever comes of it, the memory that was just given to the application stays its own.
+void Core::get_ready() noexcept try {
   if (runtime_.is_capturing(nullptr) || is_ready_.exchange(true)) return;
   connection_->ask_if_idle<Ready>(Much{}, begins_to_fetch(), finishes_fetching());
+} catch (...) {
+  stop();
 }
 
 void* Core::allocate_in(void* stream, uint64_t size, int device) noexcept {

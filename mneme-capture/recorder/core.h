@@ -127,7 +127,7 @@ class Core {
     return connection_->ask<Reply>(message, begins_to_fetch(), finishes_fetching());
   }
   // For the first memory of which there is much. A launch that is being recorded gets ready itself.
-  void get_ready();
+  void get_ready() noexcept;
   // Recording ends, because of the exception that is being handled.
   void stop() noexcept;
   void count_unrecorded() noexcept;

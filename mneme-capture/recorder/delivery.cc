@@ -41,7 +41,10 @@ void Delivery::pin(const Fetch& fetch) {
   for (const Piece& piece : fetch.pieces) bytes += piece.size;
   if (bytes > fetch.room) throw Error("mneme-capture wants more memory than it has room for");
   if ((bytes < fetch.room / 2 && !fetch.pieces.empty()) || pinned_.contains(fetch.at)) return;
-  if (runtime_.adopt_host(memory_ + fetch.at, fetch.room)) pinned_.insert(fetch.at);
+  try {
+    if (runtime_.adopt_host(memory_ + fetch.at, fetch.room)) pinned_.insert(fetch.at);
+  } catch (const Error&) {  // kernels could not use it, who have nothing to do with this
+  }
 }
 
 void Delivery::begin(const Fetch& fetch, Fd memory) {

@@ -57,6 +57,13 @@ TEST_F(DeliveryTest, PinsAheadWhereNothingIsWantedYet) {
   EXPECT_EQ(runtime_.adopted, std::vector<uint64_t>{kRoom}) << "once";
 }
 
+TEST_F(DeliveryTest, CopiesToMemoryThatKernelsCouldNotUse) {
+  runtime_.sees_host_elsewhere = true;
+  std::string much(kRoom, 'x');
+  delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece(much.c_str())}}, sent());
+  EXPECT_EQ(seen(kRoom, kRoom), much);
+}
+
 TEST_F(DeliveryTest, WaitsForWhatHasBegun) {
   delivery_.begin({0, kRoom, 2 * kRoom, {piece("one")}}, sent());
   delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece("two")}}, Fd());

@@ -71,6 +71,7 @@ class FakeRuntime final : public Runtime {
   void await_fetched() override { ++awaited; }
   bool survives_fork() override { return true; }
   bool adopt_host(void*, uint64_t size) override {
+    if (sees_host_elsewhere) throw Error("the fake device sees host memory elsewhere");
     adopted.push_back(size);
     return true;
   }
@@ -107,7 +108,7 @@ class FakeRuntime final : public Runtime {
   size_t awaited = 0;      // calls of fetch()
   uint64_t lost = 0;       // cannot be fetched from here
   uint64_t elsewhere = 0;  // where there are addresses, in place of those that are asked for
-  bool taken = false, capturing = false, runnable = true;
+  bool taken = false, capturing = false, runnable = true, sees_host_elsewhere = false;
   int status = 0;
   int devices = 1, current_device = 0;
   int synchronized = 0;

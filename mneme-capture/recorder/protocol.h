@@ -3,12 +3,14 @@
 // Both come from one build; the version is checked all the same, since the application may have loaded another's.
 //
 // A message is { u32 type, u32 reserved, u64 size } and `size` bytes; a descriptor may come with it. Chunk, Drop,
-// Digests, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the recorder waits for Prepared
-// or Recorded, the parent has it Fetch memory.
+// Digests, Reserved, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the recorder waits for
+// Ready, Prepared or Recorded, the parent has it Fetch memory.
 //
 //     recorder                         parent
 //     Hello                            Welcome (+ counters) or Refused
+//     Reserved                                                   a device's addresses are elsewhere
 //     Chunk (+ memory), Drop                                     memory appears, goes
+//     Much                             Ready                     so much memory that fetching it is made ready
 //     Digests                                                    before Prologue or Epilogue: of memory as it is then
 //     Query                            Selected                  once a kernel
 //     Kernel                                                     before a kernel's first Prologue
