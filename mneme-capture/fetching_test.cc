@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -41,7 +42,7 @@ class FetchingTest : public ::testing::Test {
   void serve(size_t most = SIZE_MAX) {
     recorder_ = std::thread([this, most] {
       std::byte* memory = nullptr;
-      for (; fetched_ < most; ++fetched_) {
+      for (size_t served = 0; served < most; ++served) {
         std::optional<Message> message = record::receive_message(theirs_.get());
         if (!message) return;
         Fetch fetch = record::unpack<Fetch>(message->body);
@@ -52,7 +53,8 @@ class FetchingTest : public ::testing::Test {
         }
         const uint64_t first = fetch.pieces.empty() ? kNothing : fetch.pieces[0].address;
         std::memcpy(memory + fetch.at, &first, sizeof first);
-        if (fetched_ == 2) record::send_message(theirs_.get(), record::Drop{77});
+        if (served == 2) record::send_message(theirs_.get(), record::Drop{77});
+        ++fetched_;  // whoever gets the answer may look
         record::send_message(theirs_.get(), Fetched{fetch.at});
       }
       theirs_ = Fd();
@@ -68,7 +70,7 @@ class FetchingTest : public ::testing::Test {
   Fd ours_, theirs_;
   std::optional<Fetching> fetching_;
   std::thread recorder_;
-  size_t fetched_ = 0;
+  std::atomic<size_t> fetched_ = 0;
 };
 
 // While a process can open no more files.
