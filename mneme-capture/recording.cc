@@ -205,6 +205,7 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   instance.grid = prologue.grid;
   instance.block = prologue.block;
   instance.shared_bytes = prologue.shared_bytes;
+  instance.stack_bytes = prologue.stack_bytes;
   instance.arguments = prologue.arguments;
   instance.device = prologue.device;
   instance.cooperative = prologue.cooperative;

@@ -333,6 +333,7 @@ void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configurati
   device::Launch launch{size.grid, size.block, size.shared_bytes, info.arguments, info.segments};
   launch.cooperative = info.cooperative;
   launch.cluster = info.cluster;
+  launch.stack_bytes = info.stack_bytes;
   launch.poison_shared = settings.poison_shared;
   launch.cold = settings.cold;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };

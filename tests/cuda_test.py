@@ -31,13 +31,18 @@ HEADERS = ROOT / "tests" / "cuda"
 PROCESSOR = "sm_90"
 # What the programs show, by default.
 CHOSEN = ["atomics_mix", "block_scan", "device_globals", "double_math", "dynamic_shared", "function_pointers",
-          "grid_3d", "half_precision", "histogram", "mapped_memory", "multi_thread_streams", "printf_formats",
-          "saxpy_template", "stencil_2d", "stream_ordered_memory", "tiled_matmul", "vector_add", "virtual_functions"]
-OTHERS = ["barrier_in_loop", "callback_order", "conjugate_gradient", "cooperative_groups", "device_functions",
-          "early_return", "event_timing", "float_atomics", "grid_sync", "index_conditions", "indirect_calls", "int128_arithmetic",
-          "integer_math", "left_out_barriers", "linked_list", "local_array", "nbody", "pitched_image",
-          "recursion", "shared_limit", "spmv_csr", "transpose", "tree_reduction", "two_templates",
-          "uniform_loops"]
+          "graph_built", "grid_3d", "half_precision", "histogram", "managed_memory", "mapped_memory",
+          "multi_thread_streams", "printf_formats", "recursion", "saxpy_template", "shared_limit", "stencil_2d",
+          "stream_ordered_memory", "tiled_matmul", "variables_of_all_kinds", "vector_add", "virtual_functions",
+          "wave_operations"]
+OTHERS = ["assert_holds", "atomic_types", "barrier_count", "barrier_in_loop", "barrier_in_recursion",
+          "barrier_in_virtual", "bfloat16_native", "callback_order", "clock_rates", "conjugate_gradient",
+          "cooperative_groups", "device_functions", "device_heap", "device_new", "early_return", "event_timing",
+          "float_atomics", "graph_captured", "grid_sync", "host_atomics", "index_conditions", "indirect_calls",
+          "int128_arithmetic", "integer_math", "left_out_barriers", "linked_list", "local_array", "lock_step_shared",
+          "math_exact", "nbody", "pitched_image", "recursion_among_lanes", "spin_locks", "spmv_csr",
+          "structs_and_vectors", "transpose", "tree_reduction", "two_templates", "uniform_loops", "wait_for_blocks",
+          "wave_reductions", "wave_shuffles", "wrapping_indices"]
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
 

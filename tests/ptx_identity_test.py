@@ -71,8 +71,15 @@ def normalised(statement):
     return [" ".join(line.split()) for line in statement.splitlines() if line.strip()]
 
 
+def with_file_names(ptx):
+    """Lines of source are of files by name: their numbers count what else the application includes."""
+    files = dict(re.findall(r'^\s*\.file\s+(\d+)\s+(".*")', ptx, re.M))
+    return re.sub(r"^(\s*\.loc\s+)(\d+)", lambda match: match[1] + files[match[2]], ptx, flags=re.M)
+
+
 class Ptx:
     def __init__(self, text):
+        text = with_file_names(text)
         self.by_name = {}
         for statement in statements(text):
             name = name_of(statement)

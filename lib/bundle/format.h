@@ -249,6 +249,8 @@ struct InstanceInfo {
   uint32_t device = 0;       // that it ran on; in json only if it was not the first
   bool cooperative = false;  // all blocks run at once, and may wait for each other; in json only if true
   Dim3 cluster;              // blocks of a cluster, where the launch asked for clusters; likewise
+  uint64_t stack_bytes =
+      0;  // of each thread, where the application asked a GPU for more than it has by itself; likewise
 };
 
 // ---- runs/<static>/<dynamic>/<variant>.json ----------------------------------------------------

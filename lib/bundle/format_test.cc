@@ -323,11 +323,13 @@ TEST(Json, OnlyBlocksThatGoTogetherSaySo) {
   InstanceInfo info = instance();
   info.cooperative = true;
   info.cluster = {2, 1, 4};
+  info.stack_bytes = 16384;
   std::string text = write(info);
-  EXPECT_NE(text.find(R"("cooperative":true,"cluster":[2,1,4])"), std::string::npos);
+  EXPECT_NE(text.find(R"("cooperative":true,"cluster":[2,1,4],"stack_bytes":16384)"), std::string::npos);
   InstanceInfo back = parse_instance(text, "an instance");
   EXPECT_TRUE(back.cooperative);
   EXPECT_EQ(back.cluster, info.cluster);
+  EXPECT_EQ(back.stack_bytes, 16384u);
   EXPECT_EQ(write(back), text);
 }
 

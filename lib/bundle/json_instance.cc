@@ -13,6 +13,7 @@ constexpr uint32_t kMaxArgumentBytes = 1 << 20;
 constexpr uint64_t kMaxThreads = 1 << 16;  // of a block; no device known has more than 1024
 constexpr uint64_t kMaxCluster = 1024;     // blocks; no device known has more than 16
 constexpr uint32_t kMaxShared = 1 << 30;
+constexpr uint64_t kMaxStack = 1 << 30;
 constexpr uint32_t kMaxDevice = 65535;
 constexpr std::string_view kSegmentKinds[] = {"heap", "global", "host"};  // in SegmentKind's order
 
@@ -62,6 +63,7 @@ std::string write(const InstanceInfo& info) {
   if (info.device) out.add("device", info.device);
   if (info.cooperative) out.add("cooperative", true);
   if (info.cluster.count() > 1) json::add_dimensions(out, "cluster", info.cluster);
+  if (info.stack_bytes) out.add("stack_bytes", info.stack_bytes);
   if (!info.missing.empty()) out.add("complete", false).add_all("missing", info.missing);
   return out.close().sealed();
 }
@@ -90,6 +92,7 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   if (in.has("device")) info.device = in.number32("device", kMaxDevice);
   if (in.has("cooperative")) info.cooperative = in.boolean("cooperative");
   if (in.has("cluster")) info.cluster = json::dimensions(in, "cluster", kMaxCluster);
+  if (in.has("stack_bytes")) info.stack_bytes = in.number("stack_bytes", kMaxStack);
   if (in.has("missing")) info.missing = in.texts("missing");
   bool complete = !in.has("complete") || in.boolean("complete");
   if (complete != info.missing.empty()) in.fail("missing", "does not go with what 'complete' says");

@@ -26,6 +26,7 @@ struct Launch {
   std::vector<bundle::Segment> segments;                       // globals among them are found by symbol
   bool cooperative = false;                                    // all blocks run at once, and may wait for each other
   bundle::Dim3 cluster = {};                                   // blocks
+  uint64_t stack_bytes = 0;                                    // of each thread, at the least; 0: what there is
   bool poison_shared = false;                                  // shared memory does not begin as zeros
   bool cold = false;                                           // what kernels work on is in no cache when it begins
   bool timed = true;                                           // else execute() may return anything

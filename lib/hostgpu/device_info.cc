@@ -63,8 +63,8 @@ const hipDeviceProp_t& properties() {
     std::snprintf(p.name, sizeof p.name, "%s", name.c_str());
     std::snprintf(p.gcnArchName, sizeof p.gcnArchName, "%s", arch.c_str());
     p.totalGlobalMem = total_memory();
-    p.sharedMemPerBlock = device::host::kMaxSharedBytes;
-    p.maxSharedMemoryPerMultiProcessor = device::host::kMaxSharedBytes;
+    p.sharedMemPerBlock = 64 * 1024;
+    p.maxSharedMemoryPerMultiProcessor = p.sharedMemPerBlock;
     p.regsPerBlock = 65536;
     p.warpSize = arch.starts_with("gfx9") ? 64 : 32;
     p.maxThreadsPerBlock = device::host::kMaxThreadsPerBlock;

@@ -6,6 +6,7 @@
 #include "device/host/launch.h"
 #include "hostgpu/calls.h"
 #include "hostgpu/capture.h"
+#include "hostgpu/device_info.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/events.h"
 #include "hostgpu/function_info.h"
@@ -96,7 +97,8 @@ KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** value
   call.cooperative = cooperative;
   if (cooperative) check_cooperative(call);
   try {
-    device::host::check_launch(*call.kernel->code(), dimensions(grid), dimensions(block), call.shared);
+    device::host::check_launch(*call.kernel->code(), dimensions(grid), dimensions(block), call.shared,
+                               properties().sharedMemPerBlock);
   } catch (const Error& error) {
     throw HipError(hipErrorInvalidConfiguration, error.what());
   }

@@ -58,16 +58,18 @@ bundle::Resources resources_in_cubin(Bytes cubin, const std::string& kernel, con
   return resources;
 }
 
-std::optional<uint64_t> first_word_in_cubin(Bytes cubin, std::string_view name, const std::string& where) {
+std::optional<ElfVariable> cubin_variable(Bytes cubin, std::string_view name, const std::string& where) {
   Bytes symbols = elf_section(cubin, ".symtab", where), names = elf_section(cubin, ".strtab", where);
-  Bytes contents = elf_section(cubin, ".nv.global.init", where);
   for (uint64_t at = 0; fits(at, sizeof(Elf64_Sym), symbols.size()); at += sizeof(Elf64_Sym)) {
     uint64_t start = word_at<uint32_t>(symbols, at + offsetof(Elf64_Sym, st_name));
-    if (!fits(start, name.size() + 1, names.size())) continue;
-    if (text_of(names).substr(start, name.size() + 1) != std::string(name) + '\0') continue;
+    if (!starts_with(names, start, std::string(name) + '\0')) continue;
+    auto info = word_at<uint8_t>(symbols, at + offsetof(Elf64_Sym, st_info));
+    auto section = word_at<uint16_t>(symbols, at + offsetof(Elf64_Sym, st_shndx));
+    if (ELF64_ST_TYPE(info) != STT_OBJECT || section == SHN_UNDEF) return std::nullopt;
     auto value = word_at<uint64_t>(symbols, at + offsetof(Elf64_Sym, st_value));
-    if (!fits(value, sizeof value, contents.size())) return std::nullopt;
-    return word_at<uint64_t>(contents, value);
+    auto size = word_at<uint64_t>(symbols, at + offsetof(Elf64_Sym, st_size));
+    Bytes contents = elf_section_at(cubin, section, where);
+    return ElfVariable{size, fits(value, size, contents.size()) ? contents.subspan(value, size) : Bytes()};
   }
   return std::nullopt;
 }

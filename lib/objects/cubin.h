@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "bundle/format.h"
+#include "objects/embedded.h"
 
 namespace mneme::objects {
 
@@ -13,8 +14,7 @@ namespace mneme::objects {
 // on a malformed cubin, and where it has no such kernel.
 bundle::Resources resources_in_cubin(Bytes cubin, const std::string& kernel, const std::string& where);
 
-// The first 8 bytes of a variable's first contents; nothing if there is none of that name. Throws Error on a malformed
-// image.
-std::optional<uint64_t> first_word_in_cubin(Bytes cubin, std::string_view name, const std::string& where);
+// As elf_variable() of a cubin, in which symbols lie in sections and not at addresses.
+std::optional<ElfVariable> cubin_variable(Bytes cubin, std::string_view name, const std::string& where);
 
 }  // namespace mneme::objects

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "objects/cuda_fatbin.h"
 #include "objects/elf_builder.h"
 
 namespace mneme::objects {
@@ -66,6 +67,33 @@ TEST(Cubin, MalformedOnesAreRefused) {
   }
   EXPECT_EQ(refusal(build_elf({{".text", "x"}})), "a cubin has no kernel 'kernel'");
   EXPECT_EQ(refusal("PTX"), "a cubin is not an ELF file");
+}
+
+// "table" lies behind 8 other bytes in section 1; "zeros" in none that has contents; "beyond" lies outside of it.
+TEST(Cubin, SaysWhatVariablesHoldAtFirst) {
+  auto variable = [](uint32_t name, uint16_t section, uint64_t value, uint64_t size, uint8_t type = STT_OBJECT) {
+    Elf64_Sym symbol{};
+    symbol.st_name = name;
+    symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, type);
+    symbol.st_shndx = section;
+    symbol.st_value = value;
+    symbol.st_size = size;
+    return std::string(reinterpret_cast<const char*>(&symbol), sizeof symbol);
+  };
+  std::string image = build_elf({{".nv.global.init", "12345678contents"},
+                                 {".strtab", std::string("\0table\0zeros\0beyond\0kernel\0", 28)},
+                                 {".symtab", variable(0, 0, 0, 0) + variable(1, 1, 8, 8) + variable(7, 77, 0, 24) +
+                                                 variable(13, 1, 9, 8) + variable(20, 1, 0, 8, STT_FUNC)}},
+                                kCudaMachine);
+  auto found = [&](const char* name) { return elf_variable(bytes_of(image), name, "a cubin"); };
+  ASSERT_TRUE(found("table") && found("zeros") && found("beyond"));
+  EXPECT_EQ(found("table")->size, 8u);
+  EXPECT_EQ(text_of(found("table")->first), "contents");
+  EXPECT_EQ(found("zeros")->size, 24u);
+  EXPECT_TRUE(found("zeros")->first.empty());
+  EXPECT_TRUE(found("beyond")->first.empty());
+  EXPECT_FALSE(found("kernel"));
+  EXPECT_FALSE(found("tabl"));
 }
 
 }  // namespace

@@ -93,4 +93,9 @@ Bytes elf_section(Bytes elf, std::string_view name, const std::string& where) {
   return {};
 }
 
+Bytes elf_section_at(Bytes elf, uint64_t index, const std::string& where) {
+  SectionTable table(elf, where);
+  return index > 0 && index < table.count() ? table.contents(table.read(index)) : Bytes();
+}
+
 }  // namespace mneme::objects

@@ -10,7 +10,8 @@
 
 namespace mneme::objects {
 
-inline std::string build_elf(const std::vector<std::pair<std::string, std::string>>& sections) {
+inline std::string build_elf(const std::vector<std::pair<std::string, std::string>>& sections,
+                             uint16_t machine = EM_NONE) {
   std::string names(1, '\0'), body;
   std::vector<Elf64_Shdr> headers(1);
   uint64_t at = sizeof(Elf64_Ehdr);
@@ -33,6 +34,7 @@ inline std::string build_elf(const std::vector<std::pair<std::string, std::strin
   std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
   elf.e_ident[EI_CLASS] = ELFCLASS64;
   elf.e_ident[EI_DATA] = ELFDATA2LSB;
+  elf.e_machine = machine;
   elf.e_shoff = at;
   elf.e_shentsize = sizeof(Elf64_Shdr);
   elf.e_shnum = static_cast<Elf64_Half>(headers.size());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <elf.h>
 
+#include "objects/cubin.h"
+#include "objects/cuda_fatbin.h"
 #include "objects/embedded.h"
 #include "objects/words.h"
 
@@ -26,6 +28,8 @@ Bytes loaded_bytes(Bytes elf, uint64_t address, uint64_t size) {
 }  // namespace
 
 std::optional<ElfVariable> elf_variable(Bytes elf, std::string_view name, const std::string& where) {
+  Bytes machine = elf.size() < sizeof(Elf64_Ehdr) ? Bytes() : elf.subspan(offsetof(Elf64_Ehdr, e_machine));
+  if (!machine.empty() && word_at<uint16_t>(machine, 0) == kCudaMachine) return cubin_variable(elf, name, where);
   Bytes symbols = elf_section(elf, ".dynsym", where), names = elf_section(elf, ".dynstr", where);
   for (uint64_t at = 0; fits(at, sizeof(Elf64_Sym), symbols.size()); at += sizeof(Elf64_Sym)) {
     uint64_t start = word_at<uint32_t>(symbols, at + offsetof(Elf64_Sym, st_name));

@@ -34,6 +34,9 @@ std::vector<EmbeddedKernel> parse_embedded(Bytes section, const std::string& whe
 // Every offset is checked against `elf`; throws Error on a malformed image.
 Bytes elf_section(Bytes elf, std::string_view name, const std::string& where);
 
+// The same of the section of that index; empty: there is none.
+Bytes elf_section_at(Bytes elf, uint64_t index, const std::string& where);
+
 // The image with one more section, at its end: it is no part of what is loaded, and everything else stays where it was.
 // Throws Error on a malformed image, or one without section names.
 std::string with_section(Bytes elf, std::string_view name, std::string_view contents, const std::string& where);

@@ -407,6 +407,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.grid = request.grid;
   prologue.block = request.block;
   prologue.shared_bytes = request.shared_bytes;
+  prologue.stack_bytes = runtime_.stack_bytes(chosen.device);
   prologue.cooperative = request.cooperative;
   prologue.cluster = request.cluster;
   prologue.slot = chosen.slot;

@@ -30,6 +30,7 @@ constinit Next<Error(int*, int, int)> next_can_access(kLibrary, "cudaDeviceCanAc
 constinit Next<Error()> next_last_error(kLibrary, "cudaGetLastError");
 constinit Next<const char*(Error)> next_error_string(kLibrary, "cudaGetErrorString");
 constinit Next<Error(FunctionAttributes*, const void*)> next_attributes(kLibrary, "cudaFuncGetAttributes");
+constinit Next<Error(size_t*, int)> next_limit(kLibrary, "cudaDeviceGetLimit");
 constinit Next<Error(void**, const void*)> next_symbol_address(kLibrary, "cudaGetSymbolAddress");
 constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "cudaGetSymbolSize");
 constinit Next<Result(Address*, size_t*, void*, const char*)> next_module_global(kDriver, "cuModuleGetGlobal_v2");
@@ -270,6 +271,14 @@ std::optional<MemoryRange> CudaRuntime::find_variable(void* fat_binary, const st
     return std::nullopt;
   }
   return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+}
+
+uint64_t CudaRuntime::stack_bytes(int device) {
+  constexpr int kStackSize = 0;         // cudaLimitStackSize
+  constexpr size_t kUsualStack = 1024;  // unless the application asks for another
+  OnDevice there(device);
+  size_t bytes = 0;
+  return succeeds(next_limit.call_or(kNotSupported, &bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
 }
 
 std::optional<MemoryRange> CudaRuntime::global(void* fat_binary, const std::string& name, int device) {

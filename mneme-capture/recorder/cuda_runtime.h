@@ -45,6 +45,7 @@ class CudaRuntime final : public Runtime {
   bool is_capturing(void*) override { return captures.load(std::memory_order_relaxed) > 0; }
   std::string error_text(int error) override;
   bool prepare(const void* host_function, int device) override;
+  uint64_t stack_bytes(int device) override;
   std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
 
   // What start-up code registers.

@@ -196,6 +196,7 @@ struct Prologue {
   uint64_t index = 0;
   bundle::Dim3 grid, block;
   uint32_t shared_bytes = 0;
+  uint64_t stack_bytes = 0;
   uint32_t slot = 0;  // counts the launches alike
   uint32_t device = 0;
   std::string arguments;
@@ -206,8 +207,8 @@ struct Prologue {
   bool cooperative = false;
   bundle::Dim3 cluster;  // blocks
   void visit(auto& visitor) {
-    visitor(kernel, index, grid, block, shared_bytes, slot, device, arguments, segments, outside, ordinary, missing,
-            cooperative, cluster);
+    visitor(kernel, index, grid, block, shared_bytes, stack_bytes, slot, device, arguments, segments, outside, ordinary,
+            missing, cooperative, cluster);
   }
 };
 

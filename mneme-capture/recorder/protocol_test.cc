@@ -29,6 +29,7 @@ TEST(Protocol, CarriesEveryField) {
   sent.grid = {1, 2, 3};
   sent.block = {4, 5, 6};
   sent.shared_bytes = 8;
+  sent.stack_bytes = 10;
   sent.slot = 9;
   sent.arguments = std::string("a\0b", 3);
   sent.segments = {{0x400000000000, 10, 0, "", "{}"}, {0x400000010000, 20, 1, "table", ""}};
@@ -42,6 +43,7 @@ TEST(Protocol, CarriesEveryField) {
   EXPECT_EQ(got.grid, sent.grid);
   EXPECT_EQ(got.block, sent.block);
   EXPECT_EQ(got.shared_bytes, 8u);
+  EXPECT_EQ(got.stack_bytes, 10u);
   EXPECT_EQ(got.slot, 9u);
   EXPECT_EQ(got.arguments, sent.arguments);
   ASSERT_EQ(got.segments.size(), 2u);

@@ -75,6 +75,8 @@ class Runtime {
 
   // Makes the kernel ready to run, so that its variables exist. False: it cannot run on this device.
   virtual bool prepare(const void* host_function, int device) = 0;
+  // What the application asked for as the stack of each thread of a kernel, bytes; 0: nothing but what all have.
+  virtual uint64_t stack_bytes(int /*device*/) { return 0; }
   // Where a device variable of a registered fat binary lies.
   virtual std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) = 0;
   // Of one that global() does not find: why a launch is incomplete without it. Empty: it is not, as far as is known.

@@ -2,11 +2,11 @@
 #include "cuda/function_places.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <vector>
 
 #include "base/error.h"
-#include "objects/cubin.h"
 #include "objects/embedded.h"
 #include "objects/function_address.h"
 
@@ -30,6 +30,14 @@ std::string in_ptx(const std::string& name) {
   return spelled;
 }
 
+// What the variable of that name holds at first; 0: there is none.
+uint64_t first_word(Bytes cubin, const std::string& variable) {
+  std::optional<objects::ElfVariable> found = objects::elf_variable(cubin, variable, kWhat);
+  uint64_t word = 0;
+  if (found && found->first.size() == sizeof word) std::memcpy(&word, found->first.data(), sizeof word);
+  return word;
+}
+
 }  // namespace
 
 std::string with_address_variables(std::string ptx, std::string_view names) {
@@ -45,7 +53,7 @@ FunctionPlaces places_in(Bytes cubin, std::string_view names) {
   std::set<uint64_t> met;
   std::vector<std::string> lines = lines_of(names);
   for (const std::string& name : lines) {
-    uint64_t address = objects::first_word_in_cubin(cubin, objects::address_symbol(name), kWhat).value_or(0);
+    uint64_t address = first_word(cubin, objects::address_symbol(name));
     // There are no more places than functions; offsets in code are further apart.
     bool is_one = objects::is_place(address) && address / objects::kPlaceStep <= lines.size();
     if (!is_one || !met.insert(address).second) return {};

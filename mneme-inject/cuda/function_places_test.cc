@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "objects/cuda_fatbin.h"
 #include "objects/elf_builder.h"
 #include "objects/embedded.h"
 #include "objects/function_address.h"
@@ -23,12 +24,16 @@ std::string cubin(const std::vector<std::pair<std::string, uint64_t>>& variables
   for (const auto& [name, word] : variables) {
     Elf64_Sym symbol{};
     symbol.st_name = static_cast<Elf64_Word>(names.size());
+    symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+    symbol.st_shndx = 1;
     symbol.st_value = contents.size();
+    symbol.st_size = sizeof word;
     names += objects::address_symbol(name) + '\0';
     symbols.append(reinterpret_cast<const char*>(&symbol), sizeof symbol);
     contents.append(reinterpret_cast<const char*>(&word), sizeof word);
   }
-  return objects::build_elf({{".symtab", symbols}, {".strtab", names}, {".nv.global.init", contents}});
+  return objects::build_elf({{".nv.global.init", contents}, {".symtab", symbols}, {".strtab", names}},
+                            objects::kCudaMachine);
 }
 
 FunctionPlaces places(const std::string& image, std::string_view names) { return places_in(bytes_of(image), names); }

@@ -9,7 +9,7 @@
 // From gfx11 on the clock is asked for by a message. HIP 5's wall_clock64() does not know that and is always -1, so
 // that what waits by it waits forever, on any device.
 __device__ long long ticks() { return __builtin_amdgcn_s_sendmsg_rtnl(0x83); }
-#elif defined(__HIP_DEVICE_COMPILE__)
+#elif defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA__)
 __device__ long long ticks() { return wall_clock64(); }
 #else
 __device__ long long ticks();  // HIP 5 declares it for the device only

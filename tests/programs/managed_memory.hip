@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Managed memory, which host and kernels use by the same pointer: allocated, and as a variable.
+// Managed memory, which host and kernels use by the same pointer.
 
 #include "check.h"
 
-__managed__ int steps = 100;
-
-__global__ void smooth(float* values, float* next, int n) {
+__global__ void smooth(float* values, float* next, int* steps, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   int left = i > 0 ? i - 1 : n - 1, right = i + 1 < n ? i + 1 : 0;
   next[i] = 0.25f * values[left] + 0.5f * values[i] + 0.25f * values[right];
-  if (i == 0) ++steps;
+  if (i == 0) ++*steps;
 }
 
 int main() {
   Test test("managed_memory");
   const int n = 40000;
   Random random(1);
+  int* steps = nullptr;
+  check(hipMallocManaged(&steps, sizeof(int)));
+  *steps = 100;
   float* buffers[2];
   for (float*& buffer : buffers) {
     void* memory = nullptr;
@@ -28,7 +29,7 @@ int main() {
   for (int i = 0; i < n; ++i) want[i] = buffers[0][i] = random.between(1.0f, 9.0f);
 
   for (int round = 0; round < 4; ++round) {
-    smooth<<<blocks_for(n, 128), 128>>>(buffers[0], buffers[1], n);
+    smooth<<<blocks_for(n, 128), 128>>>(buffers[0], buffers[1], steps, n);
     check(hipGetLastError());
     check(hipDeviceSynchronize());
     std::swap(buffers[0], buffers[1]);
@@ -37,8 +38,9 @@ int main() {
     buffers[0][round] += 1;  // the host changes one value between launches
     want[round] += 1;
   }
-  test.equal("steps", steps, 104);
+  test.equal("steps", *steps, 104);
   test.close("values", std::vector<float>(buffers[0], buffers[0] + n), want, 1e-5);
   for (float* buffer : buffers) check(hipFree(buffer));
+  check(hipFree(steps));
   return test.finish();
 }

@@ -85,6 +85,7 @@ class CudaDevice final : public Device {
       check(driver().cuFuncSetAttribute(loaded.function(), kMaxDynamicShared, static_cast<int>(launch.shared_bytes)),
             "asking for dynamic shared memory");
     }
+    ask_for_stack(launch.stack_bytes);
     std::string arguments = launch.arguments;
     moves.there(std::as_writable_bytes(std::span(arguments)));
     size_t size = arguments.size();
@@ -111,6 +112,14 @@ class CudaDevice final : public Device {
   bool still_works() override { return driver().cuCtxSynchronize() == 0; }
 
  private:
+  // What the application had, since how deep kernels call is often known to it alone. It stays for later launches.
+  static void ask_for_stack(uint64_t bytes) {
+    size_t there = 0;
+    if (bytes == 0) return;
+    check(driver().cuCtxGetLimit(&there, kStackSize), "asking how large the threads' stacks are");
+    if (there < bytes) check(driver().cuCtxSetLimit(kStackSize, bytes), "asking for larger stacks of threads");
+  }
+
   static Moves moves_of(const LoadedModule& code, const Launch& launch) {
     std::vector<Move> moves;
     for (const bundle::Segment& segment : launch.segments) {

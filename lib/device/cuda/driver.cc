@@ -22,6 +22,8 @@ class Loaded {
     find(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
     find(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
     find(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
+    find(driver.cuCtxGetLimit, "cuCtxGetLimit");
+    find(driver.cuCtxSetLimit, "cuCtxSetLimit");
     find(driver.cuModuleLoadData, "cuModuleLoadData");
     find(driver.cuModuleLoadDataEx, "cuModuleLoadDataEx");
     find(driver.cuModuleUnload, "cuModuleUnload");

@@ -43,6 +43,7 @@ inline constexpr unsigned kRegisterPortable = 1, kRegisterMapped = 2;  // CU_MEM
 inline constexpr int kMaxDynamicShared = 8;                   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr int kSecondCacheSize = 38;                   // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 inline constexpr int kMultiprocessors = 16;                   // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+inline constexpr int kStackSize = 0;                          // CU_LIMIT_STACK_SIZE
 inline constexpr int kErrorLogBuffer = 5, kErrorLogSize = 6;  // CU_JIT_ERROR_LOG_BUFFER…
 // Keys of cuLaunchKernel's `extra`: what follows is the bytes of all arguments, and a pointer to their number.
 inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 0;
@@ -75,6 +76,8 @@ struct Driver {
   Result (*cuDeviceGetAttribute)(int* value, int attribute, int device);
   Result (*cuDevicePrimaryCtxRetain)(Context** context, int device);
   Result (*cuCtxSetCurrent)(Context* context);
+  Result (*cuCtxGetLimit)(size_t* value, int limit);
+  Result (*cuCtxSetLimit)(int limit, size_t value);
   Result (*cuModuleLoadData)(Module** module, const void* image);
   Result (*cuModuleLoadDataEx)(Module** module, const void* image, unsigned count, const int* options, void** values);
   Result (*cuModuleUnload)(Module* module);

@@ -44,7 +44,8 @@ void initialise_global(const codegen::host::GlobalSlot& slot, std::span<const co
 // What a launch may ask for at most.
 inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
 inline constexpr uint64_t kMaxThreadsPerDimension = INT32_MAX;  // of the grid; the code generator relies on it
-inline constexpr uint64_t kMaxSharedBytes = 64 * 1024;          // static and dynamic together
+// Static and dynamic together: no less than any GPU has for a block, so that what was recorded there can be replayed.
+inline constexpr uint64_t kMaxSharedBytes = 256 * 1024;
 
 // How many blocks of these dimensions there can be at once: as many as a grid may have whose blocks wait for each
 // other.
@@ -56,8 +57,10 @@ uint64_t most_resident_blocks(const HostCode& code, bundle::Dim3 block);
 void prepare_to_run();
 
 // Throws Error for a launch that cannot be: an empty grid or block, more than kMaxThreadsPerBlock, more
-// than kMaxThreadsPerDimension, too much shared memory, more than most_resident_blocks() that wait for each other.
-void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes);
+// than kMaxThreadsPerDimension, more than `most_shared` bytes of shared memory, more than most_resident_blocks() that
+// wait for each other.
+void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes,
+                  uint64_t most_shared = kMaxSharedBytes);
 
 // Memory that a kernel may use, for code compiled to be checked.
 struct KnownMemory {

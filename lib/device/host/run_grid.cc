@@ -68,7 +68,7 @@ void prepare_to_run() {
   FaultGuard guard;
 }
 
-void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes) {
+void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes, uint64_t most_shared) {
   const char* kernel = code.object().kernel;
   auto text = [](Dim3 d) { return fmt::format("({}, {}, {})", d.x, d.y, d.z); };
   if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) {
@@ -95,10 +95,10 @@ void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_b
                     kernel, text(grid), most);
   }
   uint64_t shared_static = code.object().shared_static;
-  if (shared_static > kMaxSharedBytes || (shared_static + 15) / 16 * 16 + shared_bytes > kMaxSharedBytes) {
+  if (shared_static > most_shared || (shared_static + 15) / 16 * 16 + shared_bytes > most_shared) {
     throw Error::of(
         "kernel '{}' cannot be launched with {} bytes of static and {} of dynamic shared memory: at most {}", kernel,
-        shared_static, shared_bytes, kMaxSharedBytes);
+        shared_static, shared_bytes, most_shared);
   }
 }
 

@@ -15,6 +15,7 @@ namespace mneme::device::host {
 namespace {
 
 constexpr uint64_t kGuard = 64 * 1024;  // on both sides of shared memory
+constexpr uint64_t kUsualShared = 64 * 1024;
 constexpr uint64_t kPage = 4096;
 
 void* reserve(uint64_t size, int protection) {
@@ -36,13 +37,17 @@ void* Workspace::shared(uint64_t size) {
     void* address = reserve(kMaxSharedBytes + 2 * kGuard, PROT_NONE);
     if (!address) throw system_error("cannot reserve shared memory");
     shared_ = static_cast<std::byte*>(address);
-    if (::mprotect(shared_ + kGuard, kMaxSharedBytes, PROT_READ | PROT_WRITE) != 0) {
+  }
+  // No more than most kernels need, so that what reaches beyond it is found out.
+  if (uint64_t mapped = std::max(kUsualShared, (size + kPage - 1) / kPage * kPage); mapped > shared_mapped_) {
+    if (::mprotect(shared_ + kGuard, mapped, PROT_READ | PROT_WRITE) != 0) {
       throw system_error("cannot map shared memory");
     }
+    shared_mapped_ = mapped;
   }
   // Vectorised kernels make masked accesses beyond the variable at hand; on pages that are not there yet
   // each costs hundreds of cycles, though nothing is accessed.
-  if (uint64_t end = std::min(size + kPage, kMaxSharedBytes); end > shared_touched_) {
+  if (uint64_t end = std::min(size + kPage, shared_mapped_); end > shared_touched_) {
     std::memset(shared_ + kGuard + shared_touched_, 0, end - shared_touched_);
     shared_touched_ = end;
   }

@@ -28,6 +28,7 @@ class Workspace {
  private:
   uint64_t frames_most_;
   std::byte* shared_ = nullptr;
+  uint64_t shared_mapped_ = 0;
   uint64_t shared_touched_ = 0;
   void* frames_ = nullptr;
   uint64_t frames_size_ = 0;

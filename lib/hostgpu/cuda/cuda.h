@@ -41,6 +41,10 @@ struct LaunchAttribute {
 inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchClusterDimension = 4;
 
+struct EdgeData {  // cudaGraphEdgeData
+  unsigned char from_port, to_port, type, reserved[5];
+};
+
 struct LaunchConfig {  // cudaLaunchConfig_t
   dim3 grid, block;
   size_t shared;

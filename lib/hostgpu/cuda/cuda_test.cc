@@ -60,6 +60,7 @@ Layout our_layout() {
       VALUE(hipMemcpyDefault),
       VALUE(hipFuncAttributeMaxDynamicSharedMemorySize),
       VALUE(hipLimitMallocHeapSize),
+      SIZE(EdgeData),
       VALUE(hipMemAdviseUnsetAccessedBy),
       VALUE(hipStreamCaptureModeRelaxed),
       VALUE(hipErrorInvalidValue),

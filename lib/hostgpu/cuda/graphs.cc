@@ -69,7 +69,15 @@ Error cudaGraphAddMemcpyNode(Node* node, hipGraph_t graph, const Node* before, s
 }
 Error cudaGraphAddMemcpyNode1D(Node* node, hipGraph_t graph, const Node* before, size_t count, void* to,
                                const void* from, size_t size, int kind) {
-  return error(hipGraphAddMemcpyNode1D(node, graph, before, count, to, from, size, static_cast<hipMemcpyKind>(kind)));
+  return error(hipGraphAddMemcpyNode1D(node, graph, before, count, to, from, size, kind_of(kind)));
+}
+Error cudaGraphAddMemcpyNodeToSymbol(Node* node, hipGraph_t graph, const Node* before, size_t count, const void* symbol,
+                                     const void* from, size_t size, size_t offset, int kind) {
+  return error(hipGraphAddMemcpyNodeToSymbol(node, graph, before, count, symbol, from, size, offset, kind_of(kind)));
+}
+Error cudaGraphAddMemcpyNodeFromSymbol(Node* node, hipGraph_t graph, const Node* before, size_t count, void* to,
+                                       const void* symbol, size_t size, size_t offset, int kind) {
+  return error(hipGraphAddMemcpyNodeFromSymbol(node, graph, before, count, to, symbol, size, offset, kind_of(kind)));
 }
 Error cudaGraphAddHostNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
                            const hipHostNodeParams* parameters) {

@@ -56,6 +56,7 @@ Layout toolkit_layout() {
       {"hipMemcpyDefault", cudaMemcpyDefault},
       {"hipFuncAttributeMaxDynamicSharedMemorySize", cudaFuncAttributeMaxDynamicSharedMemorySize},
       {"hipLimitMallocHeapSize", cudaLimitMallocHeapSize},
+      {"EdgeData", sizeof(cudaGraphEdgeData)},
       {"hipMemAdviseUnsetAccessedBy", cudaMemAdviseUnsetAccessedBy},
       {"hipStreamCaptureModeRelaxed", cudaStreamCaptureModeRelaxed},
       {"hipErrorInvalidValue", cudaErrorInvalidValue},

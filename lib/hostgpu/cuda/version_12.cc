@@ -117,5 +117,11 @@ Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* t
 Error cudaGraphAddDependencies_v2(hipGraph_t graph, const Node* from, const Node* to, const void* data, size_t count) {
   return add_dependencies(graph, from, to, data, count);
 }
+Error cudaGraphGetEdges(hipGraph_t graph, Node* from, Node* to, size_t* count) {
+  return edges(graph, from, to, nullptr, count);
+}
+Error cudaGraphGetEdges_v2(hipGraph_t graph, Node* from, Node* to, EdgeData* data, size_t* count) {
+  return edges(graph, from, to, data, count);
+}
 
 }  // extern "C"

@@ -31,5 +31,8 @@ Error cudaMemPrefetchAsync_ptsz(const void* pointer, size_t size, hipMemLocation
 Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* to, const void* data, size_t count) {
   return add_dependencies(graph, from, to, data, count);
 }
+Error cudaGraphGetEdges(hipGraph_t graph, Node* from, Node* to, EdgeData* data, size_t* count) {
+  return edges(graph, from, to, data, count);
+}
 
 }  // extern "C"

@@ -99,6 +99,12 @@ inline Error add_dependencies(hipGraph_t graph, const hipGraphNode_t* from, cons
                               size_t count) {
   return data ? kNotSupported : error(hipGraphAddDependencies(graph, from, to, count));
 }
+// `data` has room for *count edges, each of which is a plain one: all zeros.
+inline Error edges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, EdgeData* data, size_t* count) {
+  hipError_t status = hipGraphGetEdges(graph, from, to, count);
+  if (status == hipSuccess && data) std::fill_n(data, *count, EdgeData{});
+  return error(status);
+}
 inline Error tell_version(int* version, int number) {
   if (!version) return kInvalidValue;
   *version = number;

@@ -4,6 +4,11 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include "atomics.h"
+#include "lanes.h"
+#include "library.h"
+#include "vectors.h"
+
 #define hipFree cudaFree
 #define hipMalloc cudaMalloc
 #define hipMemcpy cudaMemcpy
@@ -59,6 +64,9 @@
 #define hipOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
 #define hipOccupancyMaxPotentialBlockSize cudaOccupancyMaxPotentialBlockSize
 #define hipGraphCreate cudaGraphCreate
+#define hipGraphAddMemcpyNodeToSymbol cudaGraphAddMemcpyNodeToSymbol
+#define hipGraphAddMemcpyNodeFromSymbol cudaGraphAddMemcpyNodeFromSymbol
+#define hipGraphKernelNodeGetParams cudaGraphKernelNodeGetParams
 #define hipGraphDestroy cudaGraphDestroy
 #define hipGraphLaunch cudaGraphLaunch
 #define hipGraphExecDestroy cudaGraphExecDestroy
@@ -105,6 +113,8 @@
 #define hipMemPoolProps cudaMemPoolProps
 #define hipFuncAttributes cudaFuncAttributes
 #define hipExtent cudaExtent
+#define make_hipExtent make_cudaExtent
+#define make_hipPitchedPtr make_cudaPitchedPtr
 #define hipMemcpyKind cudaMemcpyKind
 #define hipStreamCallback_t cudaStreamCallback_t
 #define hipMemcpyHostToDevice cudaMemcpyHostToDevice
@@ -149,4 +159,22 @@ cudaError_t hipHostMalloc(T** memory, size_t size, unsigned flags = 0) {
 }
 inline cudaError_t hipGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t) {
   return cudaGraphInstantiate(made, graph, 0);
+}
+
+// CUDA tells more of both.
+inline cudaError_t hipGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count) {
+#if CUDART_VERSION >= 13000
+  return cudaGraphGetEdges(graph, from, to, nullptr, count);
+#else
+  return cudaGraphGetEdges(graph, from, to, count);
+#endif
+}
+using hipGraphExecUpdateResult = cudaGraphExecUpdateResult;
+inline cudaError_t hipGraphExecUpdate(cudaGraphExec_t made, cudaGraph_t graph, cudaGraphNode_t* node,
+                                      hipGraphExecUpdateResult* result) {
+  cudaGraphExecUpdateResultInfo info;
+  cudaError_t status = cudaGraphExecUpdate(made, graph, &info);
+  *node = info.errorNode;
+  *result = info.result;
+  return status;
 }
