@@ -124,11 +124,13 @@ class Identity(TestCase):
     def differing(self, name, program, variants):
         """{kernel: how it differs, or nothing}."""
         own, found = in_program(program), {}
+        # What the unit has to itself, or hidden, the variant exports: a replay has to find it.
+        names = set().union(*(each.exported() for each in own))
         for (kernel, number), (_, variant) in variants.items():
-            theirs = [listing for listing in (each.listing(kernel) for each in own) if listing] if number == 0 else []
+            theirs = [listing for listing in (each.listing(kernel, names) for each in own) if listing] if number == 0 else []
             self.assertTrue(theirs or number or name in COMPILED_AT_RUN_TIME, f"the program has no {kernel}")
             if theirs:
-                mine = CodeObject(variant["bytes"]).listing(kernel)
+                mine = CodeObject(variant["bytes"]).listing(kernel, names)
                 pairs = zip([*theirs[0], "(end)"], [*mine, "(end)"])
                 found[kernel] = "" if mine in theirs else " <> ".join(next(pair for pair in pairs if pair[0] != pair[1]))
         return found

@@ -115,7 +115,8 @@ class Forms(Identity):
             if "failed" in variant:
                 found.failed[kernel] = variant["failed"]
                 continue
-            theirs, mine = ([code.form(), *code.listing(kernel)] for code in (own, CodeObject(variant["bytes"])))
+            names = own.exported()
+            theirs, mine = ([code.form(), *code.listing(kernel, names)] for code in (own, CodeObject(variant["bytes"])))
             if mine == theirs:
                 found.same += 1
             else:

@@ -105,9 +105,13 @@ class CodeObject:
         """What the processor it is for knows no instruction for: words, as numbers."""
         return [word for _, word in self._disassembled() if word.startswith(".long")]
 
-    def listing(self, kernel):
+    def exported(self):
+        """Names that are not the compiler's own."""
+        return {symbol.name for symbol in self.symbols if not symbol.is_local}
+
+    def listing(self, kernel, names):
         """A kernel's descriptor and code, and all that these lead to, in the order in which they do; without what only
-        says where things lie, and without names that are the compiler's own. None where there is no such kernel."""
+        says where things lie, and of variables' names only these. None where there is no such kernel."""
         descriptor, = [symbol for symbol in self.symbols if symbol.name == f"{kernel}.kd"] or [None]
         if not descriptor:
             return None
@@ -131,7 +135,7 @@ class CodeObject:
             if symbol and symbol.kind == FUNCTION:
                 lines += self._function(symbol, named)
             else:
-                lines.append(self._variable(begin, symbol, named))
+                lines.append(self._variable(begin, symbol, named, names))
         return lines
 
     def _function(self, symbol, named):
@@ -175,11 +179,11 @@ class CodeObject:
                 kept[i] = (address, f"{text.split()[0]} {bisect.bisect_left(addresses, goes[address]) - i}")
         return [text for _, text in kept]
 
-    def _variable(self, begin, symbol, named):
+    def _variable(self, begin, symbol, named, names):
         if not symbol:  # a text without a name
             contents = self.bytes_at(begin, 1) and self._text_at(begin)
             return f"text {contents!r}"
-        name = "" if symbol.is_local else symbol.name
+        name = symbol.name if symbol.name in names else ""
         words = []
         for at in range(symbol.address, symbol.address + symbol.size, 8):
             pointed = self.relocations.get(at)

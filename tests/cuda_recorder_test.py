@@ -340,6 +340,12 @@ class Recorder(TestCase):
         self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"twice": 1})
         self.assertRegex(result.error, r"3 kernels, 9 launches, 1 recorded")
 
+    def test_graphs_in_several_streams(self):
+        """One launch of a graph ends before the next one of it begins, wherever that is."""
+        for options in [[], ["--occurrences", 2]]:
+            with self.subTest(options):
+                self.capture(self.program("graph_streams"), options=options)
+
     def test_graphs_with_other_nodes(self):
         result, bundle = self.capture(self.program("graph_nodes"), options=["--occurrences", 4])
         add, = self.instances(bundle)["add"]

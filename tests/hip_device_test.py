@@ -79,6 +79,30 @@ class HipDevice(TestCase):
                     continue
                 self.assertIn(OTHERWISE[name], result.text())
 
+    def test_functions_elsewhere(self):
+        """Functions are where the loader puts them: pointers to them in recorded memory, and in variables, lead there."""
+        for name in ["function_pointers", "virtual_functions"]:
+            with self.subTest(name):
+                recorded = bundles.read(recordings.recording_of(PROGRAMS / f"{name}.hip", self).read_bytes())
+                for member in recorded:
+                    if member.name.endswith("/kernel.json"):
+                        kernel = bundles.parsed(member)
+                        places = [0x7e0000001000 + 0x100 * i for i in range(len(kernel["functions"]))]
+                        member.data = bundles.compact({**kernel, "function_addresses": places} if places else kernel)
+                moved = self.folder / f"{name}.moved.tar"
+                moved.write_bytes(bundles.write(recorded))
+                result = self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", moved])
+                variants = {member.name: member.data for member in bundles.read(result.out)
+                            if member.name.startswith("variants/")}
+                compiled = self.compiled(name)
+                members = bundles.read(compiled.read_bytes())
+                others = sum(member.data != variants.get(member.name, member.data) for member in members)
+                self.assertGreater(others, 1)
+                for member in members:
+                    member.data = variants.get(member.name, member.data)
+                compiled.write_bytes(bundles.write(members))
+                self.assert_verified(self.replay(compiled))
+
     def test_specialised(self):
         self.assert_verified(self.replay(self.compiled("vector_add", "--specialize-args", "all", "--specialize-dims")))
 

@@ -155,11 +155,117 @@ int main() {
         missing = {name: i.get("missing", []) for name, of in self.instances(bundle).items() for i in of}
         self.assertIn("managed variable", " ".join(sum(missing.values(), [])), missing)
 
-    def test_graphs_run_undisturbed(self):
-        """Their kernels are not recorded, and what is launched meanwhile is not: waiting would spoil the graph."""
-        result, _ = self.capture("graph_captured", status=2)
-        self.assertRegex(result.error, "launched while a graph was noted down from a stream")
-        self.assertRegex(result.error, r"\(graph\): \d+ launches not recorded: kernels of graphs are not recorded")
+    def test_graphs(self):
+        """Kernels of graphs are recorded when these are launched, with the memory that they see."""
+        for release in ["6", "5.2"]:
+            with self.subTest(release):
+                result, bundle = self.capture("graph_captured", release, options=["--occurrences", 3])
+                instances = self.instances(bundle)
+                self.assertEqual({name: len(of) for name, of in instances.items()}, {"step": 4, "add": 3}, result.error)
+                self.assertEqual(sorted(i["index"] for of in instances.values() for i in of), [0, 1, 2, 3, 4, 5, 8])
+                self.assertNotIn("not recorded", result.error)
+                self.check_replays(bundle)
+
+    def test_graphs_that_are_built_and_changed(self):
+        """Also what is in a graph within, and kernels that were changed when the graph was ready already."""
+        for release in ["6", "5.2"]:
+            with self.subTest(release):
+                result, bundle = self.capture("graph_built", release, options=["--max-instances", 8])
+                kernels = self.instances(bundle)["accumulate"]
+                factors = [int.from_bytes(bytes.fromhex(i["arguments"])[12:16], "little") for i in kernels]
+                self.assertEqual(factors, [2, 5, 7, 11])
+                self.assertIn("offsets", [s.get("symbol") for s in bundles.segments(kernels[0])])
+                self.assertNotIn("not recorded", result.error)
+                self.check_replays(bundle)
+
+    def test_graphs_that_are_launched_in_several_streams(self):
+        """One launch of a graph ends before the next one of it begins, wherever that is."""
+        source = self.folder / "in_turn.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void slowly(unsigned* out, unsigned steps) {
+  unsigned value = *out;
+  for (unsigned i = 0; i < steps; ++i) value = value * 1664525u + 1013904223u;
+  *out = value;
+}
+int main() {
+  unsigned* device, value;
+  if (hipMalloc(&device, 256) || hipMemset(device, 0, 256)) return 1;
+  hipStream_t streams[3];
+  for (hipStream_t& stream : streams) {
+    if (hipStreamCreateWithFlags(&stream, hipStreamNonBlocking)) return 1;
+  }
+  hipGraph_t graph;
+  hipGraphExec_t ready;
+  if (hipStreamBeginCapture(streams[0], hipStreamCaptureModeGlobal)) return 1;
+  for (unsigned i = 0; i < 2; ++i) slowly<<<1, 1, 0, streams[0]>>>(device, 30000000 + i);
+  if (hipStreamEndCapture(streams[0], &graph) || hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0)) return 1;
+  size_t count = 2;
+  hipGraphNode_t nodes[2];
+  hipKernelNodeParams how;
+  if (hipGraphGetNodes(graph, nodes, &count) || hipGraphKernelNodeGetParams(nodes[1], &how)) return 1;
+  unsigned steps = 20000000;
+  void* arguments[] = {&device, &steps};
+  how.kernelParams = arguments;
+  for (unsigned i = 0; i < 9; ++i) {
+    if (i == 6 && hipGraphExecKernelNodeSetParams(ready, nodes[1], &how)) return 1;  // one that is to be recorded again
+    if (hipGraphLaunch(ready, streams[i % 3])) return 1;
+  }
+  if (hipDeviceSynchronize() || hipMemcpy(&value, device, 4, hipMemcpyDeviceToHost)) return 1;
+  std::printf("%u\\n", value);
+}
+""")
+        program = self.build(source, None, "-O1")
+        for options in [[], ["--occurrences", 3], ["--skip", 3]]:
+            with self.subTest(options):
+                _, bundle = self.capture("in_turn", options=options, program=program)
+                self.check_replays(bundle)
+
+    def test_graphs_that_are_not_taken_apart(self):
+        """They are launched as they are, and it is said why; as is what is launched while a graph is noted down."""
+        source = self.folder / "not_apart.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void add(int* out, int n) { out[threadIdx.x] += n; }
+int main() {
+  int *device, *other, host[64], one = 1;
+  hipStream_t stream, second;
+  if (hipMalloc(&device, 256) || hipMalloc(&other, 256) || hipStreamCreate(&stream) || hipStreamCreate(&second)) return 1;
+  hipGraph_t graph;
+  hipGraphNode_t fill, kernel;
+  hipMemsetParams to{};
+  to.dst = device, to.elementSize = 4, to.width = 64, to.height = 1;
+  void* arguments[] = {&device, &one};
+  hipKernelNodeParams how{};
+  how.func = reinterpret_cast<void*>(add), how.gridDim = 1, how.blockDim = 64, how.kernelParams = arguments;
+  if (hipGraphCreate(&graph, 0) || hipGraphAddMemsetNode(&fill, graph, nullptr, 0, &to)) return 1;
+  if (hipGraphAddKernelNode(&kernel, graph, &fill, 1, &how)) return 1;
+  hipGraphExec_t ready;
+  if (hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0)) return 1;
+  to.value = 7;
+  if (hipGraphExecMemsetNodeSetParams(ready, fill, &to) || hipGraphLaunch(ready, stream)) return 1;
+  if (hipStreamSynchronize(stream) || hipMemcpy(host, device, 256, hipMemcpyDeviceToHost)) return 1;
+  std::printf("%d\\n", host[5]);
+  hipGraph_t noted;
+  if (hipMemset(other, 0, 256) || hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed)) return 1;
+  add<<<1, 64, 0, stream>>>(device, 1);
+  add<<<1, 64, 0, second>>>(other, 3);
+  if (hipStreamEndCapture(stream, &noted) || hipStreamSynchronize(second)) return 1;
+  if (hipMemcpy(host, other, 256, hipMemcpyDeviceToHost)) return 1;
+  std::printf("%d\\n", host[5]);
+  if (hipGraphInstantiate(&ready, noted, nullptr, nullptr, 0) || hipGraphLaunch(ready, stream)) return 1;
+  if (hipStreamSynchronize(stream) || hipMemcpy(host, device, 256, hipMemcpyDeviceToHost)) return 1;
+  std::printf("%d\\n", host[5]);
+  return hipGetLastError();
+}
+""")
+        result, bundle = self.capture("not_apart", program=self.build(source))
+        self.assertRegex(result.error, r"\(graph\): 1 launch not recorded: a node that is no kernel's was changed after")
+        self.assertRegex(result.error, r"add.*: 1 launch not recorded: it was launched while a graph was noted down from a stream")
+        self.assertEqual([i["index"] for i in self.instances(bundle)["add"]], [2])
+        self.check_replays(bundle)
 
     # ---- without ----
 
@@ -222,6 +328,9 @@ int main() {
                            ("hipGetSymbolAddress", 719), ("hipGetSymbolSize", 719), ("hipGetDeviceCount", 100),
                            ("hipGetDevice", 101), ("hipMemset", 719),
                            ("hipMemUnmap", 719)],
+        "graph_captured": [("hipGraphClone", 2), ("hipGraphNodeFindInClone", 1), ("hipGraphNodeGetType", 1),
+                           ("hipGraphDestroyNode", 1), ("hipGraphKernelNodeGetParams", 719), ("hipGraphCreate", 2),
+                           ("hipGraphAddEmptyNode", 1)],
         "saxpy_template": [("hipHostRegister", 2), ("hipHostGetDevicePointer", 719), ("hipHostUnregister", 719)],
     }
 
@@ -305,14 +414,17 @@ class Interface(unittest.TestCase):
         "hipPointerAttribute_t": "members as they were; the numbers of hipMemoryType changed with ROCm 6: type_of()",
         "hipMemLocation": "type and number", "hipMemAccessDesc": "a location and flags",
         "hipMemAllocationProp, in HIP 5.2": "has another form since: VirtualMemory finds out which",
+        "hipKernelNodeParams": "members as they were",
         "hipMemPoolProps": "only the location is read, and stands where it stood",
     }
     # What has changed, and what takes or gives it.
     CHANGED = re.compile(r"hipDeviceProp|hipGetDeviceProp|hipChooseDevice|hipFuncGetAttributes|hipFuncAttributes|"
-                         r"hipGraph\w*(Params|Attr)|hipKernelNodeParams|hipMemcpyNodeParams|hipArray|hipTexture|"
+                         r"hipGraph\w*(?<!Kernel)NodeGetParams|hipGraphAdd(?!Empty)|hipMemcpyNodeParams|hipArray|hipTexture|"
                          r"hipResourceDesc|hip_Memcpy2D\b|hipMemcpy3DParms|hipExternal|hipIpc|hipLaunchConfig")
     # Later than HIP 5.2, or never exported by it; where they are missing, they are not called.
-    NOT_IN_5_2 = {"hipHostAlloc", "hipGetStreamDeviceId", "hipDrvPointerGetAttributes", "hipGraphLaunch_spt"} | {
+    NOT_IN_5_2 = {"hipHostAlloc", "hipGetStreamDeviceId", "hipDrvPointerGetAttributes", "hipGraphLaunch_spt", "hipGraphInstantiateWithParams",
+                  "hipGraphKernelNodeGetAttribute", "hipGraphExecNodeSetParams", "hipDrvGraphExecMemcpyNodeSetParams",
+                  "hipDrvGraphExecMemsetNodeSetParams", "hipGraphNodeSetEnabled", "hipStreamBeginCaptureToGraph"} | {
         f"hip{name}_spt" for name in [
             "MemsetAsync", "Memset2DAsync", "Memset3DAsync", "Memcpy2DAsync", "Memcpy3DAsync", "MemcpyToSymbolAsync",
             "MemcpyFromSymbolAsync", "Memcpy2DFromArrayAsync", "StreamBeginCapture", "StreamEndCapture"]}

@@ -10,10 +10,10 @@
 
 namespace mneme::device {
 
-// A device variable that is not where it was recorded.
+// A device variable, or a function, that is not where it was recorded.
 struct Move {
   uint64_t from = 0;  // address as recorded
-  uint64_t size = 0;  // bytes
+  uint64_t size = 0;  // bytes; 0 of a function: nothing points into it
   uint64_t to = 0;    // address now
 };
 

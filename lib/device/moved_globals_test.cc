@@ -38,6 +38,12 @@ TEST(Moves, TheAddressBehindBelongsToItUnlessTheNextBeginsThere) {
   EXPECT_THAT(back(moves, {0x8008, 0x9008}), ElementsAre(0x1010, 0x1008));
 }
 
+TEST(Moves, NothingPointsIntoFunctions) {
+  Moves moves({{0x1000, 0, 0x9000}, {0x1010, 0, 0x8ff0}});
+  EXPECT_THAT(there(moves, {0x1000, 0x1001, 0x1010, 0x1011}), ElementsAre(0x9000, 0x1001, 0x8ff0, 0x1011));
+  EXPECT_THAT(back(moves, {0x9000, 0x9001, 0x8ff0}), ElementsAre(0x1000, 0x9001, 0x1010));
+}
+
 TEST(Moves, NothingMovedIsNothingTranslated) {
   EXPECT_THAT(there(Moves({}), {0, ~uint64_t{0}}), ElementsAre(0, ~uint64_t{0}));
 }

@@ -7,6 +7,7 @@
 #include "hostgpu/device_heap.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/kernel_code.h"
+#include "objects/function_address.h"
 
 namespace mneme::hostgpu {
 
@@ -246,8 +247,22 @@ void Program::fill(const std::string& name) {
   variable.filled = true;
 }
 
+// What a loader would put into a variable that holds a function's address; 0: it is no such variable.
+uint64_t Program::address_held_by(const std::string& name) const {
+  for (const auto& [kernel_name, kernel] : kernels_) {
+    for (const std::string& function : kernel->info().functions) {
+      if (objects::address_symbol(function) == name) return objects::recorded_or_made_address(kernel->info(), function);
+    }
+  }
+  return 0;
+}
+
 // No kernel that runs refers to it: the host alone can tell what it holds.
 void Program::fill_from_image(const std::string& name, Variable& variable) {
+  if (uint64_t address = address_held_by(name); address != 0 && variable.size == sizeof address) {
+    std::memcpy(variable.address, &address, sizeof address);
+    return;
+  }
   for (const auto& image : images_) {
     auto found = objects::elf_variable(image.image, name, kWhere);
     if (!found || found->first.empty()) continue;

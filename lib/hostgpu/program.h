@@ -83,6 +83,7 @@ class Program {
   void compile(Kernel& kernel);
   void bind(Kernel& kernel);
   void fill(const std::string& name);
+  uint64_t address_held_by(const std::string& name) const;
   void fill_from_image(const std::string& name, Variable& variable);
   Variable& variable_of(const codegen::host::GlobalSlot& slot);
 

@@ -12,21 +12,23 @@
 
 #include "objects/function_address.h"
 
-// What modules for NVIDIA's GPUs get besides their code, so that it can be found out where their functions are, and
-// what leads to them. In a header, since the compiler's plugin uses the compiler's LLVM.
+// What modules for GPUs get besides their code, so that it can be found out where their functions are, and what leads
+// to them. In a header, since the compiler's plugin uses the compiler's LLVM.
 namespace mneme::ir {
 
-constexpr unsigned kNvptxGlobalSpace = 1;
+constexpr unsigned kGlobalSpace = 1;  // of either vendor
 
 // A variable that holds the function's address (objects/function_address.h) and can be looked up in the module.
-inline void add_address_variable(llvm::Function& function) {
+inline void add_address_variable(llvm::Function& function,
+                                 llvm::GlobalValue::VisibilityTypes visibility = llvm::GlobalValue::DefaultVisibility) {
   llvm::Module& module = *function.getParent();
   std::string name = objects::address_symbol({function.getName().data(), function.getName().size()});
   if (module.getNamedValue(name)) return;
   auto* variable =
       new llvm::GlobalVariable(module, function.getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
-                               &function, name, nullptr, llvm::GlobalValue::NotThreadLocal, kNvptxGlobalSpace);
+                               &function, name, nullptr, llvm::GlobalValue::NotThreadLocal, kGlobalSpace);
   variable->setAlignment(llvm::Align(8));
+  variable->setVisibility(visibility);
 }
 
 // Whether its first contents hold the address of a function: as tables of virtual functions do.

@@ -25,6 +25,11 @@ uint64_t recorded_address(const bundle::KernelInfo& kernel, std::string_view nam
   return index < kernel.function_addresses.size() ? kernel.function_addresses[index] : 0;
 }
 
+uint64_t recorded_or_made_address(const bundle::KernelInfo& kernel, std::string_view name) {
+  const uint64_t recorded = recorded_address(kernel, name);
+  return recorded ? recorded : function_address(name);
+}
+
 // Not the name itself: PTX does not allow all of the characters that LLVM does.
 std::string address_symbol(std::string_view function) {
   return fmt::format("__mneme_address_{:016x}", hash_of(function));

@@ -6,6 +6,9 @@
 // nothing that could be told from other numbers in memory, and replaced. So a kernel's recording says what they were
 // (KernelInfo::function_addresses), and code for it has the same (codegen/nvptx/numbered_functions.h, codegen/host).
 // The recorder learns them from variables that mneme-inject adds to the program, one a function.
+//
+// On AMD's GPUs it is the place that the loader gave the function. A replay there finds out what that is from such
+// variables in its code (codegen/amdgpu/exposed.h), and translates what memory holds.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -30,6 +33,9 @@ constexpr bool is_place(uint64_t address) {
 
 // What it is in the program that was recorded; 0: that is not known.
 uint64_t recorded_address(const bundle::KernelInfo& kernel, std::string_view name);
+
+// What stands for it in recorded memory: that, or what the host device made of its name.
+uint64_t recorded_or_made_address(const bundle::KernelInfo& kernel, std::string_view name);
 
 // The name of the variable, 8 bytes in device memory, that holds the address of a function.
 std::string address_symbol(std::string_view function);

@@ -21,6 +21,8 @@ TEST(FunctionAddress, IsAsRecordedWhereThatIsKnown) {
   EXPECT_EQ(recorded_address(kernel, "f"), 24u);
   EXPECT_EQ(recorded_address(kernel, "g"), 8u);
   EXPECT_EQ(recorded_address(kernel, "h"), 0u);
+  EXPECT_EQ(recorded_or_made_address(kernel, "g"), 8u);
+  EXPECT_EQ(recorded_or_made_address(kernel, "h"), function_address("h"));
 }
 
 // Programs that are there already have such variables.

@@ -19,9 +19,6 @@ inline constexpr uintptr_t kPerThreadStream = 2;  // cudaStreamPerThread
 inline Stream per_thread(Stream stream) { return stream ? stream : reinterpret_cast<Stream>(kPerThreadStream); }
 using MemoryPool = void*;
 using Array = void*;
-using Graph = void*;      // cudaGraph_t
-using GraphExec = void*;  // cudaGraphExec_t
-using GraphNode = void*;  // cudaGraphNode_t
 using Event = void*;      // cudaEvent_t
 using Kernel = void*;     // cudaKernel_t, CUkernel
 

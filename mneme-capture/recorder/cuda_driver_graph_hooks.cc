@@ -51,7 +51,7 @@ Result set_kernel(const SetKernel& next, const SetCopysKernel& next_copys, Graph
                   const void* parameters) {
   Result status = next.call_or(kNotSupported, ready, node, parameters);
   if (recorder() && status == kSuccess) {
-    Graphs::all().set_kernel(ready, node,
+    Graphs<CudaGraphs>::all().set_kernel(ready, node,
                              [&](GraphNode ours) { return next_copys.call_or(kNotSupported, ours, parameters); });
   }
   return status;
@@ -92,7 +92,7 @@ Result cuGraphInstantiateWithParams_ptsz(GraphExec* ready, Graph graph, void* pa
 }
 
 Result cuGraphExecDestroy(GraphExec ready) {
-  if (recorder()) Graphs::all().remove(ready);
+  if (recorder()) Graphs<CudaGraphs>::all().remove(ready);
   return next_destroy.call_or(kNotSupported, ready);
 }
 

@@ -74,7 +74,7 @@ Error cudaGraphInstantiateWithParams_ptsz(GraphExec* ready, Graph graph, void* p
 }
 
 Error cudaGraphExecDestroy(GraphExec ready) {
-  if (recorder()) Graphs::all().remove(ready);
+  if (recorder()) Graphs<CudaGraphs>::all().remove(ready);
   return next_destroy.call_or(kNotSupported, ready);
 }
 
@@ -85,7 +85,7 @@ Error cudaGraphExecUpdate(GraphExec ready, Graph graph, void* result, void* more
 Error cudaGraphExecKernelNodeSetParams(GraphExec ready, GraphNode node, const KernelNode* parameters) {
   Error status = next_set_kernel.call_or(kNotSupported, ready, node, parameters);
   if (recorder() && status == kSuccess) {
-    Graphs::all().set_kernel(
+    Graphs<CudaGraphs>::all().set_kernel(
         ready, node, [&](GraphNode ours) { return next_set_copys_kernel.call_or(kNotSupported, ours, parameters); });
   }
   return status;

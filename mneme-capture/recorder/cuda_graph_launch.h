@@ -11,9 +11,11 @@ namespace mneme::record::cuda {
 Error begun(Error status);
 Error ended(Error status);
 // One that made a graph ready, or changed what one does that is.
-Error made(Error status, GraphExec* ready, Graph graph);
-// One that changed a node that is no kernel's: what it does now is not what it did when the graph was made ready.
-Error changed(Error status, GraphExec ready);
+inline Error made(Error status, GraphExec* ready, Graph graph) {
+  return graph_made<CudaGraphs>(recorder(), status, ready, graph);
+}
+// One that changed a node that is no kernel's.
+inline Error changed(Error status, GraphExec ready) { return graph_changed<CudaGraphs>(recorder(), status, ready); }
 
 // Calls a function that changes a node of one that is ready.
 template <class... Parameters, class... Arguments>
@@ -22,8 +24,6 @@ Error set(const Next<Error(GraphExec, GraphNode, Parameters...)>& next, GraphExe
   return changed(next.call_or(kNotSupported, ready, node, arguments...), ready);
 }
 
-// A graph with kernels that are to be recorded is done node by node; one whose kernels are only counted is launched as
-// it is, by `real`.
 Error launch_graph(GraphExec ready, Stream stream, const std::function<Error()>& real);
 
 }  // namespace mneme::record::cuda

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/cuda_graphs.h"
 
-#include <algorithm>
-
 #include "recorder/cuda_handles.h"
+#include "recorder/cuda_launch.h"
 
 namespace mneme::record::cuda {
 namespace {
 
-constinit Next<Error(Graph*, Graph)> next_clone(kLibrary, "cudaGraphClone");
-constinit Next<Error(GraphNode*, GraphNode, Graph)> next_find(kLibrary, "cudaGraphNodeFindInClone");
 constinit Next<Error(Graph*, unsigned)> next_create(kLibrary, "cudaGraphCreate");
-constinit Next<Error(Graph)> next_destroy(kLibrary, "cudaGraphDestroy");
 constinit Next<Error(GraphExec*, Graph, unsigned long long)> next_instantiate(kLibrary,
                                                                               "cudaGraphInstantiateWithFlags");
-constinit Next<Error(GraphExec)> next_exec_destroy(kLibrary, "cudaGraphExecDestroy");
 constinit Next<Error(GraphNode, KernelNode*)> next_get_kernel(kLibrary, "cudaGraphKernelNodeGetParams");
 constinit Next<Error(GraphNode, int, void*)> next_get_attribute(kLibrary, "cudaGraphKernelNodeGetAttribute");
-constinit Next<Error(GraphNode, Graph*)> next_get_child(kLibrary, "cudaGraphChildGraphNodeGetGraph");
-constinit Next<Error()> next_last_error(kLibrary, "cudaGetLastError");
 // The runtime's functions for these take other arguments in other versions.
-constinit Next<Result(Graph, GraphNode*, size_t*)> next_nodes(kDriver, "cuGraphGetNodes");
 constinit Next<Result(Graph, GraphNode*, GraphNode*, size_t*)> next_edges(kDriver, "cuGraphGetEdges");
 constinit Next<Result(Graph, GraphNode*, GraphNode*, EdgeData*, size_t*)> next_edges_with_data(kDriver,
                                                                                                "cuGraphGetEdges_v2");
@@ -43,79 +35,54 @@ constinit GetEvent next_get_wait(kLibrary, "cudaGraphEventWaitNodeGetEvent");
 constinit AddEvent next_add_record(kLibrary, "cudaGraphAddEventRecordNode");
 constinit AddEvent next_add_wait(kLibrary, "cudaGraphAddEventWaitNode");
 
-class Trouble : public std::exception {
- public:
-  explicit Trouble(const char* text) : text_(text) {}
-  const char* what() const noexcept override { return text_; }
-
- private:
-  const char* text_;
-};
-
-constexpr char kNoAnswer[] = "the runtime does not tell what is in the graph";
-
-void need(int status) {
-  if (status != kSuccess) throw Trouble(kNoAnswer);
-}
-
-std::vector<GraphNode> nodes_of(Graph graph) {
-  size_t count = 0;
-  need(next_nodes.call_or(kNotSupported, graph, nullptr, &count));
-  std::vector<GraphNode> nodes(count);
-  if (count) need(next_nodes.call_or(kNotSupported, graph, nodes.data(), &count));
-  return nodes;
-}
-
-int type_of(GraphNode node) {
-  int type = -1;
-  need(next_type.call_or(kNotSupported, node, &type));
-  return type;
-}
+constinit Next<Error(GraphExec, Stream)> next_launch(kLibrary, "cudaGraphLaunch");
+constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_kernel(
+    kLibrary, "cudaLaunchKernel");
+constinit Next<Error(const LaunchConfig*, const void*, void**)> next_launch_kernel_ex(kLibrary, "cudaLaunchKernelExC");
+constinit Next<Result(const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
+                      void**)>
+    next_launch_drivers(kDriver, "cuLaunchKernel");
+constinit Next<Result(const DriverLaunchConfig*, const void*, void**, void**)> next_launch_drivers_ex(
+    kDriver, "cuLaunchKernelEx");
 
 // Edges that let a kernel begin before another one has ended have data, of which older drivers know nothing; a kernel
 // that begins later than it may does the same.
-void get_edges(Graph graph, GraphNode* from, GraphNode* to, size_t& count) {
-  std::vector<EdgeData> data(count);
-  Result status = next_edges_with_data.call_or(kNotSupported, graph, from, to, from ? data.data() : nullptr, &count);
-  need(status == kNotSupported ? next_edges.call_or(kNotSupported, graph, from, to, &count) : status);
+int get_edges(Graph graph, GraphNode* from, GraphNode* to, size_t* count) {
+  std::vector<EdgeData> data(*count);
+  Result status = next_edges_with_data.call_or(kNotSupported, graph, from, to, from ? data.data() : nullptr, count);
+  return status == kNotSupported ? next_edges.call_or(kNotSupported, graph, from, to, count) : status;
 }
 
-// A node comes after all that it depends on.
-std::vector<GraphNode> nodes_in_order(Graph graph) {
-  size_t edges = 0;
-  std::vector<GraphNode> nodes = nodes_of(graph);
-  get_edges(graph, nullptr, nullptr, edges);
-  std::vector<GraphNode> from(edges), to(edges), order;
-  if (edges) get_edges(graph, from.data(), to.data(), edges);
-  std::map<GraphNode, size_t> waits;
-  std::multimap<GraphNode, GraphNode> after;
-  for (size_t i = 0; i < edges; ++i) {
-    ++waits[to[i]];
-    after.emplace(from[i], to[i]);
-  }
-  std::ranges::copy_if(nodes, std::back_inserter(order), [&](GraphNode node) { return !waits.contains(node); });
-  for (size_t i = 0; i < order.size(); ++i) {
-    auto [begin, end] = after.equal_range(order[i]);
-    for (auto next = begin; next != end; ++next) {
-      if (--waits[next->second] == 0) order.push_back(next->second);
-    }
-  }
-  return order;
-}
+constinit const GraphCalls all_calls{
+    .clone{kLibrary, "cudaGraphClone"},
+    .find{kLibrary, "cudaGraphNodeFindInClone"},
+    .destroy{kLibrary, "cudaGraphDestroy"},
+    .destroy_ready{kLibrary, "cudaGraphExecDestroy"},
+    .nodes{kDriver, "cuGraphGetNodes"},
+    .edges = get_edges,
+    .get_child{kLibrary, "cudaGraphChildGraphNodeGetGraph"},
+    .last_error{kLibrary, "cudaGetLastError"},
+    .create_event{kLibrary, "cudaEventCreateWithFlags"},
+    .record_event{kLibrary, "cudaEventRecord"},
+    .wait_for_event{kLibrary, "cudaStreamWaitEvent"},
+    .destroy_event{kLibrary, "cudaEventDestroy"},
+    .synchronize{kLibrary, "cudaStreamSynchronize"},
+    .synchronize_all{kLibrary, "cudaDeviceSynchronize"},
+};
 
 // The kernel as the application's runtime has it. What that does not know was added by the driver's functions, or by
 // another runtime (a library may have its own): the driver knows it.
-void ask_about_kernel(GraphStep& step) {
-  if (next_get_kernel.call_or(kNotSupported, step.node, &step.kernel) == kSuccess) {
+void ask_about_kernel(GraphNode node, CudaGraphs::Kernel& kernel) {
+  if (next_get_kernel.call_or(kNotSupported, node, &kernel.node) == kSuccess) {
     Core* core = recorder();
-    if (core && core->knows(Handles::all().function(step.kernel.function))) return;
+    if (core && core->knows(Handles::all().function(kernel.node.function))) return;
   } else {
-    next_last_error.call_or(kNotSupported);
+    all_calls.last_error.call_or(kNotSupported);
   }
   DriverKernelNode drivers{};
-  need(next_get_drivers.call_or(kNotSupported, step.node, &drivers));
-  step.drivers = true;
-  step.kernel = {drivers.function ? drivers.function : drivers.kernel,
+  need(next_get_drivers.call_or(kNotSupported, node, &drivers));
+  kernel.drivers = true;
+  kernel.node = {drivers.function ? drivers.function : drivers.kernel,
                  drivers.grid,
                  drivers.block,
                  drivers.shared,
@@ -123,23 +90,25 @@ void ask_about_kernel(GraphStep& step) {
                  drivers.extra};
 }
 
-GraphStep kernel_step(GraphNode node) {
-  GraphStep step;
-  step.node = node;
-  ask_about_kernel(step);
+CudaGraphs::Kernel kernel_of(GraphNode node) {
+  CudaGraphs::Kernel kernel;
+  ask_about_kernel(node, kernel);
+  if (!kernel.drivers && !kernel.node.arguments && kernel.node.extra) {
+    throw GraphTrouble("a kernel in the graph has its arguments in one buffer");
+  }
   unsigned value[16] = {};
   if (next_get_attribute.call_or(kNotSupported, node, kLaunchDeviceUpdatable, value) != kSuccess) {
-    next_last_error.call_or(kNotSupported);  // older ones do not know of it
+    all_calls.last_error.call_or(kNotSupported);  // older ones do not know of it
   } else if (value[0]) {
-    throw Trouble("kernels change the graph while it runs");
+    throw GraphTrouble("kernels change the graph while it runs");
   }
   value[0] = 0;
   need(next_get_attribute.call_or(kNotSupported, node, kLaunchCooperative, value));
-  step.cooperative = value[0] != 0;
+  kernel.cooperative = value[0] != 0;
   value[0] = value[1] = value[2] = 0;
   need(next_get_attribute.call_or(kNotSupported, node, kLaunchClusterDimension, value));
-  if (value[0] && value[1] && value[2]) step.cluster = {value[0], value[1], value[2]};
-  return step;
+  if (value[0] && value[1] && value[2]) kernel.cluster = {value[0], value[1], value[2]};
+  return kernel;
 }
 
 // A graph that does what one node of another does; `add` adds that to a graph.
@@ -150,7 +119,7 @@ GraphExec graph_of(const AddNode& add) {
   need(next_create.call_or(kNotSupported, &graph, 0));
   Error status = add(graph);
   if (status == kSuccess) status = next_instantiate.call_or(kNotSupported, &ready, graph, 0);
-  next_destroy.call_or(kNotSupported, graph);
+  all_calls.destroy.call_or(kNotSupported, graph);
   need(status);
   return ready;
 }
@@ -169,143 +138,97 @@ GraphExec alone(GraphNode node, const GetEvent& get, const AddEvent& add) {
   return graph_of([&](Graph graph) { return add.call_or(kNotSupported, &made, graph, nullptr, 0, event); });
 }
 
-const char* why_not_taken_apart(int type) {
+GraphExec alone(GraphNode node) {
+  int type = -1;
+  need(next_type.call_or(kNotSupported, node, &type));
   switch (type) {
-    case kAllocationNode:
-    case kFreeNode:
-      return "the graph allocates or frees memory, which is its own only as long as it runs as a whole";
-    case kConditionNode:
-      return "the graph has conditional nodes, of which its kernels decide what they do";
+    case kCopyNode:
+      return alone(node, next_get_copy, next_add_copy);
+    case kFillNode:
+      return alone(node, next_get_fill, next_add_fill);
+    case kHostNode:
+      return alone(node, next_get_host, next_add_host);
+    case kRecordNode:
+      return alone(node, next_get_record, next_add_record);
     default:
-      return "the graph has nodes of kinds that are not recorded, such as signals to other programs";
+      return alone(node, next_get_wait, next_add_wait);
   }
 }
 
-// Of a graph that cannot be copied.
-const char* why_not_copied(Graph graph) try {
-  for (GraphNode node : nodes_of(graph)) {
-    int type = type_of(node);
-    if (type == kAllocationNode || type == kFreeNode || type == kConditionNode) return why_not_taken_apart(type);
+Error launch_kernel(const CudaGraphs::Kernel& kernel, Stream stream) {
+  const KernelNode& k = kernel.node;
+  const Dimensions& cluster = kernel.cluster;
+  LaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (kernel.cooperative) attributes[count++] = {kLaunchCooperative, 0, {1}};
+  if (cluster.x * cluster.y * cluster.z > 1) {
+    attributes[count++] = {kLaunchClusterDimension, 0, {cluster.x, cluster.y, cluster.z}};
   }
-  return "the runtime does not copy the graph";
-} catch (const std::exception&) {
-  return kNoAnswer;
-}
-
-void add_steps(Graph graph, std::vector<GraphStep>& steps) {
-  for (GraphNode node : nodes_in_order(graph)) {
-    Graph child = nullptr;
-    const int type = type_of(node);
-    switch (type) {
-      case kKernelNode:
-        steps.push_back(kernel_step(node));
-        break;
-      case kCopyNode:
-        steps.push_back({.node = node, .other = alone(node, next_get_copy, next_add_copy)});
-        break;
-      case kFillNode:
-        steps.push_back({.node = node, .other = alone(node, next_get_fill, next_add_fill)});
-        break;
-      case kHostNode:
-        steps.push_back({.node = node, .other = alone(node, next_get_host, next_add_host)});
-        break;
-      case kRecordNode:
-        steps.push_back({.node = node, .other = alone(node, next_get_record, next_add_record)});
-        break;
-      case kWaitNode:
-        steps.push_back({.node = node, .other = alone(node, next_get_wait, next_add_wait)});
-        break;
-      case kGraphNode:
-        need(next_get_child.call_or(kNotSupported, node, &child));
-        add_steps(child, steps);
-        break;
-      case kEmptyNode:
-        break;
-      default:
-        throw Trouble(why_not_taken_apart(type));
+  if (kernel.drivers) {
+    if (count == 0) {
+      return next_launch_drivers.call_or(kNotSupported, k.function, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y,
+                                         k.block.z, k.shared, stream, k.arguments, k.extra);
     }
+    DriverLaunchConfig config{k.grid, k.block, k.shared, stream, attributes, count};
+    return next_launch_drivers_ex.call_or(kNotSupported, &config, k.function, k.arguments, k.extra);
   }
+  if (count == 0) {
+    return next_launch_kernel.call_or(kNotSupported, k.function, k.grid, k.block, k.arguments, k.shared, stream);
+  }
+  LaunchConfig config{k.grid, k.block, k.shared, stream, attributes, count};
+  return next_launch_kernel_ex.call_or(kNotSupported, &config, k.function, k.arguments);
 }
 
 }  // namespace
 
-struct Graphs::Copy {
-  ~Copy() {
-    for (const GraphStep& step : plan.steps) {
-      if (step.other) next_exec_destroy.call_or(kNotSupported, step.other);
-    }
-    if (graph) next_destroy.call_or(kNotSupported, graph);
-  }
-  void make_plan() {
-    planned = true;
-    if (!plan.trouble.empty()) return;
-    try {
-      add_steps(graph, plan.steps);
-    } catch (const std::exception& error) {
-      plan.trouble = error.what();
-      next_last_error.call_or(kNotSupported);  // our question, not the application's error
-    }
-  }
+const GraphCalls& CudaGraphs::calls() { return all_calls; }
 
-  Graph graph = nullptr;
-  bool planned = false;
-  GraphPlan plan;
-};
-
-Graphs& Graphs::all() {
-  static auto* only = new Graphs;
-  return *only;
-}
-
-void Graphs::add(GraphExec ready, Graph graph) {
-  auto copy = std::make_shared<Copy>();
-  if (next_clone.call_or(kNotSupported, &copy->graph, graph) != kSuccess) {
-    copy->graph = nullptr;
-    copy->plan.trouble = why_not_copied(graph);
-    next_last_error.call_or(kNotSupported);
-  }
-  std::lock_guard lock(mutex_);
-  copies_[ready] = std::move(copy);
-}
-
-void Graphs::remove(GraphExec ready) {
-  std::shared_ptr<Copy> last;
-  std::lock_guard lock(mutex_);
-  if (auto found = copies_.find(ready); found != copies_.end()) {
-    last = std::move(found->second);
-    copies_.erase(found);
+NodeKind CudaGraphs::kind_of(GraphNode node) {
+  int type = -1;
+  need(next_type.call_or(kNotSupported, node, &type));
+  switch (type) {
+    case kKernelNode:
+      return NodeKind::kKernel;
+    case kCopyNode:
+    case kFillNode:
+    case kHostNode:
+    case kRecordNode:
+    case kWaitNode:
+      return NodeKind::kOther;
+    case kGraphNode:
+      return NodeKind::kGraph;
+    case kEmptyNode:
+      return NodeKind::kEmpty;
+    case kAllocationNode:
+    case kFreeNode:
+      return NodeKind::kMemory;
+    case kConditionNode:
+      return NodeKind::kCondition;
+    default:
+      return NodeKind::kForeign;
   }
 }
 
-void Graphs::set_kernel(GraphExec ready, GraphNode node, const std::function<Error(GraphNode)>& change) {
-  std::lock_guard lock(mutex_);
-  auto found = copies_.find(ready);
-  if (found == copies_.end() || !found->second->plan.trouble.empty()) return;
-  Copy& copy = *found->second;
-  try {
-    GraphNode ours = nullptr;
-    need(next_find.call_or(kNotSupported, &ours, node, copy.graph));
-    need(change(ours));
-    for (GraphStep& step : copy.plan.steps) {
-      if (step.node == ours) step = kernel_step(ours);
-    }
-  } catch (const std::exception&) {
-    copy.plan.trouble = "a node was changed after the graph was made ready, and its copy could not be";
-    next_last_error.call_or(kNotSupported);
-  }
+CudaGraphs::Step CudaGraphs::step_of(Graph, GraphNode node, NodeKind kind) {
+  if (kind == NodeKind::kKernel) return {.node = node, .kernel = kernel_of(node)};
+  return {.node = node, .alone = alone(node)};
 }
 
-void Graphs::lose(GraphExec ready, const char* trouble) {
-  std::lock_guard lock(mutex_);
-  if (auto found = copies_.find(ready); found != copies_.end()) found->second->plan.trouble = trouble;
+LaunchRequest CudaGraphs::request_of(const Step& step, Stream stream) {
+  constexpr uintptr_t kEnd = 0;  // CU_LAUNCH_PARAM_END
+  const KernelNode& node = step.kernel->node;
+  LaunchRequest request = cuda::request_of(Handles::all().function(node.function), node.grid, node.block,
+                                           node.arguments, node.shared, stream);
+  if (step.kernel->drivers) request.arguments = arguments_of(node.arguments, node.extra, kEnd);
+  request.cooperative = step.kernel->cooperative;
+  request.cluster = dimensions(step.kernel->cluster);
+  return request;
 }
 
-std::shared_ptr<const GraphPlan> Graphs::plan(GraphExec ready) {
-  std::lock_guard lock(mutex_);
-  auto found = copies_.find(ready);
-  if (found == copies_.end()) return nullptr;
-  if (!found->second->planned) found->second->make_plan();
-  return {found->second, &found->second->plan};
+Error CudaGraphs::launch(const LaunchRequest& request, const Step& step, Stream stream) {
+  return cuda::launch(request, [&] { return launch_kernel(*step.kernel, stream); });
 }
+
+Error CudaGraphs::perform(GraphExec alone, Stream stream) { return change(next_launch, alone, stream); }
 
 }  // namespace mneme::record::cuda

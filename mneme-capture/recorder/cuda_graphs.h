@@ -1,51 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <vector>
-
 #include "recorder/cuda_runtime.h"
+#include "recorder/graphs.h"
 
 namespace mneme::record::cuda {
 
-// One thing that a launched graph does: a kernel, or a graph of the recorder's that does what one other node does.
-struct GraphStep {
-  GraphNode node = nullptr;  // of the recorder's copy
-  KernelNode kernel{};
-  bool drivers = false;  // the kernel's function is one for the driver, not for the runtime
-  bool cooperative = false;
-  Dimensions cluster{1, 1, 1};
-  GraphExec other = nullptr;  // null: the kernel
-};
+// CUDA's graphs: kernels are launched by the functions that launch kernels, and for any other node there is a graph
+// that has such a node only.
+struct CudaGraphs {
+  struct Kernel {
+    KernelNode node{};
+    bool drivers = false;  // its function is one for the driver, not for the runtime
+    bool cooperative = false;
+    Dimensions cluster{1, 1, 1};
+  };
+  using Step = GraphStep<Kernel>;
 
-// What a graph does, in an order in which it may be done.
-struct GraphPlan {
-  std::vector<GraphStep> steps;
-  std::string trouble;  // why it cannot be done step by step; empty: it can
-};
-
-// The application's graphs that are ready to be launched, each with a copy of what it was made from: of one that is
-// ready nobody can ask what is in it. Thread-safe.
-class Graphs {
- public:
-  static Graphs& all();  // never destroyed
-
-  void add(GraphExec ready, Graph graph);
-  void remove(GraphExec ready);
-  // The application has changed a kernel's node, and `change` does the same to the copy's; or something that is not
-  // followed here.
-  void set_kernel(GraphExec ready, GraphNode node, const std::function<Error(GraphNode)>& change);
-  void lose(GraphExec ready, const char* trouble);
-
-  std::shared_ptr<const GraphPlan> plan(GraphExec ready);
-
- private:
-  struct Copy;
-  std::mutex mutex_;
-  std::map<GraphExec, std::shared_ptr<Copy>> copies_;
+  static const GraphCalls& calls();
+  static NodeKind kind_of(GraphNode node);
+  static Step step_of(Graph graph, GraphNode node, NodeKind kind);
+  static LaunchRequest request_of(const Step& step, Stream stream);
+  static Error launch(const LaunchRequest& request, const Step& step, Stream stream);
+  static Error perform(GraphExec alone, Stream stream);
 };
 
 }  // namespace mneme::record::cuda

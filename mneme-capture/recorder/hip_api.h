@@ -107,6 +107,22 @@ struct PoolProperties {  // hipMemPoolProps
 inline constexpr unsigned kRegisterPortable = 1;  // hipHostRegister…
 inline constexpr unsigned kRegisterMapped = 2;
 
+struct KernelNode {  // hipKernelNodeParams
+  Dimensions block;
+  void** extra;
+  const void* function;
+  Dimensions grid;
+  void** arguments;
+  unsigned shared;
+};
+
+// hipGraphNodeType, from 0 on; from ROCm 6 on that is what they are.
+inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4, kEmptyNode = 5;
+inline constexpr int kWaitNode = 6, kRecordNode = 7, kAllocationNode = 10, kFreeNode = 11, kFromSymbolNode = 12;
+inline constexpr int kToSymbolNode = 13;
+// In early releases, where they begin with 1, copies of other kinds follow up to this.
+inline constexpr int kLastEarlyNode = 11;
+
 // What __hipRegisterFatBinary gets.
 struct FatBinaryWrapper {
   uint32_t magic;

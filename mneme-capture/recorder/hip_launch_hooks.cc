@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The HIP functions through which device code is registered and launched, as the application finds them first.
 #include "annotate/mneme/MnemeAnnotation.hpp"
-#include "recorder/hip_runtime.h"
+#include "recorder/hip_launch.h"
 
 namespace mneme::record::hip {
 namespace {
@@ -23,26 +23,14 @@ constinit Next<Error(const void*, Dimensions, Dimensions, void**, unsigned, Stre
 constinit Next<Error(LaunchParameters*, int, unsigned)> next_cooperative_multi(kLibrary,
                                                                                "hipLaunchCooperativeKernelMultiDevice");
 constinit Next<Error(LaunchParameters*, int, unsigned)> next_multi(kLibrary, "hipExtLaunchMultiKernelMultiDevice");
-constinit Next<Error(void*, Stream)> next_graph_launch(kLibrary, "hipGraphLaunch");
-constinit Next<Error(Stream, int)> next_begin_capture(kLibrary, "hipStreamBeginCapture");
-constinit Next<Error(Stream, void**)> next_end_capture(kLibrary, "hipStreamEndCapture");
-constinit Next<Error(void*, Stream)> next_graph_launch_spt(kLibrary, "hipGraphLaunch_spt");
-constinit Next<Error(Stream, int)> next_begin_capture_spt(kLibrary, "hipStreamBeginCapture_spt");
-constinit Next<Error(Stream, void**)> next_end_capture_spt(kLibrary, "hipStreamEndCapture_spt");
 constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
     kLibrary, "__hipRegisterVar");
 constinit Next<void(void*, void**, void*, const char*, size_t, unsigned)> next_register_managed(
     kLibrary, "__hipRegisterManagedVar");
 
-bundle::Dim3 dimensions(Dimensions d) { return {d.x, d.y, d.z}; }
-
 template <class Real>
 Error launch(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared, Stream stream,
              const Real& real, bool cooperative = false) {
-  Core* recorder = core();
-  // What the stand-in notes down for a graph it launches through here later.
-  bool noted_down = recorder && runtime().is_stand_in() && runtime().is_capturing(stream);
-  if (!recorder || noted_down) return real();
   LaunchRequest request;
   request.function = function;
   request.grid = dimensions(grid);
@@ -51,9 +39,7 @@ Error launch(const void* function, Dimensions grid, Dimensions block, void** arg
   request.arguments = {arguments, {}};
   request.stream = stream;
   request.cooperative = cooperative;
-  // A launch that has not ended when it should have is not recorded; to the application it is one like others.
-  Error status = recorder->launch(request, real);
-  return status == kNotReady ? kSuccess : status;
+  return hip::launch(request, real);
 }
 
 template <class Real>
@@ -64,26 +50,6 @@ Error pass(const std::string& kernel, const char* reason, const Real& real) {
 
 // The stand-in does what is more than a launch by calling the functions here for each kernel of it.
 constexpr char kSeveralDevices[] = "launches on several devices are not recorded";
-
-Error launch_graph(const Next<Error(void*, Stream)>& next, void* graph, Stream stream) {
-  auto real = [&] { return next.call_or(kNotSupported, graph, stream); };
-  return runtime().is_stand_in() ? real() : pass("(graph)", "kernels of graphs are not recorded", real);
-}
-
-Error begin_capture(const Next<Error(Stream, int)>& next, Stream stream, int mode) {
-  runtime().captures_streams.store(true);
-  Error status = next.call_or(kNotSupported, stream, mode);
-  if (status == kSuccess) ++runtime().captures;
-  return status;
-}
-
-// One that has become no graph has ended, too.
-Error end_capture(const Next<Error(Stream, void**)>& next, Stream stream, void** graph) {
-  const bool captured = runtime().captures.load() > 0 && runtime().notes_down(stream);
-  Error status = next.call_or(kNotSupported, stream, graph);
-  if (captured) --runtime().captures;
-  return status;
-}
 
 }  // namespace
 
@@ -174,18 +140,6 @@ Error hipExtLaunchMultiKernelMultiDevice(LaunchParameters* launches, int devices
   auto real = [&] { return next_multi.call_or(kNotSupported, launches, devices, flags); };
   return runtime().is_stand_in() ? real() : pass("(several devices)", kSeveralDevices, real);
 }
-
-Error hipGraphLaunch(void* graph, Stream stream) { return launch_graph(next_graph_launch, graph, stream); }
-
-Error hipGraphLaunch_spt(void* graph, Stream stream) { return launch_graph(next_graph_launch_spt, graph, stream); }
-
-Error hipStreamBeginCapture(Stream stream, int mode) { return begin_capture(next_begin_capture, stream, mode); }
-
-Error hipStreamBeginCapture_spt(Stream stream, int mode) { return begin_capture(next_begin_capture_spt, stream, mode); }
-
-Error hipStreamEndCapture(Stream stream, void** graph) { return end_capture(next_end_capture, stream, graph); }
-
-Error hipStreamEndCapture_spt(Stream stream, void** graph) { return end_capture(next_end_capture_spt, stream, graph); }
 
 void mneme_annotate_v1(const void* pointer, const mneme_annotation_v1* annotation) {
   Core* recorder = core();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The HIP functions that load device code at run time and launch it, as the application finds them first.
 #include "base/file.h"
-#include "recorder/hip_runtime.h"
+#include "recorder/hip_launch.h"
 
 // What <hip/hip_ext.h> declares has C++ names.
 #pragma GCC visibility push(default)
@@ -48,8 +48,6 @@ void add_image(Module module, const void* image) {
 template <class Real>
 Error launch(Function function, bundle::Dim3 grid, bundle::Dim3 block, size_t shared, Stream stream, void** arguments,
              void** extra, const Real& real, bool cooperative = false) {
-  Core* recorder = core();
-  if (!recorder) return real();
   LaunchRequest request;
   request.cooperative = cooperative;
   request.function = function;
@@ -58,7 +56,7 @@ Error launch(Function function, bundle::Dim3 grid, bundle::Dim3 block, size_t sh
   request.shared_bytes = static_cast<uint32_t>(shared);
   request.arguments = arguments_of(arguments, extra, kParameterEnd);
   request.stream = stream;
-  return recorder->launch(request, real);
+  return hip::launch(request, real);
 }
 
 }  // namespace

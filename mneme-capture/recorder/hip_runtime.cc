@@ -125,12 +125,12 @@ bool HipRuntime::is_stand_in() {
 }
 
 bool HipRuntime::is_capturing(void* stream) {
-  if (!captures_streams.load(std::memory_order_relaxed)) return false;
   // AMD's runtime answers with an error where anything is waited for meanwhile, and the graph is lost.
   return (!is_stand_in() && captures.load(std::memory_order_relaxed) > 0) || notes_down(stream);
 }
 
 bool HipRuntime::notes_down(void* stream) {
+  if (captures.load(std::memory_order_relaxed) == 0) return false;  // asking is not free
   int capturing = 0;
   return succeeds(next_is_capturing.call_or(kNotSupported, stream, &capturing)) && capturing != 0;
 }

@@ -73,11 +73,9 @@ class HipRuntime final : public Runtime {
     bool locked_;
   };
 
-  // Set once the application has begun to build a graph from a stream; asking is not free.
-  std::atomic<bool> captures_streams{false};
-  // How many graphs it is noting down now.
+  // How many graphs the application is noting down from streams now.
   std::atomic<int> captures{0};
-  // Whether what is given to this stream is only noted down.
+  // Whether what is given to this stream is only noted down for a graph.
   bool notes_down(void* stream);
 
  private:

@@ -158,6 +158,13 @@ HAND_ON(hipEventSynchronize, (P a), (a))
 HAND_ON(hipStreamSynchronize, (P a), (a))
 HAND_ON(hipGetSymbolAddress, (P a, P b), (a, b))
 HAND_ON(hipGetSymbolSize, (P a, P b), (a, b))
+HAND_ON(hipGraphClone, (P a, P b), (a, b))
+HAND_ON(hipGraphNodeFindInClone, (P a, P b, P c), (a, b, c))
+HAND_ON(hipGraphNodeGetType, (P a, P b), (a, b))
+HAND_ON(hipGraphDestroyNode, (P a), (a))
+HAND_ON(hipGraphKernelNodeGetParams, (P a, P b), (a, b))
+HAND_ON(hipGraphCreate, (P a, U b), (a, b))
+HAND_ON(hipGraphAddEmptyNode, (P a, P b, P c, S d), (a, b, c, d))
 
 extern "C" int hipMemAddressReserve(void** address, S size, S alignment, void* wanted, L flags) {
   using Reserve = int (*)(void**, S, S, void*, L);

@@ -30,6 +30,7 @@ hipError_t mneme_stand_hipPointerGetAttribute(void* data, hipPointer_attribute w
 hipError_t mneme_stand_hipHostRegister(void* pointer, size_t size, unsigned flags);
 hipError_t mneme_stand_hipHostGetDevicePointer(void** device, void* host, unsigned flags);
 hipError_t mneme_stand_hipMemGetInfo(size_t* left, size_t* total);
+hipError_t mneme_stand_hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* type);
 }
 
 namespace {
@@ -76,6 +77,20 @@ std::atomic<void*> registered{nullptr};          // last, where kernels see it e
 int type_of_6(int type, bool managed) {
   constexpr int kHost = 1, kDevice = 2, kManaged = 3;
   return managed ? kManaged : type == hipMemoryTypeHost ? kHost : kDevice;
+}
+
+// From 0 on, and copies of rows are copies.
+int node_type_of_6(int type) {
+  switch (type) {
+    case hipGraphNodeTypeMemcpy1D:
+      return hipGraphNodeTypeMemcpy - 1;
+    case hipGraphNodeTypeMemcpyFromSymbol:
+      return 12;
+    case hipGraphNodeTypeMemcpyToSymbol:
+      return 13;
+    default:
+      return type - 1;
+  }
 }
 
 }  // namespace
@@ -160,6 +175,12 @@ hipError_t hipHostRegister(void* pointer, size_t size, unsigned flags) {
 hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
   hipError_t status = mneme_stand_hipHostGetDevicePointer(device, host, flags);
   if (status == hipSuccess && host == registered) *device = static_cast<char*>(*device) + 4096;
+  return status;
+}
+
+hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* type) {
+  hipError_t status = mneme_stand_hipGraphNodeGetType(node, type);
+  if (status == hipSuccess && is_6()) *type = static_cast<hipGraphNodeType>(node_type_of_6(*type));
   return status;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "codegen/amdgpu/complaints.h"
+#include "codegen/amdgpu/exposed.h"
 #include "codegen/amdgpu/metadata.h"
 #include "codegen/amdgpu/replace.h"
 #include "codegen/amdgpu/retarget.h"
@@ -117,6 +118,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
                    {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
     });
     refuse_foreign_operations(*module, info, goal, *machine->getMCSubtargetInfo());
+    expose_addresses(*module, info);
     if (texts) {
       result.ir = ir::print_module(*module);
       std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);

@@ -14,6 +14,7 @@
 #include "codegen/amdgpu/target_id.h"
 #include "codegen/compile.h"
 #include "objects/embedded.h"
+#include "objects/function_address.h"
 
 namespace mneme::codegen {
 namespace {
@@ -249,6 +250,31 @@ TEST(Amdgpu, WavesOf32WhereLanesDoNotWorkTogether) {
               HasSubstr("-wavefrontsize64 leaves open how large waves are"));
   EXPECT_EQ(compiled(kPlain, configuration("gfx1030", "+wavefrontsize32,+wavefrontsize64")).resources->amd->wave_size,
             64u);
+}
+
+// Whoever loads the code asks for them by name; what is local or hidden the runtime does not find.
+TEST(Amdgpu, TellsWhereItsVariablesAndFunctionsAre) {
+  const std::string more = R"(
+define internal i32 @twice(i32 %x) noinline { %y = shl i32 %x, 1 ret i32 %y }
+define internal i32 @dropped(i32 %x) { ret i32 %x }
+@table = linkonce_odr hidden addrspace(1) constant [1 x ptr] [ptr @twice]
+@own = internal addrspace(1) global [2 x ptr] [ptr null, ptr @twice]
+@llvm.compiler.used = appending addrspace(1) global [2 x ptr] [ptr addrspacecast (ptr addrspace(1) @table to ptr), ptr addrspacecast (ptr addrspace(1) @own to ptr)], section "llvm.metadata"
+)";
+  const std::string body =
+      "  %at = getelementptr [2 x ptr], ptr addrspace(1) @own, i32 0, i32 %given\n"
+      "  %f = load ptr, ptr addrspace(1) %at\n  %value = call i32 %f(i32 %id)\n";
+  bundle::KernelInfo info = k();
+  info.globals = {{.name = "table", .size = 8, .align = 8, .constant = true},
+                  {.name = "own", .size = 16, .align = 8, .constant = false}};
+  info.functions = {"twice", "dropped", "gone"};
+  Code code = compile(info, kernel_ir(body, "", more), configuration("gfx90a"), {nullptr, true});
+  for (const std::string& name : {std::string("table"), std::string("own"), objects::address_symbol("twice")}) {
+    EXPECT_THAT(code.assembly, HasSubstr("\t.protected\t" + name)) << name;
+    EXPECT_TRUE(objects::elf_variable(bytes_of(code.bytes), name, "the code object")) << name;
+  }
+  EXPECT_THAT(code.assembly, HasSubstr(objects::address_symbol("twice") + ":\n\t.quad\ttwice"));
+  EXPECT_THAT(code.assembly, Not(HasSubstr(objects::address_symbol("dropped"))));
 }
 
 TEST(Amdgpu, WhatLanesDoTogetherKeepsTheSizeOfWaves) {

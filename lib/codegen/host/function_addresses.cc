@@ -22,9 +22,7 @@ bool is_direct_call(const llvm::Use& use) {
 }  // namespace
 
 uint64_t function_address(const bundle::KernelInfo& kernel, llvm::StringRef name) {
-  std::string_view text(name.data(), name.size());
-  uint64_t recorded = objects::recorded_address(kernel, text);
-  return recorded ? recorded : objects::function_address(text);
+  return objects::recorded_or_made_address(kernel, {name.data(), name.size()});
 }
 
 void mark_kept(llvm::Module& module) {

@@ -66,7 +66,6 @@ class HipDevice final : public Device {
     auto& loaded = static_cast<LoadedModule&>(code);
     if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
     if (launch.cluster.count() > 1) throw Error("AMD's GPUs have no clusters of blocks");
-    if (launch.warn && !loaded.misplaced().empty()) launch.warn(loaded.misplaced());
     const Moves moves = moves_of(loaded, launch);
     translation_.there(moves);
     if (const std::string without = launch.warn ? gpu_.take_warning() : std::string(); !without.empty()) {
@@ -120,7 +119,7 @@ class HipDevice final : public Device {
   }
 
   static Moves moves_of(const LoadedModule& code, const Launch& launch) {
-    std::vector<Move> moves;
+    std::vector<Move> moves = code.functions();
     for (const bundle::Segment& segment : launch.segments) {
       if (segment.symbol.empty()) continue;
       std::optional<LoadedModule::Variable> variable = code.variable(segment.symbol);

@@ -11,7 +11,7 @@ LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code)
   check(runtime().hipModuleLoadData(&module_, image_.data()), ("loading the code of kernel '" + kernel_ + "'").c_str());
   try {
     find_function(kernel);
-    compare_addresses(kernel);
+    find_pointed_functions(kernel);
   } catch (...) {
     runtime().hipModuleUnload(module_);
     throw;
@@ -26,21 +26,16 @@ void LoadedModule::find_function(const bundle::KernelInfo& kernel) {
   check(result, ("looking for the function of kernel '" + kernel_ + "'").c_str());
 }
 
-// The assembler may have its own mind about them.
-void LoadedModule::compare_addresses(const bundle::KernelInfo& kernel) {
+// What the code has no variable for is none of its functions any more: nothing there takes its address.
+void LoadedModule::find_pointed_functions(const bundle::KernelInfo& kernel) {
   for (const std::string& name : kernel.functions) {
-    uint64_t recorded = objects::recorded_address(kernel, name), address = 0;
-    std::optional<Variable> holder;
-    if (recorded) holder = variable(objects::address_symbol(name));
+    std::optional<Variable> holder = variable(objects::address_symbol(name));
+    uint64_t address = 0;
     if (!holder || holder->size != sizeof address) continue;
     check(runtime().hipMemcpy(&address, pointer_to(holder->address), sizeof address, kCopyAnyWay),
           "reading a function's address");
-    if (address == recorded) continue;
-    misplaced_ = fmt::format(
-        "kernel '{}': the function '{}' was at {:#x} when it was recorded and is at {:#x} in this code, so that "
-        "pointers to functions in the recorded memory lead elsewhere",
-        kernel_, name, recorded, address);
-    return;
+    const uint64_t recorded = objects::recorded_or_made_address(kernel, name);
+    if (address != 0 && address != recorded) functions_.push_back({recorded, 0, address});
   }
 }
 

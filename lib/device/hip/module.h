@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "device/hip/runtime.h"
+#include "device/moved_globals.h"
 
 namespace mneme::device::hip {
 
@@ -23,20 +24,20 @@ class LoadedModule final : public Code {
     uint64_t address = 0;
     size_t size = 0;  // bytes
   };
-  // A sentence, if its functions have other addresses than those that the recorded memory has for them; else empty.
-  const std::string& misplaced() const { return misplaced_; }
+  // Its functions whose addresses the recorded memory may hold: where each is for the recording, and here.
+  const std::vector<Move>& functions() const { return functions_; }
 
   // nullopt: the code has none of that name.
   std::optional<Variable> variable(const std::string& name) const;
 
  private:
   void find_function(const bundle::KernelInfo& kernel);
-  void compare_addresses(const bundle::KernelInfo& kernel);
+  void find_pointed_functions(const bundle::KernelInfo& kernel);
 
   std::string kernel_;
   std::vector<bundle::Argument> arguments_;
   std::string image_;  // the runtime may keep on reading it
-  std::string misplaced_;
+  std::vector<Move> functions_;
   Module* module_ = nullptr;
   Function* function_ = nullptr;
 };

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "recorder/graphs.h"
+#include "recorder/hip_runtime.h"
+
+namespace mneme::record::hip {
+
+// HIP's graphs. For each node there is a copy of the graph without all others: so nothing is read of nodes but what a
+// kernel's are, and no function is relied on that adds nodes, of which releases have different ones.
+struct HipGraphs {
+  struct Kernel {
+    KernelNode node{};
+    bool cooperative = false;
+  };
+  using Step = GraphStep<Kernel>;
+
+  static const GraphCalls& calls();
+  static NodeKind kind_of(GraphNode node);
+  static Step step_of(Graph graph, GraphNode node, NodeKind kind);
+  static LaunchRequest request_of(const Step& step, Stream stream);
+  static Error launch(const LaunchRequest& request, const Step& step, Stream stream);
+  static Error perform(GraphExec alone, Stream stream);
+};
+
+}  // namespace mneme::record::hip
