@@ -171,6 +171,16 @@ TEST_F(Followed, NumbersThatLeadFromOneMemoryToAnother) {
   EXPECT_FALSE(strays(1000));
   EXPECT_FALSE(strays(uint64_t{0} - 1000));
   EXPECT_FALSE(strays(kOwn - kBase, "double"));
+  constexpr uint64_t kSeed = 0x9e3779b97f4a7c15;
+  EXPECT_FALSE(strays(kSeed)) << "further than any address is from another";
+  kernel_.arguments[1] = {8, 8, "scalar", "i64", {}};
+  auto both = [&](uint64_t one, uint64_t other) {
+    pass(8, one);
+    return strays(other);
+  };
+  EXPECT_TRUE(both(kSeed + (kOwn - kBase), uint64_t{0} - kSeed));
+  EXPECT_TRUE(both(kSeed, kSeed + (kOwn - kBase)));
+  EXPECT_FALSE(both(kSeed, 2 * kSeed));
 }
 
 TEST_F(Followed, PollingHostMemory) {
