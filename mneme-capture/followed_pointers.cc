@@ -157,6 +157,10 @@ class Walk {
   // Follows the pointer if it leads to recorded memory. True: it leads to the process's ordinary memory.
   bool take(size_t pointer, uint64_t word) {
     if (word == 0) return false;
+    if (kernel_.pointers[pointer].number) {
+      found_.strays |= is_far(word) && !containing(segments_, word);
+      return false;
+    }
     bool polled = kernel_.pointers[pointer].polled;
     if (const bundle::Segment* segment = containing(segments_, word)) {
       if (polled && segment->kind == bundle::SegmentKind::kHost) found_.polls = true;
