@@ -16,6 +16,7 @@ BundleQueue::BundleQueue(bundle::Writer& writer, uint64_t most_bytes)
     : writer_(writer), most_bytes_(most_bytes), thread_([this] { work(); }) {}
 
 BundleQueue::~BundleQueue() {
+  resume();
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -43,6 +44,24 @@ void BundleQueue::finish() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || (jobs_.empty() && !busy_); });
   if (failure_) std::rethrow_exception(failure_);
+}
+
+void BundleQueue::pause() {
+  std::lock_guard lock(pausing_);
+  paused_until_ = std::chrono::steady_clock::now() + kLongestPause;
+}
+
+void BundleQueue::resume() {
+  {
+    std::lock_guard lock(pausing_);
+    paused_until_ = {};
+  }
+  resumed_.notify_all();
+}
+
+void BundleQueue::rest() {
+  std::unique_lock lock(pausing_);
+  while (std::chrono::steady_clock::now() < paused_until_) resumed_.wait_until(lock, paused_until_);
 }
 
 void BundleQueue::work() {

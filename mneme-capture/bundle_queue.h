@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -28,6 +29,14 @@ class BundleQueue {
   // Waits for every job; throws what one of them threw.
   void finish();
 
+  // The application waits for what needs the processors and the memory that jobs keep busy: they are to stop for that
+  // long, but not longer than kLongestPause, since what they hold may be waited for, too.
+  void pause();
+  void resume();
+  void rest();  // for jobs, now and then: waits while they are paused
+
+  static constexpr std::chrono::milliseconds kLongestPause{500};
+
  private:
   struct Waiting {
     Job job;
@@ -44,6 +53,9 @@ class BundleQueue {
   bool busy_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;
+  std::mutex pausing_;
+  std::condition_variable resumed_;
+  std::chrono::steady_clock::time_point paused_until_;
   std::thread thread_;  // last: it uses everything above
 };
 

@@ -49,6 +49,25 @@ TEST_F(BundleQueueTest, AJobLargerThanAllIsTakenAlone) {
   queue_.finish();
 }
 
+TEST_F(BundleQueueTest, JobsRestWhileTheyArePaused) {
+  auto rested = [&] {
+    return std::async(std::launch::async, [&] {
+      auto begin = std::chrono::steady_clock::now();
+      queue_.rest();
+      return std::chrono::steady_clock::now() - begin;
+    });
+  };
+  queue_.pause();
+  auto first = rested();
+  EXPECT_EQ(first.wait_for(50ms), std::future_status::timeout);
+  queue_.resume();
+  EXPECT_EQ(first.wait_for(60s), std::future_status::ready);
+  queue_.rest();
+  // Whoever paused them is gone.
+  queue_.pause();
+  EXPECT_GE(rested().get(), BundleQueue::kLongestPause - 10ms);
+}
+
 TEST_F(BundleQueueTest, JobsRunInOrderUntilOneThrows) {
   std::vector<int> order;
   for (int i = 0; i < 5; ++i) queue_.add([&order, i](bundle::Writer&) { order.push_back(i); }, 900);

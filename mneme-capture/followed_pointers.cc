@@ -16,7 +16,14 @@ constexpr size_t kMostPointers = 1 << 20;
 constexpr uint64_t kMostWords = 1 << 26;     // that are looked at
 constexpr uint64_t kMostElements = 1 << 16;  // of arrays within one place
 
-constexpr uint64_t kFar = uint64_t{1} << 40;  // less than from recorded memory to other, by elements of 16 bytes
+// Less than from recorded memory to other, by elements of 16 bytes; and more than there is between any two addresses of
+// a process: seeds and hashes are rarely less.
+constexpr uint64_t kFar = uint64_t{1} << 40, kTooFar = uint64_t{1} << 47;
+
+bool is_far(uint64_t number) {
+  const uint64_t distance = std::min(number, -number);
+  return distance >= kFar && distance < kTooFar;
+}
 
 constexpr char kOrdinary[] = "memory that no allocation known to the recorder gave out";
 
@@ -48,7 +55,7 @@ class Walk {
         if (!place.symbol.empty()) look_at_variable(i, place);
       }
     }
-    found_.strays |= std::ranges::any_of(kernel_.arguments, [&](const auto& each) { return leads_far(each); });
+    found_.strays |= numbers_lead_far();
     while (!pending_.empty()) {
       auto [pointer, address] = pending_.back();
       pending_.pop_back();
@@ -77,13 +84,22 @@ class Walk {
     }
   }
 
-  // Whether a number, added to an address of recorded memory or to other such numbers, may come to any other address.
-  bool leads_far(const bundle::Argument& argument) const {
-    if (argument.type != "i64" || argument.offset + kWord > launch_.arguments.size()) return false;
-    uint64_t number = 0;
-    std::memcpy(&number, launch_.arguments.data() + argument.offset, kWord);
-    const uint64_t distance = std::min(number, -number);
-    return distance >= kFar && !containing(segments_, number);
+  // Whether one of the numbers, or two of them together, added to an address of recorded memory may come to any other.
+  bool numbers_lead_far() const {
+    std::vector<uint64_t> numbers;
+    for (const bundle::Argument& argument : kernel_.arguments) {
+      if (argument.type != "i64" || argument.offset + kWord > launch_.arguments.size()) continue;
+      uint64_t number = 0;
+      std::memcpy(&number, launch_.arguments.data() + argument.offset, kWord);
+      if (std::min(number, -number) >= kFar && !containing(segments_, number)) numbers.push_back(number);
+    }
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (is_far(numbers[i])) return true;
+      for (size_t k = 0; k < i; ++k) {
+        if (is_far(numbers[i] + numbers[k]) || is_far(numbers[i] - numbers[k])) return true;
+      }
+    }
+    return false;
   }
 
   void look_at_variable(size_t pointer, const bundle::PointerPlace& place) {
@@ -141,6 +157,10 @@ class Walk {
   // Follows the pointer if it leads to recorded memory. True: it leads to the process's ordinary memory.
   bool take(size_t pointer, uint64_t word) {
     if (word == 0) return false;
+    if (kernel_.pointers[pointer].number) {
+      found_.strays |= is_far(word) && !containing(segments_, word);
+      return false;
+    }
     bool polled = kernel_.pointers[pointer].polled;
     if (const bundle::Segment* segment = containing(segments_, word)) {
       if (polled && segment->kind == bundle::SegmentKind::kHost) found_.polls = true;

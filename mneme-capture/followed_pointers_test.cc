@@ -171,6 +171,34 @@ TEST_F(Followed, NumbersThatLeadFromOneMemoryToAnother) {
   EXPECT_FALSE(strays(1000));
   EXPECT_FALSE(strays(uint64_t{0} - 1000));
   EXPECT_FALSE(strays(kOwn - kBase, "double"));
+  constexpr uint64_t kSeed = 0x9e3779b97f4a7c15;
+  EXPECT_FALSE(strays(kSeed)) << "further than any address is from another";
+  kernel_.arguments[1] = {8, 8, "scalar", "i64", {}};
+  auto both = [&](uint64_t one, uint64_t other) {
+    pass(8, one);
+    return strays(other);
+  };
+  EXPECT_TRUE(both(kSeed + (kOwn - kBase), uint64_t{0} - kSeed));
+  EXPECT_TRUE(both(kSeed, kSeed + (kOwn - kBase)));
+  EXPECT_FALSE(both(kSeed, 2 * kSeed));
+}
+
+TEST_F(Followed, NumbersInStructuresAndInMemory) {
+  auto number = [](const bundle::PointerPlace& place) { return Pointer{{place}, false, true}; };
+  const Pointer of_structure = number({-1, {}, 16, 0, {}}), of_memory = number({0, {}, 8, 0, {}});
+  pass(0, kBase);
+  EXPECT_FALSE(follow({first_, of_structure, of_memory}).strays);
+  pass(16, (kOwn - kBase) / 4);
+  EXPECT_TRUE(follow({first_, of_structure}).strays);
+  EXPECT_FALSE(follow({first_, of_memory}).strays);
+  pass(16, kOwn);
+  EXPECT_THAT(missing({first_, of_structure}), IsEmpty()) << "it is no pointer";
+  put(kBase + 8, kBase - kOwn);
+  EXPECT_TRUE(follow({first_, of_memory}).strays);
+  put(kBase + 8, 0x9e3779b97f4a7c15);
+  EXPECT_FALSE(follow({first_, of_memory}).strays) << "a seed";
+  put(kBase + 8, 1000);
+  EXPECT_FALSE(follow({first_, of_memory}).strays);
 }
 
 TEST_F(Followed, PollingHostMemory) {

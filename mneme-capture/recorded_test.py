@@ -164,9 +164,9 @@ class Recorded(CaptureCase):
         names = self.kernels(result)
         missing = {names[i["kernel"]].split("(")[0]: i.get("missing") for i in self.instances(result)}
         self.assertEqual(sorted(kernel for kernel in missing if missing[kernel]),
-                         ["coded_host", "distant_host", "list_host", "number_host", "packed_host", "rows_host", "stored_host",
+                         ["coded_host", "distant_host", "far_host", "far_memory_host", "list_host", "number_host", "packed_host", "rows_host", "stored_host",
                           "structure_host", "sum_host", "table_host", "views_host"])
-        self.assertEqual(len(missing), 20)
+        self.assertEqual(len(missing), 23)
         for kernel, sentence in [("structure_host", "argument 0, a structure, points to 0x"),
                                  ("rows_host", "argument 0, a structure, points to 0x"),
                                  ("number_host", "argument 0 points to 0x"),
@@ -176,6 +176,8 @@ class Recorded(CaptureCase):
                                  ("stored_host", r"block \(0, 0, 0\) uses the address 0x"),
                                  ("sum_host", r"block \(0, 0, 0\) uses the address 0x"),
                                  ("distant_host", r"block \(0, 0, 0\) uses the address 0x"),
+                                 ("far_host", r"block \(0, 0, 0\) uses the address 0x"),
+                                 ("far_memory_host", r"block \(0, 0, 0\) uses the address 0x"),
                                  ("coded_host", r"block \(0, 0, 0\) uses the address 0x"),
                                  ("packed_host", "the memory at 0x4.* holds the address 0x")]:
             self.assertEqual(len(missing[kernel]), 1, missing)
@@ -183,9 +185,9 @@ class Recorded(CaptureCase):
         # The others are whole, whatever else they were given.
         compiled = self.run_well([tool("compile"), "-O3"], input=result.out)
         replayed = run([tool("run")], input=compiled.out)
-        self.assert_refused(replayed, 2, "11 recorded launch.*not complete")
+        self.assert_refused(replayed, 2, "13 recorded launch.*not complete")
         runs = [bundles.parsed(m) for m in bundles.read(replayed.out) if m.name.startswith("runs/")]
-        self.assertEqual(len(runs), 9)
+        self.assertEqual(len(runs), 10)
         for each in runs:
             self.assertEqual((each["status"], each["differences"]), ("completed", []), each)
             self.assertGreater(each["changed_bytes"], 0)

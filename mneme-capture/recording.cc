@@ -72,6 +72,7 @@ Recording::Recording(Capture& capture, const Fd& counters, uint64_t launches_bef
 }
 
 Recording::~Recording() {
+  capture_.queue.resume();
   want_no_more();
   capture_.launches += launched();
   if (uint64_t unrecorded = counters_.value(record::Counters::kUnrecorded)) {
@@ -193,6 +194,7 @@ void Recording::kernel(const record::Kernel& kernel) {
 
 record::Prepared Recording::prologue(const record::Prologue& prologue) {
   capture_.ready.enough();
+  capture_.queue.pause();  // until the launch has ended: most are short
   ChangesAfterwards changes(memory_);
   auto known = kernels_.find(prologue.kernel);
   if (known == kernels_.end()) throw Error("a launch came before its kernel");
@@ -256,6 +258,7 @@ FollowedPointers Recording::reach(const KnownKernel& kernel, const Launch& launc
 }
 
 record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
+  capture_.queue.pause();
   ChangesAfterwards changes(memory_);
   if (!launch_) throw Error("a launch ended that never began");
   Launch launch = std::move(*launch_);
@@ -278,6 +281,7 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
 }
 
 void Recording::keep() {
+  capture_.queue.resume();
   std::optional<Launch> taken = std::exchange(taken_, std::nullopt);
   if (!taken) return;
   bundle::InstanceInfo& instance = taken->instance;
@@ -311,9 +315,11 @@ void Recording::add(Launch launch) {
                           instance.id.hex().substr(0, 12)));
   uint64_t bytes = launch.before->copied_bytes() + launch.after->copied_bytes();
   auto write = [instance = std::move(launch.instance), before = std::move(launch.before),
-                after = std::move(launch.after)](bundle::Writer& writer) {
-    writer.add_instance(instance, before->state(), after->state(),
-                        [&](uint64_t address, bool epilogue) { return (epilogue ? *after : *before).block(address); });
+                after = std::move(launch.after), &queue = capture_.queue](bundle::Writer& writer) {
+    writer.add_instance(instance, before->state(), after->state(), [&](uint64_t address, bool epilogue) {
+      queue.rest();
+      return (epilogue ? *after : *before).block(address);
+    });
   };
   capture_.queue.add(std::move(write), bytes);
 }

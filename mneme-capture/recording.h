@@ -59,6 +59,7 @@ class Recording {
   void reserved(const record::Reserved& reserved);
   record::Ready much();
   void drop(const record::Drop& drop);
+  void digesting() { capture_.queue.pause(); }
   void digests(record::Digests digests) { memory_.tell(digests.address, std::move(digests.blocks)); }
   record::Selected query(const record::Query& query) const;
   void kernel(const record::Kernel& kernel);

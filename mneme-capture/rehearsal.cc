@@ -184,6 +184,7 @@ Rehearsed judge(const RehearsalReply& reply, const Rehearsal& launch) {
 bool reaches_further(const bundle::KernelInfo& kernel) {
   auto in_memory = [](const bundle::PointerPlace& place) { return place.pointer >= 0 || !place.symbol.empty(); };
   return std::ranges::any_of(kernel.pointers, [&](const bundle::Pointer& pointer) {
+    if (pointer.number) return false;
     return pointer.at.empty() || std::ranges::any_of(pointer.at, in_memory);
   });
 }

@@ -262,6 +262,9 @@ bool Session::handle(Process& process, Message message) {
     case Type::kDrop:
       recording.drop(unpack<Drop>(body));
       return true;
+    case Type::kDigesting:
+      recording.digesting();
+      return true;
     case Type::kDigests:
       recording.digests(unpack<Digests>(body));
       return true;

@@ -3,6 +3,8 @@
 #include "session.h"
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -108,6 +110,34 @@ TEST_F(SessionTest, MemoryIsTheApplicationsWhereNobodyGetsReady) {
   EXPECT_EQ(core_->release(much), 0);
   EXPECT_TRUE(end().empty());
   EXPECT_EQ(reason(), "");
+}
+
+TEST_F(SessionTest, NothingIsWrittenWhileTheApplicationWaits) {
+  begin();
+  const uint64_t size = 4 * bundle::kBlockSize;
+  std::vector<char> own(size, 'a');
+  core_->add_registered(own.data(), size);
+  int* data = device_ints(100);
+  auto rests = [&] {
+    auto rest = std::async(std::launch::async, [&] { queue_.rest(); });
+    return rest.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
+  };
+  for (uint32_t grid = 1; grid <= 2; ++grid) {
+    int count = 100;
+    void* arguments[] = {static_cast<void*>(&data), &count};
+    LaunchRequest request;
+    request.function = &stub_;
+    request.grid = {grid, 1, 1};
+    request.arguments.list = arguments;
+    EXPECT_EQ(core_->launch(request,
+                            [&] {
+                              EXPECT_TRUE(rests());
+                              return 0;
+                            }),
+              0);
+  }
+  EXPECT_EQ(end().size(), 2u);
+  EXPECT_FALSE(rests());
 }
 
 TEST_F(SessionTest, GoesOnWithoutWhatCannotBeFetched) {

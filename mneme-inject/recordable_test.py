@@ -79,6 +79,9 @@ __global__ void of_structure(View view) { view.device[threadIdx.x] = view.n; }
 __global__ void in_memory(const View* views) { views[threadIdx.x].device[1] = 0; }
 __global__ void behind(const View* views) { views[-2].device[1] = 0; }
 __global__ void list(Node* node) { for (; node; node = node->next) node->value += 1; }
+__global__ void numbers(View view, const Node* nodes, int i) {
+  view.device[view.n * 2 - nodes[1].value + nodes[i].value + (int)view.n] = 1;
+}
 __global__ void row(Rows rows) { rows.row[threadIdx.x % 4][2] = 1; }
 __global__ void number(unsigned long address) { *(int*)(address + 16) = 1; }
 __global__ void variable() { *table[threadIdx.x] = 1; *table[3] = 1; }
@@ -281,6 +284,8 @@ class Recordable(Compiling):
             "behind": [argument, {"at": [{"pointer": 0, "before": 40}]}],
             "list": [{"at": [{"pointer": 0, "offset": 8}, {"pointer": 1, "offset": 8}]}, argument],
             "row": [{"at": [{"offset": 8, "arrays": [{"stride": 8, "count": 4}]}]}],
+            "numbers": [{"at": [{"offset": 24}]}, second, {"at": [{"pointer": 0, "offset": 16}], "number": True},
+                        {"at": [{"offset": 16}], "number": True}],
             "variable": [{"at": [{"symbol": "table", "offset": 0, "arrays": [{"stride": 8, "count": 8}]}]},
                          {"at": [{"symbol": "table", "offset": 24}]}],
             "recursive": [argument, {"at": [device]}, {"at": [{"pointer": 0, "offset": 8}]}],

@@ -100,6 +100,9 @@ struct PointerPlace {
 struct Pointer {
   std::vector<PointerPlace> at;  // one of them
   bool polled = false;           // whether a loop goes on depends on what is read there; in json only if true
+  // It is no pointer: 64 bits that an element's number is computed from. Places that are not exactly known are left
+  // out.
+  bool number = false;  // in json only if true
   bool operator==(const Pointer&) const = default;
 };
 

@@ -48,7 +48,8 @@ TEST(Json, KernelAndVariantRoundTrip) {
                     {{"table", 1024, 16, true}},
                     {"callback"},
                     {{{{-1, {}, 8, 16, {}}}, true},
-                     {{{0, {}, -24, 0, {}}, {1, {}, 32, 40, {{8, 4}, {16, 2}}}, {-1, "table", 4, 0, {}}}}},
+                     {{{0, {}, -24, 0, {}}, {1, {}, 32, 40, {{8, 4}, {16, 2}}}, {-1, "table", 4, 0, {}}}},
+                     {{{0, {}, 8, 0, {}}}, false, true}},
                     "a.hip",
                     kTwo};
   KernelInfo kernel_back = parse_kernel(write(kernel), "kernel.json");

@@ -62,6 +62,7 @@ void write_pointers(json::Text& out, const std::vector<Pointer>& pointers) {
     }
     out.close_array();
     if (pointer.polled) out.add("polled", true);
+    if (pointer.number) out.add("number", true);
     out.close();
   }
   out.close_array();
@@ -92,6 +93,7 @@ std::vector<Pointer> parse_pointers(const json::Object& in) {
     Pointer& pointer = pointers.emplace_back();
     object.each("at", [&](json::Object place) { pointer.at.push_back(parse_place(place)); });
     pointer.polled = object.has("polled") && object.boolean("polled");
+    pointer.number = object.has("number") && object.boolean("number");
   });
   for (const Pointer& pointer : pointers) {
     for (const PointerPlace& place : pointer.at) {

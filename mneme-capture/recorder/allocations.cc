@@ -422,7 +422,10 @@ void Allocations::refresh() {
   for (auto& [address, memory] : registered_) {
     if (memory.copy) refresh_copy(address, memory);
     if (memory.copy || memory.mapped || !std::exchange(memory.read, true)) continue;
-    if (!readable) readable = readable_memory();
+    if (!readable) {
+      listener_.digesting();
+      readable = readable_memory();
+    }
     for (const Digests& run : digests_of({address, memory.size}, *readable)) listener_.known(run);
   }
 }

@@ -29,6 +29,7 @@ class Allocations {
     std::function<void(const Chunk&, int descriptor)> appeared;
     std::function<void(const Drop&)> gone;
     Runtime::TakeDigests known = [](const Digests&) {};
+    std::function<void()> digesting = [] {};                    // before known(), of the process's own memory
     std::function<bool()> reads_memory = [] { return false; };  // this process's own: it needs no descriptor for that
     std::function<void(const Reserved&)> elsewhere = [](const Reserved&) {};
   };

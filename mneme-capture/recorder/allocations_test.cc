@@ -22,6 +22,7 @@ class AllocationsTest : public ::testing::Test {
   std::vector<Chunk> chunks_;
   std::vector<uint64_t> dropped_;
   std::vector<Digests> known_;
+  std::optional<size_t> known_when_told_;  // that digests are made
   std::vector<Reserved> elsewhere_;
   bool reads_memory_ = false;
   Fd last_;
@@ -33,8 +34,8 @@ class AllocationsTest : public ::testing::Test {
          last_ = Fd(::dup(memory));
        },
        [this](const Drop& drop) { dropped_.push_back(drop.address); },
-       [this](const Digests& digests) { known_.push_back(digests); }, [this] { return reads_memory_; },
-       [this](const Reserved& reserved) { elsewhere_.push_back(reserved); }}};
+       [this](const Digests& digests) { known_.push_back(digests); }, [this] { known_when_told_ = known_.size(); },
+       [this] { return reads_memory_; }, [this](const Reserved& reserved) { elsewhere_.push_back(reserved); }}};
 };
 
 TEST_F(AllocationsTest, GivesTheSameAddressesEveryTime) {
@@ -325,7 +326,9 @@ TEST_F(AllocationsTest, TellsOfRegisteredMemoryThatTheParentReads) {
   EXPECT_EQ(last_.get(), -1) << "no copy";
   allocations_.refresh();
   EXPECT_TRUE(known_.empty()) << "it is read whole the first time";
+  EXPECT_FALSE(known_when_told_);
   allocations_.refresh();
+  EXPECT_EQ(known_when_told_, 0u);
   ASSERT_EQ(known_.size(), 1u);
   EXPECT_GE(known_[0].blocks.size(), 3u);
   EXPECT_EQ(known_[0].blocks[0], digest_of(std::string(bundle::kBlockSize, 'x')));

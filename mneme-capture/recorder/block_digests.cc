@@ -2,6 +2,7 @@
 #include "recorder/block_digests.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "recorder/helping_threads.h"
 
@@ -11,7 +12,8 @@ using bundle::kBlockSize;
 
 namespace {
 constexpr uint64_t kShare = 256;  // blocks that are worth a thread
-}
+constexpr uint64_t kPiece = 16;   // that one takes at a time: one that has to wait for a processor leaves its to others
+}  // namespace
 
 std::vector<Digests> digests_of(MemoryRange memory, const std::vector<MemoryRange>& readable) {
   std::vector<Digests> all;
@@ -23,8 +25,13 @@ std::vector<Digests> digests_of(MemoryRange memory, const std::vector<MemoryRang
     Digests run{begin, std::vector<Digest>((end - begin) / kBlockSize)};
     const auto* first_block = reinterpret_cast<const std::byte*>(begin);
     HelpingThreads threads;
-    threads.start(run.blocks.size(), kShare, [&](uint64_t first, uint64_t last) {
-      for (; first < last; ++first) run.blocks[first] = digest_of(Bytes(first_block + first * kBlockSize, kBlockSize));
+    std::atomic<uint64_t> next = 0;
+    threads.start(run.blocks.size(), kShare, [&](uint64_t, uint64_t) {
+      for (uint64_t first; (first = next.fetch_add(kPiece)) < run.blocks.size();) {
+        const uint64_t last = std::min<uint64_t>(first + kPiece, run.blocks.size());
+        for (; first < last; ++first)
+          run.blocks[first] = digest_of(Bytes(first_block + first * kBlockSize, kBlockSize));
+      }
     });
     threads.join();
     all.push_back(std::move(run));

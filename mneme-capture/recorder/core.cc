@@ -47,7 +47,7 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
                     },
                     [this](const Drop& drop) { connection_->tell(drop); },
                     [this](const Digests& digests) { connection_->tell(digests); },
-                    [this] { return connection_->welcome().reads_memory; },
+                    [this] { connection_->tell(Digesting{}); }, [this] { return connection_->welcome().reads_memory; },
                     [this](const Reserved& reserved) { connection_->tell(reserved); }}),
       delivery_(runtime),
       limits_(limits_of(connection_->welcome())),

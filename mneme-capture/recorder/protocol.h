@@ -3,14 +3,15 @@
 // Both come from one build; the version is checked all the same, since the application may have loaded another's.
 //
 // A message is { u32 type, u32 reserved, u64 size } and `size` bytes; a descriptor may come with it. Chunk, Drop,
-// Digests, Reserved, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the recorder waits for
-// Ready, Prepared or Recorded, the parent has it Fetch memory.
+// Digesting, Digests, Reserved, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the
+// recorder waits for Ready, Prepared or Recorded, the parent has it Fetch memory.
 //
 //     recorder                         parent
 //     Hello                            Welcome (+ counters) or Refused
 //     Reserved                                                   a device's addresses are elsewhere
 //     Chunk (+ memory), Drop                                     memory appears, goes
 //     Much                             Ready                     so much memory that fetching it is made ready
+//     Digesting                                                  before those of much memory
 //     Digests                                                    before Prologue or Epilogue: of memory as it is then
 //     Query                            Selected                  once a kernel
 //     Kernel                                                     before a kernel's first Prologue
@@ -36,7 +37,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 6;
+inline constexpr uint32_t kProtocolVersion = 7;
 inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
 
@@ -63,7 +64,8 @@ enum class Type : uint32_t {
   kFetched,
   kReserved,
   kMuch,
-  kReady
+  kReady,
+  kDigesting
 };
 
 struct Hello {
@@ -124,6 +126,12 @@ struct Drop {
   static constexpr Type kType = Type::kDrop;
   uint64_t address = 0;  // of a Chunk
   void visit(auto& visitor) { visitor(address); }
+};
+
+// The process's own memory is read for Digests: what the parent does besides is in its way until they are used.
+struct Digesting {
+  static constexpr Type kType = Type::kDigesting;
+  void visit(auto&) {}
 };
 
 // Of whole blocks of memory, one behind the other, as they are at the next Prologue or Epilogue: what has the digest

@@ -50,6 +50,16 @@ __global__ void sum_device(unsigned long long from, unsigned long long by) {
   reinterpret_cast<int*>(from + by)[threadIdx.x] += 1;
 }
 __global__ void distant_host(int* from, long elements) { from[elements + threadIdx.x] += 1; }
+struct Far {
+  int* from;
+  long elements;
+};
+__global__ void far_host(Far far) { far.from[far.elements + threadIdx.x] += 1; }
+__global__ void far_memory_host(const Far* far, int* from) { from[3 * threadIdx.x - far->elements] += 1; }
+__global__ void far_device(Far far, const Far* other, int* from) {
+  if (other->elements != far.elements) return;
+  from[far.elements * 4 + other->elements + threadIdx.x] += 1;
+}
 __global__ void table_host(int which) { table[which][threadIdx.x] += 1; }
 __global__ void list_host(Node* node) {
   for (; node; node = node->next) node->value += 1;
@@ -97,6 +107,15 @@ int main() {
   sum_host<<<1, kThreads>>>(reinterpret_cast<unsigned long long>(host) - kAway, kAway);
   sum_device<<<1, kThreads>>>(reinterpret_cast<unsigned long long>(device) - kAway, kAway);
   distant_host<<<1, kThreads>>>(device, host - device);
+  far_host<<<1, kThreads>>>(Far{device, host - device});
+  Far far{device, device - host}, *far_memory = nullptr;
+  CHECK(hipMalloc(&far_memory, sizeof far));
+  CHECK(hipMemcpy(far_memory, &far, sizeof far, hipMemcpyHostToDevice));
+  far_memory_host<<<1, 1>>>(far_memory, device);
+  Far near{device, 0}, *near_memory = nullptr;
+  CHECK(hipMalloc(&near_memory, sizeof near));
+  CHECK(hipMemcpy(near_memory, &near, sizeof near, hipMemcpyHostToDevice));
+  far_device<<<1, kThreads>>>(near, near_memory, device);
   CHECK(hipMemcpyToSymbol(HIP_SYMBOL(table), &host, sizeof host, 2 * sizeof host));
   table_host<<<1, kThreads>>>(2);
 
@@ -132,7 +151,7 @@ int main() {
 
   int seen[64] = {};
   CHECK(hipMemcpy(seen, device, sizeof seen, hipMemcpyDeviceToHost));
-  bool right = host[1] == 9 && seen[3] == 8 && seen[0] == 13 && host[0] == 12 && last->value == 1;
+  bool right = host[1] == 10 && seen[3] == 9 && seen[0] == 14 && host[0] == 14 && last->value == 1;
   std::printf("followed_pointers: %s\n", right ? "ok" : "FAILED");
   return right ? 0 : 1;
 }

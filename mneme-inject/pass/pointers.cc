@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pass/pointers.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
@@ -58,6 +59,55 @@ std::vector<const llvm::Value*> addresses_used(const llvm::Instruction& instruct
   }
   return addresses;
 }
+
+// Values of 64 bits that were read from memory, and from which the elements' numbers are computed on the way to an
+// address. One that was made of fewer bits leads nowhere far.
+class Numbers {
+ public:
+  explicit Numbers(const llvm::Value& address) { look_at(&address); }
+  std::vector<const llvm::LoadInst*> take() {
+    while (!pending_.empty()) step(*pending_.pop_back_val());
+    return std::move(found_);
+  }
+
+ private:
+  void look_at(const llvm::Value* value) {
+    if (seen_.insert(value).second) pending_.push_back(value);
+  }
+
+  void step(const llvm::Value& value) {
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&value)) {
+      if (load->getType()->isIntegerTy(64) && !private_memory(*load->getPointerOperand())) found_.push_back(load);
+      return;
+    }
+    auto* operation = llvm::dyn_cast<llvm::Operator>(&value);
+    if (!operation) return;
+    switch (operation->getOpcode()) {
+      case llvm::Instruction::Add:
+      case llvm::Instruction::Sub:
+      case llvm::Instruction::Mul:
+      case llvm::Instruction::Shl:
+      case llvm::Instruction::Or:
+      case llvm::Instruction::Xor:
+        if (!operation->getType()->isIntegerTy(64)) return;
+        [[fallthrough]];
+      case llvm::Instruction::GetElementPtr:
+      case llvm::Instruction::PHI:
+      case llvm::Instruction::Select:
+      case llvm::Instruction::Freeze:
+      case llvm::Instruction::AddrSpaceCast:
+      case llvm::Instruction::IntToPtr:
+        for (const llvm::Value* operand : operation->operand_values()) look_at(operand);
+        return;
+      default:
+        return;
+    }
+  }
+
+  llvm::SmallVector<const llvm::Value*> pending_;
+  llvm::SmallPtrSet<const llvm::Value*, 16> seen_;
+  std::vector<const llvm::LoadInst*> found_;
+};
 
 class Following {
  public:
@@ -120,6 +170,19 @@ class Following {
       if (pointer && polled) pointers_[*pointer].polled = true;
     }
     if (!complete && !std::exchange(has_others_, true)) pointers_.emplace_back();
+    for (const llvm::LoadInst* number : Numbers(address).take()) add_number(*number);
+  }
+
+  void add_number(const llvm::LoadInst& number) {
+    if (!numbers_.insert(&number).second) return;
+    bundle::Pointer read;
+    read.number = true;
+    for (const Origin& origin : origins_.of(*number.getPointerOperand()).origins) {
+      if (origin.behind.stride > 0 || !origin.behind.arrays.empty()) continue;
+      if (auto place = place_of(origin, {})) read.at.push_back(std::move(*place));
+    }
+    bool is_new = !read.at.empty() && llvm::find(pointers_, read) == pointers_.end();
+    if (is_new) pointers_.push_back(std::move(read));
   }
 
   // The pointer's index; nullopt: none that memory or an argument holds.
@@ -179,6 +242,7 @@ class Following {
   const Origins origins_;
   const std::vector<bundle::Argument>& arguments_;
   std::map<std::tuple<const llvm::Value*, int64_t, uint64_t>, size_t> known_;
+  llvm::SmallPtrSet<const llvm::LoadInst*, 16> numbers_;
   std::vector<bundle::Pointer> pointers_;
   bool has_others_ = false;  // one of them stands for all of which it is not known where they lie
 };
