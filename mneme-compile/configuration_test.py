@@ -280,7 +280,7 @@ class Configurations(TestCase):
 
     def test_what_cannot_be(self):
         for reason, *options in [("allows 64 threads in a block, and --block .* has 128", "--launch-bounds", "64", "--block", "128"),
-                                 ("--shared-mem 65537 is more than a block may have on host", "--shared-mem", "65537"),
+                                 ("--shared-mem 262145 is more than a block may have on host", "--shared-mem", "262145"),
                                  ("has no argument 3: it has 3", "--specialize-args", "3", "--kernel", "^add"),
                                  ("has no argument amounts: it has 3, counted from 0: data, amount, n", "--specialize-args", "amounts",
                                   "--kernel", "^add"),

@@ -139,8 +139,8 @@ TEST(Variants, WhatCannotBeIsSaidWithItsLine) {
   EXPECT_THAT(fault(host + "\"cpu\":\"z\"}"), HasSubstr("'cpu' takes a processor that LLVM knows"));
   EXPECT_EQ(fault(host + "\"block\":[16,16,1],\"max_threads\":128}"),
             "line 1 of 'file': 'max_threads' allows 128 threads in a block, and 'block' (16, 16, 1) has 256");
-  EXPECT_EQ(fault(host + "\"shared_mem\":65537}"),
-            "line 1 of 'file': 'shared_mem' 65537 is more than a block may have on host:x86-64-v2: 65536 bytes");
+  EXPECT_EQ(fault(host + "\"shared_mem\":262145}"),
+            "line 1 of 'file': 'shared_mem' 262145 is more than a block may have on host:x86-64-v2: 262144 bytes");
   EXPECT_THAT(fault(gpu + "\"shared_mem\":232449}"), HasSubstr("on cuda:sm_90: 232448 bytes"));
   EXPECT_EQ(fault(gpu + "\"shared_mem\":232448}"), "none");
   EXPECT_THAT(fault(gpu + "\"block\":[1,1,128]}"), HasSubstr("'block' (1, 1, 128) is deeper than the 64 threads"));

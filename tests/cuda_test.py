@@ -5,16 +5,12 @@ for CUDA's), and those that use CUDA's own libraries of templates (tests/program
 toolkit, run, are recorded, and their kernels replayed and verified.
 
 By default some of them; $MNEME_MATRIX=full takes all. Without a toolkit it says so, and passes.
-
-    cuda_test.py --bundle FOLDER    writes the programs, and what was recorded of them, compiled for an NVIDIA GPU, for
-                                    scripts/gpu-bundle
 """
 
 import json
 import os
 import pathlib
 import re
-import shutil
 import sys
 import unittest
 
@@ -39,30 +35,30 @@ OTHERS = ["assert_holds", "atomic_types", "barrier_count", "barrier_in_loop", "b
           "barrier_in_virtual", "bfloat16_native", "callback_order", "clock_rates", "conjugate_gradient",
           "cooperative_groups", "device_functions", "device_heap", "device_new", "early_return", "event_timing",
           "float_atomics", "graph_captured", "grid_sync", "host_atomics", "index_conditions", "indirect_calls",
-          "int128_arithmetic", "integer_math", "left_out_barriers", "linked_list", "local_array", "lock_step_shared",
+          "int128_arithmetic", "integer_math", "left_out_barriers", "linked_list", "local_array",
           "math_exact", "nbody", "pitched_image", "recursion_among_lanes", "spin_locks", "spmv_csr",
           "structs_and_vectors", "transpose", "tree_reduction", "two_templates", "uniform_loops", "wait_for_blocks",
-          "wave_reductions", "wave_shuffles", "wrapping_indices"]
+          "wave_reductions", "wave_shuffles"]
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
 
-# Of tests/gpu_stand/programs, for a GPU as well.
-STANDS = ["functions", "graph_nodes", "graphs", "memory", "per_thread"]
-
-# And those that call the driver themselves; what they are given beside that: kernels of their own.
-DRIVERS = ["driver_graphs", "virtual_memory"]
-
-# What the host device recorded and a GPU cannot replay: what printf returns is the device's own affair, and how deep
-# kernels may call.
-AT_HOME = ["printf_formats", "recursion"]
+# Of several units, or with headers of ours: what is compiled, with which options.
+OF_THEIR_OWN = {
+    "annotated": ([ROOT / "tests" / "annotated.hip"], ["-I", ROOT / "lib" / "annotate"]),
+    "relocatable": ([PROGRAMS / "relocatable" / f"{unit}.hip" for unit in ("main", "scale")],
+                    ["-fgpu-rdc", "--offload-new-driver"]),
+}
 
 
 def programs():
-    return [*(sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN), *LIBRARIES]
+    return [*(sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN), *LIBRARIES, *OF_THEIR_OWN]
 
 
-def source_of(name):
-    return PROGRAMS / "cuda" / f"{name}.cu" if name in LIBRARIES else PROGRAMS / f"{name}.hip"
+def sources_of(name):
+    """And the options that go with them."""
+    if name in OF_THEIR_OWN:
+        return OF_THEIR_OWN[name]
+    return [PROGRAMS / "cuda" / f"{name}.cu" if name in LIBRARIES else PROGRAMS / f"{name}.hip"], []
 
 
 def has_toolkit():
@@ -76,8 +72,9 @@ class CudaCase(TestCase):
     @classmethod
     def build_cuda(cls, name, level, *options):
         program = cls.folder / f"{name}{level}"
+        sources, own = sources_of(name)
         result = run([tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={PROCESSOR}", level,
-                      *options, "-I", HEADERS, source_of(name), "-o", program])
+                      *own, *options, "-I", HEADERS, *sources, "-o", program])
         if result.status:
             raise AssertionError(result.text())
         return program
@@ -91,7 +88,7 @@ class CudaCase(TestCase):
     def recorded(cls, name):
         """A program built at -O3, and what was recorded of it: as the test of the programs left them, or made."""
         kept = [recordings.FOLDER / "cuda" / file for file in (name, f"{name}.tar")]
-        made_from = [source_of(name), *(path for path in HEADERS.rglob("*") if path.is_file()),
+        made_from = [*sources_of(name)[0], *(path for path in HEADERS.rglob("*") if path.is_file()),
                      *(path for path in (BUILD / "lib" / "mneme" / "cuda").rglob("*") if path.is_file())]
         if all(recordings.is_current(path, made_from) for path in kept):
             return kept
@@ -139,70 +136,8 @@ class Cuda(CudaCase):
         self.assertEqual(run(check).status, 1)
 
 
-def write_driver(folder):
-    """In place of the driver, to link with: it has the functions that the programs' headers declare, which do nothing."""
-    texts = [path.read_text() for path in sorted(toolkit.PROGRAMS.glob("*.h"))]
-    names = sorted(set(re.findall(r"\bcu[A-Z]\w+(?=\()", "".join(texts))))
-    source = folder / "driver.c"
-    source.write_text("".join(f"void {name}(void) {{}}\n" for name in names))
-    built = run(["clang-19", "-shared", "-fPIC", "-nostdlib", "-Wl,-soname,libcuda.so.1", source, "-o",
-                 folder / "libcuda.so"])
-    if built.status:
-        raise AssertionError(built.text())
-    return folder
-
-
-def write_bundles(folder):
-    """The programs; and of those whose kernels need nothing of the host device their recordings, with code for a GPU."""
-    recordings, applications = folder / "recordings", folder / "applications"
-    for made in [recordings, applications]:
-        made.mkdir(parents=True, exist_ok=True)
-    CudaCase.setUpClass()
-    try:
-        damaged.Damaged(folder / "damaged", CudaCase.folder, PROCESSOR).make()
-        for name in ["kernel_times", "snapshots", "vector_add"]:
-            built = run([tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3",
-                         ROOT / "tests" / "gpu" / f"{name}.cu", "-o", folder / name])
-            if built.status:
-                raise AssertionError(built.text())
-        off = CudaCase.folder / "vector_add_off"
-        for stage in [[tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", "-O3", "-DOFF",
-                       ROOT / "tests" / "gpu" / "vector_add.cu", "-o", off],
-                      [tool("extract-ir"), "-o", folder / "vector_add_off.bc", off]]:
-            built = run(stage)
-            if built.status:
-                raise AssertionError(built.text())
-        for name in [*STANDS, "polling"]:
-            into = applications if name in STANDS else folder
-            built = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / f"{name}.cu", "-o", into / name])
-            if built.status:
-                raise AssertionError(built.text())
-        driver = [f"-L{write_driver(CudaCase.folder)}", "-lcuda"]
-        for arguments in [*([toolkit.PROGRAMS / f"{name}.cu", *driver, "-o", applications / name] for name in DRIVERS),
-                          ["--cuda-device-only", toolkit.PROGRAMS / "module_kernels.cu", "-o", folder / "kernels.cubin"]]:
-            built = run([tool("inject"), *toolkit.COMPILE, *arguments])
-            if built.status:
-                raise AssertionError(built.text())
-        for name in sorted(set(CHOSEN + OTHERS + LIBRARIES)):
-            program = CudaCase.build_cuda(name, "-O3")
-            shutil.copy(program, applications / name)
-            if name in AT_HOME:
-                continue
-            recording = CudaCase.folder / f"{name}.tar"
-            for stage in [[tool("capture"), "--device", "host", "-o", recording, program],
-                          [tool("compile"), "--target", PROCESSOR, "-o", recordings / f"{name}.tar", recording]]:
-                result = run(stage)
-                if result.status:
-                    print(f"left out: {result.text()}", file=sys.stderr)
-                    break
-    finally:
-        CudaCase.doClassCleanups()
-
-
 if __name__ == "__main__":
     if not has_toolkit():
         print("CUDA programs were not tested: there is no CUDA toolkit that mneme-inject finds")
-    elif sys.argv[1:2] == ["--bundle"]:
-        write_bundles(pathlib.Path(sys.argv[2]))
     else:
         unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=2)

@@ -8,15 +8,13 @@ changed memory. By default a covering array is run, in which each pair of settin
 other; $MNEME_MATRIX=full runs all.
 """
 
-import collections
-import itertools
 import json
-import os
 import pathlib
 import sys
 import unittest
 
 import bundles
+import matrix
 from recordings import keep_recording
 from support import TestCase, run, tool
 from tampering import Recording, pattern_of
@@ -28,38 +26,18 @@ DIMENSIONS = {
     "form": ["auto", "fiber"],  # auto is loop wherever that can be had, and is checked to be
     "globals": ["kept", "moved"],
 }
-Mode = collections.namedtuple("Mode", DIMENSIONS)
 UNRELATED = {("route", "level")}  # how a bundle travels has nothing to do with the code in it
 ONLY_FIBERS = {"barrier_in_recursion", "barrier_in_virtual"}  # programs some of whose kernels cannot be had as loops
 
 
-def pairs(mode):
-    return {pair for pair in itertools.combinations(zip(DIMENSIONS, mode), 2)
-            if (pair[0][0], pair[1][0]) not in UNRELATED}
-
-
-def covering_array():
-    """Modes in which each pair of settings of two related dimensions occurs: greedy, and the same every time."""
-    everything = [Mode(*choice) for choice in itertools.product(*DIMENSIONS.values())]
-    open_pairs, chosen = set().union(*map(pairs, everything)), []
-    while open_pairs:
-        best = max(everything, key=lambda mode: len(pairs(mode) & open_pairs))
-        chosen.append(best)
-        open_pairs -= pairs(best)
-    return chosen
-
-
-def modes():
-    if os.environ.get("MNEME_MATRIX") == "full":
-        return [Mode(*choice) for choice in itertools.product(*DIMENSIONS.values())]
-    return covering_array()
-
-
 class CoveringArray(unittest.TestCase):
     def test_covers_every_pair(self):
-        everything = set().union(*(pairs(Mode(*choice)) for choice in itertools.product(*DIMENSIONS.values())))
-        self.assertEqual(set().union(*map(pairs, covering_array())), everything)
-        self.assertLess(len(covering_array()), 15)
+        def all_pairs(modes):
+            return set().union(*(matrix.pairs(mode, UNRELATED) for mode in modes))
+
+        covering = matrix.covering_array(DIMENSIONS, UNRELATED)
+        self.assertEqual(all_pairs(matrix.everything(DIMENSIONS)), all_pairs(covering))
+        self.assertLess(len(covering), 15)
 
 
 class Pipeline(TestCase):
@@ -119,7 +97,7 @@ class Pipeline(TestCase):
         instances = {level: sum(m.name.startswith("instances/") for m in bundles.read(recording.read_bytes()))
                      for level, recording in self.recordings.items()}
         changed = 0
-        for mode in modes():
+        for mode in matrix.modes(DIMENSIONS, UNRELATED):
             with self.subTest(**mode._asdict()):
                 report = self.replay(mode)
                 self.assertEqual([line["status"] for line in report], ["verified"] * instances[mode.recorded])

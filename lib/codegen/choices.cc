@@ -17,6 +17,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "codegen/host/abi.h"
 
 namespace mneme::codegen {
 namespace {
@@ -187,7 +188,8 @@ std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std:
 
 // As NVIDIA's documentation lists them, by compute capability.
 uint32_t most_shared_memory(const std::string& target) {
-  if (target.starts_with("host:") || target.starts_with("hip:")) return 64 << 10;
+  if (target.starts_with("host:")) return host::kMaxSharedBytes;
+  if (target.starts_with("hip:")) return 64 << 10;
   unsigned capability = 0;
   llvm::StringRef(target).drop_front(sizeof "cuda:sm_" - 1).rtrim("af").getAsInteger(10, capability);
   if (capability >= 120) return 99 << 10;

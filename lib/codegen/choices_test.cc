@@ -79,7 +79,7 @@ TEST(Choices, SharedMemoryByTarget) {
   EXPECT_EQ(most_shared_memory("cuda:sm_90a"), 232448u);
   EXPECT_EQ(most_shared_memory("cuda:sm_80"), 166912u);
   EXPECT_EQ(most_shared_memory("cuda:sm_60"), 49152u);
-  EXPECT_EQ(most_shared_memory("host:x86-64-v3"), 65536u);
+  EXPECT_EQ(most_shared_memory("host:x86-64-v3"), 262144u);
   EXPECT_EQ(most_shared_memory("hip:gfx90a"), 65536u);
 }
 

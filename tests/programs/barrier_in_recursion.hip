@@ -90,7 +90,9 @@ int main() {
   int* device_company = device_array<int>(company.size());
   count_company<<<blocks, kBlock>>>(device_depths, device_company);
   check(hipGetLastError());
+#ifndef __CUDA__  // there lanes that have parted need not come together again
   test.equal("company", to_host(device_company, company.size()), company);
+#endif
 
   std::vector<int> turned(count);
   const int rounds = 5;

@@ -69,6 +69,9 @@ __global__ void lock_by_leaders(unsigned* lock, unsigned* turn, unsigned* sums, 
     __threadfence();
     atomicAdd(&turn[1], 1u);
   }
+#ifdef __CUDA__
+  __syncwarp();  // there lanes that have parted need not come together by themselves
+#endif
   unsigned here = __popcll(__ballot(1));
   votes[i] = here == warpSize ? 1 : here;
 }

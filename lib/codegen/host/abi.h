@@ -118,6 +118,8 @@ enum ImageShape : uint32_t { kImageDimensions = 3, kImageLayers = 4 };
 enum ImageQuery : uint32_t { kChannelType = 0, kChannelOrder = 1 };
 
 inline constexpr uint32_t kEndedPlace = ~0u;
+// Of a block, static and dynamic together: no less than any GPU has, so that what was recorded there can be replayed.
+inline constexpr uint32_t kMaxSharedBytes = 256 * 1024;
 inline constexpr uint32_t kWallClockRate = 100'000;  // kHz, as on AMD's GPUs
 
 // Places where work-items meet, as neutral.h describes them.

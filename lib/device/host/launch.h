@@ -44,8 +44,7 @@ void initialise_global(const codegen::host::GlobalSlot& slot, std::span<const co
 // What a launch may ask for at most.
 inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
 inline constexpr uint64_t kMaxThreadsPerDimension = INT32_MAX;  // of the grid; the code generator relies on it
-// Static and dynamic together: no less than any GPU has for a block, so that what was recorded there can be replayed.
-inline constexpr uint64_t kMaxSharedBytes = 256 * 1024;
+inline constexpr uint64_t kMaxSharedBytes = codegen::host::kMaxSharedBytes;
 
 // How many blocks of these dimensions there can be at once: as many as a grid may have whose blocks wait for each
 // other.

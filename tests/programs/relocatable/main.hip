@@ -38,6 +38,6 @@ int main() {
   for (int i = 0; i < kCount; ++i) ok &= host[i] == (2.0f * static_cast<float>(i) + 10 + 1) * 3;
   ok &= count == 7 + kCount;
   ok &= hipFree(data) == hipSuccess;
-  std::puts(ok ? "right" : "wrong");
+  std::puts(ok ? "relocatable: ok" : "relocatable: FAILED");
   return ok ? 0 : 1;
 }

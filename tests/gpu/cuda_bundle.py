@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What scripts/gpu-check needs for NVIDIA's GPUs, for scripts/gpu-bundle: CUDA programs, what was recorded of them on the
+host device with code for a GPU in it, and the modes in which what is recorded on the GPU is replayed there.
+
+    cuda_bundle.py FOLDER               says so, and writes nothing, where there is no CUDA toolkit
+    cuda_bundle.py FOLDER PROGRAM…      these, for a dry run with the host device in place of a GPU
+
+Written are FOLDER/applications/LEVEL/PROGRAM, FOLDER/recordings/PROGRAM.tar, FOLDER/modes, and what is measured.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "gpu_stand")]
+
+import cuda_test  # noqa: E402
+import damaged  # noqa: E402
+import matrix  # noqa: E402
+import toolkit  # noqa: E402
+from support import run, tool  # noqa: E402
+
+GPU = ROOT / "tests" / "gpu"
+COMPILE = [tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={cuda_test.PROCESSOR}"]
+
+# Of tests/gpu_stand/programs, for a GPU as well.
+STANDS = ["functions", "graph_nodes", "graph_streams", "graphs", "memory", "per_thread"]
+# And those that call the driver themselves; what they are given beside that: kernels of their own.
+DRIVERS = ["driver_graphs", "virtual_memory"]
+
+# ptxas itself refuses what clang makes of some; the libraries take a minute each.
+NOT_BUILT = {*((name, "-O0") for name in ["indirect_calls", "virtual_functions", *cuda_test.LIBRARIES])}
+# What the host device recorded and a GPU cannot replay: kernels' heap is not in it as a GPU has it.
+AT_HOME = ["device_heap", "device_new"]
+
+LEVELS = {level: {"passes": f"default<O{level}>", "codegen_opt": int(level) if level.isdigit() else 2} for level in "0123sz"}
+COMPILED = {
+    "level": list(LEVELS.values()),
+    "assembler": [{}, {"assembler": "none"}],  # the driver assembles then
+    "constants": [{}, {"specialize_args": "all", "specialize_dims": True}],
+    "registers": [{}, {"max_registers": 64}],
+}
+ON_THE_HOST = {
+    "target": [{"target": "host"}],
+    "level": list(LEVELS.values()),
+    "constants": COMPILED["constants"],
+    "form": [{"form": "auto"}, {"form": "fiber"}],
+}
+RUN = {
+    "recorded": ["-O0", "-O3"],
+    "route": ["pipe", "files", "restored"],
+    "globals": ["", "--move-globals"],
+    "cache": ["--cache warm", "--cache cold"],
+}
+
+
+def well(*command):
+    result = run(command)
+    if result.status:
+        raise RuntimeError(result.text())
+
+
+def frozen(dimensions):
+    """Settings as texts: sets have to hold them."""
+    return {name: [json.dumps(setting) for setting in settings] for name, settings in dimensions.items()}
+
+
+def configurations(dimensions):
+    modes = matrix.modes(frozen(dimensions))
+    return "".join(json.dumps({key: value for setting in mode for key, value in json.loads(setting).items()}) + "\n"
+                   for mode in modes)
+
+
+def write_modes(folder, is_dry):
+    folder.mkdir()
+    (folder / "host.jsonl").write_text(configurations(ON_THE_HOST))
+    (folder / "gpu.jsonl").write_text(configurations(ON_THE_HOST if is_dry else COMPILED))
+    (folder / "runs").write_text("".join(" ".join(filter(None, mode)) + "\n" for mode in matrix.modes(RUN)))
+
+
+def write_driver(folder):
+    """In place of the driver, to link with: it has the functions that the programs' headers declare, which do nothing."""
+    texts = [path.read_text() for path in sorted(toolkit.PROGRAMS.glob("*.h"))]
+    names = sorted(set(re.findall(r"\bcu[A-Z]\w+(?=\()", "".join(texts))))
+    source = folder / "driver.c"
+    source.write_text("".join(f"void {name}(void) {{}}\n" for name in names))
+    well("clang-19", "-shared", "-fPIC", "-nostdlib", "-Wl,-soname,libcuda.so.1", source, "-o", folder / "libcuda.so")
+    return folder
+
+
+def commands(folder, work):
+    """What compiles all but the programs of tests/programs."""
+    for name in ["kernel_times", "snapshots", "vector_add"]:
+        yield [*COMPILE, "-O3", GPU / f"{name}.cu", "-o", folder / name]
+    stand = [tool("inject"), *toolkit.COMPILE]
+    yield [*stand, toolkit.PROGRAMS / "polling.cu", "-o", folder / "polling"]
+    yield [*stand, "--cuda-device-only", toolkit.PROGRAMS / "module_kernels.cu", "-o", folder / "kernels.cubin"]
+    driver = [f"-L{write_driver(work)}", "-lcuda"]
+    for name in [*STANDS, *DRIVERS]:
+        for level in levels_of(name):
+            yield [*stand, level, toolkit.PROGRAMS / f"{name}.cu", *(driver if name in DRIVERS else []),
+                   "-o", folder / "applications" / level / name]
+
+
+def levels_of(name):
+    return [level for level in RUN["recorded"] if (name, level) not in NOT_BUILT]
+
+
+def write_program(folder, work, name):
+    """At each level, and what was recorded of it at -O3, which may be no more than a sentence."""
+    for level in levels_of(name):
+        program = cuda_test.CudaCase.build_cuda(name, level)
+        shutil.copy(program, folder / "applications" / level / name)
+    if name in AT_HOME:
+        return
+    recording = work / f"{name}.tar"
+    well(tool("capture"), "--device", "host", "-o", recording, program)
+    well(tool("compile"), "--target", cuda_test.PROCESSOR, "-o", folder / "recordings" / f"{name}.tar", recording)
+
+
+def write_wrong_kernel(folder, work):
+    """vector_add's, off by a little: what mneme-compile --ir takes."""
+    off = work / "vector_add_off"
+    well(*COMPILE, "-O3", "-DOFF", GPU / "vector_add.cu", "-o", off)
+    well(tool("extract-ir"), "-o", folder / "vector_add_off.bc", off)
+
+
+def main():
+    folder, chosen = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    if not cuda_test.has_toolkit():
+        print("there are no CUDA programs in it: there is no CUDA toolkit that mneme-inject finds")
+        return
+    for made in ["recordings", *(f"applications/{level}" for level in RUN["recorded"])]:
+        (folder / made).mkdir(parents=True, exist_ok=True)
+    write_modes(folder / "modes", is_dry=bool(chosen))
+    cuda_test.CudaCase.setUpClass()
+    work = cuda_test.CudaCase.folder
+    try:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            names = chosen or sorted({*cuda_test.CHOSEN, *cuda_test.OTHERS, *cuda_test.LIBRARIES, *cuda_test.OF_THEIR_OWN})
+            programs = [pool.submit(write_program, folder, work, name) for name in names]
+            if not chosen:
+                damaged.Damaged(folder / "damaged", work, cuda_test.PROCESSOR).make()
+                write_wrong_kernel(folder, work)
+                for built in pool.map(lambda command: run(command), commands(folder, work)):
+                    if built.status:
+                        raise RuntimeError(built.text())
+        for program in programs:
+            if program.exception():
+                print(f"left out: {program.exception()}", file=sys.stderr)
+    finally:
+        cuda_test.CudaCase.doClassCleanups()
+
+
+if __name__ == "__main__":
+    main()
