@@ -41,9 +41,9 @@ AT_HOME = ["device_heap", "device_new"]
 LEVELS = {level: {"passes": f"default<O{level}>", "codegen_opt": int(level) if level.isdigit() else 2} for level in "0123sz"}
 COMPILED = {
     "level": list(LEVELS.values()),
-    "assembler": [{}, {"assembler": "none"}],  # the driver assembles then
+    "assembler": [{}, {"max_registers": 64}, {"assembler": "none"}],  # none: the driver does
     "constants": [{}, {"specialize_args": "all", "specialize_dims": True}],
-    "registers": [{}, {"max_registers": 64}],
+    "bounds": [{}, {"max_threads": 1024, "min_blocks": 1}],
 }
 ON_THE_HOST = {
     "target": [{"target": "host"}],
