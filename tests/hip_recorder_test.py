@@ -76,6 +76,43 @@ class Recorder(TestCase):
         symbols = {s.get("symbol") for of in self.instances(bundle).values() for i in of for s in bundles.segments(i)}
         self.assertGreater(len(symbols - {None}), 1, "AMD's runtime is asked where they are")
 
+    def kernels(self, bundle):
+        return [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.endswith("/kernel.json")]
+
+    def test_functions_and_hidden_tables(self):
+        """Memory holds pointers to them, which lead to where the loader put them."""
+        for name, release in [("virtual_functions", "6"), ("virtual_functions", "5.2"), ("function_pointers", "6")]:
+            with self.subTest(f"{name} {release}"):
+                result, bundle = self.capture(name, release)
+                instances = [i for of in self.instances(bundle).values() for i in of]
+                self.assertTrue(all(i.get("complete", True) for i in instances), result.error)
+                kernels = [kernel for kernel in self.kernels(bundle) if kernel["functions"]]
+                self.assertTrue(kernels)
+                for kernel in kernels:
+                    for function, address in zip(kernel["functions"], kernel["function_addresses"]):
+                        if function != "__cxa_pure_virtual":  # of which nothing is left
+                            self.assertTrue(0x790000000000 <= address < 0x7a0000000000, f"{function} {address:#x}")
+                if name == "virtual_functions":
+                    symbols = {s.get("symbol") for i in instances for s in bundles.segments(i)}
+                    self.assertLessEqual({"_ZTV5Input", "_ZTV3Sum", "_ZTV5Twice"}, symbols)
+                self.check_replays(bundle)
+                compiled = self.folder / f"{name}.compiled.tar"
+                self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, bundle])
+                result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
+                self.assertEqual(result.statuses, [0, 0], result.text())
+
+    def test_functions_whose_addresses_are_not_known(self):
+        """In relocatable code names of functions do not say which one of a unit's own is meant."""
+        source = PROGRAMS / "virtual_functions.hip"
+        result, bundle = self.capture("relocatable", program=self.build(source, "relocatable", "-fgpu-rdc"))
+        instances = self.instances(bundle)
+        self.assertEqual(sorted(instances), ["climb", "plant", "steps"])
+        for name, of in instances.items():
+            for instance in of:
+                self.assertFalse(instance["complete"], name)
+                self.assertRegex(" ".join(instance["missing"]), "the application's code does not say where the function '.*' lies")
+        self.assertIn("is not complete", result.error)
+
     def test_every_release_has_its_number(self):
         """Programs that were linked with the library of ROCm 5, 6 or 7."""
         for version in [5, 6, 7]:
@@ -151,7 +188,7 @@ int main() {
         self.capture("types", "5.2", program=program)
 
     def test_managed_variables_are_missed(self):
-        result, bundle = self.capture("managed_memory")
+        result, bundle = self.capture("managed_variables")
         missing = {name: i.get("missing", []) for name, of in self.instances(bundle).items() for i in of}
         self.assertIn("managed variable", " ".join(sum(missing.values(), [])), missing)
 

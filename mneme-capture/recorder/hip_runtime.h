@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -44,14 +45,15 @@ class HipRuntime final : public Runtime {
   bool is_capturing(void* stream) override;
   std::string error_text(int error) override;
   bool prepare(const void* host_function, int device) override;
-  std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
+  std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) override;
+  std::string why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel, const std::string& name) override;
+  std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
+                                           std::vector<std::string>& missing) override;
 
   bool is_stand_in();
   // Whether the values of hipMemoryType are those of ROCm 6 and later.
   bool is_of_6_or_later();
   std::optional<int> device_of_memory(Handle handle) { return memory_.device_of(handle); }
-
-  std::string why_missing(void* fat_binary, const std::string& name) override;
 
   // What start-up code registers, and what the application loads itself; not with the stand-in.
   void add_variable(void* fat_binary, const void* host_variable, const char* name);
@@ -81,7 +83,9 @@ class HipRuntime final : public Runtime {
  private:
   template <class Wait>
   int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
-  std::optional<MemoryRange> find_variable(void* handle, const std::string& name);
+  std::optional<MemoryRange> find_variable(const ProgramCode& code, const std::string& name);
+  const void* host_variable(const ProgramCode& code, const std::string& name);
+  uint64_t function_address(const ProgramCode& code, const std::string& name, int device);
 
   VirtualMemory memory_;
   std::atomic<uint64_t> backed_devices_{0};  // a bit for each that has recorded memory
@@ -89,8 +93,10 @@ class HipRuntime final : public Runtime {
   std::mutex mutex_;                                               // of the maps below
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
   std::map<void*, std::set<std::string>> managed_;                 // variables, by fat binary
+  std::deque<char> host_variables_;                                // of what start-up code has none for
   std::set<Module> modules_;
   std::map<std::pair<void*, std::string>, MemoryRange> found_;
+  std::map<std::tuple<void*, std::string, int>, uint64_t> functions_;  // addresses, by code, name and device
   FairSharedMutex changes_;
 };
 

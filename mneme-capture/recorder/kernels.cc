@@ -35,14 +35,14 @@ void Kernels::add_stub(void* handle, const void* function, const char* name) {
   std::lock_guard lock(mutex_);
   auto stub = std::make_shared<Stub>();
   stub->function = function;
-  stub->fat_binary = handle;
+  stub->code.handle = handle;
   stub->demangled = name;                         // until resolve()
   stubs_.try_emplace(function, std::move(stub));  // a template of two units is registered twice: the first counts
 }
 
 void Kernels::remove_fat_binary(void* handle) {
   std::lock_guard lock(mutex_);
-  std::erase_if(stubs_, [&](const auto& entry) { return entry.second->fat_binary == handle; });
+  std::erase_if(stubs_, [&](const auto& entry) { return entry.second->code.handle == handle; });
   binaries_.erase(handle);
 }
 
@@ -66,7 +66,7 @@ void Kernels::parse(FatBinary& binary) {
 
 void Kernels::resolve(Stub& stub) {
   stub.resolved = true;
-  FatBinary& binary = binaries_[stub.fat_binary];
+  FatBinary& binary = binaries_[stub.code.handle];
   if (!binary.parsed) parse(binary);
   auto found = binary.kernels.find(stub.demangled);
   stub.demangled = demangle(stub.demangled);
@@ -78,6 +78,7 @@ void Kernels::resolve(Stub& stub) {
     return;
   }
   stub.embedded = found->second;
+  stub.code.images = binary.code;
   stub.demangled = found->second->info.demangled;
   auto& recording = recordings_[found->second->info.id];
   if (!recording) recording = std::make_shared<Recording>(limits_);

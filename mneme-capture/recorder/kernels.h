@@ -8,6 +8,7 @@
 
 #include "objects/embedded.h"
 #include "recorder/policy.h"
+#include "recorder/runtime.h"
 
 namespace mneme::record {
 
@@ -18,7 +19,7 @@ struct Recording {
   Policy policy;
   bool asked = false;                                  // the parent was asked whether it wants this kernel
   bool selected = false;                               // its answer
-  bool sent = false;                                   // the parent has the code
+  std::map<std::vector<uint64_t>, Digest> sent;        // to the parent: ids of the kernel, by where its functions are
   std::string refused;                                 // why it cannot be recorded; empty: it can
   uint32_t launches = 0;                               // counter of all launches; 0 until the first
   std::map<std::string, uint32_t, std::less<>> slots;  // counters of launches not recorded, by reason
@@ -27,7 +28,7 @@ struct Recording {
 // A host function that stands for a kernel. Lives until its fat binary is unregistered.
 struct Stub {
   const void* function = nullptr;
-  void* fat_binary = nullptr;  // the handle
+  ProgramCode code;
   std::string demangled;
   const objects::EmbeddedKernel* embedded = nullptr;  // null: `trouble` says why
   std::string trouble;
