@@ -187,8 +187,28 @@ int main() {
         self.assertEqual(result.out, b"2 0 0\n1 0 1\n3 1 1\n" if result.out else b"")
         self.capture("types", "5.2", program=program)
 
-    def test_managed_variables_are_missed(self):
-        result, bundle = self.capture("managed_variables")
+    def test_managed_variables(self):
+        """Host and kernels use them in memory that is recorded."""
+        for release in ["6", "5.2"]:
+            with self.subTest(release):
+                result, bundle = self.capture("managed_variables", release, options=["--occurrences", 3])
+                instances = self.instances(bundle)
+                self.assertEqual({name: len(of) for name, of in instances.items()}, {"scale": 3, "count": 3})
+                self.assertTrue(all(i.get("complete", True) for of in instances.values() for i in of), result.error)
+                for instance in instances["count"]:
+                    self.assertLessEqual({"steps", "weights"}, {s.get("symbol") for s in bundles.segments(instance)})
+                self.assertTrue(all(line["changed_bytes"] for line in self.check_replays(bundle)), "they do nothing")
+                compiled = self.folder / "managed.compiled.tar"
+                self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, bundle])
+                result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
+                self.assertEqual(result.statuses, [0, 0], result.text())
+
+    def test_managed_variables_of_the_runtime(self):
+        """Where kernels cannot be led to other memory the runtime's own serves, and is missed."""
+        program = program_of(PROGRAMS / "managed_variables.hip", self)
+        alone = self.run_well([program], env=self.environment("6"))
+        result, bundle = self.capture_failing(program, ("hipMemcpyToSymbol", 719))
+        self.assertEqual(result.out, alone.out, result.text())
         missing = {name: i.get("missing", []) for name, of in self.instances(bundle).items() for i in of}
         self.assertIn("managed variable", " ".join(sum(missing.values(), [])), missing)
 

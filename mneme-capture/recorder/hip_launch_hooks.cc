@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The HIP functions through which device code is registered and launched, as the application finds them first.
+#include <cstring>
+
 #include "annotate/mneme/MnemeAnnotation.hpp"
 #include "recorder/hip_launch.h"
+#include "recorder/memory_hooks.h"
 
 namespace mneme::record::hip {
 namespace {
@@ -48,6 +51,20 @@ Error pass(const std::string& kernel, const char* reason, const Real& real) {
   return recorder ? recorder->pass(kernel, reason, real) : real();
 }
 
+// What the vendor does for a managed variable, in memory that is recorded.
+bool adopt_managed(void* handle, void** pointer, const void* initial, const char* name, size_t size) {
+  void* memory = nullptr;
+  auto none = [] { return kNotSupported; };
+  if (give(core(), &memory, size, Space::kHost, kAttachGlobal | kManaged, none) != kSuccess) return false;
+  std::memcpy(memory, initial, size);
+  if (!runtime().lead_to(handle, name, memory)) {
+    core()->release(memory);
+    return false;
+  }
+  *pointer = memory;
+  return true;
+}
+
 // The stand-in does what is more than a launch by calling the functions here for each kernel of it.
 constexpr char kSeveralDevices[] = "launches on several devices are not recorded";
 
@@ -63,6 +80,7 @@ void* __hipRegisterFatBinary(const FatBinaryWrapper* wrapper) {
   if (Core* recorder = core()) {
     bool known = wrapper && wrapper->magic == kWrapperMagic;
     recorder->add_fat_binary(handle, known ? wrapper->data : nullptr);
+    if (known && !runtime().is_stand_in()) runtime().add_fat_binary(handle, wrapper->data);
   }
   return handle;
 }
@@ -93,8 +111,10 @@ void __hipRegisterVar(void* handle, void* variable, char* host_name, const char*
 
 void __hipRegisterManagedVar(void* handle, void** pointer, void* initial, const char* name, size_t size,
                              unsigned alignment) {
+  const bool adopts = core() && !runtime().is_stand_in();
+  if (adopts && adopt_managed(handle, pointer, initial, name, size)) return;
   next_register_managed.call(handle, pointer, initial, name, size, alignment);
-  if (core() && !runtime().is_stand_in()) runtime().add_managed_variable(handle, name);
+  if (adopts) runtime().add_managed_variable(handle, name);
 }
 
 Error hipLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,

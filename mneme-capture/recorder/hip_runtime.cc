@@ -30,6 +30,7 @@ constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "hipGetSy
 constinit Next<Error(void**, size_t*, Module, const char*)> next_module_global(kLibrary, "hipModuleGetGlobal");
 constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
     kLibrary, "__hipRegisterVar");
+constinit Next<Error(const void*, const void*, size_t, size_t, int)> next_to_symbol(kLibrary, "hipMemcpyToSymbol");
 thread_local bool holds = false;
 
 constexpr char kWhere[] = "the application's device code";
@@ -187,9 +188,38 @@ void HipRuntime::add_variable(void* fat_binary, const void* host_variable, const
   variables_[fat_binary][name] = host_variable;
 }
 
+void HipRuntime::add_fat_binary(void* fat_binary, const std::byte* image) {
+  std::lock_guard lock(mutex_);
+  images_[fat_binary] = image;
+}
+
+// To the vendor it becomes an ordinary variable, which holds a pointer.
+bool HipRuntime::lead_to(void* fat_binary, const char* name, void* memory) try {
+  const std::byte* image = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    image = images_[fat_binary];
+  }
+  if (!image || devices.count() == 0) return false;
+  auto images = objects::device_code_of_image(image, SIZE_MAX, kWhere);
+  const ProgramCode code{fat_binary, images};
+  const void* variable = exported_size(code, name) == sizeof memory ? host_variable(code, name) : nullptr;
+  if (!variable) return false;
+  for (int device = 0; device < devices.count(); ++device) {
+    OnDevice there(device);
+    if (!succeeds(next_to_symbol.call_or(kNotSupported, variable, &memory, sizeof memory, 0, kHostToDevice))) {
+      return false;
+    }
+  }
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
 void HipRuntime::add_managed_variable(void* fat_binary, const char* name) {
   std::lock_guard lock(mutex_);
   managed_[fat_binary].insert(name);
+  variables_[fat_binary].erase(name);
 }
 
 std::string HipRuntime::why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel,
@@ -197,9 +227,8 @@ std::string HipRuntime::why_missing(const ProgramCode& code, const bundle::Kerne
   if (is_stand_in()) return {};
   std::lock_guard lock(mutex_);
   auto binary = managed_.find(code.handle);
-  // The compiler has a variable "x.managed", and "x" that points to it.
-  bool managed = binary != managed_.end() && binary->second.contains(name.substr(0, name.rfind(".managed")));
-  if (managed) return fmt::format("the managed variable '{}' is out of the recorder's reach on an AMD GPU", name);
+  if (binary != managed_.end() && binary->second.contains(name))
+    return fmt::format("the managed variable '{}' is out of the recorder's reach on an AMD GPU", name);
   auto registered = variables_.find(code.handle);
   bool known = registered != variables_.end() && registered->second.contains(name);
   if (known) return fmt::format("the HIP runtime does not say where the variable '{}' lies", name);
@@ -262,6 +291,7 @@ std::vector<MemoryRange> HipRuntime::remove_code(void* handle) {
   std::lock_guard lock(mutex_);
   variables_.erase(handle);
   managed_.erase(handle);
+  images_.erase(handle);
   modules_.erase(handle);
   std::erase_if(functions_, [&](const auto& entry) { return std::get<0>(entry.first) == handle; });
   std::vector<MemoryRange> gone;
