@@ -161,6 +161,8 @@ Result cuDevicePrimaryCtxRetain(Context** context, int) {
   return *context = nullptr, 0;
 }
 Result cuCtxSetCurrent(Context*) { return 0; }
+Result cuCtxGetLimit(size_t* value, int) { return *value = 1024, broken; }
+Result cuCtxSetLimit(int, size_t) { return broken; }
 
 Result cuModuleLoadData(Module** module, const void* image) {
   std::string code = static_cast<const char*>(image);
