@@ -101,6 +101,71 @@ class Recorder(TestCase):
                 result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
                 self.assertEqual(result.statuses, [0, 0], result.text())
 
+    HIDDEN = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+namespace {
+struct Base { __device__ virtual int f(int x) const = 0; };
+struct Plus : Base {
+  __device__ explicit Plus(int k) : k(k) {}
+  __device__ int f(int x) const override { return x + k; }
+  int k;
+};
+struct Thrice : Base { __device__ int f(int x) const override { return x * 3; } };
+__device__ int more(int x) { return x + 1; }
+__device__ int less(int x) { return x - 1; }
+using Function = int (*)(int);
+__device__ const Function table[2] = {more, less};
+__device__ int counter = 5;
+__device__ const char* names[2] = {"alpha", "beta"};
+}
+struct Things {
+  alignas(16) unsigned char room[2][32];
+  const Base* of[2];
+  const Function* from;
+  int* count;
+  const char* text;
+  Function function;
+};
+__global__ void make(Things* things) {
+  things->of[0] = new (things->room[0]) Plus(10);
+  things->of[1] = new (things->room[1]) Thrice;
+  things->from = table, things->count = &counter, things->text = names[blockIdx.x], things->function = less;
+}
+__global__ void use(Things* things, int* out) {
+  int i = threadIdx.x;
+  out[i] = things->of[i % 2]->f(i) + things->from[i % 2](i) * 1000 + things->text[i % 4] + things->function(i);
+  if (i == 0) ++*things->count;
+}
+__global__ void use_by_name(int* out) {
+  out[threadIdx.x] += counter + names[1][threadIdx.x % 4] + table[threadIdx.x % 2](4);
+}
+int main() {
+  Things* things;
+  int *out, host[64];
+  if (hipMalloc(&things, sizeof *things) || hipMalloc(&out, sizeof host)) return 1;
+  make<<<1, 1>>>(things);
+  use<<<1, 64>>>(things, out);
+  use_by_name<<<1, 64>>>(out);
+  if (hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost)) return 1;
+  int sum = 0;
+  for (int value : host) sum += value;
+  std::printf("%d\\n", sum);
+}
+"""
+
+    def test_what_a_unit_has_to_itself(self):
+        """Pointers to functions and variables that nobody can ask the runtime for by the application's own code."""
+        source = self.folder / "hidden.hip"
+        source.write_text(self.HIDDEN)
+        for level in ["-O0", "-O3"]:
+            with self.subTest(level):
+                result, bundle = self.capture("hidden", program=self.build(source, f"hidden{level}", level))
+                instances = self.instances(bundle)
+                self.assertEqual(sorted(instances), ["make", "use", "use_by_name"])
+                self.assertTrue(all(i.get("complete", True) for of in instances.values() for i in of), result.error)
+                self.check_replays(bundle)
+
     def test_functions_whose_addresses_are_not_known(self):
         """In relocatable code names of functions do not say which one of a unit's own is meant."""
         source = PROGRAMS / "virtual_functions.hip"
