@@ -154,6 +154,20 @@ int main() {
 }
 """
 
+    def test_functions_that_the_runtime_does_not_tell(self):
+        """`plant` would point to tables that nobody knows, and `climb` follow them."""
+        program = program_of(PROGRAMS / "virtual_functions.hip", self)
+        alone = self.run_well([program], env=self.environment("6"))
+        for fail in [("hipGetSymbolAddress", 719), ("hipGetSymbolSize", 719)]:
+            with self.subTest(fail):
+                result, bundle = self.capture_failing(program, fail)
+                self.assertEqual(result.out, alone.out, result.text())
+                instances = self.instances(bundle)
+                self.assertEqual(sorted(instances), ["climb", "plant", "steps"])
+                for name, of in instances.items():
+                    self.assertFalse(of[0]["complete"], name)
+                    self.assertIn("the HIP runtime does not say where the function '", " ".join(of[0]["missing"]))
+
     def test_what_a_unit_has_to_itself(self):
         """Pointers to functions and variables that nobody can ask the runtime for by the application's own code."""
         source = self.folder / "hidden.hip"

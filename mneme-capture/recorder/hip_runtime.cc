@@ -30,6 +30,7 @@ constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "hipGetSy
 constinit Next<Error(void**, size_t*, Module, const char*)> next_module_global(kLibrary, "hipModuleGetGlobal");
 constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
     kLibrary, "__hipRegisterVar");
+constinit Next<Error(void*, const void*, size_t, int)> next_memcpy(kLibrary, "hipMemcpy");
 constinit Next<Error(const void*, const void*, size_t, size_t, int)> next_to_symbol(kLibrary, "hipMemcpyToSymbol");
 thread_local bool holds = false;
 
@@ -274,9 +275,8 @@ uint64_t HipRuntime::function_address(const ProgramCode& code, const std::string
   uint64_t address = 0;
   std::optional<MemoryRange> holder = find_variable(code, objects::address_symbol(name));
   if (!holder || holder->size != sizeof address) return 0;
-  fetches_.begin({{holder->address, holder->size, static_cast<uint32_t>(device)}},
-                 reinterpret_cast<std::byte*>(&address));
-  fetches_.await();
+  const void* from = reinterpret_cast<const void*>(holder->address);
+  if (!succeeds(next_memcpy.call_or(kNotSupported, &address, from, sizeof address, kDeviceToHost))) return 0;
   std::lock_guard lock(mutex_);
   functions_[{code.handle, name, device}] = address;
   return address;
