@@ -154,6 +154,21 @@ int main() {
 }
 """
 
+    def test_tables_that_only_others_know(self):
+        """`climb` and `use` call virtual functions of objects that were made in another kernel."""
+        hidden = self.folder / "hidden.hip"
+        hidden.write_text(self.HIDDEN)
+        for name, kernel, program in [("virtual_functions", "^climb", None), ("hidden", "^use\\(", self.build(hidden))]:
+            with self.subTest(name):
+                result, bundle = self.capture(name, options=["--kernel", kernel], program=program)
+                instance, = sum(self.instances(bundle).values(), [])
+                self.assertTrue(instance.get("complete", True), result.error)
+                self.check_replays(bundle)
+                compiled = self.folder / f"{name}.compiled.tar"
+                self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, bundle])
+                result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
+                self.assertEqual(result.statuses, [0, 0], result.text())
+
     def test_functions_that_the_runtime_does_not_tell(self):
         """`plant` would point to tables that nobody knows, and `climb` follow them."""
         program = program_of(PROGRAMS / "virtual_functions.hip", self)

@@ -374,6 +374,16 @@ Digest Core::send_kernel(const Chosen& chosen, const std::vector<uint64_t>& func
   return known->second = info.id;
 }
 
+// Pointers may lead to variables that the kernel itself does not know: to tables of virtual functions, of objects that
+// another one made.
+void Core::add_variables_of_others(const Chosen& chosen, const std::set<std::string>& known) {
+  for (const std::string& name : *chosen.stub->variables) {
+    if (known.contains(name)) continue;
+    std::optional<MemoryRange> range = runtime_.global(chosen.stub->code, name, chosen.device);
+    if (range) allocations_.add_variable(*range, chosen.device);
+  }
+}
+
 bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   if (!recording()) {
     connection_->counters().add(Counters::kUnrecorded);
@@ -422,6 +432,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.device = static_cast<uint32_t>(chosen.device);
   prologue.arguments = chosen.arguments;
   for (const Allocations::Symbol& symbol : symbols) allocations_.add_variable(symbol.range, chosen.device);
+  if (!info.pointers.empty() && runtime_.fetches()) add_variables_of_others(chosen, names);
   allocations_.hold();
   std::set<std::string> annotated_in_part;
   prologue.segments = allocations_.segments(symbols, &annotated_in_part);

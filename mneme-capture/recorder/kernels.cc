@@ -57,7 +57,10 @@ void Kernels::parse(FatBinary& binary) {
       if (section.empty()) continue;
       auto& list = binary.lists.emplace_back(objects::parse_embedded(section, code.target));
       // Of several processors the first one's IR counts, as it does for the device that runs it.
-      for (const objects::EmbeddedKernel& kernel : list) binary.kernels.emplace(kernel.info.name, &kernel);
+      for (const objects::EmbeddedKernel& kernel : list) {
+        binary.kernels.emplace(kernel.info.name, &kernel);
+        for (const bundle::Global& global : kernel.info.globals) binary.variables.insert(global.name);
+      }
     }
   } catch (const std::exception& error) {
     binary.trouble = error.what();
@@ -79,6 +82,7 @@ void Kernels::resolve(Stub& stub) {
   }
   stub.embedded = found->second;
   stub.code.images = binary.code;
+  stub.variables = &binary.variables;
   stub.demangled = found->second->info.demangled;
   auto& recording = recordings_[found->second->info.id];
   if (!recording) recording = std::make_shared<Recording>(limits_);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "objects/embedded.h"
@@ -32,6 +33,7 @@ struct Stub {
   std::string demangled;
   const objects::EmbeddedKernel* embedded = nullptr;  // null: `trouble` says why
   std::string trouble;
+  const std::set<std::string>* variables = nullptr;  // of all kernels there, beside `embedded`
   std::shared_ptr<Recording> recording;
   bool resolved = false;
 };
@@ -67,6 +69,7 @@ class Kernels {
     std::vector<objects::DeviceCode> code;
     std::list<std::vector<objects::EmbeddedKernel>> lists;
     std::map<std::string, const objects::EmbeddedKernel*> kernels;
+    std::set<std::string> variables;  // theirs
   };
 
   static void parse(FatBinary& binary);
