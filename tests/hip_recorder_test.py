@@ -169,6 +169,16 @@ int main() {
                 result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
                 self.assertEqual(result.statuses, [0, 0], result.text())
 
+    def test_references_to_textures(self):
+        """They are registered in a way of their own, and not again: releases differ in what they make of that."""
+        _, bundle = self.capture("texture_references")
+        instances = self.instances(bundle)
+        self.assertTrue(instances)
+        symbols = {s.get("symbol") for of in instances.values() for i in of for s in bundles.segments(i)}
+        references = re.findall(r"(?m)^(?:static )?texture<[^>]*> (\w+)", (PROGRAMS / "texture_references.hip").read_text())
+        self.assertTrue(references)
+        self.assertFalse(symbols & set(references))
+
     def test_functions_that_the_runtime_does_not_tell(self):
         """`plant` would point to tables that nobody knows, and `climb` follow them."""
         program = program_of(PROGRAMS / "virtual_functions.hip", self)

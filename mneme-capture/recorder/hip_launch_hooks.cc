@@ -28,6 +28,10 @@ constinit Next<Error(LaunchParameters*, int, unsigned)> next_cooperative_multi(k
 constinit Next<Error(LaunchParameters*, int, unsigned)> next_multi(kLibrary, "hipExtLaunchMultiKernelMultiDevice");
 constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
     kLibrary, "__hipRegisterVar");
+constinit Next<void(void*, void*, char*, const char*, int, int, int)> next_register_texture(kLibrary,
+                                                                                            "__hipRegisterTexture");
+constinit Next<void(void*, void*, char*, const char*, int, int)> next_register_surface(kLibrary,
+                                                                                       "__hipRegisterSurface");
 constinit Next<void(void*, void**, void*, const char*, size_t, unsigned)> next_register_managed(
     kLibrary, "__hipRegisterManagedVar");
 
@@ -107,6 +111,17 @@ void __hipRegisterVar(void* handle, void* variable, char* host_name, const char*
                       int constant, int global) {
   next_register_variable.call(handle, variable, host_name, name, external, size, constant, global);
   if (core() && !runtime().is_stand_in()) runtime().add_variable(handle, variable, name);
+}
+
+void __hipRegisterTexture(void* handle, void* variable, char* host_name, const char* name, int type, int normalized,
+                          int external) {
+  next_register_texture.call(handle, variable, host_name, name, type, normalized, external);
+  if (core() && !runtime().is_stand_in()) runtime().add_reference(handle, name);
+}
+
+void __hipRegisterSurface(void* handle, void* variable, char* host_name, const char* name, int type, int external) {
+  next_register_surface.call(handle, variable, host_name, name, type, external);
+  if (core() && !runtime().is_stand_in()) runtime().add_reference(handle, name);
 }
 
 void __hipRegisterManagedVar(void* handle, void** pointer, void* initial, const char* name, size_t size,

@@ -189,6 +189,11 @@ void HipRuntime::add_variable(void* fat_binary, const void* host_variable, const
   variables_[fat_binary][name] = host_variable;
 }
 
+void HipRuntime::add_reference(void* fat_binary, const char* name) {
+  std::lock_guard lock(mutex_);
+  references_[fat_binary].insert(name);
+}
+
 void HipRuntime::add_fat_binary(void* fat_binary, const std::byte* image) {
   std::lock_guard lock(mutex_);
   images_[fat_binary] = image;
@@ -291,6 +296,7 @@ std::vector<MemoryRange> HipRuntime::remove_code(void* handle) {
   std::lock_guard lock(mutex_);
   variables_.erase(handle);
   managed_.erase(handle);
+  references_.erase(handle);
   images_.erase(handle);
   modules_.erase(handle);
   std::erase_if(functions_, [&](const auto& entry) { return std::get<0>(entry.first) == handle; });
@@ -308,8 +314,8 @@ const void* HipRuntime::host_variable(const ProgramCode& code, const std::string
   std::lock_guard lock(mutex_);
   std::map<std::string, const void*>& registered = variables_[code.handle];
   if (auto known = registered.find(name); known != registered.end()) return known->second;
-  auto managed = managed_.find(code.handle);
-  if (managed != managed_.end() && managed->second.contains(name)) return nullptr;  // registered in a way of its own
+  // Registered in a way of its own.
+  if (managed_[code.handle].contains(name) || references_[code.handle].contains(name)) return nullptr;
   const uint64_t size = exported_size(code, name);
   if (size == 0 || !next_register_variable) return nullptr;
   void* variable = &host_variables_.emplace_back();

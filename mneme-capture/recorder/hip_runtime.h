@@ -57,6 +57,7 @@ class HipRuntime final : public Runtime {
 
   // What start-up code registers, and what the application loads itself; not with the stand-in.
   void add_variable(void* fat_binary, const void* host_variable, const char* name);
+  void add_reference(void* fat_binary, const char* name);  // to a texture or surface
   void add_fat_binary(void* fat_binary, const std::byte* image);
   // A managed variable: has the kernels' pointer of that name lead to `memory`, on all devices. False: it cannot be,
   // and the vendor has to register the variable.
@@ -97,6 +98,7 @@ class HipRuntime final : public Runtime {
   std::mutex mutex_;                                               // of the maps below
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
   std::map<void*, std::set<std::string>> managed_;                 // variables that the vendor has, by fat binary
+  std::map<void*, std::set<std::string>> references_;              // to textures and surfaces, by fat binary
   std::map<void*, const std::byte*> images_;                       // by fat binary
   std::deque<char> host_variables_;                                // of what start-up code has none for
   std::set<Module> modules_;
