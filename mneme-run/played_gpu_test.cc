@@ -15,6 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr uint32_t kWords = 50'000;        // some blocks
@@ -36,11 +37,12 @@ struct Played {
   }
 };
 
-Played play(const std::string& bundle, const std::string& options = "") {
+Played play(const std::string& bundle, const std::string& options = "", const std::string& lacking = "") {
   TemporaryFolder folder;
   std::string log = folder.path() + "/log";
-  Ended ended = run_shell(
-      "LD_LIBRARY_PATH=" PLAYED_DRIVER " MNEME_TEST_DRIVER_LOG=" + log + " exec " MNEME_RUN " " + options, bundle);
+  Ended ended = run_shell("LD_LIBRARY_PATH=" PLAYED_DRIVER " MNEME_TEST_DRIVER_LOG=" + log +
+                              " MNEME_TEST_DRIVER_LACKS=" + lacking + " exec " MNEME_RUN " " + options,
+                          bundle);
   Played played{ended.status, ended.errors, {}, {}};
   if (file_exists(log)) {
     std::string lines = read_file(log);
@@ -288,6 +290,26 @@ TEST(PlayedGpu, CodeThatTheDriverRefusesCostsOneRunAndNoContext) {
   EXPECT_THAT(played.of("wrong_byte").at(0).differences, SizeIs(1));
   EXPECT_EQ(played.of("no such kernel").at(0).status, "failed");
   EXPECT_THAT(played.of("right").at(0).differences, IsEmpty());
+}
+
+TEST(PlayedGpu, TheHostServesWhereCopiesOfMemoryCannotBeHadAndItIsSaidOnce) {
+  Recording recording;
+  for (const char* fixture : {"right", "wrong_byte"}) recording.add_played_variant(fixture);
+  for (uint32_t seed : {1, 2}) recording.add_instance(kWords, seed);
+  const std::string bundle = recording.finish();
+  const std::string said = "memory is compared and restored by the host, which takes longer: ";
+  EXPECT_THAT(play(bundle).errors, Not(HasSubstr(said)));
+  for (auto [lacking, reason] : {std::pair("kernels", "loading Mneme's own kernels failed"),
+                                 std::pair("memory", "the GPU has too little memory left")}) {
+    Played played = play(bundle, "", lacking);
+    EXPECT_EQ(played.status, 0) << played.errors;
+    for (const bundle::RunInfo& run : played.of("right")) EXPECT_THAT(run.differences, IsEmpty());
+    ASSERT_THAT(played.of("wrong_byte"), SizeIs(2));
+    for (const bundle::RunInfo& run : played.of("wrong_byte")) EXPECT_EQ(run.differences.at(0).bytes, 1u);
+    const size_t first = played.errors.find(said + reason);
+    ASSERT_NE(first, std::string::npos) << lacking << ": " << played.errors;
+    EXPECT_EQ(played.errors.find(said, first + 1), std::string::npos) << played.errors;
+  }
 }
 
 }  // namespace

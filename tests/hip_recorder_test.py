@@ -76,6 +76,147 @@ class Recorder(TestCase):
         symbols = {s.get("symbol") for of in self.instances(bundle).values() for i in of for s in bundles.segments(i)}
         self.assertGreater(len(symbols - {None}), 1, "AMD's runtime is asked where they are")
 
+    def kernels(self, bundle):
+        return [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.endswith("/kernel.json")]
+
+    def test_functions_and_hidden_tables(self):
+        """Memory holds pointers to them, which lead to where the loader put them."""
+        for name, release in [("virtual_functions", "6"), ("virtual_functions", "5.2"), ("function_pointers", "6")]:
+            with self.subTest(f"{name} {release}"):
+                result, bundle = self.capture(name, release)
+                instances = [i for of in self.instances(bundle).values() for i in of]
+                self.assertTrue(all(i.get("complete", True) for i in instances), result.error)
+                kernels = [kernel for kernel in self.kernels(bundle) if kernel["functions"]]
+                self.assertTrue(kernels)
+                for kernel in kernels:
+                    for function, address in zip(kernel["functions"], kernel["function_addresses"]):
+                        if function != "__cxa_pure_virtual":  # of which nothing is left
+                            self.assertTrue(0x790000000000 <= address < 0x7a0000000000, f"{function} {address:#x}")
+                if name == "virtual_functions":
+                    symbols = {s.get("symbol") for i in instances for s in bundles.segments(i)}
+                    self.assertLessEqual({"_ZTV5Input", "_ZTV3Sum", "_ZTV5Twice"}, symbols)
+                self.check_replays(bundle)
+                compiled = self.folder / f"{name}.compiled.tar"
+                self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, bundle])
+                result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
+                self.assertEqual(result.statuses, [0, 0], result.text())
+
+    HIDDEN = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+namespace {
+struct Base { __device__ virtual int f(int x) const = 0; };
+struct Plus : Base {
+  __device__ explicit Plus(int k) : k(k) {}
+  __device__ int f(int x) const override { return x + k; }
+  int k;
+};
+struct Thrice : Base { __device__ int f(int x) const override { return x * 3; } };
+__device__ int more(int x) { return x + 1; }
+__device__ int less(int x) { return x - 1; }
+using Function = int (*)(int);
+__device__ const Function table[2] = {more, less};
+__device__ int counter = 5;
+__device__ const char* names[2] = {"alpha", "beta"};
+}
+struct Things {
+  alignas(16) unsigned char room[2][32];
+  const Base* of[2];
+  const Function* from;
+  int* count;
+  const char* text;
+  Function function;
+};
+__global__ void make(Things* things) {
+  things->of[0] = new (things->room[0]) Plus(10);
+  things->of[1] = new (things->room[1]) Thrice;
+  things->from = table, things->count = &counter, things->text = names[blockIdx.x], things->function = less;
+}
+__global__ void use(Things* things, int* out) {
+  int i = threadIdx.x;
+  out[i] = things->of[i % 2]->f(i) + things->from[i % 2](i) * 1000 + things->text[i % 4] + things->function(i);
+  if (i == 0) ++*things->count;
+}
+__global__ void use_by_name(int* out) {
+  out[threadIdx.x] += counter + names[1][threadIdx.x % 4] + table[threadIdx.x % 2](4);
+}
+int main() {
+  Things* things;
+  int *out, host[64];
+  if (hipMalloc(&things, sizeof *things) || hipMalloc(&out, sizeof host)) return 1;
+  make<<<1, 1>>>(things);
+  use<<<1, 64>>>(things, out);
+  use_by_name<<<1, 64>>>(out);
+  if (hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost)) return 1;
+  int sum = 0;
+  for (int value : host) sum += value;
+  std::printf("%d\\n", sum);
+}
+"""
+
+    def test_tables_that_only_others_know(self):
+        """`climb` and `use` call virtual functions of objects that were made in another kernel."""
+        hidden = self.folder / "hidden.hip"
+        hidden.write_text(self.HIDDEN)
+        for name, kernel, program in [("virtual_functions", "^climb", None), ("hidden", "^use\\(", self.build(hidden))]:
+            with self.subTest(name):
+                result, bundle = self.capture(name, options=["--kernel", kernel], program=program)
+                instance, = sum(self.instances(bundle).values(), [])
+                self.assertTrue(instance.get("complete", True), result.error)
+                self.check_replays(bundle)
+                compiled = self.folder / f"{name}.compiled.tar"
+                self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, bundle])
+                result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
+                self.assertEqual(result.statuses, [0, 0], result.text())
+
+    def test_references_to_textures(self):
+        """They are registered in a way of their own, and not again: releases differ in what they make of that."""
+        _, bundle = self.capture("texture_references")
+        instances = self.instances(bundle)
+        self.assertTrue(instances)
+        symbols = {s.get("symbol") for of in instances.values() for i in of for s in bundles.segments(i)}
+        references = re.findall(r"(?m)^(?:static )?texture<[^>]*> (\w+)", (PROGRAMS / "texture_references.hip").read_text())
+        self.assertTrue(references)
+        self.assertFalse(symbols & set(references))
+
+    def test_functions_that_the_runtime_does_not_tell(self):
+        """`plant` would point to tables that nobody knows, and `climb` follow them."""
+        program = program_of(PROGRAMS / "virtual_functions.hip", self)
+        alone = self.run_well([program], env=self.environment("6"))
+        for fail in [("hipGetSymbolAddress", 719), ("hipGetSymbolSize", 719)]:
+            with self.subTest(fail):
+                result, bundle = self.capture_failing(program, fail)
+                self.assertEqual(result.out, alone.out, result.text())
+                instances = self.instances(bundle)
+                self.assertEqual(sorted(instances), ["climb", "plant", "steps"])
+                for name, of in instances.items():
+                    self.assertFalse(of[0]["complete"], name)
+                    self.assertIn("the HIP runtime does not say where the function '", " ".join(of[0]["missing"]))
+
+    def test_what_a_unit_has_to_itself(self):
+        """Pointers to functions and variables that nobody can ask the runtime for by the application's own code."""
+        source = self.folder / "hidden.hip"
+        source.write_text(self.HIDDEN)
+        for level in ["-O0", "-O3"]:
+            with self.subTest(level):
+                result, bundle = self.capture("hidden", program=self.build(source, f"hidden{level}", level))
+                instances = self.instances(bundle)
+                self.assertEqual(sorted(instances), ["make", "use", "use_by_name"])
+                self.assertTrue(all(i.get("complete", True) for of in instances.values() for i in of), result.error)
+                self.check_replays(bundle)
+
+    def test_functions_whose_addresses_are_not_known(self):
+        """In relocatable code names of functions do not say which one of a unit's own is meant."""
+        source = PROGRAMS / "virtual_functions.hip"
+        result, bundle = self.capture("relocatable", program=self.build(source, "relocatable", "-fgpu-rdc"))
+        instances = self.instances(bundle)
+        self.assertEqual(sorted(instances), ["climb", "plant", "steps"])
+        for name, of in instances.items():
+            for instance in of:
+                self.assertFalse(instance["complete"], name)
+                self.assertRegex(" ".join(instance["missing"]), "the application's code does not say where the function '.*' lies")
+        self.assertIn("is not complete", result.error)
+
     def test_every_release_has_its_number(self):
         """Programs that were linked with the library of ROCm 5, 6 or 7."""
         for version in [5, 6, 7]:
@@ -150,8 +291,28 @@ int main() {
         self.assertEqual(result.out, b"2 0 0\n1 0 1\n3 1 1\n" if result.out else b"")
         self.capture("types", "5.2", program=program)
 
-    def test_managed_variables_are_missed(self):
-        result, bundle = self.capture("managed_memory")
+    def test_managed_variables(self):
+        """Host and kernels use them in memory that is recorded."""
+        for release in ["6", "5.2"]:
+            with self.subTest(release):
+                result, bundle = self.capture("managed_variables", release, options=["--occurrences", 3])
+                instances = self.instances(bundle)
+                self.assertEqual({name: len(of) for name, of in instances.items()}, {"scale": 3, "count": 3})
+                self.assertTrue(all(i.get("complete", True) for of in instances.values() for i in of), result.error)
+                for instance in instances["count"]:
+                    self.assertLessEqual({"steps", "weights"}, {s.get("symbol") for s in bundles.segments(instance)})
+                self.assertTrue(all(line["changed_bytes"] for line in self.check_replays(bundle)), "they do nothing")
+                compiled = self.folder / "managed.compiled.tar"
+                self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, bundle])
+                result = run([tool("run"), "--device", "hip", compiled], [tool("verify")], env=self.environment("6"))
+                self.assertEqual(result.statuses, [0, 0], result.text())
+
+    def test_managed_variables_of_the_runtime(self):
+        """Where kernels cannot be led to other memory the runtime's own serves, and is missed."""
+        program = program_of(PROGRAMS / "managed_variables.hip", self)
+        alone = self.run_well([program], env=self.environment("6"))
+        result, bundle = self.capture_failing(program, ("hipMemcpyToSymbol", 719))
+        self.assertEqual(result.out, alone.out, result.text())
         missing = {name: i.get("missing", []) for name, of in self.instances(bundle).items() for i in of}
         self.assertIn("managed variable", " ".join(sum(missing.values(), [])), missing)
 

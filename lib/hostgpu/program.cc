@@ -7,19 +7,25 @@
 #include "hostgpu/device_heap.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/kernel_code.h"
+#include "hostgpu/loaded_record.h"
 #include "objects/function_address.h"
 
 namespace mneme::hostgpu {
 
 using codegen::host::GlobalSlot;
 
+constexpr char kWhere[] = "the application";
+
+Kernel::Kernel(const objects::EmbeddedKernel& embedded, std::string record)
+    : record_(std::move(record)), embedded_(embedded) {
+  if (!record_.empty()) embedded_ = objects::parse_embedded(bytes_of(record_), kWhere).front();
+}
+
 bool Kernel::uses_heap() const {
   return std::ranges::any_of(info().globals, [](const auto& global) { return global.name == bundle::kDeviceHeap; });
 }
 
 namespace {
-
-constexpr char kWhere[] = "the application";
 
 // "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" → "gfx90a:xnack-"; "nvptx64-nvidia-cuda--sm_90" → "sm_90"
 std::string processor_of(const std::string& target) {
@@ -58,7 +64,7 @@ void Program::parse() {
       Bytes section = objects::elf_section(image.image, objects::kEmbeddedSection, kWhere);
       for (auto& embedded : objects::parse_embedded(section, kWhere)) {
         std::string name = embedded.info.name;
-        kernels_.try_emplace(name, std::make_unique<Kernel>(std::move(embedded)));
+        kernels_.try_emplace(name, std::make_unique<Kernel>(embedded, record_as_loaded(embedded)));
       }
       if (kernels_.empty()) continue;
       target_ = processor_of(image.target);
@@ -106,6 +112,7 @@ std::optional<Program::Variable> Program::find_variable(const std::string& name)
   parse();
   place_variables();
   if (!variables_.contains(name) && !add_unused(name)) return std::nullopt;
+  place(variables_.at(name));  // it may have been registered late
   fill(name);
   return variables_.at(name);
 }

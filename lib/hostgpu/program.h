@@ -17,7 +17,8 @@ namespace mneme::hostgpu {
 
 class Kernel {
  public:
-  explicit Kernel(objects::EmbeddedKernel embedded) : embedded_(std::move(embedded)) {}
+  // `record` (objects/embedded.h) replaces it, if there is one.
+  Kernel(const objects::EmbeddedKernel& embedded, std::string record);
 
   const objects::EmbeddedKernel& embedded() const { return embedded_; }
   const bundle::KernelInfo& info() const { return embedded_.info; }
@@ -27,6 +28,7 @@ class Kernel {
 
  private:
   friend class Program;
+  std::string record_;
   objects::EmbeddedKernel embedded_;
   std::unique_ptr<device::host::HostCode> code_;
   std::atomic<const device::host::HostCode*> ready_{nullptr};

@@ -10,6 +10,7 @@
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 
+#include "bundle/format.h"
 #include "objects/function_address.h"
 
 // What modules for GPUs get besides their code, so that it can be found out where their functions are, and what leads
@@ -55,6 +56,27 @@ inline void expose_function_tables(llvm::Module& module) {
     bool valid = variable.hasName() && variable.getName().find_first_not_of(kValid) == llvm::StringRef::npos;
     if (!valid || !variable.hasLocalLinkage() || !variable.isConstant() || !holds_functions(variable)) continue;
     variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  }
+}
+
+// Of modules for AMD's GPUs: whoever loads the code can ask where the kernel's variables lie, also those that were the
+// unit's own or hidden (as tables of virtual functions are), and by variables that hold their addresses where the
+// functions are whose addresses it takes: memory may point to either. To be called when all is optimised: the kernels'
+// own code stays what it is.
+inline void expose_addresses(llvm::Module& module, const bundle::KernelInfo& info) {
+  // The runtime finds what is neither local nor hidden. Code reaches a protected variable as it does a local one.
+  constexpr auto kFound = llvm::GlobalValue::ProtectedVisibility;
+  for (const bundle::Global& global : info.globals) {
+    llvm::GlobalVariable* variable = module.getNamedGlobal(global.name);
+    if (!variable || variable->isDeclaration()) continue;
+    // Code has the addresses of others from a table, and is to stay so.
+    if (!variable->hasLocalLinkage() && !variable->hasHiddenVisibility()) continue;
+    if (variable->hasLocalLinkage()) variable->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    variable->setVisibility(kFound);
+  }
+  for (const std::string& name : info.functions) {
+    llvm::Function* function = module.getFunction(name);
+    if (function && !function->isDeclaration() && function->hasAddressTaken()) add_address_variable(*function, kFound);
   }
 }
 

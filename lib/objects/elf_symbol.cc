@@ -25,23 +25,34 @@ Bytes loaded_bytes(Bytes elf, uint64_t address, uint64_t size) {
   return {};
 }
 
+// Of a table of symbols, the first of that name; empty: none is there.
+Bytes find_symbol(Bytes symbols, Bytes names, std::string_view name) {
+  for (uint64_t at = 0; fits(at, sizeof(Elf64_Sym), symbols.size()); at += sizeof(Elf64_Sym)) {
+    uint64_t start = word_at<uint32_t>(symbols, at + offsetof(Elf64_Sym, st_name));
+    if (!fits(start, name.size() + 1, names.size())) continue;
+    if (text_of(names).substr(start, name.size() + 1) != std::string(name) + '\0') continue;
+    if (word_at<uint16_t>(symbols, at + offsetof(Elf64_Sym, st_shndx)) == SHN_UNDEF) return {};
+    return symbols.subspan(at, sizeof(Elf64_Sym));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<ElfVariable> elf_variable(Bytes elf, std::string_view name, const std::string& where) {
   Bytes machine = elf.size() < sizeof(Elf64_Ehdr) ? Bytes() : elf.subspan(offsetof(Elf64_Ehdr, e_machine));
   if (!machine.empty() && word_at<uint16_t>(machine, 0) == kCudaMachine) return cubin_variable(elf, name, where);
-  Bytes symbols = elf_section(elf, ".dynsym", where), names = elf_section(elf, ".dynstr", where);
-  for (uint64_t at = 0; fits(at, sizeof(Elf64_Sym), symbols.size()); at += sizeof(Elf64_Sym)) {
-    uint64_t start = word_at<uint32_t>(symbols, at + offsetof(Elf64_Sym, st_name));
-    if (!fits(start, name.size() + 1, names.size())) continue;
-    if (text_of(names).substr(start, name.size() + 1) != std::string(name) + '\0') continue;
-    auto info = word_at<uint8_t>(symbols, at + offsetof(Elf64_Sym, st_info));
-    auto section = word_at<uint16_t>(symbols, at + offsetof(Elf64_Sym, st_shndx));
-    if (ELF64_ST_TYPE(info) != STT_OBJECT || section == SHN_UNDEF) return std::nullopt;
-    auto size = word_at<uint64_t>(symbols, at + offsetof(Elf64_Sym, st_size));
-    return ElfVariable{size, loaded_bytes(elf, word_at<uint64_t>(symbols, at + offsetof(Elf64_Sym, st_value)), size)};
-  }
-  return std::nullopt;
+  Bytes symbol = find_symbol(elf_section(elf, ".dynsym", where), elf_section(elf, ".dynstr", where), name);
+  if (symbol.empty()) return std::nullopt;
+  auto info = word_at<uint8_t>(symbol, offsetof(Elf64_Sym, st_info));
+  if (ELF64_ST_TYPE(info) != STT_OBJECT) return std::nullopt;
+  auto size = word_at<uint64_t>(symbol, offsetof(Elf64_Sym, st_size));
+  return ElfVariable{size, loaded_bytes(elf, word_at<uint64_t>(symbol, offsetof(Elf64_Sym, st_value)), size)};
+}
+
+bool elf_may_have(Bytes elf, std::string_view name, const std::string& where) {
+  Bytes symbols = elf_section(elf, ".symtab", where);
+  return symbols.empty() || !find_symbol(symbols, elf_section(elf, ".strtab", where), name).empty();
 }
 
 }  // namespace mneme::objects

@@ -36,6 +36,18 @@ TEST(ElfSection, reads_this_executable) {
   EXPECT_EQ(section_of(image, ".bss"), "") << "a section without contents in the file";
 }
 
+TEST(ElfSymbol, may_be_there_unless_a_table_lacks_it) {
+  EXPECT_TRUE(elf_may_have(bytes_of(build_elf({{".text", "code"}})), "f", "test")) << "it was stripped";
+  Elf64_Sym symbols[3] = {};
+  symbols[1].st_name = 1;
+  symbols[1].st_shndx = 1;
+  symbols[2].st_name = 3;  // defined elsewhere
+  std::string table(reinterpret_cast<const char*>(symbols), sizeof symbols);
+  std::string image = build_elf({{".text", "code"}, {".symtab", table}, {".strtab", std::string("\0f\0gh\0", 6)}});
+  EXPECT_TRUE(elf_may_have(bytes_of(image), "f", "test"));
+  for (const char* name : {"g", "h", "gh", ""}) EXPECT_FALSE(elf_may_have(bytes_of(image), name, "test")) << name;
+}
+
 TEST(ElfSection, refuses_what_is_no_elf) {
   EXPECT_THROW(section_of("", "x"), Error);
   EXPECT_THROW(section_of(std::string(4096, 'x'), "x"), Error);

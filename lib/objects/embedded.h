@@ -49,6 +49,10 @@ struct ElfVariable {
 };
 std::optional<ElfVariable> elf_variable(Bytes elf, std::string_view name, const std::string& where);
 
+// Whether such an image may have a function or variable of that name, also one that is not exported: it has one, or
+// does not say what it has.
+bool elf_may_have(Bytes elf, std::string_view name, const std::string& where);
+
 // The device code objects (ELF images for AMD's GPUs, cubins for NVIDIA's) that an executable or a registered fat
 // binary carries.
 struct DeviceCode {

@@ -7,8 +7,9 @@
 // (KernelInfo::function_addresses), and code for it has the same (codegen/nvptx/numbered_functions.h, codegen/host).
 // The recorder learns them from variables that mneme-inject adds to the program, one a function.
 //
-// On AMD's GPUs it is the place that the loader gave the function. A replay there finds out what that is from such
-// variables in its code (codegen/amdgpu/exposed.h), and translates what memory holds.
+// On AMD's GPUs it is the place that the loader gave the function. Recorder and replay find out what that is from such
+// variables, in the application's code and in the replay's (ir/address_variable.h), and the replay translates what
+// memory holds.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -39,5 +40,9 @@ uint64_t recorded_or_made_address(const bundle::KernelInfo& kernel, std::string_
 
 // The name of the variable, 8 bytes in device memory, that holds the address of a function.
 std::string address_symbol(std::string_view function);
+
+// A variable that says of an application's code object for AMD's GPUs that all of its variables that kernels may be led
+// to are exported, and that a function without such a variable is none that memory could point to.
+inline constexpr char kExposedSymbol[] = "__mneme_exposed";
 
 }  // namespace mneme::objects

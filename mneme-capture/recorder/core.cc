@@ -359,12 +359,29 @@ void Core::refuse(Recording& recording, const std::string& reason) {
   recording.refused = reason;
 }
 
-void Core::send_kernel(const Chosen& chosen) {
-  Recording& recording = *chosen.stub->recording;
-  if (recording.sent) return;
+Digest Core::send_kernel(const Chosen& chosen, const std::vector<uint64_t>& function_addresses) {
+  auto [known, fresh] = chosen.stub->recording->sent.try_emplace(function_addresses);
+  if (!fresh) return known->second;
   const objects::EmbeddedKernel& kernel = *chosen.stub->embedded;
-  connection_->tell(Kernel{std::string(kernel.json), std::string(text_of(kernel.bitcode))});
-  recording.sent = true;
+  bundle::KernelInfo info = kernel.info;
+  std::string json(kernel.json);
+  if (!function_addresses.empty()) {
+    info.id = bundle::kernel_id(info.id, function_addresses);
+    info.function_addresses = function_addresses;
+    json = bundle::write(info);
+  }
+  connection_->tell(Kernel{std::move(json), std::string(text_of(kernel.bitcode))});
+  return known->second = info.id;
+}
+
+// Pointers may lead to variables that the kernel itself does not know: to tables of virtual functions, of objects that
+// another one made.
+void Core::add_variables_of_others(const Chosen& chosen, const std::set<std::string>& known) {
+  for (const std::string& name : *chosen.stub->variables) {
+    if (known.contains(name)) continue;
+    std::optional<MemoryRange> range = runtime_.global(chosen.stub->code, name, chosen.device);
+    if (range) allocations_.add_variable(*range, chosen.device);
+  }
 }
 
 bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
@@ -387,22 +404,23 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
     return false;
   }
   allocations_.reclaim(mark);
-  send_kernel(chosen);
   const bundle::KernelInfo& info = chosen.stub->embedded->info;
+  const ProgramCode& code = chosen.stub->code;
+  std::vector<std::string> missing;
+  std::vector<uint64_t> functions = runtime_.function_addresses(code, info, chosen.device, missing);
   // Any kernel may use what others have allocated from the device's heap.
   std::set<std::string> names = {bundle::kDeviceHeap};
   for (const bundle::Global& global : info.globals) names.insert(global.name);
   std::vector<Allocations::Symbol> symbols;
-  std::vector<std::string> missing;
   for (const std::string& name : names) {
-    if (auto range = runtime_.global(chosen.stub->fat_binary, name, chosen.device)) {
+    if (auto range = runtime_.global(code, name, chosen.device)) {
       symbols.push_back({name, *range});
-    } else if (std::string reason = runtime_.why_missing(chosen.stub->fat_binary, name); !reason.empty()) {
+    } else if (std::string reason = runtime_.why_missing(code, info, name); !reason.empty()) {
       missing.push_back(std::move(reason));
     }
   }
   Prologue prologue;
-  prologue.kernel = info.id;
+  prologue.kernel = send_kernel(chosen, functions);
   prologue.index = chosen.index;
   prologue.grid = request.grid;
   prologue.block = request.block;
@@ -414,6 +432,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.device = static_cast<uint32_t>(chosen.device);
   prologue.arguments = chosen.arguments;
   for (const Allocations::Symbol& symbol : symbols) allocations_.add_variable(symbol.range, chosen.device);
+  if (!info.pointers.empty() && runtime_.fetches()) add_variables_of_others(chosen, names);
   allocations_.hold();
   std::set<std::string> annotated_in_part;
   prologue.segments = allocations_.segments(symbols, &annotated_in_part);

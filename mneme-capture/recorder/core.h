@@ -114,7 +114,9 @@ class Core {
   // A launch that is not recorded. Returns the counter.
   uint32_t count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted);
   int settle(void* stream, std::chrono::milliseconds patience);
-  void send_kernel(const Chosen& chosen);
+  // If the parent does not have it yet. Returns its id, with functions at these addresses.
+  Digest send_kernel(const Chosen& chosen, const std::vector<uint64_t>& function_addresses);
+  void add_variables_of_others(const Chosen& chosen, const std::set<std::string>& known);
   auto begins_to_fetch() {
     return [this](const Fetch& fetch, Fd memory) { delivery_.begin(fetch, std::move(memory)); };
   }

@@ -281,13 +281,13 @@ uint64_t CudaRuntime::stack_bytes(int device) {
   return succeeds(next_limit.call_or(kNotSupported, &bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
 }
 
-std::optional<MemoryRange> CudaRuntime::global(void* fat_binary, const std::string& name, int device) {
+std::optional<MemoryRange> CudaRuntime::global(const ProgramCode& code, const std::string& name, int device) {
   OnDevice there(device);
-  std::optional<MemoryRange> range = find_variable(fat_binary, name);
+  std::optional<MemoryRange> range = find_variable(code.handle, name);
   if (!range) return std::nullopt;
   used_devices_ |= uint64_t{1} << device;
   std::lock_guard lock(mutex_);
-  found_[{fat_binary, name}] = *range;
+  found_[{code.handle, name}] = *range;
   return range;
 }
 

@@ -46,7 +46,7 @@ class CudaRuntime final : public Runtime {
   std::string error_text(int error) override;
   bool prepare(const void* host_function, int device) override;
   uint64_t stack_bytes(int device) override;
-  std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
+  std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) override;
 
   // What start-up code registers.
   void add_kernel(void* fat_binary, const void* host_function);

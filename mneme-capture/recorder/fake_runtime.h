@@ -93,7 +93,7 @@ class FakeRuntime final : public Runtime {
   bool is_capturing(void*) override { return capturing; }
   std::string error_text(int error) override { return "fake error " + std::to_string(error); }
   bool prepare(const void*, int) override { return runnable; }
-  std::optional<MemoryRange> global(void*, const std::string& name, int) override {
+  std::optional<MemoryRange> global(const ProgramCode&, const std::string& name, int) override {
     auto found = globals.find(name);
     if (found == globals.end()) return std::nullopt;
     return found->second;

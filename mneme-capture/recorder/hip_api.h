@@ -89,7 +89,9 @@ struct MemoryAccess {  // hipMemAccessDesc
   int flags;
 };
 inline constexpr int kReadWrite = 3;
-inline constexpr int kDeviceToHost = 2;  // hipMemcpyDeviceToHost
+inline constexpr int kHostToDevice = 1;  // hipMemcpy…
+inline constexpr int kDeviceToHost = 2;
+inline constexpr unsigned kAttachGlobal = 1;  // hipMemAttachGlobal
 
 inline constexpr int kPoolReserved = 5;  // hipMemPoolAttr…MemCurrent, …MemHigh; of 64 bits
 inline constexpr int kPoolReservedMost = 6;

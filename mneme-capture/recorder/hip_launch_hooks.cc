@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The HIP functions through which device code is registered and launched, as the application finds them first.
+#include <cstring>
+
 #include "annotate/mneme/MnemeAnnotation.hpp"
 #include "recorder/hip_launch.h"
+#include "recorder/memory_hooks.h"
 
 namespace mneme::record::hip {
 namespace {
@@ -25,6 +28,10 @@ constinit Next<Error(LaunchParameters*, int, unsigned)> next_cooperative_multi(k
 constinit Next<Error(LaunchParameters*, int, unsigned)> next_multi(kLibrary, "hipExtLaunchMultiKernelMultiDevice");
 constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
     kLibrary, "__hipRegisterVar");
+constinit Next<void(void*, void*, char*, const char*, int, int, int)> next_register_texture(kLibrary,
+                                                                                            "__hipRegisterTexture");
+constinit Next<void(void*, void*, char*, const char*, int, int)> next_register_surface(kLibrary,
+                                                                                       "__hipRegisterSurface");
 constinit Next<void(void*, void**, void*, const char*, size_t, unsigned)> next_register_managed(
     kLibrary, "__hipRegisterManagedVar");
 
@@ -48,6 +55,20 @@ Error pass(const std::string& kernel, const char* reason, const Real& real) {
   return recorder ? recorder->pass(kernel, reason, real) : real();
 }
 
+// What the vendor does for a managed variable, in memory that is recorded.
+bool adopt_managed(void* handle, void** pointer, const void* initial, const char* name, size_t size) {
+  void* memory = nullptr;
+  auto none = [] { return kNotSupported; };
+  if (give(core(), &memory, size, Space::kHost, kAttachGlobal | kManaged, none) != kSuccess) return false;
+  std::memcpy(memory, initial, size);
+  if (!runtime().lead_to(handle, name, memory)) {
+    core()->release(memory);
+    return false;
+  }
+  *pointer = memory;
+  return true;
+}
+
 // The stand-in does what is more than a launch by calling the functions here for each kernel of it.
 constexpr char kSeveralDevices[] = "launches on several devices are not recorded";
 
@@ -63,6 +84,7 @@ void* __hipRegisterFatBinary(const FatBinaryWrapper* wrapper) {
   if (Core* recorder = core()) {
     bool known = wrapper && wrapper->magic == kWrapperMagic;
     recorder->add_fat_binary(handle, known ? wrapper->data : nullptr);
+    if (known && !runtime().is_stand_in()) runtime().add_fat_binary(handle, wrapper->data);
   }
   return handle;
 }
@@ -91,10 +113,23 @@ void __hipRegisterVar(void* handle, void* variable, char* host_name, const char*
   if (core() && !runtime().is_stand_in()) runtime().add_variable(handle, variable, name);
 }
 
+void __hipRegisterTexture(void* handle, void* variable, char* host_name, const char* name, int type, int normalized,
+                          int external) {
+  next_register_texture.call(handle, variable, host_name, name, type, normalized, external);
+  if (core() && !runtime().is_stand_in()) runtime().add_reference(handle, name);
+}
+
+void __hipRegisterSurface(void* handle, void* variable, char* host_name, const char* name, int type, int external) {
+  next_register_surface.call(handle, variable, host_name, name, type, external);
+  if (core() && !runtime().is_stand_in()) runtime().add_reference(handle, name);
+}
+
 void __hipRegisterManagedVar(void* handle, void** pointer, void* initial, const char* name, size_t size,
                              unsigned alignment) {
+  const bool adopts = core() && !runtime().is_stand_in();
+  if (adopts && adopt_managed(handle, pointer, initial, name, size)) return;
   next_register_managed.call(handle, pointer, initial, name, size, alignment);
-  if (core() && !runtime().is_stand_in()) runtime().add_managed_variable(handle, name);
+  if (adopts) runtime().add_managed_variable(handle, name);
 }
 
 Error hipLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/hip_runtime.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "memory/arena.h"
+#include "objects/function_address.h"
 #include "recorder/hip_devices.h"
 #include "recorder/hip_waiting.h"
 
@@ -25,7 +28,32 @@ constinit Next<Error(int*)> next_version(kLibrary, "hipRuntimeGetVersion");
 constinit Next<Error(void**, const void*)> next_symbol_address(kLibrary, "hipGetSymbolAddress");
 constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "hipGetSymbolSize");
 constinit Next<Error(void**, size_t*, Module, const char*)> next_module_global(kLibrary, "hipModuleGetGlobal");
+constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
+    kLibrary, "__hipRegisterVar");
+constinit Next<Error(void*, const void*, size_t, int)> next_memcpy(kLibrary, "hipMemcpy");
+constinit Next<Error(const void*, const void*, size_t, size_t, int)> next_to_symbol(kLibrary, "hipMemcpyToSymbol");
 thread_local bool holds = false;
+
+constexpr char kWhere[] = "the application's device code";
+
+// The bytes that a variable has which code for each processor exports: which of them is loaded is not asked. 0: none.
+uint64_t exported_size(const ProgramCode& code, const std::string& name) {
+  uint64_t size = 0;
+  for (const objects::DeviceCode& image : code.images) {
+    auto variable = objects::elf_variable(image.image, name, kWhere);
+    if (!variable || variable->size == 0 || (size != 0 && variable->size != size)) return 0;
+    size = variable->size;
+  }
+  return size;
+}
+
+bool may_have(const ProgramCode& code, const std::string& name) {
+  return std::ranges::any_of(code.images,
+                             [&](auto& image) { return objects::elf_may_have(image.image, name, kWhere); });
+}
+
+// Whether the code says all that there is to know of what memory may point to (mneme-inject).
+bool is_exposed(const ProgramCode& code) { return exported_size(code, objects::kExposedSymbol) != 0; }
 
 }  // namespace
 
@@ -161,20 +189,102 @@ void HipRuntime::add_variable(void* fat_binary, const void* host_variable, const
   variables_[fat_binary][name] = host_variable;
 }
 
+void HipRuntime::add_reference(void* fat_binary, const char* name) {
+  std::lock_guard lock(mutex_);
+  references_[fat_binary].insert(name);
+}
+
+void HipRuntime::add_fat_binary(void* fat_binary, const std::byte* image) {
+  std::lock_guard lock(mutex_);
+  images_[fat_binary] = image;
+}
+
+// To the vendor it becomes an ordinary variable, which holds a pointer.
+bool HipRuntime::lead_to(void* fat_binary, const char* name, void* memory) try {
+  const std::byte* image = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    image = images_[fat_binary];
+  }
+  if (!image || devices.count() == 0) return false;
+  auto images = objects::device_code_of_image(image, SIZE_MAX, kWhere);
+  const ProgramCode code{fat_binary, images};
+  const void* variable = exported_size(code, name) == sizeof memory ? host_variable(code, name) : nullptr;
+  if (!variable) return false;
+  for (int device = 0; device < devices.count(); ++device) {
+    OnDevice there(device);
+    if (!succeeds(next_to_symbol.call_or(kNotSupported, variable, &memory, sizeof memory, 0, kHostToDevice))) {
+      return false;
+    }
+  }
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
 void HipRuntime::add_managed_variable(void* fat_binary, const char* name) {
   std::lock_guard lock(mutex_);
   managed_[fat_binary].insert(name);
+  variables_[fat_binary].erase(name);
 }
 
-std::string HipRuntime::why_missing(void* fat_binary, const std::string& name) {
+std::string HipRuntime::why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel,
+                                    const std::string& name) {
+  if (is_stand_in()) return {};
   std::lock_guard lock(mutex_);
-  auto binary = managed_.find(fat_binary);
-  // The compiler has a variable "x.managed", and "x" that points to it.
-  bool managed = binary != managed_.end() && binary->second.contains(name.substr(0, name.rfind(".managed")));
-  if (managed) return fmt::format("the managed variable '{}' is out of the recorder's reach on an AMD GPU", name);
-  auto registered = variables_.find(fat_binary);
+  auto binary = managed_.find(code.handle);
+  if (binary != managed_.end() && binary->second.contains(name))
+    return fmt::format("the managed variable '{}' is out of the recorder's reach on an AMD GPU", name);
+  auto registered = variables_.find(code.handle);
   bool known = registered != variables_.end() && registered->second.contains(name);
-  return known ? fmt::format("the HIP runtime does not say where the variable '{}' lies", name) : "";
+  if (known) return fmt::format("the HIP runtime does not say where the variable '{}' lies", name);
+  // Other constants hold what they do in a replay's code, too.
+  auto global = std::ranges::find(kernel.globals, name, &bundle::Global::name);
+  const bool matters = global != kernel.globals.end() && (!global->constant || !kernel.functions.empty());
+  if (!matters || name == bundle::kDeviceHeap || is_exposed(code) || !may_have(code, name)) return {};
+  return fmt::format(
+      "the application's code does not say where the variable '{}' lies, as mneme-inject makes it do "
+      "where it is not relocatable (-fgpu-rdc)",
+      name);
+}
+
+std::vector<uint64_t> HipRuntime::function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel,
+                                                     int device, std::vector<std::string>& missing) {
+  if (is_stand_in() || kernel.functions.empty()) return {};
+  std::vector<uint64_t> addresses;
+  for (const std::string& name : kernel.functions) {
+    addresses.push_back(function_address(code, name, device));
+    // One of which exposed code says nothing is not there any more, or nothing takes its address.
+    if (addresses.back() != 0 || !missing.empty()) continue;
+    if (exported_size(code, objects::address_symbol(name)) != 0) {
+      missing.push_back(fmt::format("the HIP runtime does not say where the function '{}' lies", name));
+    } else if (!is_exposed(code) && may_have(code, name)) {
+      missing.push_back(
+          fmt::format("the application's code does not say where the function '{}' lies, as mneme-inject "
+                      "makes it do where it is not relocatable (-fgpu-rdc)",
+                      name));
+    }
+  }
+  if (std::ranges::all_of(addresses, [](uint64_t address) { return address == 0; })) addresses.clear();
+  return addresses;
+}
+
+// What the variable holds that mneme-inject has added for it; 0: there is none.
+uint64_t HipRuntime::function_address(const ProgramCode& code, const std::string& name, int device) {
+  {
+    std::lock_guard lock(mutex_);
+    auto known = functions_.find({code.handle, name, device});
+    if (known != functions_.end()) return known->second;
+  }
+  OnDevice there(device);
+  uint64_t address = 0;
+  std::optional<MemoryRange> holder = find_variable(code, objects::address_symbol(name));
+  if (!holder || holder->size != sizeof address) return 0;
+  const void* from = reinterpret_cast<const void*>(holder->address);
+  if (!succeeds(next_memcpy.call_or(kNotSupported, &address, from, sizeof address, kDeviceToHost))) return 0;
+  std::lock_guard lock(mutex_);
+  functions_[{code.handle, name, device}] = address;
+  return address;
 }
 
 void HipRuntime::add_module(Module module) {
@@ -186,7 +296,10 @@ std::vector<MemoryRange> HipRuntime::remove_code(void* handle) {
   std::lock_guard lock(mutex_);
   variables_.erase(handle);
   managed_.erase(handle);
+  references_.erase(handle);
+  images_.erase(handle);
   modules_.erase(handle);
+  std::erase_if(functions_, [&](const auto& entry) { return std::get<0>(entry.first) == handle; });
   std::vector<MemoryRange> gone;
   std::erase_if(found_, [&](const auto& entry) {
     if (entry.first.first == handle) gone.push_back(entry.second);
@@ -195,41 +308,55 @@ std::vector<MemoryRange> HipRuntime::remove_code(void* handle) {
   return gone;
 }
 
-// Where the vendor has a variable: by its host variable, if start-up code registered one, or in a module by its name.
-std::optional<MemoryRange> HipRuntime::find_variable(void* handle, const std::string& name) {
-  const void* variable = nullptr;
+// Start-up code has one for each variable that the application's source has outside of functions. For what the compiler
+// made, one is registered here, as that would: where the code lacks the variable, AMD's runtime ends the process.
+const void* HipRuntime::host_variable(const ProgramCode& code, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  std::map<std::string, const void*>& registered = variables_[code.handle];
+  if (auto known = registered.find(name); known != registered.end()) return known->second;
+  // Registered in a way of its own.
+  if (managed_[code.handle].contains(name) || references_[code.handle].contains(name)) return nullptr;
+  const uint64_t size = exported_size(code, name);
+  if (size == 0 || !next_register_variable) return nullptr;
+  void* variable = &host_variables_.emplace_back();
+  auto [entry, fresh] = registered.emplace(name, variable);
+  next_register_variable.call(code.handle, variable, const_cast<char*>(entry->first.c_str()), entry->first.c_str(), 0,
+                              size, 0, 0);
+  return variable;
+}
+
+// Where the vendor has a variable: in a module by its name, else by its host variable.
+std::optional<MemoryRange> HipRuntime::find_variable(const ProgramCode& code, const std::string& name) {
   bool module = false;
   {
     std::lock_guard lock(mutex_);
-    module = modules_.contains(handle);
-    auto binary = variables_.find(handle);
-    if (binary != variables_.end() && binary->second.contains(name)) variable = binary->second.at(name);
+    module = modules_.contains(code.handle);
   }
   void* address = nullptr;
   size_t size = 0;
   bool found = false;
   if (module) {
-    found = succeeds(next_module_global.call_or(kNotSupported, &address, &size, handle, name.c_str()));
-  } else if (variable) {
+    found = succeeds(next_module_global.call_or(kNotSupported, &address, &size, code.handle, name.c_str()));
+  } else if (const void* variable = host_variable(code, name)) {
     found = succeeds(next_symbol_address.call_or(kNotSupported, &address, variable)) &&
             succeeds(next_symbol_size.call_or(kNotSupported, &size, variable));
   }
   return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
 }
 
-std::optional<MemoryRange> HipRuntime::global(void* fat_binary, const std::string& name, int device) {
+std::optional<MemoryRange> HipRuntime::global(const ProgramCode& code, const std::string& name, int device) {
   OnDevice there(device);
   if (is_stand_in()) {
     void* address = nullptr;
     size_t size = 0;
-    if (next_global.call_or(kNotSupported, fat_binary, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
+    if (next_global.call_or(kNotSupported, code.handle, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
     return MemoryRange{reinterpret_cast<uint64_t>(address), size};
   }
-  std::optional<MemoryRange> range = find_variable(fat_binary, name);
+  std::optional<MemoryRange> range = find_variable(code, name);
   if (!range) return std::nullopt;
   backed_devices_.fetch_or(uint64_t{1} << device);
   std::lock_guard lock(mutex_);
-  found_[{fat_binary, name}] = *range;
+  found_[{code.handle, name}] = *range;
   return range;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -44,18 +45,24 @@ class HipRuntime final : public Runtime {
   bool is_capturing(void* stream) override;
   std::string error_text(int error) override;
   bool prepare(const void* host_function, int device) override;
-  std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
+  std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) override;
+  std::string why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel, const std::string& name) override;
+  std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
+                                           std::vector<std::string>& missing) override;
 
   bool is_stand_in();
   // Whether the values of hipMemoryType are those of ROCm 6 and later.
   bool is_of_6_or_later();
   std::optional<int> device_of_memory(Handle handle) { return memory_.device_of(handle); }
 
-  std::string why_missing(void* fat_binary, const std::string& name) override;
-
   // What start-up code registers, and what the application loads itself; not with the stand-in.
   void add_variable(void* fat_binary, const void* host_variable, const char* name);
-  void add_managed_variable(void* fat_binary, const char* name);
+  void add_reference(void* fat_binary, const char* name);  // to a texture or surface
+  void add_fat_binary(void* fat_binary, const std::byte* image);
+  // A managed variable: has the kernels' pointer of that name lead to `memory`, on all devices. False: it cannot be,
+  // and the vendor has to register the variable.
+  bool lead_to(void* fat_binary, const char* name, void* memory);
+  void add_managed_variable(void* fat_binary, const char* name);  // that the vendor has
   void add_module(Module module);
   // Returns where its variables lie that global() has found.
   std::vector<MemoryRange> remove_code(void* handle);
@@ -81,16 +88,22 @@ class HipRuntime final : public Runtime {
  private:
   template <class Wait>
   int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
-  std::optional<MemoryRange> find_variable(void* handle, const std::string& name);
+  std::optional<MemoryRange> find_variable(const ProgramCode& code, const std::string& name);
+  const void* host_variable(const ProgramCode& code, const std::string& name);
+  uint64_t function_address(const ProgramCode& code, const std::string& name, int device);
 
   VirtualMemory memory_;
   std::atomic<uint64_t> backed_devices_{0};  // a bit for each that has recorded memory
   Fetches fetches_{devices};
   std::mutex mutex_;                                               // of the maps below
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
-  std::map<void*, std::set<std::string>> managed_;                 // variables, by fat binary
+  std::map<void*, std::set<std::string>> managed_;                 // variables that the vendor has, by fat binary
+  std::map<void*, std::set<std::string>> references_;              // to textures and surfaces, by fat binary
+  std::map<void*, const std::byte*> images_;                       // by fat binary
+  std::deque<char> host_variables_;                                // of what start-up code has none for
   std::set<Module> modules_;
   std::map<std::pair<void*, std::string>, MemoryRange> found_;
+  std::map<std::tuple<void*, std::string, int>, uint64_t> functions_;  // addresses, by code, name and device
   FairSharedMutex changes_;
 };
 

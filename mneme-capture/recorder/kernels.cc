@@ -35,14 +35,14 @@ void Kernels::add_stub(void* handle, const void* function, const char* name) {
   std::lock_guard lock(mutex_);
   auto stub = std::make_shared<Stub>();
   stub->function = function;
-  stub->fat_binary = handle;
+  stub->code.handle = handle;
   stub->demangled = name;                         // until resolve()
   stubs_.try_emplace(function, std::move(stub));  // a template of two units is registered twice: the first counts
 }
 
 void Kernels::remove_fat_binary(void* handle) {
   std::lock_guard lock(mutex_);
-  std::erase_if(stubs_, [&](const auto& entry) { return entry.second->fat_binary == handle; });
+  std::erase_if(stubs_, [&](const auto& entry) { return entry.second->code.handle == handle; });
   binaries_.erase(handle);
 }
 
@@ -57,7 +57,10 @@ void Kernels::parse(FatBinary& binary) {
       if (section.empty()) continue;
       auto& list = binary.lists.emplace_back(objects::parse_embedded(section, code.target));
       // Of several processors the first one's IR counts, as it does for the device that runs it.
-      for (const objects::EmbeddedKernel& kernel : list) binary.kernels.emplace(kernel.info.name, &kernel);
+      for (const objects::EmbeddedKernel& kernel : list) {
+        binary.kernels.emplace(kernel.info.name, &kernel);
+        for (const bundle::Global& global : kernel.info.globals) binary.variables.insert(global.name);
+      }
     }
   } catch (const std::exception& error) {
     binary.trouble = error.what();
@@ -66,7 +69,7 @@ void Kernels::parse(FatBinary& binary) {
 
 void Kernels::resolve(Stub& stub) {
   stub.resolved = true;
-  FatBinary& binary = binaries_[stub.fat_binary];
+  FatBinary& binary = binaries_[stub.code.handle];
   if (!binary.parsed) parse(binary);
   auto found = binary.kernels.find(stub.demangled);
   stub.demangled = demangle(stub.demangled);
@@ -78,6 +81,8 @@ void Kernels::resolve(Stub& stub) {
     return;
   }
   stub.embedded = found->second;
+  stub.code.images = binary.code;
+  stub.variables = &binary.variables;
   stub.demangled = found->second->info.demangled;
   auto& recording = recordings_[found->second->info.id];
   if (!recording) recording = std::make_shared<Recording>(limits_);

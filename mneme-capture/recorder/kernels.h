@@ -4,10 +4,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "objects/embedded.h"
 #include "recorder/policy.h"
+#include "recorder/runtime.h"
 
 namespace mneme::record {
 
@@ -18,7 +20,7 @@ struct Recording {
   Policy policy;
   bool asked = false;                                  // the parent was asked whether it wants this kernel
   bool selected = false;                               // its answer
-  bool sent = false;                                   // the parent has the code
+  std::map<std::vector<uint64_t>, Digest> sent;        // to the parent: ids of the kernel, by where its functions are
   std::string refused;                                 // why it cannot be recorded; empty: it can
   uint32_t launches = 0;                               // counter of all launches; 0 until the first
   std::map<std::string, uint32_t, std::less<>> slots;  // counters of launches not recorded, by reason
@@ -27,10 +29,11 @@ struct Recording {
 // A host function that stands for a kernel. Lives until its fat binary is unregistered.
 struct Stub {
   const void* function = nullptr;
-  void* fat_binary = nullptr;  // the handle
+  ProgramCode code;
   std::string demangled;
   const objects::EmbeddedKernel* embedded = nullptr;  // null: `trouble` says why
   std::string trouble;
+  const std::set<std::string>* variables = nullptr;  // of all kernels there, beside `embedded`
   std::shared_ptr<Recording> recording;
   bool resolved = false;
 };
@@ -66,6 +69,7 @@ class Kernels {
     std::vector<objects::DeviceCode> code;
     std::list<std::vector<objects::EmbeddedKernel>> lists;
     std::map<std::string, const objects::EmbeddedKernel*> kernels;
+    std::set<std::string> variables;  // theirs
   };
 
   static void parse(FatBinary& binary);

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "objects/embedded.h"
 #include "recorder/protocol.h"
 
 namespace mneme::record {
@@ -21,6 +23,12 @@ inline constexpr std::chrono::milliseconds kPatience{60'000}, kLittlePatience{1'
 
 // What they answer instead of waiting while the calling thread notes down a graph from a stream.
 inline constexpr int kNotWhileCapturing = 900;
+
+// Device code that the application registered or loaded.
+struct ProgramCode {
+  void* handle = nullptr;
+  std::span<const objects::DeviceCode> images = {};  // for one processor each
+};
 
 // A vendor's runtime as the recorder's core needs it. One a vendor, and a fake for tests. Everything here calls the
 // vendor's own functions, past the recorder's hooks.
@@ -77,10 +85,20 @@ class Runtime {
   virtual bool prepare(const void* host_function, int device) = 0;
   // What the application asked for as the stack of each thread of a kernel, bytes; 0: nothing but what all have.
   virtual uint64_t stack_bytes(int /*device*/) { return 0; }
-  // Where a device variable of a registered fat binary lies.
-  virtual std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) = 0;
-  // Of one that global() does not find: why a launch is incomplete without it. Empty: it is not, as far as is known.
-  virtual std::string why_missing(void* /*fat_binary*/, const std::string& /*name*/) { return {}; }
+  // Where a device variable lies.
+  virtual std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) = 0;
+  // Of one that global() does not find: why a launch of the kernel is incomplete without it. Empty: it is not, as far
+  // as is known.
+  virtual std::string why_missing(const ProgramCode& /*code*/, const bundle::KernelInfo& /*kernel*/,
+                                  const std::string& /*name*/) {
+    return {};
+  }
+  // Where the loader placed the kernel's functions whose addresses memory may hold (KernelInfo::function_addresses);
+  // nothing: that is known already, or they lie nowhere. `missing` gets sentences on what should be known and is not.
+  virtual std::vector<uint64_t> function_addresses(const ProgramCode& /*code*/, const bundle::KernelInfo& /*kernel*/,
+                                                   int /*device*/, std::vector<std::string>& /*missing*/) {
+    return {};
+  }
 };
 
 }  // namespace mneme::record

@@ -77,7 +77,7 @@ bool lies_in_memory(const llvm::GlobalVariable& variable, uint64_t size) {
     return false;
   }
   if (variable.isExternallyInitialized()) return true;
-  if (variable.getAddressSpace() == kConstantSpace) return false;
+  if (variable.getAddressSpace() == kConstantSpace) return ir::holds_functions(variable);
   // NVPTX has no other place for constants. Of those that are the unit's own, objects point to tables of functions.
   return !(is_nvptx(*variable.getParent()) && variable.isConstant() && variable.hasLocalLinkage()) ||
          ir::holds_functions(variable);

@@ -3,6 +3,9 @@
 #include <llvm/IR/Module.h>
 
 #include <string>
+#include <vector>
+
+#include "bundle/format.h"
 
 namespace mneme::inject {
 
@@ -12,5 +15,8 @@ bool has_embedded(const llvm::Module& module, llvm::StringRef name);
 // Adds `record` (objects/embedded.h) to the module so that it reaches the code object's section for embedded IR
 // whatever the optimiser and the linker think of it.
 void embed(llvm::Module& module, llvm::StringRef name, const std::string& record);
+
+// What is known of the kernels that were embedded in a module for AMD's GPUs.
+std::vector<bundle::KernelInfo> embedded_kernels(const llvm::Module& module);
 
 }  // namespace mneme::inject

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in
-// the code object; under -fgpu-rdc that is done when the units are linked (units.h). For NVIDIA's GPUs it adds, when
-// all is optimised, the names of functions whose address is taken (pointed_functions.h). It is loaded into clang, or
-// lld, whose LLVM it uses.
+// the code object; under -fgpu-rdc that is done when the units are linked (units.h). When all is optimised it adds what
+// says where functions are whose address is taken (pointed_functions.h). It is loaded into clang, or lld, whose LLVM it
+// uses.
 #include <llvm/IR/AutoUpgrade.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -82,6 +82,23 @@ class CarryFunctions : public llvm::PassInfoMixin<CarryFunctions> {
   static bool isRequired() { return true; }
 };
 
+// What recorded memory may point to is to be found when the code is loaded. In relocatable code, names of functions
+// that are a unit's own do not say which one is meant.
+class ExposeAddresses : public llvm::PassInfoMixin<ExposeAddresses> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    if (!llvm::Triple(module.getTargetTriple()).isAMDGCN() || is_relocatable()) return llvm::PreservedAnalyses::all();
+    try {
+      expose_pointed(module);
+    } catch (const std::exception& error) {
+      module.getContext().emitError(std::string("mneme-inject: ") + error.what());
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
@@ -106,6 +123,7 @@ extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo ll
             });
             builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
               passes.addPass(mneme::inject::CarryFunctions());
+              passes.addPass(mneme::inject::ExposeAddresses());
             });
             builder.registerFullLinkTimeOptimizationEarlyEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {

@@ -4,11 +4,13 @@
 #include <llvm/IR/BasicBlock.h>
 #include <llvm/IR/Instructions.h>
 
+#include <algorithm>
 #include <string>
 
 #include "cuda/carried.h"
 #include "cuda/function_places.h"
 #include "ir/address_variable.h"
+#include "pass/embed.h"
 #include "pass/kernel_functions.h"
 
 namespace mneme::inject {
@@ -38,6 +40,18 @@ void carry_pointed_functions(llvm::Module& module) {
   module.appendModuleInlineAsm(carried_lines(kFunctionsSection, names));
   ir::expose_function_tables(module);
   if (kernels.size() == 1) add_empty_kernel(module);
+}
+
+void expose_pointed(llvm::Module& module) {
+  std::vector<bundle::KernelInfo> kernels = embedded_kernels(module);
+  bool any = std::ranges::any_of(kernels, [](auto& info) { return !info.functions.empty() || !info.globals.empty(); });
+  if (!any || module.getNamedValue(objects::kExposedSymbol)) return;
+  for (const bundle::KernelInfo& info : kernels) ir::expose_addresses(module, info);
+  llvm::Constant* byte = llvm::ConstantInt::get(llvm::Type::getInt8Ty(module.getContext()), 1);
+  auto* says =
+      new llvm::GlobalVariable(module, byte->getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, byte,
+                               objects::kExposedSymbol, nullptr, llvm::GlobalValue::NotThreadLocal, ir::kGlobalSpace);
+  says->setVisibility(llvm::GlobalValue::ProtectedVisibility);
 }
 
 }  // namespace mneme::inject

@@ -11,4 +11,8 @@ namespace mneme::inject {
 // place in that kernel's code, which no other code for it would share.
 void carry_pointed_functions(llvm::Module& module);
 
+// The same of a module for AMD's GPUs: adds variables that hold the functions' addresses, exports what memory may point
+// to of what the kernels embedded in it know, and says so (objects::kExposedSymbol). Throws Error.
+void expose_pointed(llvm::Module& module);
+
 }  // namespace mneme::inject

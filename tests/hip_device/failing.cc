@@ -135,6 +135,7 @@ HAND_ON(hipMemGetInfo, (P a, P b), (a, b))
 HAND_ON_TO(hipMemset, (P a, int b, S c), profiled(next(a, b, c), false, {48, 1, 1}, {512, 1, 1}))
 HAND_ON_TO(hipMemcpy, (P a, P b, S c, int d),
            pieces.has_whole(a, c) && pieces.has_whole(b, c) ? next(a, b, c, d) : fail(kInvalid))
+HAND_ON(hipMemcpyToSymbol, (P a, P b, S c, S d, int e), (a, b, c, d, e))
 HAND_ON(hipHostRegister, (P a, S b, U c), (a, b, c))
 HAND_ON(hipHostUnregister, (P a), (a))
 HAND_ON(hipHostGetDevicePointer, (P a, P b, U c), (a, b, c))

@@ -13,12 +13,12 @@
 
 #include "base/error.h"
 #include "codegen/amdgpu/complaints.h"
-#include "codegen/amdgpu/exposed.h"
 #include "codegen/amdgpu/metadata.h"
 #include "codegen/amdgpu/replace.h"
 #include "codegen/amdgpu/retarget.h"
 #include "codegen/gpu_module.h"
 #include "codegen/link.h"
+#include "ir/address_variable.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
 #include "objects/embedded.h"
@@ -118,7 +118,8 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
                    {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
     });
     refuse_foreign_operations(*module, info, goal, *machine->getMCSubtargetInfo());
-    expose_addresses(*module, info);
+    // The recorded memory may point to them.
+    ir::expose_addresses(*module, info);
     if (texts) {
       result.ir = ir::print_module(*module);
       std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);

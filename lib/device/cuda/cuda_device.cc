@@ -80,6 +80,7 @@ class CudaDevice final : public Device {
     if (launch.warn && !loaded.misplaced().empty()) launch.warn(loaded.misplaced());
     const Moves moves = moves_of(loaded, launch);
     translation_.there(moves);
+    gpu_.warn(launch);
     copy_variables(loaded, launch, true);
     if (launch.shared_bytes > 0) {
       check(driver().cuFuncSetAttribute(loaded.function(), kMaxDynamicShared, static_cast<int>(launch.shared_bytes)),

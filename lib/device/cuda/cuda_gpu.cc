@@ -22,7 +22,7 @@ namespace {
 Module* block_kernels() {
   static Module* const module = [] {
     Module* loaded = nullptr;
-    check(driver().cuModuleLoadData(&loaded, mneme_cuda_blocks_ptx), "loading the GPU's own work on memory");
+    check(driver().cuModuleLoadData(&loaded, mneme_cuda_blocks_ptx), "loading Mneme's own kernels");
     return loaded;
   }();
   return module;
@@ -33,7 +33,7 @@ Function* function_of(gpu::BlockKernel kernel) {
   const auto which = static_cast<size_t>(kernel);
   if (!found[which]) {
     check(driver().cuModuleGetFunction(&found[which], block_kernels(), gpu::kBlockKernels[which]),
-          "finding the GPU's own work on memory");
+          "finding Mneme's own kernels");
   }
   return found[which];
 }
@@ -43,7 +43,14 @@ Event* event_of(gpu::Gpu::Mark* mark) { return reinterpret_cast<Event*>(mark); }
 }  // namespace
 
 // Whoever has a GPU made ready early waits for its own kernels later otherwise.
-CudaGpu::CudaGpu(int device) : device_(device) { block_kernels(); }
+CudaGpu::CudaGpu(int device) : device_(device) { has_block_kernels(); }
+
+void CudaGpu::load_block_kernels() {
+  for (gpu::BlockKernel kernel :
+       {gpu::BlockKernel::kCountDifferences, gpu::BlockKernel::kPutBack, gpu::BlockKernel::kTranslate}) {
+    function_of(kernel);
+  }
+}
 
 uint64_t CudaGpu::allocate(uint64_t bytes) {
   Address address = 0;

@@ -17,7 +17,6 @@ class CudaGpu final : public gpu::Gpu {
   void read(uint64_t address, std::span<std::byte> out, const char* doing) override;
   void write(uint64_t address, Bytes bytes, const char* doing) override;
   void begin_write(uint64_t address, Bytes bytes, const char* doing) override;
-  bool has_block_kernels() override { return true; }
   void start(gpu::BlockKernel kernel, uint64_t groups, void** arguments, const char* doing) override;
   void start(Code& code, uint32_t groups, bundle::Dim3 group, void** arguments, const char* doing) override;
   void wait(const char* doing) override;
@@ -30,6 +29,8 @@ class CudaGpu final : public gpu::Gpu {
   uint64_t cache_size() const override;
 
  private:
+  void load_block_kernels() override;
+
   int device_;
 };
 

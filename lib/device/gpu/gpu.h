@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "bundle/format.h"
 
 namespace mneme::device {
 class Code;
-}
+struct Launch;
+}  // namespace mneme::device
 
 namespace mneme::device::gpu {
 
@@ -30,8 +34,12 @@ class Gpu {
   virtual void write(uint64_t address, Bytes bytes, const char* doing) = 0;
   virtual void begin_write(uint64_t address, Bytes bytes, const char* doing) = 0;  // which are left to it
 
-  // A GPU that has none of Mneme's own kernels has no images.
-  virtual bool has_block_kernels() = 0;
+  // Whether it has Mneme's own kernels, which are loaded when that is first asked. One without has no images.
+  bool has_block_kernels();
+  // Without images it is the host that does what they are for, for this reason.
+  void lack_images(const std::string& reason);
+  // Says so, where a launch takes warnings: once, with the first reason.
+  void warn(const Launch& launch);
   // With groups of kThreads.
   virtual void start(BlockKernel kernel, uint64_t groups, void** arguments, const char* doing) = 0;
   virtual void start(Code& code, uint32_t groups, bundle::Dim3 group, void** arguments, const char* doing) = 0;
@@ -48,6 +56,14 @@ class Gpu {
 
   // Bytes of the cache that all of a GPU's kernels share, in front of its memory; 0: the GPU does not say.
   virtual uint64_t cache_size() const = 0;
+
+ protected:
+  virtual void load_block_kernels() = 0;  // throws Error
+
+ private:
+  std::optional<bool> loaded_;  // once it was tried
+  std::string warning_;         // that nobody has got yet
+  bool has_warned_ = false;
 };
 
 }  // namespace mneme::device::gpu

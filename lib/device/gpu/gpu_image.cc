@@ -118,8 +118,9 @@ std::unique_ptr<Image> make_image(Gpu& gpu, std::span<const BlockRange> ranges) 
   uint64_t size = 0;
   for (const BlockRange& range : ranges) size += range.size;
   auto image = std::make_unique<GpuImage>(gpu, ranges, std::max<uint64_t>(size, kBytes));
-  if (!image->is_made()) return nullptr;
-  return image;
+  if (image->is_made()) return image;
+  gpu.lack_images("the GPU has too little memory left for copies of what was recorded");
+  return nullptr;
 }
 
 }  // namespace mneme::device::gpu

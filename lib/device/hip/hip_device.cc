@@ -68,9 +68,7 @@ class HipDevice final : public Device {
     if (launch.cluster.count() > 1) throw Error("AMD's GPUs have no clusters of blocks");
     const Moves moves = moves_of(loaded, launch);
     translation_.there(moves);
-    if (const std::string without = launch.warn ? gpu_.take_warning() : std::string(); !without.empty()) {
-      launch.warn(without);
-    }
+    gpu_.warn(launch);
     copy_variables(loaded, launch, true);
     std::string arguments = launch.arguments;
     moves.there(std::as_writable_bytes(std::span(arguments)));

@@ -75,18 +75,6 @@ void HipGpu::begin_write(uint64_t address, Bytes bytes, const char* doing) {
   });
 }
 
-bool HipGpu::has_block_kernels() {
-  if (loaded_) return *loaded_;
-  try {
-    load_block_kernels();
-    loaded_ = true;
-  } catch (const Error& error) {
-    loaded_ = false;
-    warning_ = fmt::format("memory is compared and restored by the host, which takes longer: {}", error.what());
-  }
-  return *loaded_;
-}
-
 void HipGpu::load_block_kernels() {
   pack_ = objects::unpacked({mneme_hip_blocks_begin, mneme_hip_blocks_end});
   for (const char* name : gpu::kBlockKernels) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <map>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "device/gpu/gpu.h"
@@ -29,9 +27,6 @@ class HipGpu final : public gpu::Gpu {
   void read(uint64_t address, std::span<std::byte> out, const char* doing) override;
   void write(uint64_t address, Bytes bytes, const char* doing) override;
   void begin_write(uint64_t address, Bytes bytes, const char* doing) override;
-  bool has_block_kernels() override;
-  // A sentence, once, if it was found to have none.
-  std::string take_warning() { return std::exchange(warning_, {}); }
   void start(gpu::BlockKernel kernel, uint64_t groups, void** arguments, const char* doing) override;
   void start(Code& code, uint32_t groups, bundle::Dim3 group, void** arguments, const char* doing) override;
   void wait(const char* doing) override;
@@ -44,7 +39,7 @@ class HipGpu final : public gpu::Gpu {
   uint64_t cache_size() const override;
 
  private:
-  void load_block_kernels();  // throws Error
+  void load_block_kernels() override;
   uint64_t left_in_piece(uint64_t address) const;
   // Calls `copy` for parts of it, each within a piece.
   template <class Copy>
@@ -54,8 +49,6 @@ class HipGpu final : public gpu::Gpu {
   std::string pack_;  // the runtime may keep on reading what it loaded
   std::vector<Module*> modules_;
   std::vector<Function*> functions_;  // in the order of gpu::kBlockKernels
-  std::optional<bool> loaded_;        // once it was tried
-  std::string warning_;               // that nobody has got yet
 };
 
 }  // namespace mneme::device::hip

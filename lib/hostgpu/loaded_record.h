@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <string>
+
+#include "objects/embedded.h"
+
+namespace mneme::hostgpu {
+
+// The record of a kernel whose loader has decided on what the compiler left open: where its functions are. Empty: it is
+// as it was compiled, and functions' addresses are made of their names. tests/hip_stand has another one.
+std::string record_as_loaded(const objects::EmbeddedKernel& kernel);
+
+}  // namespace mneme::hostgpu
