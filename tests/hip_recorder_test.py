@@ -96,6 +96,13 @@ class Recorder(TestCase):
         result, _ = self.capture("saxpy_template", "apart", status=2)
         self.assertIn("this GPU sees host memory at other addresses", result.error)
 
+    def test_stacks(self):
+        """That an application asked for more than all have."""
+        _, bundle = self.capture("stacks", program=self.build(ROOT / "tests" / "stacks.hip"))
+        self.assertEqual({name: [i.get("stack_bytes") for i in of] for name, of in self.instances(bundle).items()},
+                         {"before": [None], "after": [16 << 10]})
+        self.check_replays(bundle)
+
     def test_default_stream_of_each_thread(self):
         """It is another stream to a thread of the recorder's, which has to wait for the application's."""
         source = self.folder / "own_stream.hip"
@@ -151,7 +158,7 @@ int main() {
         self.capture("types", "5.2", program=program)
 
     def test_managed_variables_are_missed(self):
-        result, bundle = self.capture("managed_memory")
+        result, bundle = self.capture("managed_variables")
         missing = {name: i.get("missing", []) for name, of in self.instances(bundle).items() for i in of}
         self.assertIn("managed variable", " ".join(sum(missing.values(), [])), missing)
 

@@ -44,6 +44,7 @@ class HipRuntime final : public Runtime {
   bool is_capturing(void* stream) override;
   std::string error_text(int error) override;
   bool prepare(const void* host_function, int device) override;
+  uint64_t stack_bytes(int device) override;
   std::optional<MemoryRange> global(void* fat_binary, const std::string& name, int device) override;
 
   bool is_stand_in();

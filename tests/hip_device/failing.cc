@@ -118,6 +118,8 @@ using S = size_t;
 using L = unsigned long long;
 
 HAND_ON(hipInit, (U a), (a))
+HAND_ON(hipDeviceGetLimit, (S * a, int b), (a, b))
+HAND_ON(hipDeviceSetLimit, (int a, S b), (a, b))
 HAND_ON(hipGetDeviceCount, (int* a), (a))
 HAND_ON(hipSetDevice, (int a), (a))
 HAND_ON(hipDeviceGetAttribute, (int* a, int b, int c), (a, b, c))
