@@ -103,6 +103,39 @@ class Recorder(TestCase):
                          {"before": [None], "after": [16 << 10]})
         self.check_replays(bundle)
 
+    def test_captures_that_the_wrong_thread_ends(self):
+        """They go on, and nothing is waited for meanwhile."""
+        source = self.folder / "wrong_end.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <thread>
+__global__ void add(int* out, int n) { out[threadIdx.x] += n; }
+int main() {
+  int *out, host[64];
+  hipStream_t stream;
+  hipGraph_t graph = nullptr;
+  hipGraphExec_t ready;
+  (void)hipMalloc(&out, 256);
+  (void)hipMemset(out, 0, 256);
+  (void)hipDeviceSynchronize();
+  (void)hipStreamCreateWithFlags(&stream, hipStreamNonBlocking);
+  (void)hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal);
+  add<<<1, 64, 0, stream>>>(out, 1);
+  std::thread([&] { std::printf("%d\\n", hipStreamEndCapture(stream, &graph)); }).join();
+  add<<<1, 64, 0, stream>>>(out, 2);
+  std::printf("%d\\n", hipStreamEndCapture(stream, &graph));
+  std::printf("%d\\n", hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  std::printf("%d\\n", hipGraphLaunch(ready, stream));
+  (void)hipStreamSynchronize(stream);
+  (void)hipMemcpy(host, out, 256, hipMemcpyDeviceToHost);
+  std::printf("%d %d\\n", host[63], hipDeviceSynchronize());
+}
+""")
+        result, bundle = self.capture("wrong_end", program=self.build(source), options=["--occurrences", 2])
+        self.assertEqual([len(of) for of in self.instances(bundle).values()], [2], result.error)
+        self.check_replays(bundle)
+
     def test_default_stream_of_each_thread(self):
         """It is another stream to a thread of the recorder's, which has to wait for the application's."""
         source = self.folder / "own_stream.hip"
