@@ -3,6 +3,7 @@
 """The recorder in front of AMD's own runtime, where there is no GPU: tests/hip_stand plays that library, as the releases
 of ROCm are. Test programs are recorded as on a GPU, and their kernels replayed and verified on the host device."""
 
+import collections
 import json
 import os
 import re
@@ -218,6 +219,35 @@ int main() {
                 self.assertNotIn("not recorded", result.error)
                 self.check_replays(bundle)
 
+    def test_graphs_of_many_kernels(self):
+        """They are not copied for each."""
+        source = self.folder / "many.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+__global__ void add(int* out, int n) { out[threadIdx.x] += n; }
+int main() {
+  int *out, host[64];
+  hipStream_t stream;
+  hipGraph_t graph;
+  hipGraphExec_t ready;
+  if (hipMalloc(&out, 256) || hipMemset(out, 0, 256) || hipDeviceSynchronize()) return 1;
+  if (hipStreamCreateWithFlags(&stream, hipStreamNonBlocking)) return 1;
+  if (hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal)) return 1;
+  for (int i = 0; i < 50; ++i) add<<<1, 64, 0, stream>>>(out, i);
+  if (hipStreamEndCapture(stream, &graph) || hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0)) return 1;
+  if (hipGraphLaunch(ready, stream) || hipStreamSynchronize(stream)) return 1;
+  return hipMemcpy(host, out, 256, hipMemcpyDeviceToHost) || host[63] != 49 * 50 / 2;
+}
+""")
+        calls, bundle = self.folder / "calls", self.folder / "many.tar"
+        result = run([tool("capture"), "--device", "hip", "-o", bundle, self.build(source)],
+                     env=self.environment("6") | {"LD_PRELOAD": str(FAILING), "MNEME_TEST_CALLS": str(calls),
+                                                  "MNEME_TEST_RUNTIME": str(STAND / "5" / "libamdhip64.so.5")})
+        self.assertEqual(result.status, 0, result.text())
+        made = collections.Counter(calls.read_text().split())
+        self.assertEqual((made["hipGraphClone"], made["hipGraphAddKernelNode"]), (1, 50))
+        self.check_replays(bundle)
+
     def test_graphs_that_are_launched_in_several_streams(self):
         """One launch of a graph ends before the next one of it begins, wherever that is."""
         source = self.folder / "in_turn.hip"
@@ -370,7 +400,7 @@ int main() {
                            ("hipMemUnmap", 719)],
         "graph_captured": [("hipGraphClone", 2), ("hipGraphNodeFindInClone", 1), ("hipGraphNodeGetType", 1),
                            ("hipGraphDestroyNode", 1), ("hipGraphKernelNodeGetParams", 719), ("hipGraphCreate", 2),
-                           ("hipGraphAddEmptyNode", 1)],
+                           ("hipGraphAddEmptyNode", 1), ("hipGraphAddKernelNode", 1)],
         "saxpy_template": [("hipHostRegister", 2), ("hipHostGetDevicePointer", 719), ("hipHostUnregister", 719)],
     }
 
@@ -459,7 +489,7 @@ class Interface(unittest.TestCase):
     }
     # What has changed, and what takes or gives it.
     CHANGED = re.compile(r"hipDeviceProp|hipGetDeviceProp|hipChooseDevice|hipFuncGetAttributes|hipFuncAttributes|"
-                         r"hipGraph\w*(?<!Kernel)NodeGetParams|hipGraphAdd(?!Empty)|hipMemcpyNodeParams|hipArray|hipTexture|"
+                         r"hipGraph\w*(?<!Kernel)NodeGetParams|hipGraphAdd(?!Empty|Kernel)|hipMemcpyNodeParams|hipArray|hipTexture|"
                          r"hipResourceDesc|hip_Memcpy2D\b|hipMemcpy3DParms|hipExternal|hipIpc|hipLaunchConfig")
     # Later than HIP 5.2, or never exported by it; where they are missing, they are not called.
     NOT_IN_5_2 = {"hipHostAlloc", "hipGetStreamDeviceId", "hipDrvPointerGetAttributes", "hipGraphLaunch_spt", "hipGraphInstantiateWithParams",

@@ -167,6 +167,7 @@ HAND_ON(hipGraphDestroyNode, (P a), (a))
 HAND_ON(hipGraphKernelNodeGetParams, (P a, P b), (a, b))
 HAND_ON(hipGraphCreate, (P a, U b), (a, b))
 HAND_ON(hipGraphAddEmptyNode, (P a, P b, P c, S d), (a, b, c, d))
+HAND_ON(hipGraphAddKernelNode, (P a, P b, P c, S d, P e), (a, b, c, d, e))
 
 extern "C" int hipMemAddressReserve(void** address, S size, S alignment, void* wanted, L flags) {
   using Reserve = int (*)(void**, S, S, void*, L);
