@@ -44,7 +44,14 @@ DIFFERS = {
     "variable_ring": {"_Z10turn_roundv": LOADED_BEFORE},
 }
 
-AT_OTHER_LEVELS = {("recursion", "-O0"): {"_Z7recurseP6Resulti": MOST_REGISTERS}}
+AT_OTHER_LEVELS = {
+    ("barrier_in_recursion", "-O0"): {"_Z6rotatePii": MOST_REGISTERS},
+    ("function_pointers", "-O0"): {"_Z4callPKPFiiEPKiPii": MOST_REGISTERS, "_Z5applyPFiiEPKiPii": MOST_REGISTERS,
+                                   "_Z7compose5ApplyPKiPii": MOST_REGISTERS},
+    ("indirect_calls", "-O0"): {"_Z8evaluatePKP5ShapePKfPfi": MOST_REGISTERS},
+    ("recursion", "-O0"): {"_Z7recurseP6Resulti": MOST_REGISTERS},
+    ("virtual_functions", "-O0"): {"_Z5stepsPi": MOST_REGISTERS, "_Z5climbPK4TreePii": MOST_REGISTERS},
+}
 
 # What mneme-compile says of programs with kernels that cannot become code for some GPUs.
 NO_IMAGES = "that GPU has no instructions for images"
