@@ -165,6 +165,32 @@ int main() {
                                          program=self.build(source, f"own_stream_{default}", f"-fgpu-default-stream={default}"))
                 self.assertEqual(len(self.check_replays(bundle)), 2)
 
+    def test_captures_of_the_default_stream_of_each_thread(self):
+        """Launches are noted down that do not name it; on the host device, too."""
+        source = self.folder / "own_capture.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+__global__ void add(int* out, int n) { out[threadIdx.x] += n; }
+int main() {
+  int *out, host[64];
+  hipGraph_t graph;
+  hipGraphExec_t ready;
+  if (hipMalloc(&out, 256) || hipMemset(out, 0, 256) || hipDeviceSynchronize()) return 1;
+  if (hipStreamBeginCapture(hipStreamPerThread, hipStreamCaptureModeGlobal)) return 1;
+  add<<<1, 64>>>(out, 1);
+  add<<<1, 64>>>(out, 2);
+  if (hipStreamEndCapture(hipStreamPerThread, &graph)) return 1;
+  if (hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0) || hipGraphLaunch(ready, hipStreamPerThread)) return 1;
+  if (hipStreamSynchronize(hipStreamPerThread) || hipMemcpy(host, out, 256, hipMemcpyDeviceToHost)) return 1;
+  return host[63] != 3;
+}
+""")
+        program = self.build(source, "own_capture", "-fgpu-default-stream=per-thread")
+        result, bundle = self.capture("own_capture", program=program)
+        self.assertNotIn("not recorded", result.error)
+        self.assertEqual(len(self.check_replays(bundle)), 2)
+        self.assertEqual(len(self.check_replays(self.record(program))), 2)
+
     def test_what_the_application_is_told_of_memory(self):
         """Types of memory have the numbers of the release, whoever answers."""
         source = self.folder / "types.hip"

@@ -83,7 +83,7 @@ extern "C" {
 Error hipGraphLaunch(GraphExec ready, Stream stream) { return launch_graph(next_launch, ready, stream, stream); }
 
 Error hipGraphLaunch_spt(GraphExec ready, Stream stream) {
-  return launch_graph(next_launch_spt, ready, stream, stream ? stream : reinterpret_cast<Stream>(kPerThread));
+  return launch_graph(next_launch_spt, ready, stream, per_thread(stream));
 }
 
 Error hipGraphInstantiate(GraphExec* ready, Graph graph, GraphNode* wrong, char* log, size_t size) {
