@@ -281,6 +281,37 @@ TEST(PlayedGpu, BlocksGoTogetherAsRecorded) {
   EXPECT_EQ(play(plain.finish()).log["cooperative"], 0);
 }
 
+// And later ones no less: no kernel is worse off for it, and changing it takes time.
+TEST(PlayedGpu, ThreadsHaveTheStackThatTheApplicationAskedFor) {
+  Recording recording;
+  recording.add_played_variant("right");
+  recording.add_instance(kWords, 1, {.stack_bytes = 16384});
+  recording.add_instance(kWords, 2, {.stack_bytes = 8192});
+  recording.add_instance(kWords, 3);
+  Played played = play(recording.finish());
+  ASSERT_EQ(played.status, 0) << played.errors;
+  EXPECT_EQ(played.log["stack 16384"], 1);
+  EXPECT_EQ(played.log["stack 8192"], 0);
+  EXPECT_EQ(played.log["launch with stack 16384"], 3 * 7);
+  EXPECT_EQ(played.errors, "");
+}
+
+TEST(PlayedGpu, StacksThatThereAreNotAreTold) {
+  Recording recording;
+  recording.add_played_variant("right");
+  recording.add_instance(kWords, 1, {.stack_bytes = 300 << 10});
+  recording.add_instance(kWords, 2, {.stack_bytes = 600 << 10});
+  Played played = play(recording.finish());
+  EXPECT_THAT(played.errors,
+              HasSubstr("warning: threads have 262144 bytes of stack here, and the application asked for "
+                        "307200"));
+  ASSERT_THAT(played.of("right"), SizeIs(2));
+  EXPECT_EQ(played.of("right").at(0).status, "completed");
+  EXPECT_EQ(played.of("right").at(1).status, "failed");
+  EXPECT_THAT(played.of("right").at(1).reason,
+              HasSubstr("giving each thread the 614400 bytes of stack that the application asked for"));
+}
+
 TEST(PlayedGpu, CodeThatTheDriverRefusesCostsOneRunAndNoContext) {
   Recording recording;
   for (const char* fixture : {"no such kernel", "right", "wrong_byte"}) recording.add_played_variant(fixture);

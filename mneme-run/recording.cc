@@ -123,6 +123,7 @@ Digest Recording::add_instance(uint32_t words, uint32_t seed, Change change, con
   info.prologue = digest_of(bundle::write(states[0]));
   info.epilogue = digest_of(bundle::write(states[1]));
   info.cooperative = change.cooperative;
+  info.stack_bytes = change.stack_bytes;
   info.cluster = change.cluster;
   info.id = bundle::instance_id(info);
   info.missing = change.missing;

@@ -23,6 +23,7 @@ struct Change {
   std::vector<std::string> missing = {};       // what the instance says is not in it
   bool cooperative = false;                    // as the instance has it
   bundle::Dim3 cluster = {};                   // likewise
+  uint64_t stack_bytes = 0;                    // likewise
   std::string annotation = {};                 // of the buffer
 };
 

@@ -35,6 +35,7 @@ AT_ALL_LEVELS = ["recursion"]
 # application, and in a recording for the one.
 LAID_OUT_TOGETHER = "what functions that are called through pointers have of shared memory is laid out for all kernels"
 MOST_REGISTERS = "a call through a pointer may take as many registers as any function of the unit does"
+LOADED_BEFORE = "a store waits for loads of the variable, and LLVM counts those of the kernel before it in the unit"
 ONE_CALLER = "a function's arguments are constant where no other kernel calls it with others"
 LOADED_BEFORE = "a store to a variable waits for what a kernel before it in the unit has loaded from there"
 DIFFERS = {
@@ -42,9 +43,17 @@ DIFFERS = {
     "device_heap": {"_Z4thinPP4Nodei": ONE_CALLER},
     "variable_ring": {"_Z10turn_roundv": LOADED_BEFORE},
     "device_new": {"_Z7measurePKP5ShapePii": MOST_REGISTERS, "_Z7destroyPP5Shapei": MOST_REGISTERS},
+    "variable_ring": {"_Z10turn_roundv": LOADED_BEFORE},
 }
 
-AT_OTHER_LEVELS = {("recursion", "-O0"): {"_Z7recurseP6Resulti": MOST_REGISTERS}}
+AT_OTHER_LEVELS = {
+    ("barrier_in_recursion", "-O0"): {"_Z6rotatePii": MOST_REGISTERS},
+    ("function_pointers", "-O0"): {"_Z4callPKPFiiEPKiPii": MOST_REGISTERS, "_Z5applyPFiiEPKiPii": MOST_REGISTERS,
+                                   "_Z7compose5ApplyPKiPii": MOST_REGISTERS},
+    ("indirect_calls", "-O0"): {"_Z8evaluatePKP5ShapePKfPfi": MOST_REGISTERS},
+    ("recursion", "-O0"): {"_Z7recurseP6Resulti": MOST_REGISTERS},
+    ("virtual_functions", "-O0"): {"_Z5stepsPi": MOST_REGISTERS, "_Z5climbPK4TreePii": MOST_REGISTERS},
+}
 
 # What mneme-compile says of programs with kernels that cannot become code for some GPUs.
 NO_IMAGES = "that GPU has no instructions for images"

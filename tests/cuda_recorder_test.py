@@ -273,6 +273,14 @@ class Recorder(TestCase):
         ran = self.run_well([tool("compile"), "--target", "host", bundle], [tool("run"), "-o", "/dev/null"])
         self.assertRegex(ran.error, "each block is a cluster of its own")
 
+    def test_stacks(self):
+        """That an application asked for more, by the runtime or the driver, is recorded; what all have is not."""
+        _, bundle = self.capture(self.program("stacks", "-L", LIBRARIES, "-lcuda"))
+        instances = self.instances(bundle)
+        self.assertEqual({name: [i.get("stack_bytes") for i in of] for name, of in instances.items()},
+                         {"shallow": [None], "deep": [16 << 10], "deeper": [32 << 10]})
+        self.check_replays(bundle)
+
     def test_heap(self):
         """What kernels allocate is the driver's: it is said that it is missing."""
         result, bundle = self.capture(self.program("heap"))

@@ -32,13 +32,52 @@ CHOSEN = ["atomics_mix", "block_scan", "device_globals", "double_math", "dynamic
           "stream_ordered_memory", "tiled_matmul", "variables_of_all_kinds", "vector_add", "virtual_functions",
           "wave_operations"]
 OTHERS = ["assert_holds", "atomic_types", "barrier_count", "barrier_in_loop", "barrier_in_recursion",
-          "barrier_in_virtual", "bfloat16_native", "callback_order", "clock_rates", "conjugate_gradient",
-          "cooperative_groups", "device_functions", "device_heap", "device_new", "early_return", "event_timing",
-          "float_atomics", "graph_captured", "grid_sync", "host_atomics", "index_conditions", "indirect_calls",
-          "int128_arithmetic", "integer_math", "left_out_barriers", "linked_list", "local_array",
-          "math_exact", "nbody", "pitched_image", "recursion_among_lanes", "spin_locks", "spmv_csr",
-          "structs_and_vectors", "transpose", "tree_reduction", "two_templates", "uniform_loops", "wait_for_blocks",
-          "wave_reductions", "wave_shuffles"]
+          "barrier_in_virtual", "bfloat16_native", "callback_order", "clock_rates", "complex_numbers",
+          "conjugate_gradient", "cooperative_groups", "device_functions", "device_heap", "device_new", "early_return",
+          "event_timing", "float_atomics", "graph_captured", "grid_sync", "half_operators", "half_pairs",
+          "host_atomics", "index_conditions", "indirect_calls", "int128_arithmetic", "integer_math",
+          "left_out_barriers", "linked_list", "local_array", "math_exact", "math_wide_integers", "nbody",
+          "pitched_image", "recursion_among_lanes", "spin_locks", "spmv_csr", "structs_and_vectors", "transpose",
+          "tree_reduction", "two_templates", "uniform_loops", "wait_for_blocks", "wave_reductions", "wave_shuffles"]
+# Those that are no CUDA programs, and why not.
+AMDS_INSTRUCTIONS = "AMD's instructions"
+ROCPRIM = "rocPRIM's kernels are for AMD's GPUs: CUB's are in tests/programs/cuda"
+DRIVER = "the driver's calls: tests/gpu_stand has programs with CUDA's"
+STRUCTURES = "HIP's own structures and answers"
+TEXTURES = "the host device has no textures, surfaces and arrays of CUDA programs"
+LOCK_STEP = "counts on lanes that run in lock step, which NVIDIA's need not"
+NO_CUDA = {
+    "bfloat16": "HIP's own type: bfloat16_native has the compiler's",
+    "bit_functions": AMDS_INSTRUCTIONS,
+    "conversions": "HIP's headers round to nearest, whatever a function is named for",
+    "device_queries": STRUCTURES,
+    "lane_functions": AMDS_INSTRUCTIONS,
+    "launch_intrinsics": AMDS_INSTRUCTIONS,
+    "lock_step": AMDS_INSTRUCTIONS,
+    "lock_step_shared": LOCK_STEP,
+    "managed_variables": "clang has no __managed__ for CUDA",
+    "memory_queries": STRUCTURES,
+    "module_launch": DRIVER,
+    "multi_grid": "gone from CUDA",
+    "packed_math": AMDS_INSTRUCTIONS,
+    "rocprim_block": ROCPRIM,
+    "rocprim_reduce_select": ROCPRIM,
+    "rocprim_scan_sort": ROCPRIM,
+    "runtime_compilation": DRIVER,
+    "shuffle_forms": AMDS_INSTRUCTIONS,
+    "stream_order": DRIVER,
+    "surfaces": TEXTURES,
+    "texture_filters": TEXTURES,
+    "texture_formats": TEXTURES,
+    "texture_levels": TEXTURES,
+    "texture_references": "gone from CUDA",
+    "texture_volumes": TEXTURES,
+    "variable_ring": "LLVM writes no PTX of variables that lead to each other in a circle",
+    "vector_types": "CUDA's vectors have no operators",
+    "virtual_memory": DRIVER,
+    "wave_divergence": LOCK_STEP,
+    "wrapping_indices": "its indices wrap in 32-bit addresses of private memory: undefined there",
+}
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
 
@@ -96,6 +135,13 @@ class CudaCase(TestCase):
         return cls.keep(name, program, cls.record(program))
 
 
+class Lists(unittest.TestCase):
+    def test_all_programs_are_listed(self):
+        listed = [*CHOSEN, *OTHERS, *NO_CUDA]
+        self.assertEqual(sorted(listed), sorted(path.stem for path in PROGRAMS.glob("*.hip")))
+        self.assertEqual(sorted(LIBRARIES), sorted(path.stem for path in (PROGRAMS / "cuda").glob("*.cu")))
+
+
 class Cuda(CudaCase):
     def test_programs(self):
         for name in programs():
@@ -139,5 +185,6 @@ class Cuda(CudaCase):
 if __name__ == "__main__":
     if not has_toolkit():
         print("CUDA programs were not tested: there is no CUDA toolkit that mneme-inject finds")
+        unittest.main(argv=[sys.argv[0], "Lists"], verbosity=2)
     else:
         unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=2)

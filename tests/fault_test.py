@@ -77,8 +77,8 @@ class Faults(TestCase):
         self.assertIn("piece: hipSuccess\ndata: 0 1 2 3 4 5 5 5\n", result.out.decode(), result.text())
         result = self.launch("many_pieces", "--check-memory")
         self.assertIn("many_pieces: hipSuccess\ndata: 100000 ", result.out.decode(), result.text())
-        for name in ["device_heap", "device_new", "linked_list", "tiled_matmul", "local_array", "managed_memory", "mapped_memory", "device_globals",
-                     "pitched_image"]:
+        for name in ["device_heap", "device_new", "linked_list", "tiled_matmul", "local_array", "managed_memory",
+                     "managed_variables", "mapped_memory", "device_globals", "pitched_image"]:
             with self.subTest(name):
                 program = self.build(PROGRAMS / f"{name}.hip", name, "-O1")
                 result = self.run_well([tool("capture"), "--device", "host", "--check-memory", "--max-instances", "0",

@@ -11,13 +11,13 @@ import unittest
 
 import bundles
 import recordings
-from support import BUILD, PROGRAMS, TestCase, run, tool
+from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool
 
 STAND_IN = BUILD / "lib" / "mneme" / "hostgpu" / "hip"
 FAILING = BUILD / "tests" / "failing_hip"
 CHOSEN = ["vector_add", "atomics_mix", "block_scan", "device_globals", "dynamic_shared", "function_pointers", "grid_sync",
-          "mapped_memory", "managed_memory", "module_launch", "tree_reduction", "variables_of_all_kinds",
-          "virtual_functions"]
+          "mapped_memory", "managed_memory", "managed_variables", "module_launch", "tree_reduction",
+          "variables_of_all_kinds", "virtual_functions"]
 # Kernels that allocate memory are refused.
 OTHERWISE = {"device_heap": "allocates memory itself", "device_new": "allocates memory itself"}
 
@@ -102,6 +102,32 @@ class HipDevice(TestCase):
                     member.data = variants.get(member.name, member.data)
                 compiled.write_bytes(bundles.write(members))
                 self.assert_verified(self.replay(compiled))
+
+    def test_stacks(self):
+        """Threads have what the application asked for; where it cannot be had, that is said."""
+        bundle, calls = self.folder / "stacks.compiled.tar", self.folder / "calls"
+        self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", bundle,
+                       self.record(self.build(ROOT / "tests" / "stacks.hip"), name="stacks.tar")])
+        members = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.startswith("instances/")]
+        self.assertEqual([m.get("stack_bytes") for m in members], [None, 16 << 10])
+        self.assert_verified(self.replay(bundle, calls=calls))
+        made = collections.Counter(calls.read_text().split())
+        self.assertEqual(made["hipDeviceSetLimit"], 1, "asked for once, and there from then on")
+        self.assertGreater(made["hipDeviceGetLimit"], 2)
+        for name, sentence in {"hipDeviceSetLimit": "giving each thread the 16384 bytes of stack that the application",
+                               "hipDeviceGetLimit": "asking how large the threads' stacks are failed"}.items():
+            result = self.replay(bundle, fail=(name, 719))
+            self.assertEqual(result.statuses, [0, 1], result.text())
+            self.assertIn(sentence, result.text())
+            self.assertEqual([line["status"] for line in self.verdicts(result)], ["verified", "failed"])
+        # A release that has no such thing.
+        old = self.folder / "old"
+        old.mkdir()
+        library = (STAND_IN / "libamdhip64.so.5").read_bytes()
+        (old / "libamdhip64.so.5").write_bytes(library.replace(b"hipDeviceSetLimit", b"hipDeviceSetLimiT"))
+        result = self.replay(bundle, library=old)
+        self.assert_verified(result)
+        self.assertEqual(result.text().count("asked for 16384 bytes of stack of each thread, and this HIP runtime cannot"), 1)
 
     def test_specialised(self):
         self.assert_verified(self.replay(self.compiled("vector_add", "--specialize-args", "all", "--specialize-dims")))

@@ -3,6 +3,7 @@
 """The recorder in front of AMD's own runtime, where there is no GPU: tests/hip_stand plays that library, as the releases
 of ROCm are. Test programs are recorded as on a GPU, and their kernels replayed and verified on the host device."""
 
+import collections
 import json
 import os
 import re
@@ -237,6 +238,46 @@ int main() {
         result, _ = self.capture("saxpy_template", "apart", status=2)
         self.assertIn("this GPU sees host memory at other addresses", result.error)
 
+    def test_stacks(self):
+        """That an application asked for more than all have."""
+        _, bundle = self.capture("stacks", program=self.build(ROOT / "tests" / "stacks.hip"))
+        self.assertEqual({name: [i.get("stack_bytes") for i in of] for name, of in self.instances(bundle).items()},
+                         {"before": [None], "after": [16 << 10]})
+        self.check_replays(bundle)
+
+    def test_captures_that_the_wrong_thread_ends(self):
+        """They go on, and nothing is waited for meanwhile."""
+        source = self.folder / "wrong_end.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <thread>
+__global__ void add(int* out, int n) { out[threadIdx.x] += n; }
+int main() {
+  int *out, host[64];
+  hipStream_t stream;
+  hipGraph_t graph = nullptr;
+  hipGraphExec_t ready;
+  (void)hipMalloc(&out, 256);
+  (void)hipMemset(out, 0, 256);
+  (void)hipDeviceSynchronize();
+  (void)hipStreamCreateWithFlags(&stream, hipStreamNonBlocking);
+  (void)hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal);
+  add<<<1, 64, 0, stream>>>(out, 1);
+  std::thread([&] { std::printf("%d\\n", hipStreamEndCapture(stream, &graph)); }).join();
+  add<<<1, 64, 0, stream>>>(out, 2);
+  std::printf("%d\\n", hipStreamEndCapture(stream, &graph));
+  std::printf("%d\\n", hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  std::printf("%d\\n", hipGraphLaunch(ready, stream));
+  (void)hipStreamSynchronize(stream);
+  (void)hipMemcpy(host, out, 256, hipMemcpyDeviceToHost);
+  std::printf("%d %d\\n", host[63], hipDeviceSynchronize());
+}
+""")
+        result, bundle = self.capture("wrong_end", program=self.build(source), options=["--occurrences", 2])
+        self.assertEqual([len(of) for of in self.instances(bundle).values()], [2], result.error)
+        self.check_replays(bundle)
+
     def test_default_stream_of_each_thread(self):
         """It is another stream to a thread of the recorder's, which has to wait for the application's."""
         source = self.folder / "own_stream.hip"
@@ -264,6 +305,32 @@ int main() {
                 _, bundle = self.capture("own_stream_" + default,
                                          program=self.build(source, f"own_stream_{default}", f"-fgpu-default-stream={default}"))
                 self.assertEqual(len(self.check_replays(bundle)), 2)
+
+    def test_captures_of_the_default_stream_of_each_thread(self):
+        """Launches are noted down that do not name it; on the host device, too."""
+        source = self.folder / "own_capture.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+__global__ void add(int* out, int n) { out[threadIdx.x] += n; }
+int main() {
+  int *out, host[64];
+  hipGraph_t graph;
+  hipGraphExec_t ready;
+  if (hipMalloc(&out, 256) || hipMemset(out, 0, 256) || hipDeviceSynchronize()) return 1;
+  if (hipStreamBeginCapture(hipStreamPerThread, hipStreamCaptureModeGlobal)) return 1;
+  add<<<1, 64>>>(out, 1);
+  add<<<1, 64>>>(out, 2);
+  if (hipStreamEndCapture(hipStreamPerThread, &graph)) return 1;
+  if (hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0) || hipGraphLaunch(ready, hipStreamPerThread)) return 1;
+  if (hipStreamSynchronize(hipStreamPerThread) || hipMemcpy(host, out, 256, hipMemcpyDeviceToHost)) return 1;
+  return host[63] != 3;
+}
+""")
+        program = self.build(source, "own_capture", "-fgpu-default-stream=per-thread")
+        result, bundle = self.capture("own_capture", program=program)
+        self.assertNotIn("not recorded", result.error)
+        self.assertEqual(len(self.check_replays(bundle)), 2)
+        self.assertEqual(len(self.check_replays(self.record(program))), 2)
 
     def test_what_the_application_is_told_of_memory(self):
         """Types of memory have the numbers of the release, whoever answers."""
@@ -338,6 +405,35 @@ int main() {
                 self.assertIn("offsets", [s.get("symbol") for s in bundles.segments(kernels[0])])
                 self.assertNotIn("not recorded", result.error)
                 self.check_replays(bundle)
+
+    def test_graphs_of_many_kernels(self):
+        """They are not copied for each."""
+        source = self.folder / "many.hip"
+        source.write_text("""
+#include <hip/hip_runtime.h>
+__global__ void add(int* out, int n) { out[threadIdx.x] += n; }
+int main() {
+  int *out, host[64];
+  hipStream_t stream;
+  hipGraph_t graph;
+  hipGraphExec_t ready;
+  if (hipMalloc(&out, 256) || hipMemset(out, 0, 256) || hipDeviceSynchronize()) return 1;
+  if (hipStreamCreateWithFlags(&stream, hipStreamNonBlocking)) return 1;
+  if (hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal)) return 1;
+  for (int i = 0; i < 50; ++i) add<<<1, 64, 0, stream>>>(out, i);
+  if (hipStreamEndCapture(stream, &graph) || hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0)) return 1;
+  if (hipGraphLaunch(ready, stream) || hipStreamSynchronize(stream)) return 1;
+  return hipMemcpy(host, out, 256, hipMemcpyDeviceToHost) || host[63] != 49 * 50 / 2;
+}
+""")
+        calls, bundle = self.folder / "calls", self.folder / "many.tar"
+        result = run([tool("capture"), "--device", "hip", "-o", bundle, self.build(source)],
+                     env=self.environment("6") | {"LD_PRELOAD": str(FAILING), "MNEME_TEST_CALLS": str(calls),
+                                                  "MNEME_TEST_RUNTIME": str(STAND / "5" / "libamdhip64.so.5")})
+        self.assertEqual(result.status, 0, result.text())
+        made = collections.Counter(calls.read_text().split())
+        self.assertEqual((made["hipGraphClone"], made["hipGraphAddKernelNode"]), (1, 50))
+        self.check_replays(bundle)
 
     def test_graphs_that_are_launched_in_several_streams(self):
         """One launch of a graph ends before the next one of it begins, wherever that is."""
@@ -491,7 +587,7 @@ int main() {
                            ("hipMemUnmap", 719)],
         "graph_captured": [("hipGraphClone", 2), ("hipGraphNodeFindInClone", 1), ("hipGraphNodeGetType", 1),
                            ("hipGraphDestroyNode", 1), ("hipGraphKernelNodeGetParams", 719), ("hipGraphCreate", 2),
-                           ("hipGraphAddEmptyNode", 1)],
+                           ("hipGraphAddEmptyNode", 1), ("hipGraphAddKernelNode", 1)],
         "saxpy_template": [("hipHostRegister", 2), ("hipHostGetDevicePointer", 719), ("hipHostUnregister", 719)],
     }
 
@@ -580,7 +676,7 @@ class Interface(unittest.TestCase):
     }
     # What has changed, and what takes or gives it.
     CHANGED = re.compile(r"hipDeviceProp|hipGetDeviceProp|hipChooseDevice|hipFuncGetAttributes|hipFuncAttributes|"
-                         r"hipGraph\w*(?<!Kernel)NodeGetParams|hipGraphAdd(?!Empty)|hipMemcpyNodeParams|hipArray|hipTexture|"
+                         r"hipGraph\w*(?<!Kernel)NodeGetParams|hipGraphAdd(?!Empty|Kernel)|hipMemcpyNodeParams|hipArray|hipTexture|"
                          r"hipResourceDesc|hip_Memcpy2D\b|hipMemcpy3DParms|hipExternal|hipIpc|hipLaunchConfig")
     # Later than HIP 5.2, or never exported by it; where they are missing, they are not called.
     NOT_IN_5_2 = {"hipHostAlloc", "hipGetStreamDeviceId", "hipDrvPointerGetAttributes", "hipGraphLaunch_spt", "hipGraphInstantiateWithParams",

@@ -227,6 +227,11 @@ TEST(BadInput, NumbersThatLie) {
   EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4,2,1],\"cluster\":[2,2,1024]"),
               HasSubstr("more than any device"));
   EXPECT_THAT(edited("instances/", "\"grid\":[4,2,1]", "\"grid\":[4,2,1],\"cooperative\":1"), HasSubstr("cooperative"));
+  EXPECT_THAT(edited("instances/", "\"stack_bytes\":4096", "\"stack_bytes\":\"4096\""), HasSubstr("stack_bytes"));
+  EXPECT_THAT(edited("instances/", "\"stack_bytes\":4096", "\"stack_bytes\":-1"), HasSubstr("stack_bytes"));
+  EXPECT_THAT(edited("instances/", "\"stack_bytes\":4096", "\"stack_bytes\":1073741825"), HasSubstr("stack_bytes"));
+  EXPECT_THAT(edited("kernel.json", "\"number\":true", "\"number\":1"), HasSubstr("number"));
+  EXPECT_THAT(edited("kernel.json", "\"polled\":true", "\"polled\":\"\""), HasSubstr("polled"));
   EXPECT_THAT(edited("instances/", "\"arguments\":\"", "\"arguments\":\"0g"), HasSubstr("is not hexadecimal"));
   EXPECT_THAT(edited("instances/", "\"arguments\":\"", "\"arguments\":\"00"), HasSubstr("do not have its hash"));
   EXPECT_THAT(edited("kernel.json", "\"argument_bytes\":16", "\"argument_bytes\":8"), HasSubstr("arguments[1].size"));

@@ -321,6 +321,7 @@ TEST(Json, OnlyIncompleteInstancesSaySo) {
 TEST(Json, OnlyBlocksThatGoTogetherSaySo) {
   EXPECT_EQ(write(instance()).find("cooperative"), std::string::npos);
   EXPECT_EQ(write(instance()).find("cluster"), std::string::npos);
+  EXPECT_EQ(write(instance()).find("stack_bytes"), std::string::npos);
   InstanceInfo info = instance();
   info.cooperative = true;
   info.cluster = {2, 1, 4};
@@ -346,6 +347,7 @@ TEST(Json, TheDynamicHashCoversTheLaunch) {
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.shared_bytes = 1; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.cooperative = true; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.cluster.z = 2; }));
+  EXPECT_FALSE(differs([](InstanceInfo& info) { info.stack_bytes = 16384; })) << "it changes no result";
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.arguments[0] = 1; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.segments[0].annotation = "{}"; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.prologue = kThree; }));

@@ -70,7 +70,8 @@ inline KernelMember sample_kernel(size_t number) {
   kernel.info.arguments = {{0, 8, "pointer", "float", {}}, {8, 8, "struct", "%struct.Size", {{4, 4}}}};
   kernel.info.globals = {{"counter", 8, 8, false}};
   kernel.info.pointers = {{{{-1, {}, 0, 0, {}}}},
-                          {{{-1, "counter", 0, 0, {}}, {0, {}, 8, 16, {}}, {0, {}, -8, 0, {}}}, true}};
+                          {{{-1, "counter", 0, 0, {}}, {0, {}, 8, 16, {}}, {0, {}, -8, 0, {}}}, true},
+                          {{{-1, {}, 8, 0, {}}}, false, true}};
   kernel.info.source = "sample.hip";
   kernel.info.bitcode = digest_of(kernel.bitcode);
   return kernel;
@@ -136,6 +137,7 @@ inline InstanceInfo sample_instance(const KernelMember& kernel, const SampleMemo
   info.index = index;
   info.grid = {4, 2, 1};
   info.block = {256, 1, 1};
+  info.stack_bytes = 4096;
   info.arguments.assign(16, '\0');
   std::memcpy(info.arguments.data(), &before.segments()[0].address, 8);
   info.arguments[8] = static_cast<char>(index);

@@ -3,6 +3,8 @@
 #include "hostgpu/device_info.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +29,11 @@ std::string processor() {
   std::string target = first_target();
   return target.empty() ? "gfx90a" : target;
 }
+
+// Of each thread, bytes: as GPUs have it, and what the application asked for.
+constexpr size_t kUsualStack = 1024, kLargestStack = size_t{1} << 30;
+std::array<std::atomic<size_t>, kMostDevices> asked_stacks;
+std::atomic<size_t>& asked_stack() { return asked_stacks[static_cast<size_t>(current_device())]; }
 
 bool is_nvidia(const std::string& arch) { return arch.starts_with("sm_"); }
 
@@ -221,6 +228,7 @@ hipError_t hipDeviceReset() {
   return answer([] {
     wait_for_device();
     mend_device();
+    asked_stack() = 0;
   });
 }
 
@@ -255,8 +263,23 @@ hipError_t hipDeviceGetSharedMemConfig(hipSharedMemConfig* config) {
 hipError_t hipDeviceGetLimit(size_t* value, hipLimit_t limit) {
   return answer([&] {
     require(value);
-    require(limit == hipLimitMallocHeapSize, hipErrorUnsupportedLimit);
-    *value = device_heap_size();
+    require(limit == hipLimitMallocHeapSize || limit == kLimitStackSize, hipErrorUnsupportedLimit);
+    if (limit == hipLimitMallocHeapSize) {
+      *value = device_heap_size();
+      return;
+    }
+    size_t asked = asked_stack();
+    *value = asked ? asked : kUsualStack;
+  });
+}
+// Threads have the stack that they need here: what is asked for is but remembered, for who records. The heap is what it
+// is.
+hipError_t hipDeviceSetLimit(hipLimit_t limit, size_t value) {
+  return answer([&] {
+    require(limit == hipLimitMallocHeapSize || limit == kLimitStackSize, hipErrorUnsupportedLimit);
+    if (limit == hipLimitMallocHeapSize) return require(value <= device_heap_size(), hipErrorOutOfMemory);
+    require(value <= kLargestStack);
+    asked_stack() = value;
   });
 }
 

@@ -4,3 +4,11 @@
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DISABLE_CPP_FUNCTIONS__ 1
 #include <hip/hip_runtime_api.h>
+
+// Of ROCm 5.3 and later.
+#pragma GCC visibility push(default)
+extern "C" hipError_t hipDeviceSetLimit(enum hipLimit_t limit, size_t value);
+#pragma GCC visibility pop
+namespace mneme::hostgpu {
+inline constexpr auto kLimitStackSize = static_cast<hipLimit_t>(0);  // hipLimitStackSize
+}

@@ -15,10 +15,13 @@
 namespace mneme::ir {
 namespace {
 
-// Vectorisers on, as clang has them at -O2 and above.
-llvm::PipelineTuningOptions pipeline_options(const Tuning& tuning) {
+// At this level LLVM's texts have no vectoriser, and clang has the one that needs no loop.
+constexpr char kSmallest[] = "default<Oz>";
+
+// LLVM's texts of levels have vectorisers on where clang has them.
+llvm::PipelineTuningOptions pipeline_options(const std::string& passes, const Tuning& tuning) {
   llvm::PipelineTuningOptions options;
-  options.LoopVectorization = true;
+  options.LoopVectorization = passes != kSmallest;
   options.SLPVectorization = true;
   options.LoopInterleaving = true;
   options.LoopUnrolling = true;
@@ -27,6 +30,7 @@ llvm::PipelineTuningOptions pipeline_options(const Tuning& tuning) {
 }
 
 llvm::ModulePassManager parse(llvm::PassBuilder& builder, const std::string& passes) {
+  if (passes == kSmallest) return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::Oz);
   llvm::ModulePassManager manager;
   if (llvm::Error error = builder.parsePassPipeline(manager, passes)) {
     throw Error::of("LLVM rejects the pipeline '{}': {}", passes, llvm::toString(std::move(error)));
@@ -73,7 +77,7 @@ void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachi
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::OptNoneInstrumentation marked(/*DebugLogging=*/false);
   if (tuning.leave_marked) marked.registerCallbacks(callbacks);
-  llvm::PassBuilder builder(machine, pipeline_options(tuning), std::nullopt, &callbacks);
+  llvm::PassBuilder builder(machine, pipeline_options(passes, tuning), std::nullopt, &callbacks);
   if (extension) extension(builder);
   register_plugins(tuning.plugins, builder);
   LlvmOption unroll("unroll-threshold", tuning.unroll_threshold);

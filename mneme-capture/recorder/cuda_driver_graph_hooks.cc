@@ -51,8 +51,8 @@ Result set_kernel(const SetKernel& next, const SetCopysKernel& next_copys, Graph
                   const void* parameters) {
   Result status = next.call_or(kNotSupported, ready, node, parameters);
   if (recorder() && status == kSuccess) {
-    Graphs<CudaGraphs>::all().set_kernel(ready, node,
-                             [&](GraphNode ours) { return next_copys.call_or(kNotSupported, ours, parameters); });
+    Graphs<CudaGraphs>::all().set_kernel(
+        ready, node, [&](GraphNode ours) { return next_copys.call_or(kNotSupported, ours, parameters); });
   }
   return status;
 }

@@ -8,11 +8,8 @@ Error begun(Error status) {
   return status;
 }
 
-// What was noted down in vain has ended, too; where it is the wrong stream or thread, nothing has.
 Error ended(Error status) {
-  constexpr Error kInvalidated = 901, kUnjoined = 904;  // cudaErrorStreamCapture…
-  bool over = status == kSuccess || status == kInvalidated || status == kUnjoined;
-  if (over && runtime().captures.load() > 0) --runtime().captures;
+  if (has_capture_ended(status) && runtime().captures.load() > 0) --runtime().captures;
   return status;
 }
 

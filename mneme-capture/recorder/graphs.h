@@ -50,6 +50,13 @@ struct GraphCalls {
   Next<int()> synchronize_all;
 };
 
+// Whether no more is noted down from the stream, by what the call that was to end it returned: what was noted down in
+// vain has ended, too; where it is the wrong stream or thread, nothing has.
+inline bool has_capture_ended(int status) {
+  constexpr int kInvalidated = 901, kUnjoined = 904;  // …ErrorStreamCapture…, of both vendors
+  return status == 0 || status == kInvalidated || status == kUnjoined;
+}
+
 enum class NodeKind { kKernel, kGraph, kEmpty, kOther, kMemory, kCondition, kForeign };
 
 // Why a graph is not done node by node.

@@ -16,6 +16,8 @@ inline constexpr Error kNotSupported = 801;
 
 using Stream = void*;
 inline constexpr uintptr_t kPerThread = 2;  // hipStreamPerThread
+// Which one functions mean that are named _spt.
+inline Stream per_thread(Stream stream) { return stream ? stream : reinterpret_cast<Stream>(kPerThread); }
 using Event = void*;
 inline constexpr unsigned kNoTiming = 2;  // hipEventDisableTiming
 using MemoryPool = void*;

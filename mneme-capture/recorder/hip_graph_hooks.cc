@@ -69,11 +69,9 @@ Error begun(Error status) {
   return status;
 }
 
-// One that has become no graph has ended, too.
 Error end_capture(const Next<Error(Stream, Graph*)>& next, Stream stream, Graph* graph) {
-  const bool captured = runtime().captures.load() > 0 && runtime().notes_down(stream);
   Error status = next.call_or(kNotSupported, stream, graph);
-  if (captured) --runtime().captures;
+  if (has_capture_ended(status) && runtime().captures.load() > 0) --runtime().captures;
   return status;
 }
 
@@ -85,7 +83,7 @@ extern "C" {
 Error hipGraphLaunch(GraphExec ready, Stream stream) { return launch_graph(next_launch, ready, stream, stream); }
 
 Error hipGraphLaunch_spt(GraphExec ready, Stream stream) {
-  return launch_graph(next_launch_spt, ready, stream, stream ? stream : reinterpret_cast<Stream>(kPerThread));
+  return launch_graph(next_launch_spt, ready, stream, per_thread(stream));
 }
 
 Error hipGraphInstantiate(GraphExec* ready, Graph graph, GraphNode* wrong, char* log, size_t size) {

@@ -8,6 +8,8 @@ namespace {
 
 constinit Next<Error(Graph*, unsigned)> next_create(kLibrary, "hipGraphCreate");
 constinit Next<Error(GraphNode*, Graph, const GraphNode*, size_t)> next_add_empty(kLibrary, "hipGraphAddEmptyNode");
+constinit Next<Error(GraphNode*, Graph, const GraphNode*, size_t, const KernelNode*)> next_add_kernel(
+    kLibrary, "hipGraphAddKernelNode");
 constinit Next<Error(GraphNode, int*)> next_type(kLibrary, "hipGraphNodeGetType");
 constinit Next<Error(GraphNode)> next_destroy_node(kLibrary, "hipGraphDestroyNode");
 constinit Next<Error(GraphExec*, Graph, GraphNode*, char*, size_t)> next_instantiate(kLibrary, "hipGraphInstantiate");
@@ -73,6 +75,19 @@ GraphExec alone(Graph graph, GraphNode node) {
   return ready;
 }
 
+// A graph that has this kernel only, ready to be launched; null where the runtime makes none of it. Of many kernels, a
+// copy of the graph for each would take long.
+GraphExec alone(const KernelNode& kernel) {
+  Graph graph = nullptr;
+  GraphNode node = nullptr;
+  GraphExec ready = nullptr;
+  need(next_create.call_or(kNotSupported, &graph, 0));
+  bool made = succeeds(next_add_kernel.call_or(kNotSupported, &node, graph, nullptr, 0, &kernel)) &&
+              succeeds(next_instantiate.call_or(kNotSupported, &ready, graph, nullptr, nullptr, 0));
+  all_calls.destroy.call_or(kNotSupported, graph);
+  return made ? ready : nullptr;
+}
+
 // Releases that do not tell have no such kernels in graphs.
 bool is_cooperative(GraphNode node) {
   constexpr int kCooperative = 2;  // hipKernelNodeAttributeCooperative
@@ -118,8 +133,9 @@ HipGraphs::Step HipGraphs::step_of(Graph graph, GraphNode node, NodeKind kind) {
     step.kernel.emplace();
     need(next_get_kernel.call_or(kNotSupported, node, &step.kernel->node));
     step.kernel->cooperative = is_cooperative(node);
+    if (!step.kernel->cooperative) step.alone = alone(step.kernel->node);
   }
-  step.alone = alone(graph, node);
+  if (!step.alone) step.alone = alone(graph, node);
   return step;
 }
 

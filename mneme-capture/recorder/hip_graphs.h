@@ -5,8 +5,9 @@
 
 namespace mneme::record::hip {
 
-// HIP's graphs. For each node there is a copy of the graph without all others: so nothing is read of nodes but what a
-// kernel's are, and no function is relied on that adds nodes, of which releases have different ones.
+// HIP's graphs. For each node that is no plain kernel's there is a copy of the graph without all others: so nothing is
+// read of nodes but what a kernel's are, and no function is used that adds others, of which releases have different
+// ones.
 struct HipGraphs {
   struct Kernel {
     KernelNode node{};

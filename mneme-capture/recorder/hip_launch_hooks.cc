@@ -140,7 +140,7 @@ Error hipLaunchKernel(const void* function, Dimensions grid, Dimensions block, v
 
 Error hipLaunchKernel_spt(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
                           Stream stream) {
-  return launch(function, grid, block, arguments, shared, stream, [&] {
+  return launch(function, grid, block, arguments, shared, per_thread(stream), [&] {
     return next_launch_spt.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
   });
 }
@@ -163,7 +163,7 @@ Error hipLaunchCooperativeKernel_spt(const void* function, Dimensions grid, Dime
   auto real = [&] {
     return next_cooperative_spt.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
   };
-  return launch(function, grid, block, arguments, shared, stream, real, true);
+  return launch(function, grid, block, arguments, shared, per_thread(stream), real, true);
 }
 
 Error hipLaunchCooperativeKernelMultiDevice(LaunchParameters* launches, int devices, unsigned flags) {

@@ -24,6 +24,8 @@ constinit Next<void()> next_hold(kLibrary, "mneme_hostgpu_hold");
 constinit Next<void()> next_let_go(kLibrary, "mneme_hostgpu_let_go");
 constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary, "mneme_hostgpu_global");
 constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "hipHostGetDevicePointer");
+constinit Next<Error(size_t*, int)> next_limit(kLibrary, "hipDeviceGetLimit");
+constinit Next<Error(int, size_t)> next_set_limit(kLibrary, "hipDeviceSetLimit");
 constinit Next<Error(int*)> next_version(kLibrary, "hipRuntimeGetVersion");
 constinit Next<Error(void**, const void*)> next_symbol_address(kLibrary, "hipGetSymbolAddress");
 constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "hipGetSymbolSize");
@@ -171,6 +173,16 @@ std::string HipRuntime::error_text(int error) {
 bool HipRuntime::prepare(const void* host_function, int device) {
   OnDevice there(device);
   return !next_prepare || succeeds(next_prepare.call_or(kNotSupported, host_function));
+}
+
+uint64_t HipRuntime::stack_bytes(int device) {
+  constexpr int kStackSize = 0;         // hipLimitStackSize
+  constexpr size_t kUsualStack = 1024;  // unless the application asks for another
+  // Releases that cannot be asked for one do not say how large it is, either.
+  if (!next_set_limit) return 0;
+  OnDevice there(device);
+  size_t bytes = 0;
+  return succeeds(next_limit.call_or(kNotSupported, &bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
 }
 
 bool HipRuntime::is_of_6_or_later() {

@@ -45,6 +45,7 @@ class HipRuntime final : public Runtime {
   bool is_capturing(void* stream) override;
   std::string error_text(int error) override;
   bool prepare(const void* host_function, int device) override;
+  uint64_t stack_bytes(int device) override;
   std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) override;
   std::string why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel, const std::string& name) override;
   std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,

@@ -82,6 +82,12 @@ Result cuCtxGetCurrent(void** context) {
   return 0;
 }
 Result cuCtxSynchronize() { return current ? result(hipDeviceSynchronize()) : kInvalidContext; }
+Result cuCtxGetLimit(size_t* value, int limit) {
+  return current ? result(hipDeviceGetLimit(value, static_cast<hipLimit_t>(limit))) : kInvalidContext;
+}
+Result cuCtxSetLimit(int limit, size_t value) {
+  return current ? result(hipDeviceSetLimit(static_cast<hipLimit_t>(limit), value)) : kInvalidContext;
+}
 
 // ---- memory at addresses of the caller's ----
 

@@ -118,6 +118,8 @@ using S = size_t;
 using L = unsigned long long;
 
 HAND_ON(hipInit, (U a), (a))
+HAND_ON(hipDeviceGetLimit, (S * a, int b), (a, b))
+HAND_ON(hipDeviceSetLimit, (int a, S b), (a, b))
 HAND_ON(hipGetDeviceCount, (int* a), (a))
 HAND_ON(hipSetDevice, (int a), (a))
 HAND_ON(hipDeviceGetAttribute, (int* a, int b, int c), (a, b, c))
@@ -166,6 +168,7 @@ HAND_ON(hipGraphDestroyNode, (P a), (a))
 HAND_ON(hipGraphKernelNodeGetParams, (P a, P b), (a, b))
 HAND_ON(hipGraphCreate, (P a, U b), (a, b))
 HAND_ON(hipGraphAddEmptyNode, (P a, P b, P c, S d), (a, b, c, d))
+HAND_ON(hipGraphAddKernelNode, (P a, P b, P c, S d, P e), (a, b, c, d, e))
 
 extern "C" int hipMemAddressReserve(void** address, S size, S alignment, void* wanted, L flags) {
   using Reserve = int (*)(void**, S, S, void*, L);

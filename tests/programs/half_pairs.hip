@@ -101,11 +101,15 @@ static float value_of(Bits bits) {
   return value;
 }
 
-// HIP's headers have the unordered comparisons do what the ordered ones do.
 static unsigned relations(float a, float b) {
   unsigned six = unsigned(a == b) | unsigned(a != b) << 1 | unsigned(a < b) << 2 | unsigned(a <= b) << 3 |
                  unsigned(a > b) << 4 | unsigned(a >= b) << 5;
+#ifdef __HIP__  // whose headers have the unordered comparisons do what the ordered ones do
   return six | six << 6;
+#else  // and whose __hne is one that says no of what is unordered
+  bool unordered = a != a || b != b;
+  return unordered ? 0x3fu << 6 : six | six << 6;
+#endif
 }
 
 int main() {

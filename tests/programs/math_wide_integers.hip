@@ -8,9 +8,22 @@ using U64 = unsigned long long;
 using I64 = long long;
 using U128 = unsigned __int128;
 using I128 = __int128;
+#ifdef __HIP__
+using Sum = unsigned;  // of two integers that are halved: it wraps in HIP, unlike CUDA
+#else
+using Sum = U64;
+#endif
 
 constexpr int kWide = 16;
 constexpr int kIntrinsics = 26;
+
+__host__ __device__ inline U64 upper_part(U128 x) {
+#ifdef __HIP__
+  return static_cast<U64>(static_cast<double>(x) * 0x1p-70);
+#else  // for which LLVM cannot make such a number of such an integer
+  return static_cast<U64>(x >> 70);
+#endif
+}
 
 __host__ __device__ inline void wide(U64 a, U64 b, U64 c, U64 (&out)[kWide]) {
   U128 x = static_cast<U128>(a) << 64 | b;
@@ -35,7 +48,7 @@ __host__ __device__ inline void wide(U64 a, U64 b, U64 c, U64 (&out)[kWide]) {
                         static_cast<U64>(static_cast<I64>(a) / static_cast<I64>((b >> 1) | 1)),
                         static_cast<U64>(static_cast<I64>(a) % static_cast<I64>((b >> 1) | 1)),
                         static_cast<U64>(x < (static_cast<U128>(b) << 64 | a)),
-                        static_cast<U64>(static_cast<double>(x) * 0x1p-70)};
+                        upper_part(x)};
   for (int f = 0; f < kWide; ++f) out[f] = results[f];
 }
 
@@ -117,8 +130,8 @@ static void expected(U64 a, U64 b, U64 c, U64 (&out)[kIntrinsics]) {
       clamped == 32 ? u : static_cast<unsigned>(both << clamped >> 32),
       static_cast<unsigned>(both >> (w & 31)),
       static_cast<unsigned>(both >> clamped),
-      (u + v) >> 1,  // HIP wraps here, unlike CUDA
-      (u + v + 1) >> 1,
+      static_cast<unsigned>((static_cast<Sum>(u) + v) >> 1),
+      static_cast<unsigned>((static_cast<Sum>(u) + v + 1) >> 1),
       static_cast<unsigned>(((s >> 1) > (t >> 1) ? (s >> 1) - (t >> 1) : (t >> 1) - (s >> 1)) + w),
       (u > v ? u - v : v - u) + w,
       a ? static_cast<U64>(__builtin_ctzll(a)) : 0xffffffff,

@@ -105,7 +105,8 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   const Goal goal = goal_of(*module, info, configuration, *target);
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(goal, configuration);
   module->setDataLayout(machine->createDataLayout());
-  allow_optimisation(*module, info);
+  // What is marked is left alone by the back end, too.
+  if (configuration.passes != "default<O0>") allow_optimisation(*module, info);
   retarget(*module, info, goal);
   replace_lacking(*module, *target, *machine->getMCSubtargetInfo());
   adjust(*module, info, configuration, instance);

@@ -449,6 +449,10 @@ TEST(Amdgpu, WhatIsMarkedByItselfStaysAsItIs) {
   const std::string calls = "  %value = call i32 @f(i32 %id)\n";
   EXPECT_THAT(compiled(calls, configuration("gfx90a"), "", more).ir, HasSubstr("call"));
   EXPECT_THAT(compiled(calls, configuration("gfx90a"), "noinline optnone", more).ir, Not(HasSubstr("@f(")));
+  bundle::Configuration none = configuration("gfx90a");
+  none.passes = "default<O0>";
+  EXPECT_THAT(compiled(calls, none, "noinline optnone", more).ir, HasSubstr(" optnone "))
+      << "as the application was compiled";
 }
 
 TEST(Amdgpu, FixedLaunches) {

@@ -149,5 +149,36 @@ TEST(NvptxSmallNumbers, AreComputedWith) {
   }
 }
 
+TEST(NvptxSmallNumbers, AreComparedInPairs) {
+  std::vector<std::tuple<uint32_t, uint32_t>> rows;
+  const uint16_t values[] = {0, 0x8000, 0x3c00, 0x3f80, 0xbc00, 0x7f80, 0x7fff, 0x0001, 0x7bff};
+  for (uint16_t a : values) {
+    for (uint16_t b : values) {
+      for (uint32_t pair : {a << 16 | b, b << 16 | a, a << 16 | a}) rows.emplace_back(pair, b << 16 | a);
+    }
+  }
+  for (bool brain : {false, true}) {
+    std::string type = brain ? "bf16x2" : "f16x2";
+    auto pair_of = [=](auto holds, uint32_t whole) {
+      return [=](uint32_t a, uint32_t b) {
+        auto half = [=](unsigned shift) {
+          return holds(value_of(static_cast<uint16_t>(a >> shift), brain),
+                       value_of(static_cast<uint16_t>(b >> shift), brain))
+                     ? whole << shift
+                     : 0u;
+        };
+        return half(0) | half(16);
+      };
+    };
+    auto less = [](long double a, long double b) { return a < b; };
+    auto unequal = [](long double a, long double b) { return !(a == b); };
+    Operations<uint32_t, uint32_t, uint32_t> two;
+    two.add("asm \"set.lt.u32." + type + " $0, $1, $2;\", \"=r,r,r\"", pair_of(less, 0xffff));
+    two.add("asm \"set.neu.s32." + type + " $0, $1, $2;\", \"=r,r,r\"", pair_of(unequal, 0xffff));
+    two.add("asm \"set.lt." + type + "." + type + " $0, $1, $2;\", \"=r,r,r\"", pair_of(less, brain ? 0x3f80 : 0x3c00));
+    two.check(rows);
+  }
+}
+
 }  // namespace
 }  // namespace mneme::codegen::host

@@ -54,6 +54,13 @@ Value* combine(Builder& builder, StringRef operation, Value* a, Value* b) {
   return operation == "or" ? builder.CreateOr(a, b) : builder.CreateXor(a, b);
 }
 
+// What `set` gives of each comparison. An integer for two halves has one for each of them.
+std::optional<PtxType> element_of_result(const PtxType& to, const PtxType& type) {
+  if (to.lanes == type.lanes) return to.element();
+  if (type.lanes != 2 || to.is_floating() || to.lanes != 1 || to.bits != 32) return std::nullopt;
+  return PtxType{to.kind, 16, 1};
+}
+
 // What `set` gives for true: one as a number, all ones as an integer.
 Value* truth(Builder& builder, Value* condition, const PtxType& type) {
   llvm::Type* result = type.of(builder.getContext());
@@ -78,6 +85,8 @@ PtxResult compare(PtxInstruction& instruction, bool sets_predicate) {
   auto predicate = type->is_floating() ? float_predicate(comparison) : integer_predicate(comparison, type->is_signed());
   if (!predicate) return std::nullopt;
   Value* further = with.empty() ? nullptr : as_type(builder, instruction.operands[2], builder.getInt1Ty());
+  std::optional<PtxType> result_element = sets_predicate ? to : element_of_result(*to, *type);
+  if (!result_element) return std::nullopt;
   PtxType element = type->element();
   PtxValues results;
   for (unsigned result = 0; result < instruction.results; ++result) {
@@ -95,7 +104,7 @@ PtxResult compare(PtxInstruction& instruction, bool sets_predicate) {
                                     Value* holds = builder.CreateCmp(*predicate, a, b);
                                     if (result == 1) holds = builder.CreateNot(holds);
                                     if (further) holds = combine(builder, with, holds, further);
-                                    return sets_predicate ? holds : truth(builder, holds, to->element());
+                                    return sets_predicate ? holds : truth(builder, holds, *result_element);
                                   }));
   }
   return results;

@@ -84,6 +84,32 @@ TEST(Nvptx, WhatWasCompiledWithoutOptimisationCanBeOptimised) {
 }
 
 // A replay that rounds otherwise than the application did would not verify.
+// As clang does, which LLVM's own text for the level leaves out.
+TEST(Nvptx, StoresSideBySideAreOneWhereCodeIsToBeSmall) {
+  bundle::KernelInfo pairs = scale();
+  pairs.name = pairs.demangled = "pairs";
+  std::string ir = R"(target triple = "nvptx64-nvidia-cuda"
+define void @pairs(ptr %in, ptr align 4 %out, float %factor) #0 {
+  %second = getelementptr i16, ptr %in, i64 1
+  %x = load i16, ptr %in, align 4
+  %y = load i16, ptr %second
+  %x_low = and i16 %x, 32767
+  %y_low = and i16 %y, 32767
+  %after = getelementptr i16, ptr %out, i64 1
+  store i16 %x_low, ptr %out, align 4
+  store i16 %y_low, ptr %after
+  ret void
+}
+attributes #0 = { minsize optsize "target-features"="+ptx80,+sm_80" }
+!nvvm.annotations = !{!0}
+!0 = !{ptr @pairs, !"kernel", i32 1}
+)";
+  for (const char* passes : {"default<O2>", "default<Oz>"}) {
+    EXPECT_THAT(compile(pairs, ir, configuration("cuda:sm_90", passes)).bytes, Not(HasSubstr("st.global.u16")))
+        << passes;
+  }
+}
+
 TEST(Nvptx, MultipliesAndAddsAsTheApplicationsCompilerWasTold) {
   EXPECT_THAT(compile(scale(), kernel_ir("contract"), configuration("cuda:sm_90")).bytes, HasSubstr("fma.rn.f32"));
   EXPECT_THAT(compile(scale(), kernel_ir(""), configuration("cuda:sm_90")).bytes,

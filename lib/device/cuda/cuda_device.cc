@@ -9,6 +9,7 @@
 #include "device/cuda/module.h"
 #include "device/gpu/gpu_image.h"
 #include "device/gpu/second_cache.h"
+#include "device/gpu/stacks.h"
 #include "device/gpu/staging.h"
 #include "device/gpu/translation.h"
 
@@ -78,6 +79,7 @@ class CudaDevice final : public Device {
     auto& loaded = static_cast<LoadedModule&>(code);
     if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
     if (launch.warn && !loaded.misplaced().empty()) launch.warn(loaded.misplaced());
+    gpu::give_stacks(launch, {stack_size, give_stack});
     const Moves moves = moves_of(loaded, launch);
     translation_.there(moves);
     gpu_.warn(launch);
@@ -86,7 +88,6 @@ class CudaDevice final : public Device {
       check(driver().cuFuncSetAttribute(loaded.function(), kMaxDynamicShared, static_cast<int>(launch.shared_bytes)),
             "asking for dynamic shared memory");
     }
-    ask_for_stack(launch.stack_bytes);
     std::string arguments = launch.arguments;
     moves.there(std::as_writable_bytes(std::span(arguments)));
     size_t size = arguments.size();
@@ -113,12 +114,13 @@ class CudaDevice final : public Device {
   bool still_works() override { return driver().cuCtxSynchronize() == 0; }
 
  private:
-  // What the application had, since how deep kernels call is often known to it alone. It stays for later launches.
-  static void ask_for_stack(uint64_t bytes) {
-    size_t there = 0;
-    if (bytes == 0) return;
-    check(driver().cuCtxGetLimit(&there, kStackSize), "asking how large the threads' stacks are");
-    if (there < bytes) check(driver().cuCtxSetLimit(kStackSize, bytes), "asking for larger stacks of threads");
+  static size_t stack_size() {
+    size_t bytes = 0;
+    check(driver().cuCtxGetLimit(&bytes, kStackSize), "asking how large the threads' stacks are");
+    return bytes;
+  }
+  static void give_stack(size_t bytes, const std::string& doing) {
+    check(driver().cuCtxSetLimit(kStackSize, bytes), doing.c_str());
   }
 
   static Moves moves_of(const LoadedModule& code, const Launch& launch) {

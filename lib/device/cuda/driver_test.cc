@@ -36,6 +36,7 @@ static_assert(offsetof(LaunchConfiguration, shared_bytes) == offsetof(CUlaunchCo
 static_assert(offsetof(LaunchConfiguration, stream) == offsetof(CUlaunchConfig, hStream));
 static_assert(offsetof(LaunchConfiguration, attributes) == offsetof(CUlaunchConfig, attrs));
 static_assert(kSecondCacheSize == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+static_assert(kStackSize == CU_LIMIT_STACK_SIZE);
 static_assert(kNoTiming == CU_EVENT_DISABLE_TIMING);
 
 #if __has_include(<cupti_activity.h>)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "device/gpu/gpu_image.h"
 #include "device/gpu/second_cache.h"
+#include "device/gpu/stacks.h"
 #include "device/gpu/staging.h"
 #include "device/gpu/translation.h"
 #include "device/hip/hip_gpu.h"
@@ -66,6 +67,7 @@ class HipDevice final : public Device {
     auto& loaded = static_cast<LoadedModule&>(code);
     if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
     if (launch.cluster.count() > 1) throw Error("AMD's GPUs have no clusters of blocks");
+    give_stacks(launch);
     const Moves moves = moves_of(loaded, launch);
     translation_.there(moves);
     gpu_.warn(launch);
@@ -90,6 +92,24 @@ class HipDevice final : public Device {
   bool still_works() override { return succeeds(runtime().hipDeviceSynchronize()); }
 
  private:
+  static size_t stack_size() {
+    size_t bytes = 0;
+    check(runtime().hipDeviceGetLimit(&bytes, kStackSize), "asking how large the threads' stacks are");
+    return bytes;
+  }
+  static void give_stack(size_t bytes, const std::string& doing) {
+    check(runtime().hipDeviceSetLimit(kStackSize, bytes), doing.c_str());
+  }
+  static void give_stacks(const Launch& launch) {
+    if (runtime().hipDeviceGetLimit && runtime().hipDeviceSetLimit) {
+      gpu::give_stacks(launch, {stack_size, give_stack});
+    } else if (launch.stack_bytes != 0 && launch.warn) {
+      launch.warn(fmt::format(
+          "the application asked for {} bytes of stack of each thread, and this HIP runtime cannot be asked",
+          launch.stack_bytes));
+    }
+  }
+
   static void synchronize(const char* doing) { check(runtime().hipDeviceSynchronize(), doing); }
 
   static Result start(const LoadedModule& code, const Launch& launch, std::string& arguments) {

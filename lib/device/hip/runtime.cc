@@ -53,6 +53,8 @@ class Loaded {
     MNEME_FIND(hipEventRecord);
     MNEME_FIND(hipEventSynchronize);
     MNEME_FIND(hipEventElapsedTime);
+    MNEME_LOOK(hipDeviceGetLimit);
+    MNEME_LOOK(hipDeviceSetLimit);
     MNEME_LOOK(hipModuleLaunchCooperativeKernel);
     runtime.has_virtual_memory = MNEME_LOOK(hipMemAddressReserve) && MNEME_LOOK(hipMemAddressFree) &&
                                  MNEME_LOOK(hipMemCreate) && MNEME_LOOK(hipMemRelease) && MNEME_LOOK(hipMemMap) &&

@@ -50,6 +50,7 @@ inline constexpr int kCopyAnyWay = 4;                                  // hipMem
 inline constexpr unsigned kRegisterPortable = 1, kRegisterMapped = 2;  // hipHostRegister…
 inline constexpr unsigned kNoTiming = 2;                               // hipEventDisableTiming
 inline constexpr int kSecondCacheSize = 19;                            // hipDeviceAttributeL2CacheSize
+inline constexpr int kStackSize = 0;                                   // hipLimitStackSize, where it can be set
 // Keys of hipModuleLaunchKernel's `extra`: what follows is the bytes of all arguments, and a pointer to their number.
 inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 3;
 
@@ -84,6 +85,8 @@ struct Runtime {
   Result (*hipEventSynchronize)(Event* event);
   Result (*hipEventElapsedTime)(float* milliseconds, Event* from, Event* to);
   // Not in every release; null then.
+  Result (*hipDeviceGetLimit)(size_t* value, int limit);
+  Result (*hipDeviceSetLimit)(int limit, size_t value);
   Result (*hipModuleLaunchCooperativeKernel)(Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                              unsigned block_x, unsigned block_y, unsigned block_z,
                                              unsigned shared_bytes, Stream* stream, void** arguments);

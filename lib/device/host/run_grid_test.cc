@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "base/file.h"
 #include "device/host/launch.h"
+#include "device/host/workspace.h"
 #include "device/message_of.h"
 
 namespace mneme::device::host {
@@ -16,6 +19,7 @@ using bundle::Dim3;
 using testing::HasSubstr;
 
 const std::string kPlain = FIXTURES "/host_code_plain.so";
+constexpr uint64_t kStaticShared = 256;  // kPlain's
 const std::string kFaulty = FIXTURES "/host_code_faulty.so";
 
 // As testdata/plain.cc has it.
@@ -89,9 +93,60 @@ TEST(RunGrid, RefusesLaunchesThatCannotBe) {
   EXPECT_THAT(message({1, 1, 1}, {33, 32, 1}), HasSubstr("at most 1024 threads a block"));
   EXPECT_THAT(message({1, 1, 1}, {1u << 31, 4, 1}), HasSubstr("at most 1024 threads a block"));
   EXPECT_THAT(message({1u << 22, 1, 1}, {1024, 1, 1}), HasSubstr("too many blocks"));
-  EXPECT_THAT(message({1, 1, 1}, {1, 1, 1}, 65536), HasSubstr("at most 65536"));
+  EXPECT_THAT(message({1, 1, 1}, {1, 1, 1}, kMaxSharedBytes - kStaticShared + 1), HasSubstr("at most 262144"));
+  EXPECT_THAT(message({1, 1, 1}, {1, 1, 1}, UINT32_MAX), HasSubstr("at most 262144"));
   EXPECT_EQ(plain.calls[0], 0);
-  EXPECT_NO_THROW(plain.run({1, 1, 1}, {1024, 1, 1}, 65536 - 256));
+  EXPECT_NO_THROW(plain.run({1, 1, 1}, {1024, 1, 1}, kMaxSharedBytes - kStaticShared));
+}
+
+// Where a device has less than replays may ask for.
+TEST(RunGrid, RefusesMoreSharedMemoryThanTheDeviceHas) {
+  Plain plain;
+  constexpr uint64_t kMost = 64 << 10;
+  auto launch = [&](uint32_t shared, uint64_t most) { check_launch(*plain.code, {1, 1, 1}, {1, 1, 1}, shared, most); };
+  EXPECT_NO_THROW(launch(kMost - kStaticShared, kMost));
+  EXPECT_THAT(message_of([&] { launch(kMost - kStaticShared + 1, kMost); }), HasSubstr("at most 65536"));
+  EXPECT_THAT(message_of([&] { launch(0, kStaticShared - 1); }), HasSubstr("at most 255"));
+}
+
+// Which begins as zeros, whatever ran before.
+TEST(RunGrid, GivesBlocksLargeAndSmallSharedMemory) {
+  Plain plain;
+  for (uint32_t shared : {200u << 10, 100u, 256u << 10, 65u << 10, 0u, 200u << 10}) {
+    shared = std::min<uint32_t>(shared, kMaxSharedBytes - kStaticShared);
+    for (const Seen& seen : plain.run({64, 1, 1}, {32, 1, 1}, shared)) {
+      EXPECT_EQ(seen.dirty, 0u) << shared;
+      EXPECT_EQ(seen.misaligned, 0u) << shared;
+    }
+  }
+}
+
+// Whether it can be read is the system's to say.
+bool is_there(const void* address) {
+  int ends[2];
+  if (::pipe(ends) != 0) return false;
+  Fd from(ends[0]), to(ends[1]);
+  return ::write(to.get(), address, 1) == 1;
+}
+
+TEST(Workspace, HasSharedMemoryAsLargeAsIsAskedForAndLittleBeyond) {
+  constexpr uint64_t kUsual = 64 << 10, kLarge = 200 << 10;
+  Workspace workspace;
+  auto* shared = static_cast<std::byte*>(workspace.shared(100));
+  EXPECT_TRUE(is_there(shared + kUsual - 1));
+  EXPECT_FALSE(is_there(shared + kUsual));
+  EXPECT_FALSE(is_there(shared - 1));
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(workspace.shared(kLarge), shared);
+    std::memset(shared, 1, kLarge);
+    EXPECT_FALSE(is_there(shared + kLarge));
+    EXPECT_EQ(workspace.shared(kMaxSharedBytes), shared);
+    std::memset(shared, 1, kMaxSharedBytes);
+    EXPECT_FALSE(is_there(shared + kMaxSharedBytes));
+    EXPECT_EQ(workspace.shared(100), shared);
+    std::memset(shared, 1, kUsual);
+    EXPECT_FALSE(is_there(shared + kUsual)) << "what reaches there is to fault again";
+  }
 }
 
 std::string fault(unsigned fault, unsigned group = 3, unsigned blocks = 5000) {

@@ -38,13 +38,7 @@ void* Workspace::shared(uint64_t size) {
     if (!address) throw system_error("cannot reserve shared memory");
     shared_ = static_cast<std::byte*>(address);
   }
-  // No more than most kernels need, so that what reaches beyond it is found out.
-  if (uint64_t mapped = std::max(kUsualShared, (size + kPage - 1) / kPage * kPage); mapped > shared_mapped_) {
-    if (::mprotect(shared_ + kGuard, mapped, PROT_READ | PROT_WRITE) != 0) {
-      throw system_error("cannot map shared memory");
-    }
-    shared_mapped_ = mapped;
-  }
+  map_shared(std::max(kUsualShared, (size + kPage - 1) / kPage * kPage));
   // Vectorised kernels make masked accesses beyond the variable at hand; on pages that are not there yet
   // each costs hundreds of cycles, though nothing is accessed.
   if (uint64_t end = std::min(size + kPage, shared_mapped_); end > shared_touched_) {
@@ -52,6 +46,16 @@ void* Workspace::shared(uint64_t size) {
     shared_touched_ = end;
   }
   return shared_ + kGuard;
+}
+
+// No more than is asked for, or most kernels need, so that what reaches beyond it is found out, whatever ran before.
+void Workspace::map_shared(uint64_t size) {
+  std::byte* begin = shared_ + kGuard;
+  if (size == shared_mapped_) return;
+  bool mapped = size > shared_mapped_ ? ::mprotect(begin, size, PROT_READ | PROT_WRITE) == 0
+                                      : ::mprotect(begin + size, shared_mapped_ - size, PROT_NONE) == 0;
+  if (!mapped) throw system_error("cannot map shared memory");
+  shared_mapped_ = size;
 }
 
 void* Workspace::frames() {

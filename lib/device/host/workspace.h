@@ -26,6 +26,8 @@ class Workspace {
   uint64_t frames_size() const { return frames_size_; }
 
  private:
+  void map_shared(uint64_t size);
+
   uint64_t frames_most_;
   std::byte* shared_ = nullptr;
   uint64_t shared_mapped_ = 0;

@@ -65,8 +65,8 @@ constexpr Attribute kAttributes[] = {
 constexpr int kNone[] = {35, 84, 85, 90, 108, 109, 111, 112, 113, 114, 116, 117, 118, 119, 120, 121, 125, 126};
 constexpr int kHostRegister = 99;
 
-constexpr int kLimitStack = 0, kLimitPrintf = 1;  // cudaLimit…
-std::atomic<size_t> stack_limit{1024}, printf_limit{1 << 20};
+constexpr int kLimitPrintf = 1;  // cudaLimitPrintfFifoSize
+std::atomic<size_t> printf_limit{1 << 20};
 
 Error attribute(int* value, int which, int device) {
   const auto* found = std::ranges::find(kAttributes, which, &Attribute::cuda);
@@ -102,23 +102,16 @@ Error cudaDeviceGetAttribute(int* value, int which, int device) { return attribu
 Error cudaDeviceGetPCIBusId(char* id, int size, int device) { return error(hipDeviceGetPCIBusId(id, size, device)); }
 Error cudaDeviceGetByPCIBusId(int* device, const char* id) { return error(hipDeviceGetByPCIBusId(device, id)); }
 Error cudaDeviceGetLimit(size_t* value, int limit) {
-  if (limit != kLimitStack && limit != kLimitPrintf) {
-    return error(hipDeviceGetLimit(value, static_cast<hipLimit_t>(limit)));
-  }
+  if (limit != kLimitPrintf) return error(hipDeviceGetLimit(value, static_cast<hipLimit_t>(limit)));
   if (!value) return kInvalidValue;
-  *value = limit == kLimitStack ? stack_limit : printf_limit;
+  *value = printf_limit;
   return 0;
 }
-// Threads have the stack that they need here, and what they print is not kept back: those are but remembered. The heap
-// is what it is.
+// What kernels print is not kept back here: how much there may be is but remembered.
 Error cudaDeviceSetLimit(int limit, size_t value) {
-  if (limit == kLimitStack || limit == kLimitPrintf) {
-    (limit == kLimitStack ? stack_limit : printf_limit) = value;
-    return 0;
-  }
-  size_t there = 0;
-  hipError_t status = hipDeviceGetLimit(&there, static_cast<hipLimit_t>(limit));
-  return status != hipSuccess ? error(status) : value <= there ? 0 : error(hipErrorOutOfMemory);
+  if (limit != kLimitPrintf) return error(hipDeviceSetLimit(static_cast<hipLimit_t>(limit), value));
+  printf_limit = value;
+  return 0;
 }
 Error cudaDeviceSetCacheConfig(int config) {
   return error(hipDeviceSetCacheConfig(static_cast<hipFuncCache_t>(config)));

@@ -19,3 +19,15 @@ inline __device__ long long wall_clock64() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 }
+
+inline __device__ unsigned __lastbit_u32_u64(unsigned long long bits) {
+  return static_cast<unsigned>(__ffsll(static_cast<long long>(bits)) - 1);
+}
+inline __device__ unsigned long long __bitextract_u64(unsigned long long bits, unsigned first, unsigned count) {
+  return bits >> first & ((1ULL << count) - 1);
+}
+inline __device__ unsigned long long __bitinsert_u64(unsigned long long into, unsigned long long bits, unsigned first,
+                                                     unsigned count) {
+  unsigned long long mask = ((1ULL << count) - 1) << first;
+  return (into & ~mask) | (bits << first & mask);
+}

@@ -60,6 +60,7 @@ int cudaEventCreate(cudaEvent_t*);
 int cudaEventRecord(cudaEvent_t, cudaStream_t);
 int cudaEventSynchronize(cudaEvent_t);
 int cudaDeviceSynchronize();
+int cudaDeviceSetLimit(int, size_t);
 int cudaGetLastError();
 }
 

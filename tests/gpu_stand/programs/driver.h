@@ -27,6 +27,7 @@ int cuInit(unsigned);
 int cuDevicePrimaryCtxRetain(CUcontext*, int);
 int cuCtxSetCurrent(CUcontext);
 int cuCtxSynchronize();
+int cuCtxSetLimit(int, size_t);
 int cuModuleLoad(CUmodule*, const char*);
 int cuModuleUnload(CUmodule);
 int cuModuleGetFunction(CUfunction*, CUmodule, const char*);

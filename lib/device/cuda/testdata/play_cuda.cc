@@ -42,10 +42,12 @@ using namespace gpu;
 
 constexpr Result kInvalid = 1, kNoMemory = 2, kNoImage = 200, kIllegalAddress = 700;
 constexpr int kCacheSize = 5 << 20;
+constexpr size_t kLargestStack = 256 << 10, kMostStack = 512 << 10;  // more is cut to the first, or refused
 
 std::vector<std::function<void()>> work;  // all there ever was; what is done is empty
 size_t done = 0;
-Result broken = 0;  // as soon as a kernel faulted, what everything returns
+size_t stack = 1024;  // of each thread
+Result broken = 0;    // as soon as a kernel faulted, what everything returns
 std::map<const char*, size_t> pinned;
 std::map<Address, size_t> reserved, mapped;
 std::map<Handle, size_t> handles;
@@ -140,6 +142,7 @@ Value value_at(const char* bytes) {
 // Of a kernel of an application's.
 Result launch(Function* function, void** extra) {
   log("launch");
+  log("launch with stack " + std::to_string(stack));
   const char* bytes = static_cast<const char*>(extra[1]);
   auto* words = reinterpret_cast<uint32_t*>(value_at<Address>(bytes));
   auto count = value_at<uint32_t>(bytes + sizeof(Address));
@@ -167,8 +170,13 @@ Result cuDevicePrimaryCtxRetain(Context** context, int) {
   return *context = nullptr, 0;
 }
 Result cuCtxSetCurrent(Context*) { return 0; }
-Result cuCtxGetLimit(size_t* value, int) { return *value = 1024, broken; }
-Result cuCtxSetLimit(int, size_t) { return broken; }
+Result cuCtxGetLimit(size_t* value, int limit) { return *value = stack, limit == kStackSize ? broken : kInvalid; }
+Result cuCtxSetLimit(int limit, size_t value) {
+  if (limit != kStackSize || value > kMostStack) return kInvalid;
+  log("stack " + std::to_string(value));
+  stack = std::min(value, kLargestStack);
+  return broken;
+}
 
 Result cuModuleLoadData(Module** module, const void* image) {
   std::string code = static_cast<const char*>(image);
