@@ -119,7 +119,7 @@ def write_program(folder, work, name):
     if name in AT_HOME:
         return
     recording = work / f"{name}.tar"
-    well(tool("capture"), "--device", "host", "-o", recording, program)
+    well(tool("capture"), "--device", "host", "--max-instances", 1, "-o", recording, program)
     well(tool("compile"), "--target", cuda_test.PROCESSOR, "-o", folder / "recordings" / f"{name}.tar", recording)
 
 
