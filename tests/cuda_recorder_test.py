@@ -112,9 +112,9 @@ class Recorder(TestCase):
         """The device looks for what has changed; only that crosses the link."""
         result, bundle = self.capture(self.program("large_memory"), options=["--max-instances", 8])
         self.assertEqual(len(self.instances(bundle)["add"]), 8, result.error)
-        # 24 MiB and a little more, before and after each launch.
-        digests, = re.findall(r"(\d+) blocks were digested", result.error)
-        self.assertEqual(int(digests), 16 * (384 + 1))
+        # 24 MiB and a little more, before and after each launch; of the last, a third of that has changed.
+        self.assertEqual(re.findall(r"Digests: (\d+) blocks", result.error), [str(18 * (384 + 1))])
+        self.assertEqual(re.findall(r"Gathered: (\d+) blocks", result.error), ["128"])
         self.check_replays(bundle)
 
     def test_killed_while_memory_is_fetched(self):

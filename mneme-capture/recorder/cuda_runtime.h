@@ -6,7 +6,7 @@
 #include <set>
 
 #include "recorder/cuda_api.h"
-#include "recorder/cuda_block_digests.h"
+#include "recorder/cuda_blocks.h"
 #include "recorder/cuda_devices.h"
 #include "recorder/fair_shared_mutex.h"
 #include "recorder/fetches.h"
@@ -29,7 +29,7 @@ class CudaRuntime final : public Runtime {
   uint64_t alignment() override { return 512; }  // as textures of linear memory need it
   bool fetches() override { return true; }
   void digests(const std::vector<Piece>& pieces, const TakeDigests& take) override;
-  void fetch(const std::vector<Piece>& pieces, std::byte* to) override { fetches_.begin(pieces, to); }
+  void fetch(const std::vector<Piece>& pieces, std::byte* to, bool adopted) override;
   void await_fetched() override { fetches_.await(); }
   bool survives_fork() override { return false; }
   bool adopt_host(void* address, uint64_t size) override;
@@ -87,9 +87,9 @@ class CudaRuntime final : public Runtime {
 
   std::atomic<uint64_t> used_devices_{0};  // a bit for each that has recorded memory
   Fetches fetches_{devices};
-  std::mutex digesting_;
-  Digests digested_;  // its memory is used again: to touch new takes longer than to digest
-  BlockDigests digests_;
+  std::mutex looking_;  // at blocks
+  Digests digested_;    // its memory is used again: to touch new takes longer than to digest
+  Blocks blocks_;
   std::mutex mutex_;                                               // of the maps
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
   std::map<void*, const void*> kernels_;                           // one of each fat binary's

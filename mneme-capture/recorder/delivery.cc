@@ -53,7 +53,7 @@ void Delivery::begin(const Fetch& fetch, Fd memory) {
     throw Error("mneme-capture wants memory where there is no room for it");
   }
   pin(fetch);
-  runtime_.fetch(fetch.pieces, memory_ + fetch.at);
+  runtime_.fetch(fetch.pieces, memory_ + fetch.at, pinned_.contains(fetch.at));
   ++under_way_;
 }
 

@@ -43,8 +43,10 @@ TEST_F(DeliveryTest, PinsWhatIsUsedInFull) {
   for (int i = 0; i < 2; ++i) delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece(much.c_str())}}, i ? Fd() : sent());
   EXPECT_EQ(seen(kRoom, kRoom), much);
   EXPECT_EQ(runtime_.adopted, std::vector<uint64_t>{kRoom}) << "once";
+  EXPECT_TRUE(runtime_.fetched_to_adopted);
   delivery_.begin({0, kRoom, 2 * kRoom, {piece("one")}}, sent());
   EXPECT_TRUE(runtime_.adopted.empty()) << "other memory has taken its place";
+  EXPECT_FALSE(runtime_.fetched_to_adopted) << "kernels cannot reach that";
 }
 
 TEST_F(DeliveryTest, PinsAheadWhereNothingIsWantedYet) {
@@ -62,6 +64,7 @@ TEST_F(DeliveryTest, CopiesToMemoryThatKernelsCouldNotUse) {
   std::string much(kRoom, 'x');
   delivery_.begin({kRoom, kRoom, 2 * kRoom, {piece(much.c_str())}}, sent());
   EXPECT_EQ(seen(kRoom, kRoom), much);
+  EXPECT_FALSE(runtime_.fetched_to_adopted);
 }
 
 TEST_F(DeliveryTest, WaitsForWhatHasBegun) {

@@ -59,8 +59,9 @@ class FakeRuntime final : public Runtime {
       if (knows_digests) take(run);
     }
   }
-  void fetch(const std::vector<Piece>& pieces, std::byte* to) override {
+  void fetch(const std::vector<Piece>& pieces, std::byte* to, bool adopted) override {
     if (while_fetching) while_fetching();
+    fetched_to_adopted = adopted;
     for (const Piece& piece : pieces) {
       if (piece.address == lost) throw Error("the fake device lost its memory");
       std::memcpy(to, pointer(piece.address), piece.size);
@@ -105,6 +106,7 @@ class FakeRuntime final : public Runtime {
   std::vector<uint64_t> adopted;  // sizes of host memory
   std::function<void()> while_fetching;
   uint64_t fetched = 0;    // bytes
+  bool fetched_to_adopted = false;
   size_t awaited = 0;      // calls of fetch()
   uint64_t lost = 0;       // cannot be fetched from here
   uint64_t elsewhere = 0;  // where there are addresses, in place of those that are asked for

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/fetches.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace mneme::record {
@@ -31,17 +33,26 @@ void* Fetches::take_event(int device) {
   return event;
 }
 
-void Fetches::begin(const std::vector<Piece>& pieces, std::byte* to) {
+void Fetches::copy(std::span<const Piece> pieces, std::byte* to) const {
+  for (const Piece& piece : pieces) {
+    const void* from = reinterpret_cast<const void*>(piece.address);
+    check(devices_.calls.copy_async.call_or(kNotThere, to, from, piece.size, kDeviceToHost, nullptr));
+    to += piece.size;
+  }
+}
+
+void Fetches::begin(const std::vector<Piece>& pieces, std::byte* to, const Gather& gather) {
   Marks marks;
-  for (size_t i = 0; i < pieces.size();) {
-    const int device = static_cast<int>(pieces[i].device);
+  for (auto first = pieces.begin(); first != pieces.end();) {
+    const auto last =
+        std::find_if(first, pieces.end(), [&](const Piece& piece) { return piece.device != first->device; });
+    const std::span<const Piece> some(first, last);
+    const int device = static_cast<int>(first->device);
     Entered there(devices_, device);
     marks.emplace_back(device, take_event(device));
-    for (; i < pieces.size() && pieces[i].device == static_cast<uint32_t>(device); ++i) {
-      const void* from = reinterpret_cast<const void*>(pieces[i].address);
-      check(devices_.calls.copy_async.call_or(kNotThere, to, from, pieces[i].size, kDeviceToHost, nullptr));
-      to += pieces[i].size;
-    }
+    if (!gather || !gather(some, to)) copy(some, to);
+    for (const Piece& piece : some) to += piece.size;
+    first = last;
     check(devices_.calls.record_event.call_or(kNotThere, marks.back().second, nullptr));
   }
   under_way_.push_back(std::move(marks));

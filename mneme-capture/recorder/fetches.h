@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <deque>
+#include <functional>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,8 +17,11 @@ class Fetches {
  public:
   explicit Fetches(const Devices& devices) : devices_(devices) {}  // borrowed
 
-  // Begins to bring the pieces, one behind the other; throws Error, and then none is waited for.
-  void begin(const std::vector<Piece>& pieces, std::byte* to);
+  // Begins to bring the pieces, one behind the other, by copies, unless `gather` says that it has begun to bring some
+  // (all of one device's, which is the thread's) in the order of the default stream. Throws Error, and then none is
+  // waited for.
+  using Gather = std::function<bool(std::span<const Piece> some, std::byte* to)>;
+  void begin(const std::vector<Piece>& pieces, std::byte* to, const Gather& gather = {});
   // Waits for the oldest that has begun, if there is one; throws Error.
   void await();
 
@@ -25,6 +30,7 @@ class Fetches {
   using Marks = std::vector<std::pair<int, void*>>;
 
   void check(int status) const;
+  void copy(std::span<const Piece> pieces, std::byte* to) const;
   void* take_event(int device);
 
   const Devices& devices_;

@@ -29,7 +29,7 @@ class HipRuntime final : public Runtime {
   uint64_t taken_ahead(int device) override { return memory_.taken_ahead(device); }
   // AMD's device memory is out of the capture's reach, which has it fetched.
   bool fetches() override { return !is_stand_in(); }
-  void fetch(const std::vector<Piece>& pieces, std::byte* to) override { fetches_.begin(pieces, to); }
+  void fetch(const std::vector<Piece>& pieces, std::byte* to, bool) override { fetches_.begin(pieces, to); }
   void await_fetched() override { fetches_.await(); }
   bool survives_fork() override { return is_stand_in(); }
   bool adopt_host(void* address, uint64_t size) override;

@@ -50,11 +50,12 @@ class Runtime {
   virtual uint64_t alignment() { return 256; }
   // Device memory that other processes cannot reach has no descriptor: the parent has it fetched. The digests of blocks
   // in it, as far as they are quicker to have than the blocks; and the pieces, one behind the other: fetch() begins to
-  // bring them, and await_fetched() waits for those of its oldest call. The device is at rest. All throw Error.
+  // bring them to memory that kernels can reach (adopt_host()) or cannot, and await_fetched() waits for those of its
+  // oldest call. The device is at rest. All throw Error.
   virtual bool fetches() { return false; }
   using TakeDigests = std::function<void(const Digests&)>;
   virtual void digests(const std::vector<Piece>& /*whole blocks*/, const TakeDigests&) {}
-  virtual void fetch(const std::vector<Piece>&, std::byte* /*to*/) {}
+  virtual void fetch(const std::vector<Piece>&, std::byte* /*to*/, bool /*adopted*/) {}
   virtual void await_fetched() {}
   // A process that was forked has the device memory of its parent, as a copy, and can use the device.
   virtual bool survives_fork() = 0;

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "digests.h"
+#include "block_kernels.h"
 #include "hostgpu/registration.h"
 
 using namespace mneme::gpu_stand;
@@ -60,8 +60,8 @@ Result cuFuncGetModule(hipModule_t* module, hipFunction_t function) {
 
 Result cuModuleLoad(hipModule_t* module, const char* path) { return result(hipModuleLoad(module, path)); }
 Result cuModuleLoadData(hipModule_t* module, const void* image) {
-  if (!is_digest_image(image)) return result(hipModuleLoadData(module, image));
-  *module = digest_module();
+  if (!is_block_image(image)) return result(hipModuleLoadData(module, image));
+  *module = block_module();
   return 0;
 }
 Result cuModuleLoadDataEx(hipModule_t* module, const void* image, unsigned, int*, void**) {
@@ -72,9 +72,9 @@ Result cuModuleLoadFatBinary(hipModule_t* module, const void* image) {
 }
 Result cuModuleUnload(hipModule_t module) { return result(hipModuleUnload(module)); }
 Result cuModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
-  if (is_digest_module(module)) {
-    *function = digest_kernel();
-    return 0;
+  if (is_block_module(module)) {
+    *function = find_block_kernel(name);
+    return *function ? 0 : kNotFound;
   }
   hipError_t status = hipModuleGetFunction(function, module, name);
   std::lock_guard lock(mutex);
@@ -109,10 +109,7 @@ Result cuLibraryGetGlobal(Address* address, size_t* size, hipModule_t library, c
 Result cuLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                       unsigned block_y, unsigned block_z, unsigned shared, hipStream_t stream, void** arguments,
                       void** extra) {
-  if (is_digest_kernel(function)) {
-    digest_blocks(arguments);
-    return 0;
-  }
+  if (play_block_kernel(function, grid_x, arguments)) return 0;
   std::vector<void*> list = as_hip(extra);
   return result(hipModuleLaunchKernel(as_hip(function), grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
                                       stream, arguments, extra ? list.data() : nullptr));

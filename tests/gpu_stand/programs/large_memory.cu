@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Much memory, of which launches and copies between them change a little: the recorder has the device look for it.
+#include <string>
 #include <vector>
 
 #include "cuda.h"
@@ -11,6 +12,13 @@ constexpr unsigned kCount = 6u << 20, kFew = 2000;
 __global__ void add(int* data, unsigned first, int what) {
   unsigned i = index();
   if (i < kFew) data[first + i] += what;
+}
+
+// One number in each third block: these are brought together before they cross the link.
+constexpr unsigned kBlock = (64 << 10) / sizeof(int);
+__global__ void sprinkle(int* data) {
+  unsigned block = index();
+  if (block < kCount / kBlock && block % 3 == 1) data[block * kBlock + 5] += static_cast<int>(block);
 }
 
 int main() {
@@ -38,14 +46,17 @@ int main() {
       host[at] = round * 0x01010101;
     }
   }
+  sprinkle<<<kCount / kBlock / 64, 64>>>(data);
+  for (unsigned block = 1; block < kCount / kBlock; block += 3) host[block * kBlock + 5] += static_cast<int>(block);
   std::vector<int> seen(kCount);
   CHECK(cudaMemcpy(seen.data(), data, kCount * sizeof(int), cudaMemcpyDeviceToHost) == 0);
   CHECK(seen == host);
   seen.resize(5000);
   CHECK(cudaMemcpy(seen.data(), more, 5000 * sizeof(int), cudaMemcpyDeviceToHost) == 0);
   CHECK(seen == other);
-  if (void* digests = dlsym(nullptr, "cuStandDigests")) {
-    std::fprintf(stderr, "%llu blocks were digested\n", reinterpret_cast<unsigned long long (*)()>(digests)());
+  for (const char* what : {"Digests", "Gathered"}) {
+    void* count = dlsym(nullptr, (std::string("cuStand") + what).c_str());
+    if (count) std::fprintf(stderr, "%s: %llu blocks\n", what, reinterpret_cast<unsigned long long (*)()>(count)());
   }
   std::puts("large_memory: ok");
 }
