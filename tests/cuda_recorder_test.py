@@ -305,6 +305,12 @@ class Recorder(TestCase):
         self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"add": 6})
         self.check_replays(bundle)
 
+    def test_several_devices(self):
+        result, bundle = self.capture(self.program("devices"), options=["--host-devices", "2"])
+        self.assertEqual({name: sorted(i.get("device", 0) for i in of) for name, of in self.instances(bundle).items()},
+                         {"fill": [0, 1], "combine": [0, 1]}, result.error)
+        self.check_replays(bundle)
+
     def test_a_kernel_that_waits_for_the_application(self):
         result, _ = self.capture(self.program("polling"), status=2)
         self.assertRegex(result.error, "waits for the application")

@@ -29,7 +29,7 @@ GPU = ROOT / "tests" / "gpu"
 COMPILE = [tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={cuda_test.PROCESSOR}"]
 
 # Of tests/gpu_stand/programs, for a GPU as well.
-STANDS = ["functions", "graph_nodes", "graph_streams", "graphs", "memory", "per_thread"]
+STANDS = ["devices", "functions", "graph_nodes", "graph_streams", "graphs", "memory", "per_thread"]
 # And those that call the driver themselves; what they are given beside that: kernels of their own.
 DRIVERS = ["driver_graphs", "virtual_memory"]
 
