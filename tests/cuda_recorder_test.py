@@ -128,7 +128,7 @@ class Recorder(TestCase):
             self.assertNotIn("recording failed", result.error)
             count = len(self.parsed(bundle, "instances/"))
             recorded.add(count)
-            self.assertIn(result.statuses, [[4], [0]] if count == 8 else [[4]], result.text())
+            self.assertIn(result.statuses, [[4], [0]] if count == 9 else [[4]], result.text())
             if count:
                 self.check_replays(bundle)
         self.assertGreater(len(recorded), 1, "killed before all were recorded, and after some")

@@ -7,6 +7,7 @@
 #include "recorder/cuda_runtime.h"
 #include "recorder/digest_keys.h"
 #include "recorder/gathering.h"
+#include "recorder/kernels/gather.h"
 #include "recorder/next.h"
 
 // What the build makes of kernels/blocks.cc: a fat binary, or PTX, and the zero that ends a text.

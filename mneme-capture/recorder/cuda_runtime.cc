@@ -112,7 +112,7 @@ int CudaRuntime::device_of(void* stream) {
   // What lies below are streams of the thread's device, too.
   int device = -1;
   if (devices.several() && reinterpret_cast<uintptr_t>(stream) > kPerThreadStream &&
-      next_stream_device.call_or(kNotSupported, stream, &device) == kSuccess) {
+      succeeds(next_stream_device.call_or(kNotSupported, stream, &device))) {
     return device;
   }
   return this->device();

@@ -21,6 +21,7 @@ extern "C" {
 // ---- launches ----
 
 Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments);
+Error cudaStreamGetDevice(hipStream_t stream, int* device);
 
 Error cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                             hipStream_t stream) {
@@ -119,6 +120,9 @@ Error cudaStreamWaitEvent_ptsz(hipStream_t stream, hipEvent_t event, unsigned fl
 }
 Error cudaStreamGetFlags_ptsz(hipStream_t stream, unsigned* flags) {
   return error(hipStreamGetFlags(own_stream(stream), flags));
+}
+Error cudaStreamGetDevice_ptsz(hipStream_t stream, int* device) {
+  return cudaStreamGetDevice(own_stream(stream), device);
 }
 Error cudaStreamGetPriority_ptsz(hipStream_t stream, int* priority) {
   return error(hipStreamGetPriority(own_stream(stream), priority));

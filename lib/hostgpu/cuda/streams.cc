@@ -25,6 +25,11 @@ Error cudaStreamGetFlags(hipStream_t stream, unsigned* flags) {
 Error cudaStreamGetPriority(hipStream_t stream, int* priority) {
   return error(hipStreamGetPriority(stream_of(stream), priority));
 }
+Error cudaStreamGetDevice(hipStream_t stream, int* device) {
+  if (!device) return error(hipErrorInvalidValue);
+  *device = hipGetStreamDeviceId(stream_of(stream));
+  return error(*device < 0 ? hipErrorInvalidHandle : hipSuccess);
+}
 // HIP's callback has the same form.
 Error cudaStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void* data, unsigned flags) {
   return error(hipStreamAddCallback(stream_of(stream), callback, data, flags));

@@ -77,7 +77,6 @@ int main() {
   const int times = 3 * first.scale + other.scale;
   check(first.out, times, 7 * times);
   CHECK(cudaMemcpyPeer(second.out, second.number, first.out, 0, kCount * sizeof(int)) == 0);
-  // Its work is done on its own device, whichever is current.
   CHECK(cudaSetDevice(second.number) == 0);
   combine<<<(kCount + kBlock - 1) / kBlock, kBlock, 0, second.stream>>>(second.out, second.data, second.data);
   CHECK(cudaStreamSynchronize(second.stream) == 0 && cudaGetLastError() == 0);
