@@ -28,9 +28,11 @@ class ReadyMemory {
 
  private:
   static constexpr uint64_t kWorthwhile = 64 << 20;  // bytes
+  // Of what is wanted, besides it: what the first launches change is kept beside what was there before.
+  static constexpr uint64_t kOneMoreOf = 16;
 
   void work();
-  bool is_wanted() const { return !enough_ && pool_->bytes() < std::min(wanted_, most_); }
+  bool is_wanted() const { return !enough_ && pool_->bytes() < std::min(wanted_ + wanted_ / kOneMoreOf, most_); }
 
   const std::shared_ptr<bundle::BlockPool> pool_;
   const uint64_t most_;

@@ -24,9 +24,9 @@ TEST_F(ReadyMemoryTest, IsThereBeforeItIsTaken) {
   ReadyMemory ready(pool_, UINT64_MAX);
   ready.want(48 * kMiB);
   ready.want(48 * kMiB);
-  await(96 * kMiB);
+  await((96 + 6) * kMiB);
   ready.want(32 * kMiB);
-  await(128 * kMiB);
+  await((128 + 8) * kMiB);
 }
 
 TEST_F(ReadyMemoryTest, IsLittleMoreThanTheMost) {

@@ -84,8 +84,8 @@ class Cuda(Dry):
         super().setUpClass()
         cls.pack("cuda_bundle.py", cls.bundle, "vector_add", "relocatable")
 
-    def check(self, status=0):
-        return super().check("CUDA applications", status, MNEME_GPU_CHECK_CUDA="host")
+    def check(self, status=0, **env):
+        return super().check("CUDA applications", status, MNEME_GPU_CHECK_CUDA="host", **env)
 
     def test_all_is_well(self):
         text = self.check()
@@ -93,7 +93,14 @@ class Cuda(Dry):
             for level in ["-O0", "-O3"]:
                 counts = re.search(rf"(?m)^    {name} {level}: GPU: (\d+) of \1 byte for byte; CPU: (\d+) of \2 byte for byte$", text)
                 self.assertTrue(counts, text)
-                self.assertGreaterEqual(int(counts[1]), 36)
+                self.assertGreaterEqual(int(counts[1]), 12)
+
+    def test_modes(self):
+        """Each program is replayed in one, in turn; or in all."""
+        runs = {matrix: int(re.search(r"vector_add -O0: GPU: (\d+) of", self.check(MNEME_MATRIX=matrix))[1])
+                for matrix in ["", "full"]}
+        lines = (self.bundle / "modes" / "runs").read_text().splitlines()
+        self.assertEqual(runs["full"], runs[""] * sum(line.startswith("-O0 ") for line in lines))
 
     def test_what_is_not_well_is_said(self):
         """A program that fails, one that says something else when it is recorded, and variants that are none."""
