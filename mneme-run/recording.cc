@@ -70,6 +70,7 @@ const bundle::KernelInfo& Recording::kernel(const std::string& name) {
   info.argument_bytes = 16;
   info.arguments = {{0, 8, "pointer", "ptr", {}}, {8, 4, "scalar", "i32", {}}};
   info.bitcode = digest_of(bitcode);
+  if (name == kAllocating) info.globals = {{.name = bundle::kDeviceHeap, .size = 0, .align = 16, .constant = false}};
   writer_->add(bundle::kernel_json_name(info.id), bundle::write(info));
   writer_->add(bundle::kernel_bitcode_name(info.id), bitcode);
   return info;

@@ -16,6 +16,8 @@ inline constexpr uint64_t kWordsAddress = 0x400000000100;  // of add_one's buffe
 inline constexpr uint64_t kTableAddress = 0x400800000000;  // of a global that no kernel changes
 inline constexpr uint64_t kTableSize = 64;
 
+inline constexpr char kAllocating[] = "allocating";  // a kernel, which is said to allocate memory
+
 // How a recorded launch departs from what add_one does.
 struct Change {
   std::optional<uint64_t> epilogue_byte = {};  // of the buffer: recorded as another than the kernel leaves

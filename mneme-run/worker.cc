@@ -13,6 +13,10 @@ const std::string& name_of(const bundle::KernelInfo& kernel) {
   return kernel.demangled.empty() ? kernel.name : kernel.demangled;
 }
 
+bool allocates(const bundle::KernelInfo& kernel) {
+  return std::ranges::any_of(kernel.globals, [](const auto& global) { return global.name == bundle::kDeviceHeap; });
+}
+
 }  // namespace
 
 Worker::~Worker() {
@@ -57,7 +61,7 @@ void Worker::send_variation() {
 Worker::Outcome Worker::converse(MessageType type, const bundle::VariantMember& variant) {
   place();
   // A GPU's kernels allocate from what its context has, where all that is never freed stays.
-  if (variant.code.find("malloc") != std::string::npos) allocates_ = true;
+  if (variant.code.find("malloc") != std::string::npos || allocates(task_.kernel)) allocates_ = true;
   std::string json = bundle::write(variant.info);
   std::string_view fields[] = {json, variant.code};
   process_.send(type, fields);

@@ -35,13 +35,11 @@ AT_ALL_LEVELS = ["recursion"]
 # application, and in a recording for the one.
 LAID_OUT_TOGETHER = "what functions that are called through pointers have of shared memory is laid out for all kernels"
 MOST_REGISTERS = "a call through a pointer may take as many registers as any function of the unit does"
-LOADED_BEFORE = "a store waits for loads of the variable, and LLVM counts those of the kernel before it in the unit"
 ONE_CALLER = "a function's arguments are constant where no other kernel calls it with others"
 LOADED_BEFORE = "a store to a variable waits for what a kernel before it in the unit has loaded from there"
 DIFFERS = {
     "barrier_in_virtual": {"_Z9summarisePKiPi": LAID_OUT_TOGETHER, "_Z11apply_stepsPKP4StepPi": LAID_OUT_TOGETHER},
     "device_heap": {"_Z4thinPP4Nodei": ONE_CALLER},
-    "variable_ring": {"_Z10turn_roundv": LOADED_BEFORE},
     "device_new": {"_Z7measurePKP5ShapePii": MOST_REGISTERS, "_Z7destroyPP5Shapei": MOST_REGISTERS},
     "variable_ring": {"_Z10turn_roundv": LOADED_BEFORE},
 }

@@ -18,7 +18,7 @@ FAILING = BUILD / "tests" / "failing_hip"
 CHOSEN = ["vector_add", "atomics_mix", "block_scan", "device_globals", "dynamic_shared", "function_pointers", "grid_sync",
           "mapped_memory", "managed_memory", "managed_variables", "module_launch", "tree_reduction",
           "variables_of_all_kinds", "virtual_functions"]
-# Kernels that allocate memory are refused.
+# Kernels that allocate memory from what was recorded are refused.
 OTHERWISE = {"device_heap": "allocates memory itself", "device_new": "allocates memory itself"}
 
 # Functions that are called in a replay, with errors that they may give: out of memory, an invalid device, a device that
@@ -35,6 +35,9 @@ OTHERS = [("device_globals", "hipModuleGetGlobal", 719), ("mapped_memory", "hipH
 FAILS = [("hipModuleLoadData", 2), ("hipModuleGetFunction", 500), ("hipModuleGetFunction", 719),
          ("hipModuleLaunchKernel", 719), ("hipMemcpy", 719), ("hipDeviceSynchronize", 719), ("hipEventRecord", 719),
          ("hipEventElapsedTime", 600), ("hipDeviceGetAttribute", 101)]
+
+# What differs between releases.
+CHANGED = re.compile("GetDeviceProp|FuncGetAttributes|PointerGetAttributes|Array|Texture|Ipc|External|MemPool")
 
 AT_MOST = 5  # calls of one function that are made to fail, and the last
 
@@ -60,6 +63,15 @@ class HipDevice(TestCase):
     def replay(self, bundle, *options, **how):
         env = self.environment(**how)
         return run([tool("run"), "--device", "hip", *options, bundle], [tool("verify")], env=env, timeout=60)
+
+    def without(self, function):
+        """The stand-in as a release that lacks a function."""
+        folder = self.folder / f"without_{function}"
+        folder.mkdir()
+        library = (STAND_IN / "libamdhip64.so.5").read_bytes()
+        self.assertIn(function.encode() + b"\0", library)
+        (folder / "libamdhip64.so.5").write_bytes(library.replace(function.encode() + b"\0", function[:-1].encode() + b"?\0"))
+        return folder
 
     def verdicts(self, result):
         return [json.loads(line) for line in result.out.decode().splitlines()]
@@ -121,13 +133,32 @@ class HipDevice(TestCase):
             self.assertIn(sentence, result.text())
             self.assertEqual([line["status"] for line in self.verdicts(result)], ["verified", "failed"])
         # A release that has no such thing.
-        old = self.folder / "old"
-        old.mkdir()
-        library = (STAND_IN / "libamdhip64.so.5").read_bytes()
-        (old / "libamdhip64.so.5").write_bytes(library.replace(b"hipDeviceSetLimit", b"hipDeviceSetLimiT"))
-        result = self.replay(bundle, library=old)
+        result = self.replay(bundle, library=self.without("hipDeviceSetLimit"))
         self.assert_verified(result)
         self.assertEqual(result.text().count("asked for 16384 bytes of stack of each thread, and this HIP runtime cannot"), 1)
+
+    def test_kernels_that_allocate(self):
+        """A recorded heap cannot be where this GPU's is; what was recorded on a GPU has none, and is run if that is wanted."""
+        result = self.replay(self.compiled("device_heap", "--kernel", "churn"))
+        self.assertEqual(result.statuses, [0, 1], result.text())
+        self.assertIn("allocates memory itself, from a heap that was recorded", result.text())
+        recording, compiled = self.folder / "heap.tar", self.folder / "heap.compiled.tar"
+        self.run_well([tool("capture"), "--device", "hip", "--kernel", "churn", "-o", recording,
+                       recordings.program_of(PROGRAMS / "device_heap.hip", self)],
+                      env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "hip_stand" / "5"), "MNEME_TEST_ROCM": "6"})
+        self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, recording])
+        self.assertIn("the heap from which kernels allocate is out of the recorder's reach on a GPU",
+                      self.replay(compiled).text())
+        self.assert_verified(self.replay(compiled, "--force"))
+
+    def test_functions_that_are_not_there(self):
+        result = self.replay(self.compiled("grid_sync"), library=self.without("hipModuleLaunchCooperativeKernel"))
+        self.assertEqual(result.statuses, [0, 1], result.text())
+        self.assertIn("launched as a cooperative one: this HIP runtime cannot do that with a module's", result.text())
+        bundle = self.compiled("vector_add")
+        self.assert_verified(self.replay(bundle, library=self.without("hipMemSetAccess")))  # in one allocation
+        result = self.replay(bundle, library=self.without("hipModuleGetGlobal"))
+        self.assert_refused(result, 3, "the HIP runtime is too old: it has no hipModuleGetGlobal", stage=0)
 
     def test_specialised(self):
         self.assert_verified(self.replay(self.compiled("vector_add", "--specialize-args", "all", "--specialize-dims")))
@@ -177,21 +208,39 @@ class HipDevice(TestCase):
                 self.assert_verified(self.replay(bundle, "--cache", "cold", fail=fail))
 
     def test_each_call_that_fails(self):
-        """Each of all calls in turn: the run fails with a sentence, or does without what it asked for."""
+        """Each of all calls in turn: the run fails with a sentence, or does without what it asked for. That each of them
+        fails in each way, and that nothing is left then, is hip_failures_test's."""
         calls = self.folder / "calls"
-        for program in ["vector_add", "device_globals"]:
+        of_functions = {"hipModuleGetGlobal", "hipMemcpy"}  # which ask where those are
+        for program, names in {"vector_add": None, "device_globals": None, "function_pointers": of_functions}.items():
             bundle = self.compiled(program)
             self.assert_verified(self.replay(bundle, "--cache", "cold", "--iterations", "2", calls=calls))
             made = collections.Counter(calls.read_text().split())
             self.assertGreater(made["hipModuleLaunchKernel"], 4)
             for name, count in sorted(made.items()):
-                for which in sorted({*range(1, min(count, AT_MOST) + 1), count}):
-                    with self.subTest(program=program, name=name, which=which):
-                        result = self.replay(bundle, "--cache", "cold", "--iterations", "2", fail=(name, 719), which=which)
+                if names and name not in names:
+                    continue
+                for turn, which in enumerate(sorted({*range(1, min(count, AT_MOST) + 1), count})):
+                    fail = (name, [719, 2, 101][turn % 3])
+                    with self.subTest(program=program, fail=fail, which=which):
+                        result = self.replay(bundle, "--cache", "cold", "--iterations", "2", fail=fail, which=which)
                         if result.statuses == [0, 0]:
                             self.assert_verified(result)
                         else:
                             self.assert_failed(result)
+
+    def test_a_device_that_is_lost(self):
+        """All calls fail from one of them on: a run fails with a sentence, or there is no device."""
+        calls = self.folder / "calls"
+        bundle = self.compiled("device_globals")
+        self.assert_verified(self.replay(bundle, calls=calls))
+        made = len(calls.read_text().split())
+        for which in [*range(1, 12), *range(12, made + 1, 7)]:
+            with self.subTest(which=which):
+                result = self.replay(bundle, fail=("*", 719), which=which)
+                self.assert_failed(result)
+                if result.statuses[0] != 3:
+                    self.assertIn("failed", {line["status"] for line in self.verdicts(result)})
 
     LARGE = """
 #include <hip/hip_runtime.h>
@@ -373,6 +422,40 @@ int main() {
         result = self.replay(bundle, fail=("hipMemCreate", 801), then=" hipMalloc -1 1")
         self.assertRegex(result.text(), "recorded device memory at .* cannot be there")
         self.assert_failed(result)
+
+
+class Interface(unittest.TestCase):
+    """What lib/device/hip takes AMD's library to be: the same in all releases, or told apart when it runs."""
+
+    # Structures, and why they are the same everywhere.
+    STRUCTURES = {
+        "Location": "type and number", "Access": "a location and flags",
+        "MemoryPropertiesOf52": "has another form since", "MemoryProperties": "that one: it is tried which is right",
+    }
+    NOT_IN_5_2 = {"hipDeviceSetLimit", "hipModuleLaunchCooperativeKernel"}  # where they are missing, they are not called
+
+    def setUp(self):
+        self.header = (ROOT / "lib/device/hip/runtime.h").read_text()
+        self.functions = set(re.findall(r"\(\*(hip\w+)\)", self.header))
+
+    def test_structures(self):
+        declared = set(re.findall(r"(?m)^struct (\w+) \{", self.header)) - {"Runtime"}
+        self.assertEqual(declared, set(self.STRUCTURES))
+
+    def test_functions_are_the_library_s(self):
+        """By the names that HIP 5.2's library exports."""
+        exported = {name for name, version in re.findall(r"(?m)^(hip\w+) hip_(\d\.\d)$",
+                                                         (ROOT / "lib/hostgpu/exports.list").read_text()) if version <= "5.2"}
+        self.assertGreater(len(self.functions), 30)
+        self.assertLessEqual(self.functions - exported, self.NOT_IN_5_2)
+        self.assertFalse([name for name in self.functions if CHANGED.search(name)])
+
+    def test_missing_functions(self):
+        """A library that lacks one is used without it, or refused with its name."""
+        source = (ROOT / "lib/device/hip/runtime.cc").read_text()
+        needed, wanted = (set(re.findall(rf"MNEME_{how}\((hip\w+)\)", source)) for how in ["FIND", "LOOK"])
+        self.assertEqual(needed | wanted, self.functions)
+        self.assertLessEqual(self.NOT_IN_5_2, wanted)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ std::vector<BlockRange> device_ranges(const bundle::BundleInfo& recording);
 
 std::unique_ptr<Device> make_host_device();
 std::unique_ptr<Device> make_cuda_device();  // NVIDIA's first
-// By name; "auto" takes the first GPU found, else the host. Throws Error (Exit::kMissing).
+// By name; "auto" is the host: what a recording's code is for, its reader knows. Throws Error (Exit::kMissing).
 std::unique_ptr<Device> make_device(const std::string& name);
 
 }  // namespace mneme::device

@@ -2,17 +2,22 @@
 // A HIP runtime that hands every call of lib/device/hip, and those that the recorder makes itself, on to another
 // library, $MNEME_TEST_RUNTIME, but for those that are to fail: $MNEME_TEST_FAIL is the function, the error's number,
 // and which call of it, counted from 1 (0: all), with blanks between them. The error -1 is a success with an address
-// that was not asked for. The names of all functions that are called are appended to the file $MNEME_TEST_CALLS. As
-// AMD's runtime it tells a profiler (profiler.cc) of the kernels that it dispatches, and as in some releases of that,
-// no copy goes on from one piece of virtual memory into the next, if $MNEME_TEST_PIECES is set.
+// that was not asked for. The function * is any: that call of all, and all that come after it, as when a device is
+// lost. The names of all functions that are called are appended to the file $MNEME_TEST_CALLS, and mneme_test_left()
+// says what was asked for and not given back (held.h). As AMD's runtime it tells a profiler (profiler.cc) of the
+// kernels that it dispatches, and as in some releases of that, no copy goes on from one piece of virtual memory into
+// the next, if $MNEME_TEST_PIECES is set.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
+
+#include "held.h"
 
 namespace {
 
@@ -35,11 +40,14 @@ void log(const char* name) {
 
 // 0: this call is to be handed on.
 int failure(const char* name, int call) {
+  static std::atomic<int> of_all = 0;
+  const int so_far = ++of_all;
   log(name);
   const char* text = std::getenv("MNEME_TEST_FAIL");
   char function[64] = {};
   int error = 0, which = 0, read = 0;
   while (text && std::sscanf(text, "%63s %d %d%n", function, &error, &which, &read) == 3) {
+    if (std::strcmp(function, "*") == 0 && so_far >= which) return error;
     if (std::strcmp(function, name) == 0 && (which == 0 || which == call)) return error;
     text += read;
   }
@@ -83,7 +91,15 @@ class Pieces {
 Pieces pieces;
 constexpr int kInvalid = 1;
 
+test::Held held;
+
 }  // namespace
+
+extern "C" const char* mneme_test_left() {
+  static std::string left;
+  left = held.left();
+  return left.c_str();
+}
 
 // As rocprofiler-register finds it. A profiled kernel has ended when its launch returns.
 using Dispatched = void (*)(bool recorded, const unsigned* blocks, const unsigned* block);
@@ -111,6 +127,15 @@ int profiled(int result, bool recorded, const unsigned (&blocks)[3], const unsig
     return result;                                                               \
   }
 #define HAND_ON(name, parameters, arguments) HAND_ON_TO(name, parameters, next arguments)
+// What gives something, which the first argument says afterwards, and what takes it back.
+#define GIVE(name, what, parameters, arguments) HAND_ON_TO(name, parameters, held.give(#what, a, next arguments))
+#define TAKE_BACK(name, what, parameters, arguments)                             \
+  extern "C" int name parameters {                                               \
+    static int calls = 0;                                                        \
+    static auto* const next = reinterpret_cast<int(*) parameters>(other(#name)); \
+    const int error = failure(#name, ++calls);                                   \
+    return held.take(#what, a, error ? fail(error) : next arguments);            \
+  }
 
 using P = void*;
 using U = unsigned;
@@ -124,39 +149,43 @@ HAND_ON(hipGetDeviceCount, (int* a), (a))
 HAND_ON(hipSetDevice, (int a), (a))
 HAND_ON(hipDeviceGetAttribute, (int* a, int b, int c), (a, b, c))
 HAND_ON(hipDeviceSynchronize, (), ())
-HAND_ON(hipModuleLoadData, (P a, P b), (a, b))
-HAND_ON(hipModuleUnload, (P a), (a))
+GIVE(hipModuleLoadData, module, (P * a, P b), (a, b))
+TAKE_BACK(hipModuleUnload, module, (P a), (a))
 HAND_ON(hipModuleGetFunction, (P a, P b, P c), (a, b, c))
 HAND_ON(hipModuleGetGlobal, (P a, P b, P c, P d), (a, b, c, d))
 HAND_ON_TO(hipModuleLaunchKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j, P k),
            profiled(next(a, b, c, d, e, f, g, h, i, j, k), k != nullptr, {b, c, d}, {e, f, g}))
 HAND_ON_TO(hipModuleLaunchCooperativeKernel, (P a, U b, U c, U d, U e, U f, U g, U h, P i, P j),
            profiled(next(a, b, c, d, e, f, g, h, i, j), true, {b, c, d}, {e, f, g}))
-HAND_ON(hipFree, (P a), (a))
+TAKE_BACK(hipFree, memory, (P a), (a))
 HAND_ON(hipMemGetInfo, (P a, P b), (a, b))
 HAND_ON_TO(hipMemset, (P a, int b, S c), profiled(next(a, b, c), false, {48, 1, 1}, {512, 1, 1}))
 HAND_ON_TO(hipMemcpy, (P a, P b, S c, int d),
            pieces.has_whole(a, c) && pieces.has_whole(b, c) ? next(a, b, c, d) : fail(kInvalid))
 HAND_ON(hipMemcpyToSymbol, (P a, P b, S c, S d, int e), (a, b, c, d, e))
-HAND_ON(hipHostRegister, (P a, S b, U c), (a, b, c))
-HAND_ON(hipHostUnregister, (P a), (a))
-HAND_ON(hipHostGetDevicePointer, (P a, P b, U c), (a, b, c))
-HAND_ON(hipEventCreate, (P a), (a))
-HAND_ON(hipEventDestroy, (P a), (a))
+HAND_ON_TO(hipHostRegister, (P a, S b, U c), held.give("registration", &a, next(a, b, c)))
+TAKE_BACK(hipHostUnregister, registration, (P a), (a))
+GIVE(hipEventCreate, event, (P * a), (a))
+TAKE_BACK(hipEventDestroy, event, (P a), (a))
 HAND_ON(hipEventRecord, (P a, P b), (a, b))
 HAND_ON(hipEventElapsedTime, (float* a, P b, P c), (a, b, c))
-HAND_ON(hipMemAddressFree, (P a, S b), (a, b))
-HAND_ON(hipMemCreate, (P a, S b, P c, L d), (a, b, c, d))
-HAND_ON(hipMemRelease, (P a), (a))
-HAND_ON_TO(hipMemMap, (P a, S b, S c, P d, L e), pieces.map(a, b, next(a, b, c, d, e)))
-HAND_ON_TO(hipMemUnmap, (P a, S b), pieces.unmap(a, next(a, b)))
+TAKE_BACK(hipMemAddressFree, addresses, (P a, S b), (a, b))
+GIVE(hipMemCreate, allocation, (P * a, S b, P c, L d), (a, b, c, d))
+TAKE_BACK(hipMemRelease, allocation, (P a), (a))
+HAND_ON_TO(hipMemMap, (P a, S b, S c, P d, L e), held.give("mapping", &a, pieces.map(a, b, next(a, b, c, d, e))))
+extern "C" int hipMemUnmap(P a, S b) {
+  static int calls = 0;
+  static auto* const next = reinterpret_cast<int (*)(P, S)>(other("hipMemUnmap"));
+  const int error = failure("hipMemUnmap", ++calls);
+  return held.take("mapping", a, error ? fail(error) : pieces.unmap(a, next(a, b)));
+}
 HAND_ON(hipMemSetAccess, (P a, S b, P c, S d), (a, b, c, d))
 // The recorder's besides.
 HAND_ON(hipRuntimeGetVersion, (int* a), (a))
 HAND_ON(hipGetDevice, (int* a), (a))
 HAND_ON_TO(hipMemcpyAsync, (P a, P b, S c, int d, P e),
            pieces.has_whole(a, c) && pieces.has_whole(b, c) ? next(a, b, c, d, e) : fail(kInvalid))
-HAND_ON(hipEventCreateWithFlags, (P a, U b), (a, b))
+GIVE(hipEventCreateWithFlags, event, (P * a, U b), (a, b))
 HAND_ON(hipEventSynchronize, (P a), (a))
 HAND_ON(hipStreamSynchronize, (P a), (a))
 HAND_ON(hipGetSymbolAddress, (P a, P b), (a, b))
@@ -175,8 +204,23 @@ extern "C" int hipMemAddressReserve(void** address, S size, S alignment, void* w
   static int calls = 0;
   static auto* const next = reinterpret_cast<Reserve>(other("hipMemAddressReserve"));
   int error = failure("hipMemAddressReserve", ++calls);
-  if (error == -1) return next(address, size, alignment, nullptr, flags);
-  return error ? fail(error) : next(address, size, alignment, wanted, flags);
+  if (error && error != -1) return fail(error);
+  return held.give("addresses", address, next(address, size, alignment, error ? nullptr : wanted, flags));
+}
+
+namespace {
+// As if it lay elsewhere. Nobody is to use it.
+P elsewhere(P address) { return static_cast<char*>(address) - (L{1} << 45); }
+}  // namespace
+
+extern "C" int hipHostGetDevicePointer(P* there, P address, U flags) {
+  static int calls = 0;
+  static auto* const next = reinterpret_cast<int (*)(P*, P, U)>(other("hipHostGetDevicePointer"));
+  int error = failure("hipHostGetDevicePointer", ++calls);
+  if (error && error != -1) return fail(error);
+  int result = next(there, address, flags);
+  if (error && result == 0) *there = elsewhere(*there);
+  return result;
 }
 
 extern "C" int hipMalloc(void** address, S size) {
@@ -185,10 +229,8 @@ extern "C" int hipMalloc(void** address, S size) {
   int error = failure("hipMalloc", ++calls);
   if (error && error != -1) return fail(error);
   int result = next(address, size);
-  if (error == 0 || result) return result;
-  // As if it lay elsewhere. Nobody is to use it.
-  *address = static_cast<char*>(*address) - (L{1} << 45);
-  return 0;
+  if (error && result == 0) *address = elsewhere(*address);
+  return held.give("memory", address, result);
 }
 
 extern "C" int hipGetLastError() {

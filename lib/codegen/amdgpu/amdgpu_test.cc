@@ -359,6 +359,56 @@ TEST(Amdgpu, OperationsThatMeanSomethingElseElsewhereAreRefused) {
               HasSubstr("llvm.amdgcn.s.sendmsg takes"));
 }
 
+// The assembler takes these on either side.
+TEST(Amdgpu, AssemblyThatMeansSomethingElseElsewhereIsRefused) {
+  auto assembly = [](const char* text) {
+    return std::string("  %value = call i32 asm sideeffect \"") + text + "\", \"=v,v,v\"(i32 %id, i32 %given)\n";
+  };
+  auto said = [&](const char* text, const char* target) {
+    return refusal([&] { compiled(assembly(text), configuration(target)); });
+  };
+  for (const auto& [text, reason] :
+       {std::pair{"ds_bpermute_b32 $0, $1, $2", "a wave of 64 by ds_bpermute_b32, which reaches half of one there"},
+        {"v_mov_b32 $0, $1\\0A\\09 ds_permute_b32 $0, $1, $2 ; moves", "a wave of 64 by ds_permute_b32"},
+        {"buffer_load_dword $0, $1, s[0:3], 0 offen", "the descriptors of buffers"},
+        {"v_mov_b32 $0, $1\\0Aimage_load $0, $1, s[0:7] dmask:0x1 unorm", "the descriptors of images"},
+        {"s_waitcnt 0x70\\0Av_mov_b32 $0, $1", "s_waitcnt takes a number there"},
+        {"s_getreg_b32 s0, 0xf804\\0Av_mov_b32 $0, s0", "s_getreg_b32 takes a number there"},
+        {"s_setreg_b32 0xf801, s0\\0Av_mov_b32 $0, $1", "s_setreg_b32 takes a number there"},
+        {"s_sendmsg 3\\0Av_mov_b32 $0, $1", "s_sendmsg takes a number there"}}) {
+    EXPECT_EQ(said(text, "gfx908"), "nothing") << text;
+    EXPECT_THAT(said(text, "gfx1030"), HasSubstr(reason)) << text;
+  }
+  for (const char* text : {"s_waitcnt vmcnt(0)\\0Av_mov_b32 $0, $1", "s_waitcnt 0\\0Av_mov_b32 $0, $1",
+                           "v_mov_b32 $0, $1 ; as ds_bpermute_b32 would", "v_add_u32_e64 $0, $1, $2"}) {
+    EXPECT_EQ(said(text, "gfx908"), "nothing") << text;
+  }
+  for (const char* text : {"s_waitcnt vmcnt(0)\\0Av_mov_b32 $0, $1", "s_waitcnt 0\\0Av_mov_b32 $0, $1",
+                           "v_mov_b32 $0, $1 ; as ds_bpermute_b32 would"}) {
+    EXPECT_EQ(said(text, "gfx1100"), "nothing") << text;
+  }
+}
+
+// The other way round it reaches more lanes than where it was recorded.
+TEST(Amdgpu, WavesOf64OfLaterGenerationsStayThere) {
+  bundle::KernelInfo info = k();
+  info.target = "amdgcn-amd-amdhsa--gfx1100";
+  std::string ir = kernel_ir("  %value = call i32 @llvm.amdgcn.ds.bpermute(i32 %given, i32 %id)\n", "",
+                             "declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)\n");
+  for (auto [from, to] : {std::pair{"gfx90a\"", "gfx1100\""}, {"+gfx90a-insts,", ""}}) {
+    size_t at = ir.rfind(from);
+    ASSERT_NE(at, std::string::npos);
+    ir.replace(at, std::string(from).size(), to);
+  }
+  auto said = [&](const char* target) {
+    return refusal([&] { compile(info, ir, configuration(target), {nullptr, true}); });
+  };
+  for (const char* target : {"gfx1030", "gfx1100", "gfx11-generic"}) EXPECT_EQ(said(target), "nothing") << target;
+  for (const char* target : {"gfx900", "gfx90a", "gfx9-generic"}) {
+    EXPECT_THAT(said(target), HasSubstr("by llvm.amdgcn.ds.bpermute, which reaches all of one there")) << target;
+  }
+}
+
 // Which form a descriptor has, LLVM does not know.
 TEST(Amdgpu, DescriptorsOfBuffersStayInTheirGeneration) {
   const std::string more = R"(

@@ -2,6 +2,7 @@
 #include "codegen/amdgpu/retarget.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
@@ -197,11 +198,52 @@ bool uses_images(const llvm::Instruction& instruction) {
   return call && call->getCalledFunction()->getName().starts_with("llvm.amdgcn.image.");
 }
 
+// LLVM: GCNSubtarget::supportsWaveWideBPermute(). What goes between generation 9 and later ones has waves of 64.
+std::string why_other_reach(const std::string& operation, uint32_t from, uint32_t to) {
+  if ((from < 10) == (to < 10)) return {};
+  return fmt::format("it moves data across a wave of 64 by {}, which reaches {} there", operation,
+                     to < 10 ? "all of one" : "half of one");
+}
+
+constexpr char kOtherNumber[] = "{} takes a number there that means something else in each generation";
+
+// The assembler refuses what the goal has no instruction for, and takes what is another one there.
+std::string why_foreign(const llvm::InlineAsm& assembly, uint32_t from, uint32_t to) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(assembly.getAsmString()).split(lines, '\n');
+  for (llvm::StringRef line : lines) {
+    auto [instruction, operands] = line.split(';').first.trim().split(' ');
+    if (instruction.starts_with("ds_") && instruction.ends_with("permute_b32")) {
+      if (std::string why = why_other_reach(instruction.str(), from, to); !why.empty()) return why;
+    }
+    for (llvm::StringRef start : {"buffer_", "tbuffer_", "s_buffer_"}) {
+      // Those without operands are of caches.
+      if (instruction.starts_with(start) && operands.contains(',')) return kOfBuffers;
+    }
+    if (instruction.starts_with("image_")) return kOfImages;
+    for (llvm::StringRef one : {"s_waitcnt", "s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_sendmsg"}) {
+      // In words it is what it says.
+      llvm::StringRef number = one == "s_getreg_b32" ? operands.split(',').second : operands.split(',').first;
+      number = number.trim();
+      const bool all = one == "s_waitcnt" && (number == "0" || number == "0x0");
+      if (instruction == one && !all && !number.empty() && llvm::isDigit(number[0])) {
+        return fmt::format(kOtherNumber, one.str());
+      }
+    }
+  }
+  return {};
+}
+
 // An operation of the recorded generation that is another in the goal's. Empty for others.
 std::string why_foreign(const llvm::Instruction& instruction, uint32_t from, uint32_t to) {
   if (from == to) return {};
   if (uses_buffers(instruction)) return kOfBuffers;
   if (uses_images(instruction)) return kOfImages;
+  if (const auto* called = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+    if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(called->getCalledOperand())) {
+      return why_foreign(*assembly, from, to);
+    }
+  }
   const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   if (!intrinsic) return {};
   const llvm::IntrinsicInst& call = *intrinsic;
@@ -217,12 +259,7 @@ std::string why_foreign(const llvm::Instruction& instruction, uint32_t from, uin
     }
     case llvm::Intrinsic::amdgcn_ds_bpermute:
     case llvm::Intrinsic::amdgcn_ds_permute:
-      // LLVM: GCNSubtarget::supportsWaveWideBPermute(). What is recorded for gfx9 has waves of 64.
-      if (from < 10 && to >= 10) {
-        return fmt::format("it moves data across a wave of 64 by {}, which reaches half of one there",
-                           call.getCalledFunction()->getName().str());
-      }
-      return {};
+      return why_other_reach(call.getCalledFunction()->getName().str(), from, to);
     case llvm::Intrinsic::amdgcn_s_sendmsg:
       // The libraries' calls of the host.
       if (llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->equalsInt(kInterrupt)) return {};
@@ -230,8 +267,7 @@ std::string why_foreign(const llvm::Instruction& instruction, uint32_t from, uin
     case llvm::Intrinsic::amdgcn_s_waitcnt:
     case llvm::Intrinsic::amdgcn_s_getreg:
     case llvm::Intrinsic::amdgcn_s_setreg:
-      return fmt::format("{} takes a number there that means something else in each generation",
-                         call.getCalledFunction()->getName().str());
+      return fmt::format(kOtherNumber, call.getCalledFunction()->getName().str());
     default:
       return {};
   }

@@ -56,10 +56,6 @@ class HipDevice final : public Device {
   }
 
   std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) override {
-    // The runtime has a heap of its own, elsewhere, and nobody else sees what is in it.
-    if (std::ranges::any_of(kernel.globals, [](const auto& global) { return global.name == bundle::kDeviceHeap; })) {
-      throw Error::of("kernel '{}' allocates memory itself, which cannot be replayed on an AMD GPU", kernel.demangled);
-    }
     return std::make_unique<LoadedModule>(kernel, code);
   }
 
@@ -67,6 +63,7 @@ class HipDevice final : public Device {
     auto& loaded = static_cast<LoadedModule&>(code);
     if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
     if (launch.cluster.count() > 1) throw Error("AMD's GPUs have no clusters of blocks");
+    refuse_heap(loaded, launch);
     give_stacks(launch);
     const Moves moves = moves_of(loaded, launch);
     translation_.there(moves);
@@ -108,6 +105,15 @@ class HipDevice final : public Device {
           "the application asked for {} bytes of stack of each thread, and this HIP runtime cannot be asked",
           launch.stack_bytes));
     }
+  }
+
+  // What a kernel allocates lies elsewhere here, where nobody sees what is in it, and the runtime knows nothing of what
+  // was allocated in a recorded heap. A recording that never had one may be replayed for what else there is (--force).
+  static void refuse_heap(const LoadedModule& code, const Launch& launch) {
+    const bool recorded = std::ranges::count(launch.segments, bundle::kDeviceHeap, &bundle::Segment::symbol) > 0;
+    if (!code.allocates() || !recorded) return;
+    throw Error::of("kernel '{}' allocates memory itself, from a heap that was recorded: an AMD GPU has another",
+                    code.kernel());
   }
 
   static void synchronize(const char* doing) { check(runtime().hipDeviceSynchronize(), doing); }

@@ -88,7 +88,10 @@ bool RecordedMemory::try_virtual_memory() {
     newer_ = newer;
     Allocation* allocation = nullptr;
     const Result status = create(&allocation, kGranularity);
-    if (status == kOutOfMemory) check(status, "trying the HIP runtime's virtual memory functions");
+    if (status == kOutOfMemory) {
+      runtime().hipMemAddressFree(got, kWindow);  // nobody else will
+      check(status, "trying the HIP runtime's virtual memory functions");
+    }
     if (!succeeds(status)) continue;
     const bool mapped = succeeds(runtime().hipMemMap(got, kGranularity, 0, allocation, 0));
     const Access access{{kLocationDevice, 0}, kReadWrite};

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/hip/module.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "objects/function_address.h"
 
 namespace mneme::device::hip {
 
 LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code)
-    : kernel_(kernel.demangled), arguments_(kernel.arguments), image_(text_of(code)) {
+    : kernel_(kernel.demangled),
+      arguments_(kernel.arguments),
+      allocates_(std::ranges::count(kernel.globals, bundle::kDeviceHeap, &bundle::Global::name) > 0),
+      image_(text_of(code)) {
   check(runtime().hipModuleLoadData(&module_, image_.data()), ("loading the code of kernel '" + kernel_ + "'").c_str());
   try {
     find_function(kernel);

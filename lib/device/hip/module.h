@@ -19,6 +19,8 @@ class LoadedModule final : public Code {
   const std::string& kernel() const { return kernel_; }
   const std::vector<bundle::Argument>& arguments() const { return arguments_; }
   Function* function() const { return function_; }
+  // Whether the kernel allocates memory itself: from a heap that the runtime has elsewhere.
+  bool allocates() const { return allocates_; }
 
   struct Variable {
     uint64_t address = 0;
@@ -36,6 +38,7 @@ class LoadedModule final : public Code {
 
   std::string kernel_;
   std::vector<bundle::Argument> arguments_;
+  bool allocates_;
   std::string image_;  // the runtime may keep on reading it
   std::vector<Move> functions_;
   Module* module_ = nullptr;

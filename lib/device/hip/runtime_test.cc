@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What runtime.h declares is what the vendor's header says, where there is one.
+#include "device/hip/runtime.h"
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+#if __has_include(<hip/hip_runtime_api.h>)
+#define __HIP_PLATFORM_AMD__ 1
+#define __HIP_DISABLE_CPP_FUNCTIONS__ 1
+#include <hip/hip_runtime_api.h>
+
+namespace mneme::device::hip {
+namespace {
+
+// Whether arguments for the one are passed as those for the other are.
+template <class One, class Other>
+constexpr bool kPassedAlike = sizeof(One) == sizeof(Other) && std::is_pointer_v<One> == std::is_pointer_v<Other> &&
+                              std::is_floating_point_v<One> == std::is_floating_point_v<Other>;
+template <class One, class Other>
+constexpr bool kAlike = false;
+template <class One, class... Ours, class Other, class... Theirs>
+  requires(sizeof...(Ours) == sizeof...(Theirs))
+constexpr bool kAlike<One (*)(Ours...), Other (*)(Theirs...)> =
+    kPassedAlike<One, Other> && (kPassedAlike<Ours, Theirs> && ...);
+static_assert(!kAlike<int (*)(int), int (*)(int, int)> && !kAlike<int (*)(int), int (*)(long)> &&
+              !kAlike<int (*)(long), int (*)(void*)>);
+
+#define MNEME_ALIKE(name) static_assert(kAlike<decltype(Runtime::name), decltype(&::name)>, #name)
+MNEME_ALIKE(hipInit);
+MNEME_ALIKE(hipGetDeviceCount);
+MNEME_ALIKE(hipSetDevice);
+MNEME_ALIKE(hipGetErrorString);
+MNEME_ALIKE(hipGetLastError);
+MNEME_ALIKE(hipDeviceGetAttribute);
+MNEME_ALIKE(hipDeviceSynchronize);
+MNEME_ALIKE(hipModuleLoadData);
+MNEME_ALIKE(hipModuleUnload);
+MNEME_ALIKE(hipModuleGetFunction);
+MNEME_ALIKE(hipModuleGetGlobal);
+MNEME_ALIKE(hipModuleLaunchKernel);
+MNEME_ALIKE(hipMalloc);
+MNEME_ALIKE(hipFree);
+MNEME_ALIKE(hipMemGetInfo);
+MNEME_ALIKE(hipMemset);
+MNEME_ALIKE(hipMemcpy);
+MNEME_ALIKE(hipMemcpyAsync);
+MNEME_ALIKE(hipHostRegister);
+MNEME_ALIKE(hipHostUnregister);
+MNEME_ALIKE(hipHostGetDevicePointer);
+MNEME_ALIKE(hipEventCreate);
+MNEME_ALIKE(hipEventCreateWithFlags);
+MNEME_ALIKE(hipEventDestroy);
+MNEME_ALIKE(hipEventRecord);
+MNEME_ALIKE(hipEventSynchronize);
+MNEME_ALIKE(hipEventElapsedTime);
+MNEME_ALIKE(hipDeviceGetLimit);
+MNEME_ALIKE(hipMemAddressReserve);
+MNEME_ALIKE(hipMemAddressFree);
+MNEME_ALIKE(hipMemCreate);
+MNEME_ALIKE(hipMemRelease);
+MNEME_ALIKE(hipMemMap);
+MNEME_ALIKE(hipMemUnmap);
+MNEME_ALIKE(hipMemSetAccess);
+#undef MNEME_ALIKE
+
+static_assert(sizeof(Location) == sizeof(hipMemLocation) && offsetof(Location, id) == offsetof(hipMemLocation, id));
+static_assert(sizeof(Access) == sizeof(hipMemAccessDesc) &&
+              offsetof(Access, flags) == offsetof(hipMemAccessDesc, flags));
+static_assert(sizeof(MemoryPropertiesOf52) == sizeof(hipMemAllocationProp));
+static_assert(offsetof(MemoryPropertiesOf52, location) == offsetof(hipMemAllocationProp, location));
+static_assert(offsetof(MemoryPropertiesOf52, handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));
+static_assert(offsetof(MemoryPropertiesOf52, type) == offsetof(hipMemAllocationProp, type));
+static_assert(offsetof(MemoryPropertiesOf52, win32_metadata) == offsetof(hipMemAllocationProp, win32HandleMetaData));
+// The form of ROCm 6 and 7, as its documentation has it, is in no header here.
+static_assert(sizeof(MemoryProperties) == 32 && offsetof(MemoryProperties, handle_type) == 4 &&
+              offsetof(MemoryProperties, location) == 8 && offsetof(MemoryProperties, win32_metadata) == 16 &&
+              offsetof(MemoryProperties, compression) == 24 && offsetof(MemoryProperties, usage) == 26);
+static_assert(kOutOfMemory == hipErrorOutOfMemory && kNotFound == hipErrorNotFound);
+static_assert(kLocationDevice == hipMemLocationTypeDevice && kPinned == hipMemAllocationTypePinned);
+static_assert(kReadWrite == hipMemAccessFlagsProtReadWrite && kCopyAnyWay == hipMemcpyDefault);
+static_assert(kRegisterPortable == hipHostRegisterPortable && kRegisterMapped == hipHostRegisterMapped);
+static_assert(kNoTiming == hipEventDisableTiming && kSecondCacheSize == hipDeviceAttributeL2CacheSize);
+
+// The vendor's are casts, which no constant expression may have.
+TEST(HipRuntime, KeysOfLaunchesAreTheVendors) {
+  EXPECT_EQ(kArgumentBuffer, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_BUFFER_POINTER));
+  EXPECT_EQ(kArgumentSize, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_BUFFER_SIZE));
+  EXPECT_EQ(kArgumentEnd, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_END));
+}
+
+}  // namespace
+}  // namespace mneme::device::hip
+#endif
+
+// The comparison is the compiler's; this says that it took place.
+TEST(HipRuntime, AgreesWithTheVendorsHeader) { EXPECT_EQ(mneme::device::hip::kPinned, 1); }
