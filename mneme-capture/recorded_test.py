@@ -98,6 +98,15 @@ class Recorded(CaptureCase):
             kinds = [s["kind"] for s in instance["segments"]]
             self.assertEqual(kinds.count("host"), 2, "the pinned and the registered memory")
 
+    def test_memory_from_before_the_first_code_is_recorded(self):
+        result = self.capture(self.program("early_memory"))
+        self.assertIn("early_memory: ok", result.error)
+        instance, = self.instances(result)
+        self.assertNotIn("missing", instance)
+        kinds = [s["kind"] for s in instance["segments"]]
+        self.assertEqual((kinds.count("heap"), kinds.count("host")), (2, 3), instance["segments"])
+        self.run_well([tool("compile"), "-O3"], [tool("run")], [tool("verify")], input=result.out)
+
     def test_registered_memory_is_read_or_copied(self):
         program = self.program("registered_memory")
         read = self.capture(program)
