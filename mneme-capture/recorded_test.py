@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from capturing import CaptureCase, bundles, run, tool
+from capturing import HERE, CaptureCase, bundles, run, tool
 
 
 def forbid_reading_processes():
@@ -97,6 +97,30 @@ class Recorded(CaptureCase):
         for instance in self.instances(result):
             kinds = [s["kind"] for s in instance["segments"]]
             self.assertEqual(kinds.count("host"), 2, "the pinned and the registered memory")
+
+    def test_memory_from_before_the_first_code_is_recorded(self):
+        result = self.capture(self.program("early_memory"))
+        self.assertIn("early_memory: ok", result.error)
+        instance, = self.instances(result)
+        self.assertNotIn("missing", instance)
+        kinds = [s["kind"] for s in instance["segments"]]
+        self.assertEqual((kinds.count("heap"), kinds.count("host")), (2, 3), instance["segments"])
+        self.run_well([tool("compile"), "-O3"], [tool("run")], [tool("verify")], input=result.out)
+
+    def test_kernels_of_libraries_that_are_loaded_later_are_recorded(self):
+        source = HERE / "test_programs" / "plugin.hip"
+        libraries = [self.build(source, f"plugin{first}.so", "-O2", "-fPIC", "-shared", f"-DFIRST={first}")
+                     for first in (1, 2)]
+        result = self.capture(self.program("plugins"), *libraries)
+        self.assertIn("plugins: ok", result.error)
+        # Of the same name, and each its library's.
+        self.assertEqual(list(self.kernels(result).values()), ["same(int*)"] * 2)
+        instances = self.instances(result)
+        self.assertEqual(len(instances), 4, "each with both numbers of threads")
+        for instance in instances:
+            self.assertNotIn("missing", instance)
+            self.assertIn("count", [s.get("symbol") for s in instance["segments"]])
+        self.run_well([tool("compile"), "-O0"], [tool("run"), "--move-globals"], [tool("verify")], input=result.out)
 
     def test_registered_memory_is_read_or_copied(self):
         program = self.program("registered_memory")

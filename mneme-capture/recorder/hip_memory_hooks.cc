@@ -41,7 +41,7 @@ bool is_stream(Stream stream) {
 }
 
 Core* recording_core() {
-  Core* recorder = core();
+  Core* recorder = first_recorder();
   return recorder && recorder->recording() ? recorder : nullptr;
 }
 
@@ -61,12 +61,12 @@ Error give_from_pool(MemoryPool pool, Stream stream, int device, void** pointer,
 extern "C" {
 
 Error hipMalloc(void** pointer, size_t size) {
-  return give(core(), pointer, size, Space::kDevice, 0,
+  return give(first_recorder(), pointer, size, Space::kDevice, 0,
               [&] { return next_malloc.call_or(kNotSupported, pointer, size); });
 }
 
 Error hipExtMallocWithFlags(void** pointer, size_t size, unsigned flags) {
-  return give(core(), pointer, size, Space::kDevice, flags,
+  return give(first_recorder(), pointer, size, Space::kDevice, flags,
               [&] { return next_ext_malloc.call_or(kNotSupported, pointer, size, flags); });
 }
 
@@ -76,7 +76,7 @@ Error hipMallocAsync(void** pointer, size_t size, Stream stream) {
   MemoryPool pool = nullptr;
   if (!is_stream(stream)) return real();
   if (!recorder || next_current_pool.call_or(kNotSupported, &pool, recorder->device()) != kSuccess) {
-    return give(core(), pointer, size, Space::kDevice, 0, real);
+    return give(first_recorder(), pointer, size, Space::kDevice, 0, real);
   }
   return give_from_pool(pool, stream, recorder->device(), pointer, size, real);
 }
@@ -95,43 +95,44 @@ Error hipMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Strea
 }
 
 Error hipMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
-  return give_rows(core(), kRowAlign, pointer, pitch, width, height,
+  return give_rows(first_recorder(), kRowAlign, pointer, pitch, width, height,
                    [&] { return next_malloc_pitch.call_or(kNotSupported, pointer, pitch, width, height); });
 }
 
 Error hipMemAllocPitch(void** pointer, size_t* pitch, size_t width, size_t height, unsigned element) {
   auto real = [&] { return next_mem_alloc_pitch.call_or(kNotSupported, pointer, pitch, width, height, element); };
   if (element != 4 && element != 8 && element != 16) return real();
-  return give_rows(core(), kRowAlign, pointer, pitch, width, height, real);
+  return give_rows(first_recorder(), kRowAlign, pointer, pitch, width, height, real);
 }
 
 Error hipMalloc3D(PitchedPointer* pitched, Extent extent) {
   auto real = [&] { return next_malloc_3d.call_or(kNotSupported, pitched, extent); };
-  return give_box(core(), kRowAlign, pitched, extent, real);
+  return give_box(first_recorder(), kRowAlign, pitched, extent, real);
 }
 
 Error hipMallocManaged(void** pointer, size_t size, unsigned flags) {
   auto real = [&] { return next_malloc_managed.call_or(kNotSupported, pointer, size, flags); };
-  return are_managed_flags(flags) ? give(core(), pointer, size, Space::kHost, flags | kManaged, real) : real();
+  return are_managed_flags(flags) ? give(first_recorder(), pointer, size, Space::kHost, flags | kManaged, real)
+                                  : real();
 }
 
 Error hipHostMalloc(void** pointer, size_t size, unsigned flags) {
   auto real = [&] { return next_host_malloc.call_or(kNotSupported, pointer, size, flags); };
-  return are_host_flags(flags) ? give(core(), pointer, size, Space::kHost, flags, real) : real();
+  return are_host_flags(flags) ? give(first_recorder(), pointer, size, Space::kHost, flags, real) : real();
 }
 
 Error hipHostAlloc(void** pointer, size_t size, unsigned flags) {
   auto real = [&] { return next_host_alloc.call_or(kNotSupported, pointer, size, flags); };
-  return are_host_flags(flags) ? give(core(), pointer, size, Space::kHost, flags, real) : real();
+  return are_host_flags(flags) ? give(first_recorder(), pointer, size, Space::kHost, flags, real) : real();
 }
 
 Error hipMallocHost(void** pointer, size_t size) {
-  return give(core(), pointer, size, Space::kHost, 0,
+  return give(first_recorder(), pointer, size, Space::kHost, 0,
               [&] { return next_malloc_host.call_or(kNotSupported, pointer, size); });
 }
 
 Error hipMemAllocHost(void** pointer, size_t size) {
-  return give(core(), pointer, size, Space::kHost, 0,
+  return give(first_recorder(), pointer, size, Space::kHost, 0,
               [&] { return next_mem_alloc_host.call_or(kNotSupported, pointer, size); });
 }
 
@@ -153,7 +154,7 @@ Error hipFreeHost(void* pointer) {
 
 Error hipHostRegister(void* pointer, size_t size, unsigned flags) {
   Error status = next_host_register.call_or(kNotSupported, pointer, size, flags);
-  if (Core* recorder = core(); recorder && status == kSuccess) recorder->add_registered(pointer, size);
+  if (Core* recorder = first_recorder(); recorder && status == kSuccess) recorder->add_registered(pointer, size);
   return status;
 }
 

@@ -13,7 +13,7 @@ constinit Next<Error(MemoryPool, int, void*)> next_get_attribute(kLibrary, "hipM
 constinit Next<Error(MemoryPool, int, void*)> next_set_attribute(kLibrary, "hipMemPoolSetAttribute");
 
 void note_device(const MemoryPool* pool, int device) {
-  if (Core* recorder = core()) recorder->pools().set_device(*pool, device);
+  if (Core* recorder = first_recorder()) recorder->pools().set_device(*pool, device);
 }
 
 }  // namespace

@@ -118,5 +118,11 @@ Error change(const Next<Error(Parameters...)>& next, Arguments... arguments) {
 }
 
 inline void start() { record::start(runtime()); }
+// The recorder, for what gives out memory: a program may have that before any code is registered, by constructors that
+// run earlier, or where a library that it loads later has the kernels.
+inline Core* first_recorder() {
+  start();
+  return core();
+}
 
 }  // namespace mneme::record::hip

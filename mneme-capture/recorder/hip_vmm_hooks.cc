@@ -49,7 +49,7 @@ Mappings& mappings() {
 uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 Core* recording_core() {
-  Core* recorder = core();
+  Core* recorder = first_recorder();
   return recorder && recorder->recording() ? recorder : nullptr;
 }
 

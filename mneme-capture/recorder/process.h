@@ -5,7 +5,7 @@
 namespace mneme::record {
 
 // This process's recorder; null while there is none, because no capture started it or wants it. start() is called
-// when the first device code is registered; a second call does nothing.
+// when the first device code is registered or the first memory given out; a second call does nothing.
 Core* core();
 void start(Runtime& runtime);
 
