@@ -115,6 +115,19 @@ int main() {
   (void)hipGetSymbolAddress(&p, HIP_SYMBOL(table));
 }
 """
+TEXTS = """
+#include <hip/hip_runtime.h>
+__device__ constexpr int table[] = {2, 3, 5};
+__device__ constexpr const char* names[] = {"one", "two"};
+struct Thing { const char* name; const int* from; };
+__device__ __noinline__ int sum(const char* text) { return *text ? *text + sum(text + 1) : 0; }
+__global__ void stores(Thing* things, int i) { things[i] = {i ? "odd" : "even", &table[i]}; }
+__global__ void of_table(Thing* things, int i) { things->name = names[i]; }
+__global__ void exchanges(unsigned long long* out) { atomicExch(out, (unsigned long long)&table[1]); }
+__global__ void reads(int* out, int i) { *out = table[i] + names[i][i] + sum(i ? "odd" : "even"); }
+__global__ void prints(int i) { printf("%s %d\\n", i ? "odd" : "even", table[i]); }
+__global__ void far(long* out, int i) { *out = &table[i] - table; }
+"""
 NAMES = """
 #include <hip/hip_runtime.h>
 template <class... T> struct One {
@@ -153,7 +166,8 @@ def embedded(path):
 
 
 class Recordable(Compiling):
-    SOURCES = {"first.hip": FIRST, "second.hip": SECOND, "rich.hip": RICH, "pointers.hip": POINTERS, "names.hip": NAMES}
+    SOURCES = {"first.hip": FIRST, "second.hip": SECOND, "rich.hip": RICH, "pointers.hip": POINTERS, "names.hip": NAMES,
+               "texts.hip": TEXTS}
 
     def compile(self, level, *arguments):
         """For what is compiled, not how."""
@@ -312,6 +326,16 @@ class Recordable(Compiling):
         self.assertIn("_Z5twicef", functions)
         self.assertIn("_ZN7Derived1fEf", functions)
         self.assertEqual(kernels["variables"]["functions"], [])
+
+    def test_constants_whose_addresses_are_stored(self):
+        """They are variables: memory points to them. Of kernels that only read or print them they are code."""
+        expected = {"stores": [(".str", 4), (".str.1", 5), ("_ZL5table", 12)], "exchanges": [("_ZL5table", 12)],
+                    "of_table": [(".str", 4), (".str.1", 4), ("_ZL5names", 16)], "reads": [], "prints": [], "far": []}
+        for level in ["-O0", "-O3"]:
+            self.compile(level, "-c", "texts.hip", "-o", "texts.o")
+            found = {name: [g["size"] for g in sorted(info["globals"], key=lambda g: g["name"])]
+                     for name, info in embedded(self.folder / "texts.o").items()}
+            self.assertEqual(found, {name: [size for _, size in of] for name, of in expected.items()}, level)
 
     def test_wave_size_and_processors(self):
         self.inject("-O1", "--offload-arch=gfx906", "--offload-arch=gfx1030", "second.hip", "-c", "-o", "two.o")

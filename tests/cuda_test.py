@@ -65,6 +65,7 @@ NO_CUDA = {
     "rocprim_scan_sort": ROCPRIM,
     "runtime_compilation": DRIVER,
     "shuffle_forms": AMDS_INSTRUCTIONS,
+    "stored_texts": "of a CUDA application such addresses are not known",
     "stream_order": DRIVER,
     "surfaces": TEXTURES,
     "texture_filters": TEXTURES,

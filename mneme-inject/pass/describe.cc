@@ -14,9 +14,12 @@
 #include <llvm/TargetParser/TargetParser.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <memory>
+
 #include "ir/address_variable.h"
 #include "pass/layout.h"
 #include "pass/pointers.h"
+#include "pass/stored_addresses.h"
 
 namespace mneme::inject {
 namespace {
@@ -102,11 +105,26 @@ llvm::SmallPtrSet<const llvm::GlobalVariable*, 8> targets_of(const llvm::GlobalV
 
 using Variables = llvm::SmallPtrSet<const llvm::GlobalVariable*, 16>;
 
+// Texts and other constants whose addresses the code, as it is in `simplified`, puts into memory. NVIDIA's assembler
+// knows those that are a unit's own by other names.
+Variables stored_constants(const llvm::Module& closure, const llvm::Module& simplified) {
+  Variables found;
+  if (is_nvptx(closure)) return found;
+  const llvm::DataLayout& layout = closure.getDataLayout();
+  for (const auto& name : constants_in_memory(simplified)) {
+    const llvm::GlobalVariable* variable = closure.getNamedGlobal(name.getKey());
+    if (!variable || !is_in_memory_space(*variable)) continue;
+    uint64_t size = layout.getTypeAllocSize(variable->getValueType());
+    if (size > 0 && !is_empty_object(*variable, size)) found.insert(variable);
+  }
+  return found;
+}
+
 // With those that lie in memory, those that they point to (a table's strings), and constants that point to them: they
 // have to be where the pointers say, too.
-Variables device_variables(const llvm::Module& closure) {
+Variables device_variables(const llvm::Module& closure, const llvm::Module& simplified) {
   const llvm::DataLayout& layout = closure.getDataLayout();
-  Variables found;
+  Variables found = stored_constants(closure, simplified);
   for (const llvm::GlobalVariable& variable : closure.globals()) {
     if (lies_in_memory(variable, layout.getTypeAllocSize(variable.getValueType()))) found.insert(&variable);
   }
@@ -160,10 +178,10 @@ bool uses_textures(const llvm::Module& closure) {
   return false;
 }
 
-std::vector<bundle::Global> globals_of(const llvm::Module& closure) {
+std::vector<bundle::Global> globals_of(const llvm::Module& closure, const llvm::Module& simplified) {
   const llvm::DataLayout& layout = closure.getDataLayout();
   std::vector<bundle::Global> globals;
-  Variables in_memory = device_variables(closure);
+  Variables in_memory = device_variables(closure, simplified);
   for (const llvm::GlobalVariable& variable : closure.globals()) {
     uint64_t size = layout.getTypeAllocSize(variable.getValueType());
     if (!in_memory.contains(&variable)) continue;
@@ -200,6 +218,7 @@ bundle::KernelInfo describe(const llvm::Module& closure, llvm::StringRef name, c
                             llvm::StringRef source) {
   const llvm::Function& kernel = *closure.getFunction(name);
   ArgumentLayout layout = argument_layout(kernel);
+  std::unique_ptr<llvm::Module> simplified = simplified_copy(closure);
   bundle::KernelInfo info;
   info.id = info.bitcode = digest_of(bitcode);
   info.name = name.str();
@@ -208,9 +227,9 @@ bundle::KernelInfo describe(const llvm::Module& closure, llvm::StringRef name, c
   info.wave_size = wave_size_of(kernel);
   info.argument_bytes = layout.bytes;
   info.arguments = std::move(layout.arguments);
-  info.globals = globals_of(closure);
+  info.globals = globals_of(closure, *simplified);
   info.functions = functions_with_address(closure);
-  info.pointers = pointers_followed(closure, name, info.arguments);
+  info.pointers = pointers_followed(*simplified, name, info.arguments);
   info.source = llvm::sys::path::filename(source).str();
   return info;
 }

@@ -20,7 +20,6 @@
 namespace mneme::inject {
 namespace {
 
-// Calls and local variables hide where pointers come from, so the analysis sees a copy without most of them.
 void simplify(llvm::Module& module) {
   for (llvm::Function& function : module) {
     function.removeFnAttr(llvm::Attribute::OptimizeNone);
@@ -249,12 +248,15 @@ class Following {
 
 }  // namespace
 
-std::vector<bundle::Pointer> pointers_followed(const llvm::Module& closure, llvm::StringRef kernel,
-                                               const std::vector<bundle::Argument>& arguments) {
+std::unique_ptr<llvm::Module> simplified_copy(const llvm::Module& closure) {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(closure);
   simplify(*copy);
-  const llvm::Function* function = copy->getFunction(kernel);
-  return Following(*copy, *function, arguments).take();
+  return copy;
+}
+
+std::vector<bundle::Pointer> pointers_followed(const llvm::Module& simplified, llvm::StringRef kernel,
+                                               const std::vector<bundle::Argument>& arguments) {
+  return Following(simplified, *simplified.getFunction(kernel), arguments).take();
 }
 
 }  // namespace mneme::inject
