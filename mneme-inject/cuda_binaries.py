@@ -24,6 +24,21 @@ class Cubin:
                 for h in headers if h[1] not in (0, 8)}
 
 
+    def words(self, prefix):
+        """What variables whose names begin so hold at first, 8 bytes each."""
+        table, = struct.unpack_from("<Q", self.image, 0x28)
+        count, = struct.unpack_from("<H", self.image, 0x3C)
+        headers = [struct.unpack_from("<IIQQQQIIQQ", self.image, table + 64 * i) for i in range(count)]
+        names, found = self.sections()[".strtab"], {}
+        symbols = self.sections()[".symtab"]
+        for at in range(0, len(symbols), 24):
+            name, _, _, section, value, size = struct.unpack_from("<IBBHQQ", symbols, at)
+            text = names[name:names.index(b"\0", name)].decode()
+            if text.startswith(prefix) and size == 8:
+                found[text], = struct.unpack_from("<Q", self.image, headers[section][4] + value)
+        return found
+
+
 def entries(path):
     """(kind, contents) of everything in a file's fat binaries."""
     contents, at = path.read_bytes(), 0

@@ -87,6 +87,17 @@ class Recorder(TestCase):
         self.assertEqual(symbols, {None, "calls", "factor"})
         self.check_replays(bundle)
 
+    def test_memory_from_before_the_first_code(self):
+        """Of each kind: the recorder begins with whichever is the first."""
+        for first in range(8):
+            with self.subTest(first=first):
+                result, bundle = self.capture(self.program("early_memory"), first)
+                instance, = self.instances(bundle)["add"]
+                self.assertNotIn("missing", instance, result.error)
+                kinds = [s["kind"] for s in instance["segments"]]
+                self.assertEqual((kinds.count("heap"), kinds.count("host")), (4, 4), instance["segments"])
+                self.check_replays(bundle)
+
     def test_functions(self):
         """Pointers to functions in memory."""
         _, bundle = self.capture(self.program("functions"))

@@ -155,6 +155,24 @@ class PtxIdentity(cuda_test.CudaCase):
                 with self.subTest(f"ptxas {kernel}"):
                     self.assertEqual(code(cubin, kernel), code(own_cubin, kernel))
 
+    @unittest.skipIf(sys.argv[1:], "only the programs that are named")
+    def test_functions_are_where_they_were(self):
+        """Pointers to functions in recorded memory lead to them whatever the level: the assembler numbers them, in code
+        that calls little and in code that calls much."""
+        for name in ["function_pointers", "virtual_functions"]:
+            _, recording = self.recorded(name)
+            kernels = map(bundles.parsed, (m for m in bundles.read(recording.read_bytes()) if m.name.endswith("/kernel.json")))
+            places = {kernel["name"]: {a for a in kernel["function_addresses"] if a} for kernel in kernels
+                      if any(kernel.get("function_addresses", []))}
+            self.assertTrue(places, name)
+            known = {}
+            for level in ["-O0", "-O1", "-O3"]:
+                for kernel, cubin in self.compiled(recording, level, "ptxas", "code.cubin"):
+                    for function, place in cuda_binaries.Cubin(cubin).words("__mneme_address_").items():
+                        with self.subTest(f"{name} {level} {kernel} {function}"):
+                            self.assertIn(place, places[kernel])
+                            self.assertEqual(known.setdefault((kernel, function), place), place)
+
     def compiled(self, recording, level, assembler, file):
         """(name, code) of each kernel."""
         bundle = bundles.read(self.run_well([tool("compile"), level, "--target", cuda_test.PROCESSOR,

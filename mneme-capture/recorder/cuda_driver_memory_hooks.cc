@@ -29,17 +29,6 @@ constexpr size_t kRowAlign = 512;
 void** as_pointer(Address* address) { return reinterpret_cast<void**>(address); }
 void* as_pointer(Address address) { return reinterpret_cast<void*>(address); }
 
-// The recorder, of a process that uses no other of CUDA's functions before.
-Core* first_recorder() {
-  start();
-  return recorder();
-}
-
-Core* first_recorder_for(Stream stream) {
-  start();
-  return recorder_for(stream);
-}
-
 }  // namespace
 
 #pragma GCC visibility push(default)

@@ -48,52 +48,52 @@ bool is_managed(const void* pointer) {
 extern "C" {
 
 Error cudaMalloc(void** pointer, size_t size) {
-  return give(recorder(), pointer, size, Space::kDevice, 0,
+  return give(first_recorder(), pointer, size, Space::kDevice, 0,
               [&] { return next_malloc.call_or(kNotSupported, pointer, size); });
 }
 
 Error cudaMallocAsync(void** pointer, size_t size, Stream stream) {
-  return give_in(recorder_for(stream), stream, runtime().device(), pointer, size,
+  return give_in(first_recorder_for(stream), stream, runtime().device(), pointer, size,
                  [&] { return next_malloc_async.call_or(kNotSupported, pointer, size, stream); });
 }
 
 Error cudaMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Stream stream) {
-  return give_in(recorder_for(stream), stream, runtime().device(), pointer, size,
+  return give_in(first_recorder_for(stream), stream, runtime().device(), pointer, size,
                  [&] { return next_malloc_pool.call_or(kNotSupported, pointer, size, pool, stream); });
 }
 
 Error cudaMallocAsync_ptsz(void** pointer, size_t size, Stream stream) {
-  return give_in(recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), pointer, size,
+  return give_in(first_recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), pointer, size,
                  [&] { return next_malloc_async_ptsz.call_or(kNotSupported, pointer, size, stream); });
 }
 
 Error cudaMallocFromPoolAsync_ptsz(void** pointer, size_t size, MemoryPool pool, Stream stream) {
-  return give_in(recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), pointer, size,
+  return give_in(first_recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), pointer, size,
                  [&] { return next_malloc_pool_ptsz.call_or(kNotSupported, pointer, size, pool, stream); });
 }
 
 Error cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
-  return give_rows(recorder(), kRowAlign, pointer, pitch, width, height,
+  return give_rows(first_recorder(), kRowAlign, pointer, pitch, width, height,
                    [&] { return next_malloc_pitch.call_or(kNotSupported, pointer, pitch, width, height); });
 }
 
 Error cudaMalloc3D(PitchedPointer* pitched, Extent extent) {
-  return give_box(recorder(), kRowAlign, pitched, extent,
+  return give_box(first_recorder(), kRowAlign, pitched, extent,
                   [&] { return next_malloc_3d.call_or(kNotSupported, pitched, extent); });
 }
 
 Error cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
-  return give(recorder(), pointer, size, Space::kHost, flags | kManaged,
+  return give(first_recorder(), pointer, size, Space::kHost, flags | kManaged,
               [&] { return next_malloc_managed.call_or(kNotSupported, pointer, size, flags); });
 }
 
 Error cudaMallocHost(void** pointer, size_t size) {
-  return give(recorder(), pointer, size, Space::kHost, 0,
+  return give(first_recorder(), pointer, size, Space::kHost, 0,
               [&] { return next_malloc_host.call_or(kNotSupported, pointer, size); });
 }
 
 Error cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
-  return give(recorder(), pointer, size, Space::kHost, flags,
+  return give(first_recorder(), pointer, size, Space::kHost, flags,
               [&] { return next_host_alloc.call_or(kNotSupported, pointer, size, flags); });
 }
 
@@ -117,7 +117,7 @@ Error cudaFreeHost(void* pointer) {
 
 Error cudaHostRegister(void* pointer, size_t size, unsigned flags) {
   Error status = next_host_register.call_or(kNotSupported, pointer, size, flags);
-  if (Core* core = recorder(); core && status == kSuccess) core->add_registered(pointer, size);
+  if (Core* core = first_recorder(); core && status == kSuccess) core->add_registered(pointer, size);
   return status;
 }
 

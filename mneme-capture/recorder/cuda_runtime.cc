@@ -322,4 +322,14 @@ void start() {
   started.store(true, std::memory_order_release);
 }
 
+Core* first_recorder() {
+  start();
+  return recorder();
+}
+
+Core* first_recorder_for(Stream stream) {
+  start();
+  return recorder_for(stream);
+}
+
 }  // namespace mneme::record::cuda

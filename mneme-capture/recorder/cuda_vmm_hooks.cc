@@ -48,8 +48,7 @@ State& state() {
 }
 
 Core* recording_core() {
-  start();
-  Core* core = recorder();
+  Core* core = first_recorder();
   return core && core->recording() ? core : nullptr;
 }
 

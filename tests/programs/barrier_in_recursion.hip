@@ -64,6 +64,9 @@ __global__ void rotate(int* data, int rounds) {
 
 int main() {
   Test test("barrier_in_recursion");
+#ifdef __CUDA__  // by itself it has a kibibyte a thread for that
+  check(cudaDeviceSetLimit(cudaLimitStackSize, 16 * 1024));
+#endif
   const int blocks = 12, count = blocks * kBlock;
   hipDeviceProp_t properties;
   check(hipGetDeviceProperties(&properties, 0));

@@ -90,8 +90,8 @@ __global__ void integers(long long* out, Bits* back) {
       static_cast<int>(a)};
   for (int f = 0; f < kIntegers; ++f) out[f * kAll + i] = results[f];
   back[i] = bits_of(__int2half_rn(i - 30000));
-  back[kAll + i] = bits_of(__float2half(static_cast<float>(i) * 1.7e-3f - 50.0f));
-  back[2 * kAll + i] = bits_of(__half(static_cast<double>(i) * 1.7e-3 - 50.0));
+  back[kAll + i] = bits_of(__float2half(static_cast<float>(i) * 0x1p-9f - 50.0f));
+  back[2 * kAll + i] = bits_of(__half(static_cast<double>(i) * 0x1p-9 - 50.0));
   back[3 * kAll + i] = bits_of(__ll2half_rn(static_cast<long long>(i) * 2 - 65000));
 }
 
@@ -194,8 +194,8 @@ static void check_integers(Test& test, const std::vector<long long>& out, const 
       if (static_cast<double>(out[f * kAll + i]) != want[f]) test.expect(false, at("integer", f, i));
     }
     if (!same(back[i], i - 30000)) test.expect(false, at("from integer", 0, i));
-    if (!same(back[kAll + i], static_cast<float>(i) * 1.7e-3f - 50.0f)) test.expect(false, at("from float", 0, i));
-    if (!same(back[2 * kAll + i], i * 1.7e-3 - 50.0)) test.expect(false, at("from double", 0, i));
+    if (!same(back[kAll + i], static_cast<float>(i) * 0x1p-9f - 50.0f)) test.expect(false, at("from float", 0, i));
+    if (!same(back[2 * kAll + i], i * 0x1p-9 - 50.0)) test.expect(false, at("from double", 0, i));
     if (!same(back[3 * kAll + i], i * 2.0 - 65000)) test.expect(false, at("from long long", 0, i));
   }
 }

@@ -63,6 +63,9 @@ __global__ void after_loop(const int* in, unsigned* out, int* sums, int rounds) 
 
 int main() {
   Test test("recursion_among_lanes");
+#ifdef __CUDA__  // by itself it has a kibibyte a thread for that
+  check(cudaDeviceSetLimit(cudaLimitStackSize, 16 * 1024));
+#endif
   const int rounds = 2;
   std::vector<int> in = Random(3).values(kCount, 0, 1000), want(kCount), sums(8);
   std::vector<unsigned> stirred(kCount);

@@ -15,7 +15,18 @@ __device__ T shuffled(int kind, T value, int argument, int width) {
   return __shfl_xor(value, argument, width);
 }
 
-// For each kind and width, what each thread receives; the argument is the same for all, but with `own` differs.
+// The thread that thread `t` receives from, or -1 if that is not there: what it receives is anybody's guess.
+__host__ __device__ int source(int kind, int t, int argument, int width, int wave) {
+  int first = t / wave * wave, lane = t % wave, group = lane / width * width, from = 0;
+  if (kind == 0) from = group + argument % width;
+  if (kind == 1) from = lane - argument < group ? lane : lane - argument;
+  if (kind == 2) from = lane + argument >= group + width ? lane : lane + argument;
+  if (kind == 3) from = (lane ^ argument) >= group + width ? lane : lane ^ argument;
+  return first + from < kBlock ? first + from : -1;
+}
+
+// For each kind and width, what each thread receives, or nothing; the argument is the same for all, but with `own`
+// differs.
 template <class T>
 __global__ void shuffle_all(const T* in, T* out, int argument, bool own, int* wave) {
   int t = threadIdx.x;
@@ -23,19 +34,11 @@ __global__ void shuffle_all(const T* in, T* out, int argument, bool own, int* wa
   int mine = own ? (argument + t * 5) % 16 : argument;
   for (int kind = 0; kind < kKinds; ++kind) {
     for (int w = 0; w < kWidths; ++w) {
-      out[(kind * kWidths + w) * kBlock + t] = shuffled(kind, in[t], mine, min(2 << w, warpSize));
+      int width = min(2 << w, warpSize);
+      T received = shuffled(kind, in[t], mine, width);
+      out[(kind * kWidths + w) * kBlock + t] = source(kind, t, mine, width, warpSize) < 0 ? T{} : received;
     }
   }
-}
-
-// The thread that thread `t` receives from, or -1 if that is not there: what it receives is anybody's guess.
-int source(int kind, int t, int argument, int width, int wave) {
-  int first = t / wave * wave, lane = t % wave, group = lane / width * width, from = 0;
-  if (kind == 0) from = group + argument % width;
-  if (kind == 1) from = lane - argument < group ? lane : lane - argument;
-  if (kind == 2) from = lane + argument >= group + width ? lane : lane + argument;
-  if (kind == 3) from = (lane ^ argument) >= group + width ? lane : lane ^ argument;
-  return first + from < kBlock ? first + from : -1;
 }
 
 template <class T>
@@ -50,7 +53,7 @@ void try_type(Test& test, const char* name) {
     for (bool own : {false, true}) {
       shuffle_all<<<1, kBlock>>>(device_in, device_out, argument, own, device_wave);
       check(hipGetLastError());
-      std::vector<T> out = to_host(device_out, kBlock * kKinds * kWidths), wanted = out;
+      std::vector<T> out = to_host(device_out, kBlock * kKinds * kWidths), wanted(out.size());
       int wave = to_host(device_wave, 1)[0];
       for (int i = 0; i < kBlock * kKinds * kWidths; ++i) {
         int t = i % kBlock, w = i / kBlock % kWidths, kind = i / kBlock / kWidths;

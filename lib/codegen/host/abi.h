@@ -6,7 +6,7 @@
 
 namespace mneme::codegen::host {
 
-inline constexpr uint32_t kAbiVersion = 4;
+inline constexpr uint32_t kAbiVersion = 5;
 inline constexpr char kEntrySymbol[] = "mneme_code_object";  // a CodeObject, in the shared object
 
 struct Services;
@@ -112,6 +112,9 @@ struct Services {
   // All work-items of the block that have not ended wait, some of them for memory that another block may change.
   // `moved`: 1 if something else has happened in the block since it last said so. Returns for them to look again.
   void (*yield)(BlockContext*, uint32_t thread, uint32_t moved);
+
+  // What CUDA's printf returns: how many arguments the format takes.
+  uint32_t (*print_count)(BlockContext*, uint32_t thread, const char* format);
 };
 
 enum ImageShape : uint32_t { kImageDimensions = 3, kImageLayers = 4 };
@@ -138,9 +141,9 @@ enum MemoryAccess : uint32_t { kReads = 0, kWrites = 1, kUpdates = 2 };
 
 // Members of Services, in order.
 inline constexpr const char* kServiceNames[] = {
-    "stop",      "print_begin",    "print_string", "print_words",  "allocate",     "release",     "check",
-    "meet_grid", "fail_assertion", "wall_clock",   "run_items",    "meet",         "enter",       "leave",
-    "parted",    "image_load",     "image_store",  "image_sample", "image_gather", "image_query", "yield"};
+    "stop",           "print_begin",  "print_string", "print_words", "allocate", "release",    "check",  "meet_grid",
+    "fail_assertion", "wall_clock",   "run_items",    "meet",        "enter",    "leave",      "parted", "image_load",
+    "image_store",    "image_sample", "image_gather", "image_query", "yield",    "print_count"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address

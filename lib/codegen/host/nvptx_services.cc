@@ -61,7 +61,7 @@ Value* print(Builder& builder, llvm::CallInst& call) {
     arguments.push_back(builder.getInt32(i + count == words.size()));
     message = call_service(builder, "print_words", number, arguments);
   }
-  return builder.getInt32(static_cast<uint32_t>(words.size()));  // how many arguments there are, unlike C's
+  return call_service(builder, "print_count", builder.getInt32Ty(), {format});
 }
 
 using Raise = llvm::function_ref<Value*(Builder&, llvm::CallInst&)>;

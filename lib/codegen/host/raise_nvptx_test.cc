@@ -175,7 +175,7 @@ define ptx_kernel void @k(ptr %out) {
   void* arguments[] = {out};
   NvptxEvents events = code.run(arguments, 1);
   EXPECT_EQ(events.printed, "%d %f\n|4294967295|4607182418800017408|0|0|0|0|0|0|hi|");
-  EXPECT_EQ(out[0], 8u) << "how many arguments there are";
+  EXPECT_EQ(out[0], 6u) << "what print_count said";
   EXPECT_EQ(out[1], 3u);
 }
 

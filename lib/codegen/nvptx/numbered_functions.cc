@@ -38,8 +38,12 @@ void number_functions(llvm::Module& module, const bundle::KernelInfo& info) {
   if (places.empty()) return;
   llvm::Type* pointer = llvm::PointerType::get(module.getContext(), 0);
   auto external = llvm::GlobalValue::ExternalLinkage, internal = llvm::GlobalValue::InternalLinkage;
-  llvm::Function* taker = add_function(module, "__mneme_functions", {pointer}, external);
-  ir::make_kernel(*taker);
+  llvm::Function* kernel = add_function(module, "__mneme_functions", {pointer}, external);
+  ir::make_kernel(*kernel);
+  // External, and never inlined: as what it is the assembler looks at it before it does at any kernel.
+  llvm::Function* taker = add_function(module, "__mneme_take_functions", {pointer}, external);
+  taker->addFnAttr(llvm::Attribute::NoInline);
+  llvm::CallInst::Create(taker, {kernel->getArg(0)}, "", kernel->front().getTerminator());
   llvm::IRBuilder<> builder(taker->front().getTerminator());
   for (uint64_t place = 1; place <= places.rbegin()->first; ++place) {
     llvm::Function*& function = places[place];
@@ -50,8 +54,11 @@ void number_functions(llvm::Module& module, const bundle::KernelInfo& info) {
     }
     builder.CreateStore(function, taker->getArg(0), /*isVolatile=*/true);
   }
-  taker->removeFromParent();
-  module.getFunctionList().push_front(taker);
+  // Its caller comes first: then it is declared before all others.
+  for (llvm::Function* function : {taker, kernel}) {
+    function->removeFromParent();
+    module.getFunctionList().push_front(function);
+  }
 }
 
 }  // namespace mneme::codegen::nvptx

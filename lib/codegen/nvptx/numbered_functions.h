@@ -7,8 +7,10 @@
 namespace mneme::codegen::nvptx {
 
 // Functions get the addresses that the recording's memory has for them (KernelInfo::function_addresses): places in the
-// table that the assembler makes of functions whose address is taken, in the order in which code takes them. So a first
-// kernel, which nobody launches, takes them in the recorded order, with empty functions for those that this code lacks.
+// table that the assembler makes of functions whose address is taken, in the order in which it meets code that takes
+// them, or uses a variable that holds them: first in external functions, as they are declared, then in others, then in
+// kernels. So a first function, called by a kernel that nobody launches, takes them in the recorded order, with empty
+// functions for those that this code lacks.
 // The kernel's own code is left alone; there being another one makes the assembler use a table at all. Addresses of
 // another kind cannot be had: whoever loads the code finds by the variables of ir/address_variable.h that they differ.
 void number_functions(llvm::Module& module, const bundle::KernelInfo& info);

@@ -163,7 +163,11 @@ bundle::KernelInfo caller(std::vector<uint64_t> addresses) {
 // The assembler numbers functions in the order in which code takes their addresses.
 TEST(Nvptx, TakesAddressesOfFunctionsInTheRecordedOrder) {
   std::string ptx = compile(caller({32, 16, 8}), kCaller, configuration("cuda:sm_90")).bytes;
-  size_t first = ptx.find(".entry __mneme_functions("), kernel = ptx.find(".entry call(");
+  // Declared before all others, and external.
+  size_t declared = ptx.find(".visible .func __mneme_take_functions");
+  ASSERT_NE(declared, std::string::npos) << ptx;
+  EXPECT_EQ(ptx.find(".func "), ptx.find(".func __mneme_take_functions")) << ptx;
+  size_t first = ptx.find(".visible .func __mneme_take_functions", declared + 1), kernel = ptx.find(".entry call(");
   ASSERT_NE(kernel, std::string::npos);
   ASSERT_LT(first, kernel) << ptx;
   std::string taker = ptx.substr(ptx.find('{', first), kernel - first);

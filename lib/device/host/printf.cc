@@ -241,4 +241,25 @@ std::string formatted(const std::vector<PrintPart>& parts) {
   return out;
 }
 
+uint32_t count_of_arguments(const char* format) {
+  constexpr char kDigits[] = "0123456789";
+  auto skip = [](const char* at, const char* any) { return at + std::strspn(at, any); };
+  uint32_t count = 0;
+  for (const char* at = format; (at = std::strchr(at, '%'));) {
+    at = skip(at + 1, "#0+- ");
+    const bool star = *at == '*';
+    at = star ? at + 1 : skip(at, kDigits);
+    if (*at == '.') at = skip(at + 1, kDigits);
+    if (*at == 'h') {
+      ++at;
+    } else {
+      for (int i = 0; i < 2 && *at == 'l'; ++i) ++at;
+    }
+    if (!*at) break;
+    if (std::strchr("cdiouxXpeEfgGaAs", *at)) count += star ? 2 : 1;
+    if (std::strchr("%cdiouxXpeEfgGaAs", *at)) ++at;
+  }
+  return count;
+}
+
 }  // namespace mneme::device::host

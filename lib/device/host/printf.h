@@ -23,4 +23,8 @@ void touch_strings(const std::vector<PrintPart>& parts) noexcept;
 // stores nothing.
 std::string formatted(const std::vector<PrintPart>& parts);
 
+// What CUDA's printf returns on a GPU (tried on an H100): how many arguments the format takes, whether they are there
+// or not. It knows no precision out of an argument and of the sizes h, l and ll; a conversion with others takes none.
+uint32_t count_of_arguments(const char* format);
+
 }  // namespace mneme::device::host

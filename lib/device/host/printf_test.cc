@@ -99,6 +99,22 @@ TEST(Printf, WrongArgumentsAreHarmless) {
   EXPECT_EQ(formatted({}), "");
 }
 
+TEST(Printf, CudasCountsArguments) {
+  EXPECT_EQ(count_of_arguments("plain\n"), 0u);
+  EXPECT_EQ(count_of_arguments(""), 0u);
+  EXPECT_EQ(count_of_arguments("%d %i %u\n"), 3u);
+  EXPECT_EQ(count_of_arguments("f percent %% %d%%\n"), 1u);
+  EXPECT_EQ(count_of_arguments("%+d % d %05d %-5d| %#x %#o %5d|\n"), 7u);
+  EXPECT_EQ(count_of_arguments("%f %e %g %.2f %10.3f| %-10.1e| %G %a\n"), 8u);
+  EXPECT_EQ(count_of_arguments("%c%c %10s| %.2s\n"), 4u);
+  // What a GPU answered.
+  EXPECT_EQ(count_of_arguments("%hhd %hd %ld %lld\n"), 3u);
+  EXPECT_EQ(count_of_arguments("%llu %zu\n"), 1u);
+  EXPECT_EQ(count_of_arguments("%*d %-*d| %.*f\n"), 4u);
+  EXPECT_EQ(count_of_arguments("%y % "), 0u);
+  EXPECT_EQ(count_of_arguments("%"), 0u);
+}
+
 TEST(Printf, StringsLeftAsPointers) {
   const char* text = "far";
   EXPECT_EQ(print("%s %.2s %d", reinterpret_cast<uint64_t>(text), reinterpret_cast<uint64_t>(text), 3), "far fa 3");

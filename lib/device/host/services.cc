@@ -99,6 +99,8 @@ uint64_t print_words(BlockContext* context, uint32_t, uint64_t message, uint32_t
   return last ? print_end(context, message) : message;
 }
 
+uint32_t print_count(BlockContext*, uint32_t, const char* format) { return count_of_arguments(format); }
+
 void fail_assertion(BlockContext* context, uint32_t thread, const char* assertion, const char* file, uint32_t line,
                     const char* function) {
   {
@@ -175,6 +177,7 @@ const codegen::host::Services& services() {
       .image_gather = gather_texels,
       .image_query = query_image,
       .yield = yield,
+      .print_count = print_count,
   };
   return kServices;
 }
