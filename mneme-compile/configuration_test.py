@@ -137,10 +137,10 @@ class Configurations(TestCase):
         self.assertEqual(len(texts), 4)
         for ir, _ in texts.values():
             self.assertIn("49999", ir)  # below n
-            self.assertIn(", 391", ir)  # blocks
+            self.assertRegex(ir, r"icmp .*\b391\b")  # blocks; on some processors with others in a vector
         for ir, _ in self.texts("-O2").values():
             self.assertNotIn("49999", ir)
-            self.assertNotIn(", 391", ir)
+            self.assertNotRegex(ir, r"icmp .*\b391\b")
         # Constants do not keep neighbouring work-items from reading neighbouring elements together.
         for options in [[], ["--specialize-args", "all"]]:
             for ir, _ in self.texts("--target", "host:x86-64-v4", *options).values():
