@@ -17,11 +17,11 @@ __device__ T shuffled(int kind, T value, int argument, int width) {
 
 // The thread that thread `t` receives from, or -1 if that is not there: what it receives is anybody's guess.
 __host__ __device__ int source(int kind, int t, int argument, int width, int wave) {
-  int first = t / wave * wave, lane = t % wave, group = lane / width * width, from = 0;
-  if (kind == 0) from = group + argument % width;
-  if (kind == 1) from = lane - argument < group ? lane : lane - argument;
-  if (kind == 2) from = lane + argument >= group + width ? lane : lane + argument;
-  if (kind == 3) from = (lane ^ argument) >= group + width ? lane : lane ^ argument;
+  int first = t / wave * wave, lane = t % wave, group = lane / width * width;
+  int from = kind == 0   ? group + argument % width
+             : kind == 1 ? (lane - argument < group ? lane : lane - argument)
+             : kind == 2 ? (lane + argument >= group + width ? lane : lane + argument)
+                         : ((lane ^ argument) >= group + width ? lane : lane ^ argument);
   return first + from < kBlock ? first + from : -1;
 }
 
