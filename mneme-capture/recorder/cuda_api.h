@@ -19,8 +19,8 @@ inline constexpr uintptr_t kPerThreadStream = 2;  // cudaStreamPerThread
 inline Stream per_thread(Stream stream) { return stream ? stream : reinterpret_cast<Stream>(kPerThreadStream); }
 using MemoryPool = void*;
 using Array = void*;
-using Event = void*;      // cudaEvent_t
-using Kernel = void*;     // cudaKernel_t, CUkernel
+using Event = void*;   // cudaEvent_t
+using Kernel = void*;  // cudaKernel_t, CUkernel
 
 struct Dimensions {  // dim3
   uint32_t x, y, z;

@@ -105,7 +105,7 @@ class FakeRuntime final : public Runtime {
   std::vector<Piece> digested;    // last
   std::vector<uint64_t> adopted;  // sizes of host memory
   std::function<void()> while_fetching;
-  uint64_t fetched = 0;    // bytes
+  uint64_t fetched = 0;  // bytes
   bool fetched_to_adopted = false;
   size_t awaited = 0;      // calls of fetch()
   uint64_t lost = 0;       // cannot be fetched from here

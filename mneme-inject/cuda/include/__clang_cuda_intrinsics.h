@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// clang 19's __reduce_…_sync(mask, value) hand the two to the instruction the wrong way round (LLVM issue 131415): while
-// its header is read, they are turned back.
+// clang 19's __reduce_…_sync(mask, value) hand the two to the instruction the wrong way round (LLVM issue 131415):
+// while its header is read, they are turned back.
 #if __clang_major__ == 19
 #pragma push_macro("__nvvm_redux_sync_add")
 #pragma push_macro("__nvvm_redux_sync_min")
