@@ -8,9 +8,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 import bundles  # noqa: E402
-from support import PROGRAMS, ROOT, TestCase, run, tool  # noqa: E402
+from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool  # noqa: E402
 
 INCLUDE = ROOT / "lib" / "annotate"
+HOST_LIBRARIES = BUILD / "lib" / "mneme" / "hostgpu"  # with which an application runs on the host device without Mneme
 
 
 class CaptureCase(TestCase):

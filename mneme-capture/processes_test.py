@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from capturing import CaptureCase, bundles, run, tool
+from capturing import HOST_LIBRARIES, CaptureCase, bundles, run, tool
 
 
 class Processes(CaptureCase):
@@ -78,6 +78,30 @@ class Processes(CaptureCase):
         for how in ["close", "closefrom"]:
             with self.subTest(how):
                 self.assertEqual(len(self.instances(self.children(f"daemon-{how}"))), 2)
+
+    def test_each_way_to_end(self):
+        """With the output and the status that it has alone, and the launch recorded."""
+        program = self.program("ends")
+        seen = {}
+        for way in ["return", "exit", "_exit", "quick_exit", "abort", "throw", "pthread_exit", "exit-in-thread",
+                    "quick_exit-in-callback", "signal", "handled-signal"]:
+            with self.subTest(way):
+                alone = run([program, way], env={"LD_LIBRARY_PATH": str(HOST_LIBRARIES)})
+                bundle = self.folder / f"{way}.tar"
+                result = run([tool("capture"), "--device", "host", "--pass-exit", "--max-instances", "9", "-o", bundle,
+                              program, way])
+                self.assertEqual(result.out, alone.out)
+                status = alone.status if alone.status >= 0 else 128 - alone.status
+                self.assertEqual(result.status, status, result.text())
+                instances = [m for m in bundles.read(bundle.read_bytes()) if m.name.startswith("instances/")]
+                self.assertEqual(len(instances), 2 if way == "pthread_exit" else 1)
+                seen[way] = (alone.out.decode().split("\n")[:-1], alone.status)
+        end = ["handler", "destructor"]
+        self.assertEqual(seen, {
+            "return": (end, 0), "exit": (end, 3), "_exit": ([], 5), "quick_exit": (["quick handler"], 6),
+            "abort": ([], -signal.SIGABRT), "throw": ([], -signal.SIGABRT), "pthread_exit": (["other thread", *end], 0),
+            "exit-in-thread": (end, 4), "quick_exit-in-callback": (["quick handler"], 11),
+            "signal": ([], -signal.SIGKILL), "handled-signal": (["signal"], 9)})
 
     def signalled(self, number, group=False):
         bundle = self.folder / f"signal{number}{group}.tar"

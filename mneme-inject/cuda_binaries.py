@@ -14,25 +14,23 @@ class Cubin:
     def __init__(self, image):
         self.image = image
 
-    def sections(self):
-        """Contents by name, of those that have any in the file."""
+    def _headers(self):
         table, = struct.unpack_from("<Q", self.image, 0x28)
         count, names_index = struct.unpack_from("<HH", self.image, 0x3C)
-        headers = [struct.unpack_from("<IIQQQQIIQQ", self.image, table + 64 * i) for i in range(count)]
+        return [struct.unpack_from("<IIQQQQIIQQ", self.image, table + 64 * i) for i in range(count)], names_index
+
+    def sections(self):
+        """Contents by name, of those that have any in the file."""
+        headers, names_index = self._headers()
         names = self.image[headers[names_index][4]:][:headers[names_index][5]]
         return {names[h[0]:names.index(b"\0", h[0])].decode(): self.image[h[4]:h[4] + h[5]]
                 for h in headers if h[1] not in (0, 8)}
 
-
     def words(self, prefix):
         """What variables whose names begin so hold at first, 8 bytes each."""
-        table, = struct.unpack_from("<Q", self.image, 0x28)
-        count, = struct.unpack_from("<H", self.image, 0x3C)
-        headers = [struct.unpack_from("<IIQQQQIIQQ", self.image, table + 64 * i) for i in range(count)]
-        names, found = self.sections()[".strtab"], {}
-        symbols = self.sections()[".symtab"]
-        for at in range(0, len(symbols), 24):
-            name, _, _, section, value, size = struct.unpack_from("<IBBHQQ", symbols, at)
+        (headers, _), sections, found = self._headers(), self.sections(), {}
+        names = sections[".strtab"]
+        for name, _, _, section, value, size in struct.iter_unpack("<IBBHQQ", sections[".symtab"]):
             text = names[name:names.index(b"\0", name)].decode()
             if text.startswith(prefix) and size == 8:
                 found[text], = struct.unpack_from("<Q", self.image, headers[section][4] + value)

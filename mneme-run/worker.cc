@@ -13,10 +13,6 @@ const std::string& name_of(const bundle::KernelInfo& kernel) {
   return kernel.demangled.empty() ? kernel.name : kernel.demangled;
 }
 
-bool allocates(const bundle::KernelInfo& kernel) {
-  return std::ranges::any_of(kernel.globals, [](const auto& global) { return global.name == bundle::kDeviceHeap; });
-}
-
 }  // namespace
 
 Worker::~Worker() {
@@ -60,8 +56,9 @@ void Worker::send_variation() {
 
 Worker::Outcome Worker::converse(MessageType type, const bundle::VariantMember& variant) {
   place();
-  // A GPU's kernels allocate from what its context has, where all that is never freed stays.
-  if (variant.code.find("malloc") != std::string::npos || allocates(task_.kernel)) allocates_ = true;
+  // A GPU's kernels allocate from what its context has, where all that is never freed stays. The recorded code says so,
+  // and other code (--ir) by what it calls, as far as it has names.
+  if (uses(task_.kernel, bundle::kDeviceHeap) || variant.code.find("malloc") != std::string::npos) allocates_ = true;
   std::string json = bundle::write(variant.info);
   std::string_view fields[] = {json, variant.code};
   process_.send(type, fields);

@@ -10,6 +10,7 @@ import re
 import unittest
 
 import bundles
+import hip_releases
 import recordings
 from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool
 
@@ -35,9 +36,6 @@ OTHERS = [("device_globals", "hipModuleGetGlobal", 719), ("mapped_memory", "hipH
 FAILS = [("hipModuleLoadData", 2), ("hipModuleGetFunction", 500), ("hipModuleGetFunction", 719),
          ("hipModuleLaunchKernel", 719), ("hipMemcpy", 719), ("hipDeviceSynchronize", 719), ("hipEventRecord", 719),
          ("hipEventElapsedTime", 600), ("hipDeviceGetAttribute", 101)]
-
-# What differs between releases.
-CHANGED = re.compile("GetDeviceProp|FuncGetAttributes|PointerGetAttributes|Array|Texture|Ipc|External|MemPool")
 
 AT_MOST = 5  # calls of one function that are made to fail, and the last
 
@@ -444,11 +442,9 @@ class Interface(unittest.TestCase):
 
     def test_functions_are_the_library_s(self):
         """By the names that HIP 5.2's library exports."""
-        exported = {name for name, version in re.findall(r"(?m)^(hip\w+) hip_(\d\.\d)$",
-                                                         (ROOT / "lib/hostgpu/exports.list").read_text()) if version <= "5.2"}
         self.assertGreater(len(self.functions), 30)
-        self.assertLessEqual(self.functions - exported, self.NOT_IN_5_2)
-        self.assertFalse([name for name in self.functions if CHANGED.search(name)])
+        self.assertLessEqual(self.functions - hip_releases.exported(), self.NOT_IN_5_2)
+        self.assertFalse([name for name in self.functions if hip_releases.CHANGED.search(name)])
 
     def test_missing_functions(self):
         """A library that lacks one is used without it, or refused with its name."""

@@ -30,8 +30,6 @@ AT_ALL_LEVELS = ["recursion"]
 OPTIONS = ["-ffp-contract=off", "-ffast-math", "-fgpu-flush-denormals-to-zero", "-g"]
 WITH_OPTIONS = "double_math"
 
-# ptxas itself refuses what clang makes of the application.
-NOT_BUILT = {("indirect_calls", "-O0"), ("virtual_functions", "-O0"), ("virtual_functions", "-O1")}
 # Linked by nvlink of several cubins: the application has no PTX to compare with.
 WITHOUT_PTX = ["relocatable"]
 # Kernels of which PTX differs, and why. There are none.
@@ -129,9 +127,8 @@ class PtxIdentity(cuda_test.CudaCase):
         for name in sys.argv[1:] or [each for each in cuda_test.programs() if each not in WITHOUT_PTX]:
             everything = sys.argv[1:] or os.environ.get("MNEME_MATRIX") == "full" or name in AT_ALL_LEVELS
             for level in LEVELS if everything else ["-O3"]:
-                if (name, level) not in NOT_BUILT:
-                    with self.subTest(f"{name} {level}"):
-                        self.check_identity(name, level)
+                with self.subTest(f"{name} {level}"):
+                    self.check_identity(name, level)
 
     @unittest.skipIf(sys.argv[1:], "only the programs that are named")
     def test_own_options(self):

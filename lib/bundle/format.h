@@ -2,6 +2,7 @@
 // The bundle's on-disk structures, version 2: the only authority in code. FORMAT.md says the same in
 // prose. Json texts are compact, one line, keys in the order of the members below.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -133,6 +134,11 @@ struct KernelInfo {
   // the id covers them: code for this kernel has to have functions at the same addresses.
   std::vector<uint64_t> function_addresses = {};
 };
+
+// Whether it can reach the variable of that name, or what stands for more than a variable (above).
+inline bool uses(const KernelInfo& kernel, std::string_view name) {
+  return std::ranges::find(kernel.globals, name, &Global::name) != kernel.globals.end();
+}
 
 // ---- variants/<static>/<variant>/variant.json --------------------------------------------------
 

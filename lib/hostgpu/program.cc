@@ -21,9 +21,7 @@ Kernel::Kernel(const objects::EmbeddedKernel& embedded, std::string record)
   if (!record_.empty()) embedded_ = objects::parse_embedded(bytes_of(record_), kWhere).front();
 }
 
-bool Kernel::uses_heap() const {
-  return std::ranges::any_of(info().globals, [](const auto& global) { return global.name == bundle::kDeviceHeap; });
-}
+bool Kernel::uses_heap() const { return bundle::uses(info(), bundle::kDeviceHeap); }
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdlib>
@@ -24,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/main_thread.h"
 #include "memory/own_region.h"
 
 namespace mneme::memory {
@@ -40,7 +42,8 @@ namespace {
 
 using Thread = OwnThread::Thread;
 
-constexpr size_t kGuard = 16 * 4096;  // below a stack; pages that nobody can use
+constexpr size_t kGuard = 16 * 4096;            // below a stack; pages that nobody can use
+constexpr std::chrono::milliseconds kLook{10};  // for the application's last thread, once the main thread has left
 
 // Bytes, as other threads have.
 size_t usual_stack_size() {
@@ -127,6 +130,10 @@ class Starter {
     return true;
   }
   void collect_later(std::shared_ptr<Thread> thread) noexcept { detached_.push_back(std::move(thread)); }
+  void look() noexcept {
+    std::lock_guard lock(mutex_);
+    called_.notify_one();
+  }
 
  private:
   static void* serve(void* starter) { static_cast<Starter*>(starter)->serve(); }
@@ -146,6 +153,10 @@ class Starter {
 std::atomic<Starter*> starter = nullptr;  // never destroyed: threads may outlive what is at the end
 constinit std::mutex starting;
 
+void look_for_the_last() noexcept {
+  if (Starter* known = starter) known->look();
+}
+
 // A child has none of the threads, and knows nothing of them. Before handlers of the application's, which may start
 // some.
 [[gnu::constructor(102)]] void forget_in_children() {
@@ -159,6 +170,7 @@ Starter& Starter::running() {
   if (Starter* known = starter) return *known;
   std::lock_guard lock(starting);
   if (Starter* known = starter) return *known;
+  when_main_thread_leaves(look_for_the_last);
   auto mine = std::make_unique<Starter>();
   void* stack = map_stack(mine->stack_size_);
   pthread_t thread;
@@ -177,14 +189,18 @@ Starter& Starter::running() {
   return *starter;
 }
 
+// And ends the process where nothing else would.
 void Starter::serve() {
   for (;;) {
     std::vector<std::function<void()>> calls;
     {
       std::unique_lock lock(mutex_);
-      called_.wait(lock, [this] { return !calls_.empty(); });
+      auto called = [this] { return !calls_.empty() || main_thread_leaves(); };
+      called_.wait(lock, called);
+      if (main_thread_leaves()) called_.wait_for(lock, kLook, [this] { return !calls_.empty(); });
       calls.swap(calls_);
     }
+    if (calls.empty() && only_own_threads_left()) end_process();
     for (auto& call : calls) call();
   }
 }

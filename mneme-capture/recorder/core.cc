@@ -18,10 +18,6 @@ Limits limits_of(const Welcome& welcome) {
   return {welcome.max_instances, welcome.occurrences, welcome.skip, welcome.every, welcome.only_config};
 }
 
-bool uses(const bundle::KernelInfo& kernel, std::string_view name) {
-  return std::ranges::find(kernel.globals, name, &bundle::Global::name) != kernel.globals.end();
-}
-
 std::string_view reason_of(Policy::Verdict verdict) {
   switch (verdict) {
     case Policy::Verdict::kSkipped:

@@ -40,7 +40,7 @@ void number_functions(llvm::Module& module, const bundle::KernelInfo& info) {
   auto external = llvm::GlobalValue::ExternalLinkage, internal = llvm::GlobalValue::InternalLinkage;
   llvm::Function* kernel = add_function(module, "__mneme_functions", {pointer}, external);
   ir::make_kernel(*kernel);
-  // External, and never inlined: as what it is the assembler looks at it before it does at any kernel.
+  // External and never inlined: the assembler looks at such functions before it does at kernels.
   llvm::Function* taker = add_function(module, "__mneme_take_functions", {pointer}, external);
   taker->addFnAttr(llvm::Attribute::NoInline);
   llvm::CallInst::Create(taker, {kernel->getArg(0)}, "", kernel->front().getTerminator());

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/hip/module.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "objects/function_address.h"
 
@@ -11,7 +9,7 @@ namespace mneme::device::hip {
 LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code)
     : kernel_(kernel.demangled),
       arguments_(kernel.arguments),
-      allocates_(std::ranges::count(kernel.globals, bundle::kDeviceHeap, &bundle::Global::name) > 0),
+      allocates_(bundle::uses(kernel, bundle::kDeviceHeap)),
       image_(text_of(code)) {
   check(runtime().hipModuleLoadData(&module_, image_.data()), ("loading the code of kernel '" + kernel_ + "'").c_str());
   try {

@@ -17,8 +17,8 @@ constexpr size_t kLongestString = 1 << 20;  // that is read through a pointer
 // a fault.
 struct Conversion {
   enum Length { kInt, kChar, kShort, kLong };
-  const char* end = nullptr;  // one past it
-  std::string_view flags;
+  const char* end = nullptr;       // one past it
+  std::string_view flags, size;    // as they stand there
   int width = -1, precision = -1;  // -1: not given
   bool width_follows = false, precision_follows = false;
   Length length = kInt;
@@ -52,6 +52,7 @@ Conversion parse(const char* at, const char* end) {
       c.precision = number(at, end);
     }
   }
+  const char* size = at;
   for (; at < end && std::strchr("hljztqL", *at); ++at) {
     if (*at == 'h') {
       c.length = c.length == Conversion::kShort ? Conversion::kChar : Conversion::kShort;
@@ -59,6 +60,7 @@ Conversion parse(const char* at, const char* end) {
       c.length = Conversion::kLong;
     }
   }
+  c.size = {size, static_cast<size_t>(at - size)};
   if (at < end) c.letter = *at++;
   c.end = at;
   return c;
@@ -241,23 +243,16 @@ std::string formatted(const std::vector<PrintPart>& parts) {
   return out;
 }
 
-uint32_t count_of_arguments(const char* format) {
-  constexpr char kDigits[] = "0123456789";
-  auto skip = [](const char* at, const char* any) { return at + std::strspn(at, any); };
+uint32_t count_of_arguments(std::string_view format) {
+  const char* end = format.data() + format.size();
   uint32_t count = 0;
-  for (const char* at = format; (at = std::strchr(at, '%'));) {
-    at = skip(at + 1, "#0+- ");
-    const bool star = *at == '*';
-    at = star ? at + 1 : skip(at, kDigits);
-    if (*at == '.') at = skip(at + 1, kDigits);
-    if (*at == 'h') {
-      ++at;
-    } else {
-      for (int i = 0; i < 2 && *at == 'l'; ++i) ++at;
-    }
-    if (!*at) break;
-    if (std::strchr("cdiouxXpeEfgGaAs", *at)) count += star ? 2 : 1;
-    if (std::strchr("%cdiouxXpeEfgGaAs", *at)) ++at;
+  for (const char* at = format.data(); at < end;) {
+    if (*at++ != '%') continue;
+    Conversion c = parse(at, end);
+    at = c.end;
+    const bool known = c.size.empty() || c.size == "h" || c.size == "l" || c.size == "ll";
+    if (!known || c.precision_follows || !is_conversion(c.letter) || c.letter == 'F' || c.letter == 'n') continue;
+    count += c.width_follows ? 2 : 1;
   }
   return count;
 }

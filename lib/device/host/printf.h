@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mneme::device::host {
@@ -24,7 +25,8 @@ void touch_strings(const std::vector<PrintPart>& parts) noexcept;
 std::string formatted(const std::vector<PrintPart>& parts);
 
 // What CUDA's printf returns on a GPU (tried on an H100): how many arguments the format takes, whether they are there
-// or not. It knows no precision out of an argument and of the sizes h, l and ll; a conversion with others takes none.
-uint32_t count_of_arguments(const char* format);
+// or not. It knows no precision out of an argument, of the sizes h, l and ll, and neither F nor n; what it does not
+// know takes none.
+uint32_t count_of_arguments(std::string_view format);
 
 }  // namespace mneme::device::host
