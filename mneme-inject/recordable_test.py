@@ -124,6 +124,7 @@ __device__ __noinline__ int sum(const char* text) { return *text ? *text + sum(t
 __global__ void stores(Thing* things, int i) { things[i] = {i ? "odd" : "even", &table[i]}; }
 __global__ void of_table(Thing* things, int i) { things->name = names[i]; }
 __global__ void exchanges(unsigned long long* out) { atomicExch(out, (unsigned long long)&table[1]); }
+__global__ void assembly(const int** out, int i) { asm volatile("global_store_dwordx2 %0, %1, off" :: "v"(out), "v"(&table[i])); }
 __global__ void reads(int* out, int i) { *out = table[i] + names[i][i] + sum(i ? "odd" : "even"); }
 __global__ void prints(int i) { printf("%s %d\\n", i ? "odd" : "even", table[i]); }
 __global__ void far(long* out, int i) { *out = &table[i] - table; }
@@ -330,6 +331,7 @@ class Recordable(Compiling):
     def test_constants_whose_addresses_are_stored(self):
         """They are variables: memory points to them. Of kernels that only read or print them they are code."""
         expected = {"stores": [(".str", 4), (".str.1", 5), ("_ZL5table", 12)], "exchanges": [("_ZL5table", 12)],
+                    "assembly": [("_ZL5table", 12)],
                     "of_table": [(".str", 4), (".str.1", 4), ("_ZL5names", 16)], "reads": [], "prints": [], "far": []}
         for level in ["-O0", "-O3"]:
             self.compile(level, "-c", "texts.hip", "-o", "texts.o")

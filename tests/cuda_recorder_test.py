@@ -119,6 +119,14 @@ class Recorder(TestCase):
         result = run([tool("compile"), "--target", "host", "--kernel", "call", tampered], [tool("run")], [tool("verify")])
         self.assertEqual(result.status, 1, result.text())
 
+    def test_texts(self):
+        """Pointers to texts and constants in memory: they are looked up by the names that PTX has for them."""
+        _, bundle = self.capture(self.program("texts"))
+        symbols = self.instances(bundle)["describe"][0]["segments"]
+        symbols = sorted(s["symbol"] for s in symbols if s.get("symbol"))
+        self.assertEqual([symbol[:4] for symbol in symbols], [".str", ".str", ".str", "_ZL7", "__co"], symbols)
+        self.check_replays(bundle)
+
     def test_large_memory(self):
         """The device looks for what has changed; only that crosses the link."""
         result, bundle = self.capture(self.program("large_memory"), options=["--max-instances", 8])

@@ -29,7 +29,7 @@ PROCESSOR = "sm_90"
 CHOSEN = ["atomics_mix", "block_scan", "device_globals", "double_math", "dynamic_shared", "function_pointers",
           "graph_built", "grid_3d", "half_precision", "histogram", "managed_memory", "mapped_memory",
           "multi_thread_streams", "printf_formats", "recursion", "saxpy_template", "shared_limit", "stencil_2d",
-          "stream_ordered_memory", "tiled_matmul", "variables_of_all_kinds", "vector_add", "virtual_functions",
+          "stored_texts", "stream_ordered_memory", "tiled_matmul", "variables_of_all_kinds", "vector_add", "virtual_functions",
           "wave_operations"]
 OTHERS = ["assert_holds", "atomic_types", "barrier_count", "barrier_in_loop", "barrier_in_recursion",
           "barrier_in_virtual", "bfloat16_native", "callback_order", "clock_rates", "complex_numbers",
@@ -65,7 +65,6 @@ NO_CUDA = {
     "rocprim_scan_sort": ROCPRIM,
     "runtime_compilation": DRIVER,
     "shuffle_forms": AMDS_INSTRUCTIONS,
-    "stored_texts": "of a CUDA application such addresses are not known",
     "stream_order": DRIVER,
     "surfaces": TEXTURES,
     "texture_filters": TEXTURES,

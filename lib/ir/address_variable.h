@@ -12,6 +12,7 @@
 
 #include "bundle/format.h"
 #include "objects/function_address.h"
+#include "objects/ptx_name.h"
 
 // What modules for GPUs get besides their code, so that it can be found out where their functions are, and what leads
 // to them. In a header, since the compiler's plugin uses the compiler's LLVM.
@@ -48,14 +49,18 @@ inline bool holds_functions(const llvm::GlobalVariable& variable) {
   return false;
 }
 
-// Constant tables of functions that are the unit's own can be looked up in the module from now on: objects in memory
-// may point to them.
-inline void expose_function_tables(llvm::Module& module) {
+// Of modules for NVIDIA's GPUs: the kernel's constants that are the unit's own (tables of virtual functions, texts) can
+// be looked up in the module from now on, by the names that PTX has for them: memory may point to them.
+inline void expose_constants(llvm::Module& module, const bundle::KernelInfo& info) {
   constexpr char kValid[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
-  for (llvm::GlobalVariable& variable : module.globals()) {
-    bool valid = variable.hasName() && variable.getName().find_first_not_of(kValid) == llvm::StringRef::npos;
-    if (!valid || !variable.hasLocalLinkage() || !variable.isConstant() || !holds_functions(variable)) continue;
-    variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  for (const bundle::Global& global : info.globals) {
+    llvm::GlobalVariable* variable = module.getNamedGlobal(global.name);
+    if (!variable || !variable->isConstant() || !variable->hasLocalLinkage()) continue;
+    std::string name = objects::ptx_name(global.name);
+    if (name.find_first_not_of(kValid) != std::string::npos) continue;
+    if (name != global.name && module.getNamedValue(name)) continue;
+    variable->setName(name);
+    variable->setLinkage(llvm::GlobalValue::ExternalLinkage);
   }
 }
 

@@ -8,9 +8,11 @@
 #include <llvm/Passes/StandardInstrumentations.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/Error.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include "base/error.h"
 #include "ir/plugins.h"
+#include "ir/relative_tables.h"
 
 namespace mneme::ir {
 namespace {
@@ -76,6 +78,7 @@ void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachi
   llvm::ModuleAnalysisManager modules;
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::OptNoneInstrumentation marked(/*DebugLogging=*/false);
+  if (llvm::Triple(module.getTargetTriple()).isNVPTX()) leave_tables_of_addresses(callbacks);
   if (tuning.leave_marked) marked.registerCallbacks(callbacks);
   llvm::PassBuilder builder(machine, pipeline_options(passes, tuning), std::nullopt, &callbacks);
   if (extension) extension(builder);

@@ -105,11 +105,9 @@ llvm::SmallPtrSet<const llvm::GlobalVariable*, 8> targets_of(const llvm::GlobalV
 
 using Variables = llvm::SmallPtrSet<const llvm::GlobalVariable*, 16>;
 
-// Texts and other constants whose addresses the code, as it is in `simplified`, puts into memory. NVIDIA's assembler
-// knows those that are a unit's own by other names.
+// Texts and other constants whose addresses the code, as it is in `simplified`, puts into memory.
 Variables stored_constants(const llvm::Module& closure, const llvm::Module& simplified) {
   Variables found;
-  if (is_nvptx(closure)) return found;
   const llvm::DataLayout& layout = closure.getDataLayout();
   for (const auto& name : constants_in_memory(simplified)) {
     const llvm::GlobalVariable* variable = closure.getNamedGlobal(name.getKey());

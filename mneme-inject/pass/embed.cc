@@ -45,14 +45,19 @@ void embed(llvm::Module& module, llvm::StringRef name, const std::string& record
 
 std::vector<bundle::KernelInfo> embedded_kernels(const llvm::Module& module) {
   std::vector<bundle::KernelInfo> kernels;
+  auto add = [&](std::string_view records) {
+    for (auto& kernel : objects::parse_embedded(bytes_of(records), "embedded IR")) {
+      kernels.push_back(std::move(kernel.info));
+    }
+  };
+  std::string assembly = module.getModuleInlineAsm();
+  add(take_carried(assembly)[std::string(objects::kEmbeddedSection)]);
   for (const llvm::GlobalVariable& variable : module.globals()) {
     if (!variable.hasInitializer() || variable.getSection() != llvm::StringRef(objects::kEmbeddedSection)) continue;
     auto* record = llvm::dyn_cast<llvm::ConstantDataSequential>(variable.getInitializer());
     if (!record) continue;
     llvm::StringRef bytes = record->getRawDataValues();
-    for (auto& kernel : objects::parse_embedded(bytes_of({bytes.data(), bytes.size()}), "embedded IR")) {
-      kernels.push_back(std::move(kernel.info));
-    }
+    add({bytes.data(), bytes.size()});
   }
   return kernels;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cuda/carried.h"
+#include "ir/relative_tables.h"
 #include "pass/argument_names.h"
 #include "pass/embed.h"
 #include "pass/kernel_functions.h"
@@ -49,12 +50,16 @@ bool is_relocatable() { return std::getenv("MNEME_INJECT_RELOCATABLE") != nullpt
 
 class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
  public:
+  // The callbacks, which may be null, are those of the pipeline.
+  explicit CompileUnit(llvm::PassInstrumentationCallbacks* callbacks) : callbacks_(callbacks) {}
+
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     llvm::Triple triple(module.getTargetTriple());
     if (!triple.isAMDGCN() && !triple.isNVPTX()) return llvm::PreservedAnalyses::all();
     if (carries(module.getModuleInlineAsm())) return llvm::PreservedAnalyses::all();  // the plugin was named twice
     try {
       if (triple.isAMDGCN()) mend_removed_intrinsics(module);
+      if (triple.isNVPTX() && callbacks_) ir::leave_tables_of_addresses(*callbacks_);
       const ArgumentNames names = take_names(module);
       if (is_relocatable()) {
         carry_unit(module);
@@ -68,26 +73,19 @@ class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
   }
 
   static bool isRequired() { return true; }  // at -O0 too, where kernels are optnone
+
+ private:
+  llvm::PassInstrumentationCallbacks* callbacks_;
 };
 
-class CarryFunctions : public llvm::PassInfoMixin<CarryFunctions> {
- public:
-  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    // In relocatable code addresses are the loader's, other ones in each process.
-    if (!llvm::Triple(module.getTargetTriple()).isNVPTX() || is_relocatable()) return llvm::PreservedAnalyses::all();
-    carry_pointed_functions(module);
-    return llvm::PreservedAnalyses::none();
-  }
-
-  static bool isRequired() { return true; }
-};
-
-// What recorded memory may point to is to be found when the code is loaded. In relocatable code, names of functions
-// that are a unit's own do not say which one is meant.
+// What recorded memory may point to is to be found when the code is loaded. In relocatable code, names of what is a
+// unit's own do not say which one is meant; and in NVIDIA's, addresses of functions are the loader's, other ones in
+// each process.
 class ExposeAddresses : public llvm::PassInfoMixin<ExposeAddresses> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (!llvm::Triple(module.getTargetTriple()).isAMDGCN() || is_relocatable()) return llvm::PreservedAnalyses::all();
+    llvm::Triple triple(module.getTargetTriple());
+    if ((!triple.isAMDGCN() && !triple.isNVPTX()) || is_relocatable()) return llvm::PreservedAnalyses::all();
     try {
       expose_pointed(module);
     } catch (const std::exception& error) {
@@ -118,11 +116,11 @@ class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
 
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "mneme-inject", MNEME_VERSION, [](llvm::PassBuilder& builder) {
-            builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-              passes.addPass(mneme::inject::CompileUnit());
+            builder.registerPipelineStartEPCallback([callbacks = builder.getPassInstrumentationCallbacks()](
+                                                        llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+              passes.addPass(mneme::inject::CompileUnit(callbacks));
             });
             builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-              passes.addPass(mneme::inject::CarryFunctions());
               passes.addPass(mneme::inject::ExposeAddresses());
             });
             builder.registerFullLinkTimeOptimizationEarlyEPCallback(

@@ -3,6 +3,7 @@
 
 #include <llvm/IR/BasicBlock.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
 #include <string>
@@ -25,9 +26,7 @@ void add_empty_kernel(llvm::Module& module) {
   ir::make_kernel(*kernel);
 }
 
-}  // namespace
-
-void carry_pointed_functions(llvm::Module& module) {
+void carry_functions(llvm::Module& module) {
   if (module.getFunction(kOther) || module.getModuleInlineAsm().find(kFunctionsSection) != std::string::npos) return;
   KernelFunctions kernels = kernels_in(module);
   std::string names;
@@ -38,11 +37,10 @@ void carry_pointed_functions(llvm::Module& module) {
   }
   if (names.empty()) return;
   module.appendModuleInlineAsm(carried_lines(kFunctionsSection, names));
-  ir::expose_function_tables(module);
   if (kernels.size() == 1) add_empty_kernel(module);
 }
 
-void expose_pointed(llvm::Module& module) {
+void export_addresses(llvm::Module& module) {
   std::vector<bundle::KernelInfo> kernels = embedded_kernels(module);
   bool any = std::ranges::any_of(kernels, [](auto& info) { return !info.functions.empty() || !info.globals.empty(); });
   if (!any || module.getNamedValue(objects::kExposedSymbol)) return;
@@ -52,6 +50,14 @@ void expose_pointed(llvm::Module& module) {
       new llvm::GlobalVariable(module, byte->getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, byte,
                                objects::kExposedSymbol, nullptr, llvm::GlobalValue::NotThreadLocal, ir::kGlobalSpace);
   says->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+}
+
+}  // namespace
+
+void expose_pointed(llvm::Module& module) {
+  if (!llvm::Triple(module.getTargetTriple()).isNVPTX()) return export_addresses(module);
+  carry_functions(module);
+  for (const bundle::KernelInfo& info : embedded_kernels(module)) ir::expose_constants(module, info);
 }
 
 }  // namespace mneme::inject

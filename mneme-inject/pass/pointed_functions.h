@@ -4,15 +4,14 @@
 
 namespace mneme::inject {
 
-// To be called when everything else is done with a module for NVIDIA's GPUs: carries (cuda/carried.h) the names of the
-// functions whose address is taken to what stands for ptxas, which finds out where the assembler places them
-// (cuda/function_places.h). Tables of virtual functions that are the unit's own can be found by their names from now
-// on. Where there is but one kernel an empty one is added, since the assembler then has another kind of address, the
-// place in that kernel's code, which no other code for it would share.
-void carry_pointed_functions(llvm::Module& module);
-
-// The same of a module for AMD's GPUs: adds variables that hold the functions' addresses, exports what memory may point
-// to of what the kernels embedded in it know, and says so (objects::kExposedSymbol). Throws Error.
+// To be called when everything else is done with a module: what memory may point to of what the kernels embedded in it
+// know can be looked up in the code from now on, also where it was the unit's own. Throws Error.
+//
+// Where functions are whose address is taken: a module for AMD's GPUs gets variables that hold their addresses, and
+// says so (objects::kExposedSymbol). One for NVIDIA's carries (cuda/carried.h) their names to what stands for ptxas,
+// which finds out where the assembler places them (cuda/function_places.h). Where there is but one kernel an empty one
+// is added, since the assembler then has another kind of address, the place in that kernel's code, which no other code
+// for it would share.
 void expose_pointed(llvm::Module& module);
 
 }  // namespace mneme::inject

@@ -4,6 +4,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -145,13 +146,15 @@ class Flow {
       if (number < callee.arg_size()) add(*callee.getArg(number), relation);
     };
     const llvm::Function* callee = call.getCalledFunction();
+    auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
+    if (assembly && assembly->hasSideEffects()) reached_ = true;  // which may well be that it stores the address
     if (call.isIndirectCall()) {
       for (const llvm::Function* function : by_pointer_) {
         if (function->getFunctionType() == call.getFunctionType()) go_into(*function);
       }
     } else if (callee && !callee->isDeclaration()) {
       go_into(*callee);
-    } else if (call.isInlineAsm() || llvm::isa<llvm::IntrinsicInst>(call)) {  // an exchange between threads, say
+    } else if (assembly || llvm::isa<llvm::IntrinsicInst>(call)) {  // an exchange between threads, say
       if (!call.getType()->isVoidTy()) add(call, relation);
     }
   }

@@ -2,6 +2,8 @@
 // CUDA's driver interface: code that programs load at run time, and its launches.
 #include <mutex>
 #include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "block_kernels.h"
@@ -34,10 +36,14 @@ Program* program_of(hipModule_t module) {
 std::mutex mutex;
 std::set<const void*> functions;
 
+// A variable whose name in PTX is that.
 hipError_t find_global(void** address, size_t* size, hipModule_t module, const char* name) {
   Program* program = program_of(module);
   if (!program) return hipModuleGetGlobal(address, size, module, name);
-  auto variable = program->on(mneme::hostgpu::current_device()).find_variable(name);
+  constexpr std::string_view kDot = "_$_";
+  std::string own = name;
+  for (size_t at; (at = own.find(kDot)) != std::string::npos;) own.replace(at, kDot.size(), ".");
+  auto variable = program->on(mneme::hostgpu::current_device()).find_variable(own);
   if (!variable) return hipErrorNotFound;
   *address = variable->address;
   *size = variable->size;

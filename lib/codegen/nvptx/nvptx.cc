@@ -126,7 +126,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   adjust(*module, info, configuration, instance);
   ir::optimize(*module, configuration.passes, machine.get(), {},
                {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
-  ir::expose_function_tables(*module);
+  ir::expose_constants(*module, info);
   number_functions(*module, info);
   Result result;
   if (texts) result.ir = ir::print_module(*module);

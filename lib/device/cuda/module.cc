@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "objects/function_address.h"
+#include "objects/ptx_name.h"
 
 namespace mneme::device::cuda {
 
@@ -51,7 +52,7 @@ LoadedModule::~LoadedModule() { driver().cuModuleUnload(module_); }
 
 std::optional<LoadedModule::Variable> LoadedModule::variable(const std::string& name) const {
   Variable found;
-  Result result = driver().cuModuleGetGlobal_v2(&found.address, &found.size, module_, name.c_str());
+  Result result = driver().cuModuleGetGlobal_v2(&found.address, &found.size, module_, objects::ptx_name(name).c_str());
   if (result == kNotFound) return std::nullopt;
   check(result, ("looking for the variable '" + name + "'").c_str());
   return found;
