@@ -76,6 +76,23 @@ class Applications(CaptureCase):
                 self.assertEqual([launches for launches, _ in skipped], [4])
                 self.assertIn(reason, skipped[0][1])
 
+    def test_few_descriptors_for_mneme_capture(self):
+        """It records, or says why it cannot; and nobody waits for it."""
+        statuses = []
+        for most in range(6, 20):
+            bundle = self.folder / "few.tar"
+            command = f'ulimit -n {most}; exec "$0" --device host -o {bundle} {self.program("vector_add")}'
+            result = run(["sh", "-c", command, tool("capture")])
+            statuses.append(result.status)
+            if result.status == 0:
+                self.assertEqual((result.out, result.error), (b"vector_add: ok\n", ""), most)
+            else:
+                self.assertEqual(result.status, 2, result.text())
+                self.assertRegex(result.error, "mneme-capture: error: .*: Too many open files\n", most)
+                self.assertNotIn("launched no kernels", result.error)
+        self.assertEqual(statuses, sorted(statuses, reverse=True))
+        self.assertEqual({*statuses}, {0, 2})
+
     def test_recording_that_ends_in_the_middle_says_so(self):
         result = self.limited("closes")
         self.assertEqual(len(self.instances(result)), 1)

@@ -206,6 +206,9 @@ void check_recorded(const Capture& capture, const Settings& settings) {
     return cli::warn(fmt::format("rank {}: no launch was recorded", *settings.rank));
   }
   if (capture.launches == 0 && capture.summary.skipped.empty()) {
+    if (!capture.unheard.empty()) {
+      throw Error::of("no launch of '{}' was recorded: {}", settings.command[0], capture.unheard);
+    }
     throw Error::of("'{}' launched no kernels{}", settings.command[0],
                     capture.left_alone  ? ", or in processes only that --children leave leaves alone"
                     : capture.processes ? ""

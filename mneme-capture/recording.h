@@ -43,6 +43,7 @@ struct Capture {
   uint64_t launches = 0;
   uint64_t processes = 0;   // that asked to be recorded
   uint64_t left_alone = 0;  // of them, because another one is recorded
+  std::string unheard;      // why one that asked runs on unrecorded, if any does
 };
 
 // Turns what the recorder of one process says into members of the bundle. One object a process; functions in the

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "cli/options.h"
 #include "process_memory.h"
@@ -69,7 +70,7 @@ std::optional<ucred> peer_of(int socket) {
 }  // namespace
 
 Session::Session(const SessionSettings& settings, Capture& capture)
-    : settings_(settings), capture_(capture), closing_(event()), aborting_(event()), ended_(event()) {}
+    : settings_(settings), capture_(capture), closing_(event()), aborting_(event()), ended_(event()), spare_(event()) {}
 
 Session::~Session() {
   abort();
@@ -176,14 +177,25 @@ void Session::refuse(int socket, const std::string& reason) {
 
 void Session::accept(int listener) {
   Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  if (socket) visitors_.push_back(std::move(socket));  // else it is gone again
+  if (socket) return visitors_.push_back(std::move(socket));
+  if (errno != EMFILE && errno != ENFILE) return;  // it is gone again
+  // It waits for an answer, and runs on when there will be none.
+  fail_to_hear(std::strerror(errno));
+  spare_ = Fd();
+  Fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  spare_ = Fd(::eventfd(0, EFD_CLOEXEC));
+}
+
+void Session::fail_to_hear(const std::string& why) {
+  cli::warn(fmt::format("a process could not be recorded: {}", why));
+  if (capture_.unheard.empty()) capture_.unheard = "a process could not be recorded: " + why;
 }
 
 void Session::hear(Fd visitor) {
   try {
     greet(std::move(visitor));
   } catch (const Error& error) {
-    cli::warn(fmt::format("a process could not be recorded: {}", error.what()));
+    fail_to_hear(error.what());
   }
 }
 

@@ -60,6 +60,7 @@ class Session {
   void run();
   void serve_until_closed();
   void accept(int listener);
+  void fail_to_hear(const std::string& why);  // a process that runs on unrecorded
   void hear(Fd visitor);
   void greet(Fd socket);
   void refuse(int socket, const std::string& reason);
@@ -76,6 +77,7 @@ class Session {
   Capture& capture_;
   Listener listener_;
   Fd closing_, aborting_, ended_;
+  Fd spare_;  // given up for a moment where no more descriptors are to be had
   std::thread thread_;
 
   std::vector<Fd> visitors_;  // whose hello has not come

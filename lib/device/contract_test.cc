@@ -20,6 +20,7 @@ namespace {
 using bundle::kBlockSize;
 using memory::kDeviceBase;
 using memory::kHostBase;
+using memory::kProgramsEnd;
 using testing::HasSubstr;
 
 constexpr size_t kPage = 4096;
@@ -48,7 +49,7 @@ TEST_F(Contract, SaysWhatItIs) {
 }
 
 TEST_F(Contract, MapsZeroedMemoryAtTheAddressesAskedFor) {
-  for (uint64_t base : {kDeviceBase, kDeviceBase + (uint64_t{3} << 32), kHostBase}) {
+  for (uint64_t base : {kDeviceBase, kDeviceBase + (uint64_t{3} << 32), kHostBase, kProgramsEnd - 8 * kBlockSize}) {
     device->map(base + 2 * kBlockSize, kBlockSize);
     device->map(base, 2 * kBlockSize);
     const uint64_t seam = base + kBlockSize - 2;

@@ -22,6 +22,16 @@ constexpr uint64_t device_base(int device, uint64_t range_size = kDefaultRangeSi
   return kDeviceBase + static_cast<uint64_t>(device) * std::max(range_size, kDefaultRangeSize);
 }
 
+// Where Linux puts position-independent programs, their variables and what brk gives them. They may be shown to a
+// device, and are the host's.
+inline constexpr uint64_t kProgramsBegin = 0x555000000000;
+inline constexpr uint64_t kProgramsEnd = 0x570000000000;
+
+// Whether what a recording has there is a device's own memory.
+constexpr bool is_device_memory(uint64_t address) {
+  return address >= kMappedBase && address < kHostBase && !(address >= kProgramsBegin && address < kProgramsEnd);
+}
+
 struct Allocation {
   uint64_t address = 0;
   uint64_t size = 0;  // bytes as asked for, at least 1

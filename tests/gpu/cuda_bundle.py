@@ -29,9 +29,10 @@ GPU = ROOT / "tests" / "gpu"
 COMPILE = [tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={cuda_test.PROCESSOR}"]
 
 # Of tests/gpu_stand/programs, for a GPU as well.
-STANDS = ["devices", "functions", "graph_nodes", "graph_streams", "graphs", "memory", "per_thread"]
+STANDS = ["devices", "early_memory", "functions", "graph_nodes", "graph_streams", "graphs", "launches", "memory",
+          "per_thread", "texts"]
 # And those that call the driver themselves; what they are given beside that: kernels of their own.
-DRIVERS = ["driver_graphs", "virtual_memory"]
+DRIVERS = ["driver_graphs", "stacks", "virtual_memory"]
 
 # Some are right in optimized code only (scripts/gpu-check-programs says why); the libraries take a minute each.
 NOT_BUILT = {*((name, "-O0") for name in ["cooperative_groups", "wave_operations", *cuda_test.LIBRARIES])}

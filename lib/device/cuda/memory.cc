@@ -16,8 +16,6 @@ namespace {
 // Reserved as a whole: the driver takes small requests' addresses for hints.
 constexpr uint64_t kWindow = memory::kDefaultRangeSize;
 
-bool is_device(uint64_t address) { return address >= memory::kMappedBase && address < memory::kHostBase; }
-
 MemoryProperties properties_of(int device) {
   MemoryProperties properties{};
   properties.type = kPinned;
@@ -57,7 +55,7 @@ RecordedMemory::RecordedMemory(int device) : device_(device) {
 RecordedMemory::~RecordedMemory() {
   driver().cuCtxSynchronize();  // what is still to be done to it
   for (auto [address, size] : pieces_) {
-    if (is_device(address)) {
+    if (memory::is_device_memory(address)) {
       driver().cuMemUnmap(address, size);
     } else {
       driver().cuMemHostUnregister(reinterpret_cast<void*>(address));
@@ -71,7 +69,7 @@ void RecordedMemory::unmap() {
   known_.clear();
   while (!pieces_.empty()) {
     auto [address, size] = *pieces_.begin();
-    if (is_device(address)) {
+    if (memory::is_device_memory(address)) {
       check(driver().cuMemUnmap(address, size), "giving device memory back");
     } else {
       check(driver().cuMemHostUnregister(reinterpret_cast<void*>(address)), "giving host memory back");
@@ -129,8 +127,9 @@ void RecordedMemory::map(uint64_t address, uint64_t size) {
     throw Error::of("the address range {:#x}-{:#x} is not made of blocks", address, address + size);
   }
   uint64_t end = address + size;
-  if (is_device(address)) {
-    if (!is_device(end - 1)) throw Error::of("the address range {:#x}-{:#x} is not device memory", address, end);
+  if (memory::is_device_memory(address)) {
+    if (!memory::is_device_memory(end - 1))
+      throw Error::of("the address range {:#x}-{:#x} is not device memory", address, end);
     for (uint64_t window = address / kWindow * kWindow; window < end; window += kWindow) reserve(window);
     // Memory comes in larger pieces than blocks; a window is a multiple of both.
     uint64_t first = address / granularity_ * granularity_;

@@ -21,8 +21,6 @@ constexpr uint64_t kLeast = uint64_t{64} << 20;       // of memory that is worth
 constexpr uint64_t kForOthers = uint64_t{512} << 20;  // that the runtime needs itself
 constexpr size_t kLargestProperties = 128;            // bytes, of any release so far and some more
 
-bool is_ours(uint64_t address) { return address >= memory::kMappedBase && address < memory::kHostBase; }
-
 Error taken(uint64_t begin, uint64_t end) {
   return Error::of("the recording's address range {:#x}-{:#x} is taken by something else in this process", begin, end);
 }
@@ -148,7 +146,8 @@ void RecordedMemory::unmap() {
 
 void RecordedMemory::expect(std::span<const BlockRange> ranges) {
   for (const BlockRange& range : ranges) {
-    if (is_ours(range.address) || range.size == 0 || range.address + range.size < range.address) continue;
+    if (memory::is_device_memory(range.address) || range.size == 0 || range.address + range.size < range.address)
+      continue;
     const uint64_t first = range.address / kGranularity * kGranularity;
     const uint64_t last = (range.address + range.size - 1) / kGranularity * kGranularity;
     elsewhere_[first] = std::max(elsewhere_[first], last - first + kGranularity);
@@ -157,11 +156,12 @@ void RecordedMemory::expect(std::span<const BlockRange> ranges) {
 
 bool RecordedMemory::is_device(uint64_t address) const {
   auto next = elsewhere_.upper_bound(address);
-  return is_ours(address) || (next != elsewhere_.begin() && address - std::prev(next)->first < std::prev(next)->second);
+  return memory::is_device_memory(address) ||
+         (next != elsewhere_.begin() && address - std::prev(next)->first < std::prev(next)->second);
 }
 
 void RecordedMemory::reserve(uint64_t address, uint64_t end) {
-  if (!is_ours(address)) {
+  if (!memory::is_device_memory(address)) {
     auto [begin, size] = *std::prev(elsewhere_.upper_bound(address));
     return reserve_window(begin, size);
   }
