@@ -100,7 +100,7 @@ def write_driver(folder):
 
 def commands(folder, work):
     """What compiles all but the programs of tests/programs."""
-    for name in ["kernel_times", "snapshots", "vector_add"]:
+    for name in ["kernel_times", "launches", "snapshots", "vector_add"]:
         yield [*COMPILE, "-O3", GPU / f"{name}.cu", "-o", folder / name]
     stand = [tool("inject"), *toolkit.COMPILE]
     yield [*stand, toolkit.PROGRAMS / "polling.cu", "-o", folder / "polling"]
