@@ -3,8 +3,10 @@
 """mneme-capture on applications of several processes, and on processes that are killed."""
 
 import os
+import random
 import signal
 import subprocess
+import time
 import unittest
 
 from capturing import HOST_LIBRARIES, CaptureCase, bundles, run, tool
@@ -23,6 +25,28 @@ class Processes(CaptureCase):
             own = [bytes.fromhex(a)[8:12] for a in arguments]
             for value in range(1, 21):
                 self.assertIn(value.to_bytes(4, "little"), own)
+
+    def test_killed_at_random_moments(self):
+        """No launch is lost of which the application has seen the end. $MNEME_KILLS is how often."""
+        program, random_moment = self.program("announces"), random.Random(1)
+        ended = []
+        for turn in range(int(os.environ.get("MNEME_KILLS", "40"))):
+            bundle = self.folder / "killed.tar"
+            capture = subprocess.Popen([tool("capture"), "--device", "host", "--max-instances", "1000000", "-o", bundle,
+                                        program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = int(capture.stdout.readline())
+            time.sleep(random_moment.random() * 0.05)
+            os.kill(process, signal.SIGKILL)
+            out, error = capture.communicate(timeout=60)
+            self.assertEqual(capture.returncode, 4, error)
+            announced = out.decode().split("\n")[:-1]  # the last line may be cut
+            arguments = [bundles.parsed(m)["arguments"] for m in bundles.read(bundle.read_bytes())
+                         if m.name.startswith("instances/")]
+            values = sorted(int.from_bytes(bytes.fromhex(text)[8:12], "little") for text in arguments)
+            self.assertEqual(values, list(range(1, len(values) + 1)), f"kill {turn}")
+            self.assertIn(len(values) - len(announced), (0, 1), f"kill {turn}")
+            ended.append(len(announced))
+        self.assertGreater(len({*ended}), 1, "always at the same moment")
 
     def test_processes_of_a_script(self):
         first, second = self.program("vector_add"), self.program("transpose")
