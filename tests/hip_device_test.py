@@ -149,6 +149,16 @@ class HipDevice(TestCase):
                       self.replay(compiled).text())
         self.assert_verified(self.replay(compiled, "--force"))
 
+    def test_each_library_s_name(self):
+        """Whichever of them there is."""
+        bundle = self.compiled("vector_add")
+        for library in ["libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7"]:
+            with self.subTest(library):
+                folder = self.folder / f"only_{library}"
+                folder.mkdir()
+                (folder / library).symlink_to(STAND_IN / "libamdhip64.so.5")
+                self.assert_verified(self.replay(bundle, library=folder))
+
     def test_functions_that_are_not_there(self):
         result = self.replay(self.compiled("grid_sync"), library=self.without("hipModuleLaunchCooperativeKernel"))
         self.assertEqual(result.statuses, [0, 1], result.text())
