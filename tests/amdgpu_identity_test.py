@@ -51,6 +51,7 @@ AT_OTHER_LEVELS = {
     ("indirect_calls", "-O0"): {"_Z8evaluatePKP5ShapePKfPfi": MOST_REGISTERS},
     ("recursion", "-O0"): {"_Z7recurseP6Resulti": MOST_REGISTERS},
     ("virtual_functions", "-O0"): {"_Z5stepsPi": MOST_REGISTERS, "_Z5climbPK4TreePii": MOST_REGISTERS},
+    **{("virtual_functions", level): {"_Z5stepsPi": MOST_REGISTERS} for level in ["-O1", "-Os", "-Oz"]},
 }
 
 # What mneme-compile says of programs with kernels that cannot become code for some GPUs.
