@@ -36,6 +36,7 @@ AT_ALL_LEVELS = ["recursion"]
 LAID_OUT_TOGETHER = "what functions that are called through pointers have of shared memory is laid out for all kernels"
 MOST_REGISTERS = "a call through a pointer may take as many registers as any function of the unit does"
 ONE_CALLER = "a function's arguments are constant where no other kernel calls it with others"
+ONE_CALL = "a function that is called in one place is inlined there, and one that other kernels call, too, is not"
 LOADED_BEFORE = "a store to a variable waits for what a kernel before it in the unit has loaded from there"
 DIFFERS = {
     "barrier_in_virtual": {"_Z9summarisePKiPi": LAID_OUT_TOGETHER, "_Z11apply_stepsPKP4StepPi": LAID_OUT_TOGETHER},
@@ -46,11 +47,15 @@ DIFFERS = {
 
 AT_OTHER_LEVELS = {
     ("barrier_in_recursion", "-O0"): {"_Z6rotatePii": MOST_REGISTERS},
+    ("cooperative_groups", "-Oz"): {"_Z8exchangePKiPi": ONE_CALL, "_Z9sum_tilesILj16EEvPKiPiS2_": ONE_CALL},
     ("function_pointers", "-O0"): {"_Z4callPKPFiiEPKiPii": MOST_REGISTERS, "_Z5applyPFiiEPKiPii": MOST_REGISTERS,
                                    "_Z7compose5ApplyPKiPii": MOST_REGISTERS},
+    ("grid_sync", "-Oz"): {"_Z5totalPKiiPx": ONE_CALL},
     ("indirect_calls", "-O0"): {"_Z8evaluatePKP5ShapePKfPfi": MOST_REGISTERS},
     ("recursion", "-O0"): {"_Z7recurseP6Resulti": MOST_REGISTERS},
     ("virtual_functions", "-O0"): {"_Z5stepsPi": MOST_REGISTERS, "_Z5climbPK4TreePii": MOST_REGISTERS},
+    ("wave_reductions", "-Oz"): {"_Z5totalPKiPii": ONE_CALL},
+    ("wave_shuffles", "-Oz"): {f"_Z11shuffle_allI{of}EvPKT_PS0_ibPi": ONE_CALL for of in "dfijlmxy"},
     **{("virtual_functions", level): {"_Z5stepsPi": MOST_REGISTERS} for level in ["-O1", "-Os", "-Oz"]},
 }
 
