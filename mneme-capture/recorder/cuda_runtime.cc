@@ -251,7 +251,8 @@ std::optional<MemoryRange> CudaRuntime::find_in_code(void* fat_binary, const std
   Address address = 0;
   size_t size = 0;
   const auto& next = code == Code::kLibrary ? next_library_global : next_module_global;
-  if (next.call_or(kNotSupported, &address, &size, handle, objects::ptx_name(name).c_str()) != kSuccess) return std::nullopt;
+  if (next.call_or(kNotSupported, &address, &size, handle, objects::ptx_name(name).c_str()) != kSuccess)
+    return std::nullopt;
   return MemoryRange{address, size};
 }
 
