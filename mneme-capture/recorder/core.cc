@@ -272,6 +272,17 @@ uint32_t Core::count(Recording& recording, const std::string& kernel, std::strin
   return known->second;
 }
 
+// Values with padding may be alike without being the same.
+void Core::note_recorded(Recording& recording, const LaunchRequest& request, const Chosen& chosen, const Limits& limits,
+                         Settled::Slots slots) {
+  constexpr size_t kFew = 32;
+  const bundle::KernelInfo& info = chosen.stub->embedded->info;
+  auto launch = settled_launch(request, chosen.device, info, limits.only_config, slots);
+  bool padded = std::ranges::any_of(info.arguments, [](const auto& argument) { return !argument.padding.empty(); });
+  recording.tells_recorded = recording.tells_recorded && launch && !padded && recording.recorded.size() < kFew;
+  if (recording.tells_recorded) recording.recorded.push_back(std::move(launch));
+}
+
 std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept try {
   Counters& counters = connection_->counters();
   Chosen chosen;
@@ -325,11 +336,17 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   } else {
     chosen.slot = count(recording, stub.demangled, reason_of(choice.verdict), false);
   }
-  if (choice.settled) {
-    settled_.remember_alike(request, chosen.device, info, limits_.only_config, {recording.launches, chosen.slot});
+  const Settled::Slots slots{recording.launches, chosen.slot};
+  if (choice.verdict == Policy::Verdict::kRecord) {
+    note_recorded(recording, request, chosen, limits_, slots);
+    return chosen;
   }
-  if (choice.verdict != Policy::Verdict::kRecord) return std::nullopt;
-  return chosen;
+  if (choice.verdict == Policy::Verdict::kEnough && choice.settled && recording.tells_recorded) {
+    settled_.remember_all(request.function, chosen.device, slots, recording.recorded);
+  } else if (choice.settled) {
+    settled_.remember_alike(request, chosen.device, info, limits_.only_config, slots);
+  }
+  return std::nullopt;
 } catch (...) {
   connection_->counters().add(Counters::kUnrecorded);
   stop();
@@ -346,6 +363,7 @@ void Core::drop(const Chosen& chosen, const std::string& reason) {
   std::lock_guard lock(mutex_);
   Recording& recording = *chosen.stub->recording;
   recording.policy.withdraw(chosen.key);
+  recording.tells_recorded = false;
   settled_.forget();
   count(recording, chosen.stub->demangled, reason, true);
 }

@@ -15,6 +15,8 @@ namespace mneme::record {
 
 // What is known of one kernel's code, wherever it was registered (the same template may come from several units).
 // Guarded by the core's lock.
+struct SettledLaunch;
+
 struct Recording {
   explicit Recording(const Limits& limits) : policy(limits) {}
   Policy policy;
@@ -24,6 +26,9 @@ struct Recording {
   std::string refused;                                 // why it cannot be recorded; empty: it can
   uint32_t launches = 0;                               // counter of all launches; 0 until the first
   std::map<std::string, uint32_t, std::less<>> slots;  // counters of launches not recorded, by reason
+  // Those recorded, while they are few and others can be told from them at a glance (settled.h).
+  std::vector<std::shared_ptr<const SettledLaunch>> recorded;
+  bool tells_recorded = true;
 };
 
 // A host function that stands for a kernel. Lives until its fat binary is unregistered.

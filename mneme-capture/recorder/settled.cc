@@ -6,8 +6,8 @@
 
 namespace mneme::record {
 
-bool Settled::Entry::is_like(const LaunchRequest& request, int on) const {
-  if (function != request.function || device != on) return false;
+bool SettledLaunch::is_like(const LaunchRequest& request, int on) const {
+  if (device != on) return false;
   if (all) return true;
   bool alike = grid == request.grid && block == request.block && cluster == request.cluster &&
                shared_bytes == request.shared_bytes;
@@ -23,7 +23,35 @@ bool Settled::Entry::is_like(const LaunchRequest& request, int on) const {
   return true;
 }
 
-void Settled::publish(std::unique_ptr<const Entry> entry) {
+const SettledLaunch::Slots* SettledLaunch::slots_of(const LaunchRequest& request, int on) const {
+  for (const auto& one : before) {
+    if (one->is_like(request, on)) return &one->slots;
+  }
+  return is_like(request, on) ? &slots : nullptr;
+}
+
+std::shared_ptr<SettledLaunch> settled_launch(const LaunchRequest& request, int device,
+                                              const bundle::KernelInfo& kernel, bool only_config,
+                                              SettledLaunch::Slots slots) {
+  if (!request.arguments.list && !kernel.arguments.empty()) return nullptr;  // packed ones are rare
+  auto launch = std::make_shared<SettledLaunch>();
+  launch->function = request.function;
+  launch->device = device;
+  launch->grid = request.grid;
+  launch->block = request.block;
+  launch->cluster = request.cluster;
+  launch->shared_bytes = request.shared_bytes;
+  launch->slots = slots;
+  for (uint32_t i = 0; i < kernel.arguments.size() && !only_config; ++i) {
+    const bundle::Argument& argument = kernel.arguments[i];
+    if (argument.kind == "pointer") continue;
+    launch->values.push_back({i, argument.size});
+    launch->bytes.append(static_cast<const char*>(request.arguments.list[i]), argument.size);
+  }
+  return launch;
+}
+
+void Settled::publish(std::shared_ptr<const Entry> entry) {
   // Of a function whose launches change all the time, fewer and fewer: entries are kept.
   constexpr uint32_t kOften = 64;
   uint32_t times = ++times_[entry->function];
@@ -40,33 +68,20 @@ void Settled::publish(std::unique_ptr<const Entry> entry) {
   entries_.push_back(std::move(entry));
 }
 
-void Settled::remember_all(const void* function, int device, Slots slots) {
-  auto entry = std::make_unique<Entry>();
+void Settled::remember_all(const void* function, int device, Slots slots,
+                           std::vector<std::shared_ptr<const SettledLaunch>> before) {
+  auto entry = std::make_shared<Entry>();
   entry->function = function;
   entry->device = device;
   entry->all = true;
   entry->slots = slots;
+  entry->before = std::move(before);
   publish(std::move(entry));
 }
 
 void Settled::remember_alike(const LaunchRequest& request, int device, const bundle::KernelInfo& kernel,
                              bool only_config, Slots slots) {
-  if (!request.arguments.list && !kernel.arguments.empty()) return;  // packed ones are rare
-  auto entry = std::make_unique<Entry>();
-  entry->function = request.function;
-  entry->device = device;
-  entry->grid = request.grid;
-  entry->block = request.block;
-  entry->cluster = request.cluster;
-  entry->shared_bytes = request.shared_bytes;
-  entry->slots = slots;
-  for (uint32_t i = 0; i < kernel.arguments.size() && !only_config; ++i) {
-    const bundle::Argument& argument = kernel.arguments[i];
-    if (argument.kind == "pointer") continue;
-    entry->values.push_back({i, argument.size});
-    entry->bytes.append(static_cast<const char*>(request.arguments.list[i]), argument.size);
-  }
-  publish(std::move(entry));
+  if (auto launch = settled_launch(request, device, kernel, only_config, slots)) publish(std::move(launch));
 }
 
 void Settled::forget() {

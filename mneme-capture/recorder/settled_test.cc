@@ -76,6 +76,18 @@ TEST(Settled, RemembersTheLastLaunchOfAFunction) {
   EXPECT_FALSE(settled.find(launch.request, 0));
 }
 
+TEST(Settled, TellsAllOthersFromThoseThatWereRecorded) {
+  Settled settled;
+  Launch launch;
+  auto recorded = settled_launch(launch.request, 0, launch.kernel, false, {10, 11});
+  settled.remember_all(launch.request.function, 0, {10, 12}, {recorded});
+  EXPECT_EQ(settled.find(launch.request, 0)->reason, 11u);
+  EXPECT_FALSE(settled.find(launch.request, 1)) << "another device";
+  LaunchRequest larger = launch.request;
+  ++larger.grid.x;
+  EXPECT_EQ(settled.find(larger, 0)->reason, 12u);
+}
+
 TEST(Settled, MayLeaveArgumentsOut) {
   Settled settled;
   Launch launch;

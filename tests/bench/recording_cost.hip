@@ -3,7 +3,8 @@
 // What recording costs an application, as it sees it: the subject of scripts/bench, section recording. Prints one line
 // of JSON; times are in nanoseconds, the shortest of some unless said otherwise.
 //
-//   recording_cost calls        a launch, a launch and the wait for it, an allocation with its release
+//   recording_cost calls        a launch, a launch and the wait for it, one with arguments of its own each time, an
+//                               allocation with its release
 //   recording_cost work ROUNDS  small kernels and copies, checked: all of them once recording has ended
 //   recording_cost large        launches that change 1 % of 1 GiB, and a copy of that to memory not used before
 //   recording_cost registered   the same with memory of the application's own (hipHostRegister)
@@ -61,12 +62,18 @@ void calls() {
     touch<<<1, 1>>>(data);
     check(hipDeviceSynchronize());
   });
+  auto* bytes = reinterpret_cast<unsigned char*>(data);
+  int by = 0;
+  for (int i = 0; i < 1000; ++i) change<<<1, 1>>>(bytes, 0, 1, ++by);
+  check(hipDeviceSynchronize());
+  double varying = best(5000, [&] { change<<<1, 1>>>(bytes, 0, 1, ++by); });
   double allocation = best(5000, [] {
     void* memory = nullptr;
     check(hipMalloc(&memory, 1000));
     check(hipFree(memory));
   });
-  std::printf("{\"launch\":%.0f,\"synchronized\":%.0f,\"allocation\":%.0f}\n", launch, synchronized, allocation);
+  std::printf("{\"launch\":%.0f,\"synchronized\":%.0f,\"varying\":%.0f,\"allocation\":%.0f}\n", launch, synchronized,
+              varying, allocation);
 }
 
 void work(int rounds) {
