@@ -77,6 +77,20 @@ class Hip(Dry):
         self.assertIn("runtime library: none found", self.check("AMD", status=1, library=nothing))
 
 
+class Variants(TestCase):
+    def test_programs_are_replayed_in_all_configurations(self):
+        """But for what is left out of three of them."""
+        modes = self.folder / "modes"
+        modes.mkdir()
+        lines = [f'{{"passes":"default<O{level}>","assembler":"none"}}' for level in "0123sz"]
+        (modes / "gpu.jsonl").write_text("".join(line + "\n" for line in lines))
+        for name, left_out in [("vector_add", ""), ("wave_operations", "0"), ("uniform_loops", "2s")]:
+            script = f'source "$0"; here={self.folder}; cd "$here"; variants_for {name} gpu.jsonl; cat gpu.jsonl'
+            result = run(["bash", "-c", script, ROOT / "scripts" / "gpu-check-programs"])
+            expected = [line for level, line in zip("0123sz", lines) if level not in left_out]
+            self.assertEqual(result.out.decode().splitlines(), expected, name)
+
+
 @unittest.skipUnless(cuda_test.has_toolkit(), "there is no CUDA toolkit to build programs with")
 class Cuda(Dry):
     @classmethod

@@ -273,11 +273,11 @@ uint32_t Core::count(Recording& recording, const std::string& kernel, std::strin
 }
 
 // Values with padding may be alike without being the same.
-void Core::note_recorded(Recording& recording, const LaunchRequest& request, const Chosen& chosen, const Limits& limits,
+void Core::note_recorded(Recording& recording, const LaunchRequest& request, const Chosen& chosen,
                          Settled::Slots slots) {
   constexpr size_t kFew = 32;
   const bundle::KernelInfo& info = chosen.stub->embedded->info;
-  auto launch = settled_launch(request, chosen.device, info, limits.only_config, slots);
+  auto launch = settled_launch(request, chosen.device, info, limits_.only_config, slots);
   bool padded = std::ranges::any_of(info.arguments, [](const auto& argument) { return !argument.padding.empty(); });
   recording.tells_recorded = recording.tells_recorded && launch && !padded && recording.recorded.size() < kFew;
   if (recording.tells_recorded) recording.recorded.push_back(std::move(launch));
@@ -338,7 +338,7 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   }
   const Settled::Slots slots{recording.launches, chosen.slot};
   if (choice.verdict == Policy::Verdict::kRecord) {
-    note_recorded(recording, request, chosen, limits_, slots);
+    note_recorded(recording, request, chosen, slots);
     return chosen;
   }
   if (choice.verdict == Policy::Verdict::kEnough && choice.settled && recording.tells_recorded) {

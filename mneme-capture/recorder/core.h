@@ -111,8 +111,7 @@ class Core {
   void refuse(Recording& recording, const std::string& reason);
   void count_launch(Recording& recording, const std::string& kernel);
   // One that is recorded: when there are enough, later ones are told from it.
-  static void note_recorded(Recording& recording, const LaunchRequest& request, const Chosen& chosen,
-                            const Limits& limits, Settled::Slots slots);
+  void note_recorded(Recording& recording, const LaunchRequest& request, const Chosen& chosen, Settled::Slots slots);
   void count(const Settled::Slots& slots) noexcept;
   // A launch that is not recorded. Returns the counter.
   uint32_t count(Recording& recording, const std::string& kernel, std::string_view reason, bool wanted);

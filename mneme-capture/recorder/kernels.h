@@ -13,10 +13,10 @@
 
 namespace mneme::record {
 
-// What is known of one kernel's code, wherever it was registered (the same template may come from several units).
-// Guarded by the core's lock.
 struct SettledLaunch;
 
+// What is known of one kernel's code, wherever it was registered (the same template may come from several units).
+// Guarded by the core's lock.
 struct Recording {
   explicit Recording(const Limits& limits) : policy(limits) {}
   Policy policy;
