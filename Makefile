@@ -15,9 +15,10 @@ DESTDIR ?=
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 0
 
-ccache := $(shell command -v ccache)
+# Found when they are used: by then, setup may have installed it. Else the next build would be one from nothing.
+ccache = $(shell command -v ccache)
 export CCACHE_SLOPPINESS := pch_defines,time_macros
-configure := cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_CXX_COMPILER=$(CXX) \
+configure = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_CXX_COMPILER=$(CXX) \
 	-DMNEME_WERROR=$(WERROR) \
 	$(if $(ccache),-DCMAKE_C_COMPILER_LAUNCHER=$(ccache) -DCMAKE_CXX_COMPILER_LAUNCHER=$(ccache))
 sources = $(shell find lib mneme-* tests -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.hip')
