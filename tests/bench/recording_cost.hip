@@ -5,7 +5,9 @@
 //
 //   recording_cost calls        a launch, a launch and the wait for it, one with arguments of its own each time, an
 //                               allocation with its release
-//   recording_cost work ROUNDS  small kernels and copies, checked: all of them once recording has ended
+//   recording_cost work ROUNDS BYTES
+//                               kernels that change so much, each with an argument of its own, and a copy after every
+//                               third, checked: all of them once recording has ended
 //   recording_cost large        launches that change 1 % of 1 GiB, and a copy of that to memory not used before
 //   recording_cost registered   the same with memory of the application's own (hipHostRegister)
 //   recording_cost many COUNT   allocations of 256 bytes: each one's cost, launches, resident memory
@@ -76,23 +78,23 @@ void calls() {
               varying, allocation);
 }
 
-void work(int rounds) {
+void work(int rounds, int bytes) {
   Test test("recording_cost");
-  const int kCount = 1 << 16;
-  std::vector<unsigned char> values(kCount);
+  std::vector<unsigned char> values(bytes);
   unsigned char* data = to_device(values);
-  auto go_on_until = [&](int& round, int end) {
-    for (; round < end; ++round) {
-      change<<<kCount / 256, 256>>>(data, 0, kCount, 1);
-      if (round % 10 == 9) check(hipMemcpy(values.data(), data, kCount, hipMemcpyDeviceToHost));
-    }
-    check(hipMemcpy(values.data(), data, kCount, hipMemcpyDeviceToHost));
-  };
+  unsigned expected = 0;
   int round = 0;
-  go_on_until(round, 1000);  // recording ends among them
-  double time = nanoseconds([&] { go_on_until(round, 1000 + rounds); });
-  rounds = round;
-  test.expect(values[kCount / 2] == rounds % 256, "the sum is wrong");
+  auto go_on_until = [&](int end) {
+    for (; round < end; ++round) {
+      change<<<bytes / 256, 256>>>(data, 0, bytes, round);
+      expected += round;
+      if (round % 3 == 2) check(hipMemcpy(values.data(), data, 256, hipMemcpyDeviceToHost));
+    }
+    check(hipMemcpy(values.data(), data, bytes, hipMemcpyDeviceToHost));
+  };
+  go_on_until(1000);  // recording ends among them
+  double time = nanoseconds([&] { go_on_until(1000 + rounds); });
+  test.expect(values[bytes / 2] == expected % 256, "the sum is wrong");
   std::printf("{\"work\":%.0f}\n", time);
   std::exit(test.finish());
 }
@@ -166,7 +168,7 @@ void many(std::size_t count) {
 int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "calls") calls();
-  if (mode == "work") work(std::atoi(argv[2]));
+  if (mode == "work") work(std::atoi(argv[2]), std::atoi(argv[3]));
   if (mode == "large" || mode == "registered") large(mode == "registered");
   if (mode == "many") many(std::strtoull(argv[2], nullptr, 10));
   return 0;
