@@ -3,8 +3,8 @@
 //
 //   CUDA_INJECTION64_PATH=$PWD/kernel_times_cupti.so KERNEL_TIMES=FILE APP
 //
-// writes for each kernel a line of its name, as people read it, the median and the least of its times in nanoseconds,
-// and how many launches it had, with tabs in between.
+// writes for each kernel a line of its name, as people read it, and of the medians of its times at each place in memory
+// (kernel_times.h) the least and the greatest, in nanoseconds, with tabs in between.
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "device/cuda/cupti.h"
+#include "kernel_times.h"
 
 namespace {
 
@@ -68,9 +69,15 @@ void write_times() {
   std::FILE* file = path ? std::fopen(path, "w") : nullptr;
   if (!file) return;
   for (auto& [name, each] : times().of) {
-    std::ranges::sort(each);
-    std::fprintf(file, "%s\t%llu\t%llu\t%zu\n", name.c_str(), static_cast<unsigned long long>(each[each.size() / 2]),
-                 static_cast<unsigned long long>(each[0]), each.size());
+    std::vector<uint64_t> medians;
+    for (auto at = each.begin(); each.end() - at >= kLaunches; at += kLaunches) {
+      std::sort(at, at + kLaunches);
+      medians.push_back(at[kLaunches / 2]);
+    }
+    if (medians.empty()) continue;
+    auto [least, greatest] = std::ranges::minmax(medians);
+    std::fprintf(file, "%s\t%llu\t%llu\n", name.c_str(), static_cast<unsigned long long>(least),
+                 static_cast<unsigned long long>(greatest));
   }
   std::fclose(file);
 }
