@@ -6,6 +6,10 @@
 // Where memory lies makes a difference of a few percent to kernels that are at home in the cache: on an H200, chase<20>
 // takes 7.20 to 7.46 us and settle<32> 11.6 to 12.1 us at ten places in one process, the same at each in the next
 // process. So those run at several places here, and what a replay takes is to lie among what they take.
+//
+// stream<16>, which all but fills that cache, takes 1.08 to 1.18 times as long replayed: the copy that its output was put
+// back from has been through the cache, too. From constants instead of a copy it takes as long as here. Reading all
+// memory once more before or after that, putting all of it back, or other hints for the cache made it no better.
 #include <cstdio>
 #include <vector>
 
