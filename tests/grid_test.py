@@ -177,6 +177,17 @@ class Grid(TestCase):
             self.assertEqual(mneme_grid.status_of(statuses, [row]), "failed")
         self.assertEqual(mneme_grid.status_of([0, 0, 0], []), "failed")
 
+    def test_what_is_interrupted_has_no_result(self):
+        """Also where a tool of it gets the signal first: a job array's task that is cancelled, say."""
+        log = self.fakes()
+        run = self.place / "fakes" / "mneme-run"
+        run.write_text(FAKE.replace("*run) cat;", '*run) cat; [ -e "$LOG.go" ] || kill -TERM $$;'))
+        text = "BUNDLE := b.tar\nPASSES := a\n"
+        self.assertRegex(self.make(text, status=2, env={"LOG": str(log)}), "error: a-.* was interrupted and has no result")
+        self.assertEqual(self.results(), {})
+        (self.place / "log.go").touch()
+        self.assertIn("1 of 1 cells verified", self.make(text, env={"LOG": str(log)}))
+
     def test_what_plots_show(self):
         def cell(passes, level, *speedups, status="verified"):
             runs = [{"status": status, "verified": status == "verified",
