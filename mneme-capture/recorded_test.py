@@ -92,6 +92,19 @@ class Recorded(CaptureCase):
         self.assertLessEqual({"table", "table_pointer", "coefficients", "launches"}, set(symbols))
         self.assertEqual(symbols["table"]["size"], 32)
 
+    def test_what_programs_seldom_have(self):
+        for name, launches in [("alignments", 2), ("own_constants", 1), ("undefined_numbers", 3)]:
+            recorded = self.capture(self.program(name))
+            self.assertIn(f"{name}: ok", recorded.error)
+            self.assertEqual(len(self.instances(recorded)), launches)
+            for how in ["-O0", "-O3", "-O1 --form fiber", "-O3 --specialize-args all --specialize-dims"]:
+                with self.subTest(f"{name} {how}"):
+                    compiled = self.run_well([tool("compile"), *how.split()], input=recorded.out)
+                    for where in [[], ["--move-globals"]]:
+                        replayed = self.run_well([tool("run"), *where], input=compiled.out)
+                        self.assertEqual(self.run_well([tool("verify")], input=replayed.out).out.count(b'"verified":true'),
+                                         launches)
+
     def test_host_memory_is_recorded(self):
         result = self.capture(self.program("mapped_memory"))
         for instance in self.instances(result):

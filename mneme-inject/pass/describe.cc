@@ -72,15 +72,15 @@ bool is_empty_object(const llvm::GlobalVariable& variable, uint64_t size) {
          llvm::isa<llvm::UndefValue>(variable.getInitializer());
 }
 
-// Variables in device memory that the host can fill, or that memory can point to. Most string literals, and tables of
-// the device libraries, are part of the code.
+// Variables in device memory that the host or a kernel can fill, or that memory can point to. Most string literals, and
+// tables of the device libraries, are part of the code.
 bool lies_in_memory(const llvm::GlobalVariable& variable, uint64_t size) {
   if (size == 0 || is_empty_object(variable, size) || !variable.hasName() || !is_in_memory_space(variable) ||
       variable.getName().starts_with("llvm.")) {
     return false;
   }
   if (variable.isExternallyInitialized()) return true;
-  if (variable.getAddressSpace() == kConstantSpace) return ir::holds_functions(variable);
+  if (variable.getAddressSpace() == kConstantSpace) return !variable.isConstant() || ir::holds_functions(variable);
   // NVPTX has no other place for constants. Of those that are the unit's own, objects point to tables of functions.
   return !(is_nvptx(*variable.getParent()) && variable.isConstant() && variable.hasLocalLinkage()) ||
          ir::holds_functions(variable);

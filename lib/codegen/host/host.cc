@@ -26,6 +26,7 @@
 #include "codegen/host/fixed_launch.h"
 #include "codegen/host/flatten.h"
 #include "codegen/host/guard_divisions.h"
+#include "codegen/host/guard_shifts.h"
 #include "codegen/host/hoist_divisions.h"
 #include "codegen/host/indirect_calls.h"
 #include "codegen/host/keep_order.h"
@@ -184,6 +185,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   ir::check_pipeline(configuration.passes, configuration.plugins);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> device = ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'");
+  const bool is_nvptx = llvm::Triple(device->getTargetTriple()).isNVPTX();
   adjust(*device, kernel, configuration, instance);
   Traits traits = {};
   traits.most_threads = most_threads(*device, kernel);
@@ -192,6 +194,9 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   if (configuration.specialize_dims) fix_launch(*module, bundle::launch_size(*instance, configuration));
   if (!configuration.specialize_args.empty()) module->getFunction(kernel.name)->addFnAttr(kFixedArguments);
   if (!configuration.fast_math.empty()) add_fast_math(*module, configuration.fast_math);
+  // Ahead of whatever folds what they are about to nothing.
+  guard_divisions(*module, configuration.check_memory);
+  guard_shifts(*module, is_nvptx ? Overshift::kClamps : Overshift::kWraps);
   std::vector<bundle::StoreType> stores;
   if (configuration.passes != "default<O0>") {
     promote_locals(*module);
@@ -205,7 +210,6 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   meet_in_lock_step(*module, kernel.name);
   WaitsFor waits_for = yield_in_waits(*module);
   if (configuration.check_memory) check_memory(*module, kernel.name);
-  guard_divisions(*module, configuration.check_memory);
   relax_shared_atomics(*module);
   traits.block_strides = mark_global_ids(*module);
   traits.ordered = depends_on_order(*module) || uses_ordered_services(*module);

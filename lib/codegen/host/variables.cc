@@ -157,8 +157,12 @@ uint64_t lower_shared_memory(llvm::Module& module, const bundle::KernelInfo& ker
     end = start + layout.getTypeAllocSize(variable->getValueType());
     place(*variable, start);
   }
-  end = llvm::alignTo(end, 16);  // dynamic shared memory follows
-  for (llvm::GlobalVariable* variable : variables_of(module, MemoryClass::kSharedDynamic)) place(*variable, end);
+  // Dynamic shared memory follows, all of it at one place.
+  llvm::Align align(16);
+  const std::vector<llvm::GlobalVariable*> dynamic = variables_of(module, MemoryClass::kSharedDynamic);
+  for (llvm::GlobalVariable* variable : dynamic) align = std::max(align, variable->getAlign().valueOrOne());
+  end = llvm::alignTo(end, align);
+  for (llvm::GlobalVariable* variable : dynamic) place(*variable, end);
   return end;
 }
 

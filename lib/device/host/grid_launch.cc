@@ -8,6 +8,9 @@
 namespace mneme::device::host {
 namespace {
 
+constexpr size_t kArgumentsAlign = 256;  // of vectors and structures among them, whose offsets are multiples of theirs
+constexpr size_t kSpare = 64;            // behind them: a vectorised load may take in more than it needs
+
 template <typename T>
 void put(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof value);
@@ -25,10 +28,11 @@ GridLaunch::GridLaunch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 blo
     : code_(code.object()),
       grid_(grid),
       block_(block),
-      arguments_((bytes.size() + 7) / 8 + 8),
+      room_(kArgumentsAlign + bytes.size() + kSpare),
       services_{options, code.object().kernel} {
-  // Room to spare after the arguments: a vectorised load may take in more than it needs.
-  if (!bytes.empty()) std::memcpy(arguments_.data(), bytes.data(), bytes.size());
+  auto begin = reinterpret_cast<uintptr_t>(room_.data());
+  std::byte* arguments = room_.data() + (kArgumentsAlign - begin % kArgumentsAlign);
+  if (!bytes.empty()) std::memcpy(arguments, bytes.data(), bytes.size());
   shared_size_ = (code_.shared_static + 15) / 16 * 16 + shared_bytes;
 
   const uint32_t blocks[3] = {grid.x, grid.y, grid.z}, threads[3] = {block.x, block.y, block.z};
@@ -46,8 +50,8 @@ GridLaunch::GridLaunch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 blo
   put(implicit_ + 120, shared_bytes);
   put(dispatch_ + 2, uint16_t{3});
   put(dispatch_ + 28, static_cast<uint32_t>(shared_size_));
-  put(dispatch_ + 40, arguments_.data());
-  any_block_.arguments = arguments_.data();
+  put(dispatch_ + 40, arguments);
+  any_block_.arguments = arguments;
   any_block_.implicit = implicit_;
   any_block_.dispatch = dispatch_;
   any_block_.shared_dynamic = shared_bytes;

@@ -61,7 +61,7 @@ class GridLaunch {
   uint64_t shared_size_;
   alignas(64) std::byte implicit_[256] = {};  // AMDGPU's implicit arguments, code object version 5
   alignas(64) std::byte dispatch_[64] = {};   // an AQL kernel dispatch packet
-  std::vector<uint64_t> arguments_;           // words, for their alignment
+  std::vector<std::byte> room_;               // for arguments
   RunningBlock any_block_ = {};
   mutable ServiceState services_;
   std::atomic<bool> waits_ = false, told_of_wait_ = false;
