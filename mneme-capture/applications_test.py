@@ -57,6 +57,20 @@ class Applications(CaptureCase):
         self.assertIn("limited: ok", result.error)
         return result
 
+    def test_what_is_not_started_leaves_a_file_what_it_was(self):
+        program = self.program("stencil_2d")
+        copy = self.folder / "copy"
+        copy.write_bytes(program.read_bytes())
+        copy.chmod(0o755)
+        for application, output, why in [("./nothing", copy, "No such file"), (copy, copy, "Text file busy")]:
+            result = self.capture(application, options=["-o", output], status=2)
+            self.assertIn(why, result.error)
+            self.assertEqual(copy.read_bytes(), program.read_bytes())
+        self.capture(program, options=["-o", copy])
+        self.assertEqual([i["id"] for i in self.instances(self.capture(program))],
+                         [bundles.parsed(m)["id"] for m in bundles.read(copy.read_bytes())
+                          if m.name.startswith("instances/")], "the rest of what was there is gone")
+
     def test_limits_that_recording_gets_along_with(self):
         for how in ["plain", "addresses", "larger-files", "no-files-in-memory", "forks"]:
             with self.subTest(how):

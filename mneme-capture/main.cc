@@ -262,7 +262,7 @@ Exit capture_application(int argc, char** argv) {
     return run_unrecorded(settings, signals, device, !output.is_file());
   }
 
-  output.open();
+  output.open_uncleared();
   bundle::Writer writer(output.fd(), output.name());
   BundleQueue queue(writer, bundle::physical_memory() / 4);
   Capture capture(queue);
@@ -288,8 +288,9 @@ Exit capture_application(int argc, char** argv) {
     begin(on_gpu);
   };
 
-  // An application that cannot be started leaves no bundle.
+  // An application that cannot be started leaves no bundle, and a file what it was.
   int status = run_recorded(settings, signals, surroundings, session, [&] {
+    output.clear();
     if (capture.on_gpu) begin(*capture.on_gpu);
   });
 

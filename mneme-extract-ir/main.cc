@@ -70,7 +70,7 @@ void refuse_several(const extract::Kernels& kernels) {
   std::string names;
   for (const auto& kernel : kernels) names += "\n  " + kernel.info.id.hex() + "  " + shown(kernel.info);
   throw Error::of(
-      "{} kernels are selected; choose one with --kernel or --target, or write all to a folder with -o DIR/:{}",
+      "{} kernels are selected; choose one with --kernel, --instance or --target, or write all to a folder with -o DIR/:{}",
       kernels.size(), names);
 }
 

@@ -277,6 +277,19 @@ TEST(Verify, WritesJUnit) {
   EXPECT_EQ(verify(one_run("right"), {"--junit", "/nonexistent/x.xml"}).status, 2);
 }
 
+TEST(Verify, WritesNoJUnitOverWhatItReadsOrWrites) {
+  TemporaryFolder folder;
+  const std::string input = folder.path() + "/in.tar", output = folder.path() + "/report", bundle = one_run("right");
+  write_file(input, bundle);
+  Ended ended = run_program({MNEME_VERIFY, "--junit", input, input}, "");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("is also the input"));
+  EXPECT_EQ(read_file(input), bundle);
+  ended = verify(bundle, {"--junit", output, "-o", output});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("is also the output"));
+}
+
 TEST(Verify, WritesToAFile) {
   TemporaryFolder folder;
   Ended ended = verify(one_run("right"), {"-o", folder.path() + "/report"});

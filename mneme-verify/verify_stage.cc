@@ -62,6 +62,7 @@ void VerifyOptions::check(const cli::Options& options) {
 }
 
 Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection) {
+  if (!junit_.empty()) cli::check_is_free(junit_, output);
   bundle::Reader reader(input, name, bundle::Memory::kDecode);
   std::vector<Row> rows;
   Comparing comparing(reference_, slower_, [&](Row row, const std::vector<bundle::Segment>& segments) {

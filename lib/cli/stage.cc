@@ -35,6 +35,11 @@ void Output::add_options(Options& options) {
 }
 
 void Output::open(bool bundle) {
+  open_uncleared(bundle);
+  clear();
+}
+
+void Output::open_uncleared(bool bundle) {
   if (path_ == "-") path_.clear();
   if (path_.empty()) {
     name_ = "standard output";
@@ -49,7 +54,12 @@ void Output::open(bool bundle) {
   }
   auto file = regular_file(fd_.get());
   if (file && inputs().count(*file)) throw Error::of("{} is also the input; name another file", name_);
-  if (file && !path_.empty() && ::ftruncate(fd_.get(), 0) != 0) throw system_error("cannot write " + name_);
+}
+
+void Output::clear() {
+  if (!path_.empty() && regular_file(fd_.get()) && ::ftruncate(fd_.get(), 0) != 0) {
+    throw system_error("cannot write " + name_);
+  }
 }
 
 void Output::close() {
@@ -82,6 +92,14 @@ void Input::open() {
     }
   }
   if (auto file = regular_file(fd_.get())) inputs().insert(*file);
+}
+
+void check_is_free(const std::string& path, const Output& output) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  const std::pair file{info.st_dev, info.st_ino};
+  if (inputs().count(file)) throw Error::of("'{}' is also the input; name another file", path);
+  if (regular_file(output.fd()) == file) throw Error::of("'{}' is also the output; name another file", path);
 }
 
 bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& tool, const Options& options) {

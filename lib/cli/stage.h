@@ -45,6 +45,9 @@ class Output {
   const std::string& path() const { return path_; }  // empty: standard output
   void set_path(std::string path) { path_ = std::move(path); }
   void open(bool bundle = true);  // after the inputs were opened
+  // The same in two steps: what a file has is still there after the first.
+  void open_uncleared(bool bundle = true);
+  void clear();
   int fd() const { return fd_.get(); }
   const std::string& name() const { return name_; }
   bool is_file() const { return !path_.empty() && path_ != "-"; }
@@ -73,6 +76,9 @@ class Input {
   std::string path_, name_;
   Fd fd_;
 };
+
+// To be asked ahead of writing another file: throws Error if that is an input, or what `output` writes.
+void check_is_free(const std::string& path, const Output& output);
 
 // The bundle.json that a tool writes: the input's, with this tool's provenance line added. It is of the input's format
 // version: a tool that adds what needs a newer one raises it.

@@ -2,6 +2,7 @@
 #include "codegen/nvptx/nvptx.h"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -88,6 +89,27 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const llvm::Module& module,
       back_end().createTargetMachine(kTriple, processor, features, options, llvm::Reloc::PIC_, std::nullopt, *level));
 }
 
+// ptxas optimises no code that has information for debuggers. As in what clang itself has optimised, only the source's
+// lines stay.
+void keep_lines_only(llvm::Module& module) {
+  llvm::DebugInfoFinder finder;
+  finder.processModule(module);
+  llvm::NamedMDNode* units = module.getNamedMetadata("llvm.dbg.cu");
+  for (unsigned i = 0; units && i < units->getNumOperands(); ++i) {
+    auto* unit = llvm::cast<llvm::DICompileUnit>(units->getOperand(i));
+    if (unit->getEmissionKind() == llvm::DICompileUnit::DebugDirectivesOnly) continue;
+    auto* lines = llvm::DICompileUnit::getDistinct(
+        module.getContext(), unit->getSourceLanguage(), unit->getFile(), unit->getProducer(), true, unit->getFlags(),
+        unit->getRuntimeVersion(), unit->getSplitDebugFilename(), llvm::DICompileUnit::DebugDirectivesOnly, nullptr,
+        nullptr, nullptr, nullptr, nullptr, 0, unit->getSplitDebugInlining(), unit->getDebugInfoForProfiling(),
+        unit->getNameTableKind(), unit->getRangesBaseAddress(), unit->getSysRoot(), unit->getSDK());
+    for (llvm::DISubprogram* subprogram : finder.subprograms()) {
+      if (subprogram->getUnit() == unit) subprogram->replaceUnit(lines);
+    }
+    units->setOperand(i, lines);
+  }
+}
+
 std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
@@ -126,6 +148,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   adjust(*module, info, configuration, instance);
   ir::optimize(*module, configuration.passes, machine.get(), {},
                {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
+  if (configuration.ptxas_level > 0) keep_lines_only(*module);
   ir::expose_constants(*module, info);
   number_functions(*module, info);
   Result result;

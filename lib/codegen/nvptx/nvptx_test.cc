@@ -83,6 +83,27 @@ TEST(Nvptx, WhatWasCompiledWithoutOptimisationCanBeOptimised) {
   EXPECT_EQ(compile(scale(), ir, configuration("cuda:sm_90")).bytes, plain);
 }
 
+// Which ptxas refuses to optimise.
+TEST(Nvptx, WhatIsForDebuggersIsLeftOutOfOptimisedCode) {
+  std::string ir = kernel_ir("");
+  ir.replace(ir.find(" #0 {"), 5, " #0 !dbg !3 {");
+  ir.replace(ir.find("ptr %to\n  ret"), 8, "ptr %to, !dbg !5\n");
+  ir += R"(!llvm.dbg.cu = !{!1}
+!llvm.module.flags = !{!4}
+!1 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !2, isOptimized: false, emissionKind: FullDebug)
+!2 = !DIFile(filename: "scale.cu", directory: "/")
+!3 = distinct !DISubprogram(name: "scale", file: !2, line: 7, type: !6, unit: !1, spFlags: DISPFlagDefinition)
+!4 = !{i32 2, !"Debug Info Version", i32 3}
+!5 = !DILocation(line: 8, scope: !3)
+!6 = !DISubroutineType(types: !7)
+!7 = !{null}
+)";
+  bundle::Configuration asked = configuration("cuda:sm_90", "default<O0>");
+  EXPECT_THAT(compile(scale(), ir, asked).bytes, AllOf(HasSubstr(".loc"), Not(HasSubstr(", debug"))));
+  asked.ptxas_level = 0;
+  EXPECT_THAT(compile(scale(), ir, asked).bytes, AllOf(HasSubstr(".loc"), HasSubstr(".target sm_90, debug")));
+}
+
 // A replay that rounds otherwise than the application did would not verify.
 // As clang does, which LLVM's own text for the level leaves out.
 TEST(Nvptx, StoresSideBySideAreOneWhereCodeIsToBeSmall) {
