@@ -127,6 +127,10 @@ class Recorder(TestCase):
         self.assertEqual([symbol[:4] for symbol in symbols], [".str", ".str", ".str", "_ZL7", "__co"], symbols)
         self.check_replays(bundle)
 
+    def test_alignments(self):
+        _, bundle = self.capture(self.program("alignments"))
+        self.check_replays(bundle)
+
     def test_large_memory(self):
         """The device looks for what has changed; only that crosses the link."""
         result, bundle = self.capture(self.program("large_memory"), options=["--max-instances", 8])

@@ -90,15 +90,13 @@ class CudaDevice final : public Device {
     }
     std::string arguments = launch.arguments;
     moves.there(std::as_writable_bytes(std::span(arguments)));
-    size_t size = arguments.size();
-    void* extra[] = {reinterpret_cast<void*>(kArgumentBuffer), arguments.data(), reinterpret_cast<void*>(kArgumentSize),
-                     &size, reinterpret_cast<void*>(kArgumentEnd)};
+    std::vector<void*> values = loaded.values_in(arguments);
     if (launch.cold) cache_.empty();
     if (launch.timed) {
       check(driver().cuCtxSynchronize(), "waiting for the GPU");
       timer_->start();
     }
-    Result launched = launch_kernel(loaded.function(), launch, extra);
+    Result launched = launch_kernel(loaded.function(), launch, values.data());
     check(launched, ("launching kernel '" + loaded.kernel() + "'").c_str());
     if (launch.timed) timer_->stop();
     check(driver().cuCtxSynchronize(), ("running kernel '" + loaded.kernel() + "'").c_str());

@@ -45,9 +45,7 @@ inline constexpr int kSecondCacheSize = 38;                   // CU_DEVICE_ATTRI
 inline constexpr int kMultiprocessors = 16;                   // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 inline constexpr int kStackSize = 0;                          // CU_LIMIT_STACK_SIZE
 inline constexpr int kErrorLogBuffer = 5, kErrorLogSize = 6;  // CU_JIT_ERROR_LOG_BUFFER…
-// Keys of cuLaunchKernel's `extra`: what follows is the bytes of all arguments, and a pointer to their number.
-inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 0;
-inline constexpr unsigned kNoTiming = 2;  // CU_EVENT_DISABLE_TIMING
+inline constexpr unsigned kNoTiming = 2;                      // CU_EVENT_DISABLE_TIMING
 inline constexpr Result kNotFound = 500;
 inline constexpr int kNonPortableCluster = 14;  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 

@@ -49,13 +49,6 @@ static_assert(offsetof(KernelActivity, start) == offsetof(CUpti_ActivityKernel10
 static_assert(offsetof(KernelActivity, end) == offsetof(CUpti_ActivityKernel10, end));
 #endif
 
-// The toolkit's are casts, which no constant expression may have.
-TEST(CudaDriver, KeysOfLaunchesAreTheToolkits) {
-  EXPECT_EQ(kArgumentBuffer, reinterpret_cast<uintptr_t>(CU_LAUNCH_PARAM_BUFFER_POINTER));
-  EXPECT_EQ(kArgumentSize, reinterpret_cast<uintptr_t>(CU_LAUNCH_PARAM_BUFFER_SIZE));
-  EXPECT_EQ(kArgumentEnd, reinterpret_cast<uintptr_t>(CU_LAUNCH_PARAM_END));
-}
-
 }  // namespace mneme::device::cuda
 #endif
 

@@ -3,7 +3,7 @@
 
 namespace mneme::device::cuda {
 
-Result launch_kernel(Function* function, const Launch& launch, void** extra) {
+Result launch_kernel(Function* function, const Launch& launch, void** arguments) {
   const bundle::Dim3 &grid = launch.grid, &block = launch.block, &cluster = launch.cluster;
   LaunchAttribute attributes[2] = {};
   unsigned count = 0;
@@ -11,7 +11,7 @@ Result launch_kernel(Function* function, const Launch& launch, void** extra) {
   if (cluster.count() > 1) attributes[count++] = {kLaunchClusterDimension, {}, {cluster.x, cluster.y, cluster.z}};
   if (count == 0) {
     return driver().cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, launch.shared_bytes,
-                                   nullptr, nullptr, extra);
+                                   nullptr, arguments, nullptr);
   }
   constexpr uint64_t kPortable = 8;  // blocks that every GPU with clusters can have in one
   if (cluster.count() > kPortable) {
@@ -19,7 +19,7 @@ Result launch_kernel(Function* function, const Launch& launch, void** extra) {
   }
   LaunchConfiguration configuration{
       {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, launch.shared_bytes, nullptr, attributes, count};
-  return driver().cuLaunchKernelEx(&configuration, function, nullptr, extra);
+  return driver().cuLaunchKernelEx(&configuration, function, arguments, nullptr);
 }
 
 }  // namespace mneme::device::cuda

@@ -9,7 +9,8 @@
 
 namespace mneme::device::cuda {
 
-LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code) : kernel_(kernel.demangled) {
+LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code)
+    : kernel_(kernel.demangled), arguments_(kernel.arguments) {
   std::string image(text_of(code));  // PTX has to end with a zero
   std::array<char, 4096> log{};
   std::array<int, 2> options = {kErrorLogBuffer, kErrorLogSize};
@@ -28,6 +29,17 @@ LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code) : kerne
     throw Error::of("the code of kernel '{}' has no function '{}'", kernel_, kernel.name);
   }
   compare_addresses(kernel);
+}
+
+std::vector<void*> LoadedModule::values_in(std::string& arguments) const {
+  std::vector<void*> values;
+  for (const bundle::Argument& argument : arguments_) {
+    if (uint64_t{argument.offset} + argument.size > arguments.size()) {
+      throw Error::of("an argument of kernel '{}' lies beyond the recorded argument bytes", kernel_);
+    }
+    values.push_back(arguments.data() + argument.offset);
+  }
+  return values;
 }
 
 // The assembler may have its own mind about them.

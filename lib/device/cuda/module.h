@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "device/cuda/driver.h"
 #include "device/device.h"
@@ -16,6 +18,9 @@ class LoadedModule final : public Code {
 
   const std::string& kernel() const { return kernel_; }
   Function* function() const { return function_; }
+  // Where each argument is in the recorded bytes, for as long as these are there. Throws Error if there are too few.
+  // Not all bytes at once: ptxas puts what is aligned to more than 16 elsewhere than the recording has it.
+  std::vector<void*> values_in(std::string& arguments) const;
 
   struct Variable {
     Address address = 0;
@@ -32,6 +37,7 @@ class LoadedModule final : public Code {
 
   std::string kernel_;
   std::string misplaced_;
+  std::vector<bundle::Argument> arguments_;
   Module* module_ = nullptr;
   Function* function_ = nullptr;
 };

@@ -132,20 +132,12 @@ const std::map<std::string, Kernel> kernels = {
     {"endless", [](uint32_t*, uint32_t) { ::pause(); }},
 };
 
-template <class Value>
-Value value_at(const char* bytes) {
-  Value value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
 // Of a kernel of an application's.
-Result launch(Function* function, void** extra) {
+Result launch(Function* function, void** arguments) {
   log("launch");
   log("launch with stack " + std::to_string(stack));
-  const char* bytes = static_cast<const char*>(extra[1]);
-  auto* words = reinterpret_cast<uint32_t*>(value_at<Address>(bytes));
-  auto count = value_at<uint32_t>(bytes + sizeof(Address));
+  auto* words = reinterpret_cast<uint32_t*>(*static_cast<Address*>(arguments[0]));
+  auto count = *static_cast<uint32_t*>(arguments[1]);
   return later([kernel = kernels.at(function->name), words, count] { kernel(words, count); });
 }
 
@@ -289,8 +281,8 @@ Result cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) {
 }
 
 Result cuLaunchKernel(Function* function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned block_y,
-                      unsigned, unsigned, Stream*, void** arguments, void** extra) {
-  if (extra) return launch(function, extra);
+                      unsigned, unsigned, Stream*, void** arguments, void**) {
+  if (kernels.contains(function->name)) return launch(function, arguments);
   // Values of arguments are read now, as the driver does.
   if (function->name == "put_back") {
     return cuMemcpyDtoDAsync_v2(*static_cast<Address*>(arguments[0]), *static_cast<Address*>(arguments[1]),
@@ -310,7 +302,7 @@ Result cuLaunchKernel(Function* function, unsigned grid_x, unsigned, unsigned, u
     count_differences(pointers, grid_x);
   });
 }
-Result cuLaunchKernelEx(const LaunchConfiguration* configuration, Function* function, void**, void** extra) {
+Result cuLaunchKernelEx(const LaunchConfiguration* configuration, Function* function, void** arguments, void**) {
   for (unsigned i = 0; i < configuration->count; i++) {
     const LaunchAttribute& attribute = configuration->attributes[i];
     if (attribute.which == kLaunchCooperative && attribute.value[0] == 1) log("cooperative");
@@ -319,7 +311,7 @@ Result cuLaunchKernelEx(const LaunchConfiguration* configuration, Function* func
           std::to_string(attribute.value[2]));
     }
   }
-  return launch(function, extra);
+  return launch(function, arguments);
 }
 
 Result cuCtxSynchronize() { return finish(); }
