@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mneme-extract-ir: writes the IR of kernels, from a bundle or straight from an executable.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -57,20 +56,12 @@ void write_folder(const extract::Kernels& kernels, const Request& request) {
   }
 }
 
-// What is read would be gone, or, an executable, no longer run.
-void refuse_overwriting(const cli::Input& input, const Request& request) {
-  struct stat in{}, out{};
-  bool same = !request.to_standard_output() && ::fstat(input.fd(), &in) == 0 &&
-              ::stat(request.output.c_str(), &out) == 0 && S_ISREG(in.st_mode) && in.st_dev == out.st_dev &&
-              in.st_ino == out.st_ino;
-  if (same) throw Error::of("'{}' is also the input; name another file", request.output);
-}
-
 void refuse_several(const extract::Kernels& kernels) {
   std::string names;
   for (const auto& kernel : kernels) names += "\n  " + kernel.info.id.hex() + "  " + shown(kernel.info);
   throw Error::of(
-      "{} kernels are selected; choose one with --kernel, --instance or --target, or write all to a folder with -o DIR/:{}",
+      "{} kernels are selected; choose one with --kernel, --instance or --target, or write all to a folder with -o "
+      "DIR/:{}",
       kernels.size(), names);
 }
 
@@ -102,7 +93,7 @@ int main(int argc, char** argv) {
     options.parse(argc, argv);
     selection.check();
     input.open();
-    refuse_overwriting(input, request);
+    if (!request.to_standard_output()) cli::check_is_no_input(request.output);
 
     extract::Found found = extract::find_kernels(input, selection, request.target);
     write(found.kernels, request);

@@ -594,10 +594,11 @@ int main() {
         "saxpy_template": [("hipHostRegister", 2), ("hipHostGetDevicePointer", 719), ("hipHostUnregister", 719)],
     }
 
-    def capture_failing(self, program, fail, which=0):
-        environment = self.environment("6") | {
+    def capture_failing(self, program, fail, which=0, release="6", devices=1, besides="", calls="/dev/null"):
+        environment = self.environment(release) | {
             "LD_PRELOAD": str(FAILING), "MNEME_TEST_RUNTIME": str(STAND / "5" / "libamdhip64.so.5"),
-            "MNEME_TEST_FAIL": f"{fail[0]} {fail[1]} {which}", "MNEME_TEST_LEFT": str(self.folder / "left")}
+            "MNEME_TEST_FAIL": f"{fail[0]} {fail[1]} {which} {besides}", "MNEME_TEST_LEFT": str(self.folder / "left"),
+            "MNEME_TEST_CALLS": str(calls), "MNEME_HOST_DEVICES": str(devices)}
         bundle = self.folder / f"{fail[0]}_{which}.tar"
         (self.folder / "left").unlink(missing_ok=True)
         result = run([tool("capture"), "--device", "hip", "-o", bundle, program], env=environment, timeout=60)
@@ -637,6 +638,72 @@ int main() {
                             self.check_replays(bundle)
                         else:
                             self.assertIn("does not say where the variable", result.error)
+
+    # The recorder's own calls are in these of its sources; what is run here, with so many devices, has it make all of
+    # them, some of them only since others fail.
+    WITH_CALLS = ["hip_devices.cc", "hip_graphs.cc", "hip_runtime.cc", "hip_virtual_memory.cc", "hip_waiting.cc"]
+    NO_SECOND_ALLOCATION = " ".join(f"hipMalloc 2 {call}" for call in range(2, 40))
+    MAKE_THEM = [*((name, "6", 1, "") for name in [
+        "device_globals", "module_launch", "graph_captured", "graph_built", "saxpy_template", "stream_order",
+        "managed_variables", "memory_queries", "mapped"]),
+        ("vector_add", "5.2", 1, ""), ("vector_add", "6", 2, ""), ("vector_add", "6", 1, "hipMemMap 719 0"),
+        ("vector_add", "5.2", 2, NO_SECOND_ALLOCATION)]
+    # The stand-in is asked for the first; the second says what an error is; only whether there is the third is asked; no
+    # release here has those after it; and the last is for when mneme-capture is gone.
+    NOT_MADE = {"hipMemExportToShareableHandle", "hipGetErrorString", "hipDeviceSetLimit", "hipGetStreamDeviceId",
+                "hipGraphKernelNodeGetAttribute", "hipHostUnregister"}
+
+    # Maps memory itself, which HIP's headers here cannot ask ROCm 6 for.
+    MAPPED = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+struct Properties { int type, handle, place, device; void* windows; unsigned char flags[2]; unsigned short usage; };
+__global__ void fill(int* out) { out[threadIdx.x] = threadIdx.x + 1; }
+int main() {
+  size_t size = 2 << 20;
+  void* at;
+  hipMemGenericAllocationHandle_t handle;
+  Properties how{hipMemAllocationTypePinned, 0, hipMemLocationTypeDevice, 0, nullptr, {}, 0};
+  hipMemAccessDesc access{{hipMemLocationTypeDevice, 0}, hipMemAccessFlagsProtReadWrite};
+  if (hipMemAddressReserve(&at, size, 0, nullptr, 0)) return 1;
+  if (hipMemCreate(&handle, size, reinterpret_cast<hipMemAllocationProp*>(&how), 0)) return 2;
+  if (hipMemMap(at, size, 0, handle, 0) || hipMemSetAccess(at, size, &access, 1)) return 3;
+  int host[64] = {};
+  fill<<<1, 64>>>(static_cast<int*>(at));
+  if (hipMemcpy(host, at, sizeof host, hipMemcpyDeviceToHost)) return 4;
+  std::printf("%d\\n", host[63]);
+  return hipMemUnmap(at, size) || hipMemRelease(handle) || hipMemAddressFree(at, size);
+}
+"""
+
+    def test_each_call_fails_in_turn(self):
+        """Whether it is the recorder's or the application's: nothing hangs or dies, it is said what came of it, and where
+        the application is none the wiser, no more is held in the end than where nothing fails."""
+        sources = "".join((ROOT / "mneme-capture" / "recorder" / name).read_text() for name in self.WITH_CALLS)
+        left = set(re.findall(r'"(hip\w+)"', sources)) - self.NOT_MADE
+        log, mapped = self.folder / "calls", self.folder / "mapped.hip"
+        mapped.write_text(self.MAPPED)
+        for name, *how in self.MAKE_THEM:
+            program = self.build(mapped) if name == "mapped" else program_of(PROGRAMS / f"{name}.hip", self)
+            log.unlink(missing_ok=True)
+            well, _ = self.capture_failing(program, ("nothing", 1), 0, *how, log)
+            alone = run([program], env=self.environment(how[0]) | {"MNEME_HOST_DEVICES": str(how[1])})
+            self.assertEqual((well.out, well.status != 0), (alone.out, alone.status != 0), well.text())
+            kept = self.left()
+            for function in sorted(left & set(log.read_text().split())):
+                left.remove(function)
+                for which, error in enumerate([719, *self.ERRORS]):
+                    with self.subTest(f"{name} {how} {function} {error} {which}"):
+                        result, _ = self.capture_failing(program, (function, error), which, *how)
+                        self.assertIn(result.status, [0, 2, 3, 4], result.text())
+                        self.assertNotIn("signal", result.error)
+                        if result.status:
+                            self.assertRegex(result.error, "mneme-capture: error: .+")
+                        if result.out == well.out:
+                            self.assertLessEqual(self.left(), kept, "something was not given back")
+                        else:
+                            self.assertIn(result.status, [3, 4], result.text())
+        self.assertEqual(left, set(), "no program here has the recorder make these")
 
     def test_the_last_error_is_the_application_s(self):
         """What fails of the recorder's own is not what hipGetLastError says to the application."""

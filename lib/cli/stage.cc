@@ -22,6 +22,12 @@ std::optional<std::pair<dev_t, ino_t>> regular_file(int fd) {
   return std::pair{info.st_dev, info.st_ino};
 }
 
+std::optional<std::pair<dev_t, ino_t>> regular_file(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return std::pair{info.st_dev, info.st_ino};
+}
+
 Fd duplicate(int fd, const std::string& name) {
   Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
   if (!copy) throw system_error("cannot use " + name);
@@ -94,12 +100,15 @@ void Input::open() {
   if (auto file = regular_file(fd_.get())) inputs().insert(*file);
 }
 
+void check_is_no_input(const std::string& path) {
+  auto file = regular_file(path);
+  if (file && inputs().count(*file)) throw Error::of("'{}' is also the input; name another file", path);
+}
+
 void check_is_free(const std::string& path, const Output& output) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
-  const std::pair file{info.st_dev, info.st_ino};
-  if (inputs().count(file)) throw Error::of("'{}' is also the input; name another file", path);
-  if (regular_file(output.fd()) == file) throw Error::of("'{}' is also the output; name another file", path);
+  check_is_no_input(path);
+  auto file = regular_file(path);
+  if (file && file == regular_file(output.fd())) throw Error::of("'{}' is also the output; name another file", path);
 }
 
 bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& tool, const Options& options) {

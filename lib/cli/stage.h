@@ -77,7 +77,8 @@ class Input {
   Fd fd_;
 };
 
-// To be asked ahead of writing another file: throws Error if that is an input, or what `output` writes.
+// To be asked ahead of writing a file that is no Output: throws Error if that is an input, or what `output` writes too.
+void check_is_no_input(const std::string& path);
 void check_is_free(const std::string& path, const Output& output);
 
 // The bundle.json that a tool writes: the input's, with this tool's provenance line added. It is of the input's format

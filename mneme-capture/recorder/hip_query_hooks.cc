@@ -35,9 +35,13 @@ memory::ListedMemory listed(const Allocations::Known& known, bool released) {
 }
 
 // Managed memory had no type of its own before ROCm 6.
-int type_of(const Allocations::Known& memory) {
-  if (!runtime().is_of_6_or_later()) return is_host(memory) ? kMemoryTypeHost : kMemoryTypeDevice;
-  return memory.flags & kManaged ? kMemoryTypeManagedNow : is_host(memory) ? kMemoryTypeHostNow : kMemoryTypeDeviceNow;
+Error type_of(const Allocations::Known& memory, int& type) {
+  bool now = false;
+  if (Error status = runtime().is_of_6_or_later(now)) return status;
+  type = now && memory.flags & kManaged ? kMemoryTypeManagedNow
+         : is_host(memory)              ? (now ? kMemoryTypeHostNow : kMemoryTypeHost)
+                                        : (now ? kMemoryTypeDeviceNow : kMemoryTypeDevice);
+  return kSuccess;
 }
 
 template <class T>
@@ -50,8 +54,6 @@ bool put(void* data, T value) {
 bool answer_attribute(void* data, int which, void* pointer, const Allocations::Known& memory) {
   bool managed = memory.flags & kManaged;
   switch (which) {
-    case kAttributeMemoryType:
-      return put(data, type_of(memory));
     case kAttributeDevicePointer:
       return put(data, pointer);
     case kAttributeHostPointer:
@@ -72,6 +74,7 @@ bool answer_attribute(void* data, int which, void* pointer, const Allocations::K
 
 Error attribute(void* data, int which, void* pointer) {
   std::optional<Allocations::Known> memory = known(pointer);
+  if (memory && data && which == kAttributeMemoryType) return type_of(*memory, *static_cast<int*>(data));
   if (memory && data && answer_attribute(data, which, pointer, *memory)) return kSuccess;
   return next_attribute.call_or(kNotSupported, data, which, seen_by_the_application(pointer));
 }
@@ -125,10 +128,12 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
   std::optional<Allocations::Known> memory = known(pointer);
   if (!memory || !attributes)
     return next_attributes.call_or(kNotSupported, attributes, seen_by_the_application(pointer));
+  int type = 0;
+  if (Error status = type_of(*memory, type)) return status;
   bool host = is_host(*memory), managed = memory->flags & kManaged;
   void* same = const_cast<void*>(pointer);
   *attributes = {};
-  attributes->memory_type = type_of(*memory);
+  attributes->memory_type = type;
   attributes->device = device_of(*memory);
   attributes->device_pointer = same;
   attributes->host_pointer = host || managed ? same : nullptr;

@@ -2,6 +2,7 @@
 #include "recorder/hip_runtime.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/error.h"
 #include "memory/arena.h"
@@ -185,13 +186,16 @@ uint64_t HipRuntime::stack_bytes(int device) {
   return succeeds(next_limit.call_or(kNotSupported, &bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
 }
 
-bool HipRuntime::is_of_6_or_later() {
-  static const bool is = [] {
-    constexpr int kFirst = 60'000'000;
-    int version = 0;
-    return succeeds(next_version.call_or(kNotSupported, &version)) && version >= kFirst;
-  }();
-  return is;
+Error HipRuntime::is_of_6_or_later(bool& is) {
+  constexpr int kFirst = 60'000'000;
+  static std::atomic<int> known = 0;
+  int version = known;
+  if (version == 0) {
+    if (Error status = next_version.call_or(kNotSupported, &version)) return status;
+    known = version;
+  }
+  is = version >= kFirst;
+  return kSuccess;
 }
 
 // ---- variables ----

@@ -52,8 +52,8 @@ class HipRuntime final : public Runtime {
                                            std::vector<std::string>& missing) override;
 
   bool is_stand_in();
-  // Whether the values of hipMemoryType are those of ROCm 6 and later.
-  bool is_of_6_or_later();
+  // Whether the values of hipMemoryType are those of ROCm 6 and later. What the runtime says where it cannot be asked.
+  Error is_of_6_or_later(bool& is);
   std::optional<int> device_of_memory(Handle handle) { return memory_.device_of(handle); }
 
   // What start-up code registers, and what the application loads itself; not with the stand-in.

@@ -33,12 +33,7 @@ LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code)
 
 std::vector<void*> LoadedModule::values_in(std::string& arguments) const {
   std::vector<void*> values;
-  for (const bundle::Argument& argument : arguments_) {
-    if (uint64_t{argument.offset} + argument.size > arguments.size()) {
-      throw Error::of("an argument of kernel '{}' lies beyond the recorded argument bytes", kernel_);
-    }
-    values.push_back(arguments.data() + argument.offset);
-  }
+  for (const bundle::Argument& argument : arguments_) values.push_back(arguments.data() + argument.offset);
   return values;
 }
 

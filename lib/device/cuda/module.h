@@ -18,7 +18,7 @@ class LoadedModule final : public Code {
 
   const std::string& kernel() const { return kernel_; }
   Function* function() const { return function_; }
-  // Where each argument is in the recorded bytes, for as long as these are there. Throws Error if there are too few.
+  // Where each argument is in the recorded bytes, which are as many as the kernel has, for as long as these are there.
   // Not all bytes at once: ptxas puts what is aligned to more than 16 elsewhere than the recording has it.
   std::vector<void*> values_in(std::string& arguments) const;
 
