@@ -107,4 +107,11 @@ std::optional<Digest> ApplicationMemory::known(uint64_t block) const {
   return digests[index];
 }
 
+bool ApplicationMemory::unwritten(uint64_t block) const {
+  auto after = std::ranges::upper_bound(unwritten_, block, {}, &record::MemoryRange::address);
+  if (after == unwritten_.begin()) return false;
+  const record::MemoryRange& run = *std::prev(after);
+  return block - run.address < run.size && run.size - (block - run.address) >= bundle::kBlockSize;
+}
+
 }  // namespace mneme::capture

@@ -31,6 +31,8 @@ class MemoryView {
   virtual void fetch(const Fetching::Next&, const Fetching::Take&) const {}
   // The digest of the block at an address, if it is known without reading the block.
   virtual std::optional<Digest> known(uint64_t /*block*/) const { return std::nullopt; }
+  // All of the block at an address is as it was when the last snapshot was taken.
+  virtual bool unwritten(uint64_t /*block*/) const { return false; }
 };
 
 // Memory at [address, address + size) of the application is the file's first `size` bytes.
@@ -60,11 +62,17 @@ class ApplicationMemory final : public MemoryView {
 
   // What known() knows: the digests of blocks, one behind the other. Until forget(), or told again.
   void tell(uint64_t address, std::vector<Digest> blocks) { known_.insert_or_assign(address, std::move(blocks)); }
-  void forget() { known_.clear(); }
+  // By address; what unwritten() knows.
+  void tell_unwritten(std::vector<record::MemoryRange> runs) { unwritten_ = std::move(runs); }
+  void forget() {
+    known_.clear();
+    unwritten_.clear();
+  }
 
   Bytes at(uint64_t address, uint64_t size, std::byte* room) const override;
   bool untouched(uint64_t address, uint64_t size) const override;
   std::optional<Digest> known(uint64_t block) const override;
+  bool unwritten(uint64_t block) const override;
   std::optional<record::Piece> distant(uint64_t address, uint64_t size) const override;
   void fetch(const Fetching::Next& next, const Fetching::Take& take) const override { fetching_.fetch(next, take); }
   Fetching& fetching() { return fetching_; }
@@ -86,6 +94,7 @@ class ApplicationMemory final : public MemoryView {
   mutable Fetching fetching_;
   std::map<uint64_t, Chunk> chunks_;               // by the application's address
   std::map<uint64_t, std::vector<Digest>> known_;  // by the address of the first
+  std::vector<record::MemoryRange> unwritten_;
 };
 
 }  // namespace mneme::capture

@@ -72,6 +72,16 @@ TEST(ApplicationMemory, KnowsDigestsUntilItForgets) {
   EXPECT_FALSE(view.known(kBase));
 }
 
+TEST(ApplicationMemory, KnowsWhatWasNotWrittenUntilItForgets) {
+  ApplicationMemory view;
+  view.tell_unwritten({{kBase, 2 * kBlockSize}, {kBase + 4 * kBlockSize, kBlockSize + 100}});
+  for (uint64_t known : {0, 1, 4}) EXPECT_TRUE(view.unwritten(kBase + known * kBlockSize)) << known;
+  for (uint64_t unknown : {2, 3, 5, 6}) EXPECT_FALSE(view.unwritten(kBase + unknown * kBlockSize)) << unknown;
+  EXPECT_FALSE(view.unwritten(kBase - kBlockSize));
+  view.forget();
+  EXPECT_FALSE(view.unwritten(kBase));
+}
+
 // A process that has four pages, of which the second is not to be read, and sleeps.
 class Sleeper {
  public:

@@ -163,6 +163,11 @@ void Recording::drop(const record::Drop& drop) {
   memory_.remove(drop.address);
 }
 
+// Each speaks of what was since the one before: the first after a snapshot, of what was since the snapshot.
+void Recording::unwritten(record::Unwritten unwritten) {
+  if (!std::exchange(is_told_since_, true) && last_) memory_.tell_unwritten(std::move(unwritten.runs));
+}
+
 record::Selected Recording::query(const record::Query& query) const {
   return {!capture_.kernels || std::regex_search(query.demangled, *capture_.kernels)};
 }
@@ -223,6 +228,7 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
     return {false, error.what()};
   }
   last_ = launch.before;
+  is_told_since_ = false;
   instance.missing = prologue.missing;
   if (!instance.segments.empty() && ends_at_the_top(instance.segments.back())) {
     instance.missing.push_back(
@@ -268,6 +274,7 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
       launch.after = std::make_shared<Snapshot>(
           Snapshot::take(launch.instance.segments, memory_, launch.before.get(), capture_.pool));
       last_ = launch.after;
+      is_told_since_ = false;
       taken_ = std::move(launch);
     } catch (const ProcessGone&) {  // killed: what it has recorded before is whole
     }

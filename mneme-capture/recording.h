@@ -62,6 +62,7 @@ class Recording {
   void drop(const record::Drop& drop);
   void digesting() { capture_.queue.pause(); }
   void digests(record::Digests digests) { memory_.tell(digests.address, std::move(digests.blocks)); }
+  void unwritten(record::Unwritten unwritten);
   record::Selected query(const record::Query& query) const;
   void kernel(const record::Kernel& kernel);
   void counter(record::Counter counter);
@@ -112,6 +113,7 @@ class Recording {
   std::vector<std::pair<Digest, uint32_t>> slots_;  // instance, counter of launches like it
   std::vector<std::pair<Digest, uint32_t>> known_;  // the same of instances that another process had recorded
   std::shared_ptr<Snapshot> last_;                  // the newest; blocks that did not change since are shared with it
+  bool is_told_since_ = false;                      // of what was not written since
   std::optional<Launch> launch_;
   std::optional<Launch> taken_;  // that has ended, and is not in the bundle yet
 };

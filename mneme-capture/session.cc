@@ -35,6 +35,7 @@ using record::send_message;
 using record::Stopped;
 using record::Type;
 using record::unpack;
+using record::Unwritten;
 using record::Welcome;
 
 // False: the process is gone, or going.
@@ -279,6 +280,9 @@ bool Session::handle(Process& process, Message message) {
       return true;
     case Type::kDigests:
       recording.digests(unpack<Digests>(body));
+      return true;
+    case Type::kUnwritten:
+      recording.unwritten(unpack<Unwritten>(body));
       return true;
     case Type::kQuery:
       return answer(socket, recording.query(unpack<Query>(body)));

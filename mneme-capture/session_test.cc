@@ -378,6 +378,38 @@ TEST_F(SessionTest, ManyAllocationsAlikeAreOneEntryOfTheInstance) {
   EXPECT_LT(bundle::write(instances[0].info).size(), 1000u);
 }
 
+// What happens between a snapshot and the one that is compared with it counts, also where something was to be recorded
+// in between, and could not be.
+TEST_F(SessionTest, FindsWhatWasWrittenSinceTheLastSnapshot) {
+  begin();
+  constexpr uint64_t kInts = 3 * bundle::kBlockSize / sizeof(int);
+  int* data = device_ints(kInts);
+  for (uint64_t i = 0; i < kInts; ++i) data[i] = static_cast<int>(i) + 1;
+  const auto at = [&](uint64_t block) { return &data[block * bundle::kBlockSize / sizeof(int)]; };
+  EXPECT_EQ(launch(data, 10), 0);
+  *at(1) = -1;
+  EXPECT_EQ(launch(data, 10, 2), 0);
+  *at(2) = -2;
+  EXPECT_EQ(launch(data, 10, 3, 719), 719);
+  *at(1) = -3;
+  EXPECT_EQ(launch(data, 10, 4, 719), 719);
+  EXPECT_EQ(launch(data, 10, 5), 0);
+  const std::string expected(reinterpret_cast<const char*>(data), 3 * bundle::kBlockSize);
+  auto instances = end();
+  ASSERT_EQ(instances.size(), 3u);
+  auto contents = [&](const bundle::State& state) {
+    std::string all;
+    for (const bundle::BlockReference& block : state.blocks) all += text_of(reader_->block(block.digest));
+    return all;
+  };
+  const std::string last = contents(instances[2].epilogue);
+  ASSERT_GE(last.size(), expected.size());
+  EXPECT_EQ(last.substr(0, expected.size()), expected);
+  EXPECT_NE(instances[1].prologue.blocks[1].digest, instances[0].epilogue.blocks[1].digest);
+  EXPECT_EQ(instances[1].prologue.blocks[2].digest, instances[0].epilogue.blocks[2].digest);
+  EXPECT_EQ(instances[2].prologue.blocks[0].digest, instances[1].epilogue.blocks[0].digest);
+}
+
 TEST_F(SessionTest, AFailedLaunchIsDropped) {
   begin();
   int* data = device_ints(10);

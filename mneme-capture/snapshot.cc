@@ -113,8 +113,10 @@ class Snapshot::Taking {
     std::vector<Place> places = places_of(extents_);
     snapshot_.state_.blocks.resize(places.size());
     snapshot_.contents_.resize(places.size());
+    snapshot_.is_whole_.resize(places.size());
     std::vector<char> distant(places.size(), 0);
     tbb::parallel_for(size_t{0}, places.size(), [&](size_t i) {
+      snapshot_.is_whole_[i] = is_whole(places[i]);
       snapshot_.state_.blocks[i] = {places[i].address, bundle::zero_block_digest()};
       distant[i] = !take(places[i], i);
     });
@@ -180,6 +182,11 @@ class Snapshot::Taking {
     Block& block = snapshot_.contents_[number];
     const bundle::BlockReference* reference = nullptr;
     Block before = find_before(place.address, number, reference);
+    if (reference && memory_.unwritten(place.address) && is_whole(place) && was_whole(reference)) {
+      digest = reference->digest;
+      block = std::move(before);
+      return true;
+    }
     if (std::optional<Digest> known = memory_.known(place.address)) {
       if (*known == bundle::zero_block_digest()) return true;
       if (before && *known == reference->digest) {
@@ -241,6 +248,10 @@ class Snapshot::Taking {
     if (found == blocks.end() || found->address != address) return nullptr;
     reference = &*found;
     return previous_->contents_[static_cast<size_t>(found - blocks.begin())];
+  }
+
+  bool was_whole(const bundle::BlockReference* reference) const {
+    return previous_->is_whole_[static_cast<size_t>(reference - previous_->state_.blocks.data())];
   }
 
   bool is_whole(const Place& place) const {

@@ -33,6 +33,7 @@ class Snapshot {
 
   bundle::State state_;
   std::vector<Block> contents_;  // of each of the state's blocks
+  std::vector<char> is_whole_;   // all of it is in segments
   uint64_t copied_bytes_ = 0;
 };
 

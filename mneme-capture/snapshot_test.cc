@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 
@@ -36,6 +37,8 @@ class FakeMemory final : public MemoryView {
     auto found = told.find(block);
     return found == told.end() ? std::nullopt : std::optional(found->second);
   }
+
+  bool unwritten(uint64_t block) const override { return unwritten_blocks.contains(block); }
 
   std::optional<record::Piece> distant(uint64_t address, uint64_t size) const override {
     if (address < far_from || address - kBase >= bytes.size()) return std::nullopt;
@@ -68,6 +71,7 @@ class FakeMemory final : public MemoryView {
   mutable uint64_t pieces = 0, fetched = 0;
   uint64_t piece = UINT64_MAX;
   uint64_t untouched_block = 0;
+  std::set<uint64_t> unwritten_blocks;
 };
 
 Segment segment(uint64_t offset, uint64_t size) { return {kBase + offset, size, bundle::SegmentKind::kHeap, {}, {}}; }
@@ -171,6 +175,27 @@ TEST(Snapshot, DoesNotReadWhatIsKnownToBeTheSame) {
   EXPECT_EQ(second.state().blocks[1].digest, digest_of(std::string(kBlockSize, 'y')));
   EXPECT_EQ(second.state().blocks[2].digest, bundle::zero_block_digest());
   EXPECT_EQ(second.copied_bytes(), kBlockSize);
+}
+
+TEST(Snapshot, DoesNotReadWhatNobodyWrote) {
+  FakeMemory memory(4 * kBlockSize);
+  std::fill_n(memory.bytes.begin(), kBlockSize, '\0');
+  Snapshot first = Snapshot::take({segment(0, 2 * kBlockSize + 100)}, memory, nullptr, kPool);
+  for (uint64_t i = 0; i < 4; ++i) memory.unwritten_blocks.insert(kBase + i * kBlockSize);
+  const std::string read(kBlockSize, 'y');  // as nobody finds out where it does not look
+  memory.bytes.assign(memory.bytes.size(), 'y');
+  Snapshot second = Snapshot::take({segment(0, 4 * kBlockSize - 1)}, memory, &first, kPool);
+  EXPECT_EQ(second.state().blocks[0].digest, bundle::zero_block_digest());
+  EXPECT_EQ(text(second.block(kBase)), std::string(kBlockSize, '\0'));
+  EXPECT_EQ(second.state().blocks[1].digest, first.state().blocks[1].digest);
+  EXPECT_EQ(second.block(kBase + kBlockSize).data(), first.block(kBase + kBlockSize).data());
+  EXPECT_EQ(text(second.block(kBase + 2 * kBlockSize)), read) << "most of it was in no segment";
+  EXPECT_EQ(text(second.block(kBase + 3 * kBlockSize)), std::string(kBlockSize - 1, 'y') + '\0');
+  Snapshot third = Snapshot::take({segment(0, 4 * kBlockSize)}, memory, &second, kPool);
+  EXPECT_EQ(text(third.block(kBase + kBlockSize)), std::string(kBlockSize, 'x'));
+  EXPECT_EQ(text(third.block(kBase + 3 * kBlockSize)), read) << "one byte of it was in no segment";
+  Snapshot without = Snapshot::take({segment(0, kBlockSize)}, memory, nullptr, kPool);
+  EXPECT_EQ(text(without.block(kBase)), read);
 }
 
 TEST(Snapshot, HasFetchedWhatIsOutOfReach) {

@@ -63,6 +63,7 @@ Allocations::~Allocations() {
 
 void Allocations::abandon() {
   std::lock_guard lock(mutex_);
+  watch_.forget();
   bool used = std::ranges::any_of(areas_, [](const Area& area) { return area.backed > area.arena.base(); });
   if (!areas_.empty() && !used) unreserve();
 }
@@ -177,6 +178,8 @@ bool Allocations::back_piece(Area& area, uint64_t size) {
     }
     throw;
   }
+  // Disks and others may write host memory past this process, as nothing does with a device's.
+  if (!host && *memory) watch_.add({area.backed, size});
   // Device memory is the runtime's, also in children.
   if (host) shared_.push_back({area.backed, size, KeptDescriptor(std::move(*memory))});
   area.backed += size;
@@ -417,6 +420,8 @@ void Allocations::refresh() {
   std::lock_guard lock(mutex_);
   if (runtime_.fetches()) {
     runtime_.digests(device_blocks(), listener_.known);
+  } else {
+    listener_.unwritten(Unwritten{watch_.look()});
   }
   std::optional<std::vector<MemoryRange>> readable;
   for (auto& [address, memory] : registered_) {

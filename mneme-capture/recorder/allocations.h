@@ -15,6 +15,7 @@
 #include "recorder/kept_descriptor.h"
 #include "recorder/protocol.h"
 #include "recorder/runtime.h"
+#include "recorder/write_watch.h"
 
 namespace mneme::record {
 
@@ -32,6 +33,7 @@ class Allocations {
     std::function<void()> digesting = [] {};                    // before known(), of the process's own memory
     std::function<bool()> reads_memory = [] { return false; };  // this process's own: it needs no descriptor for that
     std::function<void(const Reserved&)> elsewhere = [](const Reserved&) {};
+    std::function<void(const Unwritten&)> unwritten = [](const Unwritten&) {};
   };
 
   struct Known {
@@ -102,7 +104,8 @@ class Allocations {
   void let_go();
 
   // Memory is at rest, and the parent about to take its state. Brings the copies up to date that the parent maps of
-  // what it cannot read; of what it has to read or have fetched, tells the digests.
+  // what it cannot read; of what it has to read or have fetched, tells the digests; of what it maps, what is as it was
+  // at the last call.
   void refresh();
 
   // Around fork(). In the child the memory is its own, as all memory is, and nobody is told of it until share_again()
@@ -171,6 +174,7 @@ class Allocations {
   std::map<uint64_t, std::string> annotations_;  // by address
   std::map<uint64_t, uint64_t> masks_;  // how many runs those ignore that had a mask when they were made, by address
   std::vector<Shared> shared_;
+  WriteWatch watch_;  // of devices' memory that is this process's
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held
   Deferred deferred_;

@@ -26,6 +26,7 @@ void Allocations::after_fork_in_child() {
     memory::make_private(pointer_to(piece.address), piece.size, PROT_READ | PROT_WRITE, piece.memory.get());
   }
   shared_.clear();
+  watch_.forget();
   held_ = false;  // a launch of another thread's: the parent's
   for (uint64_t address : released_) forget(address);
   released_.clear();
@@ -53,6 +54,7 @@ void Allocations::share(const Area& area, uint64_t address, uint64_t size) {
   }
   listener_.appeared(Chunk{address, size}, memory.get());
   shared_.push_back({address, size, KeptDescriptor(std::move(memory))});
+  if (area.space == Space::kDevice) watch_.add({address, size});
 }
 
 std::vector<MemoryRange> Allocations::share_again() {

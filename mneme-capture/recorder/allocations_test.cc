@@ -24,6 +24,7 @@ class AllocationsTest : public ::testing::Test {
   std::vector<Digests> known_;
   std::optional<size_t> known_when_told_;  // that digests are made
   std::vector<Reserved> elsewhere_;
+  std::vector<Unwritten> unwritten_;
   bool reads_memory_ = false;
   Fd last_;
   Allocations allocations_{
@@ -35,7 +36,8 @@ class AllocationsTest : public ::testing::Test {
        },
        [this](const Drop& drop) { dropped_.push_back(drop.address); },
        [this](const Digests& digests) { known_.push_back(digests); }, [this] { known_when_told_ = known_.size(); },
-       [this] { return reads_memory_; }, [this](const Reserved& reserved) { elsewhere_.push_back(reserved); }}};
+       [this] { return reads_memory_; }, [this](const Reserved& reserved) { elsewhere_.push_back(reserved); },
+       [this](const Unwritten& unwritten) { unwritten_.push_back(unwritten); }}};
 };
 
 TEST_F(AllocationsTest, GivesTheSameAddressesEveryTime) {
@@ -335,6 +337,42 @@ TEST_F(AllocationsTest, TellsOfRegisteredMemoryThatTheParentReads) {
   allocations_.remove_registered(memory.data());
   allocations_.refresh();
   EXPECT_EQ(known_.size(), 1u);
+}
+
+TEST_F(AllocationsTest, TellsWhatNobodyWrote) {
+  if (!PageScan::make_protector()) GTEST_SKIP() << "this system notes no writes (Linux 6.7 does, where it may)";
+  auto* data = static_cast<char*>(device(4 * bundle::kBlockSize));
+  auto* host = static_cast<char*>(allocations_.allocate(Space::kHost, bundle::kBlockSize));
+  std::memset(data, 'x', 4 * bundle::kBlockSize);
+  std::memset(host, 'x', bundle::kBlockSize);
+  allocations_.refresh();
+  data[bundle::kBlockSize] = 'y';
+  allocations_.refresh();
+  ASSERT_EQ(unwritten_.size(), 2u);
+  EXPECT_TRUE(unwritten_[0].runs.empty());
+  ASSERT_EQ(unwritten_[1].runs.size(), 2u) << "of device memory only";
+  EXPECT_EQ(unwritten_[1].runs[0].address, memory::kDeviceBase);
+  EXPECT_EQ(unwritten_[1].runs[0].size, bundle::kBlockSize);
+  EXPECT_EQ(unwritten_[1].runs[1].address, memory::kDeviceBase + 2 * bundle::kBlockSize);
+  EXPECT_EQ(unwritten_[1].runs[1].size, 2 * bundle::kBlockSize);
+
+  // A child has memory of its own, and what it is told then begins there.
+  allocations_.before_fork();
+  allocations_.after_fork_in_child();
+  allocations_.share_again();
+  allocations_.refresh();
+  EXPECT_TRUE(unwritten_[2].runs.empty());
+  allocations_.refresh();
+  ASSERT_FALSE(unwritten_[3].runs.empty());
+  EXPECT_EQ(unwritten_[3].runs[0].address, memory::kDeviceBase);
+  data[0] = 'z';
+  allocations_.refresh();
+  ASSERT_FALSE(unwritten_[4].runs.empty());
+  EXPECT_EQ(unwritten_[4].runs[0].address, memory::kDeviceBase + bundle::kBlockSize);
+
+  runtime_.fetching = true;
+  allocations_.refresh();
+  EXPECT_EQ(unwritten_.size(), 5u) << "memory that is out of this process's reach";
 }
 
 TEST_F(AllocationsTest, RegisteredMemoryThatIsGoneDoesNoHarm) {

@@ -44,7 +44,8 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
                     [this](const Drop& drop) { connection_->tell(drop); },
                     [this](const Digests& digests) { connection_->tell(digests); },
                     [this] { connection_->tell(Digesting{}); }, [this] { return connection_->welcome().reads_memory; },
-                    [this](const Reserved& reserved) { connection_->tell(reserved); }}),
+                    [this](const Reserved& reserved) { connection_->tell(reserved); },
+                    [this](const Unwritten& unwritten) { connection_->tell(unwritten); }}),
       delivery_(runtime),
       limits_(limits_of(connection_->welcome())),
       kernels_(limits_) {}

@@ -3,8 +3,8 @@
 // Both come from one build; the version is checked all the same, since the application may have loaded another's.
 //
 // A message is { u32 type, u32 reserved, u64 size } and `size` bytes; a descriptor may come with it. Chunk, Drop,
-// Digesting, Digests, Reserved, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the
-// recorder waits for Ready, Prepared or Recorded, the parent has it Fetch memory.
+// Digesting, Digests, Unwritten, Reserved, Kernel, Counter and Stopped get no reply; the others wait for theirs. While
+// the recorder waits for Ready, Prepared or Recorded, the parent has it Fetch memory.
 //
 //     recorder                         parent
 //     Hello                            Welcome (+ counters) or Refused
@@ -13,6 +13,7 @@
 //     Much                             Ready                     so much memory that fetching it is made ready
 //     Digesting                                                  before those of much memory
 //     Digests                                                    before Prologue or Epilogue: of memory as it is then
+//     Unwritten                                                  the same, of memory that it shares: since the last one
 //     Query                            Selected                  once a kernel
 //     Kernel                                                     before a kernel's first Prologue
 //     Counter                                                    gives a meaning to a slot of the counters
@@ -37,7 +38,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 7;
+inline constexpr uint32_t kProtocolVersion = 8;
 inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
 
@@ -65,7 +66,8 @@ enum class Type : uint32_t {
   kReserved,
   kMuch,
   kReady,
-  kDigesting
+  kDigesting,
+  kUnwritten
 };
 
 struct Hello {
@@ -176,6 +178,14 @@ struct MemoryRange {
   uint64_t address = 0;
   uint64_t size = 0;  // bytes
   void visit(auto& visitor) { visitor(address, size); }
+};
+
+// Whole blocks of memory, by address, that nobody has written since the last of these messages. It comes each time,
+// also where it has none: each speaks of what was since the one before.
+struct Unwritten {
+  static constexpr Type kType = Type::kUnwritten;
+  std::vector<MemoryRange> runs;
+  void visit(auto& visitor) { visitor(runs); }
 };
 
 // `count` segments, each `stride` behind the one before.

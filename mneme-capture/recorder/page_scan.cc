@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/page_scan.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace mneme::record {
+namespace {
+
+// Of <linux/userfaultfd.h> and <linux/fs.h>, which are older than that on many systems.
+constexpr int kUserModeOnly = 1;
+constexpr uint64_t kSharedMemory = 1 << 12, kAsynchronous = 1 << 15;  // features
+constexpr uint64_t kIsWritten = 1 << 1, kIsPresent = 1 << 3, kIsSwapped = 1 << 4;
+constexpr uint64_t kProtectMatching = 1 << 0, kOnlyWhereNoted = 1 << 1;
+
+struct Found {
+  uint64_t begin, end, categories;
+};
+
+struct Arguments {
+  uint64_t size, flags, begin, end, walked_to, found, room, most_pages;
+  uint64_t inverted, all_of, any_of, returned;
+};
+
+constexpr unsigned long kScan = _IOWR('f', 16, Arguments);
+
+}  // namespace
+
+struct PageScan::Request {
+  uint64_t flags, inverted, all_of, any_of;
+};
+
+Fd PageScan::make_protector() {
+  Fd protector(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | kUserModeOnly)));
+  if (!protector) return {};
+  uffdio_api features{};
+  features.api = UFFD_API;
+  features.features = kAsynchronous | kSharedMemory;
+  if (::ioctl(protector.get(), UFFDIO_API, &features) != 0) return {};
+  return protector;
+}
+
+bool PageScan::can_protect(int protector, MemoryRange memory) {
+  uffdio_register pages{};
+  pages.range = {memory.address, memory.size};
+  pages.mode = UFFDIO_REGISTER_MODE_WP;
+  return ::ioctl(protector, UFFDIO_REGISTER, &pages) == 0;
+}
+
+void PageScan::unprotect(int protector, MemoryRange memory) {
+  uffdio_writeprotect pages{};
+  pages.range = {memory.address, memory.size};
+  // Where it fails, pages stay protected: they are written all the same.
+  [[maybe_unused]] int status = ::ioctl(protector, UFFDIO_WRITEPROTECT, &pages);
+}
+
+// The calling thread's, since the process's first may have ended.
+PageScan::PageScan() : pagemap_(::open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC)) {}
+
+bool PageScan::scan(const Request& request, MemoryRange memory, std::vector<MemoryRange>& runs) const {
+  std::vector<Found> found(256);
+  const uint64_t end = memory.address + memory.size;
+  for (uint64_t at = memory.address; at < end;) {
+    Arguments arguments{};
+    arguments.size = sizeof arguments;
+    arguments.flags = request.flags;
+    arguments.begin = at;
+    arguments.end = end;
+    arguments.found = reinterpret_cast<uint64_t>(found.data());
+    arguments.room = found.size();
+    arguments.inverted = request.inverted;
+    arguments.all_of = request.all_of;
+    arguments.any_of = request.any_of;
+    arguments.returned = kIsWritten;
+    const int count = ::ioctl(pagemap_.get(), kScan, &arguments);
+    if (count < 0 || arguments.walked_to <= at) return false;
+    for (int i = 0; i < count; ++i) {
+      const Found& run = found[static_cast<size_t>(i)];
+      const bool goes_on = !runs.empty() && runs.back().address + runs.back().size == run.begin;
+      if (!goes_on) runs.push_back({run.begin, 0});
+      runs.back().size += run.end - run.begin;
+    }
+    at = arguments.walked_to;
+  }
+  return true;
+}
+
+// A page that is not mapped has no note, and gets none, which would take memory: it may have been written, and put out of
+// sight since.
+bool PageScan::add_protected(MemoryRange memory, std::vector<MemoryRange>& runs) const {
+  return scan({kOnlyWhereNoted, kIsWritten, kIsWritten, kIsPresent | kIsSwapped}, memory, runs);
+}
+
+bool PageScan::add_written_and_protect(MemoryRange memory, std::vector<MemoryRange>& runs) const {
+  return scan({kOnlyWhereNoted | kProtectMatching, 0, kIsWritten, kIsPresent | kIsSwapped}, memory, runs);
+}
+
+bool has_pinned_pages() {
+  constexpr std::string_view kLine = "\nVmPin:";
+  const std::string status = read_file("/proc/thread-self/status");
+  const size_t line = status.find(kLine);
+  return line == std::string::npos || std::strtoull(status.c_str() + line + kLine.size(), nullptr, 10) != 0;
+}
+
+}  // namespace mneme::record

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/write_watch.h"
+
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "bundle/format.h"
+
+namespace mneme::record {
+namespace {
+
+using bundle::kBlockSize;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Runs = std::vector<std::pair<uint64_t, uint64_t>>;  // addresses, and bytes
+
+constexpr uint64_t kRegion = 2 << 20, kPage = 4096;
+
+// Shared memory that is watched, two regions and a part of a third one.
+class WriteWatchTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kSize = 2 * kRegion + 5 * kBlockSize;
+
+  void SetUp() override {
+    if (!PageScan::make_protector()) GTEST_SKIP() << "this system notes no writes (Linux 6.7 does, where it may)";
+    void* got = ::mmap(nullptr, kSize + kBlockSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+    ASSERT_NE(got, MAP_FAILED);
+    auto address = reinterpret_cast<uint64_t>(got);
+    base_ = (address + kBlockSize - 1) / kBlockSize * kBlockSize;
+    watch_.add({base_, kSize});
+  }
+  void TearDown() override {
+    if (base_) ::munmap(at(0), kSize);
+  }
+
+  char* at(uint64_t offset) const { return reinterpret_cast<char*>(base_ + offset); }
+  Runs look() {
+    Runs runs;
+    for (const MemoryRange& run : watch_.look()) runs.emplace_back(run.address, run.size);
+    return runs;
+  }
+  void write_all() { std::memset(at(0), 'x', kSize); }
+  // Everything was written, and the watch has looked.
+  void settle() {
+    write_all();
+    EXPECT_THAT(look(), IsEmpty());
+  }
+  std::pair<uint64_t, uint64_t> blocks(uint64_t first, uint64_t count) const {
+    return {base_ + first * kBlockSize, count * kBlockSize};
+  }
+  std::pair<uint64_t, uint64_t> all() const { return {base_, kSize}; }
+
+  Fd file_ = zeroed_memory_file("watched", kSize + kBlockSize);
+  uint64_t base_ = 0;
+  WriteWatch watch_;
+};
+
+TEST_F(WriteWatchTest, KnowsWhatNobodyHasWrittenSince) {
+  EXPECT_THAT(look(), IsEmpty()) << "no page of it is there yet";
+  settle();
+  EXPECT_THAT(look(), ElementsAre(all()));
+  *at(3 * kBlockSize + 70) = 'x';  // the value that it had: written all the same
+  *at(kRegion - 1) = 'y';
+  EXPECT_THAT(look(), ElementsAre(blocks(0, 3), blocks(4, 27), blocks(32, 37)));
+  EXPECT_THAT(look(), ElementsAre(all()));
+  EXPECT_EQ(*at(kRegion - 1), 'y');
+}
+
+TEST_F(WriteWatchTest, SeesWhatTheSystemWrites) {
+  settle();
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  ASSERT_EQ(::write(pipe[1], "abc", 3), 3);
+  ASSERT_EQ(::read(pipe[0], at(kBlockSize), 3), 3);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+  EXPECT_THAT(look(), ElementsAre(blocks(0, 1), blocks(2, 67)));
+
+  // As another process does, such as one of an MPI job on the same machine.
+  const pid_t parent = ::getpid();
+  if (const pid_t child = ::fork(); child == 0) {
+    char text[] = "def";
+    iovec from{text, 3}, to{at(2 * kBlockSize), 3};
+    ::_exit(::process_vm_writev(parent, &from, 1, &to, 1, 0) == 3 ? 0 : 1);
+  } else {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    if (status != 0) GTEST_SKIP() << "processes may not write to each other's memory here";
+  }
+  EXPECT_EQ(std::memcmp(at(2 * kBlockSize), "def", 3), 0);
+  EXPECT_THAT(look(), ElementsAre(blocks(0, 2), blocks(3, 66)));
+}
+
+// As where memory is short: a page that is not mapped any more has no note of who wrote to it.
+TEST_F(WriteWatchTest, BelievesNothingOfPagesThatAreOutOfSight) {
+  settle();
+  *at(5 * kBlockSize) = 'z';
+  ASSERT_EQ(::madvise(at(4 * kBlockSize), 2 * kBlockSize, MADV_DONTNEED), 0);
+  EXPECT_EQ(*at(5 * kBlockSize), 'z');
+  for (const auto& [address, size] : look()) {
+    EXPECT_FALSE(address <= base_ + 5 * kBlockSize && address + size > base_ + 5 * kBlockSize);
+  }
+}
+
+TEST_F(WriteWatchTest, LeavesAloneForAWhileWhatIsWrittenAgainAndAgain) {
+  settle();
+  auto write_region = [&] { std::memset(at(kRegion), 'y', kRegion); };
+  auto is_known = [&] {
+    bool known = false;
+    for (const auto& [address, size] : look()) {
+      EXPECT_EQ(address <= base_, address == base_);
+      known |= address <= base_ + kRegion && address + size >= base_ + 2 * kRegion;
+    }
+    return known;
+  };
+  write_region();
+  EXPECT_FALSE(is_known());
+  EXPECT_FALSE(is_known()) << "though nobody wrote to it: it is not watched";
+  EXPECT_FALSE(is_known()) << "it is watched from here on";
+  EXPECT_TRUE(is_known());
+
+  // The longer, the more often that is so.
+  int looks = 0;
+  for (int times = 0; times < 6; ++times) {
+    write_region();
+    for (looks = 1; !is_known(); ++looks) ASSERT_LT(looks, 100);
+  }
+  EXPECT_GT(looks, 20);
+  EXPECT_LT(looks, 40);
+  *at(kRegion) = 'z';
+  EXPECT_FALSE(is_known());
+}
+
+TEST_F(WriteWatchTest, KnowsNothingOnceItsDescriptorIsClosed) {
+  settle();
+  for (int number = 3; number < 2000; ++number) {
+    if (number != file_.get()) ::close(number);
+  }
+  *at(0) = 'y';
+  EXPECT_THAT(look(), IsEmpty());
+  write_all();
+  EXPECT_THAT(look(), IsEmpty());
+}
+
+TEST_F(WriteWatchTest, WatchesAgainAfterItForgot) {
+  settle();
+  watch_.forget();
+  EXPECT_THAT(look(), IsEmpty());
+  watch_.add({base_, kSize});
+  settle();
+  EXPECT_THAT(look(), ElementsAre(all()));
+}
+
+// A buffer of io_uring's stands for all memory that devices hold: what they write, no page table notes.
+TEST_F(WriteWatchTest, KnowsNothingWhilePagesArePinned) {
+  settle();
+  std::array<unsigned, 30> parameters{};
+  Fd ring(static_cast<int>(::syscall(SYS_io_uring_setup, 1, parameters.data())));
+  if (!ring) GTEST_SKIP() << "this system has no io_uring, or forbids it";
+  iovec buffer{at(0), kPage};
+  constexpr int kRegisterBuffers = 0;
+  ASSERT_EQ(::syscall(SYS_io_uring_register, ring.get(), kRegisterBuffers, &buffer, 1), 0);
+  ASSERT_TRUE(has_pinned_pages());
+  EXPECT_THAT(look(), IsEmpty());
+  EXPECT_THAT(look(), IsEmpty());
+  constexpr int kUnregisterBuffers = 1;
+  ASSERT_EQ(::syscall(SYS_io_uring_register, ring.get(), kUnregisterBuffers, nullptr, 0), 0);
+  for (int times = 0; times < 100 && has_pinned_pages(); ++times) ::usleep(10'000);
+  EXPECT_THAT(look(), IsEmpty()) << "what was written before";
+  EXPECT_THAT(look(), ElementsAre(all()));
+}
+
+}  // namespace
+}  // namespace mneme::record
