@@ -3,8 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <regex>
-
 #include "application.h"
 #include "base/process.h"
 #include "cli/options.h"
@@ -71,15 +69,9 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
 }
 
-void check(Settings& settings, std::optional<std::regex>& kernels) {
+void check(Settings& settings, std::optional<cli::Expression>& kernels) {
   if (settings.command.empty()) throw Error("no application was given; try --help");
-  if (!settings.kernel.empty()) {
-    try {
-      kernels.emplace(settings.kernel);
-    } catch (const std::regex_error& error) {
-      throw Error::of("--kernel '{}' is not a regular expression: {}", settings.kernel, error.what());
-    }
-  }
+  if (!settings.kernel.empty()) kernels.emplace("--kernel", settings.kernel);
   if (settings.session.occurrences == 0) throw Error("--occurrences has to be at least 1");
   if (settings.session.every == 0) throw Error("--every has to be at least 1");
   if (settings.host_devices == 0 || settings.host_devices > uint64_t{memory::kMostDevices}) {
@@ -248,7 +240,7 @@ Exit capture_application(int argc, char** argv) {
   cli::Options options("mneme-capture", "Runs an application and records its kernel launches as a bundle.");
   add_options(options, settings, output);
   options.parse(argc, argv);
-  std::optional<std::regex> kernels;
+  std::optional<cli::Expression> kernels;
   check(settings, kernels);
   choose_ranks(settings, options, output);
   Device device = choose_device(settings.device, settings.command);

@@ -169,7 +169,7 @@ void Recording::unwritten(record::Unwritten unwritten) {
 }
 
 record::Selected Recording::query(const record::Query& query) const {
-  return {!capture_.kernels || std::regex_search(query.demangled, *capture_.kernels)};
+  return {!capture_.kernels || capture_.kernels->matches(query.demangled)};
 }
 
 void Recording::kernel(const record::Kernel& kernel) {

@@ -4,12 +4,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "bundle_queue.h"
+#include "cli/expression.h"
 #include "followed_pointers.h"
 #include "memory_view.h"
 #include "ready_memory.h"
@@ -28,7 +28,7 @@ struct Capture {
   const uint64_t most_idle = bundle::physical_memory() / 8;
   Snapshot::Pool pool = std::make_shared<bundle::BlockPool>(UINT64_MAX, most_idle);
   ReadyMemory ready{pool, most_idle};
-  std::optional<std::regex> kernels;  // on the demangled name; all without one
+  std::optional<cli::Expression> kernels;  // on the demangled name; all without one
   // Where the bundle's kernels run: unless it is said before, where the first one does. `begin` makes the bundle, when
   // it is known.
   std::optional<bool> on_gpu;

@@ -235,7 +235,7 @@ TEST_F(SessionTest, ALaunchThatRepeatsAnotherIsOneInstance) {
 }
 
 TEST_F(SessionTest, SelectsByName) {
-  capture_.kernels.emplace("^sub");
+  capture_.kernels.emplace("--kernel", "^sub");
   begin();
   launch(device_ints(10), 10);
   EXPECT_TRUE(end().empty());

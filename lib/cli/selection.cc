@@ -7,7 +7,6 @@
 namespace mneme::cli {
 namespace {
 
-constexpr size_t kMatchedBytes = 64 * 1024;  // of a name; it may come from a stranger
 constexpr size_t kOthersNamed = 5;
 
 }  // namespace
@@ -18,17 +17,7 @@ void Selection::add_options(Options& options) {
 }
 
 void Selection::check() {
-  if (!kernel_.empty()) {
-    expression_ = {new regex_t, [](regex_t* compiled) {
-                     ::regfree(compiled);
-                     delete compiled;
-                   }};
-    if (int failed = ::regcomp(expression_.get(), kernel_.c_str(), REG_EXTENDED | REG_NOSUB)) {
-      char reason[256];
-      ::regerror(failed, expression_.get(), reason, sizeof reason);
-      throw Error::of("--kernel '{}' is no regular expression: {}", kernel_, reason);
-    }
-  }
+  if (!kernel_.empty()) expression_.emplace("--kernel", kernel_);
   for (char& c : instance_) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   bool hexadecimal = std::all_of(instance_.begin(), instance_.end(),
                                  [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
@@ -44,7 +33,7 @@ std::vector<std::string> Selection::kernel_words() const {
 
 bool Selection::kernel(const bundle::KernelInfo& kernel) const {
   const std::string& name = kernel.demangled.empty() ? kernel.name : kernel.demangled;
-  if (expression_ && ::regexec(expression_.get(), name.substr(0, kMatchedBytes).c_str(), 0, nullptr, 0) != 0) {
+  if (expression_ && !expression_->matches(name)) {
     if (others_.size() <= kOthersNamed) others_.push_back(name);
     return false;
   }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every tool between two pipes does: open its input and output, select, pass the rest on.
 #pragma once
-#include <regex.h>
-
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,12 +8,12 @@
 #include "base/file.h"
 #include "bundle/reader.h"
 #include "bundle/writer.h"
+#include "cli/expression.h"
 #include "cli/options.h"
 
 namespace mneme::cli {
 
-// --kernel REGEX (extended, as grep -E knows it; unanchored; on the demangled name) and --instance PREFIX (of the
-// hash).
+// --kernel REGEX (on the demangled name) and --instance PREFIX (of the hash).
 class Selection {
  public:
   void add_options(Options& options);
@@ -32,7 +29,7 @@ class Selection {
 
  private:
   std::string kernel_, instance_;
-  std::shared_ptr<regex_t> expression_;
+  std::optional<Expression> expression_;
   mutable bool kernel_met_ = false;
   mutable std::optional<Digest> instance_met_;
   mutable std::vector<std::string> others_;  // kernels that did not match, for the message

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/expression.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace mneme::cli {
+namespace {
+
+TEST(Expression, KnowsTheUsualOnes) {
+  for (const char* text : {"^void", "add<(float|double)>", "\\w+_add", "a{2}|d{2}", ">\\(.*\\)$", "[[:alpha:]]_add"}) {
+    Expression expression("--kernel", text);
+    EXPECT_TRUE(expression.matches("void vector_add<double>(double*)")) << text;
+    EXPECT_FALSE(expression.matches("9")) << text;
+  }
+}
+
+TEST(Expression, SaysWhatIsNone) {
+  for (const char* text : {"(", "[a", "a{2,1}"}) {
+    try {
+      Expression("--kernel", text);
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("--kernel '" + std::string(text) + "' is no regular ex"));
+    }
+  }
+}
+
+TEST(Expression, TakesNoLongerThanTheNameIs) {
+  EXPECT_FALSE(Expression("--kernel", "(a|b)*c").matches(std::string(10 << 20, 'a')));
+  EXPECT_FALSE(Expression("--kernel", "(.*)*x").matches("void " + std::string(1000, 'a') + "(float*, int)"));
+}
+
+}  // namespace
+}  // namespace mneme::cli
