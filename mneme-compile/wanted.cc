@@ -11,6 +11,7 @@
 #include "codegen/choices.h"
 #include "codegen/compile.h"
 #include "codegen/host/host.h"
+#include "codegen/shared_memory.h"
 #include "ir/plugins.h"
 
 namespace mneme::compile {
@@ -146,7 +147,7 @@ void Normaliser::settle_launch(const Asked& asked, bundle::Configuration& config
     throw Error::of("{} {} is more than {} has: {}, {} and {}", name_of("grid", asked),
                     bundle::text_of(*configuration.grid), target, INT32_MAX, kMostBlocksAcross, kMostBlocksAcross);
   }
-  uint32_t most = codegen::most_shared_memory(target);
+  uint32_t most = codegen::shared_memory_of(target).most;
   if (configuration.shared_mem.value_or(0) > most) {
     throw Error::of("{} {} is more than a block may have on {}: {} bytes", name_of("shared_mem", asked),
                     *configuration.shared_mem, target, most);

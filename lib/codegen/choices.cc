@@ -17,7 +17,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "codegen/host/abi.h"
 
 namespace mneme::codegen {
 namespace {
@@ -184,21 +183,6 @@ std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std:
     named.push_back(number);
   }
   return named;
-}
-
-// As NVIDIA's documentation lists them, by compute capability.
-uint32_t most_shared_memory(const std::string& target) {
-  if (target.starts_with("host:")) return host::kMaxSharedBytes;
-  if (target.starts_with("hip:")) return 64 << 10;
-  unsigned capability = 0;
-  llvm::StringRef(target).drop_front(sizeof "cuda:sm_" - 1).rtrim("af").getAsInteger(10, capability);
-  if (capability >= 120) return 99 << 10;
-  if (capability >= 90) return 227 << 10;
-  if (capability == 86 || capability == 89) return 99 << 10;
-  if (capability >= 80) return 163 << 10;
-  if (capability == 75) return 64 << 10;
-  if (capability >= 70) return 96 << 10;
-  return 48 << 10;
 }
 
 }  // namespace mneme::codegen

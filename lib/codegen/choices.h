@@ -26,9 +26,6 @@ std::string numbered_arguments(const bundle::KernelInfo& kernel, const std::stri
 // one that the kernel does not have, telling what it has.
 std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std::string& arguments);
 
-// The most shared memory that a block may have there, in bytes.
-uint32_t most_shared_memory(const std::string& target);
-
 // Whether code depends on the values of the launch that it is compiled for.
 inline bool is_specialised(const bundle::Configuration& configuration) {
   return !configuration.specialize_args.empty() || configuration.specialize_dims;

@@ -74,14 +74,5 @@ TEST(Choices, ArgumentsByTheirNames) {
             "kernel 'k(int*, int, int)' has no argument m: it has 3, counted from 0: out, 1 without a name, n");
 }
 
-TEST(Choices, SharedMemoryByTarget) {
-  EXPECT_EQ(most_shared_memory("cuda:sm_90"), 232448u);
-  EXPECT_EQ(most_shared_memory("cuda:sm_90a"), 232448u);
-  EXPECT_EQ(most_shared_memory("cuda:sm_80"), 166912u);
-  EXPECT_EQ(most_shared_memory("cuda:sm_60"), 49152u);
-  EXPECT_EQ(most_shared_memory("host:x86-64-v3"), 262144u);
-  EXPECT_EQ(most_shared_memory("hip:gfx90a"), 65536u);
-}
-
 }  // namespace
 }  // namespace mneme::codegen

@@ -49,7 +49,6 @@ int attribute(hipDeviceAttribute_t which) {
     case hipDeviceAttributeKernelExecTimeout:
     case hipDeviceAttributeTccDriver:
     case hipDeviceAttributePersistingL2CacheMaxSize:
-    case hipDeviceAttributeReservedSharedMemPerBlock:
     case hipDeviceAttributeCanUseStreamWaitValue:
     case hipDeviceAttributeAsicRevision:
     case hipDeviceAttributePciBusId:
@@ -112,10 +111,14 @@ int attribute(hipDeviceAttribute_t which) {
     case hipDeviceAttributeMaxRegistersPerMultiprocessor:
       return p.regsPerBlock;
     case hipDeviceAttributeMaxSharedMemoryPerBlock:
+      return clamp(shared_memory().usual);
     case hipDeviceAttributeSharedMemPerBlockOptin:
+      return clamp(shared_memory().most);
+    case hipDeviceAttributeReservedSharedMemPerBlock:
+      return clamp(shared_memory().reserved);
     case hipDeviceAttributeSharedMemPerMultiprocessor:
     case hipDeviceAttributeMaxSharedMemoryPerMultiprocessor:
-      return clamp(p.sharedMemPerBlock);
+      return clamp(shared_memory().multiprocessor);
     case hipDeviceAttributeSurfaceAlignment:
     case hipDeviceAttributeTextureAlignment:
     case hipDeviceAttributeTexturePitchAlignment:

@@ -62,6 +62,14 @@ ArchVersion version_of(const std::string& arch) {
 
 }  // namespace
 
+const codegen::SharedMemory& shared_memory() {
+  static const codegen::SharedMemory made = [] {
+    std::string arch = processor();
+    return codegen::shared_memory_of((is_nvidia(arch) ? "cuda:" : "hip:") + arch);
+  }();
+  return made;
+}
+
 const hipDeviceProp_t& properties() {
   static const hipDeviceProp_t made = [] {
     hipDeviceProp_t p{};
@@ -70,8 +78,8 @@ const hipDeviceProp_t& properties() {
     std::snprintf(p.name, sizeof p.name, "%s", name.c_str());
     std::snprintf(p.gcnArchName, sizeof p.gcnArchName, "%s", arch.c_str());
     p.totalGlobalMem = total_memory();
-    p.sharedMemPerBlock = 64 * 1024;
-    p.maxSharedMemoryPerMultiProcessor = p.sharedMemPerBlock;
+    p.sharedMemPerBlock = shared_memory().usual;
+    p.maxSharedMemoryPerMultiProcessor = shared_memory().multiprocessor;
     p.regsPerBlock = 65536;
     p.warpSize = arch.starts_with("gfx9") ? 64 : 32;
     p.maxThreadsPerBlock = device::host::kMaxThreadsPerBlock;

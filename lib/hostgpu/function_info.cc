@@ -30,12 +30,17 @@ hipError_t answer_best_block(int* grid, int* block, const void* function, size_t
   });
 }
 
+uint64_t usual_dynamic(const Kernel& kernel) {
+  uint64_t fixed = kernel.code()->object().shared_static, usual = shared_memory().usual;
+  return usual - std::min(usual, fixed);
+}
+
 hipFuncAttributes attributes_of(const Kernel& kernel) {
   size_t shared = kernel.code()->object().shared_static;
   hipFuncAttributes attributes = {};
   attributes.sharedSizeBytes = shared;
   attributes.maxThreadsPerBlock = most_threads(kernel);
-  attributes.maxDynamicSharedSizeBytes = static_cast<int>(properties().sharedMemPerBlock - shared);
+  attributes.maxDynamicSharedSizeBytes = static_cast<int>(most_dynamic(kernel));
   attributes.numRegs = 64;
   attributes.binaryVersion = attributes.ptxVersion = properties().major * 10 + properties().minor;
   for (const bundle::Global& global : kernel.info().globals) {
@@ -77,14 +82,20 @@ int most_threads(const Kernel& kernel) {
   return std::min(properties().maxThreadsPerBlock, static_cast<int>(kernel.code()->object().most_threads));
 }
 
+uint64_t most_dynamic(const Kernel& kernel) {
+  int allowed = kernel.allowed_shared;
+  return allowed < 0 ? usual_dynamic(kernel) : static_cast<uint64_t>(allowed);
+}
+
 int active_blocks(const Kernel& kernel, int block, size_t dynamic) {
   require(block > 0);
   const hipDeviceProp_t& device = properties();
   if (block > most_threads(kernel)) return 0;
-  uint64_t shared = kernel.code()->object().shared_static + dynamic;
-  if (shared > device.sharedMemPerBlock) return 0;
+  // A GPU's answer is no other where less was allowed than usual.
+  if (dynamic > std::max(most_dynamic(kernel), usual_dynamic(kernel))) return 0;
+  uint64_t shared = kernel.code()->object().shared_static + dynamic + shared_memory().reserved;
   int blocks = std::min(kMostBlocks, device.maxThreadsPerMultiProcessor / block);
-  if (shared) blocks = std::min(blocks, static_cast<int>(device.maxSharedMemoryPerMultiProcessor / shared));
+  if (shared) blocks = std::min(blocks, static_cast<int>(shared_memory().multiprocessor / shared));
   if (!(kernel.code()->object().waits & codegen::host::kWaitAtGrid)) return blocks;
   // What such a grid can have in truth.
   uint64_t most = device::host::most_resident_blocks(*kernel.code(), {static_cast<uint32_t>(block), 1, 1});
@@ -117,16 +128,21 @@ hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute which, hipFunct
   });
 }
 
-// Hints.
+// But for the shared memory of NVIDIA's kernels, hints.
 hipError_t hipFuncSetAttribute(const void* function, hipFuncAttribute which, int value) {
   return answer([&] {
     registered_function(function);
     require(which == hipFuncAttributeMaxDynamicSharedMemorySize ||
             which == hipFuncAttributePreferredSharedMemoryCarveout);
     require(value >= -1);
-    // More than any launch may have is an error at once, as it would be of the launch.
     if (which != hipFuncAttributeMaxDynamicSharedMemorySize) return;
-    require(static_cast<uint64_t>(std::max(value, 0)) <= properties().sharedMemPerBlock);
+    // More than any launch may have is an error at once, as it would be of the launch.
+    const mneme::codegen::SharedMemory& there = shared_memory();
+    require(static_cast<uint64_t>(std::max(value, 0)) <= there.most);
+    if (there.usual == there.most) return;
+    Kernel& kernel = ready_kernel(function);
+    require(value >= 0 && static_cast<uint64_t>(value) + kernel.code()->object().shared_static <= there.most);
+    kernel.allowed_shared = value;
   });
 }
 hipError_t hipFuncSetCacheConfig(const void* function, hipFuncCache_t) {

@@ -60,6 +60,18 @@ void check_bounds(const KernelCall& call) {
   }
 }
 
+// Of a device that has more for kernels that ask for it; more than any has is refused elsewhere.
+void check_shared(const KernelCall& call) {
+  const codegen::SharedMemory& there = shared_memory();
+  uint64_t most = most_dynamic(*call.kernel);
+  if (there.usual == there.most || call.shared <= most) return;
+  throw HipError(hipErrorInvalidValue,
+                 fmt::format("kernel '{}' cannot be launched with {} bytes of dynamic shared memory: {} are allowed; "
+                             "allow more, up to {}, by cudaFuncAttributeMaxDynamicSharedMemorySize",
+                             call.kernel->info().demangled, call.shared, most,
+                             there.most - call.kernel->code()->object().shared_static));
+}
+
 // A block that there cannot be is refused elsewhere.
 void check_cooperative(const KernelCall& call) {
   const dim3& block = call.block;
@@ -95,10 +107,11 @@ KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** value
   call.block = block;
   call.shared = static_cast<unsigned>(shared);
   call.cooperative = cooperative;
+  check_shared(call);
   if (cooperative) check_cooperative(call);
   try {
     device::host::check_launch(*call.kernel->code(), dimensions(grid), dimensions(block), call.shared,
-                               properties().sharedMemPerBlock);
+                               shared_memory().most);
   } catch (const Error& error) {
     throw HipError(hipErrorInvalidConfiguration, error.what());
   }

@@ -26,6 +26,9 @@ class Kernel {
   // Null until it is ready to run: compiled, its variables placed and filled.
   const device::host::HostCode* code() const { return ready_.load(std::memory_order_acquire); }
 
+  // Bytes of dynamic shared memory that the application asked to be allowed; below 0: it did not.
+  std::atomic<int> allowed_shared{-1};
+
  private:
   friend class Program;
   std::string record_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As much shared memory as a block may have, of fixed size and sized at launch together; and what asking for more
-// gives.
+// gives. CUDA has some of it only for kernels that were allowed to use it.
 
 #include "check.h"
 
-// CUDA has more for a kernel that asks for it.
 #ifdef __CUDA__
 constexpr auto kLimit = cudaDevAttrMaxSharedMemoryPerBlockOptin;
 #else
@@ -27,6 +26,64 @@ __global__ void sum(int* sums, int sized) {
   atomicAdd(&sums[blockIdx.x], mine);
 }
 
+#ifdef __CUDA__
+constexpr auto kAllowed = cudaFuncAttributeMaxDynamicSharedMemorySize;
+
+int allowed() {
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, sum));
+  return attributes.maxDynamicSharedSizeBytes;
+}
+
+int resident(int sized) {
+  int blocks = -1;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, sum, kThreads, sized));
+  return blocks;
+}
+
+cudaError_t launch(int* sums, int sized) {
+  sum<<<kBlocks, kThreads, sized>>>(sums, 0);
+  return cudaGetLastError();
+}
+
+void ask_for_more(Test& test, int most) {
+  int usual = 0, reserved = 0, all = 0;
+  check(cudaDeviceGetAttribute(&usual, cudaDevAttrMaxSharedMemoryPerBlock, 0));
+  check(cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, 0));
+  check(cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, 0));
+  test.equal("usual", usual, 48 << 10);
+  test.equal("of a multiprocessor", all, most + reserved);
+  if (properties.major == 9) test.equal("most", most, 227 << 10);
+  test.equal("its property", properties.sharedMemPerBlock, size_t(usual));
+  test.equal("the most's property", properties.sharedMemPerBlockOptin, size_t(most));
+  test.equal("the reserved's property", properties.reservedSharedMemPerBlock, size_t(reserved));
+  test.equal("the multiprocessor's property", properties.sharedMemPerMultiprocessor, size_t(all));
+
+  const int fixed = kFixed * sizeof(int), rest = usual - fixed;
+  int* sums = to_device(std::vector<int>(kBlocks, 0));
+  test.equal("allowed at first", allowed(), rest);
+  test.equal("a launch with all that is allowed", launch(sums, rest), cudaSuccess);
+  test.equal("a launch with more", launch(sums, rest + 16), cudaErrorInvalidValue);
+  test.expect(resident(rest) > 0 && resident(rest + 16) == 0, "blocks that cannot be launched are resident");
+  test.equal("more than there is", cudaFuncSetAttribute(sum, kAllowed, most - fixed + 1), cudaErrorInvalidValue);
+  test.expect(cudaGetLastError() == cudaErrorInvalidValue && allowed() == rest, "it was allowed");
+  check(cudaFuncSetAttribute(sum, kAllowed, rest + 16));
+  test.equal("allowed then", allowed(), rest + 16);
+  test.equal("a launch with that", launch(sums, rest + 16), cudaSuccess);
+  test.expect(resident(rest + 16) > 0, "its blocks cannot be resident");
+  test.equal("a launch with still more", launch(sums, rest + 32), cudaErrorInvalidValue);
+  test.equal("less than none", cudaFuncSetAttribute(sum, kAllowed, -1), cudaErrorInvalidValue);
+  test.equal("its error", cudaGetLastError(), cudaErrorInvalidValue);
+  check(cudaFuncSetAttribute(sum, kAllowed, 1024));
+  test.equal("a launch with less than usual", launch(sums, 1024), cudaSuccess);
+  test.equal("a launch with more than that", launch(sums, 2048), cudaErrorInvalidValue);
+  test.expect(resident(2048) > 0, "occupancy follows what is allowed");
+  check(cudaFree(sums));
+}
+#endif
+
 int main() {
   Test test("shared_limit");
   int limit = 0;
@@ -37,6 +94,9 @@ int main() {
   check(hipFuncGetAttributes(&attributes, kernel));
   test.equal("fixed bytes", attributes.sharedSizeBytes, kFixed * sizeof(int));
 
+#ifdef __CUDA__
+  ask_for_more(test, limit);
+#endif
   check(hipFuncSetAttribute(kernel, hipFuncAttributeMaxDynamicSharedMemorySize, limit - kFixed * sizeof(int)));
   int sized = limit / static_cast<int>(sizeof(int)) - kFixed;
   int* sums = to_device(std::vector<int>(kBlocks, 0));

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "codegen/host/abi.h"
 #include "codegen/host/neutral.h"
 
 namespace mneme::codegen::host {
@@ -17,8 +18,7 @@ namespace {
 constexpr unsigned kWavesTried = 2;
 constexpr uint8_t kRounds = 8;  // of a loop that both are in, and of one of them
 constexpr uint8_t kInnerRounds = 3;
-constexpr unsigned kMostTries = 40000;      // for a kernel; then nothing more is found
-constexpr uint64_t kMostDynamic = 1 << 17;  // bytes of dynamic shared memory
+constexpr unsigned kMostTries = 40000;  // for a kernel; then nothing more is found
 
 std::optional<Operation> operation_at(const llvm::User* user) {
   auto* call = llvm::dyn_cast<llvm::CallInst>(user);
@@ -70,7 +70,7 @@ uint64_t lanes_within(const SharedAccess& access, const Moment& moment, LaneValu
   uint64_t begin = values.address_of(*access.variable);
   const llvm::DataLayout& layout = access.instruction->getDataLayout();
   uint64_t size = layout.getTypeAllocSize(access.variable->getValueType());
-  if (memory_class(*access.variable) == MemoryClass::kSharedDynamic) size = kMostDynamic;
+  if (memory_class(*access.variable) == MemoryClass::kSharedDynamic) size = kMaxSharedBytes;
   uint64_t lanes = 0;
   for (unsigned lane = 0; lane < kTriedLanes; ++lane) {
     uint64_t offset = addresses.of[lane] - begin;

@@ -59,10 +59,11 @@ constexpr Attribute kAttributes[] = {
     {100, hipDeviceAttributePageableMemoryAccessUsesHostPageTables},
     {101, hipDeviceAttributeDirectManagedMemAccessFromHost},
     {106, hipDeviceAttributeMaxBlocksPerMultiProcessor},
+    {111, hipDeviceAttributeReservedSharedMemPerBlock},
     {115, hipDeviceAttributeMemoryPoolsSupported},
 };
 // What the host device has none of: clusters, links between processes, direct access by other hardware…
-constexpr int kNone[] = {35, 84, 85, 90, 108, 109, 111, 112, 113, 114, 116, 117, 118, 119, 120, 121, 125, 126};
+constexpr int kNone[] = {35, 84, 85, 90, 108, 109, 112, 113, 114, 116, 117, 118, 119, 120, 121, 125, 126};
 constexpr int kHostRegister = 99;
 
 constexpr int kLimitPrintf = 1;  // cudaLimitPrintfFifoSize

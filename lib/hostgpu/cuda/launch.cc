@@ -89,7 +89,6 @@ Error cudaFuncGetAttributes(FunctionAttributes* attributes, const void* function
   attributes->shared_carveout = hips.preferredShmemCarveout;
   return 0;
 }
-// What a kernel may use of shared memory it may always use; others are preferences.
 Error cudaFuncSetAttribute(const void* function, int which, int value) {
   return error(hipFuncSetAttribute(function, static_cast<hipFuncAttribute>(which), value));
 }

@@ -50,7 +50,6 @@ void describe(const hipDeviceProp_t& hips, Properties& ours) {
   ours.concurrent_managed_access = hips.concurrentManagedAccess;
   ours.host_pointer_for_registered = 1;
   ours.cooperative_launch = hips.cooperativeLaunch;
-  ours.shared_per_block_optin = hips.sharedMemPerBlock;
   ours.pageable_by_host_page_tables = hips.pageableMemoryAccessUsesHostPageTables;
   ours.direct_managed_access_from_host = hips.directManagedMemAccessFromHost;
   ours.max_blocks_per_multiprocessor = 32;
@@ -65,6 +64,11 @@ Error device_properties(Properties* properties, int device) {
   if (status != hipSuccess) return error(status);
   *properties = {};
   describe(hips, *properties);
+  int optin = 0, reserved = 0;
+  static_cast<void>(hipDeviceGetAttribute(&optin, hipDeviceAttributeSharedMemPerBlockOptin, device));
+  static_cast<void>(hipDeviceGetAttribute(&reserved, hipDeviceAttributeReservedSharedMemPerBlock, device));
+  properties->shared_per_block_optin = static_cast<size_t>(optin);
+  properties->reserved_shared_per_block = static_cast<size_t>(reserved);
   return error(hipDeviceGetUuid(reinterpret_cast<hipUUID*>(properties->uuid), device));
 }
 
