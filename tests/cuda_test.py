@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CUDA programs on the host device: those of tests/programs that are CUDA programs too (tests/cuda/hip has HIP's names
-for CUDA's), and those that use CUDA's own libraries of templates (tests/programs/cuda), are built recordable with a CUDA
-toolkit, run, are recorded, and their kernels replayed and verified.
+for CUDA's), and those that use CUDA's own libraries of templates, or calls that HIP has not (tests/programs/cuda), are
+built recordable with a CUDA toolkit, run, are recorded, and their kernels replayed and verified.
 
 By default some of them; $MNEME_MATRIX=full takes all. Without a toolkit it says so, and passes.
 """
@@ -80,6 +80,8 @@ NO_CUDA = {
 }
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
+# And what HIP has not.
+CUDAS_OWN = ["runtime_calls"]
 
 # Of several units, or with headers of ours: what is compiled, with which options.
 OF_THEIR_OWN = {
@@ -90,14 +92,15 @@ OF_THEIR_OWN = {
 
 
 def programs():
-    return [*(sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN), *LIBRARIES, *OF_THEIR_OWN]
+    return [*(sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN), *LIBRARIES,
+            *CUDAS_OWN, *OF_THEIR_OWN]
 
 
 def sources_of(name):
     """And the options that go with them."""
     if name in OF_THEIR_OWN:
         return OF_THEIR_OWN[name]
-    return [PROGRAMS / "cuda" / f"{name}.cu" if name in LIBRARIES else PROGRAMS / f"{name}.hip"], []
+    return [PROGRAMS / "cuda" / f"{name}.cu" if name in LIBRARIES + CUDAS_OWN else PROGRAMS / f"{name}.hip"], []
 
 
 def has_toolkit():
@@ -139,7 +142,7 @@ class Lists(unittest.TestCase):
     def test_all_programs_are_listed(self):
         listed = [*CHOSEN, *OTHERS, *NO_CUDA]
         self.assertEqual(sorted(listed), sorted(path.stem for path in PROGRAMS.glob("*.hip")))
-        self.assertEqual(sorted(LIBRARIES), sorted(path.stem for path in (PROGRAMS / "cuda").glob("*.cu")))
+        self.assertEqual(sorted(LIBRARIES + CUDAS_OWN), sorted(path.stem for path in (PROGRAMS / "cuda").glob("*.cu")))
 
 
 class Cuda(CudaCase):

@@ -3,6 +3,30 @@
 #pragma once
 #include <stddef.h>
 
+struct hipGraphExec;
+struct ihipStream_t;
+
+namespace mneme::hostgpu {
+
+struct AccessWindow {  // cudaAccessPolicyWindow
+  void* begin = nullptr;
+  size_t size = 0;
+  float hit_ratio = 0;
+  int hit = 0, miss = 0;
+};
+
+// What an application asks of a stream that changes nothing here.
+struct StreamAttributes {
+  int priority = 0;
+  // CUDA's alone.
+  int synchronization = 1;            // cudaSyncPolicyAuto
+  unsigned char domains[2] = {0, 1};  // cudaLaunchMemSyncDomainMap
+  int domain = 0;                     // cudaLaunchMemSyncDomainDefault
+  AccessWindow window;
+};
+
+}  // namespace mneme::hostgpu
+
 extern "C" {
 
 // Where a device variable lies. `fat_binary` is what __hipRegisterFatBinary returned. 0: found; the address may be
@@ -25,6 +49,12 @@ int mneme_hostgpu_settle(unsigned milliseconds);
 // application to memory that it can write itself.) One thread at a time: the others' calls do nothing.
 void mneme_hostgpu_hold();
 void mneme_hostgpu_let_go();
+
+// For CUDA's functions that HIP has not. All return 0 or a hipError_t. The priority is brought into its range; there is
+// nothing to upload.
+int mneme_hostgpu_get_attributes(ihipStream_t* stream, mneme::hostgpu::StreamAttributes* attributes);
+int mneme_hostgpu_set_attributes(ihipStream_t* stream, const mneme::hostgpu::StreamAttributes* attributes);
+int mneme_hostgpu_upload_graph(hipGraphExec* graph, ihipStream_t* stream);
 
 // Says, once, that the function is not supported and why. Returns hipErrorNotSupported.
 int mneme_hostgpu_refuse(const char* function, const char* reason);

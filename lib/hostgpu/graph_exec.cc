@@ -152,6 +152,14 @@ hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream) {
   });
 }
 
+__attribute__((visibility("default"))) int mneme_hostgpu_upload_graph(hipGraphExec_t exec, hipStream_t stream) {
+  return answer([&] {
+    check_not_captured(queue_of(stream));
+    auto lock = graph_lock();
+    checked(exec);
+  });
+}
+
 hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
   return answer([&] {
     auto lock = graph_lock();

@@ -83,7 +83,7 @@ std::shared_ptr<Queue> queue_of(hipStream_t stream, bool per_thread) {
 std::shared_ptr<Queue> make_queue(unsigned flags, int priority) {
   auto queue = std::make_shared<Queue>();
   queue->flags = flags;
-  queue->priority = priority;
+  queue->attributes.priority = priority;
   queue->device = current_device();
   Lock lock(queues().mutex);
   queues().all.emplace(queue.get(), queue);

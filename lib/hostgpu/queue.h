@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "hostgpu/extensions.h"
 #include "hostgpu/hip.h"
 #include "memory/own_thread.h"
 
@@ -96,11 +97,11 @@ bool is_ending();
 
 struct ihipStream_t {
   unsigned flags = 0;
-  int priority = 0;
   int device = 0;
   bool legacy = false;
 
   // Under the queues' lock.
+  mneme::hostgpu::StreamAttributes attributes;
   std::deque<mneme::hostgpu::Operation> operations;  // the first is under way when `running`
   bool running = false;
   std::thread::id runner;          // while running

@@ -7,6 +7,7 @@
 #include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/extensions.h"
+#include "hostgpu/queues.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -17,10 +18,12 @@ constexpr int kLowestPriority = 1, kHighestPriority = -1;  // as AMD's devices h
 constexpr int kMostPatience = 1000, kLeastPatience = 10;
 std::atomic<int> patience_left{kMostPatience};
 
+int within_range(int priority) { return std::clamp(priority, kHighestPriority, kLowestPriority); }
+
 hipError_t create(hipStream_t* stream, unsigned flags, int priority) {
   return answer_on_device([&] {
     require(stream && (flags == hipStreamDefault || flags == hipStreamNonBlocking));
-    *stream = make_queue(flags, std::clamp(priority, kHighestPriority, kLowestPriority)).get();
+    *stream = make_queue(flags, within_range(priority)).get();
   });
 }
 
@@ -56,7 +59,9 @@ hipError_t flags_of(hipStream_t stream, unsigned* flags, bool per_thread) {
 hipError_t priority_of(hipStream_t stream, int* priority, bool per_thread) {
   return answer([&] {
     require(priority);
-    *priority = queue_of(stream, per_thread)->priority;
+    auto queue = queue_of(stream, per_thread);
+    Lock lock(queues().mutex);
+    *priority = queue->attributes.priority;
   });
 }
 
@@ -123,6 +128,25 @@ int hipGetStreamDeviceId(hipStream_t stream) {
   } catch (const HipError&) {
     return -1;
   }
+}
+
+__attribute__((visibility("default"))) int mneme_hostgpu_get_attributes(hipStream_t stream,
+                                                                        StreamAttributes* attributes) {
+  return answer([&] {
+    auto queue = queue_of(stream);
+    Lock lock(queues().mutex);
+    *attributes = queue->attributes;
+  });
+}
+
+__attribute__((visibility("default"))) int mneme_hostgpu_set_attributes(hipStream_t stream,
+                                                                        const StreamAttributes* attributes) {
+  return answer([&] {
+    auto queue = queue_of(stream);
+    Lock lock(queues().mutex);
+    queue->attributes = *attributes;
+    queue->attributes.priority = within_range(attributes->priority);
+  });
 }
 
 hipError_t hipDeviceSynchronize() {

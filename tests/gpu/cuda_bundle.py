@@ -149,7 +149,8 @@ def main():
     work = cuda_test.CudaCase.folder
     try:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            names = chosen or sorted({*cuda_test.CHOSEN, *cuda_test.OTHERS, *cuda_test.LIBRARIES, *cuda_test.OF_THEIR_OWN})
+            names = chosen or sorted({*cuda_test.CHOSEN, *cuda_test.OTHERS, *cuda_test.LIBRARIES, *cuda_test.CUDAS_OWN,
+                                      *cuda_test.OF_THEIR_OWN})
             programs = [pool.submit(write_program, folder, work, name) for name in names]
             if not chosen:
                 damaged.Damaged(folder / "damaged", work, cuda_test.PROCESSOR).make()

@@ -41,6 +41,10 @@ struct LaunchAttribute {
 inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchClusterDimension = 4;
 
+// Attributes of streams, by the numbers that those of launches have.
+inline constexpr int kStreamWindow = 1, kStreamSynchronization = 3, kStreamPriority = 8, kStreamDomains = 9;
+inline constexpr int kStreamDomain = 10;
+
 struct EdgeData {  // cudaGraphEdgeData
   unsigned char from_port, to_port, type, reserved[5];
 };

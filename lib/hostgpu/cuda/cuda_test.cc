@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "hostgpu/cuda/layout.h"
+#include "hostgpu/extensions.h"
 
 namespace mneme::hostgpu::cuda {
 namespace {
@@ -52,6 +53,13 @@ Layout our_layout() {
       VALUE(kManaged),
       VALUE(kLaunchCooperative),
       VALUE(kLaunchClusterDimension),
+      VALUE(kStreamWindow),
+      VALUE(kStreamSynchronization),
+      VALUE(kStreamPriority),
+      VALUE(kStreamDomains),
+      VALUE(kStreamDomain),
+      SIZE(AccessWindow),
+      PLACE(AccessWindow, miss),
       VALUE(hipHostRegisterMapped),
       VALUE(hipHostMallocMapped),
       VALUE(hipStreamNonBlocking),

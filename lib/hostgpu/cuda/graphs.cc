@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hostgpu/cuda/cuda.h"
+#include "hostgpu/extensions.h"
 
 namespace mneme::hostgpu::cuda {
 namespace {
@@ -132,6 +133,12 @@ Error cudaGraphExecUpdate(hipGraphExec_t made, hipGraph_t graph, UpdateResult* r
 }
 Error cudaGraphLaunch(hipGraphExec_t graph, hipStream_t stream) {
   return error(hipGraphLaunch(graph, stream_of(stream)));
+}
+Error cudaGraphUpload(hipGraphExec_t graph, hipStream_t stream) {
+  return mneme_hostgpu_upload_graph(graph, stream_of(stream));
+}
+Error cudaGraphUpload_ptsz(hipGraphExec_t graph, hipStream_t stream) {
+  return mneme_hostgpu_upload_graph(graph, own_stream(stream));
 }
 Error cudaGraphExecDestroy(hipGraphExec_t graph) { return error(hipGraphExecDestroy(graph)); }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+
 #include "hostgpu/cuda/cuda.h"
 #include "hostgpu/extensions.h"
 
@@ -96,6 +98,33 @@ Error cudaFuncSetCacheConfig(const void* function, int config) {
   return error(hipFuncSetCacheConfig(function, static_cast<hipFuncCache_t>(config)));
 }
 
+Error cudaFuncGetName(const char** name, const void* function) {
+  if (!name) return kInvalidValue;
+  if (!function) return error(hipErrorInvalidDeviceFunction);
+  const char* found = hipKernelNameRefByPtr(function, nullptr);
+  if (!found) return error(hipErrorInvalidHandle);
+  *name = found;
+  return 0;
+}
+
+// As much as lets so many blocks be on one multiprocessor at a time.
+Error cudaOccupancyAvailableDynamicSMemPerBlock(size_t* size, const void* function, int blocks, int threads) {
+  if (!size || blocks <= 0 || threads <= 0) return kInvalidValue;
+  hipFuncAttributes kernel{};
+  int resident = 0, device = 0, all = 0, reserved = 0;
+  for (hipError_t status :
+       {hipFuncGetAttributes(&kernel, function),
+        hipOccupancyMaxActiveBlocksPerMultiprocessor(&resident, function, threads, 0), hipGetDevice(&device),
+        hipDeviceGetAttribute(&all, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor, device),
+        hipDeviceGetAttribute(&reserved, hipDeviceAttributeReservedSharedMemPerBlock, device)}) {
+    if (status != hipSuccess) return error(status);
+  }
+  if (blocks > resident) return kInvalidValue;
+  constexpr int kUnit = 128;
+  int room = all / blocks / kUnit * kUnit - reserved - static_cast<int>(kernel.sharedSizeBytes);
+  *size = static_cast<size_t>(std::clamp(room, 0, kernel.maxDynamicSharedSizeBytes));
+  return 0;
+}
 Error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads, size_t shared) {
   return error(hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared));
 }
