@@ -15,6 +15,7 @@ import unittest
 import unittest.mock
 from types import SimpleNamespace
 
+import bundles
 from support import ROOT, TestCase, run, tool
 
 sys.dont_write_bytecode = True
@@ -247,10 +248,33 @@ class Tune(TestCase):
                                        (["--space", self.folder / "none.py"], 2, "none.py"),
                                        (["--kernel", "nothing"], 2, "no recorded launch"),
                                        (["--kernel", ""], 2, "one kernel is tuned at a time"),
+                                       (["--kernel", "("], 2, "--kernel '(' is no regular expression"),
+                                       (["--seed", "-1"], 2, "--seed takes a number from 0"),
+                                       (["--warmup", "-1"], 2, "--warmup takes a number from 0"),
+                                       (["--time", "nan"], 2, "--time takes a number of seconds above 0"),
+                                       (["--run-flags", "'"], 2, "--run-flags has a quotation mark"),
+                                       (["--baseline", "[1]"], 2, "--baseline takes a configuration"),
+                                       (["--baseline", "{"], 2, "--baseline takes a configuration"),
+                                       (["-o", "/dev/null/x"], 2, "'/dev/null/x' cannot be used: Not a directory"),
                                        (["--baseline", '{"passes":"nonsense"}'], 1, "the baseline is failed"),
                                        (["--baseline", '{"grid":[1,1,1]}'], 1, "the baseline is not verified")):
             shutil.rmtree(self.place, ignore_errors=True)
             self.assertIn(words, self.tune(*options, status=status).error)
+
+    def test_what_is_no_bundle_is_said(self):
+        whole, path = self.recording.read_bytes(), self.folder / "broken.tar"
+        said = "mneme-tune: error: '{}' is no bundle, or not a whole one: name what mneme-capture wrote\n".format(path)
+        broken = [b"", b"nothing of the kind", whole[:len(whole) // 2]]
+        about, kernel = ("bundle.json", b'{"device":"host"}'), ("kernels/k/kernel.json", b'{"name":"k"}')
+        broken += [bundles.write(members) for members in (
+            [("bundle.json", b"[]")], [about, ("kernels/k/kernel.json", b"7")], [about, kernel, ("instances/k/i.json", b"{")],
+            [about, kernel, ("instances/k/i.json", b"{}")], [kernel, ("instances/k/i.json", b"{}")])]
+        for archive in broken:
+            path.write_bytes(archive)
+            result = run([tool("tune"), path])
+            self.assertEqual((result.status, result.error), (2, said))
+        result = run([tool("tune"), self.folder / "absent.tar"])
+        self.assertIn("absent.tar' cannot be read: No such file or directory", result.error)
 
 
 if __name__ == "__main__":

@@ -21,28 +21,33 @@ class Recording:
     """The selected launches of one kernel."""
 
     def __init__(self, options):
+        try:
+            self.read(options)
+        except re.error as error:
+            raise Wrong(f"--kernel '{options.kernel}' is no regular expression: {error}") from None
+        except OSError as error:
+            raise Wrong(f"'{options.bundle}' cannot be read: {error.strerror or error}") from None
+        except (tarfile.TarError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise Wrong(f"'{options.bundle}' is no bundle, or not a whole one: name what mneme-capture wrote") from None
+
+    def read(self, options):
         self.name, self.instances, kernels = None, [], {}
         self.code_bytes = {}  # of variants that are there already
-        try:
-            with tarfile.open(options.bundle) as archive:
-                for member in archive:
-                    parts = member.name.split("/")
-                    if member.name == "bundle.json":
-                        self.device = json.load(archive.extractfile(member))["device"]
-                    elif parts[0] == "kernels" and parts[-1] == "kernel.json":
-                        kernel = json.load(archive.extractfile(member))
-                        name = kernel.get("demangled") or kernel["name"]
-                        if re.search(options.kernel or "", name):
-                            kernels[parts[1]] = name
-                    elif parts[0] == "variants" and parts[-1].startswith("code."):
-                        self.code_bytes[parts[2]] = member.size
-                    elif parts[0] == "instances" and parts[1] in kernels:
-                        if pathlib.Path(parts[2]).stem.startswith(options.instance or ""):
-                            self.instances.append((parts[1], json.load(archive.extractfile(member))))
-        except (OSError, tarfile.TarError, ValueError, KeyError, IndexError) as error:
-            raise Wrong(f"'{options.bundle}' is no bundle that can be read: {error}") from None
-        except re.error as error:
-            raise Wrong(f"--kernel is no regular expression: {error}") from None
+        with tarfile.open(options.bundle) as archive:
+            for member in archive:
+                parts = member.name.split("/")
+                if member.name == "bundle.json":
+                    self.device = json.load(archive.extractfile(member))["device"]
+                elif parts[0] == "kernels" and parts[-1] == "kernel.json":
+                    kernel = json.load(archive.extractfile(member))
+                    name = kernel.get("demangled") or kernel["name"]
+                    if re.search(options.kernel or "", name):
+                        kernels[parts[1]] = name
+                elif parts[0] == "variants" and parts[-1].startswith("code."):
+                    self.code_bytes[parts[2]] = member.size
+                elif parts[0] == "instances" and parts[1] in kernels:
+                    if pathlib.Path(parts[2]).stem.startswith(options.instance or ""):
+                        self.instances.append((parts[1], json.load(archive.extractfile(member))))
         met = dict.fromkeys(kernel for kernel, _ in self.instances)
         if not met:
             raise Wrong("no recorded launch is selected")
