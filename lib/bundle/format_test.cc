@@ -241,6 +241,7 @@ TEST(Json, ConfigurationThatCannotBe) {
     Configuration configuration;
     return fault_of([&] { override_configuration(text, "line 3", configuration); });
   };
+  EXPECT_EQ(fault(R"({"passes":"de\u0000fault<O3>"})"), "line 3: 'passes' has a null character in it");
   EXPECT_EQ(fault(R"({"pases":"default<O3>"})"),
             "line 3: no configuration has the key 'pases'; there are target, passes, codegen_opt, form, fuse, ir, "
             "check_memory, baseline, assembler, ptxas_level, max_registers, cpu, features, code_object, max_threads, "

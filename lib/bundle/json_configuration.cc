@@ -98,6 +98,8 @@ bool optional(const Key& key) { return key.when == When::kIfSet || key.when == W
 
 std::string text_of_choice(const json::Object& in, const char* key, const Texts& choices) {
   std::string text = in.text(key);
+  // It would end what it is given to: LLVM's options, and messages.
+  if (text.find('\0') != std::string::npos) in.fail(key, "has a null character in it");
   if (choices.empty() || std::ranges::find(choices, text) != choices.end()) return text;
   in.fail(key, fmt::format("is '{}', which this version does not know: it may be {}", text.substr(0, 80),
                            fmt::join(choices, ", ")));
