@@ -120,7 +120,7 @@ class Extract(unittest.TestCase):
         cut = self.bundle[:self.bundle.rindex(b"summary.json") - 100]
         result = self.extract("--list", input=cut, status=2)
         self.assertEqual(result.stdout.count(b"\n"), 2, "what came before the cut is there")
-        self.assertIn(b"mneme-extract-ir: warning: ", result.stderr)
+        self.assertIn(b"mneme-extract-ir: error: ", result.stderr)
 
     # ---- what is refused -----------------------------------------------------------------------
 

@@ -97,8 +97,7 @@ int main(int argc, char** argv) {
 
     extract::Found found = extract::find_kernels(input, selection, request.target);
     write(found.kernels, request);
-    if (found.truncation.empty()) return Exit::kSuccess;
-    cli::warn(found.truncation);
-    return Exit::kBadInput;
+    if (!found.truncation.empty()) throw Error(found.truncation + "; the IR of what came before was written");
+    return Exit::kSuccess;
   });
 }

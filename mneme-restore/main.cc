@@ -69,6 +69,9 @@ Exit restore_bundles(int argc, char** argv) {
   options.parse(argc, argv);
   selection.check();
 
+  if ((check || !dump.empty()) && executable.empty() && options.given("--output")) {
+    throw Error("--output names a bundle's file, and no bundle is written with --check or --dump");
+  }
   if (!executable.empty()) {
     if (output.is_file()) throw Error("--executable and --output each name what to write; give one of them");
     output.set_path(executable);
@@ -111,10 +114,11 @@ Exit restore_bundles(int argc, char** argv) {
   std::vector<restore::Target*> borrowed;
   for (const auto& target : targets) borrowed.push_back(target.get());
   restore::Merge merge(selection, borrowed);
+  std::string truncations;
   for (auto& reader : inputs.readers) {
     if (writer) reader->copy_others_to(writer.get());
     merge.take(*reader);
-    if (reader->truncated()) cli::warn(reader->truncation());
+    if (reader->truncated()) truncations += (truncations.empty() ? "" : "; ") + reader->truncation();
     reader.reset();  // and its memory
   }
   if (!merge.truncated()) {
@@ -139,7 +143,8 @@ Exit restore_bundles(int argc, char** argv) {
                           merge.instances(), checked->bytes(), checked->all_equal() ? "" : "; not all are equal"));
     if (!checked->all_equal()) return Exit::kNotVerified;
   }
-  return merge.truncated() ? Exit::kBadInput : Exit::kSuccess;
+  if (merge.truncated()) throw Error(truncations + "; what came before was restored");
+  return Exit::kSuccess;
 }
 
 }  // namespace

@@ -203,14 +203,19 @@ TEST(Restore, ATruncatedBundleStillGivesWhatCameBefore) {
   std::string bundle = recording.unfinished();
   Ended ended = restore(bundle.substr(0, bundle.size() - 700));
   EXPECT_EQ(ended.status, 2);
-  EXPECT_THAT(ended.errors, HasSubstr("cut short"));
+  EXPECT_THAT(ended.errors, HasSubstr("mneme-restore: error: standard input was cut short"));
   Contents contents = read(ended.output);
   EXPECT_EQ(contents.instances.size(), 1u);
   EXPECT_TRUE(contents.summary->truncated);
 }
 
 TEST(Restore, RefusesBadUsageAndInput) {
-  for (const Words& words : std::vector<Words>{{}, {"--bogus"}, {"/nonexistent"}, {"--device", "abacus"}}) {
+  for (const Words& words : std::vector<Words>{{},
+                                               {"--bogus"},
+                                               {"/nonexistent"},
+                                               {"--device", "abacus"},
+                                               {"--check", "-o", "x"},
+                                               {"--dump", "x", "-o", "-"}}) {
     Ended ended = restore("", words);
     EXPECT_EQ(ended.status, 2);
     EXPECT_THAT(ended.errors, HasSubstr("mneme-restore: error: "));

@@ -363,7 +363,7 @@ TEST(Run, ATruncatedBundleStillGivesWhatCameBefore) {
   std::string bundle = recording.unfinished();
   Ended ended = run_tool({}, bundle.substr(0, bundle.size() - 700));
   EXPECT_EQ(ended.status, 2);
-  EXPECT_THAT(ended.errors, HasSubstr("cut short"));
+  EXPECT_THAT(ended.errors, HasSubstr("mneme-run: error: standard input was cut short"));
   Contents contents = read(ended.output);
   EXPECT_FALSE(contents.truncated) << "the archive is closed properly";
   ASSERT_TRUE(contents.summary);

@@ -71,7 +71,7 @@ class BadInput(TestCase):
         self.assertIn(result.status, (0, 1, 2), result.text())
         self.assertLess(result.usage[0].ru_maxrss * 1024, MEMORY_LIMIT, result.text())
         if result.status == 2:
-            self.assert_refused(result, 2, ".", kind="error|warning")
+            self.assert_refused(result, 2, ".")
             self.assertFalse(is_whole(result.out), result.text())
         return result
 
@@ -129,7 +129,7 @@ class BadInput(TestCase):
                 if cut < self.members[1].begin:
                     self.assert_refused(result, 2, "bundle")
                     continue
-                self.assert_refused(result, 2, "ends|cut|truncated|short", kind="error|warning")
+                self.assert_refused(result, 2, "cut short .*; what came before was passed on")
                 verified = run([tool("verify")], input=result.out)
                 verdicts = [json.loads(line)["status"] for line in verified.out.decode().splitlines()]
                 self.assertEqual(verdicts, ["verified"] * whole, verified.text())
@@ -141,7 +141,7 @@ class BadInput(TestCase):
             for name in ["compile", "restore", "extract-ir"]:
                 with self.subTest(cut=cut, stage=name):
                     result = self.feed(name, self.compiled[:cut])
-                    self.assert_refused(result, 2, "ends|cut|truncated|short", kind="error|warning")
+                    self.assert_refused(result, 2, "cut short")
             passed = self.feed("compile", self.compiled[:cut])
             names = [m.name for m in bundles.read(passed.out)]
             expected = [m.name for m in self.members

@@ -116,16 +116,14 @@ bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& t
   return info;
 }
 
-Exit finish(const bundle::Reader& reader, bundle::Writer& writer, Output& output,
+void finish(const bundle::Reader& reader, bundle::Writer& writer, Output& output,
             std::optional<bundle::Summary> summary) {
   bundle::Summary last = summary.value_or(bundle::Summary{});
   if (reader.truncated()) last.truncated = true;
   writer.add(std::string(bundle::kSummaryMember), bundle::write(last));
   writer.finish();
   output.close();
-  if (!reader.truncated()) return Exit::kSuccess;
-  warn(reader.truncation());
-  return Exit::kBadInput;
+  if (reader.truncated()) throw Error(reader.truncation() + "; what came before was passed on");
 }
 
 }  // namespace mneme::cli

@@ -82,9 +82,9 @@ void check_is_free(const std::string& path, const Output& output);
 // version: a tool that adds what needs a newer one raises it.
 bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& tool, const Options& options);
 
-// Writes summary.json (marked truncated if the reader met a cut), ends the archive, closes the output, and
-// tells the exit status: kSuccess, or, after a warning with the reader's sentence, kBadInput.
-Exit finish(const bundle::Reader& reader, bundle::Writer& writer, Output& output,
+// Writes summary.json (marked truncated if the reader met a cut), ends the archive and closes the output. Only then,
+// for what came before is whole and can be used, throws Error with the reader's sentence if it met a cut.
+void finish(const bundle::Reader& reader, bundle::Writer& writer, Output& output,
             std::optional<bundle::Summary> summary);
 
 }  // namespace mneme::cli
