@@ -113,7 +113,7 @@ class Launches(CaptureCase):
         for options, message in [(["--kernel", "("], "regular expression"), (["--occurrences", "0"], "at least 1"),
                                  (["--va-size", "1M"], "--va-size"), (["--va-size", "40T"], "--va-size"),
                                  (["--ranks", "99999999999"], "no rank"), (["--ranks", "2-1"], "before it begins"),
-                                 (["--ranks", ""], "no rank"), (["--every", "0"], "at least 1"),
+                                 (["--ranks", ""], "--ranks is empty"), (["--every", "0"], "at least 1"),
                                  (["-o", "x-%r.tar"], "%r is the rank"), (["--max-instances", "-1"], "")]:
             with self.subTest(options):
                 result = run([tool("capture"), *options, program])

@@ -296,6 +296,8 @@ class Configurations(TestCase):
                                  ("--cpu takes a processor", "--cpu", "abacus"),
                                  ("--features takes features", "--features", "avx2"),
                                  ("--fast-math takes fast, or some of", "--fast-math", "quick"),
+                                 ("--embed-ir is for AMD's GPUs, not for --target host:", "--embed-ir"),
+                                 ("the value of --passes is empty", "--passes", ""),
                                  ("--attributes takes attributes", "--attributes", "quick"),
                                  ("--unroll-threshold takes at most", "--unroll-threshold", "4294967296")]:
             self.refused(reason, *options)

@@ -181,7 +181,6 @@ Asked Settings::asked(const cli::Options& options) {
 
 void Settings::check(const cli::Options& options, bool bundle_on_input) {
   if (!level_.empty() && !passes_.empty()) throw Error("give either -O or --passes, not both");
-  if (passes_.empty() && options.given("--passes")) throw Error("the pipeline given with --passes is empty");
   if (as_recorded_) {
     for (const std::string& other : options.all_given()) {
       if (std::ranges::find(kWithRecorded, other) != std::end(kWithRecorded)) continue;
@@ -269,6 +268,10 @@ const std::vector<Wanted>& Settings::wanted_for(const std::string& target) {
     Asked asked = by_options_;
     asked.configuration.target = target;
     all.push_back(normaliser_.normalise(std::move(asked)));
+  }
+  auto is_amds = [](const Wanted& one) { return one.configuration.target.starts_with("hip:"); };
+  if (embeds_ir_ && !follows() && std::ranges::none_of(all, is_amds)) {
+    throw Error::of("--embed-ir is for AMD's GPUs, not for --target {}", all.at(0).configuration.target);
   }
   return wanted_.emplace(target, std::move(all)).first->second;
 }

@@ -277,6 +277,19 @@ TEST(Verify, WritesJUnit) {
   EXPECT_EQ(verify(one_run("right"), {"--junit", "/nonexistent/x.xml"}).status, 2);
 }
 
+TEST(Verify, WritesJUnitToStandardOutputIfThatIsFree) {
+  TemporaryFolder folder;
+  const std::string bundle = one_run("right"), report = folder.path() + "/report";
+  Ended ended = verify(bundle, {"--junit", "-", "-o", report});
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.output, HasSubstr("tests=\"1\" failures=\"0\""));
+  EXPECT_EQ(lines(read_file(report)).size(), 1u);
+  ended = verify(bundle, {"--junit", "-"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("cannot both go to standard output"));
+  EXPECT_THAT(ended.output, IsEmpty());
+}
+
 TEST(Verify, WritesNoJUnitOverWhatItReadsOrWrites) {
   TemporaryFolder folder;
   const std::string input = folder.path() + "/in.tar", output = folder.path() + "/report", bundle = one_run("right");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "verify_stage.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "comparing.h"
@@ -8,6 +10,8 @@
 
 namespace mneme::verify {
 namespace {
+
+bool on_standard_output(const std::string& path) { return path == "-"; }
 
 void tell(const Row& row, const std::string& what, const std::string& reason) {
   cli::note(fmt::format("{}: kernel '{}', instance {}, variant {} ({}): {}", what, row.name, short_hash(row.instance),
@@ -62,7 +66,10 @@ void VerifyOptions::check(const cli::Options& options) {
 }
 
 Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection) {
-  if (!junit_.empty()) cli::check_is_free(junit_, output);
+  if (on_standard_output(junit_) && !output.is_file()) {
+    throw Error("--junit - and the other report cannot both go to standard output: name a file for one of them");
+  }
+  if (!junit_.empty() && !on_standard_output(junit_)) cli::check_is_free(junit_, output);
   bundle::Reader reader(input, name, bundle::Memory::kDecode);
   std::vector<Row> rows;
   Comparing comparing(reference_, slower_, [&](Row row, const std::vector<bundle::Segment>& segments) {
@@ -90,7 +97,12 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
 
   if (format_ == "table" && !rows.empty()) write_all(output.fd(), bytes_of(table(rows)), output.name());
   output.close();
-  if (!junit_.empty()) write_file(junit_, junit(rows));
+  if (on_standard_output(junit_)) {
+    write_all(STDOUT_FILENO, bytes_of(junit(rows)), "standard output");
+    Fd(STDOUT_FILENO).close_checked("standard output");
+  } else if (!junit_.empty()) {
+    write_file(junit_, junit(rows));
+  }
 
   for (const auto& [kernel, count] : judgement.uncompiled()) {
     cli::warn(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay", kernel,

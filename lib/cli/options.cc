@@ -28,6 +28,11 @@ bool parse_flag(const std::string& text) {
   throw Error::of("'{}' is neither 1 nor 0", text);
 }
 
+std::string name_of(const CLI::Option& option) {
+  if (!option.get_lnames().empty()) return "--" + option.get_lnames().front();
+  return option.get_positional() ? option.get_name(true) : "-" + option.get_snames().at(0);
+}
+
 }  // namespace
 
 struct Options::Implementation {
@@ -94,6 +99,14 @@ struct Options::Implementation {
       } else if (own[i].ends_with('=') && with_value.count(own[i].substr(0, own[i].size() - 1))) {
         throw Error::of("{} says no value behind the '='; see {} --help", own[i], tool);
       }
+    }
+  }
+
+  // Most often a variable of a script's that is not set: what was meant is not what comes of no option at all.
+  void check_filled() const {
+    for (const CLI::Option* option : app.get_options()) {
+      if (std::ranges::find(option->results(), "") == option->results().end()) continue;
+      throw Error::of("the value of {} is empty; see {} --help", name_of(*option), tool);
     }
   }
 
@@ -218,7 +231,10 @@ void Options::parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw Error::of("{}; see {} --help", error.what(), self.tool);
   }
-  if (!help && !version) return self.read_environment();
+  if (!help && !version) {
+    self.check_filled();
+    return self.read_environment();
+  }
   std::string text = help ? format_help(self.help) : fmt::format("{} {}\n", self.tool, kVersion);
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
     throw system_error("cannot write standard output");
@@ -236,8 +252,7 @@ std::vector<std::string> Options::all_given() const {
   for (const CLI::Option* option : implementation_->app.get_options()) {
     if (option->get_positional() || (option->count() == 0 && !implementation_->from_environment.contains(option)))
       continue;
-    bool is_long = !option->get_lnames().empty();
-    names.push_back(is_long ? "--" + option->get_lnames().front() : "-" + option->get_snames().at(0));
+    names.push_back(name_of(*option));
   }
   return names;
 }

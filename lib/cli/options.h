@@ -15,8 +15,8 @@
 namespace mneme::cli {
 
 // A tool's command line. --help, --version and -v/--verbose are always there. An option given twice: the last
-// one holds. An option that is not given, and has a long name "--like-this", is read from the environment's
-// MNEME_LIKE_THIS unless that is empty; a flag's is 1 or 0.
+// one holds. A value that is empty is bad usage. An option that is not given, and has a long name "--like-this", is
+// read from the environment's MNEME_LIKE_THIS unless that is empty; a flag's is 1 or 0.
 class Options {
  public:
   Options(std::string tool, std::string summary);
