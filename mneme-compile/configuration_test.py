@@ -193,6 +193,26 @@ class Configurations(TestCase):
         self.assertEqual(refused.status, 2)
         self.assertIn("has no argument n: it has 3, counted from 0; what they are called is not known", refused.error)
 
+    def test_edited_ir_of_one_of_two_with_the_same_name(self):
+        members, kernels = bundles.read(self.recording.read_bytes()), {}
+        for member in members:
+            if member.name.endswith("/kernel.json"):
+                info = bundles.parsed(member)
+                kernels[info["demangled"].split("(")[0]] = info["id"]
+                member.data = bundles.compact({**info, "demangled": "same()"})
+        instance = next(bundles.parsed(member)["id"] for member in members
+                        if member.name.startswith(f"instances/{kernels['add']}/"))
+        both, one, ir = (self.folder / name for name in ("both.tar", "one.tar", "add.ll"))
+        both.write_bytes(bundles.write(members))
+        self.run_well([tool("extract-ir"), "-S", "--instance", instance, "-o", ir, both])
+        refused = run([tool("compile"), "--ir", ir, both])
+        self.assert_refused(refused, 2, "two are called 'same.*', .*: have mneme-restore --instance write a bundle")
+        for kernel in kernels.values():
+            self.assertIn(kernel, refused.error)
+        # As that says.
+        self.run_well([tool("restore"), "--instance", instance, "-o", one, both])
+        self.report(self.compile("--ir", ir, of=one))
+
     def test_one_instance_of_them(self):
         [variant, *_] = self.variants(self.compile("--specialize-dims"))
         instance = variant["configuration"]["instance"]

@@ -103,6 +103,18 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
                         now.size(), shared, failed));
 }
 
+[[noreturn]] void refuse_second(const bundle::KernelInfo& first, const bundle::KernelInfo& second) {
+  if (first.demangled != second.demangled) {
+    throw Error::of("--ir gives one kernel's IR, but both '{}' and '{}' are selected: choose with --kernel",
+                    first.demangled, second.demangled);
+  }
+  throw Error::of(
+      "--ir gives one kernel's IR, but two are called '{}', {} and {}: have mneme-restore --instance write a bundle "
+      "with "
+      "launches of one, and compile that",
+      first.demangled, first.id.hex(), second.id.hex());
+}
+
 Exit run(int argc, char** argv) {
   cli::Options options("mneme-compile", "Adds compiled variants of the kernels in a bundle.");
   cli::Input input;
@@ -138,10 +150,7 @@ Exit run(int argc, char** argv) {
   while (auto item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) {
       if (!selection.kernel(kernel->info)) continue;
-      if (settings.edited_ir() && edited) {
-        throw Error::of("--ir gives one kernel's IR, but both '{}' and '{}' are selected: choose with --kernel",
-                        edited->demangled, kernel->info.demangled);
-      }
+      if (settings.edited_ir() && edited) refuse_second(*edited, kernel->info);
       edited = kernel->info;
       if (settings.follows()) {
         later.insert_or_assign(kernel->info.id, std::move(*kernel));

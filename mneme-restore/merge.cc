@@ -60,6 +60,10 @@ void Merge::take(const bundle::KernelMember& kernel) {
   bool selected = selection_.kernel(kernel.info);
   kernels_[kernel.info.id] = selected;
   if (!selected) return;
+  if (selection_.selects_instances()) {
+    waiting_[kernel.info.id].kernel = kernel;
+    return;
+  }
   for (Target* target : targets_) target->take(kernel);
 }
 
@@ -67,7 +71,20 @@ void Merge::take(bundle::VariantMember variant) {
   if (!kernels_[variant.info.kernel]) return;
   if (!variants_.insert(variant.info.id).second) return left_out_.keep(std::move(variant));
   left_out_.make_whole(variant);
+  if (auto waiting = waiting_.find(variant.info.kernel); waiting != waiting_.end()) {
+    waiting->second.variants.push_back(std::move(variant));
+    return;
+  }
   for (Target* target : targets_) target->take(variant);
+}
+
+void Merge::give_kernel(const Digest& id) {
+  auto waiting = waiting_.extract(id);
+  if (!waiting) return;
+  for (Target* target : targets_) {
+    target->take(waiting.mapped().kernel);
+    for (const bundle::VariantMember& variant : waiting.mapped().variants) target->take(variant);
+  }
 }
 
 void Merge::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
@@ -80,6 +97,7 @@ void Merge::take(const bundle::InstanceMember& instance, const bundle::Reader& r
         "(--keep)");
   }
   instance_in_hand_ = id;
+  give_kernel(instance.info.kernel);
   for (Target* target : targets_) target->take(instance, reader);
 }
 

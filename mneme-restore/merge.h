@@ -30,14 +30,21 @@ class Merge {
   uint64_t instances() const { return instances_.size(); }
 
  private:
+  struct Waiting {
+    bundle::KernelMember kernel;
+    std::vector<bundle::VariantMember> variants;
+  };
+
   void take(const bundle::KernelMember& kernel);
   void take(bundle::VariantMember variant);
+  void give_kernel(const Digest& id);
   void take(const bundle::InstanceMember& instance, const bundle::Reader& reader);
   void take(const bundle::RunMember& run, const bundle::Reader& reader);
 
   const cli::Selection& selection_;
   std::vector<Target*> targets_;
-  std::map<Digest, bool> kernels_;  // all, and whether they are selected
+  std::map<Digest, bool> kernels_;     // all, and whether they are selected
+  std::map<Digest, Waiting> waiting_;  // for a selected instance: without one, a kernel is left out
   std::set<Digest> variants_, instances_;
   bundle::LeftOutCode left_out_;  // of variants that came before
   Digest instance_in_hand_;       // empty while one is passed over

@@ -136,8 +136,10 @@ TEST(Restore, MergesFiles) {
   Contents selected = read(restore("", {"--kernel", "^other", a, b}).output);
   EXPECT_EQ(selected.instances, std::vector<Digest>{other});
   EXPECT_EQ(selected.kernels.size(), 1u);
-  EXPECT_EQ(read(restore("", {"--instance", two.hex().substr(0, 10), a, b}).output).instances,
-            std::vector<Digest>{two});
+  selected = read(restore("", {"--instance", two.hex().substr(0, 10), a, b}).output);
+  EXPECT_EQ(selected.instances, std::vector<Digest>{two});
+  EXPECT_EQ(selected.kernels.size(), 1u) << "the other has no instance there";
+  EXPECT_EQ(selected.variants, contents.variants) << "which are all of that kernel";
   EXPECT_EQ(restore("", {"--kernel", "absent", a}).status, 2);
 }
 
