@@ -11,10 +11,6 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/Scalar/DCE.h>
-#include <llvm/Transforms/Scalar/InstSimplifyPass.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <map>
@@ -25,6 +21,7 @@
 #include "codegen/host/exchange_trials.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/reachable.h"
+#include "codegen/host/simplify.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -347,25 +344,6 @@ bool keeps_locals(llvm::Function& function) {
       return llvm::isa<llvm::LoadInst, llvm::StoreInst, llvm::MemSetInst, llvm::LifetimeIntrinsic>(user);
     });
   });
-}
-
-// Brings locals into registers, and folds what is constant then, without a change to the flow of control.
-void promote_locals(llvm::Function& function) {
-  llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  passes.addPass(llvm::InstSimplifyPass());
-  passes.addPass(llvm::DCEPass());
-  passes.run(function, functions);
 }
 
 // Code that keeps its locals is worked out in a copy that does not.

@@ -8,6 +8,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/PatternMatch.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Scalar/BDCE.h>
+#include <llvm/Transforms/Scalar/InstSimplifyPass.h>
+#include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LowerAtomic.h>
 
@@ -170,6 +174,30 @@ void return_at_ends(llvm::Module& module, const bundle::KernelInfo& kernel) {
 
 void promote_locals(llvm::Module& module) {
   ir::optimize(module, "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa),globaldce", nullptr);
+}
+
+void promote_locals(llvm::Function& function) {
+  llvm::PassBuilder builder;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::InstSimplifyPass());
+  passes.addPass(llvm::BDCEPass());
+  // Again, for what one local held was where another lies.
+  auto locals = [&] { return llvm::count_if(llvm::instructions(function), llvm::IsaPred<llvm::AllocaInst>); };
+  std::ptrdiff_t before = 0;
+  do {
+    before = locals();
+    passes.run(function, functions);
+  } while (locals() < before);
 }
 
 void relax_shared_atomics(llvm::Module& module) {

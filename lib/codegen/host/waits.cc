@@ -4,14 +4,13 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
-#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <algorithm>
 
 #include "codegen/host/neutral.h"
+#include "codegen/host/simplify.h"
 #include "codegen/host/wait_loops.h"
 
 namespace mneme::codegen::host {
@@ -22,15 +21,7 @@ class Copy {
  public:
   explicit Copy(llvm::Function& function) : function_(llvm::CloneFunction(&function, map_)) {
     for (llvm::BasicBlock& block : function) original_[llvm::cast<llvm::BasicBlock>(&*map_[&block])] = &block;
-    std::vector<llvm::AllocaInst*> locals;
-    for (llvm::Instruction& instruction : llvm::instructions(*function_)) {
-      auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-      if (!local) continue;
-      forget_beginning(*local);
-      if (llvm::isAllocaPromotable(local)) locals.push_back(local);
-    }
-    llvm::DominatorTree dominators(*function_);
-    llvm::PromoteMemToReg(locals, dominators);
+    promote_locals(*function_);
   }
   ~Copy() { function_->eraseFromParent(); }
   Copy(const Copy&) = delete;
@@ -40,13 +31,6 @@ class Copy {
   llvm::BasicBlock* original(llvm::BasicBlock* block) { return original_.lookup(block); }
 
  private:
-  // That it is filled with zeros keeps it in memory.
-  static void forget_beginning(llvm::AllocaInst& local) {
-    for (llvm::User* user : llvm::make_early_inc_range(local.users())) {
-      if (auto* fill = llvm::dyn_cast<llvm::MemSetInst>(user)) fill->eraseFromParent();
-    }
-  }
-
   llvm::ValueToValueMapTy map_;
   llvm::Function* function_;
   llvm::DenseMap<llvm::BasicBlock*, llvm::BasicBlock*> original_;

@@ -74,6 +74,37 @@ TEST(Waits, ForLoadsThatAreReadAnew) {
             "grid ");
 }
 
+// As C++ without optimisation has it: what is read comes to where a local says that another local lies, from where it
+// says, too; and where the former is goes round the loop, for nobody.
+TEST(Waits, ForLoadsThroughLocalsThatHoldOthers) {
+  EXPECT_EQ(waits(R"(%request = alloca { ptr, ptr }
+%result = alloca i32
+%known = alloca ptr
+br label %head
+head:
+  call void @llvm.memset.p0.i64(ptr %request, i8 0, i64 16, i1 false)
+  store ptr @tile, ptr %request
+  %to = getelementptr { ptr, ptr }, ptr %request, i32 0, i32 1
+  store ptr %result, ptr %to
+  br i1 %c, label %one, label %other
+one:
+  store ptr %request, ptr %known
+  br label %both
+other:
+  br label %both
+both:
+  %from = load ptr, ptr %request
+  %v = load atomic i32, ptr %from monotonic, align 4
+  %there = load ptr, ptr %to
+  store i32 %v, ptr %there
+  %w = load i32, ptr %result
+  %go = icmp eq i32 %w, 0
+  br i1 %go, label %head, label %end
+end:
+  ret void)"),
+            "block ");
+}
+
 TEST(Waits, ForUpdatesThatRepeat) {
   auto update = [](const std::string& what) {
     return waits(loop("%v = atomicrmw " + what + " monotonic\n%go = icmp ne i32 %v, 0"));
