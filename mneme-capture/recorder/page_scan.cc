@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ namespace {
 // Of <linux/userfaultfd.h> and <linux/fs.h>, which are older than that on many systems.
 constexpr int kUserModeOnly = 1;
 constexpr uint64_t kSharedMemory = 1 << 12, kAsynchronous = 1 << 15;  // features
-constexpr uint64_t kIsWritten = 1 << 1, kIsPresent = 1 << 3, kIsSwapped = 1 << 4;
+constexpr uint64_t kIsWritten = 1 << 1, kIsPresent = 1 << 3;
 constexpr uint64_t kProtectMatching = 1 << 0, kOnlyWhereNoted = 1 << 1;
 
 struct Found {
@@ -31,10 +32,29 @@ struct Arguments {
 
 constexpr unsigned long kScan = _IOWR('f', 16, Arguments);
 
+bool has_pinned_pages() {
+  constexpr std::string_view kLine = "\nVmPin:";
+  const std::string status = read_file("/proc/thread-self/status");
+  const size_t line = status.find(kLine);
+  return line == std::string::npos || std::strtoull(status.c_str() + line + kLine.size(), nullptr, 10) != 0;
+}
+
+// What is read so is pinned only while it is, and counted nowhere; but by then the descriptor is open.
+bool reads_directly() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/thread-self/fd")) {
+    const int descriptor = std::atoi(entry.path().filename().c_str());
+    const int flags = ::fcntl(descriptor, F_GETFL);
+    if (flags >= 0 && (flags & O_DIRECT)) return true;
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry.path(), gone) == "anon_inode:[io_uring]") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 struct PageScan::Request {
-  uint64_t flags, inverted, all_of, any_of;
+  uint64_t flags, inverted;
 };
 
 Fd PageScan::make_protector() {
@@ -64,6 +84,8 @@ void PageScan::unprotect(int protector, MemoryRange memory) {
 // The calling thread's, since the process's first may have ended.
 PageScan::PageScan() : pagemap_(::open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC)) {}
 
+// Of pages that are mapped. Others have no note as a rule, and get none, which would take memory: they may have been
+// written, and put out of sight since.
 bool PageScan::scan(const Request& request, MemoryRange memory, std::vector<MemoryRange>& runs) const {
   std::vector<Found> found(256);
   const uint64_t end = memory.address + memory.size;
@@ -76,8 +98,7 @@ bool PageScan::scan(const Request& request, MemoryRange memory, std::vector<Memo
     arguments.found = reinterpret_cast<uint64_t>(found.data());
     arguments.room = found.size();
     arguments.inverted = request.inverted;
-    arguments.all_of = request.all_of;
-    arguments.any_of = request.any_of;
+    arguments.all_of = kIsWritten | kIsPresent;
     arguments.returned = kIsWritten;
     const int count = ::ioctl(pagemap_.get(), kScan, &arguments);
     if (count < 0 || arguments.walked_to <= at) return false;
@@ -92,21 +113,16 @@ bool PageScan::scan(const Request& request, MemoryRange memory, std::vector<Memo
   return true;
 }
 
-// A page that is not mapped has no note, and gets none, which would take memory: it may have been written, and put out of
-// sight since.
 bool PageScan::add_protected(MemoryRange memory, std::vector<MemoryRange>& runs) const {
-  return scan({kOnlyWhereNoted, kIsWritten, kIsWritten, kIsPresent | kIsSwapped}, memory, runs);
+  return scan({kOnlyWhereNoted, kIsWritten}, memory, runs);
 }
 
 bool PageScan::add_written_and_protect(MemoryRange memory, std::vector<MemoryRange>& runs) const {
-  return scan({kOnlyWhereNoted | kProtectMatching, 0, kIsWritten, kIsPresent | kIsSwapped}, memory, runs);
+  return scan({kOnlyWhereNoted | kProtectMatching, 0}, memory, runs);
 }
 
-bool has_pinned_pages() {
-  constexpr std::string_view kLine = "\nVmPin:";
-  const std::string status = read_file("/proc/thread-self/status");
-  const size_t line = status.find(kLine);
-  return line == std::string::npos || std::strtoull(status.c_str() + line + kLine.size(), nullptr, 10) != 0;
+bool devices_may_write() try { return has_pinned_pages() || reads_directly(); } catch (const std::exception&) {
+  return true;  // that is not to be known
 }
 
 }  // namespace mneme::record

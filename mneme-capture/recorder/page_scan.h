@@ -34,8 +34,9 @@ class PageScan {
   Fd pagemap_;
 };
 
-// Whether pages of this process are held by devices, or by the system, which write them past the page tables: for
-// network cards (ibv_reg_mr) and io_uring's buffers. Throws Error where that is not to be known.
-bool has_pinned_pages();
+// Whether devices may be writing to pages of this process, which they do past the page tables: to what is pinned for
+// network cards (ibv_reg_mr), and what is read just now from files that are open for O_DIRECT, or through io_uring.
+// Also where that is not to be known.
+bool devices_may_write();
 
 }  // namespace mneme::record

@@ -87,8 +87,8 @@ std::vector<MemoryRange> WriteWatch::look() {
     const bool noted = look_at(pages, memory->first, memory->second, unwritten);
     memory = noted ? std::next(memory) : all_.erase(memory);
   }
-  // Asked afterwards: what is pinned from now on is pinned through the page tables, which note it.
-  if (!has_pinned_pages()) return unwritten;
+  // Asked afterwards: what a device gets from now on, it gets through the page tables, which note it.
+  if (!devices_may_write()) return unwritten;
   unwatch_all();
   return {};
 }

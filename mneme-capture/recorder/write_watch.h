@@ -15,7 +15,8 @@ namespace mneme::record {
 // that would cost more than reading it. Where the system cannot tell, nothing is known of any.
 class WriteWatch {
  public:
-  // Memory that is mapped shared, whole blocks, and has just appeared. Only this process writes to it.
+  // Memory that is mapped shared, whole blocks, and has just appeared. Nobody writes to it but through that mapping,
+  // and no holes are made in it (MADV_REMOVE): these are not noted.
   void add(MemoryRange memory);
   // Nobody looks any more, or in a child of a fork: what is watched is the parent's.
   void forget();
