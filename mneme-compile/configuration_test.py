@@ -298,6 +298,23 @@ class Configurations(TestCase):
         for ir, _ in self.texts("-O1").values():
             self.assertNotRegex(ir, "f(add|mul) fast ")
 
+    def test_pipelines_that_lose_the_kernel(self):
+        for target in ["host", "gfx90a"]:
+            for passes in ["internalize", "internalize,globaldce"]:
+                with self.subTest(target=target, passes=passes):
+                    self.refused(f"the pipeline '{passes}' removes, renames or hides", "--kernel", "^add", "--target",
+                                 target, "--passes", passes)
+        # What only profilers ask for may lose its name.
+        stripped = self.compile("--kernel", "^add", "--passes", "default<O2>,strip")
+        self.assertEqual({line["status"] for line in self.report(stripped)}, {"verified"})
+
+    def test_code_for_others_in_between(self):
+        lines = self.lines({"passes": "default<O1>"}, {"target": "gfx90a"}, {"passes": "default<O2>"})
+        bundle = self.compile("--kernel", "^add", "--variants", lines)
+        judged = run([tool("run"), "--device", "host"], [tool("verify")], input=bundle)
+        statuses = sorted(json.loads(line)["status"] for line in judged.out.decode().splitlines())
+        self.assertEqual(statuses, ["failed"] * 2 + ["verified"] * 4, judged.text())
+
     def test_what_cannot_be(self):
         for reason, *options in [("allows 64 threads in a block, and --block .* has 128", "--launch-bounds", "64", "--block", "128"),
                                  ("--shared-mem 262145 is more than a block may have on host", "--shared-mem", "262145"),

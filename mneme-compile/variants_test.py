@@ -215,7 +215,10 @@ class Variants(TestCase):
         self.assertEqual(len(self.report(merged, status=1)), 6)
         # One that has its code from one that is left out, as the first bundle has that, too.
         (self.folder / "second.tar").write_bytes(self.bundle([{"passes": "default<O3>,verify"}, {"passes": "verify,default<O3>"}]))
-        merged = self.run_well([tool("restore"), self.folder / "first.tar", self.folder / "second.tar"]).out
+        both = [self.folder / "first.tar", self.folder / "second.tar"]
+        self.assert_refused(run([tool("restore"), *both]), 2, "the later one has code for it that the other lacks")
+        launch = next(bundles.parsed(m)["id"] for m in bundles.read(first) if m.name.startswith("instances/"))
+        merged = self.run_well([tool("restore"), "--instance", launch, *both]).out
         holder, same, _, late = self.variants(merged)
         self.assertEqual((same["same_as"], "same_as" in late), (holder["id"], False))
         self.assertEqual(list(self.codes(merged)), [holder["id"], late["id"]])

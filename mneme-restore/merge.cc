@@ -69,7 +69,10 @@ void Merge::take(const bundle::KernelMember& kernel) {
 
 void Merge::take(bundle::VariantMember variant) {
   if (!kernels_[variant.info.kernel]) return;
-  if (!variants_.insert(variant.info.id).second) return left_out_.keep(std::move(variant));
+  auto [known, fresh] = variants_.try_emplace(variant.info.id, variants_.size() + 1);
+  size_t& latest = latest_[variant.info.kernel];
+  latest = std::max(latest, known->second);
+  if (!fresh) return left_out_.keep(std::move(variant));
   left_out_.make_whole(variant);
   if (auto waiting = waiting_.find(variant.info.kernel); waiting != waiting_.end()) {
     waiting->second.variants.push_back(std::move(variant));
@@ -90,13 +93,23 @@ void Merge::give_kernel(const Digest& id) {
 void Merge::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
   instance_in_hand_ = {};
   const Digest& id = instance.info.id;
-  if (!kernels_[instance.info.kernel] || !selection_.instance(id) || !instances_.insert(id).second) return;
+  if (!kernels_[instance.info.kernel] || !selection_.instance(id)) return;
+  auto [known, fresh] = instances_.try_emplace(id, variants_.size());
+  if (!fresh) {
+    // Code that comes behind the last launch is replayed with it.
+    if (id == last_given_) known->second = variants_.size();
+    if (latest_[instance.info.kernel] <= known->second) return;
+    throw Error::of(
+        "launch {} is in two of the files, and the later one has code for it that the other lacks: it would not be "
+        "replayed with that. Merge what mneme-capture wrote, and compile the merged bundle",
+        id.hex().substr(0, 12));
+  }
   if (reader.info().memory == "none") {
     throw Error(
         "the bundle holds no memory to restore: it has been through mneme-run, which keeps it only if told so "
         "(--keep)");
   }
-  instance_in_hand_ = id;
+  instance_in_hand_ = last_given_ = id;
   give_kernel(instance.info.kernel);
   for (Target* target : targets_) target->take(instance, reader);
 }
@@ -107,6 +120,7 @@ void Merge::take(const bundle::RunMember& run, const bundle::Reader& reader) {
 }
 
 void Merge::take(bundle::Reader& reader) {
+  latest_.clear();
   instance_in_hand_ = {};
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) take(*kernel);

@@ -17,7 +17,8 @@ bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos);
 void merge(bundle::Summary& into, const bundle::Summary& from);
 
 // Gives several bundles' selected recordings to targets, one bundle after another, everything once: what occurs again
-// is dropped, an instance together with its runs.
+// is dropped, an instance together with its runs. Throws Error where more would be lost: a launch that occurs again,
+// with code of its kernel that came behind it and another launch.
 class Merge {
  public:
   Merge(const cli::Selection& selection, std::vector<Target*> targets)  // borrowed
@@ -43,11 +44,14 @@ class Merge {
 
   const cli::Selection& selection_;
   std::vector<Target*> targets_;
-  std::map<Digest, bool> kernels_;     // all, and whether they are selected
-  std::map<Digest, Waiting> waiting_;  // for a selected instance: without one, a kernel is left out
-  std::set<Digest> variants_, instances_;
-  bundle::LeftOutCode left_out_;  // of variants that came before
-  Digest instance_in_hand_;       // empty while one is passed over
+  std::map<Digest, bool> kernels_;      // all, and whether they are selected
+  std::map<Digest, Waiting> waiting_;   // for a selected instance: without one, a kernel is left out
+  std::map<Digest, size_t> variants_;   // and their numbers, from 1 on, as they came
+  std::map<Digest, size_t> instances_;  // and how many variants had come before
+  bundle::LeftOutCode left_out_;        // of variants that came before
+  std::map<Digest, size_t> latest_;     // of the bundle that is read: the last variant of each kernel, by its number
+  Digest last_given_;                   // instance
+  Digest instance_in_hand_;             // empty while one is passed over
   bundle::Summary summary_;
   bool truncated_ = false;
 };

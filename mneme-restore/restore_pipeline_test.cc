@@ -143,6 +143,29 @@ TEST(Restore, MergesFiles) {
   EXPECT_EQ(restore("", {"--kernel", "absent", a}).status, 2);
 }
 
+// A launch that has gone by is replayed with no code that comes later.
+TEST(Restore, RefusesToLoseCodeOfALaunch) {
+  TemporaryFolder folder;
+  auto file = [&](const std::string& name, const std::string& fixture, uint32_t seed) {
+    Recording recording;
+    recording.add_variant(fixture);
+    recording.add_instance(kWords, seed);
+    std::string path = folder.path() + "/" + name;
+    write_file(path, recording.finish());
+    return path;
+  };
+  const std::string first = file("first", "right", 7), same = file("same", "right", 7);
+  const std::string other = file("other", "wrong_byte", 8), more = file("more", "wrong_byte", 7);
+  EXPECT_EQ(restore("", {first, same}).status, 0);
+  EXPECT_EQ(restore("", {first, other}).status, 0);
+  EXPECT_EQ(restore("", {first, more}).status, 0) << "it has not gone by: nothing came behind it";
+  for (const Words& files : {Words{first, other, more}, Words{more, other, first}}) {
+    Ended ended = restore("", files);
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_THAT(ended.errors, HasSubstr("is in two of the files, and the later one has code for it"));
+  }
+}
+
 TEST(Restore, PassesRunsOn) {
   Ended run = run_program({MNEME_RUN, "--keep"}, recorded());
   Recording wrong;

@@ -143,32 +143,36 @@ void Worker::measure() {
   }
 }
 
+std::string Worker::why_not_here(const bundle::VariantMember& variant) const {
+  const std::string& target = variant.info.configuration.target;
+  if (target.starts_with(process_.device() + ":")) return device::host::why_not_here(target);
+  return fmt::format("it was compiled for {}, not for the device {}: mneme-compile --target says what to compile for",
+                     target, process_.device());
+}
+
+Worker::Outcome Worker::failed(const bundle::VariantMember& variant, const std::string& reason) const {
+  Outcome outcome;
+  outcome.run.kernel = task_.kernel.id;
+  outcome.run.instance = task_.instance.info.id;
+  outcome.run.variant = variant.info.id;
+  outcome.run.device = process_.device();
+  outcome.run.status = "failed";
+  outcome.run.reason = reason;
+  outcome.run.warmup = process_.settings().warmup;
+  return outcome;
+}
+
 Worker::Outcome Worker::run(const bundle::VariantMember& variant) {
   if (task_.baseline && !baseline_) measure();
   try {
     place();
-    const std::string& target = variant.info.configuration.target;
-    if (!target.starts_with(process_.device() + ":")) {
-      throw Failure{fmt::format("it was compiled for {}, not for the device {}: mneme-compile --target says what to "
-                                "compile for",
-                                target, process_.device()),
-                    true};
-    }
-    if (std::string why = device::host::why_not_here(target); !why.empty()) throw Failure{why, true};
+    if (std::string why = why_not_here(variant); !why.empty()) return failed(variant, why);
     Outcome outcome = converse(MessageType::kVariant, variant);
     outcome.run.baseline = baseline_;
     return outcome;
   } catch (const Failure& failure) {
     recover(failure);
-    Outcome outcome;
-    outcome.run.kernel = task_.kernel.id;
-    outcome.run.instance = task_.instance.info.id;
-    outcome.run.variant = variant.info.id;
-    outcome.run.device = process_.device();
-    outcome.run.status = "failed";
-    outcome.run.reason = failure.reason;
-    outcome.run.warmup = process_.settings().warmup;
-    return outcome;
+    return failed(variant, failure.reason);
   }
 }
 

@@ -46,6 +46,9 @@ class Worker {
   void send_variation();
   void measure();
   void recover(const Failure& failure);
+  // Why code for its target runs on no such device, or not on this one; empty: it does.
+  std::string why_not_here(const bundle::VariantMember& variant) const;
+  Outcome failed(const bundle::VariantMember& variant, const std::string& reason) const;
   // Has a variant executed; `type`: kVariant or kBaseline.
   Outcome converse(MessageType type, const bundle::VariantMember& variant);
   void check(const Outcome& outcome, const bundle::VariantMember& variant) const;

@@ -31,13 +31,15 @@ void occupy_standard_descriptors() {
   }
 }
 
-void catch_closed_pipes() {
-  struct sigaction action{};
-  ::sigaction(SIGPIPE, nullptr, &action);
-  if (action.sa_handler != SIG_DFL) return;
-  action.sa_handler = [](int) {};
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGPIPE, &action, nullptr);
+void catch_what_writing_raises() {
+  for (int signal : {SIGPIPE, SIGXFSZ}) {
+    struct sigaction action{};
+    ::sigaction(signal, nullptr, &action);
+    if (action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = [](int) {};
+    action.sa_flags = SA_RESTART;
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ void catch_closed_pipes() {
 int run_tool(const std::string& tool, const std::function<Exit()>& body) {
   tool_name() = tool;
   occupy_standard_descriptors();
-  catch_closed_pipes();
+  catch_what_writing_raises();
   try {
     return static_cast<int>(body());
   } catch (const Error& error) {

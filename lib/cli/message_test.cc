@@ -45,6 +45,19 @@ TEST(RunTool, MakesAClosedPipeAnError) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "mneme-test: error: cannot write a pipe: Broken pipe\n");
 }
 
+TEST(RunTool, AFileThatMayGrowNoFurtherIsAnError) {
+  testing::internal::CaptureStderr();
+  int status = run_tool("mneme-test", [] {
+    struct sigaction action{};
+    ::sigaction(SIGXFSZ, nullptr, &action);
+    EXPECT_NE(action.sa_handler, SIG_IGN);
+    ::raise(SIGXFSZ);
+    return Exit::kSuccess;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(RunTool, LeavesSigpipeToThePrograms) {
   run_tool("mneme-test", [] {
     struct sigaction action{};

@@ -99,4 +99,10 @@ void check_pipeline(const std::string& passes, const std::string& plugins) {
   parse(builder, passes);
 }
 
+void check_kept(const llvm::Module& module, const std::string& name, const std::string& passes) {
+  const llvm::GlobalValue* kept = module.getNamedValue(name);
+  if (kept && !kept->isDeclaration() && !kept->hasLocalLinkage()) return;
+  throw Error::of("the pipeline '{}' removes, renames or hides '{}', by which the code is found", passes, name);
+}
+
 }  // namespace mneme::ir

@@ -118,6 +118,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
       ir::optimize(*module, configuration.passes, machine.get(), {},
                    {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
     });
+    ir::check_kept(*module, info.name, configuration.passes);
     refuse_foreign_operations(*module, info, goal, *machine->getMCSubtargetInfo());
     // The recorded memory may point to them.
     ir::expose_addresses(*module, info);

@@ -237,9 +237,10 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   ir::optimize(*module, "always-inline,globaldce", machine.get());
   ir::optimize(*module, with_order_kept(configuration.passes), machine.get(), extend_pipelines,
                {configuration.unroll_threshold, {}, configuration.plugins});
+  ir::check_kept(*module, kEntrySymbol, configuration.passes);
   define_brain_float_functions(*module);
   // What profilers and debuggers show.
-  module->getFunction(kBlockFunction)->setName(kernel.name);
+  if (llvm::Function* block = module->getFunction(kBlockFunction)) block->setName(kernel.name);
   Result result{{}, fibers ? "fiber" : "loop", std::move(stores), {}, {}};
   if (texts) {
     result.ir = ir::print_module(*module);

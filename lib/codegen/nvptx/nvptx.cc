@@ -148,6 +148,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   adjust(*module, info, configuration, instance);
   ir::optimize(*module, configuration.passes, machine.get(), {},
                {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
+  ir::check_kept(*module, info.name, configuration.passes);
   if (configuration.ptxas_level > 0) keep_lines_only(*module);
   ir::expose_constants(*module, info);
   number_functions(*module, info);

@@ -221,6 +221,8 @@ std::string refusal(const std::function<void()>& what) {
 TEST(Nvptx, SaysWhatItCannotDo) {
   EXPECT_THAT(refusal([] { compile(scale(), kernel_ir("", "amdgcn-amd-amdhsa"), configuration("cuda:sm_90")); }),
               HasSubstr("was compiled for amdgcn-amd-amdhsa, not for NVIDIA's GPUs"));
+  EXPECT_THAT(refusal([] { compile(scale(), kernel_ir(""), configuration("cuda:sm_90", "internalize,globaldce")); }),
+              HasSubstr("removes, renames or hides 'scale'"));
   EXPECT_THAT(refusal([] { compile(scale(), kernel_ir(""), configuration("cuda:sm_1")); }),
               HasSubstr("'sm_1' is no NVIDIA GPU"));
   bundle::Configuration checked = configuration("cuda:sm_90");
