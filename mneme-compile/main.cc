@@ -110,8 +110,7 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
   }
   throw Error::of(
       "--ir gives one kernel's IR, but two are called '{}', {} and {}: have mneme-restore --instance write a bundle "
-      "with "
-      "launches of one, and compile that",
+      "with launches of one, and compile that",
       first.demangled, first.id.hex(), second.id.hex());
 }
 

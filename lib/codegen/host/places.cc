@@ -8,7 +8,6 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/PassManager.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/FixIrreducible.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
@@ -18,6 +17,7 @@
 #include <set>
 
 #include "codegen/host/uniformity.h"
+#include "ir/function_passes.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -43,20 +43,10 @@ std::vector<Place> places_of(llvm::Function& function, HasPlaces has_places) {
 
 // Cycles that are entered at several blocks have no iterations to speak of until they are given a header.
 void make_reducible(llvm::Function& function) {
-  llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::LowerSwitchPass());
   passes.addPass(llvm::FixIrreduciblePass());
-  passes.run(function, functions);
+  ir::run_passes(passes, function);
 }
 
 bool is_irreducible(llvm::Function& function) {

@@ -7,8 +7,8 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/PassManager.h>
 #include <llvm/IR/PatternMatch.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Scalar/BDCE.h>
 #include <llvm/Transforms/Scalar/InstSimplifyPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "codegen/host/neutral.h"
+#include "ir/function_passes.h"
 #include "ir/optimize.h"
 
 namespace mneme::codegen::host {
@@ -177,16 +178,6 @@ void promote_locals(llvm::Module& module) {
 }
 
 void promote_locals(llvm::Function& function) {
-  llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstSimplifyPass());
@@ -196,7 +187,7 @@ void promote_locals(llvm::Function& function) {
   std::ptrdiff_t before = 0;
   do {
     before = locals();
-    passes.run(function, functions);
+    ir::run_passes(passes, function);
   } while (locals() < before);
 }
 
