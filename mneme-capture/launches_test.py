@@ -24,6 +24,14 @@ class Launches(CaptureCase):
         self.assertEqual(max(counts["--max-instances", "2"].values()), 2)
         self.assertLess(sum(counts["--skip", "1"].values()), len(self.instances(self.capture(program))))
 
+    def test_launches_that_change_nothing_are_told_of(self):
+        warned = "fill(int*, int): no recorded launch of it changed memory"
+        program = self.program("repeating")
+        self.assertNotIn(warned, self.capture(program, options=["--occurrences", "2"]).error)
+        result = self.capture(program, options=["--skip", "1"])
+        self.assertEqual(len(self.instances(result)), 1)
+        self.assertIn(warned, result.error)
+
     def test_every_nth(self):
         program = self.program("conjugate_gradient")
         def indices(*options):

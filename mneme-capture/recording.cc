@@ -310,6 +310,8 @@ void Recording::add(Launch launch) {
   slots_.push_back(slot);
   bundle::Totals& totals = *capture_.summary.totals;
   ++totals.of(kernels_.at(instance.kernel).info.demangled).recorded;
+  bool& changes = capture_.changing[kernels_.at(instance.kernel).info.demangled];
+  changes = changes || instance.prologue != instance.epilogue;
   for (const bundle::Segment& segment : instance.segments) totals.seen_bytes += 2 * segment.size;
   if (KnownKernel& kernel = kernels_.at(instance.kernel);
       !instance.missing.empty() && !std::exchange(kernel.told_of_missing, true)) {

@@ -38,6 +38,7 @@ struct Capture {
   bool told_of_failure = false;
   std::unordered_set<Digest> kernels_known;  // those in the bundle
   std::unordered_set<Digest> instances;      // those in the bundle
+  std::map<std::string, bool> changing;      // kernels of them, by name → whether one of these launches changed memory
   bundle::Summary summary;
   std::vector<bundle::Skipped> unrecordable;  // those of the summary that nobody asked to leave out
   uint64_t launches = 0;

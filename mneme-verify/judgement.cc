@@ -71,6 +71,7 @@ Row Judgement::row(const Digest& variant) const {
 }
 
 void Judgement::give(Row row) {
+  row.launch_changed_memory = instance_->prologue != instance_->epilogue;
   row.passed = row.verdict.status == Status::kVerified || (rules_.lenient && row.verdict.status == Status::kVaries);
   all_passed_ = all_passed_ && row.passed;
   take_(std::move(row), instance_->segments);

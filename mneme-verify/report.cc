@@ -138,6 +138,7 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
     out.add("outliers", count_outliers(run.nanoseconds));
     if (row.comparison) write_comparison(out, *row.comparison);
     out.add("changed_bytes", run.changed_bytes).add("compared_bytes", run.compared_bytes);
+    out.add("launch_changed_memory", row.launch_changed_memory);
     if (run.baseline) write_baseline(out, *run.baseline);
     out.open_array("segments");
     for (const SegmentVerdict& segment : row.verdict.segments) write_segment(out, segment, segments[segment.segment]);

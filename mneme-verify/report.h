@@ -35,6 +35,7 @@ struct Row {
   bool passed = false;                              // it is verified, or as good as that (Rules::lenient)
   std::optional<bundle::Resources> resources = {};  // that the variant takes, as far as its assembler says so
   std::optional<TimeComparison> comparison = {};    // where one was asked for and can be made
+  bool launch_changed_memory = true;                // the recorded one; else what does nothing is verified, too
 };
 
 // Names come from strangers: nothing in them may steer a terminal.

@@ -162,7 +162,14 @@ TEST(Verify, AReplayThatChangedNothingIsNotVerified) {
   Ended ended = verify(one_run("nothing"));
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.errors, HasSubstr("changed no memory"));
-  EXPECT_EQ(verify(one_run("nothing", {.idle = true})).status, 0) << "as the recorded launch did";
+}
+
+TEST(Verify, AReplayOfNothingIsVerifiedAndWarnedOf) {
+  Ended ended = verify(one_run("nothing", {.idle = true}));
+  EXPECT_EQ(ended.status, 0) << "as the recorded launch did";
+  EXPECT_THAT(ended.errors, HasSubstr("1 of its variants are verified by nothing but launches that changed no memory"));
+  EXPECT_THAT(ended.output, HasSubstr("\"launch_changed_memory\":false"));
+  EXPECT_THAT(verify(one_run("right")).output, HasSubstr("\"launch_changed_memory\":true"));
 }
 
 TEST(Verify, AFailedRunIsNotVerified) {

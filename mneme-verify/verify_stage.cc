@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "comparing.h"
@@ -20,6 +22,24 @@ void tell(const Row& row, const std::string& what, const std::string& reason) {
 
 void explain(const Row& row) {
   for (const std::string& reason : row.verdict.reasons) tell(row, to_string(row.verdict.status), reason);
+}
+
+// Where the recorded launch changed nothing, nothing is what code has to do.
+void warn_of_little_proof(const std::vector<Row>& rows) {
+  std::map<std::string, std::map<Digest, bool>> proven;  // kernel → variant → by a launch that changed memory
+  for (const Row& row : rows) {
+    if (row.verdict.status != Status::kVerified) continue;
+    bool& variant = proven[row.name][row.variant];
+    variant = variant || row.launch_changed_memory;
+  }
+  for (const auto& [kernel, variants] : proven) {
+    auto count = std::ranges::count(variants, false, [](const auto& variant) { return variant.second; });
+    if (count == 0) continue;
+    cli::warn(fmt::format(
+        "kernel '{}': {} of its variants are verified by nothing but launches that changed no memory, as code that "
+        "does nothing would be",
+        kernel, count));
+  }
 }
 
 // A check that could not be made has not passed.
@@ -108,6 +128,7 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     cli::warn(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay", kernel,
                           count));
   }
+  warn_of_little_proof(rows);
   if (comparing.without_reference() > 0) {
     cli::warn(fmt::format("{} instance(s) have no verified times of --reference {}: nothing is compared there",
                           comparing.without_reference(), reference_));
