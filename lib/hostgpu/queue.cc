@@ -16,7 +16,7 @@ struct ThreadQueue {
   ~ThreadQueue() {
     gone = true;
     if (!queue || ApiCall::ends_interrupted()) return;
-    Lock lock(queues().mutex);
+    Lock lock;
     queue->closed = true;
     if (queue->operations.empty()) queues().all.erase(queue.get());
   }
@@ -74,7 +74,7 @@ std::shared_ptr<Queue> queue_of(hipStream_t stream, bool per_thread) {
   if (stream == hipStreamPerThread || (!stream && per_thread)) return queue_of_this_thread();
   Queues& all = queues();
   if (reinterpret_cast<uintptr_t>(stream) <= 1) return all.legacy[static_cast<size_t>(current_device())];
-  Lock lock(all.mutex);
+  Lock lock;
   auto found = all.all.find(stream);
   require(found != all.all.end() && !found->second->closed, hipErrorInvalidHandle);
   return found->second;
@@ -85,13 +85,13 @@ std::shared_ptr<Queue> make_queue(unsigned flags, int priority) {
   queue->flags = flags;
   queue->attributes.priority = priority;
   queue->device = current_device();
-  Lock lock(queues().mutex);
+  Lock lock;
   queues().all.emplace(queue.get(), queue);
   return queue;
 }
 
 TicketPtr submit(const std::shared_ptr<Queue>& queue, Operation operation, Promptness promptness) {
-  Lock lock(queues().mutex);
+  Lock lock;
   wait_for_turn(lock);
   return submit_locked(lock, queue, std::move(operation), promptness);
 }
@@ -99,23 +99,23 @@ TicketPtr submit(const std::shared_ptr<Queue>& queue, Operation operation, Promp
 void wait_for_turn(Lock& lock) {
   Queues& all = queues();
   auto ours = [&] { return all.holder == std::thread::id() || all.holder == std::this_thread::get_id(); };
-  if (!is_in_operation()) all.let_go.wait(lock, [&] { return ours() || all.ending; });
+  if (!is_in_operation()) all.let_go.wait(lock.to_wait(), [&] { return ours() || all.ending; });
 }
 
 void hold_others() {
-  Lock lock(queues().mutex);
+  Lock lock;
   if (queues().holder == std::thread::id()) queues().holder = std::this_thread::get_id();
 }
 
 void let_others_go() {
-  Lock lock(queues().mutex);
+  Lock lock;
   if (queues().holder != std::this_thread::get_id()) return;
   queues().holder = {};
   queues().let_go.notify_all();
 }
 
 bool is_idle(const std::shared_ptr<Queue>& queue) {
-  Lock lock(queues().mutex);
+  Lock lock;
   return queue->operations.empty() && (!queue->legacy || implicit_order(*queue).empty());
 }
 

@@ -63,7 +63,7 @@ Queues& queues() {
 void stop_threads() {
   Queues& all = queues();
   if (ApiCall::ends_interrupted()) return;  // other threads may wait for what that call has locked
-  Lock lock(all.mutex);
+  Lock lock;
   all.ending = true;
   all.let_go.notify_all();
   ++all.waiting;
@@ -72,7 +72,7 @@ void stop_threads() {
   while (!idle && all.completed < last) {
     uint64_t before = all.completed;
     if (all.starved) run_here(lock);
-    bool moved = all.done.wait_for(lock, kPatience, [&] { return all.completed != before; });
+    bool moved = all.done.wait_for(lock.to_wait(), kPatience, [&] { return all.completed != before; });
     idle = left() == 0;
     if (!moved) break;
   }

@@ -24,7 +24,7 @@ bool is_ready(Operation& operation) {
 void run_thread(std::shared_ptr<Queue> queue) {
   ::pthread_setname_np(::pthread_self(), "mneme-stream");
   Queues& all = queues();
-  Lock lock(all.mutex);
+  Lock lock;
   const unsigned forks = all.forks;
   for (;;) {
     if (is_runnable(*queue)) {
@@ -34,8 +34,9 @@ void run_thread(std::shared_ptr<Queue> queue) {
       continue;
     }
     if (all.stopped) break;
+    if (lock.call_others()) continue;
     queue->awake = false;
-    bool called = queue->wake.wait_for(lock, kLinger, [&] { return queue->awake || all.stopped; });
+    bool called = queue->wake.wait_for(lock.to_wait(), kLinger, [&] { return queue->awake || all.stopped; });
     if (!called) break;  // whoever needs it next starts another
     queue->awake = true;
   }
@@ -64,7 +65,7 @@ void complete(Queue& queue, std::vector<std::shared_ptr<Queue>>& to_advance) {
   for (auto& dependent : ticket->dependents) to_advance.push_back(std::move(dependent));
   ticket->dependents.clear();
   ++queues().completed;
-  if (queues().waiting) queues().done.notify_all();
+  if (queues().waiting) queues().done_called = true;
 }
 
 void run_work(Operation& operation, int device) {
@@ -85,6 +86,27 @@ void run_work(Operation& operation, int device) {
 
 }  // namespace
 
+void Lock::unlock() {
+  std::shared_ptr<Queue> called = std::move(queues().called);
+  bool done_called = std::exchange(queues().done_called, false);
+  lock_.unlock();
+  if (called) called->wake.notify_one();
+  if (done_called) queues().done.notify_all();
+}
+
+bool Lock::call_others() {
+  if (!queues().called && !queues().done_called) return false;
+  unlock();
+  lock();
+  return true;
+}
+
+std::unique_lock<std::mutex>& Lock::to_wait() {
+  if (std::shared_ptr<Queue> called = std::move(queues().called)) called->wake.notify_one();
+  if (std::exchange(queues().done_called, false)) queues().done.notify_all();
+  return lock_;
+}
+
 bool is_runnable(Queue& queue) {
   return !queue.running && !queue.operations.empty() && is_ready(queue.operations.front());
 }
@@ -97,7 +119,8 @@ bool wake(const std::shared_ptr<Queue>& queue) {
   if (queues().stopped) return false;
   if (queue->awake) return true;
   if (queue->has_thread) {
-    queue->wake.notify_one();
+    if (queues().called) queues().called->wake.notify_one();
+    queues().called = queue;
   } else {
     queue->thread = start_thread(queue);
     queues().starved = !queue->thread.joinable();

@@ -49,7 +49,7 @@ void wait_locked(Lock& lock, const TicketPtr& ticket, const std::shared_ptr<Queu
     if (all.stopped) return;               // it waits for something that will not come any more
     if (is_runnable(*queue)) wake(queue);  // what is not for this thread to do
     ++all.waiting;
-    all.done.wait(lock);
+    all.done.wait(lock.to_wait());
     --all.waiting;
   }
   if (is_runnable(*queue)) wake(queue);  // we came past what is left
@@ -85,12 +85,12 @@ void check_not_waiting_for_us(const std::vector<TicketPtr>& tickets) {
 
 void wait(const TicketPtr& ticket, const std::shared_ptr<Queue>& queue) {
   if (ticket->done.load()) return;
-  Lock lock(queues().mutex);
+  Lock lock;
   wait_locked(lock, ticket, queue);
 }
 
 void wait_for(const std::shared_ptr<Queue>& queue) {
-  Lock lock(queues().mutex);
+  Lock lock;
   if (!queue->legacy) {
     if (!queue->operations.empty()) wait_locked(lock, TicketPtr(queue->last), queue);
     return;
@@ -104,7 +104,7 @@ void wait_for(const std::shared_ptr<Queue>& queue) {
 }
 
 void wait_for_device() {
-  Lock lock(queues().mutex);
+  Lock lock;
   const int device = current_device();
   for (auto& [ticket, queue] : places([=](const Queue& q) { return q.device == device && !is_mine(q); })) {
     wait_locked(lock, ticket, queue);
@@ -112,13 +112,13 @@ void wait_for_device() {
 }
 
 void wait_for_devices() {
-  Lock lock(queues().mutex);
+  Lock lock;
   for (auto& [ticket, queue] : places([](const Queue& q) { return !is_mine(q); })) wait_locked(lock, ticket, queue);
 }
 
 bool wait_for_device_until(std::chrono::steady_clock::time_point end, std::chrono::milliseconds patience) {
   Queues& all = queues();
-  Lock lock(all.mutex);
+  Lock lock;
   auto last_progress = std::chrono::steady_clock::now();
   uint64_t completed = all.completed;
   for (auto& [ticket, queue] : places([](const Queue& q) { return !is_mine(q); })) {
@@ -129,7 +129,7 @@ bool wait_for_device_until(std::chrono::steady_clock::time_point end, std::chron
       auto until = std::min(end, last_progress + patience);
       if (now >= until) return false;
       ++all.waiting;
-      all.done.wait_until(lock, until);
+      all.done.wait_until(lock.to_wait(), until);
       --all.waiting;
     }
   }
@@ -137,7 +137,7 @@ bool wait_for_device_until(std::chrono::steady_clock::time_point end, std::chron
 }
 
 void run_in_order(const std::shared_ptr<Queue>& queue, std::unique_ptr<Work> work) {
-  Lock lock(queues().mutex);
+  Lock lock;
   wait_for_turn(lock);
   if (is_in_operation()) {
     std::vector<TicketPtr> before = implicit_order(*queue);
@@ -152,7 +152,7 @@ void run_in_order(const std::shared_ptr<Queue>& queue, std::unique_ptr<Work> wor
 
 void destroy_queue(hipStream_t stream) {
   Queues& all = queues();
-  Lock lock(all.mutex);
+  Lock lock;
   auto found = all.all.find(stream);
   require(found != all.all.end() && !found->second->closed && !found->second->legacy, hipErrorInvalidHandle);
   std::shared_ptr<Queue> queue = found->second;

@@ -26,12 +26,36 @@ struct Queues {
   std::thread::id holder;  // whose work only is queued; nobody's: everyone's
   std::condition_variable let_go;
   bool starved = false;  // the system gave no thread: whoever is there does what is to be done
+  // Whom to call when the lock is opened.
+  std::shared_ptr<Queue> called;  // its thread
+  bool done_called = false;       // who waits for `done`
 };
-
-using Lock = std::unique_lock<std::mutex>;
 
 // Never destroyed: applications launch kernels from destructors that run last.
 Queues& queues();
+
+// The queues' lock. Other threads are called once it is open: called before, they would run into it, and be put to
+// sleep again.
+class Lock {
+ public:
+  Lock() : lock_(queues().mutex) {}
+  ~Lock() {
+    if (lock_.owns_lock()) unlock();
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+  void lock() { lock_.lock(); }
+  void unlock();
+  // Opens the lock for a moment if somebody is to be called. Returns whether it did.
+  bool call_others();
+  // For a condition variable, which opens it by itself: calls others at once.
+  std::unique_lock<std::mutex>& to_wait();
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
 // As the process ends: what a device would complete is completed; then the threads go.
 void stop_threads();
 

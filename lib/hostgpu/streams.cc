@@ -60,7 +60,7 @@ hipError_t priority_of(hipStream_t stream, int* priority, bool per_thread) {
   return answer([&] {
     require(priority);
     auto queue = queue_of(stream, per_thread);
-    Lock lock(queues().mutex);
+    Lock lock;
     *priority = queue->attributes.priority;
   });
 }
@@ -134,7 +134,7 @@ __attribute__((visibility("default"))) int mneme_hostgpu_get_attributes(hipStrea
                                                                         StreamAttributes* attributes) {
   return answer([&] {
     auto queue = queue_of(stream);
-    Lock lock(queues().mutex);
+    Lock lock;
     *attributes = queue->attributes;
   });
 }
@@ -143,7 +143,7 @@ __attribute__((visibility("default"))) int mneme_hostgpu_set_attributes(hipStrea
                                                                         const StreamAttributes* attributes) {
   return answer([&] {
     auto queue = queue_of(stream);
-    Lock lock(queues().mutex);
+    Lock lock;
     queue->attributes = *attributes;
     queue->attributes.priority = within_range(attributes->priority);
   });

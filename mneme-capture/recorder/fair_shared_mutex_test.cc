@@ -32,6 +32,34 @@ TEST(FairSharedMutex, IsHadAloneThoughItIsAlwaysShared) {
   for (std::thread& sharer : sharers) sharer.join();
 }
 
+TEST(FairSharedMutex, WhoHasItAloneHasItAlone) {
+  FairSharedMutex mutex;
+  long number = 0;  // no atomic: what the mutex is for
+  std::atomic<int> sharing{0}, wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20000; ++round) {
+        if ((round + i) % 16 == 0) {
+          std::lock_guard lock(mutex);
+          if (sharing != 0) ++wrong;
+          ++number;
+        } else {
+          std::shared_lock lock(mutex);
+          ++sharing;
+          long before = number;
+          if (round % 64 == 0) std::this_thread::yield();
+          if (number != before) ++wrong;
+          --sharing;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(number, 4 * 20000 / 16);
+}
+
 TEST(FairSharedMutex, OneWhoSharesItMayWaitForAnother) {
   FairSharedMutex mutex;
   mutex.lock_shared();
