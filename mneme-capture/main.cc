@@ -304,7 +304,8 @@ Exit capture_application(int argc, char** argv) {
   for (const auto& [kernel, changes] : capture.changing) {
     if (changes) continue;
     cli::warn(fmt::format(
-        "{}: no recorded launch of it changed memory, so code that does nothing would be verified: record others", kernel));
+        "{}: no recorded launch of it changed memory, so code that does nothing would be verified: record others",
+        kernel));
   }
   if (!session.failure().empty()) throw Error("recording failed: " + session.failure());
   Exit exit = judge_application(status, settings);

@@ -79,9 +79,10 @@ class FakeDevice : public device::Device {
   uint64_t execute(device::Code&, const device::Launch& with) override {
     launch = with;
     kernel(executions++);
-    return 100 + executions;
+    return takes + static_cast<uint64_t>(executions);
   }
 
+  uint64_t cache_size() const override { return cache; }
   std::unique_ptr<device::Image> make_image(std::span<const device::BlockRange> ranges) override {
     return keeps_images ? std::make_unique<FakeImage>(memory, ranges) : nullptr;
   }
@@ -94,6 +95,8 @@ class FakeDevice : public device::Device {
   device::Launch launch;  // the last
   uint64_t taken = 0;
   bool keeps_images = false;
+  uint64_t cache = 0;    // bytes
+  uint64_t takes = 100;  // nanoseconds, and one more each time
 
  private:
   void byte_copy(uint64_t address, uint64_t size, const std::byte* in, std::byte* out) {
@@ -358,6 +361,74 @@ TEST_P(Replayed, LaunchesAreAsRecorded) {
   EXPECT_FALSE(run().cold);
   EXPECT_FALSE(device.launch.cold);
 }
+
+// With memory that fits into the device's cache.
+struct Cached : Replayed {
+  void SetUp() override {
+    Replayed::SetUp();
+    device.cache = 1 << 30;
+    settings.warmup = 1;
+    settings.iterations = 2;
+  }
+  // What right() leaves, however often it is done.
+  void settle() {
+    for (uint64_t i = 0; i < 3; i++) device.at(kBase + i * kBlock + 10) = static_cast<char>(i == 1 ? 1 : 'a' + i + 1);
+  }
+};
+
+TEST_P(Cached, WhatStaysIsTimedWithoutRestoringInBetween) {
+  device.kernel = [this](int) { settle(); };
+  bundle::RunInfo run = this->run();
+  EXPECT_TRUE(run.differences.empty());
+  EXPECT_EQ(run.changed_bytes, 3u);
+  EXPECT_EQ(device.executions, 1 + 2 * 4);
+  EXPECT_EQ(run.nanoseconds, (std::vector<uint64_t>{105, 109})) << "the last of each four";
+  EXPECT_EQ(device.at(kBase + 10), 'a') << "restored at the end";
+}
+
+TEST_P(Cached, WhatAddsUpIsRestoredInBetween) {
+  Replay replay = this->replay();
+  bundle::RunInfo run = this->run(replay);
+  EXPECT_TRUE(run.differences.empty());
+  EXPECT_EQ(run.nanoseconds, (std::vector<uint64_t>{107, 109}));
+  EXPECT_EQ(device.executions, 1 + 4 + 2 * 2);
+  device.executions = 0;
+  run = this->run(replay);
+  EXPECT_TRUE(run.differences.empty());
+  EXPECT_EQ(device.executions, 1 + 2 * 2) << "that is known by then";
+}
+
+TEST_P(Cached, EachExecutionFromThePrologueIsJudged) {
+  settings.warmup = 0;
+  // Wrong at first, and made good by executing it again.
+  device.kernel = [this](int) {
+    bool was_there = device.at(kBase + 20) == '!';
+    settle();
+    device.at(kBase + 20) = was_there ? 'a' : '!';
+  };
+  bundle::RunInfo run = this->run();
+  ASSERT_EQ(run.differences.size(), 1u);
+  EXPECT_EQ(run.differences[0].first, 20u);
+
+  // Of which one execution, whichever it is, writes nothing: what those before it left may be there still, but not
+  // where it is the first.
+  for (int idle = 0; idle < 8; idle += 4) {
+    device.executions = 0;
+    device.memory.clear();
+    device.kernel = [&](int execution) {
+      if (execution != idle) settle();
+    };
+    EXPECT_EQ(this->run().differences.size(), 1u) << idle;
+  }
+}
+
+TEST_P(Cached, LongExecutionsNeedNoCache) {
+  device.takes = 10'000'000;
+  EXPECT_TRUE(run().differences.empty());
+  EXPECT_EQ(device.executions, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Images, Cached, testing::Values(true));
 
 TEST_P(Replayed, WhatNeverVariesLeavesAnEmptyBaseline) {
   Replay replay = this->replay();

@@ -178,7 +178,8 @@ bool Allocations::back_piece(Area& area, uint64_t size) {
     }
     throw;
   }
-  // Host memory is what disks and network cards write to, past this process: a device's is out of their reach as a rule.
+  // Host memory is what disks and network cards write to, past this process: a device's is out of their reach as a
+  // rule.
   if (!host && *memory) watch_.add({area.backed, size});
   // Device memory is the runtime's, also in children.
   if (host) shared_.push_back({area.backed, size, KeptDescriptor(std::move(*memory))});
