@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -126,6 +127,28 @@ class Processes(CaptureCase):
             "abort": ([], -signal.SIGABRT), "throw": ([], -signal.SIGABRT), "pthread_exit": (["other thread", *end], 0),
             "exit-in-thread": (end, 4), "quick_exit-in-callback": (["quick handler"], 11),
             "signal": ([], -signal.SIGKILL), "handled-signal": (["signal"], 9)})
+
+    def test_threads_at_work_when_it_ends(self):
+        program = self.program("last_moments")
+        for limit in ["0", "2"]:
+            options = ["--device", "host", "--pass-exit", "--max-instances", limit, "-o", self.folder / "last.tar"]
+            result = run([tool("capture"), *options, program, "destructor"])
+            self.assertEqual(result.status, 12, result.text())
+            self.assertEqual(sorted((result.out.decode() + result.error).split("\n")).count("the copy: right"), 1, result.text())
+            self.assertNotIn("WRONG", result.text())
+            for _ in range(10):
+                result = run([tool("capture"), *options, program, "detached"], timeout=60)
+                self.assertEqual(result.status, 12, result.text())
+                self.assertNotIn("the process ends while work on a stream has not", result.text())
+
+    def test_small_stacks(self):
+        program = self.program("small_stack")
+        with tempfile.TemporaryDirectory() as cache:  # the kernel is compiled on such a stack
+            env = {**os.environ, "XDG_CACHE_HOME": cache}
+            for limit in ["0", "9"]:
+                result = run([tool("capture"), "--device", "host", "--max-instances", limit, "-o", self.folder / "small.tar",
+                              program], env=env)
+                self.assertEqual(result.status, 0, result.text())
 
     def signalled(self, number, group=False):
         bundle = self.folder / f"signal{number}{group}.tar"

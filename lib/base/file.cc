@@ -32,18 +32,23 @@ Fd open_file(const std::string& path, int flags, int mode) {
 }
 
 std::string read_all(int fd, const std::string& name, size_t limit) {
-  std::string out;
-  char buffer[65536];
+  // Not on the stack, which may be one of an application's threads, and small.
+  std::string out(4096, '\0');
+  size_t size = 0;
   for (;;) {
-    ssize_t n = ::read(fd, buffer, sizeof buffer);
-    if (n == 0) return out;
+    if (size == out.size()) out.resize(2 * size);
+    ssize_t n = ::read(fd, out.data() + size, out.size() - size);
     if (n < 0) {
       if (errno == EINTR) continue;
       throw system_error("cannot read " + name);
     }
-    if (out.size() + static_cast<size_t>(n) > limit) throw Error::of("{} is larger than {} bytes", name, limit);
-    out.append(buffer, static_cast<size_t>(n));
+    if (n == 0) break;
+    size += static_cast<size_t>(n);
+    if (size > limit) throw Error::of("{} is larger than {} bytes", name, limit);
   }
+  out.resize(size);
+  out.shrink_to_fit();
+  return out;
 }
 
 std::string read_file(const std::string& path, size_t limit) {

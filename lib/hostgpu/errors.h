@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/uncancelled.h"
 #include "hostgpu/api_call.h"
 #include "hostgpu/devices.h"
 #include "hostgpu/hip.h"
@@ -47,6 +48,7 @@ template <typename Body>
 hipError_t answer(Body&& body) noexcept {
   if (ApiCall::is_refused()) return note_error(hipErrorDeinitialized);
   ApiCall call;
+  Uncancelled uncancelled;
   try {
     body();
     return hipSuccess;

@@ -125,7 +125,9 @@ class Range {
   void reserve() {
     if (arena_ || reserve_at(base_, MAP_FIXED_NOREPLACE) || reserve_at(0, 0)) return;
     throw HipError(hipErrorOutOfMemory,
-                   fmt::format("the address range at {:#x} is taken: no memory can be given out", base_.load()));
+                   fmt::format("the address range at {:#x} is taken, and a limit on address space leaves no other: no "
+                               "memory can be given out",
+                               base_.load()));
   }
 
   bool reserve_at(uint64_t wanted, int how) {

@@ -68,13 +68,11 @@ void stop_threads() {
   all.let_go.notify_all();
   ++all.waiting;
   const uint64_t last = all.completed + left();
-  bool idle = left() == 0;
-  while (!idle && all.completed < last) {
+  bool moved = true;
+  while (moved && left() > 0 && all.completed < last) {
     uint64_t before = all.completed;
     if (all.starved) run_here(lock);
-    bool moved = all.done.wait_for(lock.to_wait(), kPatience, [&] { return all.completed != before; });
-    idle = left() == 0;
-    if (!moved) break;
+    moved = all.done.wait_for(lock.to_wait(), kPatience, [&] { return all.completed != before; });
   }
   --all.waiting;
   all.stopped = true;
@@ -90,7 +88,7 @@ void stop_threads() {
     }
   }
   lock.unlock();
-  if (!idle) say("the process ends while work on a stream has not");
+  if (!moved) say("the process ends while work on a stream has not");
   for (memory::OwnThread& thread : threads) thread.join();
 }
 

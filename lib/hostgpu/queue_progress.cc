@@ -27,13 +27,13 @@ void run_thread(std::shared_ptr<Queue> queue) {
   Lock lock;
   const unsigned forks = all.forks;
   for (;;) {
+    if (all.stopped) break;  // whatever other threads go on to queue
     if (is_runnable(*queue)) {
       bool all_woken = run_first(lock, queue);
       if (all.forks != forks) return;  // a child of what we did: the queue has no thread there
       if (!all_woken && !all.stopped) run_here(lock);
       continue;
     }
-    if (all.stopped) break;
     if (lock.call_others()) continue;
     queue->awake = false;
     bool called = queue->wake.wait_for(lock.to_wait(), kLinger, [&] { return queue->awake || all.stopped; });

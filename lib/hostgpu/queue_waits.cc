@@ -35,6 +35,14 @@ bool waits_for_us(std::vector<TicketPtr> tickets) {
   return false;
 }
 
+// Another thread is in the middle of an operation.
+bool others_run() {
+  return std::ranges::any_of(queues().all, [](const auto& entry) {
+    const Queue& queue = *entry.second;
+    return queue.running && !is_mine(queue);
+  });
+}
+
 // The ticket is of that queue.
 void wait_locked(Lock& lock, const TicketPtr& ticket, const std::shared_ptr<Queue>& queue) {
   Queues& all = queues();
@@ -46,8 +54,8 @@ void wait_locked(Lock& lock, const TicketPtr& ticket, const std::shared_ptr<Queu
     }
     if (all.stopped || all.starved) run_here(lock, ticket.get());
     if (ticket->done) return;
-    if (all.stopped) return;               // it waits for something that will not come any more
-    if (is_runnable(*queue)) wake(queue);  // what is not for this thread to do
+    if (all.stopped && !others_run()) return;  // it waits for something that will not come any more
+    if (is_runnable(*queue)) wake(queue);      // what is not for this thread to do
     ++all.waiting;
     all.done.wait(lock.to_wait());
     --all.waiting;

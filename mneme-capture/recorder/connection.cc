@@ -31,6 +31,7 @@ Fd connect_to(const std::optional<SocketAddress>& address) {
 }  // namespace
 
 std::unique_ptr<Connection> Connection::open(bool gpu) {
+  Uncancelled uncancelled;
   std::unique_ptr<Connection> connection = connect();
   if (!connection) return nullptr;
   connection->greet(gpu);

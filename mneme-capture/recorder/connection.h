@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/file.h"
+#include "base/uncancelled.h"
 #include "recorder/counters.h"
 #include "recorder/kept_descriptor.h"
 #include "recorder/protocol.h"
@@ -28,6 +29,7 @@ class Connection {
 
   template <class M>
   void tell(const M& message, int descriptor = -1) {
+    Uncancelled uncancelled;
     std::lock_guard lock(sending_);
     send_message(socket_.get(), message, descriptor);
   }
@@ -59,6 +61,7 @@ class Connection {
 
   template <class Reply, class M, class Begin, class Finish>
   Reply ask_alone(const M& message, const Begin& fetch, const Finish& finish) {
+    Uncancelled uncancelled;
     tell(message);
     std::deque<uint64_t> under_way;
     for (;;) {

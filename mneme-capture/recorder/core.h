@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/uncancelled.h"
 #include "recorder/allocations.h"
 #include "recorder/connection.h"
 #include "recorder/delivery.h"
@@ -197,9 +198,11 @@ int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
     return real();
   }
   std::optional<Chosen> chosen;
+  std::optional<Uncancelled> uncancelled;  // it takes time to make
   {
     std::shared_lock ordinary(launches_);
     if (count_if_settled(request)) return real();
+    uncancelled.emplace();
     chosen = choose(request);
     if (!chosen) return real();
   }
