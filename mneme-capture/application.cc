@@ -88,7 +88,14 @@ class SameAddresses {
 
 }  // namespace
 
+std::string stand_in_folder(Device device) {
+  // Where CUDA's is the GPU's, a folder of its own, without the stand-in for it.
+  const char* part = device == Device::kHost ? "hostgpu/libamdhip64.so.5" : "hostgpu/hip/libamdhip64.so.5";
+  return std::filesystem::path(listable(installed_part(part))).parent_path();
+}
+
 std::vector<std::string> environment_with(std::vector<std::string> variables, const Surroundings& surroundings) {
+  for (const std::string& library : surroundings.preloaded) prepend(variables, "LD_PRELOAD", library);
   if (!surroundings.socket_name.empty()) {
     prepend(variables, "LD_PRELOAD", listable(installed_part("libmneme-record.so")));
     std::erase_if(variables, [](const std::string& v) { return v.starts_with(record::kSocketVariable); });
@@ -101,11 +108,7 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
   std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_HOST_DEVICES="); });
   if (surroundings.devices > 1) variables.push_back("MNEME_HOST_DEVICES=" + std::to_string(surroundings.devices));
   if (surroundings.device != Device::kCuda && surroundings.device != Device::kHip) {
-    // A folder of its own, without the stand-in for CUDA's.
-    const char* part =
-        surroundings.device == Device::kHost ? "hostgpu/libamdhip64.so.5" : "hostgpu/hip/libamdhip64.so.5";
-    std::filesystem::path stand_in = listable(installed_part(part));
-    prepend(variables, "LD_LIBRARY_PATH", stand_in.parent_path());
+    prepend(variables, "LD_LIBRARY_PATH", stand_in_folder(surroundings.device));
   }
   return variables;
 }

@@ -17,11 +17,12 @@ enum class Device { kHost, kCuda, kHip, kEither };  // either: the host or NVIDI
 // What is added to the application's environment.
 struct Surroundings {
   Device device = Device::kHost;
-  std::string socket_name;        // of the session; empty: run it unrecorded
-  bool check_memory = false;      // kernels are compiled to check their accesses
-  bool output_to_errors = false;  // its standard output becomes this process's standard error
-  int devices = 1;                // so many host devices
-  bool keep_aslr = true;          // else its memory lies where it lies each time
+  std::string socket_name;                  // of the session; empty: run it unrecorded
+  bool check_memory = false;                // kernels are compiled to check their accesses
+  bool output_to_errors = false;            // its standard output becomes this process's standard error
+  int devices = 1;                          // so many host devices
+  bool keep_aslr = true;                    // else its memory lies where it lies each time
+  std::vector<std::string> preloaded = {};  // stand-ins that the loader would not find first
 };
 
 // The signals that a user ends programs with, and the end of a child, as readable events. Blocks them in this thread
@@ -56,6 +57,9 @@ class Application {
 
 // Waits until `descriptor` is readable or a signal to end comes; true: the latter.
 bool interrupted_before(int descriptor, const Signals& signals);
+
+// The folder of the stand-ins for vendors' libraries. Throws Error where the loader could not be told of it.
+std::string stand_in_folder(Device device);
 
 // The environment `variables` ("NAME=value") with the recorder and the stand-in for HIP put in front of the
 // application's own choice of libraries.

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from capturing import CaptureCase, bundles, run, tool
+from capturing import PROGRAMS, CaptureCase, bundles, run, tool
 
 
 class Applications(CaptureCase):
@@ -41,6 +41,20 @@ class Applications(CaptureCase):
     def test_running_only(self):
         result = self.capture(self.program("vector_add"), options=["--max-instances", "0"])
         self.assertEqual(result.out, b"vector_add: ok\n")
+
+    def test_libraries_whose_place_is_linked_in(self):
+        """DT_RPATH, as Spack has it, comes before LD_LIBRARY_PATH."""
+        real = run(["sh", "-c", "ldconfig -p | sed -n 's/.*libamdhip64.so.5 .*=> //p' | head -1"]).out.decode().strip()
+        self.assertTrue(real, "there is no HIP runtime")
+        source = PROGRAMS / "vector_add.hip"
+        program = self.build(source, "placed", "-O2", f"-Wl,--disable-new-dtags,-rpath,{os.path.dirname(real)}")
+        self.assertIn("vector_add: ok", self.capture(program, options=["--max-instances", "0"]).out.decode())
+        self.assertEqual(len(self.instances(self.capture("env", "A=b", program))), 1)
+        # A script may take the host device from what it starts.
+        script = f"export LD_LIBRARY_PATH={os.path.dirname(real)}; {self.program('vector_add')}; true"
+        result = run([tool("capture"), "--device", "host", "sh", "-c", script])
+        self.assertEqual(result.status, 2, result.text())
+        self.assertRegex(result.error, "process [0-9]+ has the vendor's runtime library in place of the host device")
 
     def test_output_that_cannot_be_written(self):
         program = self.program("vector_add")

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -57,11 +59,15 @@ bool has_cuda_code(Bytes elf, const std::string& path) {
 bool has_hip_code(Bytes elf, const std::string& path) { return has_section(elf, ".hip_fatbin", path); }
 
 // A line of the loader's list for each library: "libcudart.so.13 => /usr/local/cuda/lib64/libcudart.so.13 (0x00007f…)".
-// Its loader is asked, which does not run the program for that. Empty: it is a static program.
-std::string libraries_of(Bytes program, const std::string& path) {
+// Its loader is asked, which does not run the program for that; with this LD_LIBRARY_PATH, if one is given. Empty: it
+// is a static program.
+std::string libraries_of(Bytes program, const std::string& path, const std::string& library_path = {}) {
   std::string_view loader = text_of(objects::elf_section(program, ".interp", path));
   if (loader.empty()) return {};
-  return run_command({std::string(loader.substr(0, loader.find('\0'))), "--list", path}).output;
+  std::vector<std::string> command{std::string(loader.substr(0, loader.find('\0')))};
+  if (!library_path.empty()) command.insert(command.end(), {"--library-path", library_path});
+  command.insert(command.end(), {"--list", path});
+  return run_command(command).output;
 }
 
 ProgramKind kind_of_library(std::istringstream line) {
@@ -112,6 +118,25 @@ bool has_static_cudart(const std::string& word) {
   }
 }
 
+void add_overruled(const std::string& word, const std::string& folder, std::set<std::string>& found) {
+  std::string path = resolve_program(word);
+  if (path.empty()) return;
+  try {
+    MappedFile file(path);
+    if (!is_elf(file.bytes())) return;
+    const char* before = std::getenv("LD_LIBRARY_PATH");
+    std::string library_path = before && *before ? folder + ":" + before : folder;
+    std::istringstream lines(libraries_of(file.bytes(), path, library_path));
+    for (std::string line; std::getline(lines, line);) {
+      std::string name, arrow, given;
+      std::istringstream(line) >> name >> arrow >> given;
+      std::string ours = folder + "/" + name;
+      if (arrow == "=>" && given != ours && file_exists(ours)) found.insert(ours);
+    }
+  } catch (const Error&) {  // what is no program, or cannot be read, tells nothing
+  }
+}
+
 }  // namespace
 
 ProgramKind kind_of_programs(const std::vector<std::string>& command) {
@@ -127,6 +152,12 @@ ProgramKind kind_of_programs(const std::vector<std::string>& command) {
 std::string with_static_cudart(const std::vector<std::string>& command) {
   auto found = std::ranges::find_if(command, has_static_cudart);
   return found == command.end() ? std::string() : *found;
+}
+
+std::vector<std::string> overruled_libraries(const std::vector<std::string>& command, const std::string& folder) {
+  std::set<std::string> found;
+  for (const std::string& word : command) add_overruled(word, folder, found);
+  return {found.begin(), found.end()};
 }
 
 }  // namespace mneme::capture

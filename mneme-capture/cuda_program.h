@@ -18,4 +18,8 @@ ProgramKind kind_of_programs(const std::vector<std::string>& command);
 // which a recorder sees nothing; empty if there is none.
 std::string with_static_cudart(const std::vector<std::string>& command);
 
+// Libraries in `folder` in place of which the loader gives these programs others, though the folder comes first in
+// LD_LIBRARY_PATH: those of a place that was linked into a program as DT_RPATH (Spack's are; --disable-new-dtags).
+std::vector<std::string> overruled_libraries(const std::vector<std::string>& command, const std::string& folder);
+
 }  // namespace mneme::capture

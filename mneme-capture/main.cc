@@ -201,6 +201,10 @@ void check_recorded(const Capture& capture, const Settings& settings) {
     if (!capture.unheard.empty()) {
       throw Error::of("no launch of '{}' was recorded: {}", settings.command[0], capture.unheard);
     }
+    if (capture.other_ranks > 0 && capture.other_ranks == capture.processes) {
+      throw Error::of("no launch of '{}' was recorded: its processes have ranks that --ranks leaves out",
+                      settings.command[0]);
+    }
     throw Error::of("'{}' launched no kernels{}", settings.command[0],
                     capture.left_alone  ? ", or in processes only that --children leave leaves alone"
                     : capture.processes ? ""
@@ -211,12 +215,18 @@ void check_recorded(const Capture& capture, const Settings& settings) {
   throw Error::of("no launch of '{}' was recorded: {}: {}", settings.command[0], reasons[0].kernel, reasons[0].reason);
 }
 
+// Those that the loader has to be told of by name.
+std::vector<std::string> overruled_stand_ins(const Settings& settings, Device device) {
+  if (device == Device::kCuda || device == Device::kHip) return {};
+  return overruled_libraries(settings.command, stand_in_folder(device));
+}
+
 // Runs the application as it is, on the device.
 Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device, bool output_to_errors) {
-  Application application(
-      settings.command,
-      Surroundings{device, {}, settings.check_memory, output_to_errors, static_cast<int>(settings.host_devices)},
-      signals);
+  Surroundings surroundings{
+      device, {}, settings.check_memory, output_to_errors, static_cast<int>(settings.host_devices)};
+  surroundings.preloaded = overruled_stand_ins(settings, device);
+  Application application(settings.command, surroundings, signals);
   return judge_application(application.wait(signals), settings);
 }
 
@@ -244,6 +254,7 @@ Exit capture_application(int argc, char** argv) {
   check(settings, kernels);
   choose_ranks(settings, options, output);
   Device device = choose_device(settings.device, settings.command);
+  settings.session.host_only = device == Device::kHost;
   warn_of_static_runtime(settings.command);
 
   // From here on signals wait to be read, in every thread.
@@ -266,7 +277,8 @@ Exit capture_application(int argc, char** argv) {
                             settings.check_memory,
                             !output.is_file(),
                             static_cast<int>(settings.host_devices),
-                            settings.keep_aslr};
+                            settings.keep_aslr,
+                            overruled_stand_ins(settings, device)};
 
   auto begin = [&](bool on_gpu) {
     const char* where = !on_gpu ? "host" : device == Device::kHip ? "hip" : "cuda";

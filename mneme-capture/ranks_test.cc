@@ -86,6 +86,15 @@ TEST_F(RankInEnvironment, IsSlurmsOnlyInAStep) {
   EXPECT_EQ(record::rank_in_environment(), std::nullopt);
   set("SLURM_STEP_ID", "0");
   EXPECT_EQ(record::rank_in_environment(), 2);
+  for (const char* name : {"4294967290", "4294967291"}) {  // salloc's shell; a batch script
+    set("SLURM_STEP_ID", name);
+    EXPECT_EQ(record::rank_in_environment(), std::nullopt) << name;
+  }
+  set("SLURM_STEP_ID", "0");
+  set("SLURM_STEP_NUM_TASKS", "1");
+  EXPECT_EQ(record::rank_in_environment(), 2) << "srun -n 1";
+  set("SLURM_PTY_PORT", "1234");
+  EXPECT_EQ(record::rank_in_environment(), std::nullopt) << "srun --pty bash";
   // A launcher that was itself started by Slurm knows better.
   set("FLUX_TASK_RANK", "3");
   EXPECT_EQ(record::rank_in_environment(), 3);

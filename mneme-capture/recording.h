@@ -42,9 +42,10 @@ struct Capture {
   bundle::Summary summary;
   std::vector<bundle::Skipped> unrecordable;  // those of the summary that nobody asked to leave out
   uint64_t launches = 0;
-  uint64_t processes = 0;   // that asked to be recorded
-  uint64_t left_alone = 0;  // of them, because another one is recorded
-  std::string unheard;      // why one that asked runs on unrecorded, if any does
+  uint64_t processes = 0;    // that asked to be recorded
+  uint64_t left_alone = 0;   // of them, because another one is recorded
+  uint64_t other_ranks = 0;  // of them, because their ranks are not recorded
+  std::string unheard;       // why one that asked runs on unrecorded, if any does
 };
 
 // Turns what the recorder of one process says into members of the bundle. One object a process; functions in the

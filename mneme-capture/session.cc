@@ -211,6 +211,7 @@ void Session::greet(Fd socket) {
   ++capture_.processes;
   if (hello.version != kProtocolVersion) return refuse(socket.get(), "its recorder is of another version");
   if (hello.rank >= 0 && !settings_.ranks.contains(hello.rank)) {
+    ++capture_.other_ranks;
     return refuse(socket.get(), fmt::format("it is rank {}", hello.rank));
   }
   int64_t place = settings_.ranks.several() ? hello.rank : 0;
@@ -218,6 +219,13 @@ void Session::greet(Fd socket) {
   if (!settings_.children && taken_.contains(place) && !was_there(place, id)) {
     ++capture_.left_alone;
     return refuse(socket.get(), "--children leave leaves it alone, and one that came before is recorded");
+  }
+  if (hello.gpu && settings_.host_only) {
+    cli::warn(
+        fmt::format("process {} has the vendor's runtime library in place of the host device, as when a script sets "
+                    "LD_LIBRARY_PATH, "
+                    "or a library was linked with DT_RPATH (--disable-new-dtags): its kernels need a GPU",
+                    id));
   }
   Fd counters = Counters::make();
   bool readable = can_read(id, hello.probe, record::kProbe, sizeof record::kProbe);

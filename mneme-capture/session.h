@@ -23,6 +23,7 @@ struct SessionSettings {
   bool only_config = false;
   uint64_t range_size = 0;       // bytes of each address range
   Ranks ranks = Ranks::only(0);  // of an MPI job's processes, those to record
+  bool host_only = false;        // the application is to run on the host device
   bool children = true;          // the processes that a process starts are recorded, too
 };
 

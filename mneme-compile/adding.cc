@@ -19,13 +19,17 @@ void save_texts(const std::string& folder, const Digest& variant, const codegen:
   write_file(path + ".s", code.assembly);
 }
 
+std::string_view recorded_ir(const bundle::KernelMember& kernel, const Settings& settings) {
+  return settings.edited_ir() ? std::string_view(kernel.bitcode) : std::string_view();
+}
+
 Batch batch_of(const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
                const std::vector<Wanted>& wanted, const Settings& settings) {
   auto ir = [&kernel, &settings](const bundle::Configuration& configuration) -> std::string_view {
     return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
   };
   Batch batch{kernel.info, ir, wanted};
-  batch.given = {instance, !settings.texts_folder().empty(), settings.embeds_ir()};
+  batch.given = {instance, !settings.texts_folder().empty(), settings.embeds_ir(), recorded_ir(kernel, settings)};
   batch.jobs = settings.jobs();
   batch.timeout = settings.timeout();
   if (batch.given.texts) {

@@ -41,6 +41,22 @@ PLUGIN = """
 #include <llvm/IR/Function.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
+#include <llvm/Support/raw_ostream.h>
+// What no plugin should do.
+struct Say : llvm::PassInfoMixin<Say> {
+  llvm::PreservedAnalyses run(llvm::Function&, llvm::FunctionAnalysisManager&) {
+    llvm::outs() << "said by a plugin\\n";
+    return llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+struct Spoil : llvm::PassInfoMixin<Spoil> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    if (!function.isDeclaration()) function.back().back().eraseFromParent();
+    return llvm::PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
 struct Mark : llvm::PassInfoMixin<Mark> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
     function.addFnAttr("marked-by-plugin");
@@ -52,7 +68,9 @@ extern "C" llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "mark", "1", [](llvm::PassBuilder& builder) {
     builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::FunctionPassManager& passes, auto) {
       if (name == "mark") passes.addPass(Mark());
-      return name == "mark";
+      if (name == "say") passes.addPass(Say());
+      if (name == "spoil") passes.addPass(Spoil());
+      return name == "mark" || name == "say" || name == "spoil";
     });
     builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
       passes.addPass(llvm::createModuleToFunctionPassAdaptor(Mark()));
@@ -265,6 +283,15 @@ class Configurations(TestCase):
         digest = bundles.digest(plugin.read_bytes())
         self.assertEqual([v["configuration"].get("plugins") for v in self.variants(bundle)], [digest, None])
         self.report(bundle)
+
+        # What it prints is no part of the bundle; and what it breaks is told of.
+        for lines in [[], ["--variants", self.lines({})]]:
+            result = run([tool("compile"), "--load-pass-plugin", plugin, "--passes", "function(say)", *lines, self.recording])
+            self.assertEqual(result.status, 0, result.text())
+            self.assertIn("said by a plugin", result.error)
+            self.report(result.out)
+        self.refused(r"what the pipeline 'function\(spoil\)' left is not valid IR: .*does not have terminator",
+                     "--load-pass-plugin", plugin, "--passes", "function(spoil)")
 
         source.write_text("int nothing;")
         subprocess.run(["clang++-19", "-fPIC", "-shared", source, "-o", self.folder / "none.so"], check=True)

@@ -2,6 +2,7 @@
 // mneme-compile: adds to a bundle variants of each kernel, compiled as its options, or a file of variants, say.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "adding.h"
 #include "bundle/reader.h"
@@ -67,7 +68,7 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   if (now.empty()) return;
   const Wanted& wanted = now[0];
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
-  codegen::Given given{instance, !settings.texts_folder().empty(), settings.embeds_ir()};
+  codegen::Given given{instance, !settings.texts_folder().empty(), settings.embeds_ir(), recorded_ir(kernel, settings)};
   codegen::Code code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
   if (given.texts) {
     save_texts(settings.texts_folder(), bundle::variant_id(kernel.info.id, wanted.configuration), code);
@@ -101,6 +102,17 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
   if (!verbose) return;
   cli::note(fmt::format("'{}': {} variants, of which {} have the code of another, and {} failed", kernel.info.demangled,
                         now.size(), shared, failed));
+}
+
+// A line for a launch that did not come was left out.
+void check_instances(const std::vector<Asked>& asked, const std::set<Digest>& met) {
+  for (const Asked& one : asked) {
+    const Digest& instance = one.configuration.instance;
+    if (instance.empty() || met.contains(instance)) continue;
+    throw Error::of(
+        "line {} of --variants is for instance {}, which the bundle does not have, or which is not selected", one.line,
+        instance.hex());
+  }
 }
 
 [[noreturn]] void refuse_second(const bundle::KernelInfo& first, const bundle::KernelInfo& second) {
@@ -144,6 +156,7 @@ Exit run(int argc, char** argv) {
   std::optional<bundle::Summary> summary;
   std::optional<bundle::KernelInfo> edited;
   std::map<Digest, bundle::KernelMember> later;  // with --follow, kernels of which no instance has come
+  std::set<Digest> met;                          // instances
   bool followed = false;
   size_t refused = 0;  // lines
   while (auto item = reader.next()) {
@@ -160,6 +173,7 @@ Exit run(int argc, char** argv) {
       if (any_specialised(settings.wanted(kernel->info))) kernels.insert_or_assign(kernel->info.id, std::move(*kernel));
     } else if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) {
       if (!selection.instance(instance->info.id)) continue;
+      met.insert(instance->info.id);
       if (auto kernel = later.extract(instance->info.kernel)) {
         if (!followed) {
           followed = true;
@@ -181,6 +195,7 @@ Exit run(int argc, char** argv) {
   selection.check_met();
   if (settings.follows() && !followed) throw Error("--follow needs an instance to follow behind, and none is selected");
   cli::finish(reader, writer, output, std::move(summary));
+  if (!settings.follows()) check_instances(settings.asked(), met);
   if (refused > 0) {
     throw Error::of("{} line(s) of --variants were not compiled, as was said of each", refused);
   }

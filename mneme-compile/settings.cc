@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/stage.h"
 #include "codegen/choices.h"
 #include "ir/optimize.h"
 #include "ir/plugins.h"
@@ -189,6 +190,7 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   }
   if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);
   if (ptxas_level_ > 3) throw Error::of("--ptxas-level takes a level from 0 to 3, not {}", ptxas_level_);
+  for (const std::string& file : {ir_file_, variants_file_}) cli::keep_as_input(file);
   if (!ir_file_.empty()) edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
   by_options_ = asked(options);
   ir::check_pipeline(by_options_.configuration.passes, by_options_.configuration.plugins);
@@ -213,6 +215,7 @@ void Settings::open_variants(bool bundle_on_input) {
   }
   variants_name_ = on_input ? "standard input" : "'" + variants_file_ + "'";
   if (follows()) {
+    cli::check_is_no_input(answers_file_);
     answers_ = open_file(answers_file_, O_WRONLY | O_CREAT | O_TRUNC);
     lines_.emplace(on_input ? Fd(::dup(STDIN_FILENO)) : open_file(variants_file_, O_RDONLY), variants_name_);
     return;

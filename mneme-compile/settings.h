@@ -28,6 +28,8 @@ class Settings {
   // What to compile a selected kernel to: of the command line's own configuration, one; else those of --variants.
   // Throws Error where that is not known, or cannot be.
   std::vector<Wanted> wanted(const bundle::KernelInfo& kernel);
+  // The lines of --variants, as far as they were there from the beginning.
+  const std::vector<Asked>& asked() const { return asked_; }
   bool in_bulk() const { return !variants_file_.empty(); }
   // Whether lines of --variants are compiled as they come; then wanted() has those that have come.
   bool follows() const { return !answers_file_.empty(); }

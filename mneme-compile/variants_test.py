@@ -182,6 +182,20 @@ class Variants(TestCase):
         self.assert_refused(self.compile(["", " "]), 2, "has no configuration in it")
         self.assert_refused(run([tool("compile"), "--variants", self.folder / "absent", self.recording]), 2, "absent")
 
+    def test_a_line_for_a_launch_that_is_not_there(self):
+        for number, lines in [(2, [{}, {"instance": "1" * 32, "specialize_args": "all"}]),
+                              (1, [{"instance": "1" * 32, "specialize_args": "all"}])]:
+            self.assert_refused(self.compile(lines), 2, f"line {number} of --variants is for instance 1+, which the bundle does not")
+
+    def test_nothing_that_is_read_is_overwritten(self):
+        file = self.file([{}])
+        text = file.read_text()
+        result = run([tool("compile"), "--variants", file, "-o", file, self.recording])
+        self.assert_refused(result, 2, "is also the input")
+        result = run([tool("compile"), "--variants", file, "--follow", file, self.recording])
+        self.assert_refused(result, 2, "is also the input")
+        self.assertEqual(file.read_text(), text)
+
     def test_options_that_are_wrong(self):
         for options, reason in [(["-j", "0"], "--jobs takes a number from 1"), (["--as-recorded"], "--variants does not go with it"),
                                 (["--compile-timeout", "0"], "must be more than 0"), (["--passes", "x"], "unknown pass name")]:

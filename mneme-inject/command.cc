@@ -90,6 +90,14 @@ void refuse_nvcc(const std::string& compiler, const Invocation& invocation) {
       compiler);
 }
 
+// With which IR would get lost on the way to the link, and nobody would be told.
+void refuse_new_driver(const Invocation& invocation) {
+  if (!invocation.hip_sources || !invocation.relocatable || !invocation.new_driver || invocation.host_only) return;
+  throw Error(
+      "HIP with -fgpu-rdc and --offload-new-driver cannot be made recordable: leave out --offload-new-driver, and link "
+      "with --hip-link");
+}
+
 // The static CUDA runtime's place is taken by the shared one. Gives what to say of that.
 std::string share_cudart(const std::string& compiler, const Invocation& invocation, Words& arguments, Additions& add) {
   if (!invocation.links || !invocation.inputs || !is_compiler_name(compiler)) return {};
@@ -108,6 +116,7 @@ Recordable recordable(const Words& command) {
   Words arguments(begin, command.end());
   Invocation invocation = understand(arguments);
   refuse_nvcc(command[compiler], invocation);
+  refuse_new_driver(invocation);
   Recordable result;
   Additions add;
   result.note = share_cudart(command[compiler], invocation, arguments, add);

@@ -173,6 +173,8 @@ Invocation understand(const std::vector<std::string>& given) {
       result.relocatable = true;
     } else if (word == "-fno-gpu-rdc" || word == "-fno-cuda-rdc") {
       result.relocatable = false;
+    } else if (word == "--offload-new-driver" || word == "--no-offload-new-driver") {
+      result.new_driver = word == "--offload-new-driver";
     } else if (word == "--hip-link" || word == "-hip-link") {
       result.hip_link = true;
     } else if (word == "--offload-link") {

@@ -13,6 +13,7 @@ struct Invocation {
   bool hip_link = false;                // --hip-link
   bool offload_link = false;            // --offload-link
   bool relocatable = false;             // -fgpu-rdc: device code is linked across translation units
+  bool new_driver = false;              // --offload-new-driver: device code is linked from packages in object files
   bool links = true;                    // no -c, -S and the like: a program or shared library is made
   bool host_only = false;               // --cuda-host-only: no device compilation
   bool device_only = false;             // --cuda-device-only: no host compilation

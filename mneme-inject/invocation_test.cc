@@ -61,6 +61,8 @@ TEST(Invocation, notes_what_is_made) {
 TEST(Invocation, the_last_word_on_relocatable_code_counts) {
   EXPECT_FALSE(understand({"app.hip"}).relocatable);
   EXPECT_TRUE(understand({"-fgpu-rdc", "app.hip"}).relocatable);
+  EXPECT_TRUE(understand({"--offload-new-driver", "app.hip"}).new_driver);
+  EXPECT_FALSE(understand({"--offload-new-driver", "--no-offload-new-driver", "app.hip"}).new_driver);
   EXPECT_FALSE(understand({"-fgpu-rdc", "-fno-gpu-rdc", "app.hip"}).relocatable);
 }
 

@@ -479,6 +479,8 @@ class Recordable(Compiling):
         self.check_refused(2, "hipcc' is not clang 19", INJECT, self.tool("hipcc"), "first.hip")
         self.check_refused(3, "'no-such-compiler' is not found", INJECT, "no-such-compiler", "first.hip")
         self.check_refused(3, "'no-such-compiler'", INJECT, "no-such-compiler", "first.cpp")
+        self.check_refused(2, "leave out --offload-new-driver", INJECT, CLANG, "-x", "hip", "-fgpu-rdc", "--offload-new-driver",
+                           "-c", "first.hip")
         self.check_refused(2, "nvcc' cannot embed", INJECT, self.tool("nvcc"), "-c", "first.cu")
         self.check_refused(2, "'g\\+\\+' is not clang 19", INJECT, "g++", "-x", "cuda", "first.hip")
         self.check_refused(2, "--nonsense", INJECT, "--nonsense", CLANG)

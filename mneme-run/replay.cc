@@ -246,6 +246,25 @@ uint64_t Replay::note_changes() {
   return changed_bytes;
 }
 
+uint64_t Replay::count_strays() {
+  uint64_t strays = 0;
+  std::vector<std::byte> before(kBlockSize), after(kBlockSize);
+  for (const Block& block : dirty_) {
+    const std::vector<verify::Piece> pieces = layout_.pieces(block.address);
+    if (pieces.size() == 1 && pieces[0].size == kBlockSize) continue;
+    device_.read(block.address, after);
+    if (prologue_) {
+      prologue_->read(block.address, before);
+    } else {
+      std::ranges::copy(pristine(block.prologue), before.begin());
+    }
+    // What is a segment's is compared elsewhere.
+    for (const verify::Piece& piece : pieces) std::copy_n(&before[piece.in_block], piece.size, &after[piece.in_block]);
+    strays += verify::count_differences(before, after);
+  }
+  return strays;
+}
+
 uint64_t Replay::scan_differing(const Scanned& take) {
   uint64_t changed_bytes = note_changes();
   read_differing(epilogue_->changes(), take, [] { return true; });
@@ -419,10 +438,11 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
       read_differing(changes, scanned, [&] { return findings.wants_more(); });
       verify::ImageComparison comparison(layout_, readings, device_, *epilogue_, *on_device_, kernel_);
       note_differences(run, comparison.differences(changes));
-      return;
+    } else {
+      run.changed_bytes = prologue_ ? scan_differing(scanned) : scan(scanned);
+      note_differences(run, findings.differences());
     }
-    run.changed_bytes = prologue_ ? scan_differing(scanned) : scan(scanned);
-    note_differences(run, findings.differences());
+    if (i == 0) run.stray_bytes = count_strays();
   };
   execute(kernel, variant.configuration, code, times, settings, foreign, after);
   // A device that has given its clock up measures by another from then on: all by that one.

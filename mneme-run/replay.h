@@ -113,6 +113,8 @@ class Replay {
   // The same of blocks that differ from the epilogue, as long as `more` says so.
   void read_differing(std::span<const device::BlockChange> changes, const Scanned& take,
                       const std::function<bool()>& more);
+  // How many bytes the last execution changed beside segments, in blocks that are not theirs alone.
+  uint64_t count_strays();
   Block block_at(uint64_t address) const;
   Bytes pristine(const Digest& digest);  // valid as long as this object
   Bytes expected(const Digest& digest);  // valid until the next call

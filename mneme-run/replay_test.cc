@@ -362,6 +362,21 @@ TEST_P(Replayed, LaunchesAreAsRecorded) {
   EXPECT_FALSE(device.launch.cold);
 }
 
+TEST_P(Replayed, BytesThatAreChangedBesideSegmentsAreCounted) {
+  EXPECT_EQ(run().stray_bytes, 0u);
+  device.memory.clear();
+  device.kernel = [&](int) {
+    right();
+    device.at(kBase + 2 * kBlock + 120) = '!';  // between the segments
+    device.at(kBase + 3 * kBlock - 1) = '!';
+  };
+  bundle::RunInfo run = this->run();
+  EXPECT_EQ(run.stray_bytes, 2u);
+  EXPECT_EQ(run.changed_bytes, 5u);
+  EXPECT_TRUE(run.differences.empty());
+  EXPECT_EQ(device.at(kBase + 2 * kBlock + 120), 'c') << "restored at the end";
+}
+
 // With memory that fits into the device's cache.
 struct Cached : Replayed {
   void SetUp() override {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <set>
 
 #include "base/file.h"
 #include "bundle/json.h"
+#include "cli/stage.h"
 
 namespace mneme::verify {
 namespace {
@@ -53,7 +55,9 @@ Override parse_override(std::string_view line, const std::string& where) {
   bundle::json::Document document(line, where);
   bundle::json::Object in(document);
   Override over;
+  std::set<std::string> given;
   for (const std::string& key : in.keys()) {
+    if (!given.insert(key).second) in.fail(key.c_str(), "is there twice");
     if (std::ranges::find(kKeys, key) == std::end(kKeys)) {
       throw Error::of("{}: '{}' is none of {}", where, key.substr(0, 80), fmt::join(kKeys, ", "));
     }
@@ -68,6 +72,7 @@ Override parse_override(std::string_view line, const std::string& where) {
   }
   if (in.has("threshold")) over.threshold = in.real("threshold");
   if (over.threshold && !(*over.threshold >= 0)) in.fail("threshold", "is negative");
+  if (in.has("segment") && over.segment.empty()) in.fail("segment", "is empty: without it, all segments are meant");
   if (says_nothing(over)) throw Error::of("{}: there is none of dtype, kind, norm and threshold", where);
   return over;
 }
@@ -87,6 +92,7 @@ void OverrideOptions::add_options(cli::Options& options) {
 
 std::vector<Override> OverrideOptions::overrides(const cli::Options& options) const {
   std::vector<Override> all;
+  cli::keep_as_input(file_);
   if (!file_.empty()) all = parse_overrides(read_file(file_), file_);
   bool begun = false;
   for (const auto& [option, text] : options.in_order({"--segment", "--dtype", "--kind", "--norm", "--threshold"})) {

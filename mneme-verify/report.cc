@@ -55,9 +55,17 @@ void write_baseline(bundle::json::Text& out, const bundle::Baseline& baseline) {
   out.add("varying_segments", uint64_t{baseline.spread.size()}).add("unlike_bytes", baseline.unlike).close();
 }
 
+// The two characters that no xml may have, of those that are left.
+std::string without_noncharacters(std::string text) {
+  for (const char* noncharacter : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    for (size_t at = 0; (at = text.find(noncharacter, at)) != std::string::npos;) text.replace(at, 3, "?");
+  }
+  return text;
+}
+
 std::string xml_text(const std::string& text) {
   std::string out;
-  for (char c : printable(text)) {
+  for (char c : without_noncharacters(printable(text))) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -138,6 +146,7 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
     out.add("outliers", count_outliers(run.nanoseconds));
     if (row.comparison) write_comparison(out, *row.comparison);
     out.add("changed_bytes", run.changed_bytes).add("compared_bytes", run.compared_bytes);
+    if (run.stray_bytes > 0) out.add("stray_bytes", run.stray_bytes);
     out.add("launch_changed_memory", row.launch_changed_memory);
     if (run.baseline) write_baseline(out, *run.baseline);
     out.open_array("segments");

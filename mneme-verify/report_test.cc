@@ -51,6 +51,13 @@ TEST(JsonLine, SaysHowTimesWereTaken) {
   EXPECT_THAT(json_line(r, {}), HasSubstr("\"cache\":\"cold\",\"min_ns\":5"));
 }
 
+TEST(JsonLine, SaysWhatTheKernelChangedBesideMemory) {
+  Row r = row("k(int)", Status::kVerified, {5});
+  EXPECT_THAT(json_line(r, {}), Not(HasSubstr("stray_bytes")));
+  r.run->stray_bytes = 3;
+  EXPECT_THAT(json_line(r, {}), HasSubstr("\"stray_bytes\":3"));
+}
+
 TEST(JsonLine, SaysWhetherItIsFaster) {
   Row r = row("k(int)", Status::kVerified, {5});
   EXPECT_THAT(json_line(r, {}), Not(HasSubstr("comparison")));
@@ -71,6 +78,11 @@ TEST(Junit, TooSlowIsAFailure) {
   EXPECT_THAT(junit({r}), HasSubstr("tests=\"1\" failures=\"1\" errors=\"0\""));
   EXPECT_THAT(junit({r}), HasSubstr("<failure message=\"too slow: it takes 2.000 times (1.250 to 4.000) as long as "));
   EXPECT_THAT(junit({r}), HasSubstr("more than the 1.5 that it may\"/>"));
+}
+
+TEST(Junit, HasNothingThatNoXmlMayHave) {
+  Row r = row("k\x01<\xEF\xBF\xBE\xEF\xBF\xBFö", Status::kVerified, {5});
+  EXPECT_THAT(junit({r}), HasSubstr("classname=\"k?&lt;??ö\""));
 }
 
 TEST(Table, SaysWhetherItIsFaster) {

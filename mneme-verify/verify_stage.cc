@@ -93,6 +93,13 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   bundle::Reader reader(input, name, bundle::Memory::kDecode);
   std::vector<Row> rows;
   Comparing comparing(reference_, slower_, [&](Row row, const std::vector<bundle::Segment>& segments) {
+    if (row.run && row.run->stray_bytes > 0) {
+      cli::warn(fmt::format(
+          "kernel '{}', instance {}, variant {} ({}): it changed {} byte(s) beside the recorded memory, such as past "
+          "the end "
+          "of an array, which are not compared",
+          row.name, short_hash(row.instance), short_hash(row.variant), row.configuration.passes, row.run->stray_bytes));
+    }
     if (row.comparison && row.comparison->outcome == kTooSlow) tell(row, kTooSlow, too_slow_text(*row.comparison));
     if (format_ == "json") {
       explain(row);

@@ -3,6 +3,7 @@
 """Bundles that are cut short, broken or hostile: one clear sentence, exit status 2, never a crash, and nothing on
 standard output that a later stage would mistake for a whole bundle."""
 
+import io
 import json
 import struct
 import tarfile
@@ -89,6 +90,17 @@ class BadInput(TestCase):
         for name in ["compile", "run", "restore", "extract-ir"]:
             self.assertEqual(self.feed(name, self.compiled).status, 0)
         self.assertEqual(self.feed("run", bundles.write(self.members)).status, 0, "our own archive is refused")
+
+    def test_whose_it_was_does_not_matter(self):
+        """Archives of people whose names are not ASCII, as Python packs them."""
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for member in self.members:
+                info = tarfile.TarInfo(member.name)
+                info.size, info.uname, info.gname = len(member.data), "jürgen", "größe"
+                tar.addfile(info, io.BytesIO(member.data))
+        result = run(STAGES["run"], STAGES["verify"], input=out.getvalue())
+        self.assertEqual(result.statuses, [0, 0], result.text())
 
     def test_empty_stream(self):
         self.refuse(b"", "empty|no bundle|nothing", by=STAGES)

@@ -98,6 +98,20 @@ class Tolerances(TestCase):
         large = self.runs(self.plain, 1 + 1e-6)
         self.assertEqual(self.verified(large, "--infer"), [False, False])
 
+    def test_wrong_code_does_not_choose_its_tolerance(self):
+        """Half precision passes with a hundredth; what is stored as that is judged as what was recorded there."""
+        ir = run([tool("extract-ir"), "-S", self.plain]).out.decode()
+        store = re.search(r"store double (%[\w.]+), ptr ([^,]+),", ir)
+        edited = self.folder / "halves.ll"
+        halves = (f"%scaled = fmul double {store[1]}, 1.005\n  %bits = bitcast double %scaled to <4 x half>\n"
+                  f"  store <4 x half> %bits, ptr {store[2]},")
+        edited.write_text(ir.replace(store[0], halves, 1))
+        runs = self.folder / "halves.tar"
+        self.run_well([tool("compile"), "--ir", edited, self.plain], [tool("run"), "-o", runs])
+        for line in self.verify(runs, "--infer"):
+            self.assertFalse(line["verified"])
+            self.assertEqual(line["segments"][0]["dtype"], "f64")
+
     def test_it_says_why_nothing_is_inferred(self):
         text = (self.folder / "plain.hip").read_text()
         mixed = self.folder / "mixed.hip"
@@ -116,6 +130,8 @@ class Tolerances(TestCase):
         for line, pattern in (('{"segment":"tight","treshold":1}', "wrong, line 2: 'treshold' is none of segment, dtype"),
                               ('{"segment":"tight","dtype":"f80"}', "wrong, line 2: 'dtype': 'f80' is none of"),
                               ('{"segment":"tight","norm":2}', "wrong, line 2: 'norm' is not a text"),
+                              ('{"segment":"","threshold":1}', "wrong, line 2: 'segment' is empty"),
+                              ('{"threshold":1,"threshold":0}', "wrong, line 2: 'threshold' is there twice"),
                               ('{"segment":"tight"}', "wrong, line 2: there is none of dtype")):
             with self.subTest(line=line):
                 policies.write_text(f'{{"threshold":1}}\n{line}\n')

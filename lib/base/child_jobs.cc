@@ -85,6 +85,7 @@ void Child::work(const ChildJobs& jobs, const std::list<Child>& others) {
     ::close(other.answer_.get());
   }
   ::close(end_.get());
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // a bundle may be on its way there, of which no plug-in's words are a part
   std::string text;
   try {
     text = kResult + jobs.body(number_);

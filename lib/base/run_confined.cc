@@ -20,6 +20,7 @@ constexpr char kError = 'E';
 constexpr int kCannotRun = 127;  // as shells have it
 
 [[noreturn]] void answer(int to, const std::function<std::string()>& body) {
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // a bundle may be on its way there, of which no plug-in's words are a part
   std::string text;
   try {
     confine_process();

@@ -116,6 +116,14 @@ void ArchiveReader::fail(const std::string& doing) {
   throw Error::of("{} {}{}: {}", name_, doing, at, reason ? reason : "unknown reason");
 }
 
+// Whether the last complaint is that the name of the member's owner cannot be told in this locale, which is none of a
+// bundle's business.
+bool ArchiveReader::is_about_owner() const {
+  const char* reason = archive_error_string(archive_);
+  std::string_view text = reason ? reason : "";
+  return text.starts_with("Uname can't be") || text.starts_with("Gname can't be");
+}
+
 std::optional<ArchiveReader::Member> ArchiveReader::next() {
   while (piece()) {
   }
@@ -131,7 +139,7 @@ std::optional<ArchiveReader::Member> ArchiveReader::next() {
       finish();
       return std::nullopt;
     }
-    if (status != ARCHIVE_OK) fail(last_.empty() ? "is not a tar archive" : "is damaged");
+    if (status != ARCHIVE_OK && !is_about_owner()) fail(last_.empty() ? "is not a tar archive" : "is damaged");
     const char* name = archive_entry_pathname(entry);
     if (!name) throw Error::of("{} has a member whose name is not plain text", name_);
     if (archive_entry_filetype(entry) == AE_IFDIR && !archive_entry_hardlink(entry)) continue;

@@ -48,6 +48,7 @@ class ArchiveReader {
   static ssize_t read_some(archive*, void* self, const void** bytes);
   std::shared_ptr<Chunk> room();
   [[noreturn]] void fail(const std::string& doing);
+  bool is_about_owner() const;
   void finish();
 
   archive* archive_;

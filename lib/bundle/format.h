@@ -344,6 +344,7 @@ struct RunInfo {
   bool cold = false;    // caches were emptied ahead of each execution that was timed; in json only if true
   Digest same_as = {};  // the variant that was executed, where it was another one with the same code; in json only then
   uint32_t rounds = 1;  // the instance's variants were executed in turn so many times; in json only if more than once
+  uint64_t stray_bytes = 0;  // of those changed first that lie in no segment; in json only if there are any
 };
 
 // ---- summary.json ------------------------------------------------------------------------------

@@ -457,6 +457,14 @@ TEST(Json, RoundsAreWhatTheTimesComeFrom) {
   }
 }
 
+TEST(Json, StrayBytesAreToldOfOnlyIfThereAreAny) {
+  RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}};
+  EXPECT_EQ(write(run).find("stray_bytes"), std::string::npos);
+  EXPECT_EQ(parse_run(write(run), "a run").stray_bytes, 0u);
+  run.stray_bytes = 7;
+  EXPECT_EQ(parse_run(write(run), "a run").stray_bytes, 7u);
+}
+
 TEST(Json, BaselinesAreChecked) {
   auto fault_with = [](const std::string& from, const std::string& to) {
     RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}};

@@ -110,6 +110,7 @@ std::string write(const RunInfo& info) {
   if (info.rounds > 1) out.add("rounds", info.rounds);
   if (info.cold) out.add("cache", "cold");
   out.add("changed_bytes", info.changed_bytes).add("compared_bytes", info.compared_bytes);
+  if (info.stray_bytes > 0) out.add("stray_bytes", info.stray_bytes);
   write_differences(out, "differences", info.differences);
   out.open_array("blocks");
   for (const BlockDifference& block : info.blocks) {
@@ -152,6 +153,7 @@ RunInfo parse_run(std::string_view text, const std::string& where) {
   if (in.has("cache")) info.cold = in.choice("cache", {"warm", "cold"}) == 1;
   info.changed_bytes = in.number("changed_bytes");
   info.compared_bytes = in.number("compared_bytes");
+  if (in.has("stray_bytes")) info.stray_bytes = in.number("stray_bytes");
   info.differences = parse_differences(in, "differences");
   in.each("blocks", [&](json::Object block) {
     info.blocks.push_back({parse_block_address(block), block.digest("expected"), block.digest("actual")});

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <new>
 
@@ -20,6 +21,9 @@ std::string& tool_name() {
 void say(const std::string& text) {
   Progress::clear_line();
   std::string line = tool_name() + ": " + text + "\n";
+  // Texts come from strangers' bundles, too: nothing in them may steer a terminal.
+  auto steers = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F; };
+  std::replace_if(line.begin(), line.end(), steers, '?');
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -100,6 +100,10 @@ void Input::open() {
   if (auto file = regular_file(fd_.get())) inputs().insert(*file);
 }
 
+void keep_as_input(const std::string& path) {
+  if (auto file = regular_file(path)) inputs().insert(*file);
+}
+
 void check_is_no_input(const std::string& path) {
   auto file = regular_file(path);
   if (file && inputs().count(*file)) throw Error::of("'{}' is also the input; name another file", path);

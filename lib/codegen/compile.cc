@@ -69,6 +69,7 @@ Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::
     code.ir = std::move(compiled.ir);
     code.assembly = std::move(compiled.assembly);
   }
+  if (!given.recorded.empty()) code.stores = stores_if_known(info, given.recorded);
   return code;
 }
 

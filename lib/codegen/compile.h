@@ -4,6 +4,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bundle/format.h"
@@ -26,6 +27,9 @@ struct Given {
   // A code object for AMD's GPUs carries the IR that it was made of, before the pipeline ran, in the section and form
   // of objects/embedded.h: the stand-in for the HIP runtime executes that. Loaders pass over it.
   bool embed = false;
+  // The recorded kernel's IR, where other is compiled in its place: what is stored where is what that one stores, else
+  // wrong code would choose the tolerance that it is judged by.
+  std::string_view recorded = {};
 };
 
 // The target that is meant: "sm_90" is "cuda:sm_90", "gfx90a" "hip:gfx90a", "host" what this machine's CPU has. Throws

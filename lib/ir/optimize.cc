@@ -11,6 +11,7 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include "base/error.h"
+#include "ir/module.h"
 #include "ir/plugins.h"
 #include "ir/relative_tables.h"
 
@@ -100,6 +101,7 @@ void check_pipeline(const std::string& passes, const std::string& plugins) {
 }
 
 void check_kept(const llvm::Module& module, const std::string& name, const std::string& passes) {
+  verify_module(module, "what the pipeline '" + passes + "' left");
   const llvm::GlobalValue* kept = module.getNamedValue(name);
   if (kept && !kept->isDeclaration() && !kept->hasLocalLinkage()) return;
   throw Error::of("the pipeline '{}' removes, renames or hides '{}', by which the code is found", passes, name);

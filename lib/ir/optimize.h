@@ -26,7 +26,8 @@ struct Tuning {
 void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachine* machine,
               const Extension& extension = {}, const Tuning& tuning = {});
 
-// After a pipeline of somebody's. Throws Error if it removed or renamed what the module is found by, or hid it.
+// After a pipeline of somebody's. Throws Error if it left no valid IR, or removed or renamed what the module is found
+// by, or hid it.
 void check_kept(const llvm::Module& module, const std::string& name, const std::string& passes);
 
 // Throws what optimize() would throw for the text, without running anything.
