@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,8 @@ def load(name, path):
 
 mneme_tune = load("mneme_tune", ROOT / "scripts" / "mneme-tune")
 mneme_grid = load("mneme_grid", ROOT / "scripts" / "grid" / "mneme-grid")
-import tune_tools  # noqa: E402: one of its parts
+import tune_spaces  # noqa: E402: some of its parts
+import tune_tools  # noqa: E402
 
 # One block does a part of the work, in a part of the time; no block of 96 threads is to be tried.
 SPACE = """
@@ -55,19 +57,27 @@ class Tune(TestCase):
     def setUp(self):
         self.place = self.folder / self.id().rsplit(".", 1)[1]
 
-    def words(self, *options):
+    def words(self, *options, bundle=None):
         return [tool("tune"), "--kernel", "^add", "--iterations", "2", "--rounds", "6", "--seed", "1", "-o", self.place,
-                *options, self.recording]
+                *options, bundle or self.recording]
 
-    def tune(self, *options, status=0):
-        result = run(self.words(*options))
+    def tune(self, *options, status=0, bundle=None, env=None):
+        result = run(self.words(*options, bundle=bundle), env=env, timeout=120)
         self.assertEqual(result.status, status, result.text())
         return result
 
     def lines(self, name):
         return [json.loads(line) for line in (self.place / name).read_text().splitlines()]
 
+    def changed(self, name, change):
+        """A bundle with the recording's members as `change` returns them, as pairs."""
+        path = self.folder / name
+        members = [change(member.name, member.data) for member in bundles.read(self.recording.read_bytes())]
+        path.write_bytes(bundles.write([member for member in members if member]))
+        return path
+
     def test_a_space_of_ones_own_whole(self):
+        self.place = self.folder / "a folder's"
         result = self.tune("--space", self.folder / "space.py", "--sampler", "grid", "--pareto", "--plot")
         trials = self.lines("trials.jsonl")
         self.assertEqual(len({json.dumps(t["parameters"]) for t in trials}), 18)
@@ -101,8 +111,9 @@ class Tune(TestCase):
         for name in ("trials.svg", "trials.png"):
             self.assertGreater((self.place / name).stat().st_size, 1000)
 
-        # What it says shows the same is a program.
-        shown = run(["sh", self.place / "best.sh"], env={"PATH": f"{os.path.dirname(tool('run'))}:{os.environ['PATH']}"})
+        # What it says shows the same does, with the tools that it has been found with.
+        said = self.last_of(result.out.decode(), "to see it again: ").partition(": ")[2]
+        shown = run(["sh", "-c", said], env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(shown.status, 0, shown.text())
         self.assertIn(b"4 of 4 runs verified", shown.out)
 
@@ -167,6 +178,86 @@ class Tune(TestCase):
                 self.assertIn("--nonsense", pair.judge({})["failed"])
             finally:
                 pair.stop()
+
+    def test_tools_that_say_nothing_are_not_waited_for(self):
+        options = self.options()
+        recording = mneme_tune.Recording(options)
+        with open(self.folder / "messages", "a") as messages:
+            tune_tools.tool = tool
+            pair = tune_tools.Pair(options, recording.ids()[0], messages, recording.code_bytes)
+            try:
+                self.assertTrue(pair.judge({})["verified"])
+                for flags, words in (({"verify_flags": "--format table"}, "no line of json"),
+                                     ({"verify_flags": "--kernel none"}, "no kernel matches --kernel"),
+                                     ({"verify_flags": f"-o {self.folder / 'report'}"}, "without a message"),
+                                     ({"run_flags": f"-o {self.folder / 'run.tar'}"}, "standard input is empty"),
+                                     ({"compile_flags": f"-o {self.folder / 'compiled.tar'}"}, "standard input is empty")):
+                    pair.stop()
+                    pair.options, pair.patience = self.options(kernel="", **flags), 1
+                    self.assertIn(words, pair.judge({"codegen_opt": 1})["failed"], flags)
+                # What only takes long is there all the same, and is waited for longer then.
+                pair.stop()
+                pair.options, pair.patience = self.options(run_flags="--rounds 3"), 1
+                for level in (1, 2):
+                    self.assertTrue(pair.judge({"codegen_opt": level})["verified"])
+                self.assertGreater(pair.patience, 4)
+            finally:
+                pair.stop()
+
+    def test_an_incomplete_launch_ends_it(self):
+        def incomplete(name, data):
+            if not name.startswith("instances/"):
+                return name, data
+            return name, bundles.compact({**json.loads(data), "complete": False, "missing": ["a part of its memory"]})
+        bundle = self.changed("incomplete.tar", incomplete)
+        said = self.tune("--trials", "1", status=2, bundle=bundle).error
+        self.assertRegex(said, r"launch [0-9a-f]{12}: .*no instance is complete; --force .*\(that is --run-flags=--force here\)")
+        shutil.rmtree(self.place)
+        self.tune("--trials", "1", "--run-flags=--force", bundle=bundle)
+
+    def test_what_no_configuration_mends_has_its_status(self):
+        bare = self.changed("bare.tar", lambda name, data: None if name.startswith("memory/") else (name, data))
+        for options, how, status, words in (
+                (["--target", "zz"], {}, 2, "'zz' is no target"),
+                (["--target", "gfx90a"], {"env": {"HIP_VISIBLE_DEVICES": "-1"}}, 3, "there is no AMD GPU"),
+                ([], {"bundle": bare}, 2, "mneme-run: error: "),
+                (["--compile-flags=--nonsense"], {}, 2, "mneme-compile: error: .*--nonsense"),
+                (["--run-flags=--nonsense"], {}, 2, "mneme-run: error: .*--nonsense"),
+                (["--verify-flags=--nonsense"], {}, 2, "mneme-verify: error: .*--nonsense")):
+            shutil.rmtree(self.place, ignore_errors=True)
+            self.assertRegex(self.tune(*options, status=status, **how).error, words)
+
+    def test_variables_for_what_it_says_itself(self):
+        aside = self.folder / "aside"
+        variables = {"MNEME_FORMAT": "table", "MNEME_OUTPUT": str(aside), "MNEME_ROUNDS": "3", "MNEME_REFERENCE": "first",
+                     "MNEME_KERNEL": "none", "MNEME_INSTANCE": "0", "MNEME_CHECK_MEMORY": "1"}
+        self.tune("--trials", "1", env=variables)
+        self.assertIn(b"runs verified", self.run_well(["sh", self.place / "best.sh"], env=variables).out)
+        self.assertFalse(aside.exists())
+
+    def test_flags_for_what_it_says_itself(self):
+        for name, flags, words in (("compile", "-o f", "has --output.*leave it out"), ("compile", "-vof", "has --output"),
+                                   ("compile", "--variants=f", "has --variants"), ("compile", "-O1 --help", "has --help"),
+                                   ("run", "--rounds 3", "has --rounds.*give mneme-tune its --rounds"),
+                                   ("run", "--kernel x", "has --kernel"), ("run", "--check-memory", "has --check-memory"),
+                                   ("verify", "--format table", "has --format"), ("verify", "--output=f", "has --output"),
+                                   ("verify", "--infer --reference first", "has --reference")):
+            self.assertRegex(self.tune(f"--{name}-flags={flags}", status=2).error, f"error: --{name}-flags {words}")
+        for name, flags in (("compile", "-v --jobs 2 -O3"), ("run", "--force --timeout=9"), ("verify", "--infer")):
+            self.assertIsNone(tune_tools.refused(name, shlex.split(flags)))
+
+    def test_what_it_writes_is_written(self):
+        for option in ("--help", "--version"):
+            with open("/dev/full", "w") as full:
+                result = run([tool("tune"), option], stdout=full, env={"PYTHONUNBUFFERED": ""})
+            self.assertEqual((result.status, result.error),
+                             (2, "mneme-tune: error: cannot write standard output: No space left on device\n"))
+
+    def test_kernels_are_selected_as_by_the_other_tools(self):
+        for text, matches in (("^add[[:punct:]]", True), ("^[[:upper:]]", False), ("a{1}d+", True), ("^(sub|add)", True)):
+            self.assertEqual(tune_spaces.Expression(text).matches("add(int*)"), matches, text)
+        self.assertTrue(tune_spaces.Expression("(.*)*x").matches("x" + "y" * 64))
+        self.tune("--kernel", "^add[[:punct:]]", "--trials", "1")
 
     def test_variants_that_the_bundle_has_are_trials_like_others(self):
         bundle = self.folder / "compiled.tar"
@@ -242,6 +333,15 @@ class Tune(TestCase):
               unittest.mock.patch.object(mneme_tune, "tool", lambda name: "/bin/false")):
             more_than_a_pipe_holds = {"passes": "x" * 1_000_000}
             self.assertEqual(mneme_tune.compare(options, "i", [{}, more_than_a_pipe_holds], messages), [None, None])
+
+    def test_a_space_that_ends_the_program_is_none(self):
+        space = self.folder / "exits.py"
+        for text, words in (("import sys; sys.exit(0)", "exits.py' is no search space: SystemExit"),
+                            ("import sys\nPARAMETERS = {'passes': ['default<O1>']}\ndef allowed(p): sys.exit(0)",
+                             "the search space fails with .*SystemExit")):
+            space.write_text(text)
+            self.assertRegex(self.tune("--space", space, status=2).error, words)
+            shutil.rmtree(self.place, ignore_errors=True)
 
     def test_mistakes_are_said(self):
         for options, status, words in ((["--space", "nonsense"], 2, "launch, compiler, full"),

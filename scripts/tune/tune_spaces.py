@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What mneme-tune tunes, and in which search space."""
 
+import ctypes
 import json
 import math
 import pathlib
-import re
 import runpy
 import tarfile
 
@@ -17,14 +17,33 @@ class Wrong(Exception):
         self.status = status
 
 
+class Expression:
+    """An extended regular expression, by the C library's functions, so that it selects what it selects in the other tools
+    (lib/cli/expression.h)."""
+
+    EXTENDED, WITHOUT_PLACES = 1, 8
+    MATCHED_BYTES = 64 * 1024
+
+    def __init__(self, text):
+        self.library = ctypes.CDLL(None)
+        self.compiled = ctypes.create_string_buffer(1024)  # larger than any library's regex_t
+        failed = self.library.regcomp(self.compiled, text.encode(errors="surrogateescape"), self.EXTENDED | self.WITHOUT_PLACES)
+        if failed:
+            reason = ctypes.create_string_buffer(256)
+            self.library.regerror(failed, self.compiled, reason, ctypes.c_size_t(len(reason)))
+            raise Wrong(f"--kernel '{text}' is no regular expression: {reason.value.decode(errors='replace')}")
+
+    def matches(self, name):
+        start = name.encode(errors="surrogatepass")[:self.MATCHED_BYTES]
+        return self.library.regexec(self.compiled, start, ctypes.c_size_t(0), None, 0) == 0
+
+
 class Recording:
     """The selected launches of one kernel."""
 
     def __init__(self, options):
         try:
             self.read(options)
-        except re.error as error:
-            raise Wrong(f"--kernel '{options.kernel}' is no regular expression: {error}") from None
         except OSError as error:
             raise Wrong(f"'{options.bundle}' cannot be read: {error.strerror or error}") from None
         except (tarfile.TarError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -33,6 +52,7 @@ class Recording:
     def read(self, options):
         self.name, self.instances, kernels = None, [], {}
         self.code_bytes = {}  # of variants that are there already
+        expression = Expression(options.kernel) if options.kernel else None
         with tarfile.open(options.bundle) as archive:
             for member in archive:
                 parts = member.name.split("/")
@@ -41,7 +61,7 @@ class Recording:
                 elif parts[0] == "kernels" and parts[-1] == "kernel.json":
                     kernel = json.load(archive.extractfile(member))
                     name = kernel.get("demangled") or kernel["name"]
-                    if re.search(options.kernel or "", name):
+                    if not expression or expression.matches(name):
                         kernels[parts[1]] = name
                 elif parts[0] == "variants" and parts[-1].startswith("code."):
                     self.code_bytes[parts[2]] = member.size
@@ -160,7 +180,7 @@ def space_named(name, recording):
         raise Wrong(f"'{name}' defines no {error}") from None
     except Wrong:
         raise
-    except Exception as error:  # it is a program of the user's, with mistakes of any kind
+    except (Exception, SystemExit) as error:  # it is a program of the user's, with mistakes of any kind
         raise Wrong(f"'{name}' is no search space: {type(error).__name__}: {error}") from None
 
 

@@ -6,8 +6,10 @@ import json
 import os
 import pathlib
 import re
+import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,8 +17,26 @@ import tempfile
 from tune_spaces import Wrong
 
 
+TOOLS = "compile", "run", "verify"
+
+# What of each tool goes where, and when, and of which launch, is said here: no flag is to say otherwise, and no variable
+# that stands for one. (What mneme-run compiles to check memory would be executed first, and taken for the baseline.)
+SAID_HERE = {"compile": ("--variants", "--follow", "--as-recorded"), "run": ("--rounds", "--check-memory"),
+             "verify": ("--format", "--reference", "--fail-if-slower")}
+SAID_TO_ALL = "--kernel", "--instance", "--output"
+END_AT_ONCE = "--help", "--version"
+SHORT = {"o": "--output", "h": "--help"}
+HERE_INSTEAD = "--kernel", "--instance", "--rounds"  # which mneme-tune has, too
+
+PATIENCE = 5  # seconds without a word from the tools, at first
+
+
 class Dead(Exception):
-    """One of the tools has ended."""
+    """The tools have ended; the status is that of the one that says why, or nothing where none does."""
+
+    def __init__(self, sentence, status=None):
+        super().__init__(sentence)
+        self.status = status
 
 
 def tool(name):
@@ -32,11 +52,60 @@ def words(options, name):
     return shlex.split(getattr(options, f"{name}_flags"))
 
 
+def refused(name, words):
+    """Which of these words mneme-tune cannot leave to its user; nothing where it can."""
+    for word in words:
+        short = re.match("-v*([oh])", word)
+        option = SHORT[short[1]] if short else word.partition("=")[0]
+        if option in SAID_HERE[name] + SAID_TO_ALL + END_AT_ONCE:
+            return option
+    return None
+
+
+def variables():
+    """Of the environment, those that the tools are not to see."""
+    return ["MNEME_" + option[2:].upper().replace("-", "_") for option in (*sum(SAID_HERE.values(), ()), *SAID_TO_ALL)]
+
+
+def environment():
+    hidden = variables()
+    return {name: value for name, value in os.environ.items() if name not in hidden}
+
+
+def rows_of(report):
+    """A report's, and none of a line that is none: mneme-verify may have ended within it."""
+    for line in report.splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            pass
+
+
 def compile_words(options, instance, answers):
     target = ["--target", options.target] if options.target else []
     kernel = ["--kernel", options.kernel] if options.kernel else []
     return [*target, *words(options, "compile"), *kernel, "--instance", instance, "--variants", "-", "--follow", answers,
             options.bundle]
+
+
+class Lines:
+    """What a tool writes, a line at a time."""
+
+    def __init__(self, file):
+        self.file, self.rest = file, b""
+
+    def next(self, seconds=None):
+        """Empty at the end; nothing where none has come after so long."""
+        while b"\n" not in self.rest:
+            if not select.select([self.file], [], [], seconds)[0]:
+                return None
+            more = os.read(self.file.fileno(), 1 << 16)
+            if not more:
+                line, self.rest = self.rest, b""
+                return line
+            self.rest += more
+        line, _, self.rest = self.rest.partition(b"\n")
+        return line + b"\n"
 
 
 class Pair:
@@ -46,10 +115,12 @@ class Pair:
         self.options, self.instance, self.messages = options, instance, messages
         self.code_bytes = code_bytes  # of variants that the bundle has
         self.processes, self.known = [], {}
+        self.patience, self.is_ending, self.has_answered = PATIENCE, False, False
 
     def start(self):
         self.stop()
         self.known.clear()
+        self.is_ending = False
         self.begin = os.path.getsize(self.messages.name)  # of what these have to say
         source, answers = os.pipe()
         select = ["--instance", self.instance, *(["--kernel", self.options.kernel] if self.options.kernel else [])]
@@ -60,14 +131,15 @@ class Pair:
         upstream = subprocess.PIPE
         for stage in stages:
             # In a session of its own: what Ctrl-C ends is decided here.
-            process = subprocess.Popen(stage, stdin=upstream, stdout=subprocess.PIPE, stderr=self.messages,
+            process = subprocess.Popen(stage, stdin=upstream, stdout=subprocess.PIPE, stderr=self.messages, env=environment(),
                                        start_new_session=True, pass_fds=[answers] if not self.processes else [])
             if self.processes:
                 upstream.close()
             upstream = process.stdout
             self.processes.append(process)
         os.close(answers)
-        self.answers = os.fdopen(source)
+        self.answers = Lines(os.fdopen(source))
+        self.report = Lines(upstream)
 
     def stop(self):
         for process in self.processes[::-1]:  # so that none sees another go
@@ -81,44 +153,74 @@ class Pair:
                     except BrokenPipeError:
                         pass
         if self.processes:
-            self.answers.close()
+            self.answers.file.close()
         self.processes = []
 
-    def read(self, stream):
-        line = stream.readline()
-        if not line:
-            raise Dead(f"the tools have ended: {self.last_message()}")
-        return json.loads(line)
+    def end(self):
+        """There is no further configuration: they end with this one."""
+        self.is_ending = True
+        try:
+            self.processes[0].stdin.close()
+        except BrokenPipeError:
+            pass
 
-    def last_message(self):
+    def read(self, lines):
+        """The next line. A launch that is not run has none, and no tool says so before its end: where nothing comes for a
+        while, that is brought about. What only took long is there then, and is waited for longer from then on."""
+        line = lines.next(None if self.is_ending else self.patience)
+        if line is None:
+            self.end()
+            line = lines.next()
+            if line:
+                self.patience *= 4
+        if not line:
+            raise self.death()
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise Dead(f"the tools write what is no line of json: {line[:80].decode(errors='replace').strip()}") from None
+
+    def row(self):
+        row = self.read(self.report)
+        if "device" not in row:  # it was not run, which mneme-verify says when nothing is left to come
+            raise self.death()
+        return row
+
+    def death(self):
         for process in self.processes:  # what they have to say is there when they have ended
             try:
                 process.wait(1)
             except subprocess.TimeoutExpired:
                 pass
+        statuses = {f"mneme-{name}": process.returncode for name, process in zip(TOOLS, self.processes)}
+        for name, status in statuses.items():  # of this the others know only that their input or output is gone
+            if status is not None and status < 0:
+                return Dead(f"the tools have ended: {name}, by signal {-status} ({signal.strsignal(-status)})")
         text = pathlib.Path(self.messages.name).read_bytes()[self.begin:].decode(errors="replace")
-        said = [line for line in text.splitlines() if "error" in line]
+        said = [line for line in text.splitlines() if ": error: " in line]
         # That the next one is gone is no reason.
-        return next((line for line in said if "Broken pipe" not in line), said[-1] if said else "without a message")
+        line = next((line for line in said if "Broken pipe" not in line), said[-1] if said else "without a message")
+        return Dead(f"the tools have ended: {line}", statuses.get(line.partition(":")[0]))
 
     def try_once(self, configuration):
         """mneme-verify's row of it, with the size of its code; or {"failed": reason}."""
-        if not self.processes:
+        if not self.processes or self.is_ending:
             self.start()
         try:
             self.processes[0].stdin.write((json.dumps(configuration) + "\n").encode())
             self.processes[0].stdin.flush()
         except BrokenPipeError:
-            raise Dead(f"the tools have ended: {self.last_message()}") from None
+            raise self.death() from None
         answer = self.read(self.answers)
         if "variant" not in answer:
             return answer
         if answer["variant"] not in self.known:
-            row = self.read(self.processes[-1].stdout)
+            row = self.row()
             while row["variant"] != answer["variant"]:  # of variants that the bundle had, for which a line may ask later
                 self.keep(row)
-                row = self.read(self.processes[-1].stdout)
+                row = self.row()
             self.keep(row, answer.get("code_bytes"))
+        self.has_answered = True
         return self.known[answer["variant"]]
 
     def keep(self, row, code_bytes=None):
@@ -127,15 +229,17 @@ class Pair:
         self.known[row["variant"]] = {**row, "code_bytes": code_bytes}
 
     def judge(self, configuration):
-        try:
-            return self.try_once(configuration)
-        except Dead:
-            self.start()
-        try:
-            return self.try_once(configuration)
-        except Dead as error:
-            self.stop()
-            return {"failed": str(error)}
+        for is_last in (False, True):
+            try:
+                return self.try_once(configuration)
+            except Dead as error:
+                self.stop()
+                # Of no use to try again, or another: it is nothing that a configuration changes.
+                if not self.has_answered and error.status in (2, 3):
+                    hint = " (that is --run-flags=--force here)" if "--force" in str(error) else ""
+                    raise Wrong(f"nothing can be tried on launch {self.instance[:12]}: {error}{hint}", error.status) from None
+                if is_last or self.is_ending:
+                    return {"failed": str(error)}
 
 
 def summed(rows):
