@@ -8,8 +8,10 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import bundles
@@ -188,6 +190,37 @@ class Grid(TestCase):
         (self.place / "log.go").touch()
         self.assertIn("1 of 1 cells verified", self.make(text, env={"LOG": str(log)}))
 
+    def test_control_c_leaves_no_trace(self):
+        log = self.fakes()
+        run = self.place / "fakes" / "mneme-run"
+        run.write_text(FAKE.replace("sleep 0.1", "sleep 60"))
+        self.make("BUNDLE := b.tar\nPASSES := a\n", "-n", env={"LOG": str(log)})
+        [cell] = (self.place / "results" / "grid.cells").read_text().split()
+        process = subprocess.Popen([GRID / "mneme-grid", "run", "results", cell, "b.tar"], cwd=self.place, text=True,
+                                   start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   env={**os.environ, "PATH": self.path, "LOG": str(log)})
+        while process.poll() is None and not log.exists():
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual((process.communicate(timeout=60)[0], process.returncode), ("", -signal.SIGINT))
+        self.assertEqual(self.results(), {})
+
+    def test_variables_for_what_a_cell_says_itself(self):
+        bundle = self.record(self.build(ROOT / "tests" / "small.hip"))
+        aside = self.place / "aside"
+        variables = {"MNEME_FORMAT": "table", "MNEME_OUTPUT": str(aside), "MNEME_CHECK_MEMORY": "1"}
+        said = self.make(f"BUNDLE := {bundle}\nPASSES := default<O1>\nROUNDS := 6", env=variables)
+        self.assertIn("1 of 1 cells verified", said)
+        self.assertFalse(aside.exists())
+        [result] = self.results().values()
+        self.assertEqual({row["passes"] for row in result["runs"]}, {"default<O1>"})
+
+    def test_a_report_that_is_none_fails_the_cell(self):
+        log = self.fakes()
+        verify = self.place / "fakes" / "mneme-verify"
+        verify.write_text(FAKE.replace('"verified":true}', ""))
+        self.assertIn("failed       a-", self.make("BUNDLE := b.tar\nPASSES := a\n", status=2, env={"LOG": str(log)}))
+
     def test_what_plots_show(self):
         def cell(passes, level, *speedups, status="verified"):
             runs = [{"status": status, "verified": status == "verified",
@@ -206,6 +239,11 @@ class Grid(TestCase):
         self.assertIn("BUNDLE", self.make("", status=2))
         self.assertIn("does not understand", self.make("BUNDLE := b.tar\nCODEGEN_OPT := fast", status=2))
         self.assertIn("ROUNDS is 'many', which is no number", self.make("BUNDLE := b.tar\nROUNDS := many", status=2))
+        for name, flags, words in (("COMPILE", "-o f", "has --output"), ("COMPILE", "--variants f", "has --variants"),
+                                   ("RUN", "-vof", "has --output"), ("RUN", "--check-memory", "has --check-memory"),
+                                   ("VERIFY", "--format=table", "has --format"), ("VERIFY", '"', "has a quotation mark")):
+            said = self.make(f"BUNDLE := b.tar\n{name}_FLAGS := {flags}", status=2)
+            self.assertIn(f"mneme-grid: error: {name}_FLAGS {words}", said)
         self.assertIn("0 of 1 cells verified", self.make("BUNDLE := b.tar\nPASSES := default<O1>", status=2))
 
 
