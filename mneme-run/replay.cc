@@ -151,11 +151,13 @@ bool Replay::is(const Digest& digest, Bytes bytes) {
   return std::memcmp(found->second.data(), bytes.data(), bytes.size()) == 0;
 }
 
-void Replay::restore() {
+void Replay::restore(From from) {
   if (prologue_) {
     std::vector<device::BlockRange> ranges;
     for (const Block& dirty : dirty_) add_block(ranges, dirty.address);
-    for (const device::BlockRange& range : ranges) prologue_->put_back(range);
+    for (const device::BlockRange& range : ranges) {
+      from == From::kHost ? prologue_->put_back_from_host(range) : prologue_->put_back(range);
+    }
   } else {
     for (const Block& dirty : dirty_) device_.write(dirty.address, pristine(dirty.prologue));
   }
@@ -238,7 +240,6 @@ Replay::Block Replay::block_at(uint64_t address) const {
 
 uint64_t Replay::note_changes() {
   uint64_t changed_bytes = 0;
-  dirty_.clear();
   for (const device::BlockChange& change : prologue_->changes()) {
     dirty_.push_back(block_at(change.address));
     changed_bytes += change.bytes;
@@ -298,7 +299,6 @@ void Replay::read_differing(std::span<const device::BlockChange> changes, const 
 
 uint64_t Replay::scan(const Scanned& take) {
   uint64_t changed_bytes = 0;
-  dirty_.clear();
   std::vector<std::byte> buffer(kReadAtOnce);
   auto known = blocks_.begin();
   for (const verify::Range& range : layout_.ranges()) {
@@ -323,18 +323,25 @@ uint64_t Replay::scan(const Scanned& take) {
   return changed_bytes;
 }
 
-std::optional<uint64_t> Replay::execute_again(const ExecuteOnce& execute_once, const std::function<void()>& judge) {
-  constexpr int kUntilItIsTheSame = 2;  // of memory that all but fills an H200's cache, one is not enough
-  auto as_recorded = [&] { return epilogue_->changes().empty(); };
-  execute_once(false);
-  judge();
-  if (!as_recorded()) return std::nullopt;
-  for (int i = 0; i < kUntilItIsTheSame; i++) execute_once(false);
-  uint64_t taken = execute_once(true);
-  if (as_recorded()) return taken;
-  accumulates_ = true;
-  note_changes();
-  return std::nullopt;
+void Replay::choose_source(const ExecuteOnce& execute_once, Usual usual) {
+  constexpr int kTrials = 3;
+  constexpr double kClearly = 0.98;  // as long, or less, than from the device
+  if (source_ || usual.blocks.empty()) return;
+  if (layout_.block_bytes() + usual.blocks.size() * kBlockSize <= device_.cache_size() / 2) {
+    source_ = From::kDevice;
+    return;
+  }
+  std::map<From, uint64_t> least{{From::kDevice, UINT64_MAX}, {From::kHost, UINT64_MAX}};
+  for (int trial = 0; trial < kTrials; trial++) {
+    for (auto& [from, shortest] : least) {
+      source_ = from;
+      shortest = std::min(shortest, execute_in_its_cache(execute_once, usual));
+      note_changes();
+      restore();
+    }
+  }
+  bool host = static_cast<double>(least[From::kHost]) < kClearly * static_cast<double>(least[From::kDevice]);
+  source_ = host ? From::kHost : From::kDevice;
 }
 
 uint64_t Replay::execute_in_its_cache(const ExecuteOnce& execute_once, Usual& usual) {
@@ -342,7 +349,7 @@ uint64_t Replay::execute_in_its_cache(const ExecuteOnce& execute_once, Usual& us
     execute_once(false);
     dirty_ = changed;
     if (changed.empty()) note_changes();
-    restore();
+    restore(source_.value_or(From::kDevice));
     return execute_once(true);
   };
   uint64_t taken = restore_between(usual.blocks);
@@ -354,6 +361,7 @@ uint64_t Replay::execute_in_its_cache(const ExecuteOnce& execute_once, Usual& us
     restore();
     taken = restore_between({});
   }
+  dirty_.clear();
   return taken;
 }
 
@@ -381,20 +389,13 @@ void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configurati
     return nanoseconds;
   };
   constexpr uint64_t kLong = 5'000'000;  // nanoseconds, of which filling a cache is less than a hundredth
-  uint64_t last = 0;
+  uint64_t taken = 0;
   Usual usual;
-  bool again = !accumulates_;
   for (uint32_t i = 0; i < times; i++) {
     restore();
-    const bool in_its_cache = fits && !settings.cold && i >= settings.warmup && last < kLong;
-    std::optional<uint64_t> taken;
-    if (in_its_cache && again) {
-      taken = execute_again(execute_once, [&] { after(i, std::nullopt); });
-      again = taken.has_value();
-      if (!again) restore();
-    }
-    if (!taken) taken = in_its_cache ? execute_in_its_cache(execute_once, usual) : execute_once(true);
-    last = *taken;
+    const bool in_its_cache = fits && !settings.cold && i >= settings.warmup && taken < kLong;
+    if (in_its_cache) choose_source(execute_once, usual);
+    taken = in_its_cache ? execute_in_its_cache(execute_once, usual) : execute_once(true);
     after(i, taken);
     if (fits && usual.always) usual.blocks = dirty_;
   }
@@ -423,8 +424,8 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
   run.cold = settings.cold;
   verify::Readings readings = verify::readings(instance_.info, variant.stores);
   uint32_t times = settings.warmup + settings.iterations;
-  const After after = [&](uint32_t i, std::optional<uint64_t> taken) {
-    if (taken && i >= settings.warmup) run.nanoseconds.push_back(*taken);
+  const After after = [&](uint32_t i, uint64_t taken) {
+    if (i >= settings.warmup) run.nanoseconds.push_back(taken);
     bool equal_so_far = run.differences.empty();
     // What varies by itself is told apart byte by byte.
     const bool on_device = epilogue_ && on_device_ && !variation_;
@@ -461,7 +462,7 @@ bundle::RunInfo Replay::measure(const bundle::KernelInfo& kernel, const bundle::
                           [this](const Digest& digest) { return expected(digest); });
   RunSettings untimed = settings;
   untimed.warmup = settings.baseline;
-  execute(kernel, variant.configuration, code, settings.baseline, untimed, foreign, [&](uint32_t, auto) {
+  execute(kernel, variant.configuration, code, settings.baseline, untimed, foreign, [&](uint32_t, uint64_t) {
     repetitions.begin_execution();
     scan([&](const Block& block, Bytes, Bytes actual, bool differs) {
       repetitions.take(block.address, block.epilogue, actual, differs);

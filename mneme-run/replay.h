@@ -79,19 +79,16 @@ class Replay {
   // Has them fetched, and calls `write` with blocks that follow one another.
   using Write = std::function<void(uint64_t address, Bytes blocks)>;
   void fetch_to(const std::vector<Placed>& placed, const Write& write);
-  void restore();
+  // What memory is restored from where there are images: a copy on the device, which goes through its cache, or one of
+  // the host's.
+  enum class From { kDevice, kHost };
+  void restore(From from = From::kDevice);
   bundle::RunInfo completed_run(const bundle::VariantInfo& variant) const;
   // Executes so many times, each time from the prologue; `after` is called after each, with its number and how long it
-  // took; without a time if it is called once more of that number.
-  using After = std::function<void(uint32_t, std::optional<uint64_t>)>;
+  // took.
+  using After = std::function<void(uint32_t, uint64_t)>;
   void execute(const bundle::KernelInfo& kernel, const bundle::Configuration& configuration, Bytes code, uint32_t times,
                const RunSettings& settings, const Foreign& foreign, const After& after);
-  using ExecuteOnce = std::function<uint64_t(bool timed)>;
-  // As an application does that launches the same again and again: what is put back in between would go through the
-  // cache, too. Once from the prologue, which `judge` is to look at; if memory is as recorded then, again, until the
-  // cache is as such launches leave it, and once timed. Nothing, and all changes noted, unless memory is as recorded
-  // still.
-  std::optional<uint64_t> execute_again(const ExecuteOnce& execute_once, const std::function<void()>& judge);
   // What executions of a kernel change, as far as they always did.
   struct Usual {
     std::vector<Block> blocks;  // by address
@@ -100,7 +97,12 @@ class Replay {
   // Once untimed and, from the prologue again, once timed, whose time it returns: comparing has left other things in
   // the cache than an execution does. So would a look at what the first one changed: what is restored in between is
   // what is usual, if that is known. Should it have been something else, both are done again, with a look.
+  using ExecuteOnce = std::function<uint64_t(bool timed)>;
   uint64_t execute_in_its_cache(const ExecuteOnce& execute_once, Usual& usual);
+  // Where what is restored and its copy leave little of the cache for the rest: decides, once, what to restore from
+  // between the two, by trial. Restoring can but take away what the first execution left in the cache: the less it
+  // does, the less the second takes. Memory is the prologue's before and after.
+  void choose_source(const ExecuteOnce& execute_once, Usual usual);
   // Reads all blocks back, by address, notes which are no longer the prologue's, and tells of each whether it is not
   // the epilogue's. Returns how many bytes are not the prologue's.
   // `expected` is the epilogue's block, or nothing where it is not at hand.
@@ -129,9 +131,9 @@ class Replay {
   std::vector<Block> blocks_;                        // those that either state lists, by address
   std::unordered_map<Digest, std::string> at_hand_;  // the prologue's blocks that some execution changes
   std::string expected_;
-  std::vector<Block> dirty_;                            // what executions changed since the prologue was there
-  bool accumulates_ = false;                            // what a launch leaves is changed by the same launch again
+  std::vector<Block> dirty_;                            // what the last execution changed
   std::unique_ptr<device::Image> prologue_, epilogue_;  // both or none
+  std::optional<From> source_;                          // as choose_source() has it
   std::optional<verify::Variation> variation_;          // if there is a baseline
 };
 

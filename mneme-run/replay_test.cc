@@ -18,7 +18,8 @@ constexpr uint64_t kBase = 0x400000000000;
 // A device whose kernels are C++ functions on its memory.
 class FakeImage final : public device::Image {
  public:
-  FakeImage(std::map<uint64_t, std::string>& memory, std::span<const device::BlockRange> ranges) : memory_(memory) {
+  FakeImage(std::map<uint64_t, std::string>& memory, std::span<const device::BlockRange> ranges, bool& from_host)
+      : memory_(memory), from_host_(from_host) {
     for (const device::BlockRange& range : ranges) {
       for (uint64_t at = 0; at < range.size; at += kBlock) copy_[range.address + at] = std::string(kBlock, '?');
     }
@@ -43,7 +44,12 @@ class FakeImage final : public device::Image {
     }
     return changes;
   }
+  void put_back_from_host(const device::BlockRange& range) override {
+    put_back(range);
+    from_host_ = true;
+  }
   void put_back(const device::BlockRange& range) override {
+    from_host_ = false;
     for (uint64_t at = 0; at < range.size; at += kBlock) memory_.at(range.address + at) = copy_.at(range.address + at);
   }
   void read(uint64_t address, std::span<std::byte> blocks) override {
@@ -58,6 +64,7 @@ class FakeImage final : public device::Image {
  private:
   std::map<uint64_t, std::string>& memory_;
   std::map<uint64_t, std::string> copy_;
+  bool& from_host_;  // the last that was put back
 };
 
 class FakeDevice : public device::Device {
@@ -79,12 +86,13 @@ class FakeDevice : public device::Device {
   uint64_t execute(device::Code&, const device::Launch& with) override {
     launch = with;
     kernel(executions++);
-    return takes + static_cast<uint64_t>(executions);
+    if (from_host) ++executions_from_host;
+    return (from_host ? takes_from_host.value_or(takes) : takes) + static_cast<uint64_t>(executions);
   }
 
   uint64_t cache_size() const override { return cache; }
   std::unique_ptr<device::Image> make_image(std::span<const device::BlockRange> ranges) override {
-    return keeps_images ? std::make_unique<FakeImage>(memory, ranges) : nullptr;
+    return keeps_images ? std::make_unique<FakeImage>(memory, ranges, from_host) : nullptr;
   }
 
   char& at(uint64_t address) { return memory.at(address / kBlock * kBlock)[address % kBlock]; }
@@ -95,7 +103,10 @@ class FakeDevice : public device::Device {
   device::Launch launch;  // the last
   uint64_t taken = 0;
   bool keeps_images = false;
-  uint64_t cache = 0;    // bytes
+  uint64_t cache = 0;      // bytes
+  bool from_host = false;  // memory was put back from there
+  int executions_from_host = 0;
+  std::optional<uint64_t> takes_from_host;
   uint64_t takes = 100;  // nanoseconds, and one more each time
 
  private:
@@ -385,55 +396,32 @@ struct Cached : Replayed {
     settings.warmup = 1;
     settings.iterations = 2;
   }
-  // What right() leaves, however often it is done.
-  void settle() {
-    for (uint64_t i = 0; i < 3; i++) device.at(kBase + i * kBlock + 10) = static_cast<char>(i == 1 ? 1 : 'a' + i + 1);
-  }
 };
 
-TEST_P(Cached, WhatStaysIsTimedWithoutRestoringInBetween) {
-  device.kernel = [this](int) { settle(); };
+TEST_P(Cached, EachIsExecutedOnceMoreFirstFromThePrologue) {
   bundle::RunInfo run = this->run();
   EXPECT_TRUE(run.differences.empty());
   EXPECT_EQ(run.changed_bytes, 3u);
-  EXPECT_EQ(device.executions, 1 + 2 * 4);
-  EXPECT_EQ(run.nanoseconds, (std::vector<uint64_t>{105, 109})) << "the last of each four";
-  EXPECT_EQ(device.at(kBase + 10), 'a') << "restored at the end";
+  EXPECT_EQ(device.executions, 1 + 2 * 2);
+  EXPECT_EQ(run.nanoseconds, (std::vector<uint64_t>{103, 105}));
 }
 
-TEST_P(Cached, WhatAddsUpIsRestoredInBetween) {
-  Replay replay = this->replay();
-  bundle::RunInfo run = this->run(replay);
-  EXPECT_TRUE(run.differences.empty());
-  EXPECT_EQ(run.nanoseconds, (std::vector<uint64_t>{107, 109}));
-  EXPECT_EQ(device.executions, 1 + 4 + 2 * 2);
-  device.executions = 0;
-  run = this->run(replay);
-  EXPECT_TRUE(run.differences.empty());
-  EXPECT_EQ(device.executions, 1 + 2 * 2) << "that is known by then";
-}
-
-TEST_P(Cached, EachExecutionFromThePrologueIsJudged) {
-  settings.warmup = 0;
-  // Wrong at first, and made good by executing it again.
-  device.kernel = [this](int) {
-    bool was_there = device.at(kBase + 20) == '!';
-    settle();
-    device.at(kBase + 20) = was_there ? 'a' : '!';
-  };
-  bundle::RunInfo run = this->run();
-  ASSERT_EQ(run.differences.size(), 1u);
-  EXPECT_EQ(run.differences[0].first, 20u);
-
-  // Of which one execution, whichever it is, writes nothing: what those before it left may be there still, but not
-  // where it is the first.
-  for (int idle = 0; idle < 8; idle += 4) {
-    device.executions = 0;
+TEST_P(Cached, MemoryIsRestoredFromWhereItLeavesMoreInTheCache) {
+  constexpr int kTrials = 2 * 3 * 2, kTrialsFromHost = 3;
+  device.cache = 6 * kBlock;  // three blocks, and what is restored of three
+  for (uint64_t from_host : {500, 2000}) {
+    device.takes = 1000;
+    device.takes_from_host = from_host;
+    device.executions = device.executions_from_host = 0;
     device.memory.clear();
-    device.kernel = [&](int execution) {
-      if (execution != idle) settle();
-    };
-    EXPECT_EQ(this->run().differences.size(), 1u) << idle;
+    Replay replay = this->replay();
+    bundle::RunInfo run = this->run(replay);
+    EXPECT_TRUE(run.differences.empty());
+    EXPECT_EQ(device.executions, 1 + kTrials + 2 * 2);
+    EXPECT_EQ(run.nanoseconds[0] < 1000, from_host < 1000);
+    EXPECT_EQ(device.executions_from_host, kTrialsFromHost + (from_host < 1000 ? 2 : 0));
+    EXPECT_TRUE(this->run(replay).differences.empty());
+    EXPECT_EQ(device.executions, 1 + kTrials + 2 * 2 + 1 + 2 * 2) << "that is decided by then";
   }
 }
 

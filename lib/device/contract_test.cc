@@ -154,6 +154,9 @@ TEST_F(Contract, ImagesKnowWhatChanged) {
   image->put_back({kDeviceBase, kBlockSize});
   EXPECT_EQ(read(kDeviceBase, kBlockSize), block_of('a'));
   EXPECT_EQ(image->changes().size(), 1u);
+  image->put_back_from_host({kDeviceBase + 3 * kBlockSize, kBlockSize});
+  EXPECT_EQ(image->changes().size(), 0u);
+  device->write(kDeviceBase + 3 * kBlockSize, bytes_of(std::string("x")));
   image->clear({kDeviceBase, kBlockSize});
   EXPECT_EQ(image->changes().size(), 2u);
   std::string held(kBlockSize, '?');
@@ -162,6 +165,11 @@ TEST_F(Contract, ImagesKnowWhatChanged) {
   std::string written = block_of('w');
   image->write(kDeviceBase, bytes_of(written));
   image->put_back({kDeviceBase, kBlockSize});
+  EXPECT_EQ(read(kDeviceBase, kBlockSize), written);
+  image->put_back_from_host({kDeviceBase + 3 * kBlockSize, kBlockSize});
+  written = block_of('v');
+  image->write(kDeviceBase, bytes_of(written));
+  image->put_back_from_host({kDeviceBase, kBlockSize});
   EXPECT_EQ(read(kDeviceBase, kBlockSize), written);
   EXPECT_THAT(message_of([&] { image->put_back({kDeviceBase + kBlockSize, kBlockSize}); }), HasSubstr("no copy"));
 }

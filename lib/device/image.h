@@ -31,6 +31,9 @@ class Image {
   virtual void clear(const BlockRange&) = 0;                            // holds zeros there from now on
   virtual std::vector<BlockChange> changes() = 0;                       // of memory, by address
   virtual void put_back(const BlockRange&) = 0;                         // that memory becomes what this holds
+  // The same, from memory of the host's: slower, and of what lies in the device's cache it takes only the place of this
+  // memory, not that of a copy of it.
+  virtual void put_back_from_host(const BlockRange& range) { put_back(range); }
   virtual void read(uint64_t address, std::span<std::byte> bytes) = 0;  // what this holds
   // Holds these at their place from now on. `blocks` are left to it as those of Device::begin_write() are.
   virtual void write(uint64_t address, Bytes blocks) = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/gpu/gpu_image.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,6 +13,34 @@
 
 namespace mneme::device::gpu {
 namespace {
+
+// What device memory holds, in memory of the host's that the GPU reads by itself.
+class HostCopy {
+ public:
+  HostCopy(Gpu& gpu, uint64_t address, uint64_t size) : gpu_(gpu) {
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw system_error("cannot keep a copy of memory");
+    bytes_ = {static_cast<std::byte*>(memory), size};
+    pinned_ = gpu.pin(bytes_);  // what is not is copied by the driver first
+    gpu.read(address, bytes_, "keeping a copy of memory");
+  }
+  ~HostCopy() {
+    try {
+      gpu_.wait("restoring memory");  // which may be on its way from here
+    } catch (const Error&) {          // a GPU that is broken reads nothing any more
+    }
+    if (pinned_) gpu_.unpin(bytes_.data());
+    ::munmap(bytes_.data(), bytes_.size());
+  }
+  HostCopy(const HostCopy&) = delete;
+  HostCopy& operator=(const HostCopy&) = delete;
+  operator Bytes() const { return bytes_; }
+
+ private:
+  Gpu& gpu_;
+  std::span<std::byte> bytes_;
+  bool pinned_ = false;
+};
 
 class GpuImage final : public Image {
  public:
@@ -30,16 +60,19 @@ class GpuImage final : public Image {
   bool is_made() const { return copy_.address() && counts_.address(); }
 
   void take() override {
+    host_.reset();
     for (const Piece& piece : pieces_) {
       gpu_.copy(copy_.address() + piece.offset, piece.range.address, piece.range.size, "keeping a copy of memory");
     }
   }
 
   void write(uint64_t address, Bytes blocks) override {
+    host_.reset();
     gpu_.begin_write(place(address, blocks.size()), blocks, "writing a copy of memory");
   }
 
   void clear(const BlockRange& range) override {
+    host_.reset();
     gpu_.clear(place(range.address, range.size), range.size, "writing a copy of memory");
   }
 
@@ -80,6 +113,12 @@ class GpuImage final : public Image {
     gpu_.start(BlockKernel::kPutBack, range.size / bytes, arguments, "restoring memory");
   }
 
+  void put_back_from_host(const BlockRange& range) override {
+    if (!host_) host_.emplace(gpu_, copy_.address(), blocks_ * kBytes);
+    uint64_t offset = place(range.address, range.size) - copy_.address();
+    gpu_.begin_write(range.address, Bytes(*host_).subspan(offset, range.size), "restoring memory");
+  }
+
  private:
   struct Piece {
     BlockRange range;
@@ -107,6 +146,7 @@ class GpuImage final : public Image {
   std::vector<Piece> pieces_;  // by address
   uint64_t blocks_;
   DeviceMemory copy_, counts_;
+  std::optional<HostCopy> host_;
   unsigned at_once_;                     // bytes that a group puts back
   std::optional<DeviceMemory> results_;  // of compare()
 };
