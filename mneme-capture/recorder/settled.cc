@@ -24,18 +24,17 @@ bool same(const void* a, const void* b, uint32_t size) {
 bool SettledLaunch::is_like(const LaunchRequest& request, int on) const {
   if (device != on) return false;
   if (all) return true;
-  bool alike = grid == request.grid && block == request.block && cluster == request.cluster &&
-               shared_bytes == request.shared_bytes;
-  if (!alike) return false;
+  // Values first, and of them the last: they differ more often than dimensions do.
   void* const* list = request.arguments.list;
   if (!list && !values.empty()) return false;
-  const char* expected = bytes.data();
-  for (const Value& value : values) {
-    const void* given = list[value.argument];
-    if (!given || !same(given, expected, value.size)) return false;
-    expected += value.size;
+  const char* expected = bytes.data() + bytes.size();
+  for (auto value = values.rbegin(); value != values.rend(); ++value) {
+    const void* given = list[value->argument];
+    expected -= value->size;
+    if (!given || !same(given, expected, value->size)) return false;
   }
-  return true;
+  return grid == request.grid && block == request.block && cluster == request.cluster &&
+         shared_bytes == request.shared_bytes;
 }
 
 const SettledLaunch::Slots* SettledLaunch::slots_of(const LaunchRequest& request, int on) const {
