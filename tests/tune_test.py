@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mneme-tune: what it finds, what it must not take for found, and that it goes on where it stopped."""
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import json
@@ -158,51 +159,50 @@ class Tune(TestCase):
                      compile_flags="", run_flags="", verify_flags="")
         return SimpleNamespace(**{**given, **changed})
 
-    def test_tools_that_die_are_started_again(self):
+    @contextlib.contextmanager
+    def pair(self):
+        """The tools, ready for configurations of the first launch."""
         options = self.options()
         recording = mneme_tune.Recording(options)
         with open(self.folder / "messages", "a") as messages:
             tune_tools.tool = tool
             pair = tune_tools.Pair(options, recording.ids()[0], messages, recording.code_bytes)
             try:
-                first = pair.judge({})
-                self.assertTrue(first["verified"])
-                for place in range(3):
-                    pair.processes[place].kill()
-                    pair.processes[place].wait()
-                    again = pair.judge({"passes": f"default<O{place}>"})
-                    self.assertTrue(again["verified"], again)
-                # One that cannot go on at all is a failed trial, with what they have to say.
-                pair.stop()
-                pair.options = self.options(run_flags="--nonsense")
-                self.assertIn("--nonsense", pair.judge({})["failed"])
+                yield pair
             finally:
                 pair.stop()
 
+    def test_tools_that_die_are_started_again(self):
+        with self.pair() as pair:
+            first = pair.judge({})
+            self.assertTrue(first["verified"])
+            for place in range(3):
+                pair.processes[place].kill()
+                pair.processes[place].wait()
+                again = pair.judge({"passes": f"default<O{place}>"})
+                self.assertTrue(again["verified"], again)
+            # One that cannot go on at all is a failed trial, with what they have to say.
+            pair.stop()
+            pair.options = self.options(run_flags="--nonsense")
+            self.assertIn("--nonsense", pair.judge({})["failed"])
+
     def test_tools_that_say_nothing_are_not_waited_for(self):
-        options = self.options()
-        recording = mneme_tune.Recording(options)
-        with open(self.folder / "messages", "a") as messages:
-            tune_tools.tool = tool
-            pair = tune_tools.Pair(options, recording.ids()[0], messages, recording.code_bytes)
-            try:
-                self.assertTrue(pair.judge({})["verified"])
-                for flags, words in (({"verify_flags": "--format table"}, "no line of json"),
-                                     ({"verify_flags": "--kernel none"}, "no kernel matches --kernel"),
-                                     ({"verify_flags": f"-o {self.folder / 'report'}"}, "without a message"),
-                                     ({"run_flags": f"-o {self.folder / 'run.tar'}"}, "standard input is empty"),
-                                     ({"compile_flags": f"-o {self.folder / 'compiled.tar'}"}, "standard input is empty")):
-                    pair.stop()
-                    pair.options, pair.patience = self.options(kernel="", **flags), 1
-                    self.assertIn(words, pair.judge({"codegen_opt": 1})["failed"], flags)
-                # What only takes long is there all the same, and is waited for longer then.
+        with self.pair() as pair:
+            self.assertTrue(pair.judge({})["verified"])
+            for flags, words in (({"verify_flags": "--format table"}, "no line of json"),
+                                 ({"verify_flags": "--kernel none"}, "no kernel matches --kernel"),
+                                 ({"verify_flags": f"-o {self.folder / 'report'}"}, "without a message"),
+                                 ({"run_flags": f"-o {self.folder / 'run.tar'}"}, "standard input is empty"),
+                                 ({"compile_flags": f"-o {self.folder / 'compiled.tar'}"}, "standard input is empty")):
                 pair.stop()
-                pair.options, pair.patience = self.options(run_flags="--rounds 3"), 1
-                for level in (1, 2):
-                    self.assertTrue(pair.judge({"codegen_opt": level})["verified"])
-                self.assertGreater(pair.patience, 4)
-            finally:
-                pair.stop()
+                pair.options, pair.patience = self.options(kernel="", **flags), 1
+                self.assertIn(words, pair.judge({"codegen_opt": 1})["failed"], flags)
+            # What only takes long is there all the same, and is waited for longer then.
+            pair.stop()
+            pair.options, pair.patience = self.options(run_flags="--rounds 3"), 1
+            for level in (1, 2):
+                self.assertTrue(pair.judge({"codegen_opt": level})["verified"])
+            self.assertGreater(pair.patience, 4)
 
     def test_an_incomplete_launch_ends_it(self):
         def incomplete(name, data):
