@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/settled.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -8,15 +9,25 @@ namespace mneme::record {
 namespace {
 
 template <class Word>
-bool same_word(const void* a, const void* b) {
-  return std::memcmp(a, b, sizeof(Word)) == 0;  // no call
+Word word_at(const void* bytes) {
+  Word word;
+  std::memcpy(&word, bytes, sizeof word);  // no call
+  return word;
 }
 
 // Most values are words, for which a call takes longest.
 bool same(const void* a, const void* b, uint32_t size) {
-  if (size == sizeof(uint32_t)) return same_word<uint32_t>(a, b);
-  if (size == sizeof(uint64_t)) return same_word<uint64_t>(a, b);
+  if (size == sizeof(uint32_t)) return word_at<uint32_t>(a) == word_at<uint32_t>(b);
+  if (size == sizeof(uint64_t)) return word_at<uint64_t>(a) == word_at<uint64_t>(b);
   return std::memcmp(a, b, size) == 0;
+}
+
+uint64_t first_word(const void* bytes, uint32_t size) {
+  if (size == sizeof(uint32_t)) return word_at<uint32_t>(bytes);
+  if (size >= sizeof(uint64_t)) return word_at<uint64_t>(bytes);
+  uint64_t word = 0;
+  std::memcpy(&word, bytes, size);
+  return word;
 }
 
 }  // namespace
@@ -37,9 +48,18 @@ bool SettledLaunch::is_like(const LaunchRequest& request, int on) const {
          shared_bytes == request.shared_bytes;
 }
 
+bool SettledLaunch::may_be_like_one_before(const LaunchRequest& request) const {
+  if (last_words.empty()) return !before.empty();
+  void* const* list = request.arguments.list;
+  if (!list || !list[last.argument]) return true;
+  return std::ranges::find(last_words, first_word(list[last.argument], last.size)) != last_words.end();
+}
+
 const SettledLaunch::Slots* SettledLaunch::slots_of(const LaunchRequest& request, int on) const {
-  for (const auto& one : before) {
-    if (one->is_like(request, on)) return &one->slots;
+  if (may_be_like_one_before(request)) {
+    for (const auto& one : before) {
+      if (one->is_like(request, on)) return &one->slots;
+    }
   }
   return is_like(request, on) ? &slots : nullptr;
 }
@@ -89,6 +109,13 @@ void Settled::remember_all(const void* function, int device, Slots slots,
   entry->device = device;
   entry->all = true;
   entry->slots = slots;
+  // All of them are of one kernel.
+  if (!before.empty() && !before.front()->values.empty()) {
+    entry->last = before.front()->values.back();
+    for (const auto& one : before) {
+      entry->last_words.push_back(first_word(&one->bytes[one->bytes.size() - entry->last.size], entry->last.size));
+    }
+  }
   entry->before = std::move(before);
   publish(std::move(entry));
 }

@@ -31,9 +31,16 @@ struct SettledLaunch {
   std::vector<Value> values;
   std::string bytes;  // of the values, one after the other, padding as the application left it
   std::vector<std::shared_ptr<const SettledLaunch>> before;  // what is like one of these is not like this
+  // Where the last value of each of those lies, and its first 8 bytes: side by side, for the launch before this one may
+  // have emptied the cache.
+  Value last;
+  std::vector<uint64_t> last_words;
 
   bool is_like(const LaunchRequest& request, int device) const;
   const Slots* slots_of(const LaunchRequest& request, int device) const;
+
+ private:
+  bool may_be_like_one_before(const LaunchRequest& request) const;
 };
 
 // The launch, without the values of its arguments if `only_config`. nullptr: it cannot be told from others so.

@@ -88,6 +88,27 @@ TEST(Settled, TellsAllOthersFromThoseThatWereRecorded) {
   EXPECT_EQ(settled.find(larger, 0)->reason, 12u);
 }
 
+TEST(Settled, TellsRecordedOnesByMoreThanTheirLastValue) {
+  Settled settled;
+  Launch launch;
+  std::vector<std::shared_ptr<const SettledLaunch>> recorded;
+  for (uint32_t last : {4, 5, 6}) {
+    launch.second[1] = last;
+    recorded.push_back(settled_launch(launch.request, 0, launch.kernel, false, {10, 20 + last}));
+  }
+  settled.remember_all(launch.request.function, 0, {10, 12}, recorded);
+  auto reason = [&] { return settled.find(launch.request, 0)->reason; };
+  for (uint32_t last : {4, 5, 6}) {
+    launch.second[1] = last;
+    EXPECT_EQ(reason(), 20 + last);
+  }
+  launch.second[1] = 7;
+  EXPECT_EQ(reason(), 12u);
+  launch.second[1] = 5;
+  ++launch.first;
+  EXPECT_EQ(reason(), 12u) << "the last value is one's, the first nobody's";
+}
+
 TEST(Settled, MayLeaveArgumentsOut) {
   Settled settled;
   Launch launch;

@@ -74,6 +74,22 @@ void GridLaunch::prepare(RunningBlock& block, uint64_t number) const {
   block.group[0] = static_cast<uint32_t>(number % grid_.x);
   block.group[1] = static_cast<uint32_t>(number / grid_.x % grid_.y);
   block.group[2] = static_cast<uint32_t>(number / grid_.x / grid_.y);
+  freshen_shared(block);
+}
+
+// Without divisions, which take longer than small blocks.
+void GridLaunch::prepare_next(RunningBlock& block) const {
+  if (++block.group[0] == grid_.x) {
+    block.group[0] = 0;
+    if (++block.group[1] == grid_.y) {
+      block.group[1] = 0;
+      ++block.group[2];
+    }
+  }
+  freshen_shared(block);
+}
+
+void GridLaunch::freshen_shared(RunningBlock& block) const {
   if (shared_size_) std::memset(block.shared, services_.options.poison_shared ? kPoison : 0, shared_size_);
 }
 

@@ -31,6 +31,8 @@ class GridLaunch {
   RunningBlock make_block(Workspace& workspace, ItemFibers* items) const;
   // Makes it the block with this number, x fastest, not begun, its shared memory fresh.
   void prepare(RunningBlock& block, uint64_t number) const;
+  // Makes it the one with the next number.
+  void prepare_next(RunningBlock& block) const;
 
   // Why a block did not end well: the first that is told is what the launch fails for; the others need not go on.
   // `signal`: what sigsetjmp returned for `guard`.
@@ -53,6 +55,7 @@ class GridLaunch {
   void finish() const;
 
  private:
+  void freshen_shared(RunningBlock& block) const;
   void fail(const RunningBlock& block, const std::string& thread, const std::string& what,
             std::optional<uint64_t> address = std::nullopt);
 

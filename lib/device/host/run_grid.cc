@@ -17,7 +17,7 @@ constexpr uint64_t kSerialThreads = 2048;
 constexpr uint64_t kBlocksPerCore = 8;
 constexpr auto kMoment = std::chrono::microseconds(10);
 
-// Blocks [first, last), in order.
+// Blocks [first, last), at least one, in order.
 void run_blocks(GridLaunch& launch, uint64_t first, uint64_t last) {
   BorrowedFibers items;
   if (launch.code().keeps == codegen::host::kKeepsStacks) items = borrow_fibers();
@@ -27,10 +27,11 @@ void run_blocks(GridLaunch& launch, uint64_t first, uint64_t last) {
     launch.fail(block, signal, guard);
     return;
   }
-  for (uint64_t number = first; number < last; ++number) {
-    launch.prepare(block, number);
+  launch.prepare(block, first);
+  while (true) {
     launch.code().run_block(&block);
-    if (launch.failed(block)) return;
+    if (launch.failed(block) || ++first == last) return;
+    launch.prepare_next(block);
   }
 }
 
