@@ -80,6 +80,8 @@ class Applications(CaptureCase):
             result = self.capture(application, options=["-o", output], status=2)
             self.assertIn(why, result.error)
             self.assertEqual(copy.read_bytes(), program.read_bytes())
+        self.capture("./nothing", options=["-o", self.folder / "new"], status=2)
+        self.assertFalse((self.folder / "new").exists(), "what make would take for a bundle")
         self.capture(program, options=["-o", copy])
         self.assertEqual([i["id"] for i in self.instances(self.capture(program))],
                          [bundles.parsed(m)["id"] for m in bundles.read(copy.read_bytes())

@@ -36,8 +36,8 @@ uint32_t number_of(const char* option, uint64_t number, uint32_t most) {
   return static_cast<uint32_t>(number);
 }
 
-// "256", "16,16": what is not said is 1.
-bundle::Dim3 dimensions_of(const char* option, std::string_view text) {
+// "256", "16,16", and no more numbers than `most`: what is not said is 1.
+bundle::Dim3 dimensions_of(const char* option, std::string_view text, size_t most = 3) {
   uint32_t numbers[3] = {1, 1, 1};
   std::string_view rest = text;
   size_t count = 0;
@@ -46,8 +46,9 @@ bundle::Dim3 dimensions_of(const char* option, std::string_view text) {
     std::string_view one = rest.substr(0, comma);
     uint32_t number = 0;
     auto [end, failed] = std::from_chars(one.data(), one.data() + one.size(), number);
-    if (count == 3 || failed != std::errc{} || end != one.data() + one.size() || number == 0) {
-      throw Error::of("{} takes one to three numbers from 1 on, such as 16,16, not '{}'", option, text);
+    if (count == most || failed != std::errc{} || end != one.data() + one.size() || number == 0) {
+      throw Error::of("{} takes one to {} numbers from 1 on, such as {}, not '{}'", option, most == 2 ? "two" : "three",
+                      most == 2 ? "256,2" : "16,16", text);
     }
     numbers[count] = number;
     more = comma != std::string_view::npos;
@@ -67,10 +68,7 @@ void make_folder(const std::string& path) {
 // "256", "256,2".
 void Settings::set_launch_bounds(bundle::Configuration& configuration) const {
   if (launch_bounds_.empty()) return;
-  bundle::Dim3 bounds = dimensions_of("--launch-bounds", launch_bounds_);
-  if (std::ranges::count(launch_bounds_, ',') > 1) {
-    throw Error::of("--launch-bounds takes one or two numbers, such as 256,2, not '{}'", launch_bounds_);
-  }
+  bundle::Dim3 bounds = dimensions_of("--launch-bounds", launch_bounds_, 2);
   configuration.max_threads = number_of("--launch-bounds", bounds.x, kMostThreads);
   if (launch_bounds_.find(',') != std::string::npos)
     configuration.min_blocks = number_of("--launch-bounds", bounds.y, kMostBlocks);

@@ -334,8 +334,7 @@ void Replay::choose_source(const ExecuteOnce& execute_once, Usual usual) {
   std::map<From, uint64_t> least{{From::kDevice, UINT64_MAX}, {From::kHost, UINT64_MAX}};
   for (int trial = 0; trial < kTrials; trial++) {
     for (auto& [from, shortest] : least) {
-      source_ = from;
-      shortest = std::min(shortest, execute_in_its_cache(execute_once, usual));
+      shortest = std::min(shortest, execute_in_its_cache(execute_once, usual, from));
       note_changes();
       restore();
     }
@@ -344,12 +343,12 @@ void Replay::choose_source(const ExecuteOnce& execute_once, Usual usual) {
   source_ = host ? From::kHost : From::kDevice;
 }
 
-uint64_t Replay::execute_in_its_cache(const ExecuteOnce& execute_once, Usual& usual) {
+uint64_t Replay::execute_in_its_cache(const ExecuteOnce& execute_once, Usual& usual, From from) {
   auto restore_between = [&](const std::vector<Block>& changed) {
     execute_once(false);
     dirty_ = changed;
     if (changed.empty()) note_changes();
-    restore(source_.value_or(From::kDevice));
+    restore(from);
     return execute_once(true);
   };
   uint64_t taken = restore_between(usual.blocks);
@@ -395,7 +394,8 @@ void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configurati
     restore();
     const bool in_its_cache = fits && !settings.cold && i >= settings.warmup && taken < kLong;
     if (in_its_cache) choose_source(execute_once, usual);
-    taken = in_its_cache ? execute_in_its_cache(execute_once, usual) : execute_once(true);
+    taken =
+        in_its_cache ? execute_in_its_cache(execute_once, usual, source_.value_or(From::kDevice)) : execute_once(true);
     after(i, taken);
     if (fits && usual.always) usual.blocks = dirty_;
   }

@@ -98,7 +98,7 @@ class Replay {
   // the cache than an execution does. So would a look at what the first one changed: what is restored in between is
   // what is usual, if that is known. Should it have been something else, both are done again, with a look.
   using ExecuteOnce = std::function<uint64_t(bool timed)>;
-  uint64_t execute_in_its_cache(const ExecuteOnce& execute_once, Usual& usual);
+  uint64_t execute_in_its_cache(const ExecuteOnce& execute_once, Usual& usual, From from);
   // Where what is restored and its copy leave little of the cache for the rest: decides, once, what to restore from
   // between the two, by trial. Restoring can but take away what the first execution left in the cache: the less it
   // does, the less the second takes. Memory is the prologue's before and after.
@@ -133,7 +133,7 @@ class Replay {
   std::string expected_;
   std::vector<Block> dirty_;                            // what the last execution changed
   std::unique_ptr<device::Image> prologue_, epilogue_;  // both or none
-  std::optional<From> source_;                          // as choose_source() has it
+  std::optional<From> source_;                          // as choose_source() has decided
   std::optional<verify::Variation> variation_;          // if there is a baseline
 };
 

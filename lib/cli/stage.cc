@@ -56,13 +56,20 @@ void Output::open_uncleared(bool bundle) {
     fd_ = duplicate(STDOUT_FILENO, name_);
   } else {
     name_ = "'" + path_ + "'";
-    fd_ = open_file(path_, O_WRONLY | O_CREAT);
+    fd_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    only_made_ = static_cast<bool>(fd_);
+    if (!only_made_) fd_ = open_file(path_, O_WRONLY | O_CREAT);
   }
   auto file = regular_file(fd_.get());
   if (file && inputs().count(*file)) throw Error::of("{} is also the input; name another file", name_);
 }
 
+Output::~Output() {
+  if (only_made_) ::unlink(path_.c_str());
+}
+
 void Output::clear() {
+  only_made_ = false;
   if (!path_.empty() && regular_file(fd_.get()) && ::ftruncate(fd_.get(), 0) != 0) {
     throw system_error("cannot write " + name_);
   }

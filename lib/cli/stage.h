@@ -38,6 +38,10 @@ class Selection {
 // Standard output or -o FILE. Refuses to write a bundle to a terminal, and to overwrite an Input.
 class Output {
  public:
+  Output() = default;
+  ~Output();  // a file that was made and never cleared goes: nothing came of it
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
   void add_options(Options& options);
   const std::string& path() const { return path_; }  // empty: standard output
   void set_path(std::string path) { path_ = std::move(path); }
@@ -53,6 +57,7 @@ class Output {
  private:
   std::string path_, name_;
   Fd fd_;
+  bool only_made_ = false;  // the file was not there before, and has not been cleared
 };
 
 // Standard input, or a file. Refuses a terminal. While it lives, no Output overwrites it.
