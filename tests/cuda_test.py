@@ -81,7 +81,7 @@ NO_CUDA = {
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
 # And what HIP has not.
-CUDAS_OWN = ["runtime_calls"]
+CUDAS_OWN = ["runtime_calls", "shared_barriers"]
 
 # Of several units, or with headers of ours: what is compiled, with which options.
 OF_THEIR_OWN = {

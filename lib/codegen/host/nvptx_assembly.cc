@@ -144,7 +144,7 @@ class Assembly {
     llvm::SmallVector<StringRef, 4> targets;
     llvm::SmallVector<Value*, 6> operands;
     StringRef operation = statement.name.split('.').first;
-    bool writes = writes_first(statement.name);
+    bool writes = writes_first(statement);
     for (size_t i = 0; i < statement.operands.size(); ++i) {
       StringRef operand = statement.operands[i];
       if (i == 0 && writes) {
@@ -167,13 +167,15 @@ class Assembly {
     return true;
   }
 
-  static bool writes_first(StringRef name) {
+  // Whether the first operand is what the instruction gives.
+  static bool writes_first(const PtxStatement& statement) {
     static constexpr StringRef kOthers[] = {
         "st",      "red",     "bar",       "barrier",        "fence",      "membar",
         "exit",    "trap",    "brkpt",     "nanosleep",      "cp",         "prefetch",
         "pmevent", "discard", "prefetchu", "griddepcontrol", "setmaxnreg", "applypriority"};
-    StringRef operation = name.split('.').first;
-    if (operation == "bar" || operation == "barrier") return name.contains(".red.");
+    StringRef operation = statement.name.split('.').first;
+    if (operation == "bar" || operation == "barrier") return statement.name.contains(".red.");
+    if (!statement.operands.empty() && statement.operands[0].starts_with("[")) return false;
     return !llvm::is_contained(kOthers, operation);
   }
 
@@ -238,10 +240,9 @@ class Assembly {
       Value* value = read(operand);
       return value ? builder_.CreateNot(as_type(builder_, value, builder_.getInt1Ty())) : nullptr;
     }
-    if (operand.consume_front("%")) return ptx_register(builder_, operand);
-    if (operand == "WARP_SZ") return ptx_register(builder_, operand);
-    auto found = registers_.find(operand.str());
+    auto found = registers_.find(operand.str());  // also declared ones whose names begin with "%"
     if (found != registers_.end()) return found->second.value;
+    if (operand.consume_front("%") || operand == "WARP_SZ") return ptx_register(builder_, operand);
     return number(operand);
   }
 

@@ -51,11 +51,10 @@ std::string raised(llvm::Intrinsic::ID id) {
   return llvm::verifyModule(module, &stream) ? "not valid: " + trouble : "";
 }
 
-// Matrix units, textures and surfaces, what spans blocks, and barriers that live in memory.
+// Matrix units, textures and surfaces, and what spans blocks.
 bool is_refused(llvm::StringRef name) {
-  for (llvm::StringRef prefix :
-       {"wmma.", "mma.", "ldmatrix.", "tex.", "tld4.", "suld.", "sust.", "suq.", "txq.", "istypep.", "texsurf.",
-        "mbarrier.", "cp.async.bulk.", "cp.async.mbarrier.", "barrier.cluster.", "compiler."}) {
+  for (llvm::StringRef prefix : {"wmma.", "mma.", "ldmatrix.", "tex.", "tld4.", "suld.", "sust.", "suq.", "txq.",
+                                 "istypep.", "texsurf.", "cp.async.bulk.", "barrier.cluster.", "compiler."}) {
     if (name.starts_with(prefix)) return true;
   }
   // Neither is an instruction.

@@ -87,6 +87,18 @@ std::string integer(StringRef name) {
   return operation == "sad" ? "sad." + type.str() : "";
 }
 
+// "mbarrier.arrive.drop.shared": pointers say themselves where they lead.
+std::string barrier_in_memory(StringRef name) {
+  const bool copies = name.consume_front("cp.async.");
+  if (!name.consume_front("mbarrier.")) return "";
+  name.consume_back(".shared");
+  std::string operation = name.str();
+  for (StringRef two : {"arrive.drop", "test.wait", "pending.count"}) {
+    if (name.starts_with(two)) operation[two.find('.')] = '_';
+  }
+  return (copies ? "cp.async.mbarrier." : "mbarrier.") + operation + ".b64";
+}
+
 // "ceil.ftz.f" and its like are conversions of a type to itself.
 std::string integral(StringRef name) {
   auto [operation, rest] = name.split('.');
@@ -134,7 +146,7 @@ bool is_conversion(StringRef name) {
 std::string ptx_name_of(StringRef intrinsic) {
   if (std::string name = by_name(intrinsic); !name.empty()) return name;
   if (is_conversion(intrinsic)) return conversion(intrinsic);
-  for (auto* rule : {integral, integer, arithmetic}) {
+  for (auto* rule : {barrier_in_memory, integral, integer, arithmetic}) {
     if (std::string name = rule(intrinsic); !name.empty()) return name;
   }
   return "";

@@ -131,14 +131,52 @@ PtxResult query_space(PtxInstruction& instruction) {
   return PtxValues{is_in_space(builder, as_type(builder, instruction.operands[0], builder.getPtrTy()), space)};
 }
 
+// cp.async.mbarrier.arrive: comes when the thread's copies are there. Without noinc one more is to come because of it.
+PtxResult arrive_with_copies(PtxInstruction& instruction) {
+  PtxName& name = instruction.name;
+  const bool expected = name.take("noinc");
+  StringRef space = take_ptx_space(name);
+  if (!name.take("arrive") || !name.take("b64") || !name.is_used_up() || instruction.operands.size() != 1) {
+    return std::nullopt;
+  }
+  Value* barrier = ptx_address(instruction.builder, instruction.operands[0], space);
+  if (!barrier) return std::nullopt;
+  if (expected) arrive_at_mbarrier(instruction.builder, barrier);
+  return PtxValues{};
+}
+
+// cp.async.bulk between global memory and the shared memory of the only block.
+PtxResult copy_in_bulk(PtxInstruction& instruction) {
+  Builder& builder = instruction.builder;
+  PtxName& name = instruction.name;
+  auto& in = instruction.operands;
+  StringRef to = name.take_first(), from = name.take_first();
+  const bool into = (to == "shared::cluster" || to == "shared::cta") && from == "global",
+             out_of = to == "global" && from == "shared::cta";
+  const bool tells = name.take("mbarrier::complete_tx::bytes"), hints = name.take("L2::cache_hint");
+  if (!tells && !name.take("bulk_group")) return std::nullopt;
+  const size_t wanted = size_t{3} + (tells ? 1 : 0) + (hints ? 1 : 0);
+  if ((into ? !tells : !out_of || tells) || !name.is_used_up() || in.size() != wanted) return std::nullopt;
+  llvm::Align align(16);
+  builder.CreateMemCpy(ptx_address(builder, in[0], into ? "shared" : to), align,
+                       ptx_address(builder, in[1], into ? from : "shared"), align,
+                       as_type(builder, in[2], builder.getInt64Ty()));
+  if (tells) expect_bytes(builder, ptx_address(builder, in[3], "shared"), in[2], true);
+  return PtxValues{};
+}
+
 // cp.async: done at once, and so never waited for.
 PtxResult copy(PtxInstruction& instruction) {
   Builder& builder = instruction.builder;
   PtxName& name = instruction.name;
   if (!name.take("async")) return std::nullopt;
-  if (name.take("commit_group")) return name.is_used_up() ? PtxResult(PtxValues{}) : std::nullopt;
-  if (name.take("wait_group") || name.take("wait_all"))
+  if (name.take("mbarrier")) return arrive_with_copies(instruction);
+  const bool bulk = name.take("bulk");
+  if (name.take("commit_group") || name.take("wait_group") || name.take("wait_all")) {
+    if (bulk) name.take("read");
     return name.is_used_up() ? PtxResult(PtxValues{}) : std::nullopt;
+  }
+  if (bulk) return copy_in_bulk(instruction);
   bool level = !name.take_one_of({"ca", "cg"}).empty();
   bool spaces = !name.take_one_of({"shared", "shared::cta"}).empty() && name.take("global");
   take_cache_hints(name);
@@ -155,6 +193,7 @@ PtxResult copy(PtxInstruction& instruction) {
 PtxResult raise_fence(PtxInstruction& instruction) {
   Builder& builder = instruction.builder;
   PtxName& name = instruction.name;
+  name.take("mbarrier_init");
   bool proxy = name.take("proxy");
   if (proxy && name.take_one_of({"async", "alias"}).empty()) return std::nullopt;
   if (proxy) take_ptx_space(name);
@@ -212,6 +251,7 @@ PtxResult raise_ptx_memory(PtxInstruction& instruction) {
   if (operation == "ld" || operation == "ldu") return load(instruction);
   if (operation == "st") return store(instruction);
   if (operation == "atom" || operation == "red") return raise_ptx_atomic(instruction);
+  if (operation == "mbarrier") return raise_ptx_mbarrier(instruction);
   if (operation == "cvta") return convert_address(instruction);
   if (operation == "isspacep") return query_space(instruction);
   if (operation == "cp") return copy(instruction);

@@ -21,6 +21,13 @@ void fence_scope(llvm::IRBuilderBase& builder, bool block);
 void copy_asynchronously(llvm::IRBuilderBase& builder, llvm::Value* to, llvm::Value* from, uint64_t size,
                          llvm::Value* given);
 
+// mbarrier.
+PtxResult raise_ptx_mbarrier(PtxInstruction& instruction);
+// One comes to it, without asking for the state.
+void arrive_at_mbarrier(llvm::IRBuilderBase& builder, llvm::Value* barrier);
+// So many bytes more are to come, or have come.
+void expect_bytes(llvm::IRBuilderBase& builder, llvm::Value* barrier, llvm::Value* bytes, bool have_come);
+
 // atom and red.
 PtxResult raise_ptx_atomic(PtxInstruction& instruction);
 // One update; the old value.
