@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hipMalloc and its kin.
+#include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/memory.h"
 #include "hostgpu/memory_pools.h"
@@ -93,6 +94,8 @@ hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
     std::shared_ptr<Queue> queue = queue_of(stream);
     if (!pointer) return;
     require_start(pointer);
+    // A graph that is noted down goes on using it, each time that it is launched: it stays.
+    if (is_captured(queue)) return;
     Operation operation;
     operation.work = make_work([pointer] { take_back(pointer); });
     operation.always = true;

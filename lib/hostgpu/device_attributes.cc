@@ -24,8 +24,6 @@ int attribute(hipDeviceAttribute_t which) {
     case hipDeviceAttributeDirectManagedMemAccessFromHost:
     case hipDeviceAttributeHostNativeAtomicSupported:
     case hipDeviceAttributeManagedMemory:
-    case hipDeviceAttributePageableMemoryAccess:
-    case hipDeviceAttributePageableMemoryAccessUsesHostPageTables:
     case hipDeviceAttributeUnifiedAddressing:
     case hipDeviceAttributeStreamPrioritiesSupported:
     case hipDeviceAttributeGlobalL1CacheSupported:
@@ -36,6 +34,8 @@ int attribute(hipDeviceAttribute_t which) {
     case hipDeviceAttributeMemoryPoolsSupported:
     case hipDeviceAttributeImageSupport:
       return 1;
+    case hipDeviceAttributePageableMemoryAccess:
+    case hipDeviceAttributePageableMemoryAccessUsesHostPageTables:
     case hipDeviceAttributeAccessPolicyMaxWindowSize:
     case hipDeviceAttributeComputePreemptionSupported:
     case hipDeviceAttributeCooperativeMultiDeviceLaunch:

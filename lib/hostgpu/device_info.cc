@@ -117,9 +117,10 @@ const hipDeviceProp_t& properties() {
     p.managedMemory = 1;
     p.directManagedMemAccessFromHost = 1;
     p.concurrentManagedAccess = 1;
-    // Kernels run in the application's own process: they reach all of its memory.
-    p.pageableMemoryAccess = 1;
-    p.pageableMemoryAccessUsesHostPageTables = 1;
+    // Kernels run in the application's own process and reach all of its memory; but what they reach so is not recorded,
+    // and an application that is told so takes no other.
+    p.pageableMemoryAccess = 0;
+    p.pageableMemoryAccessUsesHostPageTables = 0;
     p.integrated = 0;
     return p;
   }();

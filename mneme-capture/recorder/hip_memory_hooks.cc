@@ -141,6 +141,8 @@ Error hipFree(void* pointer) {
 }
 
 Error hipFreeAsync(void* pointer, Stream stream) {
+  // A graph that is noted down goes on using it, each time that it is launched: it stays.
+  if (known_to(core(), pointer) && runtime().notes_down(stream)) return kSuccess;
   return take_back_in(core(), stream, pointer, [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
 }
 

@@ -19,6 +19,7 @@ constexpr char kDeclarations[] = R"(
 declare void @mneme.barrier()
 declare i64 @mneme.wave.ballot(i1)
 declare void @other(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @mneme.local.id.x()
 @row = internal global [256 x i32] undef #0
 attributes #0 = { "mneme-memory"="shared" }
@@ -250,6 +251,26 @@ TEST(LockStep, LocalsThatAreKeptInMemoryAreSeenThrough) {
   std::string used = "%v = load i32, ptr %q\nstore i32 %v, ptr %in\n";
   EXPECT_EQ(numbered(kept + "%c1 = xor i32 %b, 1\n" + element("%q", "%c1") + used), "slslBls");
   EXPECT_EQ(numbered(kept + element("%q", "%b") + used), "slslls");
+  // What another lane has stored is kept in a local, then stored where lanes read again.
+  std::string moved = "%m = load i32, ptr %q\nstore i32 %m, ptr %x\n%n = load i32, ptr %x\nstore i32 %n, ptr %p\n";
+  EXPECT_EQ(numbered(kept + "%c1 = xor i32 %b, 1\n" + element("%q", "%c1") + moved), "slslBlslBs");
+  // Structures go to and fro by copies of memory, which promotion replaces.
+  std::string whole = R"(
+%y = alloca [2 x i32]
+%h = lshr i32 %t, 1
+%o = xor i32 %h, 1
+%ho = shl i32 %h, 3
+%oo = shl i32 %o, 3
+%own = getelementptr i8, ptr @row, i32 %ho
+%others = getelementptr i8, ptr @row, i32 %oo
+store i32 %t, ptr %own
+call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %others, i64 8, i1 false)
+%f = load i32, ptr %y
+%g = add i32 %f, 1
+store i32 %g, ptr %y
+call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %y, i64 8, i1 false)
+)";
+  EXPECT_EQ(numbered("%x = alloca i32\nstore i32 %t, ptr %x\n" + whole), "ssBclsBc");
 }
 
 }  // namespace

@@ -346,29 +346,53 @@ bool keeps_locals(llvm::Function& function) {
   });
 }
 
-// Code that keeps its locals is worked out in a copy that does not.
+// Code that keeps its locals is worked out in a copy that does not. Promotion replaces accesses by others, which keep
+// the scopes of the former: these say there which access of the original it was.
+class PromotedCopy {
+ public:
+  explicit PromotedCopy(llvm::Function& function) {
+    llvm::ValueToValueMapTy copies;
+    copy_ = llvm::CloneFunction(&function, copies);
+    for (llvm::BasicBlock& block : function) {
+      blocks_[llvm::cast<llvm::BasicBlock>(copies.lookup(&block))] = &block;
+      for (llvm::Instruction& instruction : block) {
+        if (!instruction.mayReadOrWriteMemory()) continue;
+        if (llvm::Value* there = copies.lookup(&instruction)) mark(*llvm::cast<llvm::Instruction>(there), instruction);
+      }
+    }
+    promote_locals(*copy_);
+  }
+  ~PromotedCopy() { copy_->eraseFromParent(); }
+  PromotedCopy(const PromotedCopy&) = delete;
+  PromotedCopy& operator=(const PromotedCopy&) = delete;
+
+  llvm::Function& function() { return *copy_; }
+  // Of an access, or of the end of a block, of which promotion may make another one.
+  llvm::Instruction* original(llvm::Instruction& instruction) const {
+    if (instruction.isTerminator()) return blocks_.at(instruction.getParent())->getTerminator();
+    auto* number = llvm::mdconst::extract<llvm::ConstantInt>(instruction.getMetadata(kMark)->getOperand(0));
+    return accesses_[number->getZExtValue()];
+  }
+
+ private:
+  static constexpr unsigned kMark = llvm::LLVMContext::MD_alias_scope;
+
+  void mark(llvm::Instruction& there, llvm::Instruction& instruction) {
+    llvm::LLVMContext& context = there.getContext();
+    auto* number = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), accesses_.size());
+    there.setMetadata(kMark, llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(number)));
+    accesses_.push_back(&instruction);
+  }
+
+  llvm::Function* copy_;
+  llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*> blocks_;
+  std::vector<llvm::Instruction*> accesses_;
+};
+
 std::vector<Meeting> find_in_copy(llvm::Function& function) {
-  llvm::ValueToValueMapTy copies;
-  llvm::Function* copy = llvm::CloneFunction(&function, copies);
-  promote_locals(*copy);
-  llvm::DenseMap<const llvm::Value*, llvm::Value*> originals;
-  for (llvm::BasicBlock& block : function) {
-    originals[copies.lookup(&block)] = &block;
-    for (llvm::Instruction& instruction : block) {
-      if (!instruction.mayReadOrWriteMemory()) continue;
-      if (llvm::Value* there = copies.lookup(&instruction)) originals[there] = &instruction;
-    }
-  }
-  std::vector<Meeting> meetings = Exchanges(*copy).find();
-  for (Meeting& meeting : meetings) {
-    // Of ends of blocks, promotion may make new ones.
-    if (meeting.before->isTerminator()) {
-      meeting.before = llvm::cast<llvm::BasicBlock>(originals.at(meeting.before->getParent()))->getTerminator();
-    } else {
-      meeting.before = llvm::cast<llvm::Instruction>(originals.at(meeting.before));
-    }
-  }
-  copy->eraseFromParent();
+  PromotedCopy copy(function);
+  std::vector<Meeting> meetings = Exchanges(copy.function()).find();
+  for (Meeting& meeting : meetings) meeting.before = copy.original(*meeting.before);
   return meetings;
 }
 
