@@ -251,6 +251,7 @@ void Runner::finish() const {
   if (refused_ > 0 && instances_ == 0) {
     throw Error("nothing was run: no instance is complete; --force runs them all the same");
   }
+  if (instances_ == 0 && variants_.empty()) throw Error("nothing was run: no launch is recorded in the bundle");
   if (!variants_.empty()) throw Error("nothing was run: the bundle holds no instance of the compiled kernels");
   throw Error("nothing was run because nothing was compiled: put mneme-compile before mneme-run");
 }

@@ -22,7 +22,7 @@ CHECKED = {
                                       "hipMalloc$",
     "underflow": place("sum", 0, 0) + f"reads 4 bytes at {ADDRESS}, 16 bytes before a 4096-byte allocation made by "
                                       "hipMalloc$",
-    "use_after_free": place("sum", 0, 0) + f"reads 4 bytes at {ADDRESS}, in a 4096-byte allocation made by hipMalloc, "
+    "use_after_free": place("sum", 0, 0) + f"reads 4 bytes at {ADDRESS}, in a 4096-byte allocation of device memory, "
                                            "which was freed$",
     "misaligned": place("misaligned", 0, 0) + f"writes 8 bytes at {ADDRESS}, which is not a multiple of 8$",
     "null": place("fill", 0, 0) + "writes 4 bytes at 0x0, a null pointer$",

@@ -24,13 +24,13 @@ using memory::ListedMemory;
 std::string describe(uint64_t size, ListedKind kind) {
   switch (kind) {
     case ListedKind::kPinned:
-      return fmt::format("a {}-byte allocation made by hipHostMalloc", size);
+      return fmt::format("a {}-byte allocation of pinned host memory", size);
     case ListedKind::kManaged:
-      return fmt::format("a {}-byte allocation made by hipMallocManaged", size);
+      return fmt::format("a {}-byte allocation of managed memory", size);
     case ListedKind::kRegistered:
-      return fmt::format("{} bytes of host memory registered by hipHostRegister", size);
+      return fmt::format("{} bytes of registered host memory", size);
     default:
-      return fmt::format("a {}-byte allocation made by hipMalloc", size);
+      return fmt::format("a {}-byte allocation of device memory", size);
   }
 }
 

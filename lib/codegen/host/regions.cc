@@ -334,6 +334,8 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
   std::vector<llvm::AllocaInst*> uniform;
   for (const Slot& slot : slots_) {
     auto* local = llvm::cast<llvm::AllocaInst>(&*map[slot.local]);
+    // Most are of other regions, where there are many.
+    if (local->use_empty() && !(together && slot.uniform)) continue;
     bool stored = llvm::any_of(local->users(), [&](llvm::User* user) {
       auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
       return store && store->getPointerOperand() == local;

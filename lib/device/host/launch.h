@@ -65,7 +65,7 @@ void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, u
 struct KnownMemory {
   uint64_t address = 0;
   uint64_t size = 0;
-  std::string what;  // "a 4096-byte allocation made by hipMalloc"
+  std::string what;  // "a 4096-byte allocation of device memory"
 };
 
 class DeviceHeap;

@@ -14,7 +14,7 @@ namespace mneme::device::host {
 void check_access(codegen::host::BlockContext* context, uint32_t thread, const void* origin, const void* address,
                   uint64_t size, uint32_t access, uint32_t align);
 
-// Where an address that is not valid is, to follow a comma: "16 bytes after a 4096-byte allocation made by hipMalloc".
+// Where an address that is not valid is, to follow a comma: "16 bytes after a 4096-byte allocation of device memory".
 // `origin`: what it was computed from, or 0.
 std::string describe_place(const RunOptions& options, uint64_t origin, uint64_t address, uint64_t size);
 

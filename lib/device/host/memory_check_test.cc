@@ -114,7 +114,7 @@ TEST(SegmentMemory, AnnotationsDoNotDivideAllocations) {
     }
     return KnownMemory{};
   };
-  EXPECT_EQ(find(kBase).what, "a 356-byte allocation made by hipMalloc");
+  EXPECT_EQ(find(kBase).what, "a 356-byte allocation of device memory");
   EXPECT_EQ(find(kBase).size, 356u);
   EXPECT_EQ(find(kBase + 512).what, "the variable 'v'");
   EXPECT_EQ(find(reinterpret_cast<uint64_t>(&own)).what, "the variable 'w'");

@@ -15,7 +15,7 @@ std::string describe(const KnownMemory& memory, const bundle::Segment& segment) 
   if (segment.symbol == bundle::kDeviceHeap) return kHeapText;
   if (!segment.symbol.empty()) return variable_text(segment.symbol);
   if (segment.kind == bundle::SegmentKind::kHost) return fmt::format("{} bytes of host memory", memory.size);
-  return fmt::format("a {}-byte allocation made by hipMalloc", memory.size);
+  return fmt::format("a {}-byte allocation of device memory", memory.size);
 }
 
 // Annotated memory begins a segment of its own wherever it lies in its allocation: such a one right behind another may
