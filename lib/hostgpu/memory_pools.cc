@@ -122,8 +122,7 @@ hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* wanted) {
     require(pool && wanted && wanted->allocType == hipMemAllocationTypePinned);
     check_location(wanted->location);
     // Pools that could be shared are; to share one is what is refused (refusals.list).
-    require(wanted->handleTypes == hipMemHandleTypeNone ||
-            wanted->handleTypes == hipMemHandleTypePosixFileDescriptor);
+    require(wanted->handleTypes == hipMemHandleTypeNone || wanted->handleTypes == hipMemHandleTypePosixFileDescriptor);
     auto made = std::make_unique<ihipMemPoolHandle_t>();
     made->device = wanted->location.id;
     std::lock_guard lock(pools().mutex);
