@@ -2,6 +2,7 @@
 // For tests: operations of CUDA's kernels, as LLVM's intrinsics and as assembly, of many operands, against what they
 // are to give.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -88,12 +89,20 @@ class Operations {
     }
     NvptxCode code(nvptx_kernel(1 + sizeof...(From)), declarations + head + ") {\n" + loads + body + "  ret void\n}\n",
                    passes);
+    // A block has no more threads.
+    for (size_t first = 0; first < operands.size(); first += 1024) {
+      size_t end = std::min(operands.size(), first + 1024);
+      run(code, {operands.begin() + static_cast<ptrdiff_t>(first), operands.begin() + static_cast<ptrdiff_t>(end)});
+    }
+  }
+
+ private:
+  void run(NvptxCode& code, const std::vector<std::tuple<From...>>& operands) {
     std::vector<To> out(calls_.size() * 1024);
     std::tuple<std::vector<From>...> columns;
     for (const auto& row : operands) append(columns, row, std::index_sequence_for<From...>());
     std::vector<void*> arguments = {out.data()};
     std::apply([&](auto&... column) { (arguments.push_back(column.data()), ...); }, columns);
-    ASSERT_LE(operands.size(), 1024u);
     code.run(arguments.data(), static_cast<uint32_t>(operands.size()));
     for (size_t i = 0; i < calls_.size(); ++i) {
       int shown = 0;
@@ -110,7 +119,6 @@ class Operations {
     }
   }
 
- private:
   template <size_t... I>
   static void append(std::tuple<std::vector<From>...>& columns, const std::tuple<From...>& row,
                      std::index_sequence<I...>) {

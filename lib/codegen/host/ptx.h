@@ -72,6 +72,7 @@ llvm::Value* by_elements(llvm::IRBuilderBase& builder, const PtxType& type, llvm
 PtxResult raise_ptx_float(PtxInstruction& instruction);
 PtxResult raise_ptx_comparison(PtxInstruction& instruction);
 PtxResult raise_ptx_conversion(PtxInstruction& instruction);
+PtxResult raise_ptx_fp8(PtxInstruction& instruction);
 PtxResult raise_ptx_integer(PtxInstruction& instruction);
 PtxResult raise_ptx_bits(PtxInstruction& instruction);
 PtxResult raise_ptx_video(PtxInstruction& instruction);
