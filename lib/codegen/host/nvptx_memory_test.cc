@@ -48,6 +48,13 @@ define ptx_kernel void @k(ptr %out) {
   call void asm sideeffect "{ .reg .pred p; setp.lt.u32 p, $1, 7; @p red.relaxed.gpu.global.add.u32 [$0+8], 1; }", "l,r,~{memory}"(ptr %p12, i32 %t)
   %odd = and i32 %t, 1
   %before = call i32 asm sideeffect "{ .reg .pred p; setp.ne.u32 p, $2, 0; mov.u32 $0, 9; @p atom.or.acq_rel.cta.b32 $0, [$1+12], 4; }", "=&r,l,r,~{memory}"(ptr %p12, i32 %odd)
+  %short = trunc i32 %t to i16
+  %following = add i16 %short, 1
+  %place = getelementptr i16, ptr %out, i64 33
+  %a16 = call i16 asm sideeffect "atom.cas.b16 $0, [$1], $2, $3;", "=h,l,h,h,~{memory}"(ptr %place, i16 %short, i16 %following)
+  %seen = getelementptr i32, ptr %out, i64 17
+  %a17 = zext i16 %a16 to i32
+  call void asm sideeffect "red.global.add.u32 [$0], $1;", "l,r,~{memory}"(ptr %seen, i32 %a17)
   %x = zext i32 %t to i64
   %y = add i64 %x, 32
   %q = getelementptr i32, ptr %out, i64 %y
@@ -56,6 +63,7 @@ define ptx_kernel void @k(ptr %out) {
 })",
                  GetParam());
   std::vector<uint32_t> out(64);
+  out[16] = 0xabcd;  // beside what is exchanged
   void* arguments[] = {out.data()};
   code.run(arguments, 32);
   EXPECT_EQ(std::bit_cast<float>(out[0]), 496.0f);
@@ -72,6 +80,8 @@ define ptx_kernel void @k(ptr %out) {
   EXPECT_EQ(out[13], 0x42004200u);
   EXPECT_EQ(out[14], 7u);
   EXPECT_EQ(out[15], 4u);
+  EXPECT_EQ(out[16], 0x0020abcdu);
+  EXPECT_EQ(out[17], 496u);
   for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[32 + t], t % 2 == 0 ? 9u : t == 1 ? 0u : 4u) << t;
 }
 

@@ -29,4 +29,18 @@
 #pragma pop_macro("__nvvm_redux_sync_and")
 #pragma pop_macro("__nvvm_redux_sync_or")
 #pragma pop_macro("__nvvm_redux_sync_xor")
+
+// CUDA's header calls __usAtomicCAS, which nvcc has built in and clang 19 has not: ptxas finds no such function. It is
+// the only one of its kind. The host's pass knows no such assembly, and does not need it.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+extern "C" inline __device__ unsigned short __usAtomicCAS(unsigned short* __address, unsigned short __compare,
+                                                          unsigned short __value) {
+  unsigned short __old;
+  asm volatile("atom.cas.b16 %0, [%1], %2, %3;"
+               : "=h"(__old)
+               : "l"(__address), "h"(__compare), "h"(__value)
+               : "memory");
+  return __old;
+}
+#endif
 #endif
