@@ -344,6 +344,13 @@ TEST(Run, NothingCompiledIsAnError) {
   EXPECT_TRUE(read(ended.output).truncated) << "nothing that looks like a whole bundle";
 }
 
+TEST(Run, NothingRecordedIsAnError) {
+  Recording recording;
+  Ended ended = run_tool({}, recording.finish());
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("no launch is recorded in the bundle"));
+}
+
 TEST(Run, AnInstanceWithoutVariantIsAWarning) {
   Recording recording;
   recording.add_variant("right");

@@ -240,13 +240,15 @@ void Runner::report(const bundle::Baseline& baseline) {
 }
 
 void Runner::finish() const {
+  std::vector<std::string> unmet;
   for (const auto& [kernel, count] : waiting_) {
     if (runs_ > 0 && count > 0) {
-      cli::warn(
+      unmet.push_back(
           fmt::format("kernel '{}' has no variant that could be run on {} of its instances: mneme-compile makes one",
                       name(kernel), count));
     }
   }
+  cli::warn_of_each(unmet, "kernels");
   if (runs_ > 0) return;
   if (refused_ > 0 && instances_ == 0) {
     throw Error("nothing was run: no instance is complete; --force runs them all the same");

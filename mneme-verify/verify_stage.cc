@@ -131,10 +131,12 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     write_file(junit_, junit(rows));
   }
 
+  std::vector<std::string> unmet;
   for (const auto& [kernel, count] : judgement.uncompiled()) {
-    cli::warn(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay", kernel,
-                          count));
+    unmet.push_back(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay",
+                                kernel, count));
   }
+  cli::warn_of_each(unmet, "kernels");
   warn_of_little_proof(rows);
   if (comparing.without_reference() > 0) {
     cli::warn(fmt::format("{} instance(s) have no verified times of --reference {}: nothing is compared there",

@@ -18,10 +18,10 @@ def place(kernel, block, thread):
 
 # What --check-memory says.
 CHECKED = {
-    "overflow": place("fill", 4, 0) + f"writes 4 bytes at {ADDRESS}, 0 bytes after a 4096-byte allocation made by "
-                                      "hipMalloc$",
-    "underflow": place("sum", 0, 0) + f"reads 4 bytes at {ADDRESS}, 16 bytes before a 4096-byte allocation made by "
-                                      "hipMalloc$",
+    "overflow": place("fill", 4, 0) + f"writes 4 bytes at {ADDRESS}, 0 bytes after a 4096-byte allocation of "
+                                      "device memory$",
+    "underflow": place("sum", 0, 0) + f"reads 4 bytes at {ADDRESS}, 16 bytes before a 4096-byte allocation of "
+                                      "device memory$",
     "use_after_free": place("sum", 0, 0) + f"reads 4 bytes at {ADDRESS}, in a 4096-byte allocation of device memory, "
                                            "which was freed$",
     "misaligned": place("misaligned", 0, 0) + f"writes 8 bytes at {ADDRESS}, which is not a multiple of 8$",

@@ -31,6 +31,21 @@ TEST(RunTool, TurnsErrorsIntoMessages) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "mneme-test: error: odd\n");
 }
 
+TEST(Messages, OfManyThatAreAlikeTheFirstFewAreSaid) {
+  auto said = [](const std::vector<std::string>& messages) {
+    testing::internal::CaptureStderr();
+    run_tool("mneme-test", [&] {
+      warn_of_each(messages, "kernels");
+      return Exit::kSuccess;
+    });
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string three = "mneme-test: warning: a\nmneme-test: warning: b\nmneme-test: warning: c\n";
+  EXPECT_EQ(said({}), "");
+  EXPECT_EQ(said({"a", "b", "c"}), three);
+  EXPECT_EQ(said({"a", "b", "c", "d", "e"}), three + "mneme-test: warning: and so it is with 2 more kernels\n");
+}
+
 TEST(RunTool, MakesAClosedPipeAnError) {
   testing::internal::CaptureStderr();
   int status = run_tool("mneme-test", [] {

@@ -67,6 +67,8 @@ int run_tool(const std::string& tool, const std::function<Exit()>& body);
 
 // "tool: warning: …", "tool: …" on standard error. The tool's name is the one given to run_tool.
 void warn(const std::string& message);
+// The first few of many that are alike, and how many `others` there are besides.
+void warn_of_each(const std::vector<std::string>& messages, const std::string& others);
 void note(const std::string& message);
 
 inline constexpr char kVersion[] = MNEME_VERSION;

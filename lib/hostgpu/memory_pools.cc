@@ -121,7 +121,7 @@ hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* wanted) {
   return answer([&] {
     require(pool && wanted && wanted->allocType == hipMemAllocationTypePinned);
     check_location(wanted->location);
-    // Pools that could be shared are; to share one is what is refused (refusals.list).
+    // A pool may be made shareable: exporting it is what is refused (refusals.list).
     require(wanted->handleTypes == hipMemHandleTypeNone || wanted->handleTypes == hipMemHandleTypePosixFileDescriptor);
     auto made = std::make_unique<ihipMemPoolHandle_t>();
     made->device = wanted->location.id;

@@ -134,6 +134,9 @@ TEST_F(Queries, PoolsCountWhatIsTaken) {
   EXPECT_EQ(hipMemPoolCreate(&pool, &wanted), hipErrorInvalidValue);
   wanted.allocType = hipMemAllocationTypePinned;
   wanted.location = {hipMemLocationTypeDevice, 0};
+  wanted.handleTypes = hipMemHandleTypeWin32;
+  EXPECT_EQ(hipMemPoolCreate(&pool, &wanted), hipErrorInvalidValue);
+  wanted.handleTypes = hipMemHandleTypePosixFileDescriptor;  // whether or not it is exported
   ASSERT_EQ(hipMemPoolCreate(&pool, &wanted), hipSuccess);
   void* memory = nullptr;
   EXPECT_EQ(hipMallocFromPoolAsync(&memory, 1000, nullptr, nullptr), hipErrorInvalidValue);

@@ -142,7 +142,11 @@ Error hipFree(void* pointer) {
 
 Error hipFreeAsync(void* pointer, Stream stream) {
   // A graph that is noted down goes on using it, each time that it is launched: it stays.
-  if (known_to(core(), pointer) && runtime().notes_down(stream)) return kSuccess;
+  std::optional<Allocations::Known> known = known_to(core(), pointer);
+  if (known && !is_host(*known) && known->address == reinterpret_cast<uint64_t>(pointer) &&
+      runtime().notes_down(stream)) {
+    return kSuccess;
+  }
   return take_back_in(core(), stream, pointer, [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
 }
 

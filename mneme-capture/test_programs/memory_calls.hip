@@ -189,6 +189,34 @@ static void pools() {
   (void)hipGetLastError();
 }
 
+// A graph goes on using what it frees.
+static void memory_of_a_graph() {
+  hipStream_t stream = nullptr;
+  hipGraph_t graph = nullptr;
+  hipGraphExec_t exec = nullptr;
+  int *data = nullptr, *pinned = nullptr, *other = nullptr;
+  expect(hipStreamCreate(&stream) == hipSuccess && hipHostMalloc(&pinned, 256, 0) == hipSuccess, "a stream");
+  expect(hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed) == hipSuccess, "a capture");
+  expect(hipMallocAsync(reinterpret_cast<void**>(&data), 256, stream) == hipSuccess, "memory of a graph");
+  fill<<<1, 64, 0, stream>>>(data, 64, 11);
+  expect(hipMemcpyAsync(pinned, data, 256, hipMemcpyDeviceToHost, stream) == hipSuccess, "a copy in it");
+  expect(hipFreeAsync(pinned, stream) == hipErrorInvalidValue, "pinned memory, freed in it");
+  expect(hipFreeAsync(data + 1, stream) == hipErrorInvalidValue, "the middle of memory");
+  expect(hipFreeAsync(data, stream) == hipSuccess, "its memory, freed in it");
+  expect(hipStreamEndCapture(stream, &graph) == hipSuccess, "the capture's end");
+  expect(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0) == hipSuccess, "the graph");
+  expect(hipMalloc(&other, 256) == hipSuccess && other != data && filled(other, 5), "memory beside it");
+  for (int i = 0; i < 3; ++i) expect(hipGraphLaunch(exec, stream) == hipSuccess, "its launch");
+  expect(hipStreamSynchronize(stream) == hipSuccess && pinned[63] == 11, "what it makes");
+  int seen[64] = {};
+  expect(hipMemcpy(seen, other, sizeof seen, hipMemcpyDeviceToHost) == hipSuccess, "a copy beside it");
+  for (int x : seen) expect(x == 5, "what is not its memory");
+  expect(hipGraphExecDestroy(exec) == hipSuccess && hipGraphDestroy(graph) == hipSuccess, "its end");
+  expect(hipFree(other) == hipSuccess && hipHostFree(pinned) == hipSuccess, "release beside it");
+  expect(hipStreamDestroy(stream) == hipSuccess, "the stream's end");
+  (void)hipGetLastError();
+}
+
 static void much_and_many() {
   char* large = nullptr;
   const size_t size = size_t{200} << 20;
@@ -211,6 +239,7 @@ int main() {
   what_is_left();
   bounds();
   pools();
+  memory_of_a_graph();
   much_and_many();
   std::printf("memory_calls: %s\n", failures ? "FAILED" : "ok");
   return failures != 0;

@@ -271,6 +271,26 @@ store i32 %g, ptr %y
 call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %y, i64 8, i1 false)
 )";
   EXPECT_EQ(numbered("%x = alloca i32\nstore i32 %t, ptr %x\n" + whole), "ssBclsBc");
+  // One load is promoted to two of its halves, which are new.
+  std::string halves = R"(
+%y = alloca i64
+%z = alloca i64
+%own = getelementptr i64, ptr @row, i32 %t
+%o = xor i32 %t, 1
+%others = getelementptr i64, ptr @row, i32 %o
+%wide = zext i32 %t to i64
+store i64 %wide, ptr %own
+%v = load i64, ptr %others
+store i64 %v, ptr %y
+%w = load i64, ptr %y
+store i64 %w, ptr %z
+%f = load float, ptr %y
+%second = getelementptr float, ptr %z, i64 1
+%g = load float, ptr %second
+store float %f, ptr %in
+store float %g, ptr %in
+)";
+  EXPECT_EQ(numbered("%x = alloca i32\nstore i32 %t, ptr %x\n" + halves), "ssBlslsllss");
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 //   bits 61 to 63  the phase's number
 //
 // Whatever changes it is one addition, after which exactly one thread finds that nothing is left to wait for: it opens
-// the next phase. Until it has, nobody may come. Who waits looks at the word again and again (wait_loops.cc makes them
+// the next phase. Nobody comes in between: a block's threads run one after the other, and none gives way there. Who
+// waits looks at the word again and again (wait_loops.cc makes them
 // give way to the others).
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -93,12 +94,12 @@ PtxResult raise_arrive(PtxInstruction& instruction, bool drops) {
 }
 
 // test_wait, try_wait: how long the latter may take is up to whoever asks again.
-PtxResult raise_wait(PtxInstruction& instruction) {
+PtxResult raise_wait(PtxInstruction& instruction, size_t most_operands) {
   const bool parity = instruction.name.take("parity");
   take_semantics(instruction.name);
   Value* barrier = take_barrier(instruction);
   const size_t given = instruction.operands.size();
-  if (!barrier || instruction.results != 1 || given < 2 || given > 3) return std::nullopt;
+  if (!barrier || instruction.results != 1 || given < 2 || given > most_operands) return std::nullopt;
   return PtxValues{is_over(instruction.builder, barrier, instruction.operands[1], parity)};
 }
 
@@ -139,7 +140,8 @@ PtxResult raise_ptx_mbarrier(PtxInstruction& instruction) {
   }
   if (name.take("arrive")) return raise_arrive(instruction, false);
   if (name.take("arrive_drop")) return raise_arrive(instruction, true);
-  if (name.take("test_wait") || name.take("try_wait")) return raise_wait(instruction);
+  if (name.take("test_wait")) return raise_wait(instruction, 2);
+  if (name.take("try_wait")) return raise_wait(instruction, 3);
   if (name.take("expect_tx")) return raise_bytes(instruction, false);
   if (name.take("complete_tx")) return raise_bytes(instruction, true);
   if (name.take("pending_count") && name.take("b64") && name.is_used_up() && instruction.operands.size() == 1) {

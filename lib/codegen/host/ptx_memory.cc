@@ -172,7 +172,7 @@ PtxResult copy(PtxInstruction& instruction) {
   if (!name.take("async")) return std::nullopt;
   if (name.take("mbarrier")) return arrive_with_copies(instruction);
   const bool bulk = name.take("bulk");
-  if (name.take("commit_group") || name.take("wait_group") || name.take("wait_all")) {
+  if (name.take("commit_group") || name.take("wait_group") || (!bulk && name.take("wait_all"))) {
     if (bulk) name.take("read");
     return name.is_used_up() ? PtxResult(PtxValues{}) : std::nullopt;
   }

@@ -320,12 +320,64 @@ end:
   ret void
 }
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-)");
+)",
+                 GetParam());
   std::array<uint32_t, 64> in{}, out{};
   for (uint32_t i = 0; i < 64; i++) in[i] = i * 3;
   void* arguments[] = {in.data(), out.data()};
   code.run(arguments, 64);
   for (uint32_t i = 0; i < 64; i++) EXPECT_EQ(out[i], 1000 + (63 - i) * 3) << i;
+}
+
+// A thread that waits lets others go on, which may then be a round ahead: each has a counter of its own.
+TEST_P(NvptxKernels, WaitsInRoundsThatAreCounted) {
+  NvptxCode code(nvptx_kernel(1), R"(
+@barrier = internal addrspace(3) global i64 undef, align 8
+declare void @llvm.nvvm.barrier0()
+declare void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3), i32)
+define ptx_kernel void @k(ptr %out) {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %first = icmp eq i32 %t, 0
+  %number = ptrtoint ptr addrspace(3) @barrier to i32
+  br i1 %first, label %init, label %begin
+init:
+  call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @barrier, i32 8)
+  br label %begin
+begin:
+  call void @llvm.nvvm.barrier0()
+  br label %round
+round:
+  %r = phi i32 [ 0, %begin ], [ %next, %opened ]
+  %sum = phi i32 [ %t, %begin ], [ %more, %opened ]
+  %s = call i64 asm sideeffect "mbarrier.arrive.shared.b64 $0, [$1];", "=l,r,~{memory}"(i32 %number)
+  br label %wait
+wait:
+  %over = call i32 asm sideeffect "{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [$1], $2; selp.b32 $0, 1, 0, p; }", "=r,r,l,~{memory}"(i32 %number, i64 %s)
+  %is = icmp ne i32 %over, 0
+  br i1 %is, label %opened, label %wait
+opened:
+  %product = mul i32 %sum, 3
+  %more = add i32 %product, %r
+  %next = add i32 %r, 1
+  %done = icmp eq i32 %next, 5
+  br i1 %done, label %end, label %round
+end:
+  %x = zext i32 %t to i64
+  %q = getelementptr i32, ptr %out, i64 %x
+  store i32 %more, ptr %q
+  ret void
+}
+)",
+                 GetParam());
+  std::array<uint32_t, 8> out{};
+  void* arguments[] = {out.data()};
+  code.run(arguments, 8);
+  for (uint32_t t = 0; t < 8; ++t) {
+    uint32_t want = t;
+    for (uint32_t r = 0; r < 5; ++r) want = want * 3 + r;
+    EXPECT_EQ(out[t], want) << t;
+  }
 }
 
 // Addresses in shared memory, as CUDA's __cvta_… and cp.async have them.

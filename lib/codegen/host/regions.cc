@@ -351,7 +351,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
       initial = function->getArg(parameter++);
       uniform.push_back(local);
       keep &= region.parts;
-    } else if (number > 1 && !slot.in_memory && !local->use_empty()) {
+    } else if (number > 1 && !slot.in_memory) {
       builder_.SetInsertPoint(&*function->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
       initial = builder_.CreateLoad(
           slot.type, slot_address(builder_, slot, function->getArg(4), function->getArg(5), function->getArg(6)));

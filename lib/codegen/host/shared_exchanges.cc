@@ -367,15 +367,26 @@ class PromotedCopy {
   PromotedCopy& operator=(const PromotedCopy&) = delete;
 
   llvm::Function& function() { return *copy_; }
-  // Of an access, or of the end of a block, of which promotion may make another one.
+  // Of an access, or of the end of a block, of which promotion may make another one. A load may have been made without
+  // a mark: then where what is marked before it ends, if there is any in its block.
   llvm::Instruction* original(llvm::Instruction& instruction) const {
-    if (instruction.isTerminator()) return blocks_.at(instruction.getParent())->getTerminator();
-    auto* number = llvm::mdconst::extract<llvm::ConstantInt>(instruction.getMetadata(kMark)->getOperand(0));
-    return accesses_[number->getZExtValue()];
+    llvm::BasicBlock* block = blocks_.at(instruction.getParent());
+    if (instruction.isTerminator()) return block->getTerminator();
+    if (llvm::Instruction* access = marked(instruction)) return access;
+    for (llvm::Instruction* before = instruction.getPrevNode(); before; before = before->getPrevNode()) {
+      if (llvm::Instruction* access = marked(*before)) return access->getNextNode();
+    }
+    return &*block->getFirstInsertionPt();
   }
 
  private:
   static constexpr unsigned kMark = llvm::LLVMContext::MD_alias_scope;
+
+  llvm::Instruction* marked(const llvm::Instruction& there) const {
+    const llvm::MDNode* mark = there.getMetadata(kMark);
+    if (!mark) return nullptr;
+    return accesses_[llvm::mdconst::extract<llvm::ConstantInt>(mark->getOperand(0))->getZExtValue()];
+  }
 
   void mark(llvm::Instruction& there, llvm::Instruction& instruction) {
     llvm::LLVMContext& context = there.getContext();

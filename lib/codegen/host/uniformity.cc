@@ -35,10 +35,10 @@ bool is_the_same_for_all(const llvm::Instruction& instruction) {
   return operation && operation->kind == OperationKind::kBarrierCount;
 }
 
-bool has_place(const llvm::BasicBlock& block) {
-  return llvm::any_of(block, [](const llvm::Instruction& instruction) {
+bool has(const llvm::BasicBlock& block, bool (*is)(const Operation&)) {
+  return llvm::any_of(block, [is](const llvm::Instruction& instruction) {
     auto operation = operation_at(instruction);
-    return operation && is_place(*operation);
+    return operation && is(*operation);
   });
 }
 
@@ -82,7 +82,10 @@ class Spread {
     partings.push_back({&branch, join});
     std::set<llvm::BasicBlock*> ways;
     if (!leaves(block, ways)) {
-      for (llvm::BasicBlock* next : llvm::successors(block)) ways.merge(reachable_blocks(next, join));
+      ways = ways_from(*block, join);
+      // Who gives way to others goes on when it can: they do not meet where the ways do.
+      if (llvm::any_of(ways, [](llvm::BasicBlock* way) { return has(*way, is_yield); })) join = nullptr;
+      if (!join) ways = ways_from(*block, nullptr);
       if (join) mark_phis(*join);
     }
     for (llvm::BasicBlock* way : ways) {
@@ -96,12 +99,18 @@ class Spread {
     }
   }
 
+  static std::set<llvm::BasicBlock*> ways_from(llvm::BasicBlock& block, llvm::BasicBlock* join) {
+    std::set<llvm::BasicBlock*> ways;
+    for (llvm::BasicBlock* next : llvm::successors(&block)) ways.merge(reachable_blocks(next, join));
+    return ways;
+  }
+
   // One way out only ends, without meeting anybody again: those who take the other stay together.
   bool leaves(llvm::BasicBlock* block, std::set<llvm::BasicBlock*>& ways) {
     if (std::distance(llvm::succ_begin(block), llvm::succ_end(block)) != 2) return false;
     for (llvm::BasicBlock* next : llvm::successors(block)) {
       std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
-      bool ends = !blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has_place(*b); });
+      bool ends = !blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has(*b, is_place); });
       // If both do, the shorter: `if (i < n) { … }` around all there is.
       if (ends && (ways.empty() || blocks.size() < ways.size())) ways = std::move(blocks);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Barriers in shared memory (cuda::barrier): threads that come and go on before they wait, that leave for good, one for
-// each half of a block; copies that a barrier, a pipeline or a group waits for, in pieces and in bulk.
+// Barriers in shared memory (cuda::barrier): threads that come and go on before they wait, that leave for good, halves
+// of a block that make and use what is in two places; copies that a barrier, a pipeline or a group waits for, in pieces
+// and in bulk.
 #include "../check.h"
 // After the runtime's header.
 #include <cooperative_groups.h>
@@ -144,7 +145,6 @@ __global__ void in_bulk(const int* in, int* out) {
   int x = static_cast<int>(threadIdx.x);
   if (x == 0) init(&barrier, kBlock);
   __syncthreads();
-#if __CUDA_ARCH__ >= 900
   Barrier::arrival_token token;
   if (x == 0) {
     cuda::device::memcpy_async_tx(tile, in, cuda::aligned_size_t<16>(sizeof tile), barrier);
@@ -153,10 +153,6 @@ __global__ void in_bulk(const int* in, int* out) {
     token = barrier.arrive();
   }
   barrier.wait(std::move(token));
-#else
-  tile[x] = in[x];
-  barrier.arrive_and_wait();
-#endif
   out[x] = tile[kBlock - 1 - x] + 1;
 }
 
