@@ -158,7 +158,8 @@ class Recorded(CaptureCase):
 
     def test_what_nobody_wrote_need_not_be_noted(self):
         # As in containers that forbid it, and under older systems: then all is read each time.
-        for name in ["conjugate_gradient", "stream_ordered_memory", "graph_captured", "virtual_memory"]:
+        for name in ["conjugate_gradient", "stream_ordered_memory", "graph_captured", "virtual_memory", "mapped_memory",
+                     "registered_memory"]:
             with self.subTest(name):
                 program = self.program(name)
                 noted = self.capture(program)

@@ -9,6 +9,7 @@
 
 #include "recorder/address_limit.h"
 #include "recorder/block_digests.h"
+#include "recorder/block_runs.h"
 #include "recorder/own_memory.h"
 #include "recorder/segment_list.h"
 
@@ -178,9 +179,7 @@ bool Allocations::back_piece(Area& area, uint64_t size) {
     }
     throw;
   }
-  // Host memory is what disks and network cards write to, past this process: a device's is out of their reach as a
-  // rule.
-  if (!host && *memory) watch_.add({area.backed, size});
+  if (*memory && !runtime_.fetches()) watch_.add({area.backed, size});
   // Device memory is the runtime's, also in children.
   if (host) shared_.push_back({area.backed, size, KeptDescriptor(std::move(*memory))});
   area.backed += size;
@@ -394,6 +393,7 @@ std::map<uint64_t, Allocations::Registered>::iterator Allocations::forget_regist
   }
   annotations_.erase(annotations_.lower_bound(memory->first),
                      annotations_.lower_bound(memory->first + memory->second.size));
+  watch_.remove({memory->first, memory->second.size});
   listener_.gone(Drop{memory->first});
   return registered_.erase(memory);
 }
@@ -419,20 +419,40 @@ void Allocations::remove_mapped(const void* pointer, uint64_t size) {
 
 void Allocations::refresh() {
   std::lock_guard lock(mutex_);
+  std::vector<MemoryRange> fresh, known;  // of the process's own, by address: what the parent has not read, and has
+  for (auto& [address, memory] : registered_) {
+    if (memory.copy) refresh_copy(address, memory);
+    if (memory.copy || memory.mapped) continue;
+    (std::exchange(memory.read, true) ? known : fresh).push_back({address, memory.size});
+  }
+  std::vector<MemoryRange> unwritten;
   if (runtime_.fetches()) {
     runtime_.digests(device_blocks(), listener_.known);
   } else {
-    listener_.unwritten(Unwritten{watch_.look()});
+    watch(fresh);
+    unwritten = watch_.look();
+    listener_.unwritten(Unwritten{unwritten});
   }
-  std::optional<std::vector<MemoryRange>> readable;
-  for (auto& [address, memory] : registered_) {
-    if (memory.copy) refresh_copy(address, memory);
-    if (memory.copy || memory.mapped || !std::exchange(memory.read, true)) continue;
-    if (!readable) {
-      listener_.digesting();
-      readable = readable_memory();
+  tell_digests(known, unwritten);
+}
+
+void Allocations::tell_digests(const std::vector<MemoryRange>& memory, const std::vector<MemoryRange>& unwritten) {
+  std::vector<MemoryRange> blocks;
+  add_blocks(memory, unwritten, blocks);
+  if (blocks.empty()) return;
+  listener_.digesting();
+  for (const Digests& run : digests_of(blocks, readable_memory())) listener_.known(run);
+}
+
+void Allocations::watch(const std::vector<MemoryRange>& registered) {
+  if (registered.empty()) return;
+  const std::vector<MemoryRange> own = memory_of_its_own();
+  for (const MemoryRange& memory : registered) {
+    for (const MemoryRange& part : own) {
+      const uint64_t begin = std::max(round_up(memory.address, kPage), part.address);
+      const uint64_t end = std::min((memory.address + memory.size) / kPage * kPage, part.address + part.size);
+      if (begin < end) watch_.add({begin, end - begin});
     }
-    for (const Digests& run : digests_of({address, memory.size}, *readable)) listener_.known(run);
   }
 }
 

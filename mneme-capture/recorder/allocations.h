@@ -104,8 +104,8 @@ class Allocations {
   void let_go();
 
   // Memory is at rest, and the parent about to take its state. Brings the copies up to date that the parent maps of
-  // what it cannot read; of what it has to read or have fetched, tells the digests; of what it maps, what is as it was
-  // at the last call.
+  // what it cannot read; tells what is as it was at the last call, and of what else the parent has to read again or to
+  // have fetched, the digests.
   void refresh();
 
   // Around fork(). In the child the memory is its own, as all memory is, and nobody is told of it until share_again()
@@ -157,6 +157,8 @@ class Allocations {
   std::optional<KeptDescriptor> show(uint64_t address, uint64_t size);
   void share(const Area& area, uint64_t address, uint64_t size);
   Area* owner(uint64_t address);
+  void watch(const std::vector<MemoryRange>& registered);
+  void tell_digests(const std::vector<MemoryRange>& memory, const std::vector<MemoryRange>& unwritten);
   void refresh_copy(uint64_t address, const Registered& memory);
   std::vector<Piece> device_blocks() const;
   std::optional<MemoryRange> containing(uint64_t address) const;  // allocation or registered memory
@@ -174,7 +176,7 @@ class Allocations {
   std::map<uint64_t, std::string> annotations_;  // by address
   std::map<uint64_t, uint64_t> masks_;  // how many runs those ignore that had a mask when they were made, by address
   std::vector<Shared> shared_;
-  WriteWatch watch_;  // of devices' memory that is this process's
+  WriteWatch watch_;  // of what nobody else writes to: not where devices do, past this process
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held
   Deferred deferred_;

@@ -54,7 +54,7 @@ void Allocations::share(const Area& area, uint64_t address, uint64_t size) {
   }
   listener_.appeared(Chunk{address, size}, memory.get());
   shared_.push_back({address, size, KeptDescriptor(std::move(memory))});
-  if (area.space == Space::kDevice) watch_.add({address, size});
+  watch_.add({address, size});
 }
 
 std::vector<MemoryRange> Allocations::share_again() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/allocations.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +12,12 @@
 
 namespace mneme::record {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
+
+bool notes_writes() { return static_cast<bool>(PageScan::make_protector()); }
 
 uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
@@ -329,18 +336,56 @@ TEST_F(AllocationsTest, TellsOfRegisteredMemoryThatTheParentReads) {
   allocations_.refresh();
   EXPECT_TRUE(known_.empty()) << "it is read whole the first time";
   EXPECT_FALSE(known_when_told_);
+  const uint64_t first = (address_of(memory.data()) + bundle::kBlockSize - 1) / bundle::kBlockSize * bundle::kBlockSize;
+  auto* changed = reinterpret_cast<char*>(first + bundle::kBlockSize);
+  changed[7] = 'y';
   allocations_.refresh();
   EXPECT_EQ(known_when_told_, 0u);
   ASSERT_EQ(known_.size(), 1u);
-  EXPECT_GE(known_[0].blocks.size(), 3u);
-  EXPECT_EQ(known_[0].blocks[0], digest_of(std::string(bundle::kBlockSize, 'x')));
+  const uint64_t skipped = notes_writes() ? 1 : 0;  // blocks that nobody wrote
+  EXPECT_EQ(known_[0].address, first + skipped * bundle::kBlockSize);
+  ASSERT_GT(known_[0].blocks.size(), 1 - skipped);
+  EXPECT_EQ(known_[0].blocks[1 - skipped], digest_of(std::string(changed, bundle::kBlockSize)));
+  if (notes_writes()) {
+    EXPECT_EQ(known_[0].blocks.size(), 1u);
+    EXPECT_THAT(unwritten_[1].runs,
+                Contains(AllOf(Field(&MemoryRange::address, first), Field(&MemoryRange::size, bundle::kBlockSize))));
+  }
+  known_.clear();
   allocations_.remove_registered(memory.data());
   allocations_.refresh();
-  EXPECT_EQ(known_.size(), 1u);
+  EXPECT_TRUE(known_.empty());
+  EXPECT_TRUE(unwritten_[2].runs.empty());
+
+  // What was registered before is new.
+  allocations_.add_registered(memory.data(), memory.size());
+  allocations_.refresh();
+  EXPECT_TRUE(known_.empty());
+  EXPECT_TRUE(unwritten_[3].runs.empty());
+}
+
+// Other processes write to shared memory, and files are written, without this process's pages' noting it.
+TEST_F(AllocationsTest, TellsOfNoMemoryOfOthersThatNobodyWroteIt) {
+  if (!notes_writes()) GTEST_SKIP() << "this system notes no writes (Linux 6.7 does, where it may)";
+  reads_memory_ = true;
+  constexpr uint64_t kSize = 4 * bundle::kBlockSize;
+  const Fd file = zeroed_memory_file("others", kSize);
+  void* shared = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* of_file = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get(), 0);
+  for (void* memory : {shared, of_file}) {
+    ASSERT_NE(memory, MAP_FAILED);
+    EXPECT_EQ(*static_cast<volatile char*>(memory), 0);  // so that a page is there
+    allocations_.add_registered(memory, kSize);
+  }
+  for (int times = 0; times < 3; ++times) allocations_.refresh();
+  for (const Unwritten& told : unwritten_) EXPECT_TRUE(told.runs.empty());
+  EXPECT_EQ(known_.size() % 2, 0u);
+  EXPECT_FALSE(known_.empty());
+  for (void* memory : {shared, of_file}) ::munmap(memory, kSize);
 }
 
 TEST_F(AllocationsTest, TellsWhatNobodyWrote) {
-  if (!PageScan::make_protector()) GTEST_SKIP() << "this system notes no writes (Linux 6.7 does, where it may)";
+  if (!notes_writes()) GTEST_SKIP() << "this system notes no writes (Linux 6.7 does, where it may)";
   auto* data = static_cast<char*>(device(4 * bundle::kBlockSize));
   auto* host = static_cast<char*>(allocations_.allocate(Space::kHost, bundle::kBlockSize));
   std::memset(data, 'x', 4 * bundle::kBlockSize);
@@ -350,11 +395,13 @@ TEST_F(AllocationsTest, TellsWhatNobodyWrote) {
   allocations_.refresh();
   ASSERT_EQ(unwritten_.size(), 2u);
   EXPECT_TRUE(unwritten_[0].runs.empty());
-  ASSERT_EQ(unwritten_[1].runs.size(), 2u) << "of device memory only";
+  ASSERT_EQ(unwritten_[1].runs.size(), 3u);
   EXPECT_EQ(unwritten_[1].runs[0].address, memory::kDeviceBase);
   EXPECT_EQ(unwritten_[1].runs[0].size, bundle::kBlockSize);
   EXPECT_EQ(unwritten_[1].runs[1].address, memory::kDeviceBase + 2 * bundle::kBlockSize);
   EXPECT_EQ(unwritten_[1].runs[1].size, 2 * bundle::kBlockSize);
+  EXPECT_EQ(unwritten_[1].runs[2].address, memory::kHostBase);
+  EXPECT_EQ(unwritten_[1].runs[2].size, bundle::kBlockSize);
 
   // A child has memory of its own, and what it is told then begins there.
   allocations_.before_fork();

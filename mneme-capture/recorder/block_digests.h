@@ -7,7 +7,7 @@
 
 namespace mneme::record {
 
-// The digests of the blocks that lie wholly in the memory, and wholly in what is readable.
-std::vector<Digests> digests_of(MemoryRange memory, const std::vector<MemoryRange>& readable);
+// The digests of the blocks that lie wholly in one piece of memory, and wholly in one that is readable.
+std::vector<Digests> digests_of(const std::vector<MemoryRange>& memory, const std::vector<MemoryRange>& readable);
 
 }  // namespace mneme::record

@@ -28,14 +28,14 @@ TEST(BlockDigests, AreOfWholeBlocksThatCanBeRead) {
   // not to be read.
   ::munmap(at(2) + kPage, kPage);
   ::mprotect(at(4) - kPage, kPage, PROT_NONE);
-  std::vector<Digests> runs = digests_of({first + 100, (kBlocks - 1) * kBlockSize}, readable_memory());
+  std::vector<Digests> runs = digests_of({{first + 100, (kBlocks - 1) * kBlockSize}}, readable_memory());
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(runs[0].address, first + kBlockSize);
   ASSERT_EQ(runs[0].blocks.size(), 1u);
   EXPECT_NE(runs[0].blocks[0], plain);
   EXPECT_EQ(runs[1].address, first + 4 * kBlockSize);
   EXPECT_EQ(runs[1].blocks, std::vector{plain});
-  EXPECT_TRUE(digests_of({first + 1, kBlockSize}, readable_memory()).empty());
+  EXPECT_TRUE(digests_of({{first + 1, kBlockSize}}, readable_memory()).empty());
   ::munmap(mapped, size);
 }
 

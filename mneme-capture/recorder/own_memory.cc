@@ -22,17 +22,23 @@ std::vector<MemoryRange> without(const std::vector<MemoryRange>& ranges, uint64_
   return left;
 }
 
-}  // namespace
+struct Mapping {
+  char access[5] = "";      // "rw-p": readable, writable, executable; private or shared
+  unsigned long inode = 0;  // of what is mapped; 0: nothing
+};
 
-std::vector<MemoryRange> readable_memory() {
+// What is mapped so that `is_meant` says yes.
+template <typename IsMeant>
+std::vector<MemoryRange> mapped_memory(const IsMeant& is_meant) {
   std::vector<MemoryRange> ranges;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
   if (!maps) return ranges;
   char line[8192];
   while (std::fgets(line, sizeof line, maps.get())) {
     unsigned long begin = 0, end = 0;
-    char readable = 0;
-    if (std::sscanf(line, "%lx-%lx %c", &begin, &end, &readable) != 3 || readable != 'r') continue;
+    Mapping mapping;
+    if (std::sscanf(line, "%lx-%lx %4s %*s %*s %lu", &begin, &end, mapping.access, &mapping.inode) != 4) continue;
+    if (!is_meant(mapping)) continue;
     if (!ranges.empty() && ranges.back().address + ranges.back().size == begin) {
       ranges.back().size += end - begin;
     } else {
@@ -40,6 +46,18 @@ std::vector<MemoryRange> readable_memory() {
     }
   }
   return ranges;
+}
+
+}  // namespace
+
+std::vector<MemoryRange> readable_memory() {
+  return mapped_memory([](const Mapping& mapping) { return mapping.access[0] == 'r'; });
+}
+
+std::vector<MemoryRange> memory_of_its_own() {
+  return mapped_memory([](const Mapping& mapping) {
+    return mapping.access[0] == 'r' && mapping.access[3] == 'p' && mapping.inode == 0;
+  });
 }
 
 std::vector<MemoryRange> ordinary_memory(uint64_t range_size) {

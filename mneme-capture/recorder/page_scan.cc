@@ -7,11 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <string_view>
-
 namespace mneme::record {
 namespace {
 
@@ -31,25 +26,6 @@ struct Arguments {
 };
 
 constexpr unsigned long kScan = _IOWR('f', 16, Arguments);
-
-bool has_pinned_pages() {
-  constexpr std::string_view kLine = "\nVmPin:";
-  const std::string status = read_file("/proc/thread-self/status");
-  const size_t line = status.find(kLine);
-  return line == std::string::npos || std::strtoull(status.c_str() + line + kLine.size(), nullptr, 10) != 0;
-}
-
-// What is read so is pinned only while it is, and counted nowhere; but by then the descriptor is open.
-bool reads_directly() {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/thread-self/fd")) {
-    const int descriptor = std::atoi(entry.path().filename().c_str());
-    const int flags = ::fcntl(descriptor, F_GETFL);
-    if (flags >= 0 && (flags & O_DIRECT)) return true;
-    std::error_code gone;
-    if (std::filesystem::read_symlink(entry.path(), gone) == "anon_inode:[io_uring]") return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -72,6 +48,12 @@ bool PageScan::can_protect(int protector, MemoryRange memory) {
   pages.range = {memory.address, memory.size};
   pages.mode = UFFDIO_REGISTER_MODE_WP;
   return ::ioctl(protector, UFFDIO_REGISTER, &pages) == 0;
+}
+
+void PageScan::forget(int protector, MemoryRange memory) {
+  uffdio_range pages{memory.address, memory.size};
+  // Where it fails, the memory is gone already.
+  [[maybe_unused]] int status = ::ioctl(protector, UFFDIO_UNREGISTER, &pages);
 }
 
 void PageScan::unprotect(int protector, MemoryRange memory) {
@@ -119,10 +101,6 @@ bool PageScan::add_protected(MemoryRange memory, std::vector<MemoryRange>& runs)
 
 bool PageScan::add_written_and_protect(MemoryRange memory, std::vector<MemoryRange>& runs) const {
   return scan({kOnlyWhereNoted | kProtectMatching, 0}, memory, runs);
-}
-
-bool devices_may_write() try { return has_pinned_pages() || reads_directly(); } catch (const std::exception&) {
-  return true;  // that is not to be known
 }
 
 }  // namespace mneme::record

@@ -16,6 +16,8 @@ class PageScan {
   static Fd make_protector();
   // Lets the pages be protected; none is yet. False: not those.
   static bool can_protect(int protector, MemoryRange memory);
+  // They cannot be any more.
+  static void forget(int protector, MemoryRange memory);
   static void unprotect(int protector, MemoryRange memory);
 
   // In the calling process, until the object goes. Check is_open().
@@ -33,10 +35,5 @@ class PageScan {
 
   Fd pagemap_;
 };
-
-// Whether devices may be writing to pages of this process, which they do past the page tables: to what is pinned for
-// network cards (ibv_reg_mr), and what is read just now from files that are open for O_DIRECT, or through io_uring.
-// Also where that is not to be known.
-bool devices_may_write();
 
 }  // namespace mneme::record

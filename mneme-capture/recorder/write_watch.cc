@@ -4,44 +4,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "bundle/format.h"
+#include "recorder/block_runs.h"
+#include "recorder/device_writes.h"
 
 namespace mneme::record {
 namespace {
 
-using bundle::kBlockSize;
-
 constexpr uint64_t kBusyPart = 4;  // of a region, one in so many bytes
 constexpr int kLongestRest = 31;   // looks
-
-constexpr uint64_t round_down(uint64_t value, uint64_t step) { return value / step * step; }
-constexpr uint64_t round_up(uint64_t value, uint64_t step) { return round_down(value + step - 1, step); }
-
-void add(std::vector<MemoryRange>& runs, uint64_t begin, uint64_t end) {
-  if (begin >= end) return;
-  if (!runs.empty() && runs.back().address + runs.back().size == begin) {
-    runs.back().size += end - begin;
-  } else {
-    runs.push_back({begin, end - begin});
-  }
-}
-
-// The blocks that are wholly in one of the ranges and have no byte in the others. Both are by address.
-void add_blocks(const std::vector<MemoryRange>& in, const std::vector<MemoryRange>& out,
-                std::vector<MemoryRange>& blocks) {
-  auto other = out.begin();
-  for (const MemoryRange& range : in) {
-    uint64_t at = round_up(range.address, kBlockSize);
-    const uint64_t end = round_down(range.address + range.size, kBlockSize);
-    while (at < end) {
-      while (other != out.end() && other->address + other->size <= at) ++other;
-      const bool meets = other != out.end() && other->address < end;
-      add(blocks, at, meets ? std::max(at, round_down(other->address, kBlockSize)) : end);
-      if (!meets) break;
-      at = round_up(other->address + other->size, kBlockSize);
-    }
-  }
-}
 
 // Of ranges by address, and asked for places by address.
 class Count {
@@ -71,6 +41,13 @@ void WriteWatch::add(MemoryRange memory) {
   if (protector < 0 || !PageScan::can_protect(protector, memory)) return;
   all_.insert_or_assign(memory.address,
                         Watched{memory.size, std::vector<Region>((memory.size + kRegionSize - 1) / kRegionSize)});
+}
+
+void WriteWatch::remove(MemoryRange memory) {
+  const uint64_t end = memory.address + memory.size;
+  for (auto at = all_.lower_bound(memory.address); at != all_.end() && at->first < end; at = all_.erase(at)) {
+    PageScan::forget(protector_->get(), {at->first, at->second.size});
+  }
 }
 
 void WriteWatch::forget() {

@@ -15,9 +15,12 @@ namespace mneme::record {
 // that would cost more than reading it. Where the system cannot tell, nothing is known of any.
 class WriteWatch {
  public:
-  // Memory that is mapped shared, whole blocks, and has just appeared. Nobody writes to it but through that mapping,
-  // and no holes are made in it (MADV_REMOVE): these are not noted.
+  // Whole pages, mapped shared, to which nobody writes but through that mapping, and in which no holes are made
+  // (MADV_REMOVE): these are not noted; or memory that is the process's alone, and no file's. Of what it holds now
+  // nothing is known.
   void add(MemoryRange memory);
+  // What was added of these addresses.
+  void remove(MemoryRange memory);
   // Nobody looks any more, or in a child of a fork: what is watched is the parent's.
   void forget();
 

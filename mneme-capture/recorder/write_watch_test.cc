@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -11,10 +12,12 @@
 
 #include <array>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "bundle/format.h"
+#include "recorder/device_writes.h"
 
 namespace mneme::record {
 namespace {
@@ -27,14 +30,18 @@ using Runs = std::vector<std::pair<uint64_t, uint64_t>>;  // addresses, and byte
 
 constexpr uint64_t kRegion = 2 << 20, kPage = 4096;
 
-// Shared memory that is watched, two regions and a part of a third one.
-class WriteWatchTest : public ::testing::Test {
+// Memory that is watched, two regions and a part of a third one: shared, or the process's own.
+class WriteWatchTest : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr uint64_t kSize = 2 * kRegion + 5 * kBlockSize;
+  static constexpr int kAccess = PROT_READ | PROT_WRITE;
+
+  bool is_shared() const { return GetParam(); }
 
   void SetUp() override {
     if (!PageScan::make_protector()) GTEST_SKIP() << "this system notes no writes (Linux 6.7 does, where it may)";
-    void* got = ::mmap(nullptr, kSize + kBlockSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+    void* got = is_shared() ? ::mmap(nullptr, kSize + kBlockSize, kAccess, MAP_SHARED, file_.get(), 0)
+                            : ::mmap(nullptr, kSize + kBlockSize, kAccess, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(got, MAP_FAILED);
     auto address = reinterpret_cast<uint64_t>(got);
     base_ = (address + kBlockSize - 1) / kBlockSize * kBlockSize;
@@ -66,7 +73,10 @@ class WriteWatchTest : public ::testing::Test {
   WriteWatch watch_;
 };
 
-TEST_F(WriteWatchTest, KnowsWhatNobodyHasWrittenSince) {
+std::string name_of(const ::testing::TestParamInfo<bool>& info) { return info.param ? "Shared" : "Own"; }
+INSTANTIATE_TEST_SUITE_P(Of, WriteWatchTest, ::testing::Bool(), name_of);
+
+TEST_P(WriteWatchTest, KnowsWhatNobodyHasWrittenSince) {
   EXPECT_THAT(look(), IsEmpty()) << "no page of it is there yet";
   settle();
   EXPECT_THAT(look(), ElementsAre(all()));
@@ -77,7 +87,7 @@ TEST_F(WriteWatchTest, KnowsWhatNobodyHasWrittenSince) {
   EXPECT_EQ(*at(kRegion - 1), 'y');
 }
 
-TEST_F(WriteWatchTest, SeesWhatTheSystemWrites) {
+TEST_P(WriteWatchTest, SeesWhatTheSystemWrites) {
   settle();
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe(pipe.data()), 0);
@@ -103,17 +113,17 @@ TEST_F(WriteWatchTest, SeesWhatTheSystemWrites) {
 }
 
 // As where memory is short: a page that is not mapped any more has no note of who wrote to it.
-TEST_F(WriteWatchTest, BelievesNothingOfPagesThatAreOutOfSight) {
+TEST_P(WriteWatchTest, BelievesNothingOfPagesThatAreOutOfSight) {
   settle();
   *at(5 * kBlockSize) = 'z';
   ASSERT_EQ(::madvise(at(4 * kBlockSize), 2 * kBlockSize, MADV_DONTNEED), 0);
-  EXPECT_EQ(*at(5 * kBlockSize), 'z');
+  EXPECT_EQ(*at(5 * kBlockSize), is_shared() ? 'z' : 0);
   for (const auto& [address, size] : look()) {
     EXPECT_FALSE(address <= base_ + 5 * kBlockSize && address + size > base_ + 5 * kBlockSize);
   }
 }
 
-TEST_F(WriteWatchTest, LeavesAloneForAWhileWhatIsWrittenAgainAndAgain) {
+TEST_P(WriteWatchTest, LeavesAloneForAWhileWhatIsWrittenAgainAndAgain) {
   settle();
   auto write_region = [&] { std::memset(at(kRegion), 'y', kRegion); };
   auto is_known = [&] {
@@ -142,7 +152,7 @@ TEST_F(WriteWatchTest, LeavesAloneForAWhileWhatIsWrittenAgainAndAgain) {
   EXPECT_FALSE(is_known());
 }
 
-TEST_F(WriteWatchTest, KnowsNothingOnceItsDescriptorIsClosed) {
+TEST_P(WriteWatchTest, KnowsNothingOnceItsDescriptorIsClosed) {
   settle();
   for (int number = 3; number < 2000; ++number) {
     if (number != file_.get()) ::close(number);
@@ -153,7 +163,32 @@ TEST_F(WriteWatchTest, KnowsNothingOnceItsDescriptorIsClosed) {
   EXPECT_THAT(look(), IsEmpty());
 }
 
-TEST_F(WriteWatchTest, WatchesAgainAfterItForgot) {
+TEST_P(WriteWatchTest, LeavesAloneWhatWasRemoved) {
+  settle();
+  watch_.remove({base_, kSize});
+  EXPECT_THAT(look(), IsEmpty());
+  // Somebody else may have them noted now, which they may not while we do.
+  const Fd other = PageScan::make_protector();
+  EXPECT_TRUE(PageScan::can_protect(other.get(), {base_, kSize}));
+  watch_.remove({base_, kSize});
+}
+
+// As an allocator does that gives memory back and takes it again: nothing says so to whoever watched it.
+TEST_P(WriteWatchTest, KnowsNothingOfWhatTookItsPlace) {
+  settle();
+  void* part = at(kRegion);
+  ASSERT_EQ(::munmap(part, kRegion), 0);
+  EXPECT_THAT(look(), ElementsAre(blocks(0, 32), blocks(64, 5)));
+  ASSERT_EQ(::mmap(part, kRegion, kAccess, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), part);
+  std::memset(part, 'y', kRegion);
+  for (int times = 0; times < 5; ++times) {
+    for (const auto& [address, size] : look()) {
+      EXPECT_TRUE(address + size <= base_ + kRegion || address >= base_ + 2 * kRegion);
+    }
+  }
+}
+
+TEST_P(WriteWatchTest, WatchesAgainAfterItForgot) {
   settle();
   watch_.forget();
   EXPECT_THAT(look(), IsEmpty());
@@ -163,7 +198,7 @@ TEST_F(WriteWatchTest, WatchesAgainAfterItForgot) {
 }
 
 // A buffer of io_uring's stands for all memory that devices hold: what they write, no page table notes.
-TEST_F(WriteWatchTest, KnowsNothingWhilePagesArePinned) {
+TEST_P(WriteWatchTest, KnowsNothingWhilePagesArePinned) {
   settle();
   std::array<unsigned, 30> parameters{};
   Fd ring(static_cast<int>(::syscall(SYS_io_uring_setup, 1, parameters.data())));
@@ -182,11 +217,30 @@ TEST_F(WriteWatchTest, KnowsNothingWhilePagesArePinned) {
   EXPECT_THAT(look(), ElementsAre(all()));
 }
 
+// Of these not all is known that writes to memory; of others it is.
+TEST_P(WriteWatchTest, KnowsNothingWhileUnusualSocketsOrDevicesAreOpen) {
+  settle();
+  {
+    const Fd null(::open("/dev/null", O_RDWR)), status(::open("/proc/self/status", O_RDONLY));
+    const Fd local(::socket(AF_UNIX, SOCK_STREAM, 0)), internet(::socket(AF_INET, SOCK_STREAM, 0));
+    EXPECT_THAT(look(), ElementsAre(all()));
+    Fd other(::socket(AF_ALG, SOCK_SEQPACKET, 0));
+    if (!other) other = Fd(::socket(AF_VSOCK, SOCK_STREAM, 0));
+    if (!other) other = Fd(::open("/dev/fuse", O_RDWR));
+    if (!other) GTEST_SKIP() << "this system has none of them, or forbids them";
+    EXPECT_THAT(look(), IsEmpty());
+  }
+  EXPECT_THAT(look(), IsEmpty()) << "what was written before";
+  EXPECT_THAT(look(), ElementsAre(all()));
+}
+
 // While a disk writes what is read from a file, pages are pinned, and nothing says so but the file.
-TEST_F(WriteWatchTest, KnowsNothingWhileFilesAreOpenThatDisksWriteFrom) {
+TEST_P(WriteWatchTest, KnowsNothingWhileFilesAreOpenThatDisksWriteFrom) {
   settle();
   std::array<int, 2> pipe{};
-  ASSERT_EQ(::pipe2(pipe.data(), O_DIRECT), 0);  // files of some systems are not to be had so
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  EXPECT_THAT(look(), ElementsAre(all()));
+  ASSERT_EQ(::fcntl(pipe[0], F_SETFL, O_DIRECT), 0);  // files of some systems are not to be had so
   EXPECT_THAT(look(), IsEmpty());
   EXPECT_THAT(look(), IsEmpty());
   for (int end : pipe) ::close(end);
