@@ -319,6 +319,17 @@ class Recorded(CaptureCase):
         self.assertIn("stream_frees: ok", result.error)
         self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
 
+    def test_memory_that_a_graph_frees_is_its_own_and_recorded(self):
+        result = self.capture(self.program("graph_frees"))
+        self.assertIn("graph_frees: ok", result.error)
+        kernels = list(self.kernels(result).values())
+        self.assertEqual(len(kernels), 2, kernels)
+        self.assertTrue(all(instance.get("complete", True) for instance in self.instances(result)))
+        replayed = self.run_well([tool("compile"), "-O2"], [tool("run")], input=result.out)
+        self.run_well([tool("verify")], input=replayed.out)
+        runs = [bundles.parsed(m) for m in bundles.read(replayed.out) if m.name.startswith("runs/")]
+        self.assertTrue(runs and all(each["changed_bytes"] > 0 for each in runs), runs)
+
     def test_several_devices(self):
         program = self.program("two_devices")
         run_only = self.capture(program, options=["--host-devices", "2", "--max-instances", "0"])
