@@ -11,7 +11,6 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <map>
 #include <optional>
@@ -20,8 +19,8 @@
 
 #include "codegen/host/exchange_trials.h"
 #include "codegen/host/neutral.h"
+#include "codegen/host/promoted_copy.h"
 #include "codegen/host/reachable.h"
-#include "codegen/host/simplify.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -345,60 +344,6 @@ bool keeps_locals(llvm::Function& function) {
     });
   });
 }
-
-// Code that keeps its locals is worked out in a copy that does not. Promotion replaces accesses by others, which keep
-// the scopes of the former: these say there which access of the original it was.
-class PromotedCopy {
- public:
-  explicit PromotedCopy(llvm::Function& function) {
-    llvm::ValueToValueMapTy copies;
-    copy_ = llvm::CloneFunction(&function, copies);
-    for (llvm::BasicBlock& block : function) {
-      blocks_[llvm::cast<llvm::BasicBlock>(copies.lookup(&block))] = &block;
-      for (llvm::Instruction& instruction : block) {
-        if (!instruction.mayReadOrWriteMemory()) continue;
-        if (llvm::Value* there = copies.lookup(&instruction)) mark(*llvm::cast<llvm::Instruction>(there), instruction);
-      }
-    }
-    promote_locals(*copy_);
-  }
-  ~PromotedCopy() { copy_->eraseFromParent(); }
-  PromotedCopy(const PromotedCopy&) = delete;
-  PromotedCopy& operator=(const PromotedCopy&) = delete;
-
-  llvm::Function& function() { return *copy_; }
-  // Of an access, or of the end of a block, of which promotion may make another one. A load may have been made without
-  // a mark: then where what is marked before it ends, if there is any in its block.
-  llvm::Instruction* original(llvm::Instruction& instruction) const {
-    llvm::BasicBlock* block = blocks_.at(instruction.getParent());
-    if (instruction.isTerminator()) return block->getTerminator();
-    if (llvm::Instruction* access = marked(instruction)) return access;
-    for (llvm::Instruction* before = instruction.getPrevNode(); before; before = before->getPrevNode()) {
-      if (llvm::Instruction* access = marked(*before)) return access->getNextNode();
-    }
-    return &*block->getFirstInsertionPt();
-  }
-
- private:
-  static constexpr unsigned kMark = llvm::LLVMContext::MD_alias_scope;
-
-  llvm::Instruction* marked(const llvm::Instruction& there) const {
-    const llvm::MDNode* mark = there.getMetadata(kMark);
-    if (!mark) return nullptr;
-    return accesses_[llvm::mdconst::extract<llvm::ConstantInt>(mark->getOperand(0))->getZExtValue()];
-  }
-
-  void mark(llvm::Instruction& there, llvm::Instruction& instruction) {
-    llvm::LLVMContext& context = there.getContext();
-    auto* number = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), accesses_.size());
-    there.setMetadata(kMark, llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(number)));
-    accesses_.push_back(&instruction);
-  }
-
-  llvm::Function* copy_;
-  llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*> blocks_;
-  std::vector<llvm::Instruction*> accesses_;
-};
 
 std::vector<Meeting> find_in_copy(llvm::Function& function) {
   PromotedCopy copy(function);

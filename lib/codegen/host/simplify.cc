@@ -7,17 +7,12 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
-#include <llvm/IR/PassManager.h>
 #include <llvm/IR/PatternMatch.h>
-#include <llvm/Transforms/Scalar/BDCE.h>
-#include <llvm/Transforms/Scalar/InstSimplifyPass.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LowerAtomic.h>
 
 #include "base/error.h"
 #include "codegen/host/neutral.h"
-#include "ir/function_passes.h"
 #include "ir/optimize.h"
 
 namespace mneme::codegen::host {
@@ -175,20 +170,6 @@ void return_at_ends(llvm::Module& module, const bundle::KernelInfo& kernel) {
 
 void promote_locals(llvm::Module& module) {
   ir::optimize(module, "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa),globaldce", nullptr);
-}
-
-void promote_locals(llvm::Function& function) {
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  passes.addPass(llvm::InstSimplifyPass());
-  passes.addPass(llvm::BDCEPass());
-  // Again, for what one local held was where another lies.
-  auto locals = [&] { return llvm::count_if(llvm::instructions(function), llvm::IsaPred<llvm::AllocaInst>); };
-  std::ptrdiff_t before = 0;
-  do {
-    before = locals();
-    ir::run_passes(passes, function);
-  } while (locals() < before);
 }
 
 void relax_shared_atomics(llvm::Module& module) {

@@ -20,8 +20,6 @@ void return_at_ends(llvm::Module& module, const bundle::KernelInfo& kernel);
 // Brings the kernel's local variables into registers, so that what is private to a work-item can be
 // told from memory.
 void promote_locals(llvm::Module& module);
-// The same without a change to the flow of control; and folds what is constant then.
-void promote_locals(llvm::Function& function);
 
 // Atomics on shared memory: one CPU thread runs the whole block, so ordinary loads and stores do, as long as
 // work-items take their turns at them (is_item_ordered).

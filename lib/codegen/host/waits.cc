@@ -5,36 +5,15 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
 
 #include "codegen/host/neutral.h"
-#include "codegen/host/simplify.h"
+#include "codegen/host/promoted_copy.h"
 #include "codegen/host/wait_loops.h"
 
 namespace mneme::codegen::host {
 namespace {
-
-// Analysed is a copy whose variables are in registers; IR that is to stay as a debugger wants it has them in memory.
-class Copy {
- public:
-  explicit Copy(llvm::Function& function) : function_(llvm::CloneFunction(&function, map_)) {
-    for (llvm::BasicBlock& block : function) original_[llvm::cast<llvm::BasicBlock>(&*map_[&block])] = &block;
-    promote_locals(*function_);
-  }
-  ~Copy() { function_->eraseFromParent(); }
-  Copy(const Copy&) = delete;
-  Copy& operator=(const Copy&) = delete;
-
-  llvm::Function& function() { return *function_; }
-  llvm::BasicBlock* original(llvm::BasicBlock* block) { return original_.lookup(block); }
-
- private:
-  llvm::ValueToValueMapTy map_;
-  llvm::Function* function_;
-  llvm::DenseMap<llvm::BasicBlock*, llvm::BasicBlock*> original_;
-};
 
 bool may_wait(llvm::Function& function) {
   return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
@@ -82,12 +61,12 @@ WaitsFor yield_in_waits(llvm::Module& module) {
   for (llvm::Function* function : functions) {
     std::vector<llvm::BasicBlock*> headers;
     {
-      Copy copy(*function);
+      PromotedCopy copy(*function);
       llvm::DominatorTree dominators(copy.function());
       llvm::LoopInfo loops(dominators);
       for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
         WaitsFor whom = waits_for(*loop, dominators);
-        if (whom != WaitsFor::kNobody) headers.push_back(copy.original(loop->getHeader()));
+        if (whom != WaitsFor::kNobody) headers.push_back(copy.original(*loop->getHeader()));
         all = std::max(all, whom);
       }
     }
