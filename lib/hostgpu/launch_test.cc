@@ -310,16 +310,16 @@ TEST_F(Launch, AFaultBreaksTheDeviceUntilItIsReset) {
   hipStream_t stream = nullptr;
   ASSERT_EQ(hipStreamCreate(&stream), hipSuccess);
   EXPECT_EQ(hipLaunchKernel(&stub_, 1, 1, arguments, 0, stream), hipSuccess) << "the launch itself is good";
-  EXPECT_EQ(hipStreamSynchronize(stream), hipErrorLaunchFailure);
+  EXPECT_EQ(hipStreamSynchronize(stream), hipErrorIllegalAddress);
   std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("used address 0x1230"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
-  EXPECT_EQ(hipDeviceSynchronize(), hipErrorLaunchFailure);
-  EXPECT_EQ(hipLaunchKernel(&stub_, 1, 1, arguments, 0, stream), hipErrorLaunchFailure);
+  EXPECT_EQ(hipDeviceSynchronize(), hipErrorIllegalAddress);
+  EXPECT_EQ(hipLaunchKernel(&stub_, 1, 1, arguments, 0, stream), hipErrorIllegalAddress);
   void* pointer = nullptr;
-  EXPECT_EQ(hipMalloc(&pointer, 1), hipErrorLaunchFailure);
-  EXPECT_EQ(hipGetLastError(), hipErrorLaunchFailure);
-  EXPECT_EQ(hipGetLastError(), hipErrorLaunchFailure);
+  EXPECT_EQ(hipMalloc(&pointer, 1), hipErrorIllegalAddress);
+  EXPECT_EQ(hipGetLastError(), hipErrorIllegalAddress);
+  EXPECT_EQ(hipGetLastError(), hipErrorIllegalAddress);
   EXPECT_EQ(hipDeviceReset(), hipSuccess);
   EXPECT_EQ(hipDeviceSynchronize(), hipSuccess);
 }

@@ -22,13 +22,9 @@ bool poisons_shared_memory() {
   return poisons;
 }
 
-hipError_t code_of_fault(uint32_t fault) {
-  switch (fault) {
-    case codegen::host::kAssertionFailed:
-      return hipErrorAssert;
-    default:
-      return hipErrorLaunchFailure;
-  }
+hipError_t code_of(const device::host::KernelFault& fault) {
+  if (fault.kind() == codegen::host::kAssertionFailed) return hipErrorAssert;
+  return fault.address() ? hipErrorIllegalAddress : hipErrorLaunchFailure;
 }
 
 // On the application's own streams, so that its messages and the kernel's come in order; all out when the launch ends.
@@ -69,7 +65,7 @@ void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uin
   try {
     device::host::run_grid(*kernel.code(), grid, block, shared_bytes, arguments, options);
   } catch (const device::host::KernelFault& fault) {
-    throw HipError(code_of_fault(fault.kind()),
+    throw HipError(code_of(fault),
                    explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault));
   } catch (const Error& error) {
     throw HipError(hipErrorLaunchFailure, error.what());
