@@ -3,6 +3,7 @@
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include "codegen/host/flush_denormals.h"
 #include "codegen/host/ptx_rounding.h"
 
 namespace mneme::codegen::host {

@@ -99,14 +99,6 @@ Value* narrow(Builder& builder, Value* x, const PtxType& type, Rounding rounding
   return rounding == Rounding::kNearest ? result : directed(builder, x, result, type, rounding);
 }
 
-Value* flush(Builder& builder, Value* x) {
-  llvm::APFloat least = llvm::APFloat::getSmallestNormalized(x->getType()->getFltSemantics());
-  Value* small = builder.CreateFCmpOLT(builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x),
-                                       llvm::ConstantFP::get(x->getType(), least));
-  Value* zero = builder.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(x, 0.0), x);
-  return builder.CreateSelect(small, zero, x);
-}
-
 Value* saturate(Builder& builder, Value* x) {
   Value* low = builder.CreateSelect(builder.CreateFCmpOGT(x, number(x, 0.0)), x, number(x, 0.0));
   return builder.CreateSelect(builder.CreateFCmpOLT(low, number(x, 1.0)), low, number(x, 1.0));

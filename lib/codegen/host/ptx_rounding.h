@@ -20,8 +20,6 @@ llvm::Value* widen(llvm::IRBuilderBase& builder, llvm::Value* x, const PtxType& 
 llvm::Value* narrow(llvm::IRBuilderBase& builder, llvm::Value* x, const PtxType& type,
                     Rounding rounding = Rounding::kNearest);
 
-// .ftz: a number below the normal ones becomes a zero of its sign. Of half, float or double.
-llvm::Value* flush(llvm::IRBuilderBase& builder, llvm::Value* x);
 // .sat: limited to [0, 1], NaN to 0. And .relu: what is negative becomes 0.
 llvm::Value* saturate(llvm::IRBuilderBase& builder, llvm::Value* x);
 llvm::Value* rectify(llvm::IRBuilderBase& builder, llvm::Value* x);

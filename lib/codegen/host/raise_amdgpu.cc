@@ -5,6 +5,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "base/error.h"
+#include "codegen/host/flush_denormals.h"
 #include "codegen/host/function_addresses.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_steps.h"
@@ -52,6 +53,7 @@ void raise_amdgpu(llvm::Module& module, const bundle::KernelInfo& kernel, bool f
   raise_shared_pointers(module);
   raise_scopes(module);
   if (!fuse) unfuse(module);
+  flush_denormals(module, entry);
 }
 
 }  // namespace mneme::codegen::host

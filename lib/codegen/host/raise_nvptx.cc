@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "codegen/host/amdgpu_math_library.h"
 #include "codegen/host/amdgpu_math_parts.h"
+#include "codegen/host/flush_denormals.h"
 #include "codegen/host/function_addresses.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/ptx_barriers.h"
@@ -77,6 +78,7 @@ void raise_nvptx(llvm::Module& module, const bundle::KernelInfo& kernel, bool fu
   raise_shared_pointers(module);
   raise_scopes(module);
   if (!fuse) unfuse(module);
+  flush_denormals(module, entry);
 }
 
 }  // namespace mneme::codegen::host
