@@ -34,6 +34,7 @@
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/plain_bools.h"
+#include "codegen/host/ptx_carry.h"
 #include "codegen/host/raise.h"
 #include "codegen/host/simplify.h"
 #include "codegen/host/split_loops.h"
@@ -150,6 +151,7 @@ std::unique_ptr<llvm::Module> whole_kernel(llvm::Module& device, const bundle::K
   lower_indirect_calls(*module, kernel);
   if (configuration.check_memory) keep_null_accesses(*module);
   inline_into_kernel(*module);
+  place_carries(*module, kernel);
   define_locals(*module);
   take_bools_as_they_are(*module);
   return_at_ends(*module, kernel);

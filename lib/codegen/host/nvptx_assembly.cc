@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "codegen/host/ptx.h"
+#include "codegen/host/ptx_carry.h"
 #include "codegen/host/ptx_text.h"
 #include "codegen/host/raise_nvptx.h"
 
@@ -35,14 +36,29 @@ class Assembly {
     std::string plain = without_comments(text);
     auto statements = parse_ptx(plain);
     if (!statements || !bind_operands()) return false;
-    carry_ = builder_.getFalse();
+    carry_ = takes_carry(*statements) ? read_carry(builder_) : builder_.getFalse();
     for (const PtxStatement& statement : *statements) {
       if (!run(statement)) return false;
     }
+    if (llvm::any_of(*statements, gives_carry)) write_carry(builder_, carry_);
     return give_results();
   }
 
  private:
+  static bool gives_carry(const PtxStatement& statement) {
+    return StringRef(statement.name.str() + ".").contains(".cc.");
+  }
+
+  // Whether one is added that no statement before has given.
+  static bool takes_carry(llvm::ArrayRef<PtxStatement> statements) {
+    for (const PtxStatement& statement : statements) {
+      StringRef operation = statement.name.split('.').first;
+      if (operation == "addc" || operation == "subc" || operation == "madc") return true;
+      if (gives_carry(statement) && statement.guard.empty()) return false;
+    }
+    return false;
+  }
+
   // "$0", "$1", …: the results, then the operands, as LLVM numbers them.
   bool bind_operands() {
     auto* assembly = llvm::cast<llvm::InlineAsm>(call_.getCalledOperand());
