@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -60,14 +61,16 @@ bool has_hip_code(Bytes elf, const std::string& path) { return has_section(elf, 
 
 // A line of the loader's list for each library: "libcudart.so.13 => /usr/local/cuda/lib64/libcudart.so.13 (0x00007f…)".
 // Its loader is asked, which does not run the program for that; with this LD_LIBRARY_PATH, if one is given. Empty: it
-// is a static program.
-std::string libraries_of(Bytes program, const std::string& path, const std::string& library_path = {}) {
+// is a static program. nullopt: it lacks some.
+std::optional<std::string> libraries_of(Bytes program, const std::string& path, const std::string& library_path = {}) {
   std::string_view loader = text_of(objects::elf_section(program, ".interp", path));
-  if (loader.empty()) return {};
+  if (loader.empty()) return std::string();
   std::vector<std::string> command{std::string(loader.substr(0, loader.find('\0')))};
   if (!library_path.empty()) command.insert(command.end(), {"--library-path", library_path});
   command.insert(command.end(), {"--list", path});
-  return run_command(command).output;
+  CommandResult listed = run_command(command);
+  if (listed.status != 0) return std::nullopt;
+  return std::move(listed.output);
 }
 
 ProgramKind kind_of_library(std::istringstream line) {
@@ -88,7 +91,7 @@ ProgramKind kind_of_program(const std::string& path) {
   // A HIP program's libraries may know both.
   if (has_hip_code(file.bytes(), path)) return ProgramKind::kHip;
   if (has_cuda_code(file.bytes(), path)) return ProgramKind::kCuda;
-  std::istringstream lines(libraries_of(file.bytes(), path));
+  std::istringstream lines(libraries_of(file.bytes(), path).value_or(""));
   ProgramKind kind = ProgramKind::kUnknown;
   for (std::string line; kind != ProgramKind::kCuda && std::getline(lines, line);) {
     ProgramKind library = kind_of_library(std::istringstream(line));
@@ -111,8 +114,9 @@ bool has_static_cudart(const std::string& word) {
   if (path.empty()) return false;
   try {
     MappedFile file(path);
-    return is_elf(file.bytes()) && has_cuda_code(file.bytes(), path) &&
-           libraries_of(file.bytes(), path).find("libcudart.so") == std::string::npos;
+    if (!is_elf(file.bytes()) || !has_cuda_code(file.bytes(), path)) return false;
+    std::optional<std::string> libraries = libraries_of(file.bytes(), path);
+    return libraries && libraries->find("libcudart.so") == std::string::npos;
   } catch (const Error&) {
     return false;
   }
@@ -126,7 +130,7 @@ void add_overruled(const std::string& word, const std::string& folder, std::set<
     if (!is_elf(file.bytes())) return;
     const char* before = std::getenv("LD_LIBRARY_PATH");
     std::string library_path = before && *before ? folder + ":" + before : folder;
-    std::istringstream lines(libraries_of(file.bytes(), path, library_path));
+    std::istringstream lines(libraries_of(file.bytes(), path, library_path).value_or(""));
     for (std::string line; std::getline(lines, line);) {
       std::string name, arrow, given;
       std::istringstream(line) >> name >> arrow >> given;

@@ -46,6 +46,18 @@ TEST_F(CudaProgram, MayHaveTheRuntimeInItself) {
   EXPECT_EQ(with_static_cudart({"env", hip}), "");
 }
 
+// The loader does not list the libraries then, and the program will not start.
+TEST_F(CudaProgram, HasNoRuntimeInItselfJustBecauseALibraryIsNotThere) {
+  auto loaded_by = [&](const std::string& name, const std::string& script) {
+    std::string loader = program("loader_of_" + name, "#!/bin/sh\n" + script);
+    return program(name, objects::build_elf({{".nv_fatbin", "code"}, {".interp", loader + '\0'}}));
+  };
+  EXPECT_EQ(with_static_cudart({loaded_by("lacks", "echo libcuda.so.1: not found >&2; exit 127\n")}), "");
+  EXPECT_EQ(with_static_cudart({loaded_by("shared", "echo 'libcudart.so.13 => /lib/libcudart.so.13 (0x7f)'\n")}), "");
+  std::string alone = loaded_by("alone", "echo 'libc.so.6 => /lib/libc.so.6 (0x7f)'\n");
+  EXPECT_EQ(with_static_cudart({alone}), alone);
+}
+
 TEST_F(CudaProgram, OthersAreNone) {
   EXPECT_EQ(kind_of_programs({"sh", "-c", "true"}), ProgramKind::kUnknown);  // with the libraries that its loader lists
   EXPECT_EQ(kind_of_programs({program("script", "#!/bin/sh\n")}), ProgramKind::kUnknown);

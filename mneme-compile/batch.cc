@@ -5,6 +5,7 @@
 #include "base/confine.h"
 #include "base/error.h"
 #include "confined.h"
+#include "ir/fatal_errors.h"
 
 namespace mneme::compile {
 namespace {
@@ -83,6 +84,7 @@ void Batch::compile(SameCode& same_code) const {
       return encode(compile_confined(kernel, ir(one.configuration), one.configuration, one.assembler, given));
     }
     confine_process();
+    ir::throw_fatal_errors();
     return encode(codegen::compile(kernel, ir(one.configuration), one.configuration, given));
   };
   children.take = [&](size_t number, ChildJobs::Result result) {

@@ -356,7 +356,7 @@ class Configurations(TestCase):
                                  ("--launch-bounds takes one to two numbers .* 256,2", "--launch-bounds", "1,1,1"),
                                  ("--launch-bounds takes one to two numbers from 1 on", "--launch-bounds", "0"),
                                  ("--launch-bounds takes at most 1024", "--launch-bounds", "2048"),
-                                 ("--launch-bounds is for NVIDIA's GPUs", "--launch-bounds", "64,2"),
+                                 ("the second number of --launch-bounds is for NVIDIA's GPUs", "--launch-bounds", "64,2"),
                                  ("--inline-threshold is for GPUs", "--inline-threshold", "5"),
                                  ("--cpu takes a processor", "--cpu", "abacus"),
                                  ("--features takes features", "--features", "avx2"),

@@ -5,6 +5,7 @@
 
 #include "base/confine.h"
 #include "base/error.h"
+#include "ir/fatal_errors.h"
 
 namespace mneme::compile {
 
@@ -56,7 +57,11 @@ codegen::Code decode(std::string_view text, const std::string& where) {
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
                                const bundle::Configuration& configuration, const codegen::Given& given) {
   std::string what = compiling(kernel, configuration);
-  return decode(run_confined(what, [&] { return encode(codegen::compile(kernel, ir, configuration, given)); }), what);
+  std::string made = run_confined(what, [&] {
+    ir::throw_fatal_errors();
+    return encode(codegen::compile(kernel, ir, configuration, given));
+  });
+  return decode(made, what);
 }
 
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,

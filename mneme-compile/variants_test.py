@@ -120,6 +120,7 @@ class Variants(TestCase):
         self.assertEqual(["failed" in variant for variant in variants], [False, True, True, False, True])
         self.assertRegex(variants[1]["failed"], "unknown pass name 'no-such-pass'")
         self.assertRegex(variants[2]["failed"], "compiling the kernel 'add.*' with 'trigger-crash-module' was killed by SIG")
+        self.assertRegex(variants[4]["failed"], "^LLVM gave up: Broken (function|module) found, compilation aborted!$")
         self.assertNotIn("code", variants[1])
         self.assertEqual(list(self.codes(result.out)), [variants[0]["id"], variants[3]["id"]])
 

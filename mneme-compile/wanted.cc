@@ -25,7 +25,8 @@ constexpr uint32_t kMostThreadsDeep = 64, kMostBlocksAcross = 65535;  // on NVID
 // The key as it was given: 'max_registers', --max-registers.
 std::string name_of(const std::string& key, const Asked& asked) {
   if (asked.line) return "'" + key + "'";
-  if (key == "max_threads" || key == "min_blocks") return "--launch-bounds";
+  if (key == "max_threads") return "--launch-bounds";
+  if (key == "min_blocks") return "the second number of --launch-bounds";
   if (key == "plugins") return "--load-pass-plugin";
   std::string option = "--" + key;
   std::ranges::replace(option, '_', '-');

@@ -63,6 +63,7 @@ class Faults(TestCase):
         out = result.out.decode()
         code = "hipErrorLaunchFailure" if fault in OTHERS else "hipErrorIllegalAddress"
         self.assertRegex(out, rf"(?m)^{fault}: {code}$", result.text())
+        self.assertIn(f"memory: {code}\n", out, "a device of which a kernel failed has no more memory")
         self.assertRegex(result.error, "(?m)" + CHECKED[fault], result.text())
         self.assertEqual(result.status, 0, result.text())
 
@@ -100,9 +101,9 @@ class Faults(TestCase):
         """The memory is then the recorder's."""
         for fault in ["overflow", "use_after_free", "variable"]:
             with self.subTest(fault):
-                result = run([tool("capture"), "--device", "host", "--check-memory", self.programs["-O2"], fault])
-                self.assertEqual(result.status, 0, result.text())
-                self.assertRegex(result.error, "(?m)" + CHECKED[fault], result.text())
+                result = run([tool("capture"), "--device", "host", "--check-memory", "-o", self.folder / "found.tar",
+                              self.programs["-O2"], fault])
+                self.assert_faulted(result, fault)
 
     def test_found_in_a_recording(self):
         bundle = self.record(self.programs["-O2"], "overflow", options=["--kernel", "fill"])

@@ -8,8 +8,10 @@
 
 namespace mneme::hostgpu {
 
-// Twice what CUDA gives, unless $MNEME_HOST_HEAP names another number of MiB.
+// Bytes. Twice what CUDA gives, unless $MNEME_HOST_HEAP names another number of MiB, or more was asked for.
 size_t device_heap_size();
+// There are to be so many. False: too many, or it was made with fewer.
+bool ask_device_heap(size_t bytes);
 
 // Made when first asked for, through hipMalloc as everybody calls it, so that in a recorded process the memory is the
 // recorder's. Throws HipError when there is no memory for it.

@@ -286,7 +286,7 @@ hipError_t hipDeviceGetLimit(size_t* value, hipLimit_t limit) {
 hipError_t hipDeviceSetLimit(hipLimit_t limit, size_t value) {
   return answer([&] {
     require(limit == hipLimitMallocHeapSize || limit == kLimitStackSize, hipErrorUnsupportedLimit);
-    if (limit == hipLimitMallocHeapSize) return require(value <= device_heap_size(), hipErrorOutOfMemory);
+    if (limit == hipLimitMallocHeapSize) return require(ask_device_heap(value), hipErrorInvalidValue);
     require(value <= kLargestStack);
     asked_stack() = value;
   });

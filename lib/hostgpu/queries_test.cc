@@ -198,6 +198,19 @@ TEST_F(Queries, AdviceIsToldAgain) {
   EXPECT_EQ(hipFree(memory), hipSuccess);
 }
 
+TEST_F(Queries, KernelsHaveTheHeapThatIsAskedFor) {
+  size_t bytes = 0;
+  ASSERT_EQ(hipDeviceGetLimit(&bytes, hipLimitMallocHeapSize), hipSuccess);
+  const size_t usual = bytes;
+  EXPECT_EQ(hipDeviceSetLimit(hipLimitMallocHeapSize, 1000), hipSuccess);
+  ASSERT_EQ(hipDeviceGetLimit(&bytes, hipLimitMallocHeapSize), hipSuccess);
+  EXPECT_EQ(bytes, usual) << "no less than there is";
+  EXPECT_EQ(hipDeviceSetLimit(hipLimitMallocHeapSize, usual + 1), hipSuccess);
+  ASSERT_EQ(hipDeviceGetLimit(&bytes, hipLimitMallocHeapSize), hipSuccess);
+  EXPECT_EQ(bytes, usual + (1 << 20));
+  EXPECT_EQ(hipDeviceSetLimit(hipLimitMallocHeapSize, size_t{1} << 50), hipErrorInvalidValue);
+}
+
 TEST_F(Queries, ThereAreNoPeers) {
   int can = 1;
   EXPECT_EQ(hipDeviceCanAccessPeer(&can, 0, 0), hipSuccess);

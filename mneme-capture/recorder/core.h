@@ -60,6 +60,7 @@ class Core {
   bool add_mapped(const void* pointer, uint64_t size, int descriptor, int device) noexcept;
   void remove_mapped(const void* pointer, uint64_t size) noexcept;
   int device() noexcept { return runtime_.device(); }  // the calling thread's
+  bool works() noexcept { return runtime_.works(); }   // too
   static bool is_recorded(int device) { return device >= 0 && device < memory::kMostDevices; }
   // Memory that the vendor gave out itself. Launches that can reach it are recorded as incomplete, for this reason.
   void add_outside(const void* pointer, uint64_t size, std::string reason) noexcept;

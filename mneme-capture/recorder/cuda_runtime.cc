@@ -109,6 +109,9 @@ int CudaRuntime::device_count() { return devices.count(); }
 
 int CudaRuntime::device() { return devices.current(); }
 
+// What has no runtime library has the driver's, which says so itself.
+bool CudaRuntime::works() { return !next_free || next_free.call_or(kNotSupported, nullptr) == kSuccess; }
+
 int CudaRuntime::device_of(void* stream) {
   // What lies below are streams of the thread's device, too.
   int device = -1;

@@ -14,6 +14,7 @@ namespace mneme::record::hip {
 namespace {
 
 constinit Next<Error(void*, size_t, unsigned)> next_register(kLibrary, "hipHostRegister");
+constinit Next<Error(void*)> next_free(kLibrary, "hipFree");
 constinit Next<Error(void*)> next_unregister(kLibrary, "hipHostUnregister");
 constinit Next<Error()> next_device_synchronize(kLibrary, "hipDeviceSynchronize");
 constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapturing");
@@ -91,6 +92,8 @@ void HipRuntime::disown_host(void* address) { succeeds(next_unregister.call_or(k
 int HipRuntime::device_count() { return devices.count(); }
 
 int HipRuntime::device() { return devices.current(); }
+
+bool HipRuntime::works() { return succeeds(next_free.call_or(kNotSupported, nullptr)); }
 
 int HipRuntime::device_of(void* stream) {
   // This one and what lies below are streams of the thread's device.

@@ -36,6 +36,7 @@ class HipRuntime final : public Runtime {
   void disown_host(void* address) override;
   int device_count() override;
   int device() override;
+  bool works() override;
   int device_of(void* stream) override;
   int synchronize(std::chrono::milliseconds patience) override;
   int synchronize(void* stream, std::chrono::milliseconds patience) override;

@@ -63,11 +63,11 @@ int unregister(Core* recorder, void* pointer, const Real& real) {
   return real(pointer);
 }
 
-// The calling thread's device.
+// The calling thread's device, which gives nothing any more once a kernel of it has failed: the runtime says so.
 template <class Real>
 int give(Core* recorder, void** pointer, size_t size, Space space, uint64_t flags, const Real& real) {
-  bool recording = recorder && recorder->recording();
-  return recording ? give_on(recorder, recorder->device(), pointer, size, space, flags, real) : real();
+  bool gives = recorder && recorder->recording() && recorder->works();
+  return gives ? give_on(recorder, recorder->device(), pointer, size, space, flags, real) : real();
 }
 
 // Rows of `width` bytes, each at a multiple of `align`. False: the size does not fit a number.

@@ -66,6 +66,9 @@ class Runtime {
   virtual int device_count() = 0;
   // The number of the calling thread's device, and of the one whose work is in a stream.
   virtual int device() = 0;
+  // Its last kernels have not failed in such a way that every call answers with that error from then on. Not to be
+  // asked where a stream is noted down.
+  virtual bool works() { return true; }
   virtual int device_of(void* stream) = 0;
 
   // Wait for everything launched so far, on all streams of all devices or on one; 0, or the runtime's error.

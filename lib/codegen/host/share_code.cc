@@ -66,14 +66,30 @@ class Copies {
   std::map<llvm::BasicBlock*, size_t> copies_;                // regions that have one
 };
 
+// Whether it can make a difference in which order work-items come to something.
+bool depends_on_order(llvm::Function& item) {
+  return llvm::any_of(llvm::instructions(item), [](llvm::Instruction& instruction) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+    if (callee) {
+      std::optional<Operation> operation = operation_of(*callee);
+      return operation && operation->kind == OperationKind::kService;
+    }
+    return instruction.isAtomic() || instruction.isVolatile() || is_item_ordered(instruction);
+  });
+}
+
 }  // namespace
 
 void share_code(llvm::Function& item) {
-  constexpr size_t kWorthIt = 200;  // instructions; a region costs some itself
+  // Instructions; a region costs some itself. Where code is shared, all work-items come that far before one goes on,
+  // and how much there is to share depends on how it was optimised: so as not to have another order then, only what
+  // would take long to compile is shared where that matters.
+  const size_t least = depends_on_order(item) ? 1000 : 200;
   for (;;) {
     Copies copies(item);
     llvm::BasicBlock* best = nullptr;
-    size_t most = kWorthIt;
+    size_t most = least;
     for (llvm::BasicBlock& block : item) {
       size_t saved = copies.saved_at(block);
       if (saved > most) best = &block, most = saved;

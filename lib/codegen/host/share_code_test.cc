@@ -15,7 +15,7 @@ namespace {
 // The blocks that joints were put into. `long` in the body stands for much code.
 std::string joints(std::string body) {
   std::string much;
-  for (int i = 0; i < 300; ++i) much += "  store volatile i32 1, ptr %p\n";
+  for (int i = 0; i < 300; ++i) much += "  store i32 1, ptr %p\n";
   for (size_t at; (at = body.find("long\n")) != std::string::npos;) body.replace(at, 5, much);
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
@@ -50,6 +50,14 @@ std::string loop_of(const std::string& what) {
 TEST(ShareCode, TheHeadOfALargeLoopWithABarrier) { EXPECT_EQ(joints(loop_of("long\n")), "head "); }
 
 TEST(ShareCode, NotOfASmallOne) { EXPECT_EQ(joints(loop_of("  store i32 1, ptr %p\n")), ""); }
+
+// Else it would go by the level of optimisation who comes to the memory first.
+TEST(ShareCode, NotWhereOrderMakesADifferenceUnlessItIsVeryMuch) {
+  const std::string ordered = "  %old = atomicrmw add ptr %p, i32 1 seq_cst\n  store i32 %old, ptr %p\n";
+  EXPECT_EQ(joints(loop_of(ordered + "long\n")), "");
+  EXPECT_EQ(joints(loop_of("  store volatile i32 1, ptr %p\nlong\n")), "");
+  EXPECT_EQ(joints(loop_of(ordered + "long\nlong\nlong\nlong\n")), "head ");
+}
 
 TEST(ShareCode, NotWhereOnlyOneRegionIs) {
   EXPECT_EQ(joints(R"(

@@ -136,5 +136,7 @@ int main(int argc, char** argv) {
     std::vector<int> got = to_host(data, 8);
     std::printf("data: %d %d %d %d %d %d %d %d\n", got[0], got[1], got[2], got[3], got[4], got[5], got[6], got[7]);
   }
+  void* more = nullptr;
+  std::printf("memory: %s\n", hipGetErrorName(hipMalloc(&more, 4096)));
   return 0;
 }
