@@ -61,26 +61,6 @@ int main() {
   puts("started");
 }
 """
-BUILT_IN = """
-struct Shape {
-  __device__ __noinline__ Shape() {}
-  __device__ virtual ~Shape() {}
-  __device__ virtual float size() const = 0;
-};
-struct Square : Shape {
-  float side;
-  __device__ Square(float side) : side(side) {}
-  __device__ float size() const override { return side * side; }
-};
-__global__ void NAME(float* out, double* more) {
-  Shape* shape = new Square(out[1]);
-  int* numbers = new int[4];
-  out[0] = shape->size() + nanf("7") + numbers[threadIdx.x];
-  more[0] = nan("");
-  delete[] numbers;
-  delete shape;
-}
-"""
 # Two units that use each other's device code.
 FIRST = """
 __device__ float helper(float);
@@ -236,15 +216,6 @@ class Cuda(Compiling):
         found = re.search(r"redux\.sync\.add\.s32\s+%r\d+, %r\d+, (\S+);", ptx)
         self.assertTrue(found, "the instruction")
         self.assertTrue(found[1] == "255" or re.search(rf"mov\.b32\s+{found[1]}, 255;", ptx), found[0])
-
-    def test_what_the_headers_of_clang_lack(self):
-        """nvcc has it built in; ptxas, and the linker of relocatable code, miss what is only declared."""
-        for name in ["one", "two"]:
-            (self.folder / f"{name}.cu").write_text(BUILT_IN.replace("NAME", name) + "int main() {}\n" * (name == "one"))
-        self.inject("-O0", ARCH, "-c", "one.cu", "-o", "one.o")
-        self.inject("-O2", ARCH, "-c", "one.cu", "-o", "one.o")
-        self.inject("-O2", ARCH, *RDC, "one.cu", "two.cu", "-o", "app")
-        self.assertEqual(self.kernels("app"), [("one", "sm_90"), ("two", "sm_90")])
 
     # ---- ways to build -------------------------------------------------------------------------
 

@@ -43,15 +43,4 @@ extern "C" inline __device__ unsigned short __usAtomicCAS(unsigned short* __addr
   return __old;
 }
 #endif
-
-// What nvcc has built in and clang 19 only declares, or has in a header that no program includes for nvcc: the device's
-// nan(), its new and delete, and what tables of virtual functions name where there is none.
-static inline __attribute__((always_inline)) __device__ double nan(const char* __text) {
-  return __nv_nan(reinterpret_cast<const signed char*>(__text));
-}
-static inline __attribute__((always_inline)) __device__ float nanf(const char* __text) {
-  return __nv_nanf(reinterpret_cast<const signed char*>(__text));
-}
-extern "C" __attribute__((weak, noreturn)) __device__ void __cxa_pure_virtual(void) { __builtin_trap(); }
-#include <new>
 #endif
