@@ -20,7 +20,8 @@ constexpr uint64_t kChunkSize = 64 << 20;
 constexpr uint64_t kSmallestChunk = 2 << 20;    // what vendors give memory out in
 constexpr uint64_t kSmallestRange = 256 << 20;  // of addresses
 constexpr uint64_t kPage = 4096;
-constexpr size_t kRemembered = 1000;  // allocations that were released
+constexpr size_t kRemembered = 1000;   // allocations that were released
+constexpr size_t kMostWatched = 1000;  // pieces of registered memory, over the process's life
 
 constexpr uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
@@ -449,9 +450,15 @@ void Allocations::watch(const std::vector<MemoryRange>& registered) {
   const std::vector<MemoryRange> own = memory_of_its_own();
   for (const MemoryRange& memory : registered) {
     for (const MemoryRange& part : own) {
-      const uint64_t begin = std::max(round_up(memory.address, kPage), part.address);
-      const uint64_t end = std::min((memory.address + memory.size) / kPage * kPage, part.address + part.size);
-      if (begin < end) watch_.add({begin, end - begin});
+      // Whole blocks, since of others nothing is ever told; each piece is a mapping of its own, of which a process may
+      // not have many.
+      if (watched_ == kMostWatched) return;
+      const uint64_t begin = round_up(std::max(memory.address, part.address), bundle::kBlockSize);
+      const uint64_t end =
+          std::min(memory.address + memory.size, part.address + part.size) / bundle::kBlockSize * bundle::kBlockSize;
+      if (begin >= end) continue;
+      watch_.add({begin, end - begin});
+      ++watched_;
     }
   }
 }

@@ -176,7 +176,8 @@ class Allocations {
   std::map<uint64_t, std::string> annotations_;  // by address
   std::map<uint64_t, uint64_t> masks_;  // how many runs those ignore that had a mask when they were made, by address
   std::vector<Shared> shared_;
-  WriteWatch watch_;  // of what nobody else writes to: not where devices do, past this process
+  WriteWatch watch_;    // of what nobody else writes to: not where devices do, past this process
+  size_t watched_ = 0;  // pieces of registered memory that ever were
   bool held_ = false;
   std::vector<uint64_t> released_;  // while held
   Deferred deferred_;

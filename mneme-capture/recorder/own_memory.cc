@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 
 #include "memory/arena.h"
@@ -25,6 +26,7 @@ std::vector<MemoryRange> without(const std::vector<MemoryRange>& ranges, uint64_
 struct Mapping {
   char access[5] = "";      // "rw-p": readable, writable, executable; private or shared
   unsigned long inode = 0;  // of what is mapped; 0: nothing
+  char name[16] = "";       // as much of it as fits
 };
 
 // What is mapped so that `is_meant` says yes.
@@ -37,7 +39,9 @@ std::vector<MemoryRange> mapped_memory(const IsMeant& is_meant) {
   while (std::fgets(line, sizeof line, maps.get())) {
     unsigned long begin = 0, end = 0;
     Mapping mapping;
-    if (std::sscanf(line, "%lx-%lx %4s %*s %*s %lu", &begin, &end, mapping.access, &mapping.inode) != 4) continue;
+    if (std::sscanf(line, "%lx-%lx %4s %*s %*s %lu %15s", &begin, &end, mapping.access, &mapping.inode, mapping.name) <
+        4)
+      continue;
     if (!is_meant(mapping)) continue;
     if (!ranges.empty() && ranges.back().address + ranges.back().size == begin) {
       ranges.back().size += end - begin;
@@ -56,7 +60,8 @@ std::vector<MemoryRange> readable_memory() {
 
 std::vector<MemoryRange> memory_of_its_own() {
   return mapped_memory([](const Mapping& mapping) {
-    return mapping.access[0] == 'r' && mapping.access[3] == 'p' && mapping.inode == 0;
+    return mapping.access[0] == 'r' && mapping.access[3] == 'p' && mapping.inode == 0 &&
+           std::strcmp(mapping.name, "[stack]") != 0;
   });
 }
 
