@@ -319,6 +319,11 @@ class Recorded(CaptureCase):
         self.assertIn("stream_frees: ok", result.error)
         self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
 
+    def test_an_applications_arithmetic_is_not_the_kernels(self):
+        result = self.capture(self.program("flushing_mode"))
+        self.assertIn("flushing_mode: ok", result.error)
+        self.run_well([tool("compile"), "-O2"], [tool("run")], [tool("verify")], input=result.out)
+
     def test_memory_that_a_graph_frees_is_its_own_and_recorded(self):
         result = self.capture(self.program("graph_frees"))
         self.assertIn("graph_frees: ok", result.error)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import BUILD, TestCase, run, tool
+from support import BUILD, PROGRAMS, TestCase, run, tool
 
 SOURCE = """\
 #include <hip/hip_runtime.h>
@@ -82,6 +82,11 @@ class Debugger(TestCase):
         listed = run([tool("extract-ir"), "--kernel", "transform", "-S", self.programs[program]])
         self.assertEqual(listed.status, 0, listed.text())
         return listed.out.decode()
+
+    def test_unoptimised_though_the_application_is_not(self):
+        """Its IR tells variables by each assignment, as they are in one function, which barriers cut up."""
+        program = self.build(PROGRAMS / "tiled_matmul.hip", "optimised", "-g", "-O2")
+        self.run_well([tool("compile"), "-O0", self.record(program)], [tool("run")], [tool("verify")])
 
     def test_without_g_there_is_none(self):
         self.assertNotIn("DISubprogram", self.embedded("-O2"))

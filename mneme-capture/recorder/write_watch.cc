@@ -39,6 +39,10 @@ void WriteWatch::add(MemoryRange memory) {
   if (!protector_) protector_.emplace(PageScan::make_protector());
   const int protector = protector_->get();
   if (protector < 0 || !PageScan::can_protect(protector, memory)) return;
+  // What overlaps it would take what one look protects for what nobody wrote.
+  std::erase_if(all_, [&](const auto& other) {
+    return other.first < memory.address + memory.size && memory.address < other.first + other.second.size;
+  });
   all_.insert_or_assign(memory.address,
                         Watched{memory.size, std::vector<Region>((memory.size + kRegionSize - 1) / kRegionSize)});
 }

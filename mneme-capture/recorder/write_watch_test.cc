@@ -163,6 +163,15 @@ TEST_P(WriteWatchTest, KnowsNothingOnceItsDescriptorIsClosed) {
   EXPECT_THAT(look(), IsEmpty());
 }
 
+TEST_P(WriteWatchTest, WatchesWhatOverlapsOnlyOnce) {
+  settle();
+  watch_.add({base_ + kRegion, kRegion});
+  write_all();
+  EXPECT_THAT(look(), IsEmpty());
+  *at(kRegion) = 'y';
+  EXPECT_THAT(look(), ElementsAre(blocks(33, 31)));
+}
+
 TEST_P(WriteWatchTest, LeavesAloneWhatWasRemoved) {
   settle();
   watch_.remove({base_, kSize});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/host/debug_information.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/DebugInfoMetadata.h>
@@ -68,6 +69,21 @@ void forget_what_is_elsewhere(llvm::Function& function) {
 }
 
 }  // namespace
+
+void forget_assignments(llvm::Module& device) {
+  for (llvm::Function& function : device) {
+    llvm::SetVector<llvm::DebugVariable> declared;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      for (llvm::DbgVariableRecord& record :
+           llvm::make_early_inc_range(llvm::filterDbgVars(instruction.getDbgRecordRange()))) {
+        if (!record.isDbgAssign() || record.isKillAddress() || !declared.insert(llvm::DebugVariable(&record))) continue;
+        llvm::DbgVariableRecord::createDVRDeclare(record.getAddress(), record.getVariable(),
+                                                  record.getAddressExpression(), record.getDebugLoc(), record);
+      }
+    }
+    llvm::at::deleteAll(&function);
+  }
+}
 
 void prepare_debug_information(const llvm::Module& device, llvm::Module& host) {
   host.setIsNewDbgInfoFormat(device.IsNewDbgInfoFormat);

@@ -113,10 +113,11 @@ llvm::Value* flush(llvm::IRBuilderBase& builder, llvm::Value* x) {
   return builder.CreateSelect(small, zero, x);
 }
 
-void flush_denormals(llvm::Module& module, const llvm::Function& kernel) {
+void flush_denormals(llvm::Module& module, const llvm::Function& kernel, llvm::StringRef but_not) {
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration() && flushes(function, kernel)) functions.push_back(&function);
+    const bool stays = !but_not.empty() && function.getName().starts_with(but_not);
+    if (!stays && !function.isDeclaration() && flushes(function, kernel)) functions.push_back(&function);
   }
   for (llvm::Function* function : functions) {
     flush_denormals(*function);

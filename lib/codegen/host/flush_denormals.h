@@ -11,7 +11,7 @@ llvm::Value* flush(llvm::IRBuilderBase& builder, llvm::Value* x);
 // GPUs have a mode in which arithmetic takes denormal floats for zeros and gives none; that of doubles and of half
 // precision keeps them. The host's processor has one for floats and doubles alike. So where code was compiled for that
 // mode (-fgpu-flush-denormals-to-zero: the attribute denormal-fp-math-f32), it says so in instructions from here on.
-// Functions that go by their caller's mode go by the kernel's.
-void flush_denormals(llvm::Module& module, const llvm::Function& kernel);
+// Functions that go by their caller's mode go by the kernel's; those whose names begin with `but_not` stay as they are.
+void flush_denormals(llvm::Module& module, const llvm::Function& kernel, llvm::StringRef but_not = {});
 
 }  // namespace mneme::codegen::host

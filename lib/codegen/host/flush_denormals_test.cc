@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/host/amdgpu_run.h"
+#include "codegen/host/nvptx_run.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -99,6 +100,33 @@ TEST_P(FlushDenormals, AreZerosWhereCodeSaysSo) {
 TEST_P(FlushDenormals, AreKeptElsewhere) {
   expect("ieee,ieee", "ieee,ieee", kept);
   expect("ieee,ieee", "dynamic,dynamic", kept);
+}
+
+// Instructions of CUDA's that are written out say themselves whether they flush.
+TEST(FlushDenormalsOfCuda, NotInAssemblyThatDoesNotSaySo) {
+  constexpr char kSums[] = R"(
+define ptx_kernel void @k(ptr %in, ptr %out) #0 {
+  %a = load float, ptr %in
+  %r0 = fadd float %a, %a
+  %r1 = call float asm "add.f32 $0, $1, $2;", "=f,f,f"(float %a, float %a)
+  %r2 = call float asm "add.ftz.f32 $0, $1, $2;", "=f,f,f"(float %a, float %a)
+  %o1 = getelementptr float, ptr %out, i64 1
+  %o2 = getelementptr float, ptr %out, i64 2
+  store float %r0, ptr %out
+  store float %r1, ptr %o1
+  store float %r2, ptr %o2
+  ret void
+}
+attributes #0 = { "denormal-fp-math-f32"="preserve-sign,preserve-sign" }
+)";
+  for (const char* passes : {"default<O0>", "default<O3>"}) {
+    NvptxCode code(nvptx_kernel(2), kSums, passes);
+    float in = 0x1p-130f;
+    std::array<float, 3> out{1, 1, 1};
+    void* arguments[] = {&in, out.data()};
+    code.run(arguments, 1);
+    EXPECT_EQ(out, (std::array{0.0f, 0x1p-129f, 0.0f})) << passes;
+  }
 }
 
 }  // namespace

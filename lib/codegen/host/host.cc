@@ -145,6 +145,7 @@ std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeG
 std::unique_ptr<llvm::Module> whole_kernel(llvm::Module& device, const bundle::KernelInfo& kernel,
                                            const bundle::Configuration& configuration,
                                            const llvm::TargetMachine& machine) {
+  forget_assignments(device);
   raise(device, kernel, configuration.fuse);
   std::unique_ptr<llvm::Module> module =
       flatten_address_spaces(device, machine.createDataLayout(), kTriple, kernel.demangled);

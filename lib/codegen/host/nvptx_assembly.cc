@@ -49,12 +49,12 @@ class Assembly {
     return StringRef(statement.name.str() + ".").contains(".cc.");
   }
 
-  // Whether one is added that no statement before has given.
+  // Whether one is added that no statement before has given, or left as it was where a guard does not hold.
   static bool takes_carry(llvm::ArrayRef<PtxStatement> statements) {
     for (const PtxStatement& statement : statements) {
       StringRef operation = statement.name.split('.').first;
       if (operation == "addc" || operation == "subc" || operation == "madc") return true;
-      if (gives_carry(statement) && statement.guard.empty()) return false;
+      if (gives_carry(statement)) return !statement.guard.empty();
     }
     return false;
   }

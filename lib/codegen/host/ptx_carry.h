@@ -14,7 +14,7 @@ llvm::Value* read_carry(llvm::IRBuilderBase& builder);
 void write_carry(llvm::IRBuilderBase& builder, llvm::Value* carry);
 
 // Keeps the flag in a local variable, once what the kernel calls is inlined. Throws Error where a function that could
-// not be inlined is to have it of its caller.
+// not be inlined adds one and gives none: it is to have it of its caller.
 void place_carries(llvm::Module& module, const bundle::KernelInfo& kernel);
 
 }  // namespace mneme::codegen::host

@@ -86,6 +86,28 @@ TEST(PtxCarry, GoesFromStatementToStatement) {
   }
 }
 
+TEST(PtxCarry, StaysWhereAGuardDoesNotHold) {
+  constexpr char kGuarded[] = R"(
+define ptx_kernel void @k(ptr %in, ptr %out) {
+  %p = load i32, ptr %in
+  %s = call i32 @add_cc(i32 -1, i32 1)
+  %g = call i32 asm sideeffect "{ .reg .pred p; setp.ne.u32 p, $1, 0; mov.u32 $0, 0; @p add.cc.u32 $0, $1, $1; }", "=&r,r"(i32 %p)
+  %c = call i32 @addc(i32 0, i32 0)
+  store i32 %c, ptr %out
+  ret void
+}
+)";
+  for (const char* passes : {"default<O0>", "default<O3>"}) {
+    NvptxCode code(nvptx_kernel(2), std::string(kFunctions) + kGuarded, passes);
+    for (uint32_t guard : {0u, 1u}) {
+      uint32_t carry = 7;
+      void* arguments[] = {&guard, &carry};
+      code.run(arguments, 1);
+      EXPECT_EQ(carry, guard == 0 ? 1u : 0u) << passes;
+    }
+  }
+}
+
 // That is known nowhere: what calls itself is not inlined.
 TEST(PtxCarry, IsRefusedWhereAFunctionIsToHaveItOfItsCaller) {
   constexpr char kRecursive[] = R"(

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "codegen/host/flush_denormals.h"
 #include "codegen/host/amdgpu_math_library.h"
+#include "codegen/host/flush_denormals.h"
 #include "codegen/host/ptx_rounding.h"
 #include "codegen/host/raise_nvptx.h"
 

@@ -3,9 +3,9 @@
 // theirs lose nothing that a second rounding would show. What PTX calls approximate is as exact as it comes.
 #include <llvm/IR/Intrinsics.h>
 
-#include "codegen/host/flush_denormals.h"
 #include "codegen/host/amdgpu_math_library.h"
 #include "codegen/host/amdgpu_math_parts.h"
+#include "codegen/host/flush_denormals.h"
 #include "codegen/host/ptx_rounding.h"
 
 namespace mneme::codegen::host {

@@ -68,6 +68,9 @@ void raise_nvptx(llvm::Module& module, const bundle::KernelInfo& kernel, bool fu
   settle_tables(module);
   classify_memory(module, kernel);
   refuse_declarations(module, kernel);
+  // Before there is arithmetic of assembly and intrinsics, which say themselves what they flush. libdevice's is
+  // rewritten.
+  flush_denormals(module, entry, "__nv_");
   raise_plain_conversions(module);
   raise_libdevice(module, kernel);
   raise_ptx_assembly(module, kernel);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/host/arithmetic_mode.h"
 #include "device/host/cores.h"
 #include "device/host/grid_launch.h"
 #include "device/host/team.h"
@@ -106,6 +107,7 @@ class Share {
 
   Turn take_turns() {
     FaultGuard guard;
+    const ArithmeticMode mode;
     if (int signal = sigsetjmp(guard.jump, 0)) {
       launch_.fail(blocks_[running_]->block, signal, guard);
       return {};

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "device/host/arithmetic_mode.h"
 #include "device/host/cores.h"
 #include "device/host/grid_launch.h"
 
@@ -23,6 +24,7 @@ void run_blocks(GridLaunch& launch, uint64_t first, uint64_t last) {
   if (launch.code().keeps == codegen::host::kKeepsStacks) items = borrow_fibers();
   RunningBlock block = launch.make_block(Workspace::of_this_thread(), items.get());
   FaultGuard guard;
+  const ArithmeticMode mode;
   if (int signal = sigsetjmp(guard.jump, 0)) {
     launch.fail(block, signal, guard);
     return;
