@@ -16,6 +16,11 @@ namespace mneme::bundle::json {
 inline constexpr size_t kMaxDepth = 64;
 inline constexpr size_t kMaxValues = 8 << 20;  // of one text; bounds what parsing takes
 
+// What no kernel and no launch has more of, on any device known.
+inline constexpr uint32_t kMaxArgumentBytes = 1 << 20;
+inline constexpr uint32_t kMaxSharedBytes = 1 << 30;  // of a block
+inline constexpr uint32_t kMaxRegisters = 255;        // of a thread, on NVIDIA's GPUs
+
 enum class Type : uint8_t { kNull, kBoolean, kNatural, kNegative, kReal, kText, kObject, kList };
 
 // A text's values, one after another in the order of the text; an object's keys are texts ahead of their values.

@@ -22,12 +22,10 @@ using Member =
                  Digest Configuration::*, Number Configuration::*, Dimensions Configuration::*>;
 
 constexpr uint32_t kMaxLevel = 3;
-constexpr uint32_t kMaxRegisters = 255;  // of a thread, on every NVIDIA GPU
-constexpr uint32_t kMaxThreads = 1024;   // of a block, on every device
-constexpr uint32_t kMaxResident = 64;    // blocks of a multiprocessor, likewise more than any has
-constexpr uint32_t kMaxCodeObject = 6;   // the latest version that there is code for
+constexpr uint32_t kMaxThreads = 1024;  // of a block, on every device
+constexpr uint32_t kMaxResident = 64;   // blocks of a multiprocessor, likewise more than any has
+constexpr uint32_t kMaxCodeObject = 6;  // the latest version that there is code for
 constexpr uint32_t kMaxThreshold = INT32_MAX;
-constexpr uint32_t kMaxShared = 1 << 30;
 constexpr uint32_t kMaxExecutions = 1'000'000;
 
 // When a configuration has a key. All but `kAlways` keeps what variants were called before there was such a key.
@@ -60,7 +58,7 @@ const std::vector<Key>& keys() {
        {"ptxas", "nvjitlink"},
        {"auto", "ptxas", "nvjitlink", "none"}},
       {"ptxas_level", &Configuration::ptxas_level, When::kIfAssembled, kMaxLevel},
-      {"max_registers", &Configuration::max_registers, When::kIfAssembledAndSet, kMaxRegisters},
+      {"max_registers", &Configuration::max_registers, When::kIfAssembledAndSet, json::kMaxRegisters},
       {"cpu", &Configuration::cpu, When::kIfSet},
       {"features", &Configuration::features, When::kIfSet},
       {"code_object", &Configuration::code_object, When::kIfSet, kMaxCodeObject},
@@ -73,7 +71,7 @@ const std::vector<Key>& keys() {
       {"plugins", &Configuration::plugins, When::kIfSet},
       {"grid", &Configuration::grid, When::kIfSet, UINT32_MAX},
       {"block", &Configuration::block, When::kIfSet, kMaxThreads},
-      {"shared_mem", &Configuration::shared_mem, When::kIfSet, kMaxShared},
+      {"shared_mem", &Configuration::shared_mem, When::kIfSet, json::kMaxSharedBytes},
       {"specialize_args", &Configuration::specialize_args, When::kIfSet},
       {"specialize_dims", &Configuration::specialize_dims, When::kIfSet},
       {"instance", &Configuration::instance, When::kIfSet},

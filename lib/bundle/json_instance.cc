@@ -9,10 +9,8 @@
 namespace mneme::bundle {
 namespace {
 
-constexpr uint32_t kMaxArgumentBytes = 1 << 20;
-constexpr uint64_t kMaxThreads = 1 << 16;  // of a block; no device known has more than 1024
-constexpr uint64_t kMaxCluster = 1024;     // blocks; no device known has more than 16
-constexpr uint32_t kMaxShared = 1 << 30;
+constexpr uint64_t kMaxBlockThreads = 1 << 16;  // of a block; no device known has more than 1024
+constexpr uint64_t kMaxCluster = 1024;          // blocks; no device known has more than 16
 constexpr uint64_t kMaxStack = 1 << 30;
 constexpr uint32_t kMaxDevice = 65535;
 constexpr std::string_view kSegmentKinds[] = {"heap", "global", "host"};  // in SegmentKind's order
@@ -77,9 +75,9 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   info.kernel = in.digest("kernel");
   info.index = in.number("index");
   info.grid = json::dimensions(in, "grid", INT64_MAX);
-  info.block = json::dimensions(in, "block", kMaxThreads);
-  info.shared_bytes = in.number32("shared_bytes", kMaxShared);
-  info.arguments = in.hex_bytes("arguments", kMaxArgumentBytes);
+  info.block = json::dimensions(in, "block", kMaxBlockThreads);
+  info.shared_bytes = in.number32("shared_bytes", json::kMaxSharedBytes);
+  info.arguments = in.hex_bytes("arguments", json::kMaxArgumentBytes);
   uint64_t end = 0;
   in.each("segments", [&](json::Object object) {
     Segment segment = parse_segment(object);

@@ -9,8 +9,6 @@
 namespace mneme::bundle {
 namespace {
 
-constexpr uint32_t kMaxArgumentBytes = 1 << 20;
-
 void write_argument(json::Text& out, const Argument& argument) {
   out.open().add("offset", argument.offset).add("size", argument.size).add("kind", argument.kind);
   out.add("type", argument.type).open_array("padding");
@@ -132,7 +130,7 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
   info.demangled = in.text("demangled");
   info.target = in.text("target");
   info.wave_size = in.number32("wave_size", 1024);
-  info.argument_bytes = in.number32("argument_bytes", kMaxArgumentBytes);
+  info.argument_bytes = in.number32("argument_bytes", json::kMaxArgumentBytes);
   in.each("arguments",
           [&](json::Object argument) { info.arguments.push_back(parse_argument(argument, info.argument_bytes)); });
   in.each("globals", [&](json::Object global) {

@@ -8,8 +8,7 @@
 namespace mneme::bundle {
 namespace {
 
-constexpr uint32_t kMaxArgumentBytes = 1 << 20;
-constexpr uint32_t kMaxRegisters = 255, kMaxAmdRegisters = 512;  // of a thread, on every GPU of NVIDIA's, of AMD's
+constexpr uint32_t kMaxAmdRegisters = 512;  // of a thread, on every GPU of AMD's
 constexpr uint32_t kMaxScalarRegisters = 256, kMaxWaveSize = 64, kMaxWaves = 64;
 constexpr uint32_t kMaxBank = 31;
 
@@ -29,7 +28,7 @@ void write_store(json::Text& out, const StoreType& store) {
 
 StoreType parse_store(const json::Object& in) {
   StoreType store;
-  if (in.has("argument")) store.argument = static_cast<int64_t>(in.number("argument", kMaxArgumentBytes));
+  if (in.has("argument")) store.argument = static_cast<int64_t>(in.number("argument", json::kMaxArgumentBytes));
   store.symbol = in.text_or("symbol", "");
   store.type = in.text("type");
   return store;
@@ -66,7 +65,7 @@ AmdResources parse_amd(const json::Object& in) {
 Resources parse_resources(const json::Object& in) {
   Resources resources;
   if (in.has("amd")) in.object("amd", [&](json::Object amd) { resources.amd = parse_amd(amd); });
-  resources.registers = in.number32("registers", resources.amd ? kMaxAmdRegisters : kMaxRegisters);
+  resources.registers = in.number32("registers", resources.amd ? kMaxAmdRegisters : json::kMaxRegisters);
   resources.stack = in.number("stack");
   resources.spill_stores = in.number("spill_stores");
   resources.spill_loads = in.number("spill_loads");

@@ -24,7 +24,7 @@ std::unordered_map<const hipGraphExec*, std::shared_ptr<hipGraphExec>>& live() {
   return *all;
 }
 
-std::shared_ptr<hipGraphExec> checked(hipGraphExec_t exec) {
+std::shared_ptr<hipGraphExec> checked_exec(hipGraphExec_t exec) {
   auto found = live().find(exec);
   require(found != live().end());
   return found->second;
@@ -45,7 +45,7 @@ hipError_t instantiate(hipGraphExec_t* exec, hipGraph_t graph) {
     auto lock = graph_lock();
     require(exec);
     auto made = std::make_shared<hipGraphExec>();
-    made->graph = clone(mneme::hostgpu::checked(graph));
+    made->graph = clone(checked(graph));
     live()[made.get()] = made;
     *exec = made.get();
   });
@@ -102,7 +102,7 @@ void take_calls(ihipGraph& graph, ihipGraph& from) {
 }  // namespace
 
 hipGraphNode& node_in(hipGraphExec_t exec, const hipGraphNode* original) {
-  hipGraphNode_t found = find_copy(*checked(exec)->graph, original);
+  hipGraphNode_t found = find_copy(*checked_exec(exec)->graph, original);
   require(original && found);
   return *found;
 }
@@ -140,7 +140,7 @@ hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream) {
     check_legacy(queue);
     {
       auto lock = graph_lock();
-      launched = checked(exec);
+      launched = checked_exec(exec);
       Call call = GraphCall{};
       if (is_captured(queue)) {
         call = GraphCall{clone(*launched->graph)};
@@ -156,14 +156,14 @@ __attribute__((visibility("default"))) int mneme_hostgpu_upload_graph(hipGraphEx
   return answer([&] {
     check_not_captured(queue_of(stream));
     auto lock = graph_lock();
-    checked(exec);
+    checked_exec(exec);
   });
 }
 
 hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
   return answer([&] {
     auto lock = graph_lock();
-    checked(exec);
+    checked_exec(exec);
     live().erase(exec);
   });
 }
@@ -173,7 +173,7 @@ hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNod
   return answer([&] {
     auto lock = graph_lock();
     if (result) *result = hipGraphExecUpdateError;
-    UpdateResult done = update(*checked(exec)->graph, mneme::hostgpu::checked(graph));
+    UpdateResult done = update(*checked_exec(exec)->graph, checked(graph));
     if (result) *result = done.result;
     if (error) *error = done.node;
     require(done.result == hipGraphExecUpdateSuccess, hipErrorGraphExecUpdateFailure);

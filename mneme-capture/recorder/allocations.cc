@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "recorder/address.h"
 #include "recorder/address_limit.h"
 #include "recorder/block_digests.h"
 #include "recorder/block_runs.h"
@@ -24,9 +25,6 @@ constexpr size_t kRemembered = 1000;   // allocations that were released
 constexpr size_t kMostWatched = 1000;  // pieces of registered memory, over the process's life
 
 constexpr uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
-
-uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 // Large ones start a block, so that equal contents give equal blocks.
 uint64_t alignment(Runtime& runtime, Space space, uint64_t size) {

@@ -7,14 +7,13 @@
 #include "recorder/allocations.h"
 
 #include "memory/own_region.h"
+#include "recorder/address.h"
 
 namespace mneme::record {
 namespace {
 
 constexpr uint64_t kMostAtOnce = 64 << 20;  // bytes that are shared as one file
 constexpr uint64_t kLeastAtOnce = 2 << 20;
-
-void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 

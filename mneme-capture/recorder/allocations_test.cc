@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "recorder/address.h"
 #include "recorder/fake_runtime.h"
 #include "recorder/own_memory.h"
 
@@ -20,8 +21,6 @@ using ::testing::Contains;
 using ::testing::Field;
 
 bool notes_writes() { return static_cast<bool>(PageScan::make_protector()); }
-
-uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 class AllocationsTest : public ::testing::Test {
  protected:

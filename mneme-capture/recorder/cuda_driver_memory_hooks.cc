@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of CUDA's driver that give out memory, as the application finds them first.
+#include "recorder/address.h"
 #include "recorder/cuda_runtime.h"
 #include "recorder/memory_hooks.h"
 
@@ -27,7 +28,6 @@ constinit Next<Result(size_t*, size_t*)> next_info(kDriver, "cuMemGetInfo_v2");
 constexpr size_t kRowAlign = 512;
 
 void** as_pointer(Address* address) { return reinterpret_cast<void**>(address); }
-void* as_pointer(Address address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
@@ -80,16 +80,16 @@ Result cuMemHostAlloc(void** pointer, size_t size, unsigned flags) {
 }
 
 Result cuMemFree_v2(Address address) {
-  return take_back(recorder(), as_pointer(address), false, [&] { return next_free.call_or(kNotSupported, address); });
+  return take_back(recorder(), pointer_to(address), false, [&] { return next_free.call_or(kNotSupported, address); });
 }
 
 Result cuMemFreeAsync(Address address, Stream stream) {
-  return take_back_in(recorder_for(stream), stream, as_pointer(address),
+  return take_back_in(recorder_for(stream), stream, pointer_to(address),
                       [&] { return next_free_async.call_or(kNotSupported, address, stream); });
 }
 
 Result cuMemFreeAsync_ptsz(Address address, Stream stream) {
-  return take_back_in(recorder_for(per_thread(stream)), per_thread(stream), as_pointer(address),
+  return take_back_in(recorder_for(per_thread(stream)), per_thread(stream), pointer_to(address),
                       [&] { return next_free_async_ptsz.call_or(kNotSupported, address, stream); });
 }
 

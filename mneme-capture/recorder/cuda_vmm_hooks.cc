@@ -3,6 +3,7 @@
 // recorded where the application maps it, from when a device may use it.
 #include <algorithm>
 
+#include "recorder/address.h"
 #include "recorder/cuda_runtime.h"
 #include "recorder/mapped_memory.h"
 
@@ -22,8 +23,6 @@ constinit Next<Result(MemoryProperties*, Handle)> next_properties(kDriver, "cuMe
 
 // The driver takes the addresses of what is smaller, or lies otherwise, for hints and no more.
 constexpr size_t kWhole = 64 << 20;
-
-void* as_pointer(Address address) { return reinterpret_cast<void*>(address); }
 
 struct Mapped {
   size_t size = 0;
@@ -87,7 +86,7 @@ void set_device(Core& core, Address address, size_t size, int device) {
   auto end = state().mappings.lower_bound(address + size);
   for (auto at = state().mappings.lower_bound(address); at != end; ++at) {
     Mapped& mapped = at->second;
-    void* pointer = as_pointer(at->first);
+    void* pointer = pointer_to(at->first);
     if (!mapped.possible || mapped.recorded == (device >= 0)) continue;
     mapped.recorded = device >= 0;
     if (device < 0) {
@@ -135,7 +134,7 @@ Result cuMemMap(Address address, size_t size, size_t offset, Handle handle, Flag
   Result status = next_map.call_or(kNotSupported, address, size, offset, handle, flags);
   if (status != kSuccess) return status;
   const char* trouble = trouble_of(offset, handle);
-  if (trouble) core->add_outside(as_pointer(address), size, trouble);
+  if (trouble) core->add_outside(pointer_to(address), size, trouble);
   state().mappings[address] = {size, handle, !trouble, false};
   return status;
 }
@@ -165,7 +164,7 @@ Result cuMemUnmap(Address address, size_t size) {
   if (!core) return next_unmap.call_or(kNotSupported, address, size);
   CudaRuntime::Changing changing(runtime());
   std::lock_guard lock(state().mutex);
-  core->remove_mapped(as_pointer(address), size);
+  core->remove_mapped(pointer_to(address), size);
   auto& mappings = state().mappings;
   mappings.erase(mappings.lower_bound(address), mappings.lower_bound(address + size));
   return next_unmap.call_or(kNotSupported, address, size);

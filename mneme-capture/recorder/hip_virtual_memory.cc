@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bundle/format.h"
+#include "recorder/address.h"
 #include "recorder/hip_devices.h"
 #include "recorder/hip_runtime.h"
 
@@ -31,8 +32,6 @@ constexpr uint64_t kGranularity = 2 << 20;
 constexpr uint64_t kLeast = 64 << 20;       // of memory that is worth an allocation of its own
 constexpr uint64_t kForOthers = 512 << 20;  // that the runtime needs itself, for code and scratch memory
 constexpr size_t kLargestProperties = 128;  // bytes, of any release so far and some more
-
-void* pointer_to(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 // The devices that may use each other's memory get access to all that is recorded.
 std::vector<MemoryAccess> access_for(int device) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "recorder/address.h"
 #include "recorder/hip_runtime.h"
 #include "recorder/mapped_memory.h"
 
@@ -45,8 +46,6 @@ Mappings& mappings() {
   static auto* only = new Mappings;
   return *only;
 }
-
-uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 Core* recording_core() {
   Core* recorder = first_recorder();

@@ -20,12 +20,12 @@ struct Found {
   uint64_t begin, end, categories;
 };
 
-struct Arguments {
+struct ScanArguments {
   uint64_t size, flags, begin, end, walked_to, found, room, most_pages;
   uint64_t inverted, all_of, any_of, returned;
 };
 
-constexpr unsigned long kScan = _IOWR('f', 16, Arguments);
+constexpr unsigned long kScan = _IOWR('f', 16, ScanArguments);
 
 }  // namespace
 
@@ -72,7 +72,7 @@ bool PageScan::scan(const Request& request, MemoryRange memory, std::vector<Memo
   std::vector<Found> found(256);
   const uint64_t end = memory.address + memory.size;
   for (uint64_t at = memory.address; at < end;) {
-    Arguments arguments{};
+    ScanArguments arguments{};
     arguments.size = sizeof arguments;
     arguments.flags = request.flags;
     arguments.begin = at;

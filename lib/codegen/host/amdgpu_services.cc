@@ -24,11 +24,11 @@ llvm::Value* as_type(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Typ
 }
 
 using Arguments = llvm::ArrayRef<llvm::Value*>;
-using Raise = llvm::function_ref<llvm::Value*(llvm::IRBuilderBase&, Arguments)>;
+using Replace = llvm::function_ref<llvm::Value*(llvm::IRBuilderBase&, Arguments)>;
 
 // Rewrites each call of a function. HIP's headers declare some of them otherwise than the library defines them, so
 // that a call's type need not be the function's.
-void raise_calls(llvm::Module& module, llvm::StringRef name, unsigned parameters, Raise raise) {
+void replace_calls(llvm::Module& module, llvm::StringRef name, unsigned parameters, Replace raise) {
   llvm::Function* function = module.getFunction(name);
   if (!function || function->arg_size() < parameters) return;
   for (llvm::User* user : llvm::make_early_inc_range(function->users())) {
@@ -44,7 +44,7 @@ void raise_calls(llvm::Module& module, llvm::StringRef name, unsigned parameters
 
 void raise_printing(llvm::Module& module) {
   auto begin = [&](const char* name, uint32_t stream) {
-    raise_calls(module, name, 0, [&](llvm::IRBuilderBase& builder, Arguments) {
+    replace_calls(module, name, 0, [&](llvm::IRBuilderBase& builder, Arguments) {
       return call_service(builder, "print_begin", builder.getInt64Ty(), {builder.getInt32(stream)});
     });
   };
@@ -52,23 +52,23 @@ void raise_printing(llvm::Module& module) {
   begin("__ockl_fprintf_stdout_begin", 1);
   begin("__ockl_fprintf_stderr_begin", 2);
   for (const char* name : {"__ockl_printf_append_string_n", "__ockl_fprintf_append_string_n"}) {
-    raise_calls(module, name, 4, [](llvm::IRBuilderBase& builder, Arguments in) {
+    replace_calls(module, name, 4, [](llvm::IRBuilderBase& builder, Arguments in) {
       llvm::Value* bytes = as_type(builder, in[1], builder.getPtrTy());
       return call_service(builder, "print_string", builder.getInt64Ty(), {in[0], bytes, in[2], in[3]});
     });
   }
   for (const char* name : {"__ockl_printf_append_args", "__ockl_fprintf_append_args"}) {
-    raise_calls(module, name, 10, [](llvm::IRBuilderBase& builder, Arguments in) {
+    replace_calls(module, name, 10, [](llvm::IRBuilderBase& builder, Arguments in) {
       return call_service(builder, "print_words", builder.getInt64Ty(), in);
     });
   }
 }
 
 void raise_heap(llvm::Module& module) {
-  raise_calls(module, "__ockl_dm_alloc", 1, [](llvm::IRBuilderBase& builder, Arguments in) {
+  replace_calls(module, "__ockl_dm_alloc", 1, [](llvm::IRBuilderBase& builder, Arguments in) {
     return call_service(builder, "allocate", builder.getPtrTy(), {as_type(builder, in[0], builder.getInt64Ty())});
   });
-  raise_calls(module, "__ockl_dm_dealloc", 1, [](llvm::IRBuilderBase& builder, Arguments in) {
+  replace_calls(module, "__ockl_dm_dealloc", 1, [](llvm::IRBuilderBase& builder, Arguments in) {
     return call_service(builder, "release", builder.getVoidTy(), {as_type(builder, in[0], builder.getPtrTy())});
   });
 }
@@ -76,14 +76,15 @@ void raise_heap(llvm::Module& module) {
 void raise_ends(llvm::Module& module) {
   // (assertion, file, line, function) begin the parameters of both.
   for (const char* name : {"__assert_fail", "__assertfail"}) {
-    raise_calls(module, name, 4, [](llvm::IRBuilderBase& builder, Arguments in) {
+    replace_calls(module, name, 4, [](llvm::IRBuilderBase& builder, Arguments in) {
       auto text = [&](unsigned i) { return as_type(builder, in[i], builder.getPtrTy()); };
       llvm::Value* line = as_type(builder, in[2], builder.getInt32Ty());
       return call_service(builder, "fail_assertion", builder.getVoidTy(), {text(0), text(1), line, text(3)});
     });
   }
   for (const char* name : {"_Z5abortv", "abort"}) {
-    raise_calls(module, name, 0, [](llvm::IRBuilderBase& builder, Arguments) { return call_stop(builder, kAborted); });
+    replace_calls(module, name, 0,
+                  [](llvm::IRBuilderBase& builder, Arguments) { return call_stop(builder, kAborted); });
   }
 }
 

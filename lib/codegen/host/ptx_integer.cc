@@ -101,12 +101,12 @@ Value* saturated(Builder& builder, StringRef operation, Value* a, Value* b, bool
   return builder.CreateBinaryIntrinsic(which, a, b);
 }
 
-unsigned operand_count(StringRef operation) {
+unsigned integer_operand_count(StringRef operation) {
   if (operation == "neg" || operation == "abs") return 1;
   return operation.starts_with("mad") || operation == "sad" ? 3 : 2;
 }
 
-bool is_arithmetic(StringRef operation) {
+bool is_integer_arithmetic(StringRef operation) {
   return llvm::is_contained({"add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "abs", "neg", "min",
                              "max", "addc", "subc", "madc"},
                             operation);
@@ -164,13 +164,13 @@ PtxResult raise_ptx_integer(PtxInstruction& instruction) {
   StringRef operation = name.operation();
   if (operation == "dp4a") return dot(instruction, 8);
   if (operation == "dp2a") return dot(instruction, 16);
-  if (!is_arithmetic(operation)) return std::nullopt;
+  if (!is_integer_arithmetic(operation)) return std::nullopt;
   bool multiplies = operation.starts_with("mul") || operation.starts_with("mad");
   StringRef part = multiplies ? name.take_one_of({"lo", "hi", "wide"}) : "";
   bool saturates = name.take("sat"), gives_carry = name.take("cc"), relu = name.take("relu");
   std::optional<PtxType> type = name.take_type();
   if (!type || type->is_floating() || type->kind == PtxType::kPredicate || !name.is_used_up()) return std::nullopt;
-  if (instruction.operands.size() != operand_count(operation) || instruction.results != 1) return std::nullopt;
+  if (instruction.operands.size() != integer_operand_count(operation) || instruction.results != 1) return std::nullopt;
   if ((carries(operation) || gives_carry) && !instruction.carry) return std::nullopt;
   if (multiplies && part.empty()) return std::nullopt;
   if (saturates && operation != "add" && operation != "sub") return std::nullopt;
