@@ -5,6 +5,8 @@
 #   BUILD=build      the build folder          PREFIX=/usr/local   where `make install` puts things
 #   WERROR=ON        warnings are errors       DESTDIR=            put in front of PREFIX, for packagers
 #   JOBS=<cores>     at once, in tests         FUZZ_SECONDS=0      how long `make fuzz` runs; 0: until Ctrl-C
+#   LABEL=           of `make test`: only the tests with this label, such as bundle, pipeline or cuda
+#   SEED=<day>       of `make test`: chooses the sample of the slowest tests
 
 CC := clang-19
 CXX := clang++-19
@@ -14,6 +16,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 0
+LABEL ?=
+SEED ?=
 
 # Found when they are used: by then, setup may have installed it. Else the next build would be one from nothing.
 ccache = $(shell command -v ccache)
@@ -23,37 +27,50 @@ configure = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_CXX
 	$(if $(ccache),-DCMAKE_C_COMPILER_LAUNCHER=$(ccache) -DCMAKE_CXX_COMPILER_LAUNCHER=$(ccache))
 sources = $(shell find lib mneme-* tests -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.hip')
 
-.PHONY: all setup configure demo test test-all amd-identity bench gpu-bundle fuzz install docs format lint clean help
+.PHONY: all tools setup configure demo test test-all amd-identity bench gpu-bundle fuzz install docs format lint lint-configure clean help
 
 all: configure  ## build everything into ./build (the default)
-	cmake --build $(BUILD)
+	@scripts/build $(BUILD)
+
+tools:  ## build the tools and the host device only
+	@scripts/setup tools
+	@test -f $(BUILD)/build.ninja || $(configure) -DBUILD_TESTING=OFF
+	@scripts/build $(BUILD) tools
 
 setup:  ## install the Debian packages that are missing
 	@scripts/setup
 
 configure: setup
-	@$(configure)
+	@$(configure) -DBUILD_TESTING=ON
 
-demo: all  ## record, recompile, replay and verify a few HIP applications, and show a table
+demo: tools  ## record, recompile, replay and verify a few HIP applications, and show a table
 	@scripts/demo $(BUILD)
 
-test: all  ## run the tests
-	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
-	@MNEME_BUILD=$(BUILD) python3 -B tests/mutants_test.py --summary
+ifeq ($(LABEL),)
+test: all  ## run the tests; LABEL=bundle: only those with that label
+	@scripts/test $(BUILD) --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
+else
+test: configure
+	@scripts/build $(BUILD) tests-$(LABEL)
+	@scripts/test $(BUILD) --jobs $(JOBS) --label $(LABEL)
+endif
 
-test-all: all  ## run the tests with every combination of the pipeline's modes
-	MNEME_MATRIX=full ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+test-all: all  ## run all the tests, with every combination of the pipeline's modes
+	@scripts/build $(BUILD) tests-slow
+	@scripts/test $(BUILD) --jobs $(JOBS) --all
 
 amd-identity: all  ## compare code with the applications' own for each of AMD's processors; takes an hour
 	@MNEME_BUILD=$(BUILD) python3 -B tests/amdgpu_processors.py
 
 bench: all  ## measure, as ratios; needs an otherwise idle machine
+	@scripts/build $(BUILD) benchmarks
 	@scripts/bench $(BUILD)
 
 gpu-bundle: configure  ## pack what scripts/gpu-check runs on a machine with a GPU, into ./build/gpu-bundle
 	@scripts/gpu-bundle $(BUILD)
 
-fuzz: all  ## fuzz the bundle reader for FUZZ_SECONDS, or until interrupted
+fuzz: configure  ## fuzz the bundle reader for FUZZ_SECONDS, or until interrupted
+	@scripts/build $(BUILD) reader_fuzz
 	@scripts/fuzz $(BUILD) $(FUZZ_SECONDS)
 
 install: all  ## install under $(DESTDIR)$(PREFIX)
@@ -65,9 +82,13 @@ docs: configure  ## write the API reference and the manual pages as HTML into ./
 format: setup  ## format the sources
 	clang-format-19 -i $(sources)
 
-lint: configure  ## check the formatting and run clang-tidy
+lint: setup  ## check the formatting, and run clang-tidy on each source by itself
 	clang-format-19 --dry-run -Werror $(sources)
-	run-clang-tidy-19 -quiet -p $(BUILD) -j $(JOBS) '/(lib|mneme-[a-z-]+)/.*(?<!_test)\.cc$$'
+	@$(MAKE) --no-print-directory lint-configure BUILD=$(BUILD)/lint
+	run-clang-tidy-19 -quiet -p $(BUILD)/lint -j $(JOBS) '/(lib|mneme-[a-z-]+)/.*(?<!_test)\.cc$$'
+
+lint-configure:
+	@$(configure) -DMNEME_ALONE=ON >/dev/null && cmake --build $(BUILD) --target version_text
 
 clean:  ## remove the build folder
 	rm -rf $(BUILD)

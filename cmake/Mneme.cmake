@@ -51,19 +51,33 @@ find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ENV CUDA_PATH PATHS /usr/loc
 find_program(MNEME_PTXAS ptxas HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 find_program(MNEME_FATBINARY fatbinary HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 
-# mneme_library(bundle SOURCES a.cc b.cc LINK mneme_base …): static library mneme_bundle.
+include(${CMAKE_CURRENT_LIST_DIR}/Precompiled.cmake)
+
+# mneme_library(bundle [LLVM] SOURCES a.cc b.cc LINK mneme_base …): static library mneme_bundle. With LLVM: its sources
+# include LLVM's headers.
 function(mneme_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "LLVM" "" "SOURCES;LINK" ${ARGN})
   add_library(mneme_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(mneme_${name} PUBLIC ${ARG_LINK} PRIVATE mneme_options)
   target_include_directories(mneme_${name} PUBLIC ${PROJECT_SOURCE_DIR}/lib)
+  list(LENGTH ARG_SOURCES files)
+  if(ARG_LLVM)
+    mneme_precompiled(mneme_${name} llvm)
+  elseif(files GREATER 1)
+    mneme_precompiled(mneme_${name} plain)
+  endif()
 endfunction()
 
-# mneme_tool(mneme-run SOURCES main.cc LINK …): an executable, installed with its manual page <tool>.1.
+# mneme_tool(mneme-run [LLVM] SOURCES main.cc LINK …): an executable, installed with its manual page <tool>.1.
 function(mneme_tool name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "LLVM" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE mneme_options ${ARG_LINK})
+  if(ARG_LLVM)
+    mneme_precompiled(${name} llvm)
+  else()
+    mneme_precompiled(${name} plain)
+  endif()
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.1)
     install(FILES ${name}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
@@ -80,24 +94,5 @@ function(mneme_part target)
     RUNTIME DESTINATION lib/mneme/${ARGV1})
 endfunction()
 
-# mneme_test(digest_test SOURCES digest_test.cc LINK mneme_base): a GoogleTest program under ctest.
-function(mneme_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  if(NOT BUILD_TESTING)
-    return()
-  endif()
-  find_package(GTest REQUIRED)
-  add_executable(${name} ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_compile_options(${name} PRIVATE -O0)  # optimising them takes longer than running them
-  target_link_libraries(${name} PRIVATE mneme_options ${ARG_LINK} GTest::gtest_main)
-  list(LENGTH ARG_SOURCES files)
-  if(files GREATER 3)  # GoogleTest's headers are most of what compiling a test takes
-    if("GTest::gmock" IN_LIST ARG_LINK)
-      target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
-    else()
-      target_precompile_headers(${name} PRIVATE <gtest/gtest.h>)
-    endif()
-  endif()
-  add_test(NAME ${name} COMMAND ${name})
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/Tests.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/Version.cmake)

@@ -4,7 +4,8 @@
 for CUDA's), and those that use CUDA's own libraries of templates, or calls that HIP has not (tests/programs/cuda), are
 built recordable with a CUDA toolkit, run, are recorded, and their kernels replayed and verified.
 
-By default some of them; $MNEME_MATRIX=full takes all. Without a toolkit it says so, and passes.
+cuda_test.py PROGRAM, or a test's name; --chosen and --others list the programs. Without a toolkit it says so, and is
+skipped.
 """
 
 import json
@@ -92,8 +93,9 @@ OF_THEIR_OWN = {
 
 
 def programs():
-    return [*(sorted(CHOSEN + OTHERS) if os.environ.get("MNEME_MATRIX") == "full" else CHOSEN), *LIBRARIES,
-            *CUDAS_OWN, *OF_THEIR_OWN]
+    """The chosen ones; $MNEME_MATRIX=full: all."""
+    others = OTHERS if os.environ.get("MNEME_MATRIX") == "full" else []
+    return [*sorted(CHOSEN + others), *LIBRARIES, *CUDAS_OWN, *OF_THEIR_OWN]
 
 
 def sources_of(name):
@@ -146,12 +148,10 @@ class Lists(unittest.TestCase):
 
 
 class Cuda(CudaCase):
-    def test_programs(self):
-        for name in programs():
-            with self.subTest(name):
-                self.check_program(name)
+    name = None  # set from the command line
 
-    def check_program(self, name):
+    def test_program(self):
+        name = self.name
         program = self.build_cuda(name, "-O3")
         recording = self.folder / f"{name}.tar"
         recorded = self.run_well([tool("capture"), "--device", "host", "-o", recording, program])
@@ -168,6 +168,8 @@ class Cuda(CudaCase):
         compiled = self.run_well([tool("compile"), "--target", PROCESSOR, recording])
         self.assertTrue(any(m.name.endswith(("/code.ptx", "/code.cubin")) for m in bundles.read(compiled.out)))
 
+
+class Damaged(CudaCase):
     def test_damaged(self):
         """What gpu-check replays of damaged bundles, on the host device; and bundles that do not end as they are to."""
         check = [ROOT / "tests" / "gpu" / "check_damaged", self.folder / "damaged", pathlib.Path(tool("run")).parent, "host"]
@@ -186,8 +188,14 @@ class Cuda(CudaCase):
 
 
 if __name__ == "__main__":
-    if not has_toolkit():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else "Lists"
+    if wanted == "--chosen" or wanted == "--others":
+        print("\n".join(programs() if wanted == "--chosen" else OTHERS))
+    elif wanted != "Lists" and not has_toolkit():
         print("CUDA programs were not tested: there is no CUDA toolkit that mneme-inject finds")
-        unittest.main(argv=[sys.argv[0], "Lists"], verbosity=2)
+        sys.exit(77)
+    elif wanted in programs() + OTHERS:
+        Cuda.name = wanted
+        unittest.main(argv=[sys.argv[0], "Cuda", *sys.argv[2:]], verbosity=2)
     else:
-        unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=2)
+        unittest.main(argv=sys.argv, verbosity=2)

@@ -57,7 +57,7 @@ class Manuals(unittest.TestCase):
             with self.subTest(tool=name):
                 shown = subprocess.run([tool(name), "--version"], capture_output=True, text=True, timeout=60)
                 self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-                self.assertIn(f"mneme-{name} {version}", shown.stdout)
+                self.assertRegex(shown.stdout, rf"^mneme-{name} {re.escape(version)}( \([0-9a-f]{{7,}}\))?\n$")
 
     def test_pages_are_well_formed(self):
         for name in TOOLS:

@@ -235,7 +235,7 @@ void Options::parse(int argc, const char* const* argv) {
     self.check_filled();
     return self.read_environment();
   }
-  std::string text = help ? format_help(self.help) : fmt::format("{} {}\n", self.tool, kVersion);
+  std::string text = help ? format_help(self.help) : fmt::format("{} {}\n", self.tool, version_text());
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
     throw system_error("cannot write standard output");
   }

@@ -71,6 +71,7 @@ void warn(const std::string& message);
 void warn_of_each(const std::vector<std::string>& messages, const std::string& others);
 void note(const std::string& message);
 
-inline constexpr char kVersion[] = MNEME_VERSION;
+inline constexpr char kVersion[] = MNEME_VERSION;  // "0.2.0": what bundles say of the tool that wrote them
+const char* version_text();                        // "0.2.0 (3c981f6)": the commit, too, where it is known
 
 }  // namespace mneme::cli
