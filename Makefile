@@ -27,7 +27,7 @@ configure = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_CXX
 	$(if $(ccache),-DCMAKE_C_COMPILER_LAUNCHER=$(ccache) -DCMAKE_CXX_COMPILER_LAUNCHER=$(ccache))
 sources = $(shell find lib mneme-* tests -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.hip')
 
-.PHONY: all tools setup configure demo test test-all amd-identity bench gpu-bundle fuzz install docs format lint lint-configure clean help
+.PHONY: all tools setup configure demo test test-all amd-identity bench gpu-bundle fuzz install package docs format lint lint-configure clean help
 
 all: configure  ## build everything into ./build (the default)
 	@scripts/build $(BUILD)
@@ -75,6 +75,9 @@ fuzz: configure  ## fuzz the bundle reader for FUZZ_SECONDS, or until interrupte
 
 install: all  ## install under $(DESTDIR)$(PREFIX)
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+package: all  ## make a Debian package, ./build/mneme_VERSION_amd64.deb, and print its path
+	cd $(BUILD) && cpack
 
 docs: configure  ## write the API reference and the manual pages as HTML into ./build/docs
 	@scripts/docs $(BUILD)
