@@ -5,7 +5,8 @@
 #   unit       GoogleTest programs beside the code     WING       all tests of a folder of lib/, or of mneme-WING
 #   pipeline   a test program through all tools        amd        code for AMD's GPUs, and their runtime
 #   cuda       CUDA programs, NVIDIA's runtime         stress     random programs
-#   mutants    kernels with a mistake in each          slow       only `make test-all` runs these
+#   mutants    kernels with a mistake in each          long       takes long; a sample in `make test`
+#                                                      slow       only `make test-all` runs these
 
 # mneme_labels(test label…)
 function(mneme_labels test)

@@ -53,6 +53,8 @@ NO_CUDA = {
     "conversions": "HIP's headers round to nearest, whatever a function is named for",
     "device_queries": STRUCTURES,
     "lane_functions": AMDS_INSTRUCTIONS,
+    "halves_and_wholes": LOCK_STEP,
+    "integration_slots": LOCK_STEP,
     "launch_intrinsics": AMDS_INSTRUCTIONS,
     "lock_step": AMDS_INSTRUCTIONS,
     "lock_step_shared": LOCK_STEP,
@@ -76,7 +78,9 @@ NO_CUDA = {
     "variable_ring": "LLVM writes no PTX of variables that lead to each other in a circle",
     "vector_types": "CUDA's vectors have no operators",
     "virtual_memory": DRIVER,
+    "volatile_global_exchange": LOCK_STEP,
     "wave_divergence": LOCK_STEP,
+    "wave_scan_by_y": LOCK_STEP,
     "wrapping_indices": "its indices wrap in 32-bit addresses of private memory: undefined there",
 }
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.

@@ -30,7 +30,6 @@
 #include "codegen/host/hoist_divisions.h"
 #include "codegen/host/indirect_calls.h"
 #include "codegen/host/keep_order.h"
-#include "codegen/host/lock_step.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/plain_bools.h"
@@ -39,6 +38,7 @@
 #include "codegen/host/simplify.h"
 #include "codegen/host/split_loops.h"
 #include "codegen/host/store_types.h"
+#include "codegen/host/sync/in_step.h"
 #include "codegen/host/trim_loops.h"
 #include "codegen/host/waits.h"
 #include "codegen/host/wrap_indices.h"
@@ -210,7 +210,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
     stores = store_types(*promoted, kernel);
   }
   wrap_indices(*module);
-  meet_in_lock_step(*module, kernel.name);
+  keep_lanes_in_step(*module, kernel.name, kernel.wave_size);
   WaitsFor waits_for = yield_in_waits(*module);
   if (configuration.check_memory) check_memory(*module, kernel.name);
   relax_shared_atomics(*module);

@@ -78,7 +78,7 @@ void classify_memory(llvm::Module& module, const bundle::KernelInfo& kernel) {
 }
 
 // Other blocks run on other cores: what is wider than a block becomes the host's widest scope. Within a block one CPU
-// thread runs everything; its fences still show where lanes are to be in step (lock_step.h), and stay for that.
+// thread runs everything; its fences still show where lanes are to be in step (sync/in_step.h), and stay for that.
 void raise_scopes(llvm::Module& module) {
   llvm::SyncScope::ID block = module.getContext().getOrInsertSyncScopeID("block");  // NVPTX's name of it
   llvm::SyncScope::ID workgroup = module.getContext().getOrInsertSyncScopeID("workgroup");

@@ -2,6 +2,7 @@
 #include "codegen/host/uniformity.h"
 
 #include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -20,11 +21,22 @@ std::optional<Operation> operation_at(const llvm::Instruction& instruction) {
   return operation_of(*call->getCalledFunction());
 }
 
+// What the launch is like, which no kernel changes.
+bool reads_launch(const llvm::Instruction& instruction) {
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+  auto* object =
+      load ? llvm::dyn_cast<llvm::Instruction>(llvm::getUnderlyingObject(load->getPointerOperand())) : nullptr;
+  auto operation = object ? operation_at(*object) : std::nullopt;
+  return operation && (operation->kind == OperationKind::kImplicit || operation->kind == OperationKind::kDispatch);
+}
+
 // Values that no operand explains: what memory holds may differ by address and, for atomics, by turn. What
 // cannot change while the kernel runs is the same for all who read it at the same address.
 bool is_source(const llvm::Instruction& instruction) {
   if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
-  if (!instruction.mayReadOrWriteMemory()) return false;
+  auto operation = operation_at(instruction);
+  if (operation && operation->kind == OperationKind::kQuery) return operation->query == Query::kLocalId;
+  if (!instruction.mayReadOrWriteMemory() || reads_launch(instruction)) return false;
   return !instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);
 }
 
@@ -130,10 +142,13 @@ class Spread {
 
 void mark_uniform(llvm::Instruction& value) { value.setMetadata(kUniform, llvm::MDNode::get(value.getContext(), {})); }
 
-Uniformity::Uniformity(llvm::Function& item) {
-  Spread spread(item);
-  for (unsigned dimension = 1; dimension <= 3; ++dimension) spread.mark(item.getArg(dimension));
-  for (llvm::Instruction& instruction : llvm::instructions(item)) {
+Uniformity::Uniformity(llvm::Function& function, Of of) {
+  Spread spread(function);
+  for (llvm::Argument& argument : function.args()) {
+    bool is_id = argument.getArgNo() >= 1 && argument.getArgNo() <= 3;
+    if (of == Of::kFunction || (of == Of::kItem && is_id)) spread.mark(&argument);
+  }
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
     if (is_source(instruction)) spread.mark(&instruction);
   }
   spread.run();

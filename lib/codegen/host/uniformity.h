@@ -8,10 +8,13 @@
 namespace mneme::codegen::host {
 
 // What all work-items of a block that get somewhere have in common, and where they part. Errs towards "not in
-// common". Describes the work-item function (lower.h) as it was when this was made.
+// common". Describes the function as it was when this was made.
 class Uniformity {
  public:
-  explicit Uniformity(llvm::Function& item);
+  // What the function is: the kernel, whose arguments all have in common; another function; or the work-item function
+  // (lower.h), whose arguments are the ids.
+  enum class Of { kKernel, kFunction, kItem };
+  explicit Uniformity(llvm::Function& function, Of of = Of::kItem);
 
   bool is_uniform(const llvm::Value& value) const { return !divergent_.count(&value); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/host/lock_step.h"
+#include "codegen/host/sync/in_step.h"
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
@@ -16,6 +16,7 @@ namespace {
 constexpr char kDeclarations[] = R"(
 @tile = internal global [64 x i32] undef #0
 @flag = external global i32 #1
+@other_flag = external global i32 #1
 declare void @mneme.barrier()
 declare i64 @mneme.wave.ballot(i1)
 declare void @other(ptr)
@@ -34,7 +35,7 @@ std::string sequence(const std::string& body, const std::string& declarations = 
   std::string text = declarations + "define void @k(ptr %in, i1 %c) {\n" + body + "\n}\n";
   std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, error, context);
   if (!module) return error.getMessage().str();
-  meet_in_lock_step(*module, "k");
+  keep_lanes_in_step(*module, "k", 64);
   std::string found;
   for (llvm::Instruction& instruction : llvm::instructions(*module->getFunction("k"))) {
     if (llvm::isa<llvm::LoadInst>(instruction)) found += 'l';
@@ -69,11 +70,11 @@ std::string renamed(std::string text, const char* more) {
   return text;
 }
 
-TEST(LockStep, VolatileSharedMemoryIsReadByAllBeforeAnyWrites) {
+TEST(InStep, VolatileSharedMemoryIsReadByAllBeforeAnyWrites) {
   EXPECT_EQ(sequence(std::string(kStep) + renamed(kStep, "2") + "ret void"), "llMsMllMs");
 }
 
-TEST(LockStep, BarriersAreMeetings) {
+TEST(InStep, BarriersAreMeetings) {
   EXPECT_EQ(sequence(std::string("store volatile i32 1, ptr @tile\n call void @mneme.barrier()") + kStep + "ret void"),
             "sBllMs");
   EXPECT_EQ(sequence(std::string("store volatile i32 1, ptr @tile\n %v = call i64 @mneme.wave.ballot(i1 true)") +
@@ -81,26 +82,30 @@ TEST(LockStep, BarriersAreMeetings) {
             "sVllMs");
 }
 
-TEST(LockStep, PlainAndForeignMemoryIsLeftAlone) {
-  EXPECT_EQ(sequence("store i32 1, ptr @tile\n %v = load i32, ptr @tile\n ret void"), "sl");
-  EXPECT_EQ(sequence("store volatile i32 1, ptr %in\n %v = load volatile i32, ptr @flag\n ret void"), "sl");
+TEST(InStep, OfGlobalMemoryOnlyVolatileAccessesCount) {
+  EXPECT_EQ(sequence("store i32 1, ptr %in\n %v = load i32, ptr @flag\n ret void"), "sl");
+  EXPECT_EQ(sequence("store volatile i32 1, ptr %in\n %v = load i32, ptr @flag\n ret void"), "sl");
+  EXPECT_EQ(sequence("store volatile i32 1, ptr %in\n %v = load volatile i32, ptr @flag\n ret void"), "sMl");
+  EXPECT_EQ(sequence("store volatile i32 1, ptr @other_flag\n %v = load volatile i32, ptr @flag\n ret void"), "sl");
   EXPECT_EQ(sequence("%x = alloca i32\n store volatile i32 1, ptr %x\n %v = load volatile i32, ptr %x\n ret void"),
             "sl");
 }
 
-TEST(LockStep, PointersThatMayLeadThere) {
+TEST(InStep, PointersThatMayLeadThere) {
   // Chosen between two, and one kept in a local variable, as code that nobody optimised has it.
-  EXPECT_EQ(sequence("%p = select i1 %c, ptr @tile, ptr %in\n store volatile i32 1, ptr %p\n"
-                     "%v = load volatile i32, ptr %p\n ret void"),
-            "sMl");
-  EXPECT_EQ(sequence("%x = alloca ptr\n store ptr @tile, ptr %x\n %p = load ptr, ptr %x\n"
-                     "store volatile i32 1, ptr %p\n %v = load volatile i32, ptr %p\n ret void"),
-            "slsMl");
+  constexpr char kId[] = "%t = call i32 @mneme.local.id.x()\n";
+  EXPECT_EQ(sequence(std::string(kId) + "%p = select i1 %c, ptr @tile, ptr %in\n store i32 %t, ptr %p\n"
+                                        "%v = load i32, ptr %p\n ret void"),
+            "sBl");
+  EXPECT_EQ(
+      sequence(std::string(kId) + "%x = alloca ptr\n store ptr @tile, ptr %x\n %p = load ptr, ptr %x\n"
+                                  "store i32 %t, ptr %p\n %v = load i32, ptr %p\n store i32 %v, ptr %in\n ret void"),
+      "slsBls");
 }
 
-TEST(LockStep, WritesAreFollowedAcrossBranches) {
-  EXPECT_EQ(sequence("br i1 %c, label %w, label %r\n"
-                     "w:\n store volatile i32 1, ptr @tile\n br label %r\n"
+TEST(InStep, WritesAreFollowedAcrossBranches) {
+  EXPECT_EQ(sequence("%t = call i32 @mneme.local.id.x()\nbr i1 %c, label %w, label %r\n"
+                     "w:\n store volatile i32 %t, ptr @tile\n br label %r\n"
                      "r:\n %v = load volatile i32, ptr @tile\n ret void"),
             "sMl");
   // Round a loop: the store comes after the load of the iteration before.
@@ -111,26 +116,30 @@ TEST(LockStep, WritesAreFollowedAcrossBranches) {
   EXPECT_EQ(sequence("call void @other(ptr @tile)\n %v = load volatile i32, ptr @tile\n ret void"), "cMl");
 }
 
-TEST(LockStep, FencesAreMeetingsUnlessOneIsBeside) {
-  EXPECT_EQ(sequence("store i32 1, ptr @tile\n fence syncscope(\"wavefront\") acq_rel\n"
-                     "%v = load i32, ptr @tile\n ret void"),
-            "sMl");
-  EXPECT_EQ(sequence("store i32 1, ptr @tile\n fence seq_cst\n %v = load i32, ptr @tile\n ret void"), "sMFl");
-  EXPECT_EQ(sequence("store i32 1, ptr @tile\n fence syncscope(\"workgroup\") release\n call void @mneme.barrier()\n"
-                     "fence syncscope(\"workgroup\") acquire\n %v = load i32, ptr @tile\n ret void"),
-            "sBl");
-  EXPECT_EQ(sequence("fence syncscope(\"workgroup\") release\n fence syncscope(\"workgroup\") acquire\n ret void"),
-            "M");
-  EXPECT_EQ(sequence("fence syncscope(\"workgroup\") release\n br label %next\n next:\n call void @mneme.barrier()\n"
-                     "br label %last\n last:\n fence syncscope(\"workgroup\") acquire\n ret void"),
-            "B");
+TEST(InStep, ABranchesMeetingIsNoneForThoseWhoPassItBy) {
+  std::string branch =
+      "%t = call i32 @mneme.local.id.x()\n%o = sub i32 63, %t\n%g = icmp ne i32 %t, 0\n"
+      "%p = getelementptr i32, ptr @tile, i32 %o\n%q = getelementptr i32, ptr @tile, i32 %t\n"
+      "br i1 %g, label %then, label %end\nthen:\nstore i32 %t, ptr %p\n"
+      "%b = call i64 @mneme.wave.ballot(i1 true)\nbr label %end\nend:\n";
+  EXPECT_EQ(sequence(branch + "%v = load i32, ptr %q\nret void"), "sVBl");
 }
 
-TEST(LockStep, FencesWithNothingSharedAreNoMeetings) {
-  EXPECT_EQ(sequence("store i32 1, ptr %in\n fence seq_cst\n fence syncscope(\"workgroup\") acq_rel\n"
-                     "store i32 2, ptr %in\n ret void",
-                     ""),
-            "sFs");
+TEST(InStep, GlobalMemoryOnBothSidesOfAFence) {
+  std::string exchange =
+      "%t = call i32 @mneme.local.id.x()\n%o = xor i32 %t, 1\n%p = getelementptr i32, ptr %in, i32 %t\n"
+      "%q = getelementptr i32, ptr %in, i32 %o\n";
+  EXPECT_EQ(sequence(exchange + "store i32 1, ptr %p\n%v = load i32, ptr %q\nret void"), "sl");
+  EXPECT_EQ(sequence(exchange + "store i32 1, ptr %p\nfence syncscope(\"workgroup\") acq_rel\n"
+                                "%v = load i32, ptr %q\nret void"),
+            "sMl");
+  EXPECT_EQ(sequence(exchange + "store i32 1, ptr %p\nfence seq_cst\n%v = load i32, ptr %q\nret void"), "sFMl");
+  EXPECT_EQ(sequence(exchange + "store i32 1, ptr %p\nfence seq_cst\n%v = load i32, ptr %p\nret void"), "sFl");
+  EXPECT_EQ(sequence(exchange + "store i32 1, ptr %p\nfence seq_cst\ncall void @mneme.barrier()\n"
+                                "%v = load i32, ptr %q\nret void"),
+            "sFBl");
+  // A fence by itself is nothing: another wave needs a barrier.
+  EXPECT_EQ(sequence("fence syncscope(\"workgroup\") release\n fence syncscope(\"workgroup\") acquire\n ret void"), "");
 }
 
 // A kernel of one work-item's number, and elements of shared memory by index.
@@ -143,7 +152,7 @@ std::string element(const std::string& name, const std::string& index, const cha
 std::string stored(const std::string& name) { return "store i32 1, ptr " + name + "\n"; }
 std::string loaded(const std::string& name) { return "load i32, ptr " + name + "\n"; }
 
-TEST(LockStep, LanesMeetBeforeTheyReadEachOthersElements) {
+TEST(InStep, LanesMeetBeforeTheyReadEachOthersElements) {
   std::string both = "%o = sub i32 63, %t\n" + element("%p", "%t") + element("%q", "%o");
   EXPECT_EQ(numbered(both + stored("%p") + loaded("%q")), "sBl");
   EXPECT_EQ(numbered(both + loaded("%q") + stored("%p")), "lBs");
@@ -156,34 +165,37 @@ TEST(LockStep, LanesMeetBeforeTheyReadEachOthersElements) {
             "sl");
 }
 
-TEST(LockStep, ALanesOwnElementsNeedNoMeeting) {
+TEST(InStep, ALanesOwnElementsNeedNoMeeting) {
   // The same number, computed in another way; a slice of two; a row a lane.
-  EXPECT_EQ(numbered("%u = xor i32 %t, 5\n%w = xor i32 %u, 5\n" + element("%p", "%t") + element("%q", "%w") +
+  EXPECT_EQ(numbered("%u = add i32 %t, 5\n%w = sub i32 %u, 5\n" + element("%p", "%t") + element("%q", "%w") +
                      stored("%p") + loaded("%q")),
             "sl");
-  EXPECT_EQ(numbered("%u = shl i32 %t, 1\n%w = or i32 %u, 1\n" + element("%p", "%u", "row") +
+  EXPECT_EQ(numbered("%u = shl i32 %t, 1\n%w = add i32 %u, 1\n" + element("%p", "%u", "row") +
                      element("%q", "%w", "row") + stored("%p") + loaded("%q")),
             "sl");
   EXPECT_EQ(numbered("%u = mul i32 %t, 3\n%w = add i32 %u, 3\n" + element("%p", "%u", "row") +
                      element("%q", "%w", "row") + stored("%p") + loaded("%q")),
             "sBl");
-  // What data chooses is the lane's own as long as it is the same.
+  // Data may choose the same for several lanes; but not where each has a column of its own.
   EXPECT_EQ(numbered("%i = load i32, ptr %in\n" + element("%p", "%i") + loaded("%p") + stored("%p") + loaded("%p")),
+            "llBsBl");
+  EXPECT_EQ(numbered("%i = load i32, ptr %in\n%r = shl i32 %i, 6\n%j = add i32 %r, %t\n" + element("%p", "%j", "row") +
+                     loaded("%p") + stored("%p") + loaded("%p")),
             "llsl");
 }
 
-TEST(LockStep, ConditionsOnTheIndexTellWhoExchanges) {
+TEST(InStep, ConditionsOnTheIndexTellWhoExchanges) {
   auto guarded = [](const std::string& condition, const std::string& body) {
     return numbered(condition + "\nbr i1 %g, label %then, label %end\nthen:\n" + body + "br label %end\nend:");
   };
-  // A step of a tree; all lanes' step; one lane at work; those of whom data knows.
+  // A step of a tree; all lanes' step; one lane at work; those that data chooses, which may be several.
   std::string step = "%n = add i32 %t, 16\n" + element("%p", "%t") + element("%q", "%n") + loaded("%q") + stored("%p");
   EXPECT_EQ(guarded("%g = icmp ult i32 %t, 16", step), "ls");
   EXPECT_EQ(guarded("%g = icmp ult i32 %t, 17", step), "lMs");
   std::string two = "%i = load i32, ptr %in\n%j = add i32 %i, 1\n" + element("%p", "%i") + element("%q", "%j") +
                     stored("%p") + loaded("%q") + stored("%q") + loaded("%p");
   EXPECT_EQ(guarded("%g = icmp eq i32 %t, 0", two), "lslsl");
-  EXPECT_EQ(guarded("%k = load i32, ptr %in\n%g = icmp eq i32 %t, %k", two), "llslsl");
+  EXPECT_EQ(guarded("%k = load i32, ptr %in\n%g = icmp eq i32 %t, %k", two), "llsMlMsMl");
   // One lane tells all; its element is read behind the branch, where all are.
   EXPECT_EQ(numbered("%g = icmp eq i32 %t, 7\nbr i1 %g, label %then, label %end\nthen:\n" + element("%p", "3") +
                      stored("%p") + "br label %end\nend:\n" + element("%q", "3") + loaded("%q")),
@@ -223,20 +235,20 @@ std::string tree(const std::string& barrier, const std::string& last) {
   return sequence(text.replace(text.find("LAST"), 4, last));
 }
 
-TEST(LockStep, LoopsAreGoneThroughWithTheirCounters) {
+TEST(InStep, LoopsAreGoneThroughWithTheirCounters) {
   // Where all are, not where lanes part.
   EXPECT_EQ(tree("", ""), "sBls");
   EXPECT_EQ(tree("call void @mneme.barrier()", ""), "sBls");
-  // In the last round one lane is left, which may do something else.
+  // That one lane is left in the last round is not known.
   std::string clear =
       "%c0 = icmp eq i32 %t, 0\n br i1 %c0, label %one, label %all\n"
       "one:\n %r = getelementptr i32, ptr @tile, i32 1\n store i32 0, ptr %r\n br label %all\nall:";
-  EXPECT_EQ(tree("call void @mneme.barrier()", clear), "sBlss");
-  EXPECT_EQ(tree("call void @mneme.barrier()", "%z = load i32, ptr getelementptr (i32, ptr @tile, i32 1)"), "sBlsl");
+  EXPECT_EQ(tree("call void @mneme.barrier()", clear), "sBlsMs");
+  EXPECT_EQ(tree("call void @mneme.barrier()", "%z = load i32, ptr getelementptr (i32, ptr @tile, i32 1)"), "sBlsBl");
   EXPECT_EQ(tree("call void @mneme.barrier()", "%z = load i32, ptr @tile"), "sBlsBl");
 }
 
-TEST(LockStep, BlocksMeetWhereAllOfThemCome) {
+TEST(InStep, BlocksMeetWhereAllOfThemCome) {
   std::string both = "%o = xor i32 %t, 1\n" + element("%p", "%t") + element("%q", "%o") + stored("%p") + loaded("%q");
   // Not if some have ended, and nothing of the program's tells of them; nor where work-items wait for each other.
   std::string ends = "%g = icmp ult i32 %t, 20\nbr i1 %g, label %on, label %off\noff:\nret void\non:\n";
@@ -245,7 +257,7 @@ TEST(LockStep, BlocksMeetWhereAllOfThemCome) {
   EXPECT_EQ(numbered("%f = load volatile i32, ptr @flag\n" + both), "lsMl");
 }
 
-TEST(LockStep, LocalsThatAreKeptInMemoryAreSeenThrough) {
+TEST(InStep, LocalsThatAreKeptInMemoryAreSeenThrough) {
   std::string kept = "%x = alloca i32\nstore i32 %t, ptr %x\n%a = load i32, ptr %x\n" + element("%p", "%a") +
                      stored("%p") + "%b = load i32, ptr %x\n";
   std::string used = "%v = load i32, ptr %q\nstore i32 %v, ptr %in\n";

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/sync/in_step.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "codegen/host/neutral.h"
+#include "codegen/host/promoted_copy.h"
+#include "codegen/host/sync/shared_access.h"
+#include "codegen/host/sync/sync_places.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+bool within_block(const llvm::FenceInst& fence) {
+  llvm::SmallVector<llvm::StringRef, 8> names;
+  fence.getContext().getSyncScopeNames(names);
+  llvm::StringRef name = fence.getSyncScopeID() < names.size() ? names[fence.getSyncScopeID()] : "";
+  return name.starts_with("workgroup") || name.starts_with("wavefront") || name.starts_with("singlethread");
+}
+
+// Whether numbers and pointers are still kept in memory, as code has it that is not to be optimised.
+bool keeps_locals(llvm::Function& function) {
+  return llvm::any_of(llvm::instructions(function), [](llvm::Instruction& instruction) {
+    auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (!local || !local->getAllocatedType()->isIntOrPtrTy()) return false;
+    return llvm::all_of(local->users(), [](llvm::User* user) {
+      return llvm::isa<llvm::LoadInst, llvm::StoreInst, llvm::MemSetInst, llvm::LifetimeIntrinsic>(user);
+    });
+  });
+}
+
+std::vector<SyncPlace> find_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
+  if (!keeps_locals(function)) return find_sync_places(function, context, is_kernel);
+  PromotedCopy copy(function);
+  Spaces spaces(*function.getParent(), is_kernel ? &copy.function() : nullptr);
+  SyncContext there = {spaces, context.wave_size, context.calls_touch};
+  std::vector<SyncPlace> places = find_sync_places(copy.function(), there, is_kernel);
+  for (SyncPlace& place : places) place.before = copy.original(*place.before);
+  // One access may have been promoted to several.
+  llvm::SmallPtrSet<llvm::Instruction*, 8> seen;
+  llvm::erase_if(places, [&](const SyncPlace& place) { return !seen.insert(place.before).second; });
+  return places;
+}
+
+bool is_place_call(const llvm::Instruction& instruction) {
+  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (!call || !call->getCalledFunction()) return false;
+  auto operation = operation_of(*call->getCalledFunction());
+  return operation && (is_block_place(*operation) || is_wave_place(*operation));
+}
+
+// What holds within one thread does not hold between the lanes that share a loop: they may store halves of a word that
+// another loads whole. Private memory is a thread's own.
+void forget_what_threads_know(llvm::Function& function, const Spaces& spaces) {
+  bool has_places = llvm::any_of(llvm::instructions(function), is_place_call);
+  if (!has_places) return;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (!instruction.mayReadOrWriteMemory()) continue;
+    const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    if (pointer && !spaces.of(pointer)) continue;
+    for (unsigned kind : {llvm::LLVMContext::MD_tbaa, llvm::LLVMContext::MD_tbaa_struct,
+                          llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias}) {
+      instruction.setMetadata(kind, nullptr);
+    }
+  }
+}
+
+void drop_fences_within_blocks(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction);
+    if (fence && within_block(*fence)) fence->eraseFromParent();
+  }
+}
+
+}  // namespace
+
+void keep_lanes_in_step(llvm::Module& module, const std::string& kernel, unsigned wave_size) {
+  Spaces spaces(module, module.getFunction(kernel));
+  SyncContext context = {spaces, wave_size, false};
+  // Functions that could not be inlined.
+  context.calls_touch = llvm::any_of(module, [&](llvm::Function& function) {
+    return !function.isDeclaration() && function.getName() != kernel && touches_considered(function, spaces);
+  });
+  std::vector<SyncPlace> places;
+  llvm::SmallVector<llvm::Function*, 8> functions(llvm::make_pointer_range(module));
+  for (llvm::Function* each : functions) {  // copies come and go meanwhile
+    llvm::Function& function = *each;
+    if (function.isDeclaration()) continue;
+    llvm::append_range(places, find_places(function, context, function.getName() == kernel));
+  }
+  for (const SyncPlace& place : places) {
+    llvm::IRBuilder<> builder(place.before);
+    place.of_block ? call_barrier(builder) : call_wave_meet(builder);
+  }
+  for (llvm::Function& function : module) {
+    drop_fences_within_blocks(function);
+    forget_what_threads_know(function, spaces);
+  }
+}
+
+}  // namespace mneme::codegen::host

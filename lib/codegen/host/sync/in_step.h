@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The lanes of a wave run in step on a GPU: where two of them touch the same bytes, one of them writing, they do so in
+// program order. Here lanes run one after the other, so between two such accesses they synchronise (mneme.wave.meet):
+//
+//   s[t] = x;                               s[t] = x;
+//   y = s[63 - t];              ──▶         wave.meet
+//                                           y = s[63 - t];
+//
+// After this pass, on every way from an access to a later one there is a place where the lanes of a wave meet, unless
+// hazards.h proves that the two are no hazard. Considered are
+//
+//   - all accesses of shared memory,
+//   - volatile accesses of global memory,
+//   - accesses of global memory on both sides of a fence; and, in a kernel that has fences or meetings of waves, all
+//     accesses of one object in it.
+//
+// Atomic operations of different lanes have no order. Nor have different waves: that takes a barrier.
+//
+// Lanes meet outside of loops and divergent branches that the later access is in and the earlier is not; where all
+// work-items of the block come that way, they all do (mneme.barrier), which costs less.
+//
+// Relies on everything being inlined that can be. Fences within a block are gone afterwards, since one CPU thread runs
+// it. So is what LLVM may assume of accesses within one thread, but not between lanes: !tbaa, and scopes of !noalias.
+#pragma once
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+namespace mneme::codegen::host {
+
+// `kernel` names its function.
+void keep_lanes_in_step(llvm::Module& module, const std::string& kernel, unsigned wave_size);
+
+}  // namespace mneme::codegen::host

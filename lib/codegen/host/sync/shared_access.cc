@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/sync/shared_access.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
+#include <optional>
+
+#include "codegen/host/neutral.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+bool is_shared(const llvm::GlobalVariable& variable) {
+  MemoryClass memory = memory_class(variable);
+  return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
+}
+
+bool is_operation(const llvm::Value& value) {
+  auto* call = llvm::dyn_cast<llvm::CallInst>(&value);
+  return call && call->getCalledFunction() && operation_of(*call->getCalledFunction());
+}
+
+}  // namespace
+
+Spaces::Spaces(const llvm::Module& module, const llvm::Function* kernel)
+    : kernel_(kernel), has_shared_(llvm::any_of(module.globals(), is_shared)) {}
+
+std::optional<Space> Spaces::of(const llvm::Value* pointer) const {
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+  std::optional<Space> found;
+  for (const llvm::Value* object : objects) {
+    std::optional<Space> space = of_object(object);
+    if (space) found = !found || found == space ? space : Space::kEither;
+  }
+  return found;
+}
+
+std::optional<Space> Spaces::of_object(const llvm::Value* object) const {
+  if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
+    if (is_shared(*variable)) return Space::kShared;
+    if (variable->isConstant()) return std::nullopt;
+    return Space::kGlobal;
+  }
+  if (llvm::isa<llvm::AllocaInst, llvm::UndefValue, llvm::ConstantPointerNull>(object)) return std::nullopt;
+  Space either = has_shared_ ? Space::kEither : Space::kGlobal;
+  if (auto* argument = llvm::dyn_cast<llvm::Argument>(object)) {
+    return argument->getParent() == kernel_ ? Space::kGlobal : either;
+  }
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(object)) {
+    const llvm::Value* from = llvm::getUnderlyingObject(load->getPointerOperand());
+    auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(from);
+    auto* argument = llvm::dyn_cast<llvm::Argument>(from);
+    bool from_outside = (variable && !is_shared(*variable)) || (argument && argument->getParent() == kernel_);
+    return from_outside ? Space::kGlobal : either;
+  }
+  if (is_operation(*object)) return Space::kGlobal;
+  return either;
+}
+
+std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces& spaces, bool calls_touch) {
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  std::vector<SharedAccess> accesses;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto add = [&](llvm::Value* pointer, uint64_t size, bool reads, bool writes) {
+      std::optional<Space> space = spaces.of(pointer);
+      if (!space) return;
+      accesses.push_back(
+          {&instruction, pointer, size, *space, reads, writes, instruction.isAtomic(), instruction.isVolatile()});
+    };
+    auto size_of = [&](llvm::Type* type) { return layout.getTypeStoreSize(type).getFixedValue(); };
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      if (!load->hasMetadata(llvm::LLVMContext::MD_invariant_load)) {
+        add(load->getPointerOperand(), size_of(load->getType()), true, false);
+      }
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+      add(store->getPointerOperand(), size_of(store->getValueOperand()->getType()), false, true);
+    } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      add(update->getPointerOperand(), size_of(update->getType()), true, true);
+    } else if (auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      add(swap->getPointerOperand(), size_of(swap->getCompareOperand()->getType()), true, true);
+    } else if (auto* bytes = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&instruction)) {
+      auto* size = llvm::dyn_cast<llvm::ConstantInt>(bytes->getLength());
+      uint64_t count = size ? size->getZExtValue() : 0;
+      add(bytes->getRawDest(), count, false, true);
+      auto* copy = llvm::dyn_cast<llvm::AnyMemTransferInst>(bytes);
+      if (copy) add(copy->getRawSource(), count, true, false);
+    } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      if (llvm::isa<llvm::IntrinsicInst>(call) || is_operation(*call) || call->doesNotAccessMemory()) continue;
+      bool is_known = !call->getCalledFunction() || !call->getCalledFunction()->isDeclaration();
+      if (is_known && !calls_touch) continue;
+      accesses.push_back({call, nullptr, 0, Space::kEither, true, !call->onlyReadsMemory(), false, true});
+    }
+  }
+  return accesses;
+}
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Accesses of memory that other lanes of a wave may see.
+#pragma once
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mneme::codegen::host {
+
+enum class Space { kShared, kGlobal, kEither };
+
+struct SharedAccess {
+  llvm::Instruction* instruction;
+  llvm::Value* pointer;  // null: anywhere
+  uint64_t size;         // in bytes; 0: unknown
+  Space space;
+  bool reads, writes, atomic, is_volatile;
+};
+
+// Which memory pointers lead to. Nobody keeps a pointer to shared memory beyond the block, so none comes from the
+// kernel's arguments, nor from memory that these lead to.
+class Spaces {
+ public:
+  // `kernel`: the function whose arguments the application gives; null: none.
+  Spaces(const llvm::Module& module, const llvm::Function* kernel);
+
+  bool has_shared() const { return has_shared_; }
+  // None: private memory, and what no lane writes.
+  std::optional<Space> of(const llvm::Value* pointer) const;
+
+ private:
+  std::optional<Space> of_object(const llvm::Value* object) const;
+
+  const llvm::Function* kernel_;
+  bool has_shared_;
+};
+
+// A function's accesses of shared and global memory, in the order of its instructions. Calls of functions that are not
+// known touch anything, and so do those of others if `calls_touch`.
+std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces& spaces, bool calls_touch);
+
+}  // namespace mneme::codegen::host

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/sync/sync_places.h"
+
+#include <llvm/ADT/BitVector.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/BasicAliasAnalysis.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "codegen/host/neutral.h"
+#include "codegen/host/reachable.h"
+#include "codegen/host/sync/hazards.h"
+#include "codegen/host/uniformity.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+constexpr unsigned kMostChosen = 64;  // places that are chosen with care; the others are where they are needed
+
+std::optional<Operation> operation_at(const llvm::Instruction& instruction) {
+  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (!call || !call->getCalledFunction()) return std::nullopt;
+  return operation_of(*call->getCalledFunction());
+}
+
+bool is_place(const llvm::Instruction& instruction) {
+  auto operation = operation_at(instruction);
+  return operation && (is_block_place(*operation) || is_wave_place(*operation));
+}
+
+// The dimensions that blocks have, as far as a function asks: of one that knows x only, all lanes differ in x.
+unsigned dimensions_of(llvm::Function& function) {
+  unsigned dimensions = 1;
+  for (auto& [call, operation] : operations_in(function)) {
+    if (operation.kind != OperationKind::kQuery || operation.query != Query::kLocalId) continue;
+    if (!call->use_empty()) dimensions = std::max(dimensions, operation.dimension + 1);
+  }
+  return dimensions;
+}
+
+// While this lives, the function says how large ids and sizes of blocks are, for LLVM's analyses.
+class QueryRanges {
+ public:
+  explicit QueryRanges(llvm::Function& function) {
+    llvm::MDBuilder metadata(function.getContext());
+    for (auto& [call, operation] : operations_in(function)) {
+      if (operation.kind != OperationKind::kQuery || call->hasMetadata(llvm::LLVMContext::MD_range)) continue;
+      bool is_id = operation.query == Query::kLocalId;
+      if (!is_id && operation.query != Query::kLocalSize) continue;
+      unsigned width = call->getType()->getIntegerBitWidth();
+      call->setMetadata(llvm::LLVMContext::MD_range, metadata.createRange(llvm::APInt(width, is_id ? 0 : 1),
+                                                                          llvm::APInt(width, is_id ? 1024 : 1025)));
+      calls_.push_back(call);
+    }
+  }
+  ~QueryRanges() {
+    for (llvm::CallInst* call : calls_) call->setMetadata(llvm::LLVMContext::MD_range, nullptr);
+  }
+  QueryRanges(const QueryRanges&) = delete;
+  QueryRanges& operator=(const QueryRanges&) = delete;
+
+ private:
+  std::vector<llvm::CallInst*> calls_;
+};
+
+// Accesses that lanes have made since they synchronised last: in the same iteration of the loops around both (0), or in
+// an earlier one of the loop of that depth.
+constexpr unsigned kDepths = 4;
+struct Since {
+  std::array<llvm::BitVector, kDepths + 1> by_round;
+  llvm::BitVector fenced;  // of these, those with a fence behind them
+
+  explicit Since(size_t accesses) : fenced(static_cast<unsigned>(accesses)) {
+    by_round.fill(llvm::BitVector(static_cast<unsigned>(accesses)));
+  }
+  void clear() {
+    for (llvm::BitVector& accesses : by_round) accesses.reset();
+    fenced.reset();
+  }
+  void fence() {
+    for (const llvm::BitVector& accesses : by_round) fenced |= accesses;
+  }
+  // Whether that adds any.
+  bool join(const Since& other) {
+    bool added = other.fenced.test(fenced);
+    fenced |= other.fenced;
+    for (unsigned round = 0; round <= kDepths; ++round) {
+      added |= other.by_round[round].test(by_round[round]);
+      by_round[round] |= other.by_round[round];
+    }
+    return added;
+  }
+};
+
+// Whether work-items may wait for others by reading memory again and again.
+bool may_spin(llvm::Function& function) {
+  return llvm::any_of(llvm::instructions(function), [](llvm::Instruction& instruction) {
+    auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+    if (update) return !update->use_empty();
+    return instruction.isVolatile() || instruction.isAtomic();
+  });
+}
+
+// LLVM's analyses of a function as it stands.
+struct Analyses {
+  Analyses(llvm::Function& function, Uniformity::Of of)
+      : library(library_implementation),
+        assumptions(function),
+        dominators(function),
+        loops(dominators),
+        evolution(function, library, assumptions, dominators, loops),
+        basic(function.getDataLayout(), function, library, assumptions, &dominators),
+        aliases(library),
+        joins(function),
+        uniformity(function, of) {
+    aliases.addAAResult(basic);
+  }
+
+  llvm::TargetLibraryInfoImpl library_implementation;
+  llvm::TargetLibraryInfo library;
+  llvm::AssumptionCache assumptions;
+  llvm::DominatorTree dominators;
+  llvm::LoopInfo loops;
+  llvm::ScalarEvolution evolution;
+  llvm::BasicAAResult basic;
+  llvm::AAResults aliases;
+  llvm::PostDominatorTree joins;
+  Uniformity uniformity;
+};
+
+class Synchronisation {
+ public:
+  // Of another function than the kernel the first access is what was done before it was called.
+  Synchronisation(llvm::Function& function, const SyncContext& context, std::vector<SharedAccess> accesses,
+                  bool is_kernel, bool has_fences)
+      : function_(function),
+        accesses_(std::move(accesses)),
+        is_kernel_(is_kernel),
+        has_fences_(has_fences),
+        analyses_(function, is_kernel ? Uniformity::Of::kKernel : Uniformity::Of::kFunction),
+        spins_(may_spin(function)),
+        hazards_(analyses_.dominators, analyses_.loops, analyses_.evolution, analyses_.aliases, analyses_.uniformity,
+                 dimensions_of(function), context.wave_size) {
+    for (const SharedAccess& access : accesses_) hazards_.learn_limits(access);
+    for (const Uniformity::Parting& parting : analyses_.uniformity.partings()) {
+      partings_.insert(parting.branch->getParent());
+      if (!parting.join) continue;
+      std::set<llvm::BasicBlock*> sides;
+      for (llvm::BasicBlock* next : llvm::successors(parting.branch->getParent())) {
+        sides.merge(reachable_blocks(next, parting.join));
+      }
+      for (llvm::BasicBlock* side : sides) joins_around_[side].push_back(parting.join);
+    }
+    for (size_t i = is_kernel ? 0 : 1; i < accesses_.size(); ++i)
+      in_block_[accesses_[i].instruction->getParent()].push_back(i);
+    for (llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
+      llvm::BitVector& inside = in_loop_.try_emplace(loop, static_cast<unsigned>(accesses_.size())).first->second;
+      for (unsigned i = 0; i < accesses_.size(); ++i) inside[i] = loop->contains(accesses_[i].instruction);
+    }
+  }
+
+  std::vector<SyncPlace> find() {
+    std::vector<SyncPlace> places;
+    while (places.size() < kMostChosen) {
+      gather();
+      std::optional<SyncPlace> place = next_place();
+      if (!place) return places;
+      places.push_back(*place);
+      places_.try_emplace(place->before, place->of_block);
+    }
+    for (bool added = true; added;) {
+      gather();
+      added = add_all(places);
+    }
+    return places;
+  }
+
+ private:
+  bool syncs_before(const llvm::Instruction& instruction) const {
+    return places_.contains(&instruction) || is_place(instruction);
+  }
+
+  // Only lanes that came to a divergent branch's side synchronise there: to those that passed it by, what was done
+  // before is still open where they join again.
+  llvm::ArrayRef<llvm::BasicBlock*> joins_behind(const llvm::Instruction& instruction) const {
+    auto chosen = places_.find(&instruction);
+    auto operation = operation_at(instruction);
+    bool of_block = (chosen != places_.end() && chosen->second) || (operation && is_block_place(*operation));
+    auto joins = joins_around_.find(instruction.getParent());
+    if (of_block || joins == joins_around_.end()) return {};
+    return joins->second;
+  }
+
+  void synchronise(const llvm::Instruction& instruction, Since& since) {
+    for (llvm::BasicBlock* join : joins_behind(instruction)) {
+      opened_ |= open_at_.try_emplace(join, accesses_.size()).first->second.join(since);
+    }
+    since.clear();
+  }
+
+  Since at_start(llvm::BasicBlock& block) const {
+    Since since = since_.at(&block);
+    auto open = open_at_.find(&block);
+    if (open != open_at_.end()) since.join(open->second);
+    return since;
+  }
+
+  // Goes through a block with what is known where it begins.
+  void pass(llvm::BasicBlock& block, Since& since, llvm::function_ref<bool(size_t, Since&)> visit) {
+    auto found = in_block_.find(&block);
+    llvm::ArrayRef<size_t> here;
+    if (found != in_block_.end()) here = found->second;
+    for (llvm::Instruction& instruction : block) {
+      if (syncs_before(instruction)) synchronise(instruction, since);
+      if (llvm::isa<llvm::FenceInst>(instruction)) since.fence();
+      size_t begin = 0;
+      for (; begin < here.size() && accesses_[here[begin]].instruction == &instruction; ++begin) {
+        if (!visit(here[begin], since)) return;
+      }
+      for (size_t access : here.take_front(begin)) {
+        auto number = static_cast<unsigned>(access);
+        since.by_round[0].set(number);
+        since.fenced.reset(number);
+      }
+      here = here.drop_front(begin);
+    }
+  }
+
+  void gather() {
+    llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
+    since_.clear();
+    open_at_.clear();
+    Since& begin = since_.try_emplace(&function_.getEntryBlock(), accesses_.size()).first->second;
+    if (!is_kernel_) begin.by_round[0].set(0);
+    for (bool changed = true; changed;) {
+      changed = opened_ = false;
+      for (llvm::BasicBlock* block : order) {
+        if (!since_.count(block)) continue;
+        Since since = at_start(*block);
+        pass(*block, since, [](size_t, Since&) { return true; });
+        for (llvm::BasicBlock* next : llvm::successors(block)) {
+          auto [there, fresh] = since_.try_emplace(next, accesses_.size());
+          changed |= static_cast<int>(fresh) | static_cast<int>(there->second.join(along(block, next, since)));
+        }
+      }
+      changed |= opened_;
+    }
+  }
+
+  // What changes on the way back to a loop's beginning: that is another iteration for what is in the loop.
+  Since along(llvm::BasicBlock* from, llvm::BasicBlock* to, const Since& since) {
+    llvm::Loop* loop = analyses_.loops.getLoopFor(to);
+    if (!loop || loop->getHeader() != to || !loop->contains(from)) return since;
+    Since there = since;
+    unsigned depth = std::min(loop->getLoopDepth(), kDepths);
+    for (unsigned round = 0; round <= kDepths; ++round) {
+      if (round != 0 && round <= depth) continue;
+      llvm::BitVector moved = there.by_round[round];
+      moved &= in_loop_.at(loop);
+      there.by_round[round].reset(moved);
+      there.by_round[depth] |= moved;
+    }
+    return there;
+  }
+
+  // First what goes round a loop: where lanes synchronise for that, they often do for what comes into it, too.
+  std::optional<SyncPlace> next_place() {
+    std::optional<SyncPlace> place = first_place(true);
+    return place ? place : first_place(false);
+  }
+
+  std::optional<SyncPlace> first_place(bool round_loops) {
+    llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
+    std::optional<SyncPlace> place;
+    for (llvm::BasicBlock* block : order) {
+      Since since = at_start(*block);
+      pass(*block, since, [&](size_t later, Since& before) {
+        std::optional<size_t> earlier = hazard_before(later, before, round_loops);
+        if (earlier) place = place_between(accesses_[*earlier], accesses_[later]);
+        return !place;
+      });
+      if (place) return place;
+    }
+    return std::nullopt;
+  }
+
+  // Right before each access that is a hazard with an earlier one. Whether there was any.
+  bool add_all(std::vector<SyncPlace>& places) {
+    bool added = false;
+    for (llvm::BasicBlock& block : function_) {
+      if (!since_.count(&block)) continue;
+      Since since = at_start(block);
+      pass(block, since, [&](size_t later, Since& before) {
+        if (!hazard_before(later, before, false)) return true;
+        llvm::Instruction* access = accesses_[later].instruction;
+        if (places_.try_emplace(access, false).second) places.push_back({access, false});
+        before.clear();
+        return added = true;
+      });
+    }
+    return added;
+  }
+
+  std::optional<size_t> hazard_before(size_t later, const Since& before, bool round_loops) {
+    for (unsigned round = 0; round <= kDepths; ++round) {
+      for (unsigned earlier : before.by_round[round].set_bits()) {
+        if (!is_considered(accesses_[earlier], accesses_[later], before.fenced[earlier])) continue;
+        if (round_loops && !in_one_loop(accesses_[earlier], accesses_[later], round)) continue;
+        if (is_hazard(earlier, later, round)) return earlier;
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool is_considered(const SharedAccess& earlier, const SharedAccess& later, bool fenced) const {
+    if (earlier.space != Space::kGlobal && later.space != Space::kGlobal) return true;
+    if (fenced || (earlier.is_volatile && later.is_volatile)) return true;
+    // What is exchanged with fences is overwritten without one.
+    return has_fences_ && earlier.pointer && later.pointer &&
+           llvm::getUnderlyingObject(earlier.pointer, 0) == llvm::getUnderlyingObject(later.pointer, 0);
+  }
+
+  // Whether the loop of that depth is around both.
+  bool in_one_loop(const SharedAccess& first, const SharedAccess& then, unsigned round) const {
+    const llvm::Loop* common = analyses_.loops.getLoopFor(then.instruction->getParent());
+    while (common && !common->contains(first.instruction)) common = common->getParentLoop();
+    return round && common && common->getLoopDepth() >= round;
+  }
+
+  bool is_hazard(size_t earlier, size_t later, unsigned round) {
+    const SharedAccess &first = accesses_[earlier], &then = accesses_[later];
+    if (!in_one_loop(first, then, round)) round = 0;
+    // Deeper loops are not told apart: of one beyond, nothing is known that is outside of the deepest.
+    auto [known, fresh] = known_.try_emplace({earlier, later, round});
+    if (fresh) known->second = hazards_.is_hazard(first, then, round);
+    return known->second;
+  }
+
+  // The end of a block that every way from one to the other comes by, where fewest part, else in the fewest loops, else
+  // next to the later.
+  SyncPlace place_between(const SharedAccess& earlier, const SharedAccess& later) {
+    llvm::BasicBlock* block = later.instruction->getParent();
+    SyncPlace best = {later.instruction, false};
+    auto cost_in = [&](llvm::BasicBlock* in) {
+      return std::pair(partings_on_the_way_to(*in, false), analyses_.loops.getLoopDepth(in));
+    };
+    auto least = cost_in(block);
+    for (auto* node = analyses_.dominators.getNode(block)->getIDom(); node; node = node->getIDom()) {
+      auto cost = cost_in(node->getBlock());
+      if (cost >= least || reaches(earlier, later, *node->getBlock())) continue;
+      best.before = node->getBlock()->getTerminator();
+      least = cost;
+    }
+    best.of_block = is_kernel_ && !spins_ && partings_on_the_way_to(*best.before->getParent(), true) == 0;
+    return best;
+  }
+
+  // The branches that decide whether a block is come to, at which work-items part and all go on. With `strictly`, also
+  // those at which some end, if the others come to no barrier of the program's that tells of it.
+  unsigned partings_on_the_way_to(llvm::BasicBlock& block, bool strictly) {
+    llvm::SmallSetVector<llvm::BasicBlock*, 8> decided, forks;
+    decided.insert(&block);
+    for (size_t i = 0; i < decided.size(); ++i) {
+      for (llvm::BasicBlock& fork : function_) {
+        if (fork.getTerminator()->getNumSuccessors() < 2) continue;
+        if (analyses_.joins.properlyDominates(decided[i], &fork)) continue;
+        bool decides = llvm::any_of(llvm::successors(&fork), [&](llvm::BasicBlock* next) {
+          return analyses_.joins.dominates(decided[i], next);
+        });
+        if (decides && forks.insert(&fork)) decided.insert(&fork);
+      }
+    }
+    return static_cast<unsigned>(llvm::count_if(forks, [&](llvm::BasicBlock* fork) {
+      if (!partings_.contains(fork)) return false;
+      return !leaves_at(*fork) || (strictly && !has_barrier_behind(*fork));
+    }));
+  }
+
+  bool has_barrier_behind(llvm::BasicBlock& fork) {
+    return llvm::any_of(operations_in(function_), [&](const auto& found) {
+      return is_block_place(found.second) && analyses_.dominators.properlyDominates(&fork, found.first->getParent());
+    });
+  }
+
+  // Whether one way only ends, without synchronising with anybody: those who take the other stay together.
+  bool leaves_at(llvm::BasicBlock& fork) {
+    return llvm::any_of(llvm::successors(&fork), [&](llvm::BasicBlock* next) {
+      std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
+      return !blocks.count(&fork) && llvm::none_of(blocks, [&](llvm::BasicBlock* block) {
+        return llvm::any_of(*block, [&](llvm::Instruction& instruction) { return syncs_before(instruction); });
+      });
+    });
+  }
+
+  // Whether there is a way that does not come by the end of a block, on which nobody synchronises.
+  bool reaches(const SharedAccess& earlier, const SharedAccess& later, const llvm::BasicBlock& avoided) {
+    llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
+    llvm::SmallVector<llvm::Instruction*, 16> starts = {earlier.instruction->getNextNode()};
+    while (!starts.empty()) {
+      llvm::Instruction* at = starts.pop_back_val();
+      for (; at; at = at->getNextNode()) {
+        if (syncs_before(*at) && joins_behind(*at).empty()) break;
+        if (at == later.instruction) return true;
+        if (!at->isTerminator() || at->getParent() == &avoided) continue;
+        for (llvm::BasicBlock* next : llvm::successors(at->getParent())) {
+          if (seen.insert(next).second) starts.push_back(&next->front());
+        }
+      }
+    }
+    return false;
+  }
+
+  llvm::Function& function_;
+  std::vector<SharedAccess> accesses_;
+  bool is_kernel_, has_fences_;
+  Analyses analyses_;
+  bool spins_;
+  Hazards hazards_;
+  llvm::SmallPtrSet<llvm::BasicBlock*, 16> partings_;  // where work-items take different ways
+  llvm::DenseMap<const llvm::BasicBlock*, std::vector<size_t>> in_block_;
+  std::map<const llvm::Loop*, llvm::BitVector> in_loop_;
+  std::map<const llvm::BasicBlock*, Since> since_;
+  std::map<const llvm::BasicBlock*, Since> open_at_;  // what joins find open besides
+  bool opened_ = false;
+  std::map<const llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>> joins_around_;
+  std::map<const llvm::Instruction*, bool> places_;  // and whether all work-items of the block come there
+  std::map<std::tuple<size_t, size_t, unsigned>, bool> known_;
+};
+
+// Fences, and meetings of waves, which are for memory, too; but not the fences beside a barrier, which are part of it.
+bool has_fence(llvm::Function& function) {
+  auto beside = [](const llvm::Instruction* at, bool forwards) {
+    while (at && (llvm::isa<llvm::FenceInst>(at) || !at->mayReadOrWriteMemory())) {
+      at = forwards ? at->getNextNode() : at->getPrevNode();
+    }
+    auto operation = at ? operation_at(*at) : std::nullopt;
+    return operation && is_block_place(*operation);
+  };
+  return llvm::any_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
+    auto operation = operation_at(instruction);
+    if (operation && operation->kind == OperationKind::kWaveMeet) return true;
+    return llvm::isa<llvm::FenceInst>(instruction) && !beside(&instruction, true) && !beside(&instruction, false);
+  });
+}
+
+}  // namespace
+
+bool touches_considered(llvm::Function& function, const Spaces& spaces) {
+  return has_fence(function) || llvm::any_of(shared_accesses(function, spaces, false), [](const SharedAccess& access) {
+           return access.space != Space::kGlobal || access.is_volatile;
+         });
+}
+
+std::vector<SyncPlace> find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
+  std::vector<SharedAccess> accesses = shared_accesses(function, context.spaces, context.calls_touch);
+  bool fences = has_fence(function);
+  if (!fences) {  // then of global memory only volatile accesses are considered
+    llvm::erase_if(accesses, [](const SharedAccess& a) { return a.space == Space::kGlobal && !a.is_volatile; });
+  }
+  if (llvm::none_of(accesses, [](const SharedAccess& access) { return access.writes; })) return {};
+  if (!is_kernel) {
+    accesses.insert(accesses.begin(),
+                    {&function.getEntryBlock().front(), nullptr, 0, Space::kEither, true, true, false, true});
+  }
+  QueryRanges ranges(function);
+  return Synchronisation(function, context, std::move(accesses), is_kernel, fences).find();
+}
+
+}  // namespace mneme::codegen::host

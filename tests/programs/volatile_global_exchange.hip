@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lanes of a wave that exchange values through global memory, with no barrier: by volatile accesses, and by plain ones
+// with fences. These kernels have no shared memory.
+#include "check.h"
+
+constexpr unsigned kThreads = 128, kBlocks = 3, kWave = 32;
+
+// Each lane has the sum of its wave at last.
+__global__ void sum_volatile(const int* in, int* out, volatile int* scratch) {
+  unsigned t = blockIdx.x * kThreads + threadIdx.x;
+  int v = in[t];
+  for (unsigned o = 1; o < kWave; o *= 2) {
+    scratch[t] = v;
+    v += scratch[t ^ o];
+  }
+  out[t] = v;
+}
+
+__global__ void sum_fenced(const int* in, int* out, int* scratch) {
+  unsigned t = blockIdx.x * kThreads + threadIdx.x;
+  int v = in[t];
+  for (unsigned o = 1; o < kWave; o *= 2) {
+    scratch[t] = v;
+    __threadfence_block();
+    v += scratch[t ^ o];
+    __threadfence_block();
+  }
+  out[t] = v;
+}
+
+// Prefix sums in place; lanes below have their say no more.
+__global__ void scan_volatile(const int* in, int* out, volatile int* scratch) {
+  unsigned t = blockIdx.x * kThreads + threadIdx.x, lane = t % kWave;
+  scratch[t] = in[t];
+  for (unsigned o = 1; o < kWave; o *= 2) {
+    if (lane >= o) scratch[t] = scratch[t] + scratch[t - o];
+  }
+  out[t] = scratch[t];
+}
+
+// One lane stores, all read, those of the other side of the branch later.
+__global__ void tell_fenced(const int* in, int* out, int* scratch) {
+  unsigned t = blockIdx.x * kThreads + threadIdx.x, lane = t % kWave, wave = t / kWave;
+  int sum = 0;
+  for (unsigned teller = 3; teller < kWave; teller += 7) {
+    if (lane == teller) scratch[wave] = in[t];
+    __threadfence_block();
+    sum = 5 * sum + scratch[wave];
+    __threadfence_block();
+  }
+  out[t] = sum;
+}
+
+int main() {
+  Test test("volatile_global_exchange");
+  constexpr unsigned kCount = kThreads * kBlocks;
+  std::vector<int> in = Random(4).values(kCount, -1000, 1000), sums(kCount), scans(kCount), told(kCount);
+  for (unsigned i = 0; i < kCount; ++i) {
+    unsigned first = i / kWave * kWave;
+    for (unsigned lane = 0; lane < kWave; ++lane) sums[i] += in[first + lane];
+    scans[i] = in[i] + (i > first ? scans[i - 1] : 0);
+    for (unsigned teller = 3; teller < kWave; teller += 7) told[i] = 5 * told[i] + in[first + teller];
+  }
+  int *device_in = to_device(in), *device_out = device_array<int>(kCount),
+      *scratch = to_device(std::vector<int>(kCount));
+  sum_volatile<<<kBlocks, kThreads>>>(device_in, device_out, scratch);
+  test.equal("sum, volatile", to_host(device_out, kCount), sums);
+  sum_fenced<<<kBlocks, kThreads>>>(device_in, device_out, scratch);
+  test.equal("sum, with fences", to_host(device_out, kCount), sums);
+  scan_volatile<<<kBlocks, kThreads>>>(device_in, device_out, scratch);
+  test.equal("scan, volatile", to_host(device_out, kCount), scans);
+  tell_fenced<<<kBlocks, kThreads>>>(device_in, device_out, scratch);
+  test.equal("tell, with fences", to_host(device_out, kCount), told);
+  for (int* memory : {device_in, device_out, scratch}) check(hipFree(memory));
+  return test.finish();
+}
