@@ -15,8 +15,8 @@ enum class WaitsFor { kNobody, kBlock, kGrid };
 //   - a compare-and-swap that expects what it was told before the loop, as a lock's.
 // No waits are compare-and-swaps of what was just read, which succeed unless another core interferes, and loops that
 // get on by themselves: over lists and tables, as long as an index grows, or drawing numbers with atomicAdd(p, 1).
-// Wants everything inlined that can be, and comes behind sync/in_step.h's work and before atomics on shared memory become
-// ordinary accesses.
+// Wants everything inlined that can be, and comes behind sync/in_step.h's work and before atomics on shared memory
+// become ordinary accesses.
 WaitsFor yield_in_waits(llvm::Module& module);
 
 }  // namespace mneme::codegen::host

@@ -42,12 +42,14 @@ bool is_place(const llvm::Instruction& instruction) {
   return operation && (is_block_place(*operation) || is_wave_place(*operation));
 }
 
-// The dimensions that blocks have, as far as a function asks: of one that knows x only, all lanes differ in x.
-unsigned dimensions_of(llvm::Function& function) {
+// The dimensions that blocks have, as far as a kernel asks: of one that knows x only, all lanes differ in x.
+unsigned dimensions_of(llvm::Module& module) {
   unsigned dimensions = 1;
-  for (auto& [call, operation] : operations_in(function)) {
-    if (operation.kind != OperationKind::kQuery || operation.query != Query::kLocalId) continue;
-    if (!call->use_empty()) dimensions = std::max(dimensions, operation.dimension + 1);
+  for (llvm::Function& function : module) {
+    for (auto& [call, operation] : operations_in(function)) {
+      if (operation.kind != OperationKind::kQuery || operation.query != Query::kLocalId) continue;
+      if (!call->use_empty()) dimensions = std::max(dimensions, operation.dimension + 1);
+    }
   }
   return dimensions;
 }
@@ -154,7 +156,7 @@ class Synchronisation {
         analyses_(function, is_kernel ? Uniformity::Of::kKernel : Uniformity::Of::kFunction),
         spins_(may_spin(function)),
         hazards_(analyses_.dominators, analyses_.loops, analyses_.evolution, analyses_.aliases, analyses_.uniformity,
-                 dimensions_of(function), context.wave_size) {
+                 dimensions_of(*function.getParent()), context.wave_size) {
     for (const SharedAccess& access : accesses_) hazards_.learn_limits(access);
     for (const Uniformity::Parting& parting : analyses_.uniformity.partings()) {
       partings_.insert(parting.branch->getParent());
