@@ -35,7 +35,7 @@ std::vector<SyncPlace> find_places(llvm::Function& function, const SyncContext& 
   if (!keeps_locals(function)) return find_sync_places(function, context, is_kernel);
   PromotedCopy copy(function);
   Spaces spaces(*function.getParent(), is_kernel ? &copy.function() : nullptr);
-  SyncContext there = {spaces, context.wave_size, context.calls_touch};
+  SyncContext there = {spaces, context.wave_size, context.calls};
   std::vector<SyncPlace> places = find_sync_places(copy.function(), there, is_kernel);
   for (SyncPlace& place : places) place.before = copy.original(*place.before);
   // One access may have been promoted to several.
@@ -78,11 +78,12 @@ void drop_fences_within_blocks(llvm::Function& function) {
 
 void keep_lanes_in_step(llvm::Module& module, const std::string& kernel, unsigned wave_size) {
   Spaces spaces(module, module.getFunction(kernel));
-  SyncContext context = {spaces, wave_size, false};
+  SyncContext context = {spaces, wave_size, Calls::kNothing};
   // Functions that could not be inlined.
-  context.calls_touch = llvm::any_of(module, [&](llvm::Function& function) {
-    return !function.isDeclaration() && function.getName() != kernel && touches_considered(function, spaces);
-  });
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || function.getName() == kernel) continue;
+    context.calls = std::max(context.calls, effects_of(function, spaces));
+  }
   std::vector<SyncPlace> places;
   llvm::SmallVector<llvm::Function*, 8> functions(llvm::make_pointer_range(module));
   for (llvm::Function* each : functions) {  // copies come and go meanwhile

@@ -61,7 +61,7 @@ std::optional<Space> Spaces::of_object(const llvm::Value* object) const {
   return either;
 }
 
-std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces& spaces, bool calls_touch) {
+std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces& spaces, Calls calls) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
   std::vector<SharedAccess> accesses;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -91,8 +91,9 @@ std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       if (llvm::isa<llvm::IntrinsicInst>(call) || is_operation(*call) || call->doesNotAccessMemory()) continue;
       bool is_known = !call->getCalledFunction() || !call->getCalledFunction()->isDeclaration();
-      if (is_known && !calls_touch) continue;
-      accesses.push_back({call, nullptr, 0, Space::kEither, true, !call->onlyReadsMemory(), false, true});
+      if (is_known && calls == Calls::kNothing) continue;
+      bool writes = !is_known || calls == Calls::kWrite;
+      accesses.push_back({call, nullptr, 0, Space::kEither, true, writes, false, true});
     }
   }
   return accesses;

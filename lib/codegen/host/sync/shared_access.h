@@ -39,8 +39,11 @@ class Spaces {
   bool has_shared_;
 };
 
-// A function's accesses of shared and global memory, in the order of its instructions. Calls of functions that are not
-// known touch anything, and so do those of others if `calls_touch`.
-std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces& spaces, bool calls_touch);
+// What calls of functions that were not inlined do with memory that other lanes may see.
+enum class Calls { kNothing, kRead, kWrite };
+
+// A function's accesses of shared and global memory, in the order of its instructions. A call touches memory anywhere,
+// as `calls` says; that of a function that is not known writes.
+std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces& spaces, Calls calls);
 
 }  // namespace mneme::codegen::host

@@ -146,7 +146,6 @@ struct Analyses {
 
 class Synchronisation {
  public:
-  // Of another function than the kernel the first access is what was done before it was called.
   Synchronisation(llvm::Function& function, const SyncContext& context, std::vector<SharedAccess> accesses,
                   bool is_kernel, bool has_fences)
       : function_(function),
@@ -167,8 +166,7 @@ class Synchronisation {
       }
       for (llvm::BasicBlock* side : sides) joins_around_[side].push_back(parting.join);
     }
-    for (size_t i = is_kernel ? 0 : 1; i < accesses_.size(); ++i)
-      in_block_[accesses_[i].instruction->getParent()].push_back(i);
+    for (size_t i = 0; i < accesses_.size(); ++i) in_block_[accesses_[i].instruction->getParent()].push_back(i);
     for (llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
       llvm::BitVector& inside = in_loop_.try_emplace(loop, static_cast<unsigned>(accesses_.size())).first->second;
       for (unsigned i = 0; i < accesses_.size(); ++i) inside[i] = loop->contains(accesses_[i].instruction);
@@ -246,8 +244,7 @@ class Synchronisation {
     llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
     since_.clear();
     open_at_.clear();
-    Since& begin = since_.try_emplace(&function_.getEntryBlock(), accesses_.size()).first->second;
-    if (!is_kernel_) begin.by_round[0].set(0);
+    since_.try_emplace(&function_.getEntryBlock(), accesses_.size());
     for (bool changed = true; changed;) {
       changed = opened_ = false;
       for (llvm::BasicBlock* block : order) {
@@ -461,23 +458,24 @@ bool has_fence(llvm::Function& function) {
 
 }  // namespace
 
-bool touches_considered(llvm::Function& function, const Spaces& spaces) {
-  return has_fence(function) || llvm::any_of(shared_accesses(function, spaces, false), [](const SharedAccess& access) {
-           return access.space != Space::kGlobal || access.is_volatile;
-         });
+Calls effects_of(llvm::Function& function, const Spaces& spaces) {
+  bool fences = has_fence(function);
+  Calls effects = Calls::kNothing;
+  for (const SharedAccess& access : shared_accesses(function, spaces, Calls::kNothing)) {
+    if (access.space == Space::kGlobal && !access.is_volatile && !fences) continue;
+    effects = std::max(effects, access.writes ? Calls::kWrite : Calls::kRead);
+  }
+  return effects;
 }
 
 std::vector<SyncPlace> find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
-  std::vector<SharedAccess> accesses = shared_accesses(function, context.spaces, context.calls_touch);
+  std::vector<SharedAccess> accesses = shared_accesses(function, context.spaces, context.calls);
   bool fences = has_fence(function);
   if (!fences) {  // then of global memory only volatile accesses are considered
     llvm::erase_if(accesses, [](const SharedAccess& a) { return a.space == Space::kGlobal && !a.is_volatile; });
   }
   if (llvm::none_of(accesses, [](const SharedAccess& access) { return access.writes; })) return {};
-  if (!is_kernel) {
-    accesses.insert(accesses.begin(),
-                    {&function.getEntryBlock().front(), nullptr, 0, Space::kEither, true, true, false, true});
-  }
+
   QueryRanges ranges(function);
   return Synchronisation(function, context, std::move(accesses), is_kernel, fences).find();
 }

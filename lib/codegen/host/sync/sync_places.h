@@ -12,7 +12,7 @@ namespace mneme::codegen::host {
 struct SyncContext {
   const Spaces& spaces;
   unsigned wave_size;
-  bool calls_touch;  // functions that were not inlined have accesses that are considered
+  Calls calls;
 };
 
 struct SyncPlace {
@@ -20,9 +20,10 @@ struct SyncPlace {
   bool of_block;  // all work-items of the block come there
 };
 
-// Whether a function has accesses that may be hazards by what they are.
-bool touches_considered(llvm::Function& function, const Spaces& spaces);
-// Changes nothing in the function.
+// What a function does itself with memory whose accesses may be hazards.
+Calls effects_of(llvm::Function& function, const Spaces& spaces);
+// Changes nothing in the function. A call counts as an access, so what was done before a function is called, and what
+// is done behind that, is the caller's.
 std::vector<SyncPlace> find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel);
 
 }  // namespace mneme::codegen::host
