@@ -14,7 +14,9 @@
 //   - accesses of global memory on both sides of a fence; and, in a kernel that has fences or meetings of waves, all
 //     accesses of one object in it.
 //
-// Atomic operations of different lanes have no order. Nor have different waves: that takes a barrier.
+// Left as they are: accesses of global memory in or behind a loop that may wait for other work-items, since a lane that
+// waits for another one of its wave must not hold it up; atomic operations of different lanes, which have no order; and
+// different waves, for which there are barriers.
 //
 // Lanes meet outside of loops and divergent branches that the later access is in and the earlier is not; where all
 // work-items of the block come that way, they all do (mneme.barrier), which costs less.

@@ -117,6 +117,29 @@ bool may_spin(llvm::Function& function) {
   });
 }
 
+// Whether a loop may wait for another work-item: it branches by what it reads by volatile or atomic accesses.
+bool may_wait(const llvm::Loop& loop) {
+  llvm::SmallPtrSet<const llvm::Value*, 16> read;
+  llvm::SmallVector<const llvm::Instruction*, 16> work;
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    for (const llvm::Instruction& instruction : *block) {
+      if (instruction.mayReadFromMemory() && (instruction.isVolatile() || instruction.isAtomic())) {
+        work.push_back(&instruction);
+      }
+    }
+  }
+  while (!work.empty()) {
+    const llvm::Instruction* from = work.pop_back_val();
+    for (const llvm::User* user : from->users()) {
+      auto* next = llvm::dyn_cast<llvm::Instruction>(user);
+      if (!next || !loop.contains(next)) continue;
+      if (llvm::isa<llvm::BranchInst, llvm::SwitchInst>(next)) return true;
+      if (!llvm::isa<llvm::PHINode>(next) && read.insert(next).second) work.push_back(next);
+    }
+  }
+  return false;
+}
+
 // LLVM's analyses of a function as it stands.
 struct Analyses {
   Analyses(llvm::Function& function, Uniformity::Of of)
@@ -157,6 +180,10 @@ class Synchronisation {
         hazards_(analyses_.dominators, analyses_.loops, analyses_.evolution, analyses_.aliases, analyses_.uniformity,
                  dimensions_of(*function.getParent()), context.wave_size) {
     for (const SharedAccess& access : accesses_) hazards_.learn_limits(access);
+    for (llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
+      if (!may_wait(*loop)) continue;
+      for (llvm::BasicBlock* block : reachable_blocks(loop->getHeader(), nullptr)) waiting_.insert(block);
+    }
     for (const Uniformity::Parting& parting : analyses_.uniformity.partings()) {
       partings_.insert(parting.branch->getParent());
       if (!parting.join) continue;
@@ -327,10 +354,13 @@ class Synchronisation {
 
   bool is_considered(const SharedAccess& earlier, const SharedAccess& later, bool fenced) const {
     if (earlier.space != Space::kGlobal && later.space != Space::kGlobal) return true;
+    // A lane that waits for another one of its wave must not hold that up, not even behind the loop.
+    if (waiting_.contains(later.instruction->getParent())) return false;
     if (fenced || (earlier.is_volatile && later.is_volatile)) return true;
     // What is exchanged with fences is overwritten without one.
-    return has_fences_ && earlier.pointer && later.pointer &&
-           llvm::getUnderlyingObject(earlier.pointer, 0) == llvm::getUnderlyingObject(later.pointer, 0);
+    if (!has_fences_ || !earlier.pointer || !later.pointer) return has_fences_;
+    if (earlier.space == Space::kEither || later.space == Space::kEither) return true;
+    return llvm::getUnderlyingObject(earlier.pointer, 0) == llvm::getUnderlyingObject(later.pointer, 0);
   }
 
   // Whether the loop of that depth is around both.
@@ -429,7 +459,8 @@ class Synchronisation {
   Analyses analyses_;
   bool spins_;
   Hazards hazards_;
-  llvm::SmallPtrSet<llvm::BasicBlock*, 16> partings_;  // where work-items take different ways
+  llvm::SmallPtrSet<const llvm::BasicBlock*, 16> waiting_;  // in and behind loops that may wait
+  llvm::SmallPtrSet<llvm::BasicBlock*, 16> partings_;       // where work-items take different ways
   llvm::DenseMap<const llvm::BasicBlock*, std::vector<size_t>> in_block_;
   std::map<const llvm::Loop*, llvm::BitVector> in_loop_;
   std::map<const llvm::BasicBlock*, Since> since_;
