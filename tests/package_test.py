@@ -150,7 +150,7 @@ def sources_of_debian():
 
 
 def options_of_apt():
-    """How apt gets at the mirrors from here; a fresh root is told the same."""
+    """The apt sources of this machine, which the fresh root uses, too."""
     dump = subprocess.run(["apt-config", "dump"], check=True, capture_output=True, text=True).stdout
     return re.findall(r"^Acquire::(?:https?|Check-Valid-Until|Check-Date|Retries)\b.*", dump, re.MULTILINE)
 

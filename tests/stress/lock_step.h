@@ -82,7 +82,7 @@ inline const U* tables() {
   return on_device(values);
 }
 
-// Whether the program is told to leave this one out.
+// Whether the arguments leave this program out.
 inline bool left_out(const char* name) {
   const char* names = std::getenv("LEAVE_OUT");  // each between spaces
   return names != nullptr && std::strstr(names, (" " + std::string(name) + " ").c_str()) != nullptr;

@@ -215,7 +215,7 @@ bool Hazards::have_solution(llvm::ArrayRef<Condition> conditions) const {
   return false;
 }
 
-// Every work-item comes there, and if loops are around it, in each iteration of which there is at least one.
+// Whether every work-item executes the block. Each loop around it has to run it in every iteration, and at least once.
 bool Hazards::is_made_by_all(const llvm::BasicBlock& block) {
   const llvm::BasicBlock* at = &block;
   for (llvm::Loop* loop = loops_.getLoopFor(at); loop; loop = loop->getParentLoop()) {
