@@ -89,7 +89,9 @@ RehearsalReply run(const RehearsalRequest& request, Bytes contents) {
   kernel.info = bundle::parse_kernel(request.kernel_json, "the application's kernel");
   kernel.json = request.kernel_json;
   kernel.bitcode = bytes_of(request.bitcode);
-  std::string object = request.mixed ? hostgpu::object_of(kernel, true) : hostgpu::object_of(kernel);
+  hostgpu::CompileOptions options = hostgpu::usual_options();
+  options.check_memory |= request.mixed;
+  std::string object = hostgpu::object_of(kernel, options);
   auto device = device::make_host_device();
   for (const record::MemoryRange& range : request.memory) device->map(range.address, range.size);
   for (const InheritedMemory& shared : request.shared) {

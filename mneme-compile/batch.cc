@@ -91,16 +91,18 @@ void Batch::compile(SameCode& same_code) const {
     const Wanted& one = wanted[number];
     std::string what = compiling(kernel, one.configuration);
     bundle::VariantMember variant;
+    std::vector<std::string> remarks;
     try {
       if (!result.done) throw Error(result.child_failed ? what + " " + result.text : result.text);
       codegen::Code code = decode(result.text, what);
       if (save) save(bundle::variant_id(kernel.id, one.configuration), code);
+      remarks = std::move(code.remarks);
       variant = variant_of(kernel, one, std::move(code));
     } catch (const Error& error) {
       variant = failed_variant(kernel, one, error.what());
     }
     same_code.share(variant);
-    take(one, variant);
+    take(one, variant, remarks);
   };
   children.run();
 }

@@ -34,8 +34,9 @@ struct Batch {
   codegen::Given given = {};
   size_t jobs = 1;     // at a time
   double timeout = 0;  // seconds for each
-  // Given each in the order of `wanted`, those that failed, too; without code those that have another's.
-  std::function<void(const Wanted&, const bundle::VariantMember&)> take = {};
+  // Given each in the order of `wanted`, those that failed, too; without code those that have another's. And what the
+  // compiler remarks.
+  std::function<void(const Wanted&, const bundle::VariantMember&, const std::vector<std::string>&)> take = {};
   // And ahead of that the code, of those that have some.
   std::function<void(const Digest& variant, const codegen::Code&)> save = {};
 

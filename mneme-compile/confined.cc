@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "confined.h"
 
+#include <fmt/ranges.h>
+
+#include <array>
 #include <charconv>
+#include <sstream>
 
 #include "base/confine.h"
 #include "base/error.h"
@@ -26,7 +30,7 @@ size_t take_size(std::string_view& text) {
 
 }  // namespace
 
-// As the variant that it will be, its texts, and the code behind it.
+// As the variant that it will be, its remarks and texts, and the code behind it.
 std::string encode(const codegen::Code& code) {
   bundle::VariantInfo variant;
   variant.id = variant.kernel = variant.code_digest = digest_of("no matter");
@@ -34,7 +38,9 @@ std::string encode(const codegen::Code& code) {
   variant.form = code.form;
   variant.stores = code.stores;
   variant.resources = code.resources;
-  return bundle::write(variant) + '\0' + fmt::format("{} {} ", code.ir.size(), code.assembly.size()) + code.ir +
+  std::string remarks = fmt::format("{}", fmt::join(code.remarks, "\n"));
+  return bundle::write(variant) + '\0' +
+         fmt::format("{} {} {} ", remarks.size(), code.ir.size(), code.assembly.size()) + remarks + code.ir +
          code.assembly + code.bytes;
 }
 
@@ -43,15 +49,20 @@ codegen::Code decode(std::string_view text, const std::string& where) {
   bundle::VariantInfo variant = bundle::parse_variant(text.substr(0, end), where);
   if (!variant.has_code_member()) throw Error::of("{} gave no code", where);
   text.remove_prefix(std::min(end + 1, text.size()));
-  size_t ir = take_size(text), assembly = take_size(text);
-  if (ir > text.size() || assembly > text.size() - ir) throw Error::of("{} gave no code", where);
-  return {std::string(text.substr(ir + assembly)),
-          variant.code,
-          variant.form,
-          variant.stores,
-          variant.resources,
-          std::string(text.substr(0, ir)),
-          std::string(text.substr(ir, assembly))};
+  std::array<size_t, 3> sizes = {};
+  for (size_t& size : sizes) size = take_size(text);
+  std::array<std::string_view, 3> parts;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > text.size()) throw Error::of("{} gave no code", where);
+    parts[i] = text.substr(0, sizes[i]);
+    text.remove_prefix(sizes[i]);
+  }
+  codegen::Code code{std::string(text), variant.code, variant.form, variant.stores, variant.resources};
+  code.ir = parts[1];
+  code.assembly = parts[2];
+  std::istringstream remarks{std::string(parts[0])};
+  for (std::string line; std::getline(remarks, line);) code.remarks.push_back(line);
+  return code;
 }
 
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,

@@ -35,7 +35,7 @@ class Follower {
     }
     if (now.empty()) return;
     Batch batch = batch_of(kernel_, &instance_, now, settings_);
-    batch.take = [this](const Wanted& wanted, const bundle::VariantMember& variant) {
+    batch.take = [this](const Wanted& wanted, const bundle::VariantMember& variant, const auto&) {
       add(writer_, variant);
       answer(wanted.line, variant.info.id, &variant);
     };

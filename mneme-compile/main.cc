@@ -59,6 +59,10 @@ bool any_specialised(const std::vector<Wanted>& all) {
   return std::ranges::any_of(all, [](const Wanted& one) { return codegen::is_specialised(one.configuration); });
 }
 
+void note_remarks(const bundle::KernelInfo& kernel, const std::string& where, const std::vector<std::string>& remarks) {
+  for (const std::string& remark : remarks) cli::note(fmt::format("{}'{}': {}", where, kernel.demangled, remark));
+}
+
 // Adds the command line's one variant. What cannot be compiled is an Error.
 void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
                  Settings& settings, bool verbose) {
@@ -73,6 +77,7 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   if (given.texts) {
     save_texts(settings.texts_folder(), bundle::variant_id(kernel.info.id, wanted.configuration), code);
   }
+  if (verbose) note_remarks(kernel.info, "", code.remarks);
   bundle::VariantMember variant = variant_of(kernel.info, wanted, std::move(code));
   if (verbose && variant.info.resources) cli::note(describe(kernel.info, variant.info));
   add(writer, variant);
@@ -84,9 +89,10 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
   std::vector<Wanted> now = wanted_now(settings.wanted(kernel.info), instance);
   if (now.empty()) return;
   size_t shared = 0, failed = 0;
-  auto take = [&](const Wanted& wanted, const bundle::VariantMember& variant) {
+  auto take = [&](const Wanted& wanted, const bundle::VariantMember& variant, const auto& remarks) {
     add(writer, variant);
     shared += !variant.info.same_as.empty();
+    if (verbose) note_remarks(kernel.info, fmt::format("line {}: ", wanted.line), remarks);
     if (verbose && variant.info.resources && variant.info.has_code_member()) {
       cli::note(fmt::format("line {}: {}", wanted.line, describe(kernel.info, variant.info)));
     }

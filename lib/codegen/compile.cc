@@ -68,6 +68,7 @@ Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::
     code = {std::move(compiled.code), "code.so", std::move(compiled.form), std::move(compiled.stores)};
     code.ir = std::move(compiled.ir);
     code.assembly = std::move(compiled.assembly);
+    code.remarks = std::move(compiled.remarks);
   }
   if (!given.recorded.empty()) code.stores = stores_if_known(info, given.recorded);
   return code;

@@ -18,6 +18,7 @@ struct Code {
   std::vector<bundle::StoreType> stores;
   std::optional<bundle::Resources> resources = {};  // of a cubin or a code object
   std::string ir = {}, assembly = {};               // as texts, where they were asked for: after the pipeline has run
+  std::vector<std::string> remarks = {};            // sentences about what may cost time
 };
 
 // What else the compiler is to know and to give.

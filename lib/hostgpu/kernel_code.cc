@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hostgpu/kernel_code.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <set>
 
@@ -13,11 +15,6 @@
 
 namespace mneme::hostgpu {
 namespace {
-
-std::string form() {
-  const char* form = std::getenv("MNEME_HOST_FORM");
-  return form && *form ? form : "auto";
-}
 
 std::string compile(const objects::EmbeddedKernel& kernel, const CompileOptions& options, const std::string& compiler) {
   std::string record = objects::write_embedded(kernel.json, kernel.bitcode);
@@ -61,9 +58,13 @@ bool checks_memory() {
   return checks;
 }
 
-std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel, bool check_memory) {
+CompileOptions usual_options() {
+  const char* form = std::getenv("MNEME_HOST_FORM");
+  return {form && *form ? form : "auto", checks_memory()};
+}
+
+std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel, const CompileOptions& options) {
   std::string compiler = installed_part("mneme-host-compile");
-  CompileOptions options{form(), check_memory};
   KernelCache cache(kernel, options, compiler);
   if (auto cached = cache.find()) {
     try {
@@ -75,9 +76,21 @@ std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& k
   return load(make(kernel, options, compiler, cache), kernel.info.demangled);
 }
 
-std::string object_of(const objects::EmbeddedKernel& kernel, bool check_memory) {
+std::unique_ptr<device::host::HostCode> code_beside(const device::host::HostCode& other,
+                                                    const objects::EmbeddedKernel& kernel,
+                                                    const CompileOptions& options) {
+  auto code = code_of(kernel, options);
+  for (codegen::host::GlobalSlot& slot : code->globals()) {
+    auto same =
+        std::ranges::find_if(other.globals(), [&](const auto& s) { return std::strcmp(s.name, slot.name) == 0; });
+    if (same == other.globals().end()) throw Error::of("the variable '{}' is not there", slot.name);
+    slot.address = same->address;
+  }
+  return code;
+}
+
+std::string object_of(const objects::EmbeddedKernel& kernel, const CompileOptions& options) {
   std::string compiler = installed_part("mneme-host-compile");
-  CompileOptions options{form(), check_memory};
   KernelCache cache(kernel, options, compiler);
   if (auto cached = cache.find()) return std::move(cached->code);
   return make(kernel, options, compiler, cache).code;

@@ -149,6 +149,16 @@ TEST_F(Launch, RunsAKernel) {
   EXPECT_EQ(hipGetLastError(), hipSuccess);
 }
 
+TEST_F(Launch, SaysWhatTookLongToCompile) {
+  compiler("sleep 2; cat '" FIXTURES "/host_code_plain.so'");
+  Application application({plain_kernel("k")});
+  application.function(&stub_, "k");
+  testing::internal::CaptureStderr();
+  ASSERT_EQ(launch(&stub_), hipSuccess);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::MatchesRegex("mneme: kernel '.*' took [0-9.]+ s to compile before its first launch\n"));
+}
+
 TEST_F(Launch, GivesTheCompilerOneRecordAndTheForm) {
   ::setenv("MNEME_HOST_FORM", "fiber", 1);
   compiler("cat >'" + folder_.path() + "/record'; echo \"$@\" >'" + folder_.path() +

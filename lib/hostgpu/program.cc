@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hostgpu/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "hostgpu/device_heap.h"
@@ -15,6 +18,7 @@ namespace mneme::hostgpu {
 using codegen::host::GlobalSlot;
 
 constexpr char kWhere[] = "the application";
+constexpr std::chrono::seconds kLong{2};  // to wait for a launch without a word
 
 Kernel::Kernel(const objects::EmbeddedKernel& embedded, std::string record)
     : record_(std::move(record)), embedded_(embedded) {
@@ -188,12 +192,31 @@ void Program::release_variables() {
 void Program::compile(Kernel& kernel) {
   if (kernel.code_) return;
   if (kernel.failed_ != hipSuccess) throw HipError(kernel.failed_);
+  auto start = std::chrono::steady_clock::now();
   try {
     kernel.code_ = code_of(kernel.embedded());
   } catch (const Error& error) {
     kernel.failed_ = hipErrorInvalidKernelFile;
     throw HipError(kernel.failed_, error.what());
   }
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (took >= kLong) {
+    say(fmt::format("kernel '{}' took {:.1f} s to compile before its first launch", kernel.info().demangled,
+                    took.count()));
+  }
+}
+
+const device::host::HostCode& Kernel::code_for(bundle::Dim3 block) const {
+  const device::host::HostCode& usual = *code();
+  if (device::host::suits(usual, block)) return usual;
+  std::call_once(other_made_, [&] {
+    try {
+      other_code_ = code_beside(usual, embedded_, {"fiber", checks_memory()});
+    } catch (const Error& error) {
+      throw HipError(hipErrorInvalidKernelFile, error.what());
+    }
+  });
+  return *other_code_;
 }
 
 Program::Variable& Program::variable_of(const GlobalSlot& slot) {

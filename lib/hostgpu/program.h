@@ -26,6 +26,9 @@ class Kernel {
   // Null until it is ready to run: compiled, its variables placed and filled.
   const device::host::HostCode* code() const { return ready_.load(std::memory_order_acquire); }
 
+  // The same, or other code where that does not suit such blocks. Throws HipError.
+  const device::host::HostCode& code_for(bundle::Dim3 block) const;
+
   // Bytes of dynamic shared memory that the application asked to be allowed; below 0: it did not.
   std::atomic<int> allowed_shared{-1};
 
@@ -35,7 +38,9 @@ class Kernel {
   objects::EmbeddedKernel embedded_;
   std::unique_ptr<device::host::HostCode> code_;
   std::atomic<const device::host::HostCode*> ready_{nullptr};
-  hipError_t failed_ = hipSuccess;  // it cannot be compiled
+  mutable std::once_flag other_made_;
+  mutable std::unique_ptr<device::host::HostCode> other_code_;  // for blocks of any shape
+  hipError_t failed_ = hipSuccess;                              // it cannot be compiled
 };
 
 class Program {

@@ -63,10 +63,9 @@ void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uin
     options.freed = table.released;
   }
   try {
-    device::host::run_grid(*kernel.code(), grid, block, shared_bytes, arguments, options);
+    device::host::run_grid(kernel.code_for(block), grid, block, shared_bytes, arguments, options);
   } catch (const device::host::KernelFault& fault) {
-    throw HipError(code_of(fault),
-                   explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault));
+    throw HipError(code_of(fault), explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault));
   } catch (const Error& error) {
     throw HipError(hipErrorLaunchFailure, error.what());
   }

@@ -6,7 +6,7 @@ import time
 
 import lock_step_trial
 from lock_step_interpreter import Interpreter, Undefined
-from lock_step_tree import Binary, Call, Element, everything_in
+from lock_step_tree import Binary, Break, Call, Element, Loop, everything_in
 
 AT_ONCE = 12  # versions in one application: HIP's headers take longer than a kernel
 LISTS = ("then", "otherwise", "body")
@@ -81,8 +81,19 @@ def plainer(program):
         yield take(number, "right")
 
 
+def drop_stray_breaks(nodes):
+    """Those that were in a loop that is no more."""
+    nodes[:] = [node for node in nodes if not isinstance(node, Break)]
+    for node in nodes:
+        if not isinstance(node, Loop):
+            for part in LISTS:
+                drop_stray_breaks(getattr(node, part, []))
+
+
 def pruned(program):
     """Without the functions, pointers and memories that nothing uses."""
+    for body in bodies(program):
+        drop_stray_breaks(body)
     nodes = list(everything_in([node for body in bodies(program) for node in body]))
     called = {node.function for node in nodes if isinstance(node, Call)}
     program.functions = [function for function in program.functions if function.name in called]

@@ -5,7 +5,6 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -19,6 +18,7 @@
 #include "codegen/gpu_module.h"
 #include "codegen/link.h"
 #include "ir/address_variable.h"
+#include "ir/llvm_option.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
 #include "objects/embedded.h"
@@ -27,13 +27,6 @@ namespace mneme::codegen::amdgpu {
 namespace {
 
 constexpr char kTriple[] = "amdgcn-amd-amdhsa";
-
-// What clang's driver passes for HIP with -mllvm. lld sets all options back.
-void set_clangs_options() {
-  auto& options = llvm::cl::getRegisteredOptions();
-  auto found = options.find("amdgpu-internalize-symbols");
-  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
-}
 
 const llvm::Target& back_end() {
   static const bool initialised = [] {
@@ -91,7 +84,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   refuse_host_options(info, configuration);
   std::optional<TargetId> target = parse_target_id(std::string_view(configuration.target).substr(sizeof "hip:" - 1));
   if (!target) throw Error::of("'{}' is no AMD GPU that this version has code for", configuration.target);
-  set_clangs_options();
+  ir::enable_llvm_option("amdgpu-internalize-symbols");  // clang's driver passes that for HIP with -mllvm
   ir::check_pipeline(configuration.passes, configuration.plugins);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = ir::load_module(context, ir, "the IR of kernel '" + info.demangled + "'");

@@ -6,7 +6,7 @@
 
 namespace mneme::codegen::host {
 
-inline constexpr uint32_t kAbiVersion = 5;
+inline constexpr uint32_t kAbiVersion = 6;
 inline constexpr char kEntrySymbol[] = "mneme_code_object";  // a CodeObject, in the shared object
 
 struct Services;
@@ -189,6 +189,9 @@ struct CodeObject {
   // For each dimension: the code takes the grid's size times this, too, to be a number of work-items that a launch may
   // have (blockIdx.x * 256 + threadIdx.x). 0: no such number.
   uint32_t block_strides[3];
+  // Not 0: the code is for blocks of which the lanes of each wave differ in the first so many dimensions.
+  uint32_t wave_dimensions;
+  uint32_t wave_size;
 };
 
 }  // namespace mneme::codegen::host

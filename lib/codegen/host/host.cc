@@ -43,6 +43,7 @@
 #include "codegen/host/waits.h"
 #include "codegen/host/wrap_indices.h"
 #include "codegen/link.h"
+#include "ir/llvm_option.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
 
@@ -50,6 +51,7 @@ namespace mneme::codegen::host {
 namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
+constexpr size_t kMostLoops = 200;  // over the work-items, in a kernel whose form nobody chose
 
 std::string processor_of(const std::string& target) {
   check_target(target);
@@ -81,11 +83,31 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const bundle::Configuration& c
   return machine;
 }
 
-bool use_fibers(llvm::Module& module, const bundle::KernelInfo& kernel, const std::string& form) {
+// Places where work-items meet, of which each would end a loop over them.
+size_t count_places(llvm::Module& module) {
+  size_t count = 0;
+  for (llvm::Function& function : module) {
+    for (auto& [call, operation] : operations_in(function)) {
+      count += is_block_place(operation) || is_wave_place(operation);
+    }
+  }
+  return count;
+}
+
+bool use_fibers(llvm::Module& module, const bundle::KernelInfo& kernel, const std::string& form,
+                std::vector<std::string>& remarks) {
   if (form != "auto" && form != "loop" && form != "fiber") {
     throw Error::of("kernel '{}': '{}' is not a form: auto, loop or fiber", kernel.demangled, form);
   }
-  return form == "fiber" || (form == "auto" && needs_fibers(module, kernel));
+  if (form != "auto") return form == "fiber";
+  if (needs_fibers(module, kernel)) return true;
+  size_t places = count_places(module);
+  if (places <= kMostLoops) return false;
+  remarks.push_back(
+      fmt::format("runs in fibers, since {} loops between the places where its work-items meet would "
+                  "take long to compile (--form loop makes them)",
+                  places));
+  return true;
 }
 
 bool meets_grid(llvm::Module& module) {
@@ -131,6 +153,8 @@ void extend_pipelines(llvm::PassBuilder& builder) {
 }
 
 std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType what) {
+  // Its time grows with the square of a function's values, to save moves between a few registers.
+  ir::enable_llvm_option("disable-x86-domain-reassignment");
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   llvm::legacy::PassManager passes;
@@ -210,13 +234,15 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
     stores = store_types(*promoted, kernel);
   }
   wrap_indices(*module);
-  keep_lanes_in_step(*module, kernel.name, kernel.wave_size);
+  LanesInStep in_step = keep_lanes_in_step(*module, kernel.name, kernel.wave_size, configuration.form == "fiber");
+  traits.wave_dimensions = in_step.dimensions;
+  traits.wave_size = kernel.wave_size;
   WaitsFor waits_for = yield_in_waits(*module);
   if (configuration.check_memory) check_memory(*module, kernel.name);
   relax_shared_atomics(*module);
   traits.block_strides = mark_global_ids(*module);
   traits.ordered = depends_on_order(*module) || uses_ordered_services(*module);
-  bool fibers = use_fibers(*module, kernel, configuration.form);
+  bool fibers = use_fibers(*module, kernel, configuration.form, in_step.remarks);
   traits.waits = meets_grid(*module) ? kWaitAtGrid : 0;
   if (waits_for == WaitsFor::kGrid) traits.waits |= kWaitByYield;
 
@@ -244,7 +270,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   define_brain_float_functions(*module);
   // What profilers and debuggers show.
   if (llvm::Function* block = module->getFunction(kBlockFunction)) block->setName(kernel.name);
-  Result result{{}, fibers ? "fiber" : "loop", std::move(stores), {}, {}};
+  Result result{{}, fibers ? "fiber" : "loop", std::move(stores), {}, {}, std::move(in_step.remarks)};
   if (texts) {
     result.ir = ir::print_module(*module);
     result.assembly = emit(*llvm::CloneModule(*module), *machine, llvm::CodeGenFileType::AssemblyFile);

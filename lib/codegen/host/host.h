@@ -17,7 +17,8 @@ struct Result {
   std::string code;  // the shared object
   std::string form;  // "loop" or "fiber"
   std::vector<bundle::StoreType> stores;
-  std::string ir, assembly;  // what the shared object was made of, if asked for
+  std::string ir, assembly;          // what the shared object was made of, if asked for
+  std::vector<std::string> remarks;  // sentences about what may cost time
 };
 
 // Whether the IR was compiled for a debugger: with debug information, and not to be optimised.

@@ -99,6 +99,7 @@ struct Traits {
   uint32_t waits;         // Waits
   uint32_t most_threads;  // in a block
   std::array<uint32_t, 3> block_strides;
+  uint32_t wave_dimensions, wave_size;
   uint64_t shared_static;
 };
 

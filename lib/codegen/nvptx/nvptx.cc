@@ -9,7 +9,6 @@
 #include <llvm/IR/Operator.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -18,6 +17,7 @@
 #include "codegen/gpu_module.h"
 #include "codegen/nvptx/numbered_functions.h"
 #include "ir/address_variable.h"
+#include "ir/llvm_option.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
 
@@ -26,20 +26,13 @@ namespace {
 
 constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 
-// What clang's driver passes for CUDA with -mllvm.
-void set_clangs_options() {
-  auto& options = llvm::cl::getRegisteredOptions();
-  auto found = options.find("enable-memcpyopt-without-libcalls");
-  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
-}
-
 const llvm::Target& back_end() {
   static const bool initialised = [] {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    set_clangs_options();
+    ir::enable_llvm_option("enable-memcpyopt-without-libcalls");  // clang's driver passes that for CUDA with -mllvm
     return true;
   }();
   (void)initialised;

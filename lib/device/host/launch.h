@@ -61,6 +61,10 @@ void prepare_to_run();
 void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes,
                   uint64_t most_shared = kMaxSharedBytes);
 
+// Whether the code keeps a wave's lanes in step in blocks of these dimensions. A kernel that asks only for threadIdx.x is
+// compiled for blocks whose rows share no wave; compiled to the fiber form it suits all.
+bool suits(const HostCode& code, bundle::Dim3 block);
+
 // Memory that a kernel may use, for code compiled to be checked.
 struct KnownMemory {
   uint64_t address = 0;
@@ -115,7 +119,7 @@ class KernelFault : public Error {
 
 // Runs all blocks, over the cores with oneTBB unless the code wants order, and returns when the last
 // one ended. Shared memory is zeroed for each block, so that even a kernel that reads what it never wrote gives the
-// same bytes every time. Throws Error as check_launch() does; KernelFault for a fault that the code reported, naming
+// same bytes every time. Throws Error as check_launch() does, and for code that does not suit the block; KernelFault for a fault that the code reported, naming
 // kernel, block and thread, and for a trap or a wild pointer, naming kernel, block and address.
 void run_grid(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments,
               const RunOptions& options = {});

@@ -59,6 +59,8 @@ void run_on_all_cores(GridLaunch& launch, uint64_t first, uint64_t last) {
             [&launch](uint64_t from, uint64_t to) { run_blocks(launch, from, to); });
 }
 
+std::string text(Dim3 d) { return fmt::format("({}, {}, {})", d.x, d.y, d.z); }
+
 }  // namespace
 
 void prepare_to_run() {
@@ -73,7 +75,6 @@ void prepare_to_run() {
 
 void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes, uint64_t most_shared) {
   const char* kernel = code.object().kernel;
-  auto text = [](Dim3 d) { return fmt::format("({}, {}, {})", d.x, d.y, d.z); };
   if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) {
     throw Error::of("kernel '{}' cannot be launched with grid {} and block {}: no threads", kernel, text(grid),
                     text(block));
@@ -105,9 +106,22 @@ void check_launch(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_b
   }
 }
 
+bool suits(const HostCode& code, Dim3 block) {
+  uint32_t dimensions = code.object().wave_dimensions;
+  if (dimensions == 0) return true;
+  uint64_t alike = dimensions == 1 ? uint64_t{block.y} * block.z : block.z;
+  return alike == 1 || block.count() / alike % code.object().wave_size == 0;
+}
+
 void run_grid(const HostCode& code, Dim3 grid, Dim3 block, uint32_t shared_bytes, Bytes arguments,
               const RunOptions& options) {
   check_launch(code, grid, block, shared_bytes);
+  if (!suits(code, block)) {
+    throw Error::of(
+        "kernel '{}' tells work-items apart by {} only, but work-items of a wave have that in common in blocks of {}: "
+        "compile it with --form fiber",
+        code.object().kernel, code.object().wave_dimensions == 1 ? "threadIdx.x" : "threadIdx.x and .y", text(block));
+  }
   GridLaunch launch(code, grid, block, shared_bytes, arguments, options);
   static const uint64_t many = kBlocksPerCore * core_count();
   uint64_t count = launch.block_count();

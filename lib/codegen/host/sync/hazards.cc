@@ -79,8 +79,11 @@ bool Hazards::is_hazard(const SharedAccess& earlier, const SharedAccess& later, 
       conditions.push_back({sums_.difference(before.indices[i].sum, after.indices[i].sum, moments), 0, 0});
     }
   }
-  if (!have_solution(conditions)) return false;
-  return !(alike && is_bound_between(before, after, moments));
+  bool is_possible = have_solution(conditions);
+  if (!is_possible && (takes_lanes_to_differ_ || !have_solution_elsewhere(conditions))) return false;
+  if (alike && is_bound_between(before, after, moments)) return false;
+  takes_lanes_to_differ_ |= !is_possible;
+  return is_possible;
 }
 
 bool Hazards::touch_different_objects(const SharedAccess& earlier, const SharedAccess& later) {
@@ -213,6 +216,26 @@ bool Hazards::have_solution(llvm::ArrayRef<Condition> conditions) const {
     }
   }
   return false;
+}
+
+// Whether lanes fulfil all conditions that differ in a dimension that the function does not ask for.
+bool Hazards::have_solution_elsewhere(llvm::ArrayRef<Condition> conditions) const {
+  if (dimensions_ >= kDimensions) return false;
+  auto is_fulfilled = [&](const Condition& condition, const LaneStep& step) {
+    return condition.difference.may_be_in(condition.from, condition.to, step);
+  };
+  if (dimensions_ == 1) {
+    for (int64_t apart = 1 - kMostThreads; apart < kMostThreads; ++apart) {
+      auto fulfilled = [&](const Condition& condition) { return is_fulfilled(condition, {{apart, 0, 0}, apart}); };
+      if (llvm::all_of(conditions, fulfilled)) return true;
+    }
+    return false;
+  }
+  return llvm::all_of(conditions, [&](const Condition& condition) {
+    const LaneDifference& difference = condition.difference;
+    bool is_lanes = difference.linear != 0 || difference.local != std::array<int64_t, 3>{};
+    return is_lanes || is_fulfilled(condition, {});
+  });
 }
 
 // Whether every work-item executes the block. Each loop around it has to run it in every iteration, and at least once.

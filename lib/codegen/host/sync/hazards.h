@@ -40,6 +40,8 @@ class Hazards {
   // Whether the later access, in an iteration of the loop of depth `round` after that of the earlier (0: in the same
   // iteration of all loops around both), may touch bytes that the earlier touches in another lane.
   bool is_hazard(const SharedAccess& earlier, const SharedAccess& later, unsigned round);
+  // Whether some of these are none only if lanes of a wave differ in the dimensions that the function asks for.
+  bool takes_lanes_to_differ() const { return takes_lanes_to_differ_; }
 
  private:
   // A pointer as base + offset + Σ stride * index, outermost index first; each but the first is below its array's size.
@@ -74,6 +76,7 @@ class Hazards {
   bool touch_different_objects(const SharedAccess& earlier, const SharedAccess& later);
   bool is_made_by_all(const llvm::BasicBlock& block);
   bool have_solution(llvm::ArrayRef<Condition> conditions) const;
+  bool have_solution_elsewhere(llvm::ArrayRef<Condition> conditions) const;
   bool is_bound_between(const Place& earlier, const Place& later, const Moments& moments);
   bool is_below(const llvm::SCEV* number, const llvm::SCEV* bound, const llvm::Instruction& at, bool is_signed);
   bool is_not_below(const llvm::SCEV* number, const llvm::SCEV* bound, const llvm::Instruction& at, bool is_signed);
@@ -87,6 +90,7 @@ class Hazards {
   unsigned dimensions_;
   int64_t wave_size_;
   LaneSums sums_;
+  bool takes_lanes_to_differ_ = false;
   llvm::PostDominatorTree joins_;
   std::array<int64_t, 3> most_ids_;                           // the largest id in each dimension
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> divergent_;  // which not all work-items come to, or not together

@@ -31,17 +31,17 @@ bool keeps_locals(llvm::Function& function) {
   });
 }
 
-std::vector<SyncPlace> find_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
+SyncPlaces find_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
   if (!keeps_locals(function)) return find_sync_places(function, context, is_kernel);
   PromotedCopy copy(function);
   Spaces spaces(*function.getParent(), is_kernel ? &copy.function() : nullptr);
-  SyncContext there = {spaces, context.wave_size, context.calls};
-  std::vector<SyncPlace> places = find_sync_places(copy.function(), there, is_kernel);
-  for (SyncPlace& place : places) place.before = copy.original(*place.before);
+  SyncContext there = {spaces, context.wave_size, context.calls, context.any_rows};
+  SyncPlaces found = find_sync_places(copy.function(), there, is_kernel);
+  for (SyncPlace& place : found.places) place.before = copy.original(*place.before);
   // One access may have been promoted to several.
   llvm::SmallPtrSet<llvm::Instruction*, 8> seen;
-  llvm::erase_if(places, [&](const SyncPlace& place) { return !seen.insert(place.before).second; });
-  return places;
+  llvm::erase_if(found.places, [&](const SyncPlace& place) { return !seen.insert(place.before).second; });
+  return found;
 }
 
 bool is_place_call(const llvm::Instruction& instruction) {
@@ -76,29 +76,34 @@ void drop_fences_within_blocks(llvm::Function& function) {
 
 }  // namespace
 
-void keep_lanes_in_step(llvm::Module& module, const std::string& kernel, unsigned wave_size) {
+LanesInStep keep_lanes_in_step(llvm::Module& module, const std::string& kernel, unsigned wave_size, bool any_rows) {
   Spaces spaces(module, module.getFunction(kernel));
-  SyncContext context = {spaces, wave_size, Calls::kNothing};
+  SyncContext context = {spaces, wave_size, Calls::kNothing, any_rows};
   // Functions that could not be inlined.
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || function.getName() == kernel) continue;
     context.calls = std::max(context.calls, effects_of(function, spaces));
   }
   std::vector<SyncPlace> places;
+  LanesInStep result;
   llvm::SmallVector<llvm::Function*, 8> functions(llvm::make_pointer_range(module));
   for (llvm::Function* each : functions) {  // copies come and go meanwhile
     llvm::Function& function = *each;
     if (function.isDeclaration()) continue;
-    llvm::append_range(places, find_places(function, context, function.getName() == kernel));
+    SyncPlaces found = find_places(function, context, function.getName() == kernel);
+    llvm::append_range(places, found.places);
+    if (found.dimensions) result.dimensions = found.dimensions;
   }
   for (const SyncPlace& place : places) {
     llvm::IRBuilder<> builder(place.before);
     place.of_block ? call_barrier(builder) : call_wave_meet(builder);
+    result.remarks.push_back("lanes synchronise between " + place.between);
   }
   for (llvm::Function& function : module) {
     drop_fences_within_blocks(function);
     forget_what_threads_know(function, spaces);
   }
+  return result;
 }
 
 }  // namespace mneme::codegen::host

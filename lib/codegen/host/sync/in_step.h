@@ -22,15 +22,30 @@
 // work-items of the block come that way, they all do (mneme.barrier), which costs less.
 //
 // Relies on everything being inlined that can be. Fences within a block are gone afterwards, since one CPU thread runs
-// it. So is what LLVM may assume of accesses within one thread, but not between lanes: !tbaa, and scopes of !noalias.
+// it. Of what LLVM may assume of accesses, only that stays which holds between lanes:
+//
+//   !tbaa, !tbaa.struct      dropped for memory that lanes share: one lane may store halves of a word that another
+//   loads !alias.scope, !noalias   dropped likewise: what a function's arguments promise, they promise within one call
+//   !invariant.load          stays: no lane writes there while the kernel runs
+//   lifetime markers         stay: only private memory has them
+//   __restrict__             is gone before: a work-item loads its arguments from the block's context (make_item)
 #pragma once
 #include <llvm/IR/Module.h>
 
 #include <string>
+#include <vector>
 
 namespace mneme::codegen::host {
 
-// `kernel` names its function.
-void keep_lanes_in_step(llvm::Module& module, const std::string& kernel, unsigned wave_size);
+struct LanesInStep {
+  std::vector<std::string> remarks;  // a sentence for each place where lanes synchronise now
+  // Not 0: order is kept only for blocks of which the lanes of each wave differ in the first so many dimensions: a
+  // kernel that asks only for threadIdx.x has most often blocks of one row.
+  unsigned dimensions = 0;
+};
+
+// `kernel` names its function. `any_rows`: keep order for blocks of any shape, whatever the kernel asks for.
+LanesInStep keep_lanes_in_step(llvm::Module& module, const std::string& kernel, unsigned wave_size,
+                               bool any_rows = false);
 
 }  // namespace mneme::codegen::host

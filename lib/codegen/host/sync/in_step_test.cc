@@ -184,6 +184,78 @@ TEST(InStep, ALanesOwnElementsNeedNoMeeting) {
             "llsl");
 }
 
+TEST(InStep, WhereNobodyWritesOrAllAreAtomicNoOrderCounts) {
+  std::string both = "%o = xor i32 %t, 1\n" + element("%p", "%t") + element("%q", "%o");
+  auto added = [](const char* to) { return std::string("atomicrmw add ptr ") + to + ", i32 1 monotonic\n"; };
+  EXPECT_EQ(numbered(both + loaded("%p") + loaded("%q")), "ll");
+  EXPECT_EQ(numbered(both + added("%p") + added("%q")), "");
+  EXPECT_EQ(numbered(both + added("%p") + loaded("%q")), "Bl");
+}
+
+TEST(InStep, TheSameValueFromAllLanesIsThereWhoeverStoresItLast) {
+  EXPECT_EQ(numbered("store i32 5, ptr @tile\n load i32, ptr @tile"), "sl");
+  EXPECT_EQ(numbered("store i32 5, ptr @tile\n store i32 7, ptr @tile"), "ss");
+  EXPECT_EQ(numbered("store i32 %t, ptr @tile\n load i32, ptr @tile"), "sBl");
+  EXPECT_EQ(numbered("store i32 5, ptr @tile\n store i32 %t, ptr @tile"), "sBs");
+  // What it was before is read by all first; and only some store it here.
+  EXPECT_EQ(numbered("load i32, ptr @tile\n store i32 5, ptr @tile"), "lBs");
+  EXPECT_EQ(numbered("%g = icmp ult i32 %t, 5\nbr i1 %g, label %then, label %end\nthen:\nstore i32 5, ptr @tile\n"
+                     "br label %end\nend:\n%v = load i32, ptr @tile"),
+            "sBl");
+}
+
+TEST(InStep, LanesThatAreAlikeInAllThatIsAskedFor) {
+  auto dimensions = [](const std::string& body, bool any_rows = false) {
+    llvm::LLVMContext context;
+    llvm::SMDiagnostic error;
+    std::string text = std::string(kDeclarations) + "declare i32 @mneme.local.id.y()\ndefine void @k(ptr %in) {\n" +
+                       "%t = call i32 @mneme.local.id.x()\n" + body + "\nret void\n}\n";
+    std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, error, context);
+    if (!module) throw std::runtime_error(error.getMessage().str());
+    LanesInStep in_step = keep_lanes_in_step(*module, "k", 64, any_rows);
+    return std::pair(in_step.dimensions, in_step.remarks.size());
+  };
+  using Found = std::pair<unsigned, size_t>;
+  std::string own = element("%p", "%t") + stored("%p") + loaded("%p");
+  EXPECT_EQ(dimensions(own), (Found{1, 0}));
+  EXPECT_EQ(dimensions(own, true), (Found{0, 1}));
+  EXPECT_EQ(dimensions("%y = call i32 @mneme.local.id.y()\nstore i32 %y, ptr %in\n" + own), (Found{0, 1}));
+  // Whatever lanes there are: a barrier is between, or these are other elements.
+  EXPECT_EQ(dimensions(element("%p", "%t") + stored("%p") + "call void @mneme.barrier()\n" + loaded("%p")),
+            (Found{0, 0}));
+  EXPECT_EQ(dimensions(element("%p", "3") + element("%q", "4") + stored("%p") + loaded("%q")), (Found{0, 0}));
+}
+
+TEST(InStep, WhyLanesSynchroniseIsSaid) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  std::string text = std::string(kDeclarations) + R"(
+define void @k(ptr %in) !dbg !2 {
+  %t = call i32 @mneme.local.id.x()
+  %o = xor i32 %t, 1
+  %p = getelementptr i32, ptr @tile, i32 %t
+  %q = getelementptr i32, ptr @tile, i32 %o
+  store i32 %t, ptr %p, !dbg !3
+  %v = load i32, ptr %q, !dbg !4
+  ret void
+}
+!llvm.module.flags = !{!5}
+!llvm.dbg.cu = !{!1}
+!0 = !DIFile(filename: "app.hip", directory: "/")
+!1 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !0)
+!2 = distinct !DISubprogram(name: "k", file: !0, line: 1, unit: !1)
+!3 = !DILocation(line: 12, scope: !2)
+!4 = !DILocation(line: 13, scope: !2)
+!5 = !{i32 2, !"Debug Info Version", i32 3}
+)";
+  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, error, context);
+  ASSERT_TRUE(module) << error.getMessage().str();
+  EXPECT_EQ(
+      keep_lanes_in_step(*module, "k", 64).remarks,
+      std::vector<std::string>{"lanes synchronise between the store to 'tile' at app.hip:12 and the load from 'tile' "
+                               "at app.hip:13"});
+}
+
 TEST(InStep, ConditionsOnTheIndexTellWhoExchanges) {
   auto guarded = [](const std::string& condition, const std::string& body) {
     return numbered(condition + "\nbr i1 %g, label %then, label %end\nthen:\n" + body + "br label %end\nend:");

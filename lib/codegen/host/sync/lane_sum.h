@@ -28,6 +28,7 @@ struct LaneSum {
   void add(const LaneSum& other);
 };
 
+constexpr unsigned kDimensions = 3;
 constexpr int64_t kMostThreads = 1024;  // of a block, in any dimension
 
 // The number whose sign or zero extension this is, if it is one.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/host/sync/shared_access.h"
 
+#include <fmt/format.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
@@ -97,6 +100,25 @@ std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces
     }
   }
   return accesses;
+}
+
+std::string describe(const SharedAccess& access) {
+  std::string text = access.atomic && access.writes ? "the atomic operation on"
+                     : access.writes                ? "the store to"
+                                                    : "the load from";
+  const llvm::Value* object = access.pointer ? llvm::getUnderlyingObject(access.pointer, 0) : nullptr;
+  if (!access.pointer) {
+    text = "the call";
+  } else if (object->hasName() && llvm::isa<llvm::GlobalVariable, llvm::Argument>(object)) {
+    text += fmt::format(" '{}'", llvm::demangle(object->getName()));
+  } else {
+    text += access.space == Space::kShared   ? " shared memory"
+            : access.space == Space::kGlobal ? " global memory"
+                                             : " memory";
+  }
+  const llvm::DILocation* line = access.instruction->getDebugLoc();
+  if (line && line->getLine()) text += fmt::format(" at {}:{}", line->getFilename(), line->getLine());
+  return text;
 }
 
 }  // namespace mneme::codegen::host

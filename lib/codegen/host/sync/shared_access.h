@@ -46,4 +46,7 @@ enum class Calls { kNothing, kRead, kWrite };
 // as `calls` says; that of a function that is not known writes.
 std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces& spaces, Calls calls);
 
+// "the store to 'tile' at app.hip:12": the line only if there is debug information.
+std::string describe(const SharedAccess& access);
+
 }  // namespace mneme::codegen::host

@@ -42,7 +42,7 @@ bool is_place(const llvm::Instruction& instruction) {
   return operation && (is_block_place(*operation) || is_wave_place(*operation));
 }
 
-// The dimensions that blocks have, as far as a kernel asks: of one that knows x only, all lanes differ in x.
+// The dimensions that blocks have, as far as a kernel asks.
 unsigned dimensions_of(llvm::Module& module) {
   unsigned dimensions = 1;
   for (llvm::Function& function : module) {
@@ -177,8 +177,9 @@ class Synchronisation {
         has_fences_(has_fences),
         analyses_(function, is_kernel ? Uniformity::Of::kKernel : Uniformity::Of::kFunction),
         spins_(may_spin(function)),
+        dimensions_(context.any_rows ? kDimensions : dimensions_of(*function.getParent())),
         hazards_(analyses_.dominators, analyses_.loops, analyses_.evolution, analyses_.aliases, analyses_.uniformity,
-                 dimensions_of(*function.getParent()), context.wave_size) {
+                 dimensions_, context.wave_size) {
     for (const SharedAccess& access : accesses_) hazards_.learn_limits(access);
     for (llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
       if (!may_wait(*loop)) continue;
@@ -200,7 +201,13 @@ class Synchronisation {
     }
   }
 
-  std::vector<SyncPlace> find() {
+  SyncPlaces find() {
+    std::vector<SyncPlace> places = find_places();
+    return {std::move(places), hazards_.takes_lanes_to_differ() ? dimensions_ : 0};
+  }
+
+ private:
+  std::vector<SyncPlace> find_places() {
     std::vector<SyncPlace> places;
     while (places.size() < kMostChosen) {
       gather();
@@ -216,7 +223,6 @@ class Synchronisation {
     return places;
   }
 
- private:
   bool syncs_before(const llvm::Instruction& instruction) const {
     return places_.contains(&instruction) || is_place(instruction);
   }
@@ -331,9 +337,12 @@ class Synchronisation {
       if (!since_.count(&block)) continue;
       Since since = at_start(block);
       pass(block, since, [&](size_t later, Since& before) {
-        if (!hazard_before(later, before, false)) return true;
+        std::optional<size_t> earlier = hazard_before(later, before, false);
+        if (!earlier) return true;
         llvm::Instruction* access = accesses_[later].instruction;
-        if (places_.try_emplace(access, false).second) places.push_back({access, false});
+        if (places_.try_emplace(access, false).second) {
+          places.push_back({access, false, both(accesses_[*earlier], accesses_[later])});
+        }
         before.clear();
         return added = true;
       });
@@ -379,11 +388,15 @@ class Synchronisation {
     return known->second;
   }
 
+  static std::string both(const SharedAccess& earlier, const SharedAccess& later) {
+    return describe(earlier) + " and " + describe(later);
+  }
+
   // The end of a block that every way from one to the other comes by, where fewest part, else in the fewest loops, else
   // next to the later.
   SyncPlace place_between(const SharedAccess& earlier, const SharedAccess& later) {
     llvm::BasicBlock* block = later.instruction->getParent();
-    SyncPlace best = {later.instruction, false};
+    SyncPlace best = {later.instruction, false, both(earlier, later)};
     auto cost_in = [&](llvm::BasicBlock* in) {
       return std::pair(partings_on_the_way_to(*in, false), analyses_.loops.getLoopDepth(in));
     };
@@ -458,6 +471,7 @@ class Synchronisation {
   bool is_kernel_, has_fences_;
   Analyses analyses_;
   bool spins_;
+  unsigned dimensions_;
   Hazards hazards_;
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> waiting_;  // in and behind loops that may wait
   llvm::SmallPtrSet<llvm::BasicBlock*, 16> partings_;       // where work-items take different ways
@@ -499,7 +513,7 @@ Calls effects_of(llvm::Function& function, const Spaces& spaces) {
   return effects;
 }
 
-std::vector<SyncPlace> find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
+SyncPlaces find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
   std::vector<SharedAccess> accesses = shared_accesses(function, context.spaces, context.calls);
   bool fences = has_fence(function);
   if (!fences) {  // then of global memory only volatile accesses are considered

@@ -3,6 +3,7 @@
 #pragma once
 #include <llvm/IR/Function.h>
 
+#include <string>
 #include <vector>
 
 #include "codegen/host/sync/shared_access.h"
@@ -13,17 +14,25 @@ struct SyncContext {
   const Spaces& spaces;
   unsigned wave_size;
   Calls calls;
+  bool any_rows;  // blocks may have dimensions that nobody asks for
 };
 
 struct SyncPlace {
   llvm::Instruction* before;
-  bool of_block;  // all work-items of the block come there
+  bool of_block;        // all work-items of the block come there
+  std::string between;  // "the store to 'tile' at app.hip:12 and the load from 'tile' at app.hip:13"
 };
 
 // What a function does itself with memory whose accesses may be hazards.
 Calls effects_of(llvm::Function& function, const Spaces& spaces);
+struct SyncPlaces {
+  std::vector<SyncPlace> places;
+  // Not 0: that is enough only where lanes of a wave differ in so many dimensions, the first ones.
+  unsigned dimensions = 0;
+};
+
 // Changes nothing in the function. A call counts as an access, so what was done before a function is called, and what
 // is done behind that, is the caller's.
-std::vector<SyncPlace> find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel);
+SyncPlaces find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel);
 
 }  // namespace mneme::codegen::host

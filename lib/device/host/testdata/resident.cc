@@ -37,4 +37,5 @@ void run_block(BlockContext* context) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) CodeObject mneme_code_object;
-CodeObject mneme_code_object = {kAbiVersion, kKeepsFrames, 0, 1, run_block, 64, nullptr, 0, "resident()", 1024, {}};
+CodeObject mneme_code_object = {kAbiVersion, kKeepsFrames, 0,    1,  run_block, 64, nullptr,
+                                0,           "resident()", 1024, {}, 0,         0};

@@ -32,5 +32,5 @@ void run_block(BlockContext* context) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) CodeObject mneme_code_object;
-CodeObject mneme_code_object = {kAbiVersion, kKeepsNothing, 0, kWaitByYield, run_block, 0, nullptr, 0,
-                                "waiting()", 1024,          {}};
+CodeObject mneme_code_object = {kAbiVersion, kKeepsNothing, 0,    kWaitByYield, run_block, 0, nullptr,
+                                0,           "waiting()",   1024, {},           0,         0};
