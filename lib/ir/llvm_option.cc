@@ -5,10 +5,12 @@
 
 namespace mneme::ir {
 
-void enable_llvm_option(const char* name) {
+void set_llvm_option(const char* name, const char* value) {
   auto& options = llvm::cl::getRegisteredOptions();
   auto found = options.find(name);
-  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+  if (found == options.end()) return;
+  found->second->reset();
+  found->second->addOccurrence(0, name, value);
 }
 
 }  // namespace mneme::ir

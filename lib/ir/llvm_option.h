@@ -5,6 +5,6 @@ namespace mneme::ir {
 
 // Sets an option of LLVM's command line, such as "disable-lsr", for this process; one that this LLVM lacks is passed
 // over. Links by lld set all options back.
-void enable_llvm_option(const char* name);
+void set_llvm_option(const char* name, const char* value = "true");
 
 }  // namespace mneme::ir

@@ -51,7 +51,8 @@ namespace mneme::codegen::host {
 namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
-constexpr size_t kMostLoops = 200;  // over the work-items, in a kernel whose form nobody chose
+constexpr size_t kFewLoops = 16;    // over the work-items, in a kernel
+constexpr size_t kMostLoops = 200;  // in one whose form nobody chose
 
 std::string processor_of(const std::string& target) {
   check_target(target);
@@ -94,14 +95,13 @@ size_t count_places(llvm::Module& module) {
   return count;
 }
 
-bool use_fibers(llvm::Module& module, const bundle::KernelInfo& kernel, const std::string& form,
+bool use_fibers(llvm::Module& module, const bundle::KernelInfo& kernel, const std::string& form, size_t places,
                 std::vector<std::string>& remarks) {
   if (form != "auto" && form != "loop" && form != "fiber") {
     throw Error::of("kernel '{}': '{}' is not a form: auto, loop or fiber", kernel.demangled, form);
   }
   if (form != "auto") return form == "fiber";
   if (needs_fibers(module, kernel)) return true;
-  size_t places = count_places(module);
   if (places <= kMostLoops) return false;
   remarks.push_back(
       fmt::format("runs in fibers, since {} loops between the places where its work-items meet would "
@@ -152,9 +152,15 @@ void extend_pipelines(llvm::PassBuilder& builder) {
       });
 }
 
+// Passes whose time grows with the square of a function's size; of many loops, each of which is little of the whole,
+// reducing strength takes the longest.
+void bound_time(size_t loops) {
+  ir::set_llvm_option("disable-x86-domain-reassignment");
+  ir::set_llvm_option("cgpp-huge-func", "1");
+  ir::set_llvm_option("disable-lsr", loops > kFewLoops ? "true" : "false");
+}
+
 std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType what) {
-  // Its time grows with the square of a function's values, to save moves between a few registers.
-  ir::enable_llvm_option("disable-x86-domain-reassignment");
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   llvm::legacy::PassManager passes;
@@ -242,7 +248,8 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   relax_shared_atomics(*module);
   traits.block_strides = mark_global_ids(*module);
   traits.ordered = depends_on_order(*module) || uses_ordered_services(*module);
-  bool fibers = use_fibers(*module, kernel, configuration.form, in_step.remarks);
+  size_t places = count_places(*module);
+  bool fibers = use_fibers(*module, kernel, configuration.form, places, in_step.remarks);
   traits.waits = meets_grid(*module) ? kWaitAtGrid : 0;
   if (waits_for == WaitsFor::kGrid) traits.waits |= kWaitByYield;
 
@@ -271,6 +278,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   // What profilers and debuggers show.
   if (llvm::Function* block = module->getFunction(kBlockFunction)) block->setName(kernel.name);
   Result result{{}, fibers ? "fiber" : "loop", std::move(stores), {}, {}, std::move(in_step.remarks)};
+  bound_time(fibers ? 0 : places);
   if (texts) {
     result.ir = ir::print_module(*module);
     result.assembly = emit(*llvm::CloneModule(*module), *machine, llvm::CodeGenFileType::AssemblyFile);

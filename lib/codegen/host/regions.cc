@@ -381,6 +381,10 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
   for (auto [store, initial] : kept) {
     if (llvm::isa_and_nonnull<llvm::LoadInst>(initial) && store->getValueOperand() == initial) store->eraseFromParent();
   }
+  // Of what each region can compute, most is for others.
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(function->getEntryBlock()))) {
+    if (llvm::isInstructionTriviallyDead(&instruction)) instruction.eraseFromParent();
+  }
   return function;
 }
 

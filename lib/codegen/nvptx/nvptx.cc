@@ -32,7 +32,7 @@ const llvm::Target& back_end() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    ir::enable_llvm_option("enable-memcpyopt-without-libcalls");  // clang's driver passes that for CUDA with -mllvm
+    ir::set_llvm_option("enable-memcpyopt-without-libcalls");  // clang's driver passes that for CUDA with -mllvm
     return true;
   }();
   (void)initialised;
