@@ -23,9 +23,6 @@ void append(Words& words, const Words& more) { words.insert(words.end(), more.be
 
 std::string plugin() { return installed_part("libmneme-inject-pass.so"); }
 
-// Of the device compilation the plugin takes what kernels' arguments are called, and drops all names.
-Words embedding_flags() { return {"-fpass-plugin=" + plugin(), "-Xarch_device", "-fno-discard-value-names"}; }
-
 // ccache knows an object by the words of its command and the files that it read. The plugin is one of these, and so is
 // what adds to what ptxas makes.
 void tell_ccache(bool cuda) {
@@ -40,6 +37,13 @@ void tell_ccache(bool cuda) {
 struct Additions {
   Words front, back;
 };
+
+// Of the device compilation the plugin takes what kernels' arguments are called, and drops all names. It stands behind
+// the application's own plugins, whose passes run before its own then.
+void add_plugin(const Invocation& invocation, Additions& add) {
+  if (!invocation.device_ir) append(add.front, {"-Xarch_device", "-fno-discard-value-names"});
+  append(add.back, {"-Xclang", "-fpass-plugin=" + plugin()});
+}
 
 void add_hip(const Invocation& invocation, const std::string& compiler, Additions& add) {
   drop_misleading_paths();
@@ -123,14 +127,18 @@ Recordable recordable(const Words& command) {
 
   bool hip = invocation.hip_sources || invocation.hip_link;
   bool cuda = invocation.cuda_sources || (invocation.offload_link && !hip);
+  if (invocation.device_ir && !invocation.text) {
+    require_clang_19(command[compiler]);
+    add_plugin(invocation, add);
+    tell_ccache(false);
+  }
   if (hip || cuda) {
     require_clang_19(command[compiler]);
-    if ((invocation.hip_sources || invocation.cuda_sources) && !invocation.host_only) {
-      append(add.front, embedding_flags());
-    }
+    bool compiles = (invocation.hip_sources || invocation.cuda_sources) && !invocation.host_only;
+    if (compiles && !invocation.text) add_plugin(invocation, add);
     if (hip) add_hip(invocation, command[compiler], add);
     if (cuda) add_cuda(invocation, names_cudart(arguments), add);
-    if (!add.front.empty()) tell_ccache(cuda);
+    if (!add.front.empty() || !add.back.empty()) tell_ccache(cuda);
     if (invocation.relocatable) ::setenv("MNEME_INJECT_RELOCATABLE", "1", 1);
   }
   result.command.assign(command.begin(), begin);
@@ -154,7 +162,7 @@ Words compile_flags(const std::string& language) {
   invocation.links = false;
   invocation.processors = {kAnyProcessor};
   Additions add;
-  append(add.front, embedding_flags());
+  add_plugin(invocation, add);
   if (invocation.hip_sources) add_hip(invocation, kCompiler, add);
   if (invocation.cuda_sources) add_cuda(invocation, true, add);
   append(add.front, add.back);

@@ -113,9 +113,10 @@ class Cuda(Compiling):
     def without(self, *arguments):
         """As a user of clang would have to build it, with what mneme-inject knows of the toolkit but nothing of ours."""
         flags = self.run_well(INJECT, "--print-flags", "compile", "cuda").stdout
-        ours = r"-fpass-plugin=\S+ -Xarch_device -fno-discard-value-names"
-        self.assertRegex(flags, ours)
-        flags = re.sub(ours, "", flags).split()
+        for ours in (r"-Xarch_device -fno-discard-value-names", r"-Xclang -fpass-plugin=\S+"):
+            self.assertRegex(flags, ours)
+            flags = re.sub(ours, "", flags)
+        flags = flags.split()
         return self.run_well(CLANG, *flags, *arguments)
 
     # ---- what is embedded ----------------------------------------------------------------------

@@ -97,6 +97,12 @@ Language language_of_file(std::string_view file) {
           .cuda = file.ends_with(".cu") || file.ends_with(".cui")};
 }
 
+bool is_gpu(std::string_view triple) { return triple.starts_with("amdgcn") || triple.starts_with("nvptx"); }
+
+bool is_ir(std::string_view language, std::string_view file) {
+  return language == "none" ? file.ends_with(".ll") || file.ends_with(".bc") : language == "ir";
+}
+
 void add_processors(std::string_view list, std::vector<std::string>& into) {
   for (;;) {
     size_t comma = list.find(',');
@@ -152,7 +158,7 @@ Invocation understand(const std::vector<std::string>& given) {
   std::vector<std::string> arguments = expand_response_files(given);
   Invocation result;
   std::string language = "none";  // of the inputs that follow
-  bool options_end = false;
+  bool options_end = false, ir = false, gpu = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string_view word = arguments[i];
     auto value_of = [&](std::string_view option) { return word.starts_with(option) ? word.substr(option.size()) : ""; };
@@ -161,6 +167,7 @@ Invocation understand(const std::vector<std::string>& given) {
       Language it = language == "none" ? language_of_file(word) : language_of_option(language);
       result.hip_sources |= it.hip;
       result.cuda_sources |= it.cuda;
+      ir |= is_ir(language, word);
     } else if (word == "--") {
       options_end = true;
     } else if (word == "-x" || word == "--language") {
@@ -169,6 +176,12 @@ Invocation understand(const std::vector<std::string>& given) {
       language = value_of("--language=");
     } else if (word.starts_with("-x")) {
       language = value_of("-x");
+    } else if (word == "-target" && i + 1 < arguments.size()) {
+      gpu = is_gpu(arguments[i + 1]);
+    } else if (!value_of("--target=").empty()) {
+      gpu = is_gpu(value_of("--target="));
+    } else if (word == "-emit-llvm") {
+      result.text = true;
     } else if (word == "-fgpu-rdc" || word == "-fcuda-rdc") {
       result.relocatable = true;
     } else if (word == "-fno-gpu-rdc" || word == "-fno-cuda-rdc") {
@@ -182,6 +195,7 @@ Invocation understand(const std::vector<std::string>& given) {
     } else if (word == "-c" || word == "-S" || word == "-E" || word == "-M" || word == "-MM" ||
                word == "-fsyntax-only" || word == "--precompile") {
       result.links = false;
+      result.text |= word == "-S";
     } else if (word == "--cuda-host-only" || word == "--offload-host-only") {
       result.host_only = true;
       result.device_only = false;
@@ -207,6 +221,7 @@ Invocation understand(const std::vector<std::string>& given) {
     }
     if (!options_end && takes_next_word(word)) ++i;
   }
+  result.device_ir = ir && gpu;
   return result;
 }
 

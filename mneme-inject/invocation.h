@@ -9,12 +9,14 @@ namespace mneme::inject {
 struct Invocation {
   bool hip_sources = false;             // some input is compiled as HIP
   bool cuda_sources = false;            // or as CUDA
+  bool device_ir = false;               // or is LLVM's IR of a GPU's code
   bool inputs = false;                  // there are any
   bool hip_link = false;                // --hip-link
   bool offload_link = false;            // --offload-link
   bool relocatable = false;             // -fgpu-rdc: device code is linked across translation units
   bool new_driver = false;              // --offload-new-driver: device code is linked from packages in object files
   bool links = true;                    // no -c, -S and the like: a program or shared library is made
+  bool text = false;                    // -S, -emit-llvm: what is made may be edited, and then compiled
   bool host_only = false;               // --cuda-host-only: no device compilation
   bool device_only = false;             // --cuda-device-only: no host compilation
   bool names_device_libraries = false;  // or says that none are wanted

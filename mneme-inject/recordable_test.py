@@ -4,6 +4,7 @@
 
 import json
 import pathlib
+import re
 import signal
 import struct
 import sys
@@ -155,6 +156,37 @@ app: first.o second.o
 """
 
 
+CHANGED = """
+#include <hip/hip_runtime.h>
+__global__ void change(int* data) { data[threadIdx.x] += 12345; }
+int main() { change<<<1, 1>>>(nullptr); }
+"""
+OWN_PASS = """
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+using namespace llvm;
+struct Change : PassInfoMixin<Change> {
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    for (Function& function : module)
+      for (Instruction& instruction : instructions(function))
+        for (Use& use : instruction.operands())
+          if (auto* number = dyn_cast<ConstantInt>(use); number && number->getValue() == 12345)
+            use = ConstantInt::get(number->getType(), 777);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "own", "1", [](PassBuilder& builder) {
+            builder.MOMENT([](ModulePassManager& passes, OptimizationLevel) { passes.addPass(Change()); });
+          }};
+}
+"""
+
+
 def embedded(path):
     """The KernelInfo of every record in a file, by name: an independent reader of what objects/embedded.h says."""
     contents, found, at = path.read_bytes(), {}, 0
@@ -168,7 +200,7 @@ def embedded(path):
 
 class Recordable(Compiling):
     SOURCES = {"first.hip": FIRST, "second.hip": SECOND, "rich.hip": RICH, "pointers.hip": POINTERS, "names.hip": NAMES,
-               "texts.hip": TEXTS}
+               "texts.hip": TEXTS, "changed.hip": CHANGED, "own.cc": OWN_PASS}
 
     def compile(self, level, *arguments):
         """For what is compiled, not how."""
@@ -230,9 +262,11 @@ class Recordable(Compiling):
     def test_the_device_code_itself_stays(self):
         code = {}
         for name, command in [("plain", [CLANG, DEVICE_LIBRARIES]), ("injected", [INJECT, CLANG])]:
-            self.run_well(*command, "-O2", ARCH, "--cuda-device-only", "--no-gpu-bundle-output", "-S", "second.hip", "-o",
-                          name)
-            lines = (self.folder / name).read_text().splitlines()
+            (self.folder / name).mkdir()
+            self.run_well(*command, "-O2", ARCH, "--cuda-device-only", "--no-gpu-bundle-output", "-save-temps",
+                          "../second.hip", "-o", "code", cwd=self.folder / name)
+            assembly, = (self.folder / name).glob("*.s")
+            lines = assembly.read_text().splitlines()
             code[name] = [line for line in lines if line.startswith("\t") and "mneme" not in line and "." not in line]
         self.assertGreater(len(code["plain"]), 10)
         self.assertEqual(code["plain"], code["injected"])
@@ -246,6 +280,49 @@ class Recordable(Compiling):
             hashes.append({name: (info["id"], info["bitcode"]) for name, info in infos.items()})
         self.assertNotIn("name", infos["layout"]["arguments"][0])
         self.assertEqual(hashes[0], hashes[1])
+
+    # ---- code that others change ---------------------------------------------------------------
+
+    def change(self, name):
+        text = (self.folder / name).read_text()
+        self.assertIn("12345", text)
+        (self.folder / name).write_text(text.replace("12345", "777"))
+
+    def test_text_is_for_editing(self):
+        """Nothing goes into it that would describe what it was before; IR that is compiled then is what is embedded."""
+        device = ["-x", "hip", "-O2", ARCH, "--cuda-device-only"]
+        for options in (["-S"], ["-S", "-emit-llvm"], ["-c", "-emit-llvm", "--no-gpu-bundle-output"]):
+            self.inject(*device, *options, "changed.hip", "-o", "text")
+            self.assertNotIn(b"mneme", (self.folder / "text").read_bytes().lower(), options)
+        self.inject(*device, "-S", "-emit-llvm", "changed.hip", "-o", "ir.ll")
+        self.change("ir.ll")
+        gpu = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib"]
+        for options in (gpu, ["--target=amdgcn-amd-amdhsa", *gpu[2:], "-x", "ir"]):
+            self.run_well(INJECT, "clang-19", *options, "ir.ll", "-o", "code")
+            self.assertIn("777", self.run_well(EXTRACT, "-S", "code").stdout)
+        self.inject(*device, "-S", "changed.hip", "-o", "assembly.s")
+        self.run_well(INJECT, "clang-19", *gpu, "assembly.s", "-o", "code")
+        self.assertEqual(embedded(self.folder / "code"), {})
+
+    def test_passes_of_ones_own(self):
+        """What they made is what is embedded, wherever in the pipeline they run."""
+        llvm = self.run_well("llvm-config-19", "--cppflags").stdout.split()
+        for moment in ("PipelineStart", "OptimizerLast"):
+            self.run_well(CLANG, "-fPIC", "-shared", "-fno-rtti", "-std=c++17", *llvm, f"-DMOMENT=register{moment}EPCallback",
+                          "own.cc", "-o", f"{moment}.so")
+            for level in ("-O0", "-O2"):
+                for option in ([f"-fpass-plugin=./{moment}.so"], ["-Xclang", f"-fpass-plugin=./{moment}.so"]):
+                    for more in ([], ["-fgpu-rdc"]) if level == "-O2" else [[]]:  # clang 19 crashes over -O0 with it
+                        with self.subTest(moment=moment, level=level, option=option, more=more):
+                            self.inject("-x", "hip", level, ARCH, *option, *more, "changed.hip", "-o", "changed")
+                            text = self.run_well(EXTRACT, "-S", "changed").stdout
+                            self.assertIn("777", text)
+                            self.assertNotIn("12345", text)
+                            if not more:
+                                self.assertEqual(embedded(self.folder / "changed")["change"]["own_passes"], [f"{moment}.so"])
+        result = self.run_well(INJECT, CLANG, "-x", "hip", ARCH, "-fgpu-rdc", "-Xoffload-linker",
+                               "--load-pass-plugin=./OptimizerLast.so", "changed.hip", "-o", "changed")
+        self.assertIn("what the passes of 'OptimizerLast.so' change in the link is not recorded", result.stderr)
 
     # ---- the header ----------------------------------------------------------------------------
 
@@ -448,7 +525,7 @@ class Recordable(Compiling):
 
     def test_verbose_shows_the_command(self):
         result = self.run_well(INJECT, "-v", CLANG, ARCH, "-fsyntax-only", "first.hip")
-        self.assertIn(f"mneme-inject: {CLANG} -fpass-plugin=", result.stderr)
+        self.assertRegex(result.stderr, f"mneme-inject: .*{re.escape(CLANG)} .* -Xclang -fpass-plugin=")
 
     def test_a_misleading_rocm_path(self):
         wrapper = "__clang_hip_runtime_wrapper.h"

@@ -133,6 +133,9 @@ struct KernelInfo {
   // none is; the host device makes them of names (objects/function_address.h). In json only if there are any, and then
   // the id covers them: code for this kernel has to have functions at the same addresses.
   std::vector<uint64_t> function_addresses = {};
+  // Pass plugins of the application's own, by file name, that its IR has gone through: it is as they left it, optimised
+  // at the application's level. In json only if there are any.
+  std::vector<std::string> own_passes = {};
 };
 
 // Whether it can reach the variable of that name, or what stands for more than a variable (above).

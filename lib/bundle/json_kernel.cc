@@ -117,6 +117,7 @@ std::string write(const KernelInfo& info) {
   if (!info.pointers.empty()) write_pointers(out, info.pointers);
   out.add("source", info.source).add("bitcode", info.bitcode);
   if (!info.function_addresses.empty()) out.add_all("function_addresses", info.function_addresses);
+  if (!info.own_passes.empty()) out.add_all("own_passes", info.own_passes);
   return out.close().sealed();
 }
 
@@ -146,6 +147,7 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
   if (!info.function_addresses.empty() && info.function_addresses.size() != info.functions.size()) {
     in.fail("function_addresses", "has another length than 'functions'");
   }
+  if (in.has("own_passes")) info.own_passes = in.texts("own_passes");
   return info;
 }
 

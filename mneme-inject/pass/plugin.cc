@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in
-// the code object; under -fgpu-rdc that is done when the units are linked (units.h). When all is optimised it adds what
-// says where functions are whose address is taken (pointed_functions.h). It is loaded into clang, or lld, whose LLVM it
-// uses.
+// the code object; under -fgpu-rdc that is done when the units are linked (units.h). Where the application has plugins
+// of its own, it embeds what they leave, when all is optimised: no other moment is known to be behind them. When all is
+// optimised it adds what says where functions are whose address is taken (pointed_functions.h). It is loaded into
+// clang, or lld, whose LLVM it uses.
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/AutoUpgrade.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cuda/carried.h"
 #include "ir/relative_tables.h"
-#include "pass/argument_names.h"
 #include "pass/embed.h"
 #include "pass/kernel_functions.h"
+#include "pass/own_plugins.h"
 #include "pass/pointed_functions.h"
 #include "pass/record.h"
 #include "pass/units.h"
@@ -35,12 +39,12 @@ void mend_removed_intrinsics(llvm::Module& module) {
 }
 
 // Embeds in `module` the kernels of `program`, which may be the same.
-void embed_kernels(llvm::Module& module, const llvm::Module& program, const ArgumentNames& names = {}) {
+void embed_kernels(llvm::Module& module, const llvm::Module& program, const Told& told = {}) {
   KernelFunctions kernels = kernels_in(program);
   std::vector<std::pair<std::string, std::string>> records;  // made of the module as it is before any is in it
   for (const llvm::Function& function : program) {
     if (!kernels.contains(&function) || has_embedded(module, function.getName())) continue;
-    records.emplace_back(function.getName(), record_of(function, names));
+    records.emplace_back(function.getName(), record_of(function, told));
   }
   for (const auto& [name, record] : records) embed(module, name, record);
 }
@@ -48,24 +52,31 @@ void embed_kernels(llvm::Module& module, const llvm::Module& program, const Argu
 // mneme-inject says so: a module does not.
 bool is_relocatable() { return std::getenv("MNEME_INJECT_RELOCATABLE") != nullptr; }
 
+bool is_gpus(const llvm::Triple& triple) { return triple.isAMDGCN() || triple.isNVPTX(); }
+
+void embed(llvm::Module& module, const Told& told) {
+  if (is_relocatable()) {
+    carry_unit(module);
+  } else {
+    embed_kernels(module, module, told);
+  }
+}
+
 class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
  public:
   // The callbacks, which may be null, are those of the pipeline.
-  explicit CompileUnit(llvm::PassInstrumentationCallbacks* callbacks) : callbacks_(callbacks) {}
+  CompileUnit(llvm::PassInstrumentationCallbacks* callbacks, std::shared_ptr<Told> told)
+      : callbacks_(callbacks), told_(std::move(told)) {}
 
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     llvm::Triple triple(module.getTargetTriple());
-    if (!triple.isAMDGCN() && !triple.isNVPTX()) return llvm::PreservedAnalyses::all();
+    if (!is_gpus(triple)) return llvm::PreservedAnalyses::all();
     if (carries(module.getModuleInlineAsm())) return llvm::PreservedAnalyses::all();  // the plugin was named twice
     try {
       if (triple.isAMDGCN()) mend_removed_intrinsics(module);
       if (triple.isNVPTX() && callbacks_) ir::leave_tables_of_addresses(*callbacks_);
-      const ArgumentNames names = take_names(module);
-      if (is_relocatable()) {
-        carry_unit(module);
-      } else {
-        embed_kernels(module, module, names);
-      }
+      told_->names = take_names(module);
+      if (told_->own_passes.empty()) embed(module, *told_);
     } catch (const std::exception& error) {
       module.getContext().emitError(std::string("mneme-inject: ") + error.what());
     }
@@ -76,6 +87,30 @@ class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
 
  private:
   llvm::PassInstrumentationCallbacks* callbacks_;
+  std::shared_ptr<Told> told_;
+};
+
+// Behind the application's own plugins.
+class EmbedWhatIsLeft : public llvm::PassInfoMixin<EmbedWhatIsLeft> {
+ public:
+  explicit EmbedWhatIsLeft(std::shared_ptr<Told> told) : told_(std::move(told)) {}
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    if (!is_gpus(llvm::Triple(module.getTargetTriple())) || carries(module.getModuleInlineAsm())) {
+      return llvm::PreservedAnalyses::all();
+    }
+    try {
+      embed(module, *told_);
+    } catch (const std::exception& error) {
+      module.getContext().emitError(std::string("mneme-inject: ") + error.what());
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+
+ private:
+  std::shared_ptr<Told> told_;
 };
 
 // What recorded memory may point to is to be found when the code is loaded. In relocatable code, names of what is a
@@ -84,8 +119,7 @@ class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
 class ExposeAddresses : public llvm::PassInfoMixin<ExposeAddresses> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    llvm::Triple triple(module.getTargetTriple());
-    if ((!triple.isAMDGCN() && !triple.isNVPTX()) || is_relocatable()) return llvm::PreservedAnalyses::all();
+    if (!is_gpus(llvm::Triple(module.getTargetTriple())) || is_relocatable()) return llvm::PreservedAnalyses::all();
     try {
       expose_pointed(module);
     } catch (const std::exception& error) {
@@ -102,6 +136,11 @@ class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     try {
       if (auto program = carried_units(module)) embed_kernels(module, *program);
+      if (std::vector<std::string> others = own_plugins(); !others.empty()) {
+        std::string text = "mneme-inject: what the passes of '" + llvm::join(others, "', '") +
+                           "' change in the link is not recorded: have them run in the compilation";
+        module.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(text, llvm::DS_Warning));
+      }
     } catch (const std::exception& error) {
       module.getContext().emitError(std::string("mneme-inject: ") + error.what());
     }
@@ -116,11 +155,14 @@ class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
 
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "mneme-inject", MNEME_VERSION, [](llvm::PassBuilder& builder) {
-            builder.registerPipelineStartEPCallback([callbacks = builder.getPassInstrumentationCallbacks()](
+            auto told = std::make_shared<mneme::inject::Told>();
+            told->own_passes = mneme::inject::own_plugins();
+            builder.registerPipelineStartEPCallback([callbacks = builder.getPassInstrumentationCallbacks(), told](
                                                         llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-              passes.addPass(mneme::inject::CompileUnit(callbacks));
+              passes.addPass(mneme::inject::CompileUnit(callbacks, told));
             });
-            builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+            builder.registerOptimizerLastEPCallback([told](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+              if (!told->own_passes.empty()) passes.addPass(mneme::inject::EmbedWhatIsLeft(told));
               passes.addPass(mneme::inject::ExposeAddresses());
             });
             builder.registerFullLinkTimeOptimizationEarlyEPCallback(

@@ -9,12 +9,13 @@
 
 namespace mneme::inject {
 
-std::string record_of(const llvm::Function& kernel, const ArgumentNames& names) {
+std::string record_of(const llvm::Function& kernel, const Told& told) {
   std::unique_ptr<llvm::Module> closure = closure_of(kernel);
   std::string bitcode = bitcode_of(*closure);
   bundle::KernelInfo info = describe(*closure, kernel.getName(), bitcode, kernel.getParent()->getSourceFileName());
-  auto named = names.find(kernel.getName().str());
-  for (size_t i = 0; named != names.end() && i < std::min(info.arguments.size(), named->second.size()); i++) {
+  info.own_passes = told.own_passes;
+  auto named = told.names.find(kernel.getName().str());
+  for (size_t i = 0; named != told.names.end() && i < std::min(info.arguments.size(), named->second.size()); i++) {
     info.arguments[i].name = named->second[i];
   }
   // What debuggers are told is no part of what the kernel is.

@@ -3,12 +3,19 @@
 #include <llvm/IR/Function.h>
 
 #include <string>
+#include <vector>
 
 #include "pass/argument_names.h"
 
 namespace mneme::inject {
 
+// What a kernel's IR does not tell.
+struct Told {
+  ArgumentNames names;
+  std::vector<std::string> own_passes;  // plugins of the application's own, whose passes it has gone through
+};
+
 // What is embedded for a kernel (objects/embedded.h): its closure, and what there is to know of it.
-std::string record_of(const llvm::Function& kernel, const ArgumentNames& names = {});
+std::string record_of(const llvm::Function& kernel, const Told& told = {});
 
 }  // namespace mneme::inject
