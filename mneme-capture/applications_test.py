@@ -10,6 +10,38 @@ import unittest
 from capturing import PROGRAMS, CaptureCase, bundles, run, tool
 
 
+LIBRARY = """
+#include <hip/hip_runtime.h>
+__global__ void triple(int* data) { data[threadIdx.x] *= 3; }
+extern "C" int use() {
+  int *memory, values[32];
+  for (int i = 0; i < 32; ++i) values[i] = i;
+  if (hipMalloc(&memory, sizeof values) || hipMemcpy(memory, values, sizeof values, hipMemcpyHostToDevice)) return 1;
+  triple<<<1, 32>>>(memory);
+  if (hipMemcpy(values, memory, sizeof values, hipMemcpyDeviceToHost)) return 1;
+  for (int i = 0; i < 32; ++i) if (values[i] != 3 * i) return 1;
+  return hipFree(memory);
+}
+"""
+OPENS = """
+#include <dlfcn.h>
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <string>
+__global__ void own(int* data) { data[threadIdx.x] = 1; }
+int main(int, char** arguments) {
+  int* memory;
+  if (hipMalloc(&memory, 128)) return 1;
+  own<<<1, 32>>>(memory);
+  if (hipDeviceSynchronize()) return 1;
+  bool deep = arguments[2] == std::string("deep");
+  void* library = deep ? dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : dlmopen(LM_ID_NEWLM, arguments[1], RTLD_NOW);
+  if (!library) return std::puts(dlerror()), 1;
+  std::puts(reinterpret_cast<int (*)()>(dlsym(library, "use"))() ? "wrong" : "right");
+}
+"""
+
+
 class Applications(CaptureCase):
     def test_memory_calls_behave(self):
         program = self.program("memory_calls")
@@ -55,6 +87,21 @@ class Applications(CaptureCase):
         result = run([tool("capture"), "--device", "host", "sh", "-c", script])
         self.assertEqual(result.status, 2, result.text())
         self.assertRegex(result.error, "process [0-9]+ has the vendor's runtime library in place of the host device")
+
+    def test_libraries_that_want_nobody_between(self):
+        """RTLD_DEEPBIND hides no launches; those of a namespace of the loader's own are named."""
+        library, program = self.folder / "library.hip", self.folder / "opens.hip"
+        library.write_text(LIBRARY)
+        program.write_text(OPENS)
+        self.build(library, "liblibrary.so", "-O2", "-fPIC", "-shared")
+        opens = self.build(program, "opens", "-O2")
+        bound = self.capture(opens, self.folder / "liblibrary.so", "deep")
+        self.assertEqual(len(self.instances(bound)), 2)
+        self.assertIn("right", bound.error)
+        apart = self.capture(opens, self.folder / "liblibrary.so", "apart")
+        self.assertEqual(len(self.instances(apart)), 1)
+        self.assertRegex(apart.error, r"mneme: kernel 'triple\(int\*\)' is launched where the recorder is not loaded, .*: "
+                                      "its launches are not recorded")
 
     def test_output_that_cannot_be_written(self):
         program = self.program("vector_add")

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernel launches: what is wrong with them is said at once, what goes wrong in the kernel when somebody waits.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -12,6 +17,7 @@
 #include "hostgpu/function_info.h"
 #include "hostgpu/registration.h"
 #include "hostgpu/run_kernel.h"
+#include "memory/listing.h"
 
 // Declared in <hip/hip_ext.h>, which is for device code too.
 extern "C" hipError_t hipExtLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
@@ -44,6 +50,18 @@ std::vector<std::byte> argument_bytes(const bundle::KernelInfo& kernel, void** v
     }
   }
   return bytes;
+}
+
+// A library that dlmopen loads has a runtime of its own, with no recorder in front of it; and a script may have dropped
+// LD_PRELOAD.
+void tell_if_unrecorded(const bundle::KernelInfo& kernel) {
+  static const bool unrecorded =
+      std::getenv(memory::kRecordingVariable) && !::dlsym(RTLD_DEFAULT, memory::kFindMemorySymbol);
+  static std::atomic<bool> told{false};
+  if (!unrecorded || told.exchange(true)) return;
+  say(fmt::format("kernel '{}' is launched where the recorder is not loaded, from a library in a namespace of its own "
+                  "(dlmopen), or without LD_PRELOAD: its launches are not recorded",
+                  kernel.demangled));
 }
 
 void run(const KernelCall& call) {
@@ -103,6 +121,7 @@ KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** value
     device::host::prepare_to_run();
     call.kernel = &ready_kernel(function);
   }
+  tell_if_unrecorded(call.kernel->info());
   call.grid = grid;
   call.block = block;
   call.shared = static_cast<unsigned>(shared);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How the stand-in for the vendor's runtime learns of the memory that the recorder gave out in its stead.
+// How the stand-in for the vendor's runtime learns of the recorder, and of the memory that it gave out in its stead.
 #pragma once
 #include <cstdint>
 
@@ -13,6 +13,9 @@ struct ListedMemory {
   ListedKind kind = ListedKind::kDevice;
   bool released = false;  // of these only the latest, the last one first
 };
+
+// In the environment of what is recorded.
+inline constexpr char kRecordingVariable[] = "MNEME_CAPTURE_SOCKET";
 
 // The recorder exports it by this name. Calls `take` for each piece of memory; false: it gives out none.
 using ListMemory = bool (*)(void (*take)(void* user, const ListedMemory&), void* user);

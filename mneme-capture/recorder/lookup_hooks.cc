@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // dlsym, as the application finds it first: of the functions that are hooked, a program that looks them up in a
-// vendor's library finds the hooks. All else goes to the C library's as if nothing were between, which looks at who
-// calls it.
+// vendor's library finds the hooks. And dlopen: no library is loaded so that it finds its own vendor's library before
+// the recorder (RTLD_DEEPBIND). All else goes to the C library's as if nothing were between, which looks at who calls it.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -23,16 +23,28 @@ namespace mneme::record {
 namespace {
 
 using Lookup = void* (*)(void*, const char*);
+using Open = void* (*)(const char*, int);
+
+// The C library's.
+template <class Function>
+Function real(const char* name, std::atomic<Function>& known) noexcept {
+  Function found = known.load(std::memory_order_relaxed);
+  if (found) return found;
+  for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.34", "GLIBC_2.17"}) {  // the first x86-64 has, old and new
+    if (!found) found = reinterpret_cast<Function>(::dlvsym(RTLD_NEXT, name, version));
+  }
+  known.store(found, std::memory_order_relaxed);
+  return found;
+}
 
 Lookup real_lookup() noexcept {
   static constinit std::atomic<Lookup> known{nullptr};
-  Lookup real = known.load(std::memory_order_relaxed);
-  if (real) return real;
-  for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.34", "GLIBC_2.17"}) {  // the first x86-64 has, old and new
-    if (!real) real = reinterpret_cast<Lookup>(::dlvsym(RTLD_NEXT, "dlsym", version));
-  }
-  known.store(real, std::memory_order_relaxed);
-  return real;
+  return real("dlsym", known);
+}
+
+Open real_open() noexcept {
+  static constinit std::atomic<Open> known{nullptr};
+  return real("dlopen", known);
 }
 
 bool may_be_hooked(std::string_view name) {
@@ -137,5 +149,10 @@ extern "C" void* hooked_dlsym(void* library, const char* name) asm("dlsym");
 extern "C" void* hooked_dlsym(void* library, const char* name) {
   if (concerns_us(library, name, __builtin_return_address(0))) return find(library, name, __builtin_return_address(0));
   [[clang::musttail]] return real_lookup()(library, name);
+}
+
+extern "C" void* hooked_dlopen(const char* file, int mode) asm("dlopen");
+extern "C" void* hooked_dlopen(const char* file, int mode) {
+  [[clang::musttail]] return real_open()(file, mode & ~RTLD_DEEPBIND);
 }
 #pragma GCC visibility pop

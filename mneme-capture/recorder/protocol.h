@@ -35,11 +35,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "bundle/format.h"
+#include "memory/listing.h"
 
 namespace mneme::record {
 
 inline constexpr uint32_t kProtocolVersion = 8;
-inline constexpr char kSocketVariable[] = "MNEME_CAPTURE_SOCKET";  // meeting_point.h
+inline constexpr const char* kSocketVariable = memory::kRecordingVariable;  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
 
 // What lies at Hello's probe: the parent tries whether it can read the application's memory.
