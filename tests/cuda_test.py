@@ -60,6 +60,7 @@ NO_CUDA = {
     "lock_step_shared": LOCK_STEP,
     "managed_variables": "clang has no __managed__ for CUDA",
     "memory_queries": STRUCTURES,
+    "misaligned_vectors": "addresses that NVIDIA's GPUs refuse",
     "module_launch": DRIVER,
     "multi_grid": "gone from CUDA",
     "packed_math": AMDS_INSTRUCTIONS,
@@ -189,6 +190,36 @@ class Damaged(CudaCase):
             self.assertEqual((result.status, result.out.decode().count("NOT as it is to be")), (1, cases), result.out)
         expected.write_text(text.replace("run failed: ", "run succeeded: "))
         self.assertEqual(run(check).status, 1)
+
+
+class Faults(CudaCase):
+    SOURCE = """
+#include <cassert>
+#include <cstdio>
+__global__ void fail(float* data, int how) {
+  if (how == 0) assert(!data);
+  if (how == 1) reinterpret_cast<float4*>(data + 1)->x = 1;
+  if (how == 2) data[1 << 20] = 1;
+}
+int main(int, char** arguments) {
+  float* data;
+  if (cudaMalloc(&data, 64)) return 1;
+  fail<<<1, 1>>>(data, arguments[1][0] - '0');
+  cudaError_t error = cudaDeviceSynchronize();
+  std::printf("%d %s\\n", error, cudaGetErrorName(error));
+}
+"""
+
+    def test_codes(self):
+        """As NVIDIA's hardware has them."""
+        source = self.folder / "fails.cu"
+        source.write_text(self.SOURCE)
+        self.run_well([tool("inject"), "clang++-19", "-O0", f"--offload-arch={PROCESSOR}", source, "-o", self.folder / "fails"])
+        for how, code in enumerate(["710 cudaErrorAssert", "716 cudaErrorMisalignedAddress", "700 cudaErrorIllegalAddress"]):
+            with self.subTest(code):
+                result = self.run_well([tool("capture"), "--device", "host", "--check-memory", "--max-instances", "0",
+                                        self.folder / "fails", str(how)])
+                self.assertEqual(result.out.decode().strip(), code)
 
 
 if __name__ == "__main__":

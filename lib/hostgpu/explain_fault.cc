@@ -7,8 +7,8 @@
 
 namespace mneme::hostgpu {
 
-std::string explain_fault(const FailedLaunch& launch, const device::host::KernelFault& fault) {
-  if (fault.kind() != codegen::host::kNoFault || checks_memory()) return fault.what();
+device::host::KernelFault explain_fault(const FailedLaunch& launch, const device::host::KernelFault& fault) {
+  if (fault.kind() != codegen::host::kNoFault || checks_memory()) return fault;
   try {
     CompileOptions checking = usual_options();
     checking.check_memory = true;
@@ -23,11 +23,11 @@ std::string explain_fault(const FailedLaunch& launch, const device::host::Kernel
     options.only = fault.block();
     device::host::run_grid(*code, launch.grid, launch.block, launch.shared_bytes, launch.arguments, options);
   } catch (const device::host::KernelFault& again) {
-    if (again.exact()) return again.what();
+    if (again.exact()) return again;
   } catch (const Error&) {
     // What is known is all there is to say.
   }
-  return fault.what();
+  return fault;
 }
 
 }  // namespace mneme::hostgpu

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <string>
-
 #include "hostgpu/program.h"
 
 namespace mneme::hostgpu {
@@ -15,8 +13,8 @@ struct FailedLaunch {
   device::host::RunOptions options;
 };
 
-// The sentence for a launch that failed. Where the fault names no thread, the block is run again, alone, in code that
+// What is known of a launch that failed. Where the fault names no thread, the block is run again, alone, in code that
 // checks its accesses; memory is no longer what it was, so that may tell nothing new.
-std::string explain_fault(const FailedLaunch& launch, const device::host::KernelFault& fault);
+device::host::KernelFault explain_fault(const FailedLaunch& launch, const device::host::KernelFault& fault);
 
 }  // namespace mneme::hostgpu

@@ -59,7 +59,8 @@ void tell_if_unrecorded(const bundle::KernelInfo& kernel) {
       std::getenv(memory::kRecordingVariable) && !::dlsym(RTLD_DEFAULT, memory::kFindMemorySymbol);
   static std::atomic<bool> told{false};
   if (!unrecorded || told.exchange(true)) return;
-  say(fmt::format("kernel '{}' is launched where the recorder is not loaded, from a library in a namespace of its own "
+  say(
+      fmt::format("kernel '{}' is launched where the recorder is not loaded, from a library in a namespace of its own "
                   "(dlmopen), or without LD_PRELOAD: its launches are not recorded",
                   kernel.demangled));
 }

@@ -22,8 +22,12 @@ bool poisons_shared_memory() {
   return poisons;
 }
 
-hipError_t code_of(const device::host::KernelFault& fault) {
-  if (fault.kind() == codegen::host::kAssertionFailed) return hipErrorAssert;
+// As the vendors' hardware has it: AMD's tells of assertions no more than of a trap.
+hipError_t code_of(const device::host::KernelFault& fault, const Kernel& kernel) {
+  constexpr auto kMisalignedAddress = static_cast<hipError_t>(716);  // HIP has no name for it
+  bool is_cuda = kernel.info().target.starts_with("nvptx");
+  if (fault.kind() == codegen::host::kAssertionFailed && is_cuda) return hipErrorAssert;
+  if (fault.kind() == codegen::host::kMisaligned && is_cuda) return kMisalignedAddress;
   return fault.address() ? hipErrorIllegalAddress : hipErrorLaunchFailure;
 }
 
@@ -65,7 +69,8 @@ void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uin
   try {
     device::host::run_grid(kernel.code_for(block), grid, block, shared_bytes, arguments, options);
   } catch (const device::host::KernelFault& fault) {
-    throw HipError(code_of(fault), explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault));
+    auto explained = explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault);
+    throw HipError(code_of(explained, kernel), explained.what());
   } catch (const Error& error) {
     throw HipError(hipErrorLaunchFailure, error.what());
   }

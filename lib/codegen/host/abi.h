@@ -45,7 +45,8 @@ enum BlockFault : uint32_t {
   kAborted = 3,          // abort()
   kAssertionFailed = 4,  // stop()'s text is the message
   kWildCall = 5,         // a call through a pointer to no function of the device's
-  kOther = 6             // stop()'s text says what, as a verb's phrase: "uses a texture that …"
+  kOther = 6,            // stop()'s text says what, as a verb's phrase: "uses a texture that …"
+  kMisaligned = 7        // an address is not a multiple of what the access asks for
 };
 
 // What code may ask of whoever runs it. Each is called on the thread that runs the block, with the block's context and

@@ -18,6 +18,7 @@
 #include "bundle/launch.h"
 #include "codegen/adjust.h"
 #include "codegen/host/abi.h"
+#include "codegen/host/any_alignment.h"
 #include "codegen/host/brain_floats.h"
 #include "codegen/host/check_memory.h"
 #include "codegen/host/debug_information.h"
@@ -175,6 +176,7 @@ std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeG
 std::unique_ptr<llvm::Module> whole_kernel(llvm::Module& device, const bundle::KernelInfo& kernel,
                                            const bundle::Configuration& configuration,
                                            const llvm::TargetMachine& machine) {
+  const bool is_nvptx = llvm::Triple(device.getTargetTriple()).isNVPTX();
   forget_assignments(device);
   raise(device, kernel, configuration.fuse);
   std::unique_ptr<llvm::Module> module =
@@ -185,6 +187,7 @@ std::unique_ptr<llvm::Module> whole_kernel(llvm::Module& device, const bundle::K
   place_carries(*module, kernel);
   define_locals(*module);
   take_bools_as_they_are(*module);
+  if (!is_nvptx && !configuration.check_memory) allow_any_alignment(*module);
   return_at_ends(*module, kernel);
   return module;
 }

@@ -228,7 +228,7 @@ void check_access(codegen::host::BlockContext* context, uint32_t thread, const v
     stop_block(context, thread, describe_access(block, access, origin, address, size));
   }
   if (align > 1 && address % align != 0) {
-    stop_block(context, thread, describe_misaligned(access, address, size, align));
+    stop_block(context, thread, describe_misaligned(access, address, size, align), codegen::host::kMisaligned);
   }
 }
 
