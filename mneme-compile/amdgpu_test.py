@@ -43,6 +43,22 @@ int main() {
 """
 
 
+ACROSS = """
+#include <hip/hip_runtime.h>
+
+__global__ void within(int* data) { data[threadIdx.x] += 1; }
+__global__ void across(int* data) { data[threadIdx.x] = __shfl_xor(data[threadIdx.x], 32); }
+
+int main() {
+  int* data = nullptr;
+  if (hipMalloc(&data, 256) || hipMemset(data, 1, 256)) return 1;
+  within<<<1, 64>>>(data);
+  across<<<1, 64>>>(data);
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
 def notes(code, file):
     """The figures that a code object's metadata has of its one kernel, by llvm-readelf."""
     file.write_bytes(code)
@@ -114,6 +130,23 @@ class Amdgpu(TestCase):
         self.assertGreater(spilled, 0)
         self.assertGreater(shared, 0)
         self.assertEqual(sizes, {32, 64})
+
+    def test_a_kernel_that_cannot_be_had(self):
+        """It keeps the others back no more, and is named; if there is no other, nothing was made."""
+        source = self.folder / "across.hip"
+        source.write_text(ACROSS)
+        recording = self.record(self.build(source), name="across.tar")
+        why = r"kernel 'across\(int\*\)' was compiled for gfx90a and cannot become one for gfx1100"
+        result = run([tool("compile"), "--target", "gfx1100", recording])
+        self.assertEqual(result.status, 2, result.text())
+        self.assertRegex(result.error, f"warning: {why}")
+        self.assertIn("error: 1 of 2 kernels were not compiled", result.error)
+        failed = [variant.get("failed", "") for variant, _ in self.variants(result.out)]
+        self.assertEqual([bool(reason) for reason in failed], [False, True])
+        self.assertRegex(failed[1], why)
+        result = run([tool("compile"), "--target", "gfx1100", "--kernel", "across", recording])
+        self.assertEqual(result.status, 2, result.text())
+        self.assertRegex(result.error, f"error: {why}")
 
     def test_options(self):
         texts = self.folder / "texts"

@@ -63,9 +63,24 @@ void note_remarks(const bundle::KernelInfo& kernel, const std::string& where, co
   for (const std::string& remark : remarks) cli::note(fmt::format("{}'{}': {}", where, kernel.demangled, remark));
 }
 
-// Adds the command line's one variant. What cannot be compiled is an Error.
+// What became of the command line's one variant, kernel by kernel.
+struct Outcomes {
+  size_t compiled = 0;
+  std::vector<Error> failures;
+
+  // One kernel that cannot be compiled is no reason to give up the others. If it is all of them, that is the user's
+  // mistake more often than the kernels'.
+  void report() const {
+    if (failures.empty()) return;
+    if (compiled == 0) throw failures.front();
+    for (const Error& failure : failures) cli::warn(failure.what());
+    throw Error::of("{} of {} kernels were not compiled, as is said above", failures.size(), failures.size() + compiled);
+  }
+};
+
+// Adds the command line's one variant; where it cannot be compiled, a failed one.
 void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
-                 Settings& settings, bool verbose) {
+                 Settings& settings, bool verbose, Outcomes& outcomes) {
   const std::vector<Wanted> all = settings.wanted(kernel.info);
   codegen::arguments_named(kernel.info, all.at(0).configuration.specialize_args);  // said before there is an instance
   std::vector<Wanted> now = wanted_now(all, instance);
@@ -73,7 +88,15 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   const Wanted& wanted = now[0];
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
   codegen::Given given{instance, !settings.texts_folder().empty(), settings.embeds_ir(), recorded_ir(kernel, settings)};
-  codegen::Code code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
+  codegen::Code code;
+  try {
+    code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
+  } catch (const Error& error) {
+    outcomes.failures.push_back(error);
+    add(writer, failed_variant(kernel.info, wanted, error.what()));
+    return;
+  }
+  outcomes.compiled++;
   if (given.texts) {
     save_texts(settings.texts_folder(), bundle::variant_id(kernel.info.id, wanted.configuration), code);
   }
@@ -85,7 +108,7 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
 
 // Adds those of --variants. What cannot be compiled is a failed variant.
 void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
-                  Settings& settings, bool verbose) {
+                  Settings& settings, bool verbose, Outcomes&) {
   std::vector<Wanted> now = wanted_now(settings.wanted(kernel.info), instance);
   if (now.empty()) return;
   size_t shared = 0, failed = 0;
@@ -153,7 +176,7 @@ Exit run(int argc, char** argv) {
   bundle::Writer writer(output.fd(), output.name());
   bundle::BundleInfo info = cli::with_provenance(reader.info(), "mneme-compile", options);
   if (settings.launches_otherwise()) info.version = std::max(info.version, bundle::kOtherLaunches);
-  if (settings.in_bulk()) info.version = std::max(info.version, bundle::kVariantsWithoutCode);
+  info.version = std::max(info.version, bundle::kVariantsWithoutCode);
   writer.add(std::string(bundle::kBundleMember), bundle::write(info));
   reader.copy_to(&writer);
 
@@ -165,6 +188,7 @@ Exit run(int argc, char** argv) {
   std::set<Digest> met;                          // instances
   bool followed = false;
   size_t refused = 0;  // lines
+  Outcomes outcomes;
   while (auto item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) {
       if (!selection.kernel(kernel->info)) continue;
@@ -175,7 +199,7 @@ Exit run(int argc, char** argv) {
         continue;
       }
       if (options.verbose()) cli::note("compiling '" + kernel->info.demangled + "'");
-      compile_for(writer, *kernel, nullptr, settings, options.verbose());
+      compile_for(writer, *kernel, nullptr, settings, options.verbose(), outcomes);
       if (any_specialised(settings.wanted(kernel->info))) kernels.insert_or_assign(kernel->info.id, std::move(*kernel));
     } else if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) {
       if (!selection.instance(instance->info.id)) continue;
@@ -188,19 +212,21 @@ Exit run(int argc, char** argv) {
           continue;
         }
         // When the lines have ended all goes on as if they had been known before.
-        compile_for(writer, kernel.mapped(), nullptr, settings, options.verbose());
+        compile_for(writer, kernel.mapped(), nullptr, settings, options.verbose(), outcomes);
         kernels.insert(std::move(kernel));
       }
       auto kernel = kernels.find(instance->info.kernel);
       if (kernel == kernels.end()) continue;
-      compile_for(writer, kernel->second, &instance->info, settings, options.verbose());
+      compile_for(writer, kernel->second, &instance->info, settings, options.verbose(), outcomes);
     } else if (auto* end = std::get_if<bundle::Summary>(&*item)) {
       summary = std::move(*end);
     }
   }
   selection.check_met();
   if (settings.follows() && !followed) throw Error("--follow needs an instance to follow behind, and none is selected");
+  if (outcomes.compiled == 0) outcomes.report();
   cli::finish(reader, writer, output, std::move(summary));
+  outcomes.report();
   if (!settings.follows()) check_instances(settings.asked(), met);
   if (refused > 0) {
     throw Error::of("{} line(s) of --variants were not compiled, as was said of each", refused);

@@ -122,6 +122,12 @@ class Tune(TestCase):
     def last_of(text, words):
         return next((line for line in reversed(text.splitlines()) if words in line), None)
 
+    def test_time_alone_is_no_limit_of_trials(self):
+        self.place = self.folder / "timed"
+        result = self.tune("--time", "1")
+        self.assertRegex(result.error, r"\d+ trials, \d+ verified")
+        self.assertNotIn("of 100 trials", result.error)
+
     def test_it_goes_on_where_it_stopped(self):
         for sampler in ("random", "tpe"):
             self.place = self.folder / f"resumed_{sampler}"
