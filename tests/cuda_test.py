@@ -50,6 +50,7 @@ LOCK_STEP = "counts on lanes that run in lock step, which NVIDIA's need not"
 NO_CUDA = {
     "bfloat16": "HIP's own type: bfloat16_native has the compiler's",
     "bit_functions": AMDS_INSTRUCTIONS,
+    "compiler_fences": LOCK_STEP,
     "conversions": "HIP's headers round to nearest, whatever a function is named for",
     "device_queries": STRUCTURES,
     "lane_functions": AMDS_INSTRUCTIONS,

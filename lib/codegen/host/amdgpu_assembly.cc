@@ -127,6 +127,7 @@ bool raise_assembly(llvm::CallInst& call) {
   if (!call.getType()->isVoidTy() && !(results = tied_results(builder, call))) return false;
   if (llvm::is_contained(instructions, "s_barrier")) call_barrier(builder);
   if (results) call.replaceAllUsesWith(results);
+  fence_compiler(call);
   call.eraseFromParent();
   return true;
 }

@@ -111,6 +111,10 @@ llvm::CallInst* call_grid_barrier(llvm::IRBuilderBase& builder) {
 llvm::CallInst* call_wave_meet(llvm::IRBuilderBase& builder) {
   return call_convergent(builder, kMeetOfWave, builder.getVoidTy(), {});
 }
+void fence_compiler(llvm::CallBase& assembly) {
+  if (assembly.doesNotAccessMemory()) return;
+  llvm::IRBuilder<>(&assembly).CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
+}
 llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition) {
   return call_convergent(builder, kBallot, builder.getInt64Ty(), {condition});
 }

@@ -41,6 +41,9 @@ llvm::CallInst* call_grid_barrier(llvm::IRBuilderBase& builder);
 //   not here T mneme.wave.first.T(T)                   what the lowest lane here brought
 // T: i32 or i64.
 llvm::CallInst* call_wave_meet(llvm::IRBuilderBase& builder);
+// In place of inline assembly that clobbers memory, asm("" ::: "memory") too: no access is moved over it. A fence of one
+// thread, until lanes are kept in step (sync/in_step.h).
+void fence_compiler(llvm::CallBase& assembly);
 llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition);
 llvm::CallInst* call_permute(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Value* otherwise,
                              llvm::Value* lane);

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "codegen/host/neutral.h"
 #include "codegen/host/ptx.h"
 #include "codegen/host/ptx_carry.h"
 #include "codegen/host/ptx_text.h"
@@ -321,6 +322,7 @@ void raise_ptx_assembly(llvm::Module& module, const bundle::KernelInfo& kernel) 
       throw Error::of("kernel '{}' uses inline assembly ('{}'), which the host device does not have", kernel.demangled,
                       llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString());
     }
+    fence_compiler(*plain);
     plain->eraseFromParent();
   }
 }
