@@ -89,7 +89,7 @@ void Judgement::take(bundle::RunMember run) {
   const std::vector<bundle::StoreType>& stores = variants_.at(run.info.variant).stores;
   out.verdict = judge(
       *instance_, run.info, stores, choose(*instance_, stores, rules_.overrides, rules_.infer),
-      [this](const Digest& digest) { return reader_.block(digest); }, rules_.recheck);
+      [this](const Digest& digest) { return reader_.block(digest); }, rules_.strictness);
   if (out.verdict.status == Status::kNotVerified) explain_launch(*instance_, out.configuration, out.verdict.reasons);
   out.run = std::move(run.info);
   out.run->blocks = {};

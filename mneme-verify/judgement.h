@@ -16,7 +16,7 @@ namespace mneme::verify {
 struct Rules {
   std::vector<Override> overrides;
   bool infer = false;
-  bool recheck = false;
+  Strictness strictness;
   bool lenient = false;  // what differs as much as it varies by itself passes
 };
 

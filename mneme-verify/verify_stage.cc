@@ -66,7 +66,9 @@ void VerifyOptions::add_options(cli::Options& options) {
   options.flag(
       "--infer", rules_.infer,
       "give segments without annotation a default tolerance for the floating-point type that the kernel stores");
-  options.flag("--recheck", rules_.recheck, "believe only what the differing blocks stored with a run show");
+  options.choice("--nan", nan_, {"bits", "equal"},
+                 "what differs in the sign and payload of NaNs only fails (bits, the default), or passes (equal)");
+  options.flag("--recheck", rules_.strictness.recheck, "believe only what the differing blocks stored with a run show");
   options.value(
       "--reference", reference_, "first|PREFIX",
       "compare the times of each instance's variants with those of this one: the first, or the one whose hash "
@@ -80,6 +82,7 @@ void VerifyOptions::add_options(cli::Options& options) {
 
 void VerifyOptions::check(const cli::Options& options) {
   rules_.overrides = overrides_.overrides(options);
+  rules_.strictness.equal_nans = nan_ == "equal";
   if (slower_ == 0 && options.given("--fail-if-slower")) {
     throw Error("--fail-if-slower 0: it is a factor of times, at least 1; with 1.1 a tenth more passes");
   }

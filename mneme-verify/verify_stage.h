@@ -22,7 +22,7 @@ class VerifyOptions {
   Exit verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection);
 
  private:
-  std::string format_, junit_, reference_;
+  std::string format_, junit_, reference_, nan_ = "bits";
   double slower_ = 0;  // a factor; 0: no bound
   OverrideOptions overrides_;
   Rules rules_;

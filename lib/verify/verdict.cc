@@ -10,6 +10,7 @@
 #include "verify/baseline.h"
 #include "verify/compare.h"
 #include "verify/layout.h"
+#include "verify/nans.h"
 
 namespace mneme::verify {
 namespace {
@@ -114,8 +115,14 @@ std::optional<std::string> check_blocks(const Layout& layout, const bundle::RunI
 // Judges the segments that differ and those that have a policy.
 class Segments {
  public:
-  Segments(const bundle::InstanceInfo& instance, const Layout& layout, const bundle::RunInfo& run, const Blocks& blocks)
-      : instance_(instance), layout_(layout), run_(run), blocks_(blocks) {}
+  Segments(const bundle::InstanceInfo& instance, const Layout& layout, const Readings& readings,
+           const bundle::RunInfo& run, const Blocks& blocks, const Strictness& strictness)
+      : instance_(instance),
+        layout_(layout),
+        readings_(readings),
+        run_(run),
+        blocks_(blocks),
+        strictness_(strictness) {}
 
   // `stored`: whether these are the differences that the run's blocks are about.
   std::vector<SegmentVerdict> judge(std::vector<Choice> choices, const std::vector<SegmentDifference>& differences,
@@ -128,13 +135,7 @@ class Segments {
       if (!differs && !choices[i].policy) continue;
       SegmentVerdict verdict{i, std::move(choices[i])};
       if (differs) verdict.difference = *found;
-      if (differs && !verdict.choice.policy) {
-        std::string sentence = bytes_sentence(instance_.segments[i], *found);
-        const std::string& not_inferred = verdict.choice.not_inferred;
-        if (!not_inferred.empty()) sentence += "; it is compared byte for byte, because " + not_inferred;
-        fail_unless_it_varies(verdict, *found, std::move(sentence), static_cast<double>(found->bytes));
-      }
-      if (differs && verdict.choice.policy) by_policy(verdict, *found);
+      if (differs) verdict.choice.policy ? by_policy(verdict, *found) : by_bytes(verdict, *found);
       verdicts.push_back(std::move(verdict));
     }
     return verdicts;
@@ -179,6 +180,40 @@ class Segments {
     fail(verdict, std::move(sentence), badness);
   }
 
+  void by_bytes(SegmentVerdict& verdict, const SegmentDifference& observed) {
+    const bundle::Segment& segment = instance_.segments[verdict.segment];
+    NanDifferences found = nan_differences(verdict);
+    bool nans_only = found.nans > 0 && found.others == 0;
+    if (nans_only && strictness_.equal_nans) return;
+    std::string nans =
+        fmt::format("{} element{} NaN in both, with other bits", found.nans, found.nans == 1 ? " is" : "s are");
+    std::string sentence = bytes_sentence(segment, observed);
+    if (nans_only) {
+      sentence = fmt::format("{}: {}, and nothing else differs: --nan equal accepts that", describe(segment), nans);
+    } else if (found.nans > 0) {
+      sentence += "; " + nans;
+    }
+    const std::string& not_inferred = verdict.choice.not_inferred;
+    if (!not_inferred.empty()) sentence += "; it is compared byte for byte, because " + not_inferred;
+    fail_unless_it_varies(verdict, observed, std::move(sentence), static_cast<double>(observed.bytes));
+  }
+
+  // As the stored blocks show it; none where they do not show all, or the segment's type is not known.
+  NanDifferences nan_differences(const SegmentVerdict& verdict) const {
+    NanDifferences found;
+    const std::optional<Reading>& reading = readings_[verdict.segment];
+    if (!run_.blocks_complete || !stored_ || !reading || !has_nans(reading->type)) return found;
+    for (const bundle::BlockDifference& block : run_.blocks) {
+      Bytes expected = blocks_(block.expected), actual = blocks_(block.actual);
+      for (const Piece& piece : layout_.pieces(block.address)) {
+        if (piece.segment != verdict.segment) continue;
+        found.add(reading->type, piece.in_segment, expected.subspan(piece.in_block, piece.size),
+                  actual.subspan(piece.in_block, piece.size));
+      }
+    }
+    return found;
+  }
+
   void by_policy(SegmentVerdict& verdict, const SegmentDifference& observed) {
     const bundle::Segment& segment = instance_.segments[verdict.segment];
     const Policy& policy = *verdict.choice.policy;
@@ -217,8 +252,10 @@ class Segments {
 
   const bundle::InstanceInfo& instance_;
   const Layout& layout_;
+  const Readings& readings_;
   const bundle::RunInfo& run_;
   const Blocks& blocks_;
+  const Strictness& strictness_;
   bool stored_ = true;
   std::vector<Reason> reasons_;
 };
@@ -249,7 +286,7 @@ std::string describe(const bundle::Segment& segment) {
 
 Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
               const std::vector<bundle::StoreType>& stores, std::vector<Choice> choices, const Blocks& blocks,
-              bool recheck) {
+              const Strictness& strictness) {
   if (run.status == "failed") {
     return {Status::kFailed, {run.reason.empty() ? "the run failed and does not say why" : run.reason}};
   }
@@ -273,19 +310,20 @@ Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
     if (!wrong) wrong = contradiction(instance, differences, has_baseline(run));
   }
   if (!wrong && run.baseline) wrong = contradiction(instance, run.baseline->spread, false);
-  if (!wrong) wrong = check_blocks(layout, run, readings(instance, stores), blocks);
+  const Readings as_stored = readings(instance, stores);
+  if (!wrong) wrong = check_blocks(layout, run, as_stored, blocks);
   if (wrong) {
     refuse("the run is not believable: " + *wrong);
     return verdict;
   }
-  if (recheck && !run.blocks_complete) {
+  if (strictness.recheck && !run.blocks_complete) {
     refuse(
         "it cannot be rechecked, because the run does not come with all of its differing blocks: raise mneme-run's "
         "--max-diff");
   }
   // A replay is as good as the worst of its executions. One of those is told of.
   auto judge_execution = [&](const std::vector<SegmentDifference>& differences, bool stored) {
-    Segments segments(instance, layout, run, blocks);
+    Segments segments(instance, layout, as_stored, run, blocks, strictness);
     std::vector<SegmentVerdict> judged = segments.judge(choices, differences, stored);
     std::vector<std::string> reasons = segments.reasons();
     Status status = reasons.empty() ? Status::kVerified : segments.only_vary() ? Status::kVaries : Status::kNotVerified;

@@ -44,15 +44,19 @@ std::string describe(const bundle::Segment& segment);
 // The bytes of a block that a run cites; throws Error when it is not there.
 using Blocks = std::function<Bytes(const Digest&)>;
 
+struct Strictness {
+  bool recheck = false;     // a run that does not come with all of its differing blocks is not believed
+  bool equal_nans = false;  // a segment passes that differs in the bits of NaNs only
+};
+
 // Judges what a run observed: each segment by its policy, or byte for byte, where any byte that differs from the
 // recording is a failure. A run is not believed when it contradicts itself: segments that are not the instance's, too
 // few bytes compared, or stored blocks that tell of other differences or errors than it lists. `choices` has one for
 // each segment; `stores` are the variant's, by which the run's segments were read. A policy for another type than was
 // observed is judged by the stored blocks. A run varies if nothing is wrong with it but that segments differ as much as
-// they vary by themselves, in every execution; that is judged by the types observed. With `recheck` a run that does not
-// come with all of its differing blocks is not believed.
+// they vary by themselves, in every execution; that is judged by the types observed.
 Verdict judge(const bundle::InstanceInfo& instance, const bundle::RunInfo& run,
               const std::vector<bundle::StoreType>& stores, std::vector<Choice> choices, const Blocks& blocks,
-              bool recheck = false);
+              const Strictness& strictness = {});
 
 }  // namespace mneme::verify

@@ -21,7 +21,8 @@ struct Judged : testing::Test {
   std::map<Digest, std::string> blocks;
   std::vector<bundle::StoreType> stores;
   std::vector<Override> overrides;
-  bool infer = false, recheck = false;
+  bool infer = false;
+  Strictness strictness;
 
   void SetUp() override {
     instance.segments = {{kBase, 1000, bundle::SegmentKind::kHeap, "", ""},
@@ -56,7 +57,7 @@ struct Judged : testing::Test {
           if (found == blocks.end()) throw Error("no such block");
           return bytes_of(found->second);
         },
-        recheck);
+        strictness);
   }
 
   // The one reason for which the run is not verified.
@@ -67,6 +68,30 @@ struct Judged : testing::Test {
     return verdict.reasons.empty() ? "" : verdict.reasons[0];
   }
 };
+
+TEST_F(Judged, NansOfOtherBitsAreNamedAndMayPass) {
+  // The second element of the table: 0x7fc00000 was recorded, 0xffc00000 replayed.
+  stores = {{-1, "table", "f32"}};
+  auto memory = [&](char last) { return block({{1030, '\xc0'}, {1031, last}}); };
+  run.blocks = {{kBase, memory(0x7f), memory('\xff')}};
+  Layout layout(instance.segments);
+  const Readings as_stored = readings(instance, stores);
+  Comparison comparison(layout, as_stored);
+  comparison.add(kBase, bytes_of(blocks.at(memory(0x7f))), bytes_of(blocks.at(memory('\xff'))));
+  run.differences = comparison.differences();
+  EXPECT_EQ(refused(),
+            "segment 'table' (global) at 0x400000000400: 1 element is NaN in both, with other bits, and nothing "
+            "else differs: --nan equal accepts that");
+  strictness.equal_nans = true;
+  EXPECT_EQ(judged().status, Status::kVerified);
+  // Not where anything else differs.
+  Digest other = block({{1028, 1}, {1030, '\xc0'}, {1031, '\xff'}, {1036, 1}});
+  run.blocks = {{kBase, memory(0x7f), other}};
+  Comparison both(layout, as_stored);
+  both.add(kBase, bytes_of(blocks.at(memory(0x7f))), bytes_of(blocks.at(other)));
+  run.differences = both.differences();
+  EXPECT_NE(refused().find("; 1 element is NaN in both, with other bits"), std::string::npos) << refused();
+}
 
 TEST_F(Judged, EqualMemoryIsVerified) {
   Verdict verdict = judged();
@@ -270,7 +295,7 @@ TEST_F(JudgedByPolicy, TheWorstExecutionCounts) {
 }
 
 TEST_F(JudgedByPolicy, RecheckNeedsTheBlocks) {
-  recheck = true;
+  strictness.recheck = true;
   EXPECT_EQ(judged().status, Status::kVerified);
   run.blocks_complete = false;
   EXPECT_NE(refused().find("cannot be rechecked"), std::string::npos);
