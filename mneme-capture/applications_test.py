@@ -42,6 +42,42 @@ int main(int, char** arguments) {
 """
 
 
+PROTECTS = """
+#include <hip/hip_runtime.h>
+#include <sys/mman.h>
+#include <csignal>
+#include <cstdio>
+#include <string>
+constexpr size_t kPage = 4096, kSize = 16 * kPage;
+static char* heap;
+static bool helps;
+static volatile int faults;
+static void on_fault(int, siginfo_t* info, void*) {
+  char* page = heap + (static_cast<char*>(info->si_addr) - heap) / kPage * kPage;
+  faults = faults + 1;
+  if (helps) mprotect(page, kPage, PROT_READ | PROT_WRITE);
+}
+__global__ void store(int* data) { data[blockIdx.x * blockDim.x + threadIdx.x] = 7; }
+int main(int, char** arguments) {
+  helps = arguments[1] == std::string("helps");
+  struct sigaction action {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, nullptr);
+  heap = static_cast<char*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  int* mapped;
+  if (hipHostRegister(heap, kSize, hipHostRegisterMapped)) return 1;
+  if (hipHostGetDevicePointer(reinterpret_cast<void**>(&mapped), heap, 0)) return 1;
+  mprotect(heap, kSize, PROT_READ);
+  store<<<kSize / 512, 128>>>(mapped);
+  if (hipDeviceSynchronize()) return 1;
+  int wrong = 0;
+  for (size_t i = 0; i < kSize / 4; ++i) wrong += reinterpret_cast<int*>(heap)[i] != 7;
+  std::puts(!wrong && faults >= 16 ? "right" : "wrong");
+}
+"""
+
+
 class Applications(CaptureCase):
     def test_memory_calls_behave(self):
         program = self.program("memory_calls")
@@ -102,6 +138,17 @@ class Applications(CaptureCase):
         self.assertEqual(len(self.instances(apart)), 1)
         self.assertRegex(apart.error, r"mneme: kernel 'triple\(int\*\)' is launched where the recorder is not loaded, .*: "
                                       "its launches are not recorded")
+
+    def test_pages_that_the_application_protects(self):
+        """To learn of writes, by a handler of its own: a kernel writes there as a GPU does."""
+        source = self.folder / "protects.hip"
+        source.write_text(PROTECTS)
+        program = self.build(source, "protects", "-O2")
+        result = self.capture(program, "helps")
+        self.assertIn("right", result.error)
+        self.run_well([tool("compile")], [tool("run")], [tool("verify")], input=result.out)
+        result = self.capture(program, "does not", status=4)
+        self.assertRegex(result.error, r"mneme: kernel 'store\(int\*\)', .*: (used|writes)")
 
     def test_output_that_cannot_be_written(self):
         program = self.program("vector_add")

@@ -24,11 +24,16 @@ constexpr size_t kStackSize = 64 * 1024;
 
 struct sigaction previous[NSIG];
 
+bool has_previous(int signal) {
+  const struct sigaction& before = previous[signal];
+  return (before.sa_flags & SA_SIGINFO) || (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN);
+}
+
 void pass_on(int signal, siginfo_t* info, void* context) {
   const struct sigaction& before = previous[signal];
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(signal, info, context);
-  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+  } else if (has_previous(signal)) {
     before.sa_handler(signal);
   } else {
     // The default: the instruction faults again on return; a signal that was sent is sent again.
@@ -45,12 +50,26 @@ bool is_stack(const void* address, const void* context) {
   return place + kBelow >= top && place < top + kAbove;
 }
 
+// Whether the access is to be tried again. An application may protect its pages so that its own handler learns of
+// writes; a GPU writes to them all the same, and so does a kernel once that handler has made the page writable.
+bool has_applications_help(FaultGuard& guard, int signal, siginfo_t* info, void* context) {
+  constexpr int kMostTries = 100;  // of one access: then the handler does not help
+  if (signal != SIGSEGV || info->si_code != SEGV_ACCERR || !has_previous(signal)) return false;
+  if (is_stack(info->si_addr, context)) return false;
+  guard.tries = guard.tried == info->si_addr ? guard.tries + 1 : 0;
+  guard.tried = info->si_addr;
+  if (guard.tries >= kMostTries) return false;
+  pass_on(signal, info, context);
+  return true;
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   FaultGuard* guard = active;
   if (!guard || info->si_code <= 0) {
     pass_on(signal, info, context);
     return;
   }
+  if (has_applications_help(*guard, signal, info, context)) return;
   // An address that is none, or not aligned as the instruction has it, is not told (SI_KERNEL).
   guard->has_address = (signal == SIGSEGV || signal == SIGBUS) && info->si_code != SI_KERNEL;
   guard->address = info->si_addr;

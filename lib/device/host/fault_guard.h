@@ -8,7 +8,8 @@ namespace mneme::device::host {
 
 // While one lives, a fault of this thread (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP) jumps to where sigsetjmp(jump, 0)
 // was last called, which then returns the signal's number. Between there and the fault no object with a destructor
-// may be alive. Faults of threads without a guard go to whoever handled them before.
+// may be alive. Faults of threads without a guard go to whoever handled them before, and so do, first, those of threads
+// with one that touch protected pages.
 class FaultGuard {
  public:
   FaultGuard();
@@ -24,7 +25,9 @@ class FaultGuard {
   sigjmp_buf jump;
   const void* address = nullptr;  // set by a fault: the address that could not be used, if the signal tells
   bool has_address = false;
-  bool stack_full = false;  // set by a fault: the address is where the thread's stack would have to grow
+  const void* tried = nullptr;  // the last protected address
+  int tries = 0;                // in a row
+  bool stack_full = false;      // set by a fault: the address is where the thread's stack would have to grow
 };
 
 // "used address 0x10, where it has no memory (SIGSEGV)"; reads after "kernel".
