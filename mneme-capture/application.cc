@@ -94,12 +94,29 @@ std::string stand_in_folder(Device device) {
   return std::filesystem::path(listable(installed_part(part))).parent_path();
 }
 
+namespace {
+
+// The shared runtime of AddressSanitizer insists on being the first library, and works behind the recorder all the
+// same. What the user's own options say comes behind, and counts.
+void allow_libraries_before_asan(std::vector<std::string>& variables) {
+  constexpr std::string_view kName = "ASAN_OPTIONS=", kOption = "verify_asan_link_order=0";
+  auto found = std::ranges::find_if(variables, [&](const std::string& v) { return v.starts_with(kName); });
+  if (found == variables.end()) {
+    variables.push_back(fmt::format("{}{}", kName, kOption));
+  } else {
+    *found = fmt::format("{}{}:{}", kName, kOption, found->substr(kName.size()));
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> environment_with(std::vector<std::string> variables, const Surroundings& surroundings) {
   for (const std::string& library : surroundings.preloaded) prepend(variables, "LD_PRELOAD", library);
   if (!surroundings.socket_name.empty()) {
     prepend(variables, "LD_PRELOAD", listable(installed_part("libmneme-record.so")));
     std::erase_if(variables, [](const std::string& v) { return v.starts_with(record::kSocketVariable); });
     variables.push_back(std::string(record::kSocketVariable) + "=" + surroundings.socket_name);
+    allow_libraries_before_asan(variables);
   }
   if (surroundings.check_memory) {
     std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_CHECK_MEMORY="); });

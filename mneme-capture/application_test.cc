@@ -37,7 +37,10 @@ TEST_F(EnvironmentTest, PutsOurLibrariesFirst) {
   EXPECT_THAT(environment_with({"LD_LIBRARY_PATH=/a:/b", "A=b", "LD_PRELOAD=x.so", "MNEME_CAPTURE_SOCKET=old"},
                                Surroundings{Device::kHost, "name", false, false}),
               ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu:/a:/b", "A=b",
-                          "LD_PRELOAD=" + root_ + "/libmneme-record.so:x.so", "MNEME_CAPTURE_SOCKET=name"));
+                          "LD_PRELOAD=" + root_ + "/libmneme-record.so:x.so", "MNEME_CAPTURE_SOCKET=name",
+                          "ASAN_OPTIONS=verify_asan_link_order=0"));
+  EXPECT_THAT(environment_with({"ASAN_OPTIONS=detect_leaks=0"}, Surroundings{Device::kHost, "name", false, false}),
+              testing::Contains("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"));
 }
 
 TEST_F(EnvironmentTest, UnrecordedApplicationsGetTheDeviceOnly) {

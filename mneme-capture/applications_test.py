@@ -150,6 +150,22 @@ class Applications(CaptureCase):
         result = self.capture(program, "does not", status=4)
         self.assertRegex(result.error, r"mneme: kernel 'store\(int\*\)', .*: (used|writes)")
 
+    def test_sanitizers(self):
+        source = self.folder / "sanitized.hip"
+        source.write_text(LIBRARY + "int main() { return use(); }\n")
+        runtime = run(["clang++-19", "-print-file-name=libclang_rt.asan-x86_64.so"]).out.decode().strip()
+        for name, *options in [("static", "-fsanitize=address"),
+                               ("shared", "-fsanitize=address", "-shared-libasan", f"-Wl,-rpath,{os.path.dirname(runtime)}"),
+                               ("undefined", "-fsanitize=undefined"), ("leak", "-fsanitize=leak")]:
+            with self.subTest(name):
+                program = self.build(source, name, "-O1", *options)
+                result = self.capture(program, env={"ASAN_OPTIONS": "detect_leaks=0"})
+                self.run_well([tool("compile")], [tool("run")], [tool("verify")], input=result.out)
+        program = self.build(source, "thread", "-O1", "-fsanitize=thread")
+        result = self.capture(program, env={"TSAN_OPTIONS": "report_thread_leaks=0"}, status=2)
+        self.assertIn("this process is not recorded: it is built with -fsanitize=thread", result.error)
+        self.assertNotIn("ThreadSanitizer", result.error)
+
     def test_output_that_cannot_be_written(self):
         program = self.program("vector_add")
         with open("/dev/full", "wb") as full:

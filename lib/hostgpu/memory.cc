@@ -16,12 +16,14 @@
 #include "hostgpu/held_over_forks.h"
 #include "memory/arena.h"
 #include "memory/listing.h"
+#include "memory/own_region.h"
 
 namespace mneme::hostgpu {
 namespace {
 
 constexpr uint64_t kChunk = uint64_t{64} << 20;
 constexpr uint64_t kSmallestRange = uint64_t{1} << 30;
+constexpr uint64_t kShareOfLayout = uint64_t{64} << 30;  // where a sanitizer gives out the addresses
 // Memory of this size goes back to the system when it is freed.
 constexpr uint64_t kLarge = uint64_t{1} << 20;
 constexpr uint64_t kPage = 4096;
@@ -107,7 +109,7 @@ class Range {
     released.insert(released.end(), released_.begin(), released_.end());
   }
 
-  bool holds(uint64_t address) const { return address - base_ < memory::kDefaultRangeSize; }
+  bool holds(uint64_t address) const { return address - base_ < size_; }
 
  private:
   struct Details {
@@ -123,7 +125,7 @@ class Range {
 
   // Where it always is; or anywhere, when somebody else lies there (a recorder that records no more, say).
   void reserve() {
-    if (arena_ || reserve_at(base_, MAP_FIXED_NOREPLACE) || reserve_at(0, 0)) return;
+    if (arena_ || (!memory::is_layout_taken() && reserve_at(base_, MAP_FIXED_NOREPLACE)) || reserve_at(0, 0)) return;
     throw HipError(hipErrorOutOfMemory,
                    fmt::format("the address range at {:#x} is taken, and a limit on address space leaves no other: no "
                                "memory can be given out",
@@ -132,13 +134,15 @@ class Range {
 
   bool reserve_at(uint64_t wanted, int how) {
     // A limit on address space (ulimit -v) may leave less than the usual.
-    for (uint64_t size = memory::kDefaultRangeSize; size >= kSmallestRange; size /= 2) {
+    uint64_t most = memory::is_layout_taken() ? kShareOfLayout : memory::kDefaultRangeSize;
+    for (uint64_t size = most; size >= kSmallestRange; size /= 2) {
       void* got = ::mmap(reinterpret_cast<void*>(wanted), size, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
       if (got == MAP_FAILED) continue;
       auto address = reinterpret_cast<uint64_t>(got);
       if (wanted == 0 || address == wanted) {
         base_ = address;
+        size_ = size;
         backed_ = address;
         arena_.emplace(address, size);
         return true;
@@ -158,6 +162,7 @@ class Range {
   }
 
   std::atomic<uint64_t> base_;
+  std::atomic<uint64_t> size_{memory::kDefaultRangeSize};
   HeldOverForks<std::mutex> mutex_;
   std::optional<memory::Arena> arena_;
   uint64_t backed_ = 0;  // addresses below are memory

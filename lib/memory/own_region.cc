@@ -5,6 +5,11 @@
 
 #include <atomic>
 
+extern "C" {
+[[gnu::weak]] void __tsan_init();
+[[gnu::weak]] void __msan_init();
+}
+
 namespace mneme::memory {
 namespace {
 
@@ -13,6 +18,7 @@ constexpr uint64_t kPage = 4096;
 // Taken by mapping its first page, which can be done once in a process: what else is linked with this code takes
 // another. 0: none is left.
 uint64_t take_region() {
+  if (is_layout_taken()) return 0;
   for (int number = 0; number < kMostOwnRegions; ++number) {
     uint64_t base = kOwnBase + static_cast<uint64_t>(number) * kOwnRegionSize;
     void* want = reinterpret_cast<void*>(base);
@@ -25,6 +31,8 @@ uint64_t take_region() {
 }
 
 }  // namespace
+
+bool is_layout_taken() { return __tsan_init || __msan_init; }
 
 void* map_own(uint64_t size, int protection, int flags, int file) {
   static const uint64_t kBase = take_region();

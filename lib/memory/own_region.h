@@ -10,6 +10,10 @@ inline constexpr uint64_t kOwnBase = 0x200000000000;
 inline constexpr uint64_t kOwnRegionSize = uint64_t{1} << 40;  // bytes of address space; each library has one
 inline constexpr int kMostOwnRegions = 16;
 
+// Whether a sanitizer says where memory may lie (ThreadSanitizer, MemorySanitizer): it ends the process where others map
+// memory at addresses of their own choice.
+bool is_layout_taken();
+
 // As mmap does it for memory without a file, or with `file` from its beginning on: `size` bytes at an address that was
 // never given out before, in the region of this library; anywhere, when that has no more room. MAP_FAILED, with errno,
 // when there is no memory. Unmapped with munmap. Safe after a fork.

@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <mutex>
 
+#include "base/error.h"
+#include "memory/own_region.h"
+
 namespace mneme::record {
 namespace {
 
@@ -20,6 +23,11 @@ void start(Runtime& runtime) {
   static std::once_flag once;
   std::call_once(once, [&runtime] {
     try {
+      if (memory::is_layout_taken()) {
+        throw Error(
+            "it is built with -fsanitize=thread or -fsanitize=memory, which leave no room at the addresses of recorded "
+            "memory; build it without, or with -fsanitize=address");
+      }
       std::unique_ptr<Connection> connection = Connection::open(runtime.fetches());
       if (!connection) return;
       the_core.store(new Core(runtime, std::move(connection)), std::memory_order_release);
