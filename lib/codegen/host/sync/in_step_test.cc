@@ -19,6 +19,7 @@ constexpr char kDeclarations[] = R"(
 @other_flag = external global i32 #1
 declare void @mneme.barrier()
 declare i64 @mneme.wave.ballot(i1)
+declare void @mneme.wave.meet()
 declare void @other(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @mneme.local.id.x()
@@ -123,6 +124,33 @@ TEST(InStep, ABranchesMeetingIsNoneForThoseWhoPassItBy) {
       "br i1 %g, label %then, label %end\nthen:\nstore i32 %t, ptr %p\n"
       "%b = call i64 @mneme.wave.ballot(i1 true)\nbr label %end\nend:\n";
   EXPECT_EQ(sequence(branch + "%v = load i32, ptr %q\nret void"), "sVBl");
+  // Of three ways, one leaves the loop, and the two others are together again before it does.
+  EXPECT_EQ(sequence(R"(
+  %t = call i32 @mneme.local.id.x()
+  br label %loop
+loop:
+  %i = phi i32 [ 1, %0 ], [ %more, %both ]
+  %last = icmp uge i32 %i, 4
+  br i1 %last, label %end, label %turn
+turn:
+  switch i32 %t, label %both [
+    i32 55, label %end
+    i32 4, label %one
+  ]
+one:
+  %p = getelementptr i32, ptr @tile, i32 %i
+  store i32 %t, ptr %p
+  call void @mneme.wave.meet()
+  br label %both
+both:
+  %q = getelementptr i32, ptr @tile, i32 %i
+  %v = load i32, ptr %q
+  call void @mneme.wave.meet()
+  %more = shl i32 %i, 1
+  br label %loop
+end:
+  ret void)"),
+            "sMMlM");
 }
 
 TEST(InStep, GlobalMemoryOnBothSidesOfAFence) {
