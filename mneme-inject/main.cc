@@ -23,6 +23,12 @@ void print_flags(const std::vector<std::string>& steps) {
   if (std::puts(flags.c_str()) < 0 || std::fflush(stdout) != 0) throw system_error("cannot write standard output");
 }
 
+// mneme-clang++ and mneme-clang are links to this program that know their compiler, for whoever asks for one word.
+std::string compiler_of_link(const std::string& called) {
+  std::string name = called.substr(called.rfind('/') + 1);
+  return name == "mneme-clang++" ? "clang++-19" : name == "mneme-clang" ? "clang-19" : "";
+}
+
 [[noreturn]] void become(const std::vector<std::string>& command) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -32,12 +38,24 @@ void print_flags(const std::vector<std::string>& steps) {
   throw Error(error.what(), Exit::kMissing);
 }
 
+[[noreturn]] void run_compiler(const std::vector<std::string>& command, bool verbose) {
+  inject::Recordable recordable = inject::recordable(command);
+  if (!recordable.note.empty()) cli::note(recordable.note);
+  if (verbose) cli::note(inject::quoted(recordable.command));
+  become(recordable.command);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return cli::run_tool("mneme-inject", [&]() -> Exit {
     bool only_flags = false;
     std::vector<std::string> command;
+    if (std::string compiler = compiler_of_link(argc > 0 ? argv[0] : ""); !compiler.empty()) {
+      command.assign(argv + 1, argv + argc);
+      command.insert(command.begin(), compiler);
+      run_compiler(command, false);
+    }
     cli::Options options("mneme-inject",
                          "Runs a compiler so that the HIP and CUDA kernels it compiles can be recorded.");
     options.flag("--print-flags", only_flags,
@@ -51,9 +69,6 @@ int main(int argc, char** argv) {
     }
     if (command.empty()) throw Error("no compiler to run; usage: mneme-inject clang++-19 ARGS...");
 
-    inject::Recordable recordable = inject::recordable(command);
-    if (!recordable.note.empty()) cli::note(recordable.note);
-    if (options.verbose()) cli::note(inject::quoted(recordable.command));
-    become(recordable.command);
+    run_compiler(command, options.verbose());
   });
 }

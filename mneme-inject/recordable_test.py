@@ -10,7 +10,7 @@ import struct
 import sys
 import unittest
 
-from compiling import CLANG, EXTRACT, INJECT, Compiling
+from compiling import BUILD, CLANG, EXTRACT, INJECT, Compiling
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 
@@ -156,6 +156,23 @@ app: first.o second.o
 """
 
 
+# Whose checks try the compiler itself, and no launcher.
+PROJECT = """
+cmake_minimum_required(VERSION 3.16)
+project(both LANGUAGES CXX)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 19)
+  message(FATAL_ERROR "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+endif()
+include(CheckCXXCompilerFlag)
+set(CMAKE_REQUIRED_LINK_OPTIONS --hip-link)
+check_cxx_compiler_flag("-xhip;--offload-arch=gfx90a" TAKES_HIP)
+if(NOT TAKES_HIP)
+  message(FATAL_ERROR "it does not take HIP")
+endif()
+add_executable(both first.hip second.hip)
+set_source_files_properties(first.hip second.hip PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xhip;--offload-arch=gfx90a")
+target_link_options(both PRIVATE --hip-link --offload-arch=gfx90a)
+"""
 CHANGED = """
 #include <hip/hip_runtime.h>
 __global__ void change(int* data) { data[threadIdx.x] += 12345; }
@@ -468,6 +485,18 @@ class Recordable(Compiling):
         (self.folder / "Makefile").write_text(MAKEFILE.format(arch=ARCH))
         self.run_well("make", f"CXX={INJECT} {CLANG}", "CXXFLAGS=-O2 -Werror", "app")
         self.check_two_units("app")
+
+    def test_one_word_for_a_compiler(self):
+        for link, compiler in (("mneme-clang++", "clang++-19"), ("mneme-clang", "clang-19")):
+            word = str(BUILD / "bin" / link)
+            for question in ("--version", "-print-resource-dir"):
+                self.assertEqual(self.run_well(word, question).stdout, self.run_well(compiler, question).stdout)
+        self.run_well(str(BUILD / "bin" / "mneme-clang++"), "-x", "hip", ARCH, "first.hip", "-c", "-o", "first.o")
+        self.assertEqual(len(self.kernels("first.o")), 2)
+        (self.folder / "CMakeLists.txt").write_text(PROJECT)
+        self.run_well("cmake", "-S", ".", "-B", "build", f"-DCMAKE_CXX_COMPILER={BUILD / 'bin' / 'mneme-clang++'}")
+        self.run_well("cmake", "--build", "build")
+        self.assertEqual(len(self.kernels("build/both")), 3)
 
     def test_print_flags(self):
         compile_flags = self.run_well(INJECT, "--print-flags", "compile").stdout.split()
