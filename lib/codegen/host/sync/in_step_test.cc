@@ -124,6 +124,24 @@ TEST(InStep, ABranchesMeetingIsNoneForThoseWhoPassItBy) {
       "br i1 %g, label %then, label %end\nthen:\nstore i32 %t, ptr %p\n"
       "%b = call i64 @mneme.wave.ballot(i1 true)\nbr label %end\nend:\n";
   EXPECT_EQ(sequence(branch + "%v = load i32, ptr %q\nret void"), "sVBl");
+  // Lanes leave a loop one after the other, and what the others do in it, and meet for, is still open behind it.
+  EXPECT_EQ(sequence(R"(
+  %t = call i32 @mneme.local.id.x()
+  %p = getelementptr i32, ptr @tile, i32 %t
+  %o = sub i32 63, %t
+  %q = getelementptr i32, ptr @tile, i32 %o
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %0 ], [ %more, %loop ]
+  store i32 %i, ptr %p
+  call void @mneme.wave.meet()
+  %more = add i32 %i, 1
+  %goes = icmp ult i32 %more, %t
+  br i1 %goes, label %loop, label %end
+end:
+  %v = load i32, ptr %q
+  ret void)"),
+            "sMBl");
   // Of three ways, one leaves the loop, and the two others are together again before it does.
   EXPECT_EQ(sequence(R"(
   %t = call i32 @mneme.local.id.x()

@@ -184,7 +184,7 @@ class Sides {
     if (join) ways_[join] = join;
     for (auto& [block, way] : ways_) {
       bool is_side = llvm::is_contained(llvm::successors(&fork), block) && llvm::hasSingleElement(ways_to(block));
-      if (way == block && !is_side) joins_.push_back(block);
+      if (way == block && (block == join || !is_side)) joins_.push_back(block);
     }
   }
 
