@@ -112,6 +112,31 @@ class Extract(unittest.TestCase):
 
     # ---- bundles -------------------------------------------------------------------------------
 
+    def test_static_libraries(self):
+        other = PROGRAM[:PROGRAM.index("int main")].replace("fill", "clear")
+        (self.folder / "other.hip").write_text(other)
+        for source in ("app", "other"):
+            subprocess.run([INJECT, "clang++-19", "-O2", "--offload-arch=gfx90a", "-c", f"{source}.hip", "-o", f"{source}.o"],
+                           cwd=self.folder, check=True)
+        (self.folder / "text.o").write_text("no object")
+        for kind in ("", "T"):
+            archive = f"lib{kind}.a"
+            subprocess.run(["ar", f"qc{kind}", archive, "app.o", "text.o", "other.o"], cwd=self.folder, check=True)
+            listed = self.extract("--list", archive).stdout.decode().splitlines()
+            self.assertEqual(sorted(line.split("\t")[1].split("(")[0] for line in listed),
+                             ["clear", "fill", "void space::scale<float, 3>"])
+        damaged = self.folder / "damaged.a"
+        damaged.write_bytes((self.folder / "lib.a").read_bytes()[:3000])
+        self.assertRegex(self.extract("--list", damaged, status=2).stderr.decode(), "damaged.a")
+
+    def test_device_code_without_kernels(self):
+        (self.folder / "none.hip").write_text("#include <hip/hip_runtime.h>\n__device__ int variable = 3;\n")
+        for command in ([INJECT, "clang++-19"],
+                        ["clang++-19", "--rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"]):
+            subprocess.run([*command, "-O2", "--offload-arch=gfx90a", "-c", "none.hip", "-o", "none.o"], cwd=self.folder,
+                           check=True)
+            self.assertIn("'none.o' has device code, and no kernels in it", self.extract("none.o", status=2).stderr.decode())
+
     def test_bundle(self):
         self.assertEqual(self.extract("--list", input=self.bundle).stdout, self.extract("--list", "single").stdout)
         self.assertEqual(self.extract("--kernel", "scale", input=self.bundle).stdout, self.bitcode("void space::scale"))

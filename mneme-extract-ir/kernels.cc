@@ -2,6 +2,8 @@
 #include "kernels.h"
 
 #include <fcntl.h>
+#include <llvm/Object/Archive.h>
+#include <llvm/Object/ObjectFile.h>
 #include <unistd.h>
 
 #include <set>
@@ -16,6 +18,7 @@ namespace {
 constexpr size_t kLongestMagic = 24;
 constexpr size_t kMaxBinary = size_t{8} << 30;
 
+bool is_archive(std::string_view bytes) { return bytes.starts_with("!<arch>\n") || bytes.starts_with("!<thin>\n"); }
 bool is_elf(std::string_view bytes) { return bytes.starts_with("\177ELF"); }
 bool is_fatbin(std::string_view bytes) {
   return bytes.starts_with("__CLANG_OFFLOAD_BUNDLE__") || bytes.starts_with("CCOB") ||
@@ -68,32 +71,90 @@ void collect_from_bundle(const cli::Input& input, const cli::Selection& selectio
   if (reader.truncated()) found.truncation = reader.truncation();
 }
 
+// As its symbols tell; true where they do not.
+bool may_have_kernels(Bytes image) {
+  auto object = llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(text_of(image)), "device code"));
+  if (!object) {
+    llvm::consumeError(object.takeError());
+    return true;
+  }
+  auto named = [](auto& part) {
+    auto name = part.getName();
+    if (name) return *name;
+    llvm::consumeError(name.takeError());
+    return llvm::StringRef();
+  };
+  if ((*object)->isELF() && (*object)->getArch() == llvm::Triple::amdgcn) {
+    return llvm::any_of((*object)->symbols(), [&](auto symbol) { return named(symbol).ends_with(".kd"); });
+  }
+  return llvm::any_of((*object)->sections(),
+                      [&](auto section) { return named(section).starts_with(".nv.constant0."); });
+}
+
+class Binaries {
+ public:
+  explicit Binaries(Collector& collector) : collector_(collector) {}
+
+  void add(const std::string& name, Bytes file) {
+    if (is_archive(text_of(file))) {
+      add_archive(name, file);
+    } else if (is_fatbin(text_of(file))) {
+      add_codes(name, objects::device_code_of_fatbin(file.data(), file.size(), name));
+    } else if (is_elf(text_of(file))) {
+      collect(name, file);  // it may be a device code object itself
+      add_codes(name, objects::device_code_of_executable(file, name));
+    }
+  }
+
+  // Why there are no kernels, if there are none.
+  std::string lack() const {
+    if (met_ > 0) return {};
+    if (codes_ == 0) return "has no embedded kernel IR and no device code; build it with mneme-inject";
+    if (!has_kernels_) return "has device code, and no kernels in it";
+    return "has no embedded kernel IR; build it with mneme-inject";
+  }
+
+ private:
+  void add_archive(const std::string& name, Bytes file) {
+    auto archive = llvm::object::Archive::create(llvm::MemoryBufferRef(llvm::StringRef(text_of(file)), name));
+    if (!archive) throw Error::of("{} is no static library: {}", name, llvm::toString(archive.takeError()));
+    llvm::Error failure = llvm::Error::success();
+    for (const llvm::object::Archive::Child& child : (*archive)->children(failure)) {
+      auto member = child.getMemoryBufferRef();
+      if (!member) throw Error::of("{}: a member cannot be read: {}", name, llvm::toString(member.takeError()));
+      add(name, bytes_of(std::string_view(member->getBuffer())));
+    }
+    if (failure) throw Error::of("{} is damaged: {}", name, llvm::toString(std::move(failure)));
+  }
+  void add_codes(const std::string& name, const std::vector<objects::DeviceCode>& codes) {
+    for (const objects::DeviceCode& code : codes) {
+      ++codes_;
+      has_kernels_ |= may_have_kernels(code.image);
+      collect(name, code.image);
+    }
+  }
+  void collect(const std::string& name, Bytes code_object) {
+    Bytes section = objects::elf_section(code_object, objects::kEmbeddedSection, name);
+    for (const objects::EmbeddedKernel& kernel : objects::parse_embedded(section, name)) {
+      collector_.add(kernel.info, text_of(kernel.bitcode));
+      ++met_;
+    }
+  }
+
+  Collector& collector_;
+  size_t met_ = 0, codes_ = 0;
+  bool has_kernels_ = false;
+};
+
 void collect_from_binary(const cli::Input& input, const cli::Selection& selection, Collector& collector) {
   if (selection.selects_instances()) {
     throw Error::of("{} is a binary, which holds no instances: --instance needs a bundle", input.name());
   }
   std::string file = read_all(input.fd(), input.name(), kMaxBinary);
-  Bytes bytes = bytes_of(file);
-  size_t met = 0;
-  auto collect = [&](Bytes code_object) {
-    Bytes section = objects::elf_section(code_object, objects::kEmbeddedSection, input.name());
-    for (const objects::EmbeddedKernel& kernel : objects::parse_embedded(section, input.name())) {
-      collector.add(kernel.info, text_of(kernel.bitcode));
-      ++met;
-    }
-  };
-  std::vector<objects::DeviceCode> codes;
-  if (is_fatbin(file)) {
-    codes = objects::device_code_of_fatbin(bytes.data(), bytes.size(), input.name());
-  } else {
-    collect(bytes);  // it may be a device code object itself
-    codes = objects::device_code_of_executable(bytes, input.name());
-  }
-  for (const objects::DeviceCode& code : codes) collect(code.image);
-  if (met == 0) {
-    throw Error::of("{} has no embedded kernel IR{}; build it with mneme-inject", input.name(),
-                    codes.empty() ? " and no device code" : "");
-  }
+  Binaries binaries(collector);
+  binaries.add(input.name(), bytes_of(file));
+  if (std::string lack = binaries.lack(); !lack.empty()) throw Error::of("{} {}", input.name(), lack);
 }
 
 }  // namespace
@@ -101,7 +162,7 @@ void collect_from_binary(const cli::Input& input, const cli::Selection& selectio
 Found find_kernels(const cli::Input& input, const cli::Selection& selection, const std::string& target) {
   Collector collector(selection);
   std::string magic = peek(input.fd());
-  bool binary = is_elf(magic) || is_fatbin(magic);
+  bool binary = is_elf(magic) || is_fatbin(magic) || is_archive(magic);
   (binary ? collect_from_binary : collect_from_bundle)(input, selection, collector);
   Found& found = collector.found();
   if (!found.truncation.empty() && found.kernels.empty()) throw Error(found.truncation);

@@ -16,7 +16,7 @@ struct Found {
 };
 
 // The selected kernels whose target contains `target`, of a bundle, or of a binary that mneme-inject made recordable:
-// an executable, a shared library, an object file, a device code object, an offload bundle. Throws Error when there is
+// an executable, a shared or static library, an object file, a device code object, an offload bundle. Throws Error when there is
 // none.
 Found find_kernels(const cli::Input& input, const cli::Selection& selection, const std::string& target);
 
