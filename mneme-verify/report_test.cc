@@ -130,6 +130,20 @@ TEST(Table, ShowsTheWorstFirstAndOneScreenful) {
   EXPECT_THAT(text, HasSubstr("and 87 more, 0 of them not verified; 100 of 101 runs verified\n"));
 }
 
+TEST(Table, ShowsBeginningAndEndOfLongNames) {
+  std::string middle(84'000, 'x');
+  Row r = row("void run<Functor<" + middle + "> >(int, float*)", Status::kVerified, {5});
+  std::string text = table({r});
+  EXPECT_LT(text.size(), 1000u);
+  EXPECT_THAT(text, HasSubstr("void run<Functor<" + std::string(42, 'x') + "…"));
+  EXPECT_THAT(text, HasSubstr("…xxxx> >(int, float*)  "));
+  EXPECT_THAT(json_line(r, {}), HasSubstr(middle));
+  // No character is cut.
+  std::string two;
+  for (int i = 0; i < 100; ++i) two += "ö";
+  EXPECT_THAT(table({row("k" + two, Status::kVerified, {5})}), HasSubstr("köö"));
+}
+
 TEST(Table, SaysWhatWasInferred) {
   Row r = row("k", Status::kVerified, {1});
   Policy f32{ElementType::kF32, 0.0001, Kind::kRelative, Norm::kLinf}, f64{ElementType::kF64, 0, Kind::kRelative};

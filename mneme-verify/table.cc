@@ -11,6 +11,8 @@ namespace mneme::verify {
 namespace {
 
 constexpr size_t kMostReasons = 3;  // below a row
+// Characters of a cell. Names of templates' instances go to tens of thousands; the json lines have the whole.
+constexpr size_t kWidest = 80, kEnd = 20;
 using Line = std::vector<std::string>;
 
 std::string time_text(uint64_t nanoseconds) {
@@ -26,6 +28,16 @@ size_t width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
+// The beginning and the end of what is too long: "void run<Functor<…>(Args)".
+std::string shortened(const std::string& text) {
+  if (width(text) <= kWidest) return text;
+  auto is_inside = [](char c) { return (c & 0xC0) == 0x80; };  // a character
+  size_t begin = kWidest - kEnd - 1, end = text.size() - kEnd;
+  while (begin > 0 && is_inside(text[begin])) --begin;
+  while (end < text.size() && is_inside(text[end])) ++end;
+  return text.substr(0, begin) + "…" + text.substr(end);
+}
+
 // "1.25 (1.21 to 1.28) faster"
 std::string comparison_text(const TimeComparison& comparison) {
   const Speedup& speedup = comparison.speedup;
@@ -38,10 +50,10 @@ Line line_of(const Row& row, bool compared) {
   bool timed = row.run && !row.run->nanoseconds.empty();
   std::string variant = short_hash(row.variant);
   if (row.run && !row.run->same_as.empty()) variant += " = " + short_hash(row.run->same_as);
-  Line line{printable(row.name),
+  Line line{shortened(printable(row.name)),
             short_hash(row.instance),
             variant,
-            printable(row.configuration.passes),
+            shortened(printable(row.configuration.passes)),
             timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-",
             timed ? time_text(median(row.run->nanoseconds)) : "-"};
   if (compared) line.push_back(row.comparison ? comparison_text(*row.comparison) : "-");
