@@ -65,4 +65,8 @@ std::string stand_in_folder(Device device);
 // application's own choice of libraries.
 std::vector<std::string> environment_with(std::vector<std::string> variables, const Surroundings& surroundings);
 
+// An environment with variables more that say nothing, so that the stack begins where it does with another one:
+// addresses of what lies there may be in kernels' arguments, and arguments tell launches apart.
+std::vector<std::string> padded(std::vector<std::string> variables);
+
 }  // namespace mneme::capture

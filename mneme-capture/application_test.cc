@@ -43,6 +43,20 @@ TEST_F(EnvironmentTest, PutsOurLibrariesFirst) {
               testing::Contains("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"));
 }
 
+TEST(Environment, OfAnySizeIsPaddedToOne) {
+  auto bytes = [](const std::vector<std::string>& variables) {
+    size_t texts = 0;
+    for (const std::string& variable : variables) texts += variable.size() + 1;
+    return std::pair(texts % 16, texts + 8 * variables.size());
+  };
+  std::vector<std::string> variables;
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(bytes(padded(variables)), (std::pair<size_t, size_t>{0, 32 << 10})) << i;
+    EXPECT_EQ(padded(padded(variables)), padded(variables));
+    variables.push_back("V" + std::to_string(i) + "=" + std::string(static_cast<size_t>(7 * i), 'x'));
+  }
+}
+
 TEST_F(EnvironmentTest, UnrecordedApplicationsGetTheDeviceOnly) {
   install("lib");
   EXPECT_THAT(environment_with({"LD_LIBRARY_PATH="}, Surroundings{}),

@@ -78,6 +78,20 @@ int main(int, char** arguments) {
 """
 
 
+STACK = """
+#include <hip/hip_runtime.h>
+struct Functor { int* host; int* device; };
+__global__ void use(Functor functor) { functor.device[threadIdx.x] = 1; }
+int main() {
+  int local = 0;
+  int* device;
+  if (hipMalloc(&device, 128)) return 1;
+  use<<<1, 32>>>({&local, device});
+  return hipDeviceSynchronize();
+}
+"""
+
+
 class Applications(CaptureCase):
     def test_memory_calls_behave(self):
         program = self.program("memory_calls")
@@ -165,6 +179,15 @@ class Applications(CaptureCase):
         result = self.capture(program, env={"TSAN_OPTIONS": "report_thread_leaks=0"}, status=2)
         self.assertIn("this process is not recorded: it is built with -fsanitize=thread", result.error)
         self.assertNotIn("ThreadSanitizer", result.error)
+
+    def test_the_stack_lies_where_it_lay(self):
+        """Addresses of it are in arguments, and arguments tell launches apart."""
+        source = self.folder / "stack.hip"
+        source.write_text(STACK)
+        program = self.build(source, "stack", "-O2")
+        ids = {self.instances(self.capture(program, env={"ANY": "x" * size, **more}))[0]["id"]
+               for size, more in ((1, {}), (15, {}), (1000, {}), (3000, {"OTHER": ""}))}
+        self.assertEqual(len(ids), 1)
 
     def test_output_that_cannot_be_written(self):
         program = self.program("vector_add")
