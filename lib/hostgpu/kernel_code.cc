@@ -23,6 +23,7 @@ std::string compile(const objects::EmbeddedKernel& kernel, const CompileOptions&
   CommandResult result = run_detached(command, bytes_of(record));
   if (result.status == 0) return std::move(result.output);
   while (!result.errors.empty() && result.errors.back() == '\n') result.errors.pop_back();
+  if (result.errors.starts_with("kernel '")) throw Error(result.errors);  // it says which
   throw Error::of("kernel '{}' cannot be compiled for the host: {}", kernel.info.demangled,
                   result.errors.empty() ? "the compiler " + describe_wait_status(result.status) : result.errors);
 }

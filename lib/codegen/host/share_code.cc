@@ -3,6 +3,7 @@
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/IR/CFG.h>
+#include <llvm/IR/InstIterator.h>
 
 #include <map>
 #include <set>
