@@ -24,8 +24,8 @@
 // Relies on everything being inlined that can be. Fences within a block are gone afterwards, since one CPU thread runs
 // it. Of what LLVM may assume of accesses, only that stays which holds between lanes:
 //
-//   !tbaa, !tbaa.struct      dropped for memory that lanes share: one lane may store halves of a word that another
-//   loads !alias.scope, !noalias   dropped likewise: what a function's arguments promise, they promise within one call
+//   !tbaa, !tbaa.struct      dropped for shared memory: a lane may store halves of a word that another loads
+//   !alias.scope, !noalias   dropped likewise: a function's arguments promise that within one call
 //   !invariant.load          stays: no lane writes there while the kernel runs
 //   lifetime markers         stay: only private memory has them
 //   __restrict__             is gone before: a work-item loads its arguments from the block's context (make_item)

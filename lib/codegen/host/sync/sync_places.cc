@@ -24,6 +24,7 @@
 #include "codegen/host/neutral.h"
 #include "codegen/host/reachable.h"
 #include "codegen/host/sync/hazards.h"
+#include "codegen/host/sync/sides.h"
 #include "codegen/host/uniformity.h"
 
 namespace mneme::codegen::host {
@@ -165,74 +166,6 @@ struct Analyses {
   llvm::AAResults aliases;
   llvm::PostDominatorTree joins;
   Uniformity uniformity;
-};
-
-// Where those that take different ways at a branch come together again: two sides of a switch may do so ahead of the
-// third.
-class Sides {
- public:
-  // `join`: where all are together again; null: nowhere.
-  Sides(llvm::BasicBlock& fork, llvm::BasicBlock* join) : fork_(fork) {
-    std::set<llvm::BasicBlock*> blocks;
-    for (llvm::BasicBlock* next : llvm::successors(&fork)) {
-      if (next != join) blocks.merge(reachable_blocks(next, join));
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (llvm::BasicBlock* block : blocks) changed |= note(block, way_to(block));
-    }
-    if (join) ways_[join] = join;
-    for (auto& [block, way] : ways_) {
-      bool is_side = llvm::is_contained(llvm::successors(&fork), block) && llvm::hasSingleElement(ways_to(block));
-      if (way == block && (block == join || !is_side)) joins_.push_back(block);
-    }
-  }
-
-  // For each block on the way: where others join those who come by it.
-  std::map<llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>> joins() const {
-    std::map<llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>> found;
-    for (llvm::BasicBlock* join : joins_) {
-      llvm::SmallSetVector<llvm::BasicBlock*, 16> ahead;
-      ahead.insert(join);
-      for (size_t i = 0; i < ahead.size(); ++i) {
-        for (llvm::BasicBlock* before : llvm::predecessors(ahead[i])) {
-          if (ways_.count(before)) ahead.insert(before);
-        }
-      }
-      for (llvm::BasicBlock* block : ahead) {
-        if (ways_.at(block) != join) found[block].push_back(join);
-      }
-    }
-    return found;
-  }
-
- private:
-  // The ways by which those come that come to a block: each is named by the block where it begins.
-  std::set<llvm::BasicBlock*> ways_to(llvm::BasicBlock* block) const {
-    std::set<llvm::BasicBlock*> ways;
-    for (llvm::BasicBlock* before : llvm::predecessors(block)) {
-      if (before == &fork_) {
-        ways.insert(block);
-      } else if (auto known = ways_.find(before); known != ways_.end()) {
-        ways.insert(known->second);
-      }
-    }
-    return ways;
-  }
-  llvm::BasicBlock* way_to(llvm::BasicBlock* block) const {
-    std::set<llvm::BasicBlock*> ways = ways_to(block);
-    if (ways.empty()) return nullptr;  // not known yet
-    return ways.size() == 1 ? *ways.begin() : block;
-  }
-  bool note(llvm::BasicBlock* block, llvm::BasicBlock* way) {
-    if (!way || ways_[block] == way || ways_[block] == block) return false;
-    ways_[block] = way;
-    return true;
-  }
-
-  llvm::BasicBlock& fork_;
-  std::map<llvm::BasicBlock*, llvm::BasicBlock*> ways_;
-  std::vector<llvm::BasicBlock*> joins_;
 };
 
 class Synchronisation {
