@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -39,31 +40,30 @@ Fd bundle_of(const Kernels& kernels, const bundle::BundleInfo& recording) {
   return file;
 }
 
-// With `what`, and further words, for the program's `option`. One process compiles all; it ends at a kernel that cannot
-// be compiled, and the next goes on behind that.
-void compile(Kernels kernels, const bundle::BundleInfo& recording, const std::string& option, const std::string& what,
-             const std::vector<std::string>& words, std::vector<bundle::VariantMember>& into) {
-  while (!kernels.empty()) {
-    Fd bundle = bundle_of(kernels, recording);
-    run::CompiledInput stage(bundle.get(), what, words, /*selects=*/false);
-    size_t compiled = 0;
-    try {
-      bundle::Reader reader(stage.fd(), "what mneme-compile writes", bundle::Memory::kPass);
-      while (std::optional<bundle::Item> item = reader.next()) {
-        if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) {
-          into.push_back(std::move(*variant));
-          compiled++;
-        }
-      }
-      stage.finish();
-      return;
-    } catch (const Error& error) {
-      if (error.exit() == Exit::kMissing || compiled == kernels.size()) throw;
+// With `what`, and further words, for the program's `option`.
+void compile(const Kernels& kernels, const bundle::BundleInfo& recording, const std::string& option,
+             const std::string& what, const std::vector<std::string>& words,
+             std::vector<bundle::VariantMember>& into) {
+  if (kernels.empty()) return;
+  Fd bundle = bundle_of(kernels, recording);
+  run::CompiledInput stage(bundle.get(), what, words, /*selects=*/false);
+  std::set<Digest> compiled;
+  try {
+    bundle::Reader reader(stage.fd(), "what mneme-compile writes", bundle::Memory::kPass);
+    while (std::optional<bundle::Item> item = reader.next()) {
+      auto* variant = std::get_if<bundle::VariantMember>(&*item);
+      if (!variant || !variant->info.failed.empty()) continue;
+      compiled.insert(variant->info.kernel);
+      into.push_back(std::move(*variant));
     }
-    const bundle::KernelInfo& failed = kernels[compiled]->info;
+    stage.finish();
+  } catch (const Error& error) {  // mneme-compile ends so if some cannot be compiled
+    if (error.exit() == Exit::kMissing || compiled.size() == kernels.size()) throw;
+  }
+  for (const bundle::KernelMember* kernel : kernels) {
+    if (compiled.contains(kernel->info.id)) continue;
     cli::warn(fmt::format("kernel '{}' cannot be compiled with {}: the program cannot replay it with {}",
-                          failed.demangled, what, option));
-    kernels.erase(kernels.begin(), kernels.begin() + static_cast<ptrdiff_t>(compiled) + 1);
+                          kernel->info.demangled, what, option));
   }
 }
 

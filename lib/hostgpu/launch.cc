@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernel launches: what is wrong with them is said at once, what goes wrong in the kernel when somebody waits.
-#include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "device/host/launch.h"
@@ -52,11 +53,18 @@ std::vector<std::byte> argument_bytes(const bundle::KernelInfo& kernel, void** v
   return bytes;
 }
 
+// In the namespace of the loader that this is in.
+bool is_recorder_loaded() {
+  auto is_it = [](dl_phdr_info* object, size_t, void*) -> int {
+    return std::string_view(object->dlpi_name).ends_with("/libmneme-record.so");
+  };
+  return ::dl_iterate_phdr(is_it, nullptr) != 0;
+}
+
 // A library that dlmopen loads has a runtime of its own, with no recorder in front of it; and a script may have dropped
 // LD_PRELOAD.
 void tell_if_unrecorded(const bundle::KernelInfo& kernel) {
-  static const bool unrecorded =
-      std::getenv(memory::kRecordingVariable) && !::dlsym(RTLD_DEFAULT, memory::kFindMemorySymbol);
+  static const bool unrecorded = std::getenv(memory::kRecordingVariable) && !is_recorder_loaded();
   static std::atomic<bool> told{false};
   if (!unrecorded || told.exchange(true)) return;
   say(
