@@ -93,8 +93,8 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
     code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
   } catch (const Error& error) {
     outcomes.failures.push_back(error);
-    // A baseline without code would be none.
-    if (!wanted.configuration.baseline) add(writer, failed_variant(kernel.info, wanted, error.what()));
+    if (wanted.configuration.baseline) throw;  // without code it would be none
+    add(writer, failed_variant(kernel.info, wanted, error.what()));
     return;
   }
   outcomes.compiled++;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -40,30 +41,36 @@ Fd bundle_of(const Kernels& kernels, const bundle::BundleInfo& recording) {
   return file;
 }
 
-// With `what`, and further words, for the program's `option`.
-void compile(const Kernels& kernels, const bundle::BundleInfo& recording, const std::string& option,
-             const std::string& what, const std::vector<std::string>& words,
-             std::vector<bundle::VariantMember>& into) {
-  if (kernels.empty()) return;
-  Fd bundle = bundle_of(kernels, recording);
-  run::CompiledInput stage(bundle.get(), what, words, /*selects=*/false);
-  std::set<Digest> compiled;
-  try {
-    bundle::Reader reader(stage.fd(), "what mneme-compile writes", bundle::Memory::kPass);
-    while (std::optional<bundle::Item> item = reader.next()) {
-      auto* variant = std::get_if<bundle::VariantMember>(&*item);
-      if (!variant || !variant->info.failed.empty()) continue;
-      compiled.insert(variant->info.kernel);
-      into.push_back(std::move(*variant));
+// With `what`, and further words, for the program's `option`. One process compiles all. It names kernels that cannot be
+// compiled, or ends at the first of them, and the next goes on behind that.
+void compile(Kernels kernels, const bundle::BundleInfo& recording, const std::string& option, const std::string& what,
+             const std::vector<std::string>& words, std::vector<bundle::VariantMember>& into) {
+  while (!kernels.empty()) {
+    Fd bundle = bundle_of(kernels, recording);
+    run::CompiledInput stage(bundle.get(), what, words, /*selects=*/false);
+    std::set<Digest> compiled, answered;
+    try {
+      bundle::Reader reader(stage.fd(), "what mneme-compile writes", bundle::Memory::kPass);
+      while (std::optional<bundle::Item> item = reader.next()) {
+        auto* variant = std::get_if<bundle::VariantMember>(&*item);
+        if (!variant) continue;
+        answered.insert(variant->info.kernel);
+        if (!variant->info.failed.empty()) continue;
+        compiled.insert(variant->info.kernel);
+        into.push_back(std::move(*variant));
+      }
+      stage.finish();
+    } catch (const Error& error) {
+      if (error.exit() == Exit::kMissing || compiled.size() == kernels.size()) throw;
     }
-    stage.finish();
-  } catch (const Error& error) {  // mneme-compile ends so if some cannot be compiled
-    if (error.exit() == Exit::kMissing || compiled.size() == kernels.size()) throw;
-  }
-  for (const bundle::KernelMember* kernel : kernels) {
-    if (compiled.contains(kernel->info.id)) continue;
-    cli::warn(fmt::format("kernel '{}' cannot be compiled with {}: the program cannot replay it with {}",
-                          kernel->info.demangled, what, option));
+    auto next = std::ranges::find_if(kernels, [&](const auto* kernel) { return !answered.contains(kernel->info.id); });
+    if (next != kernels.end()) ++next;
+    for (auto kernel = kernels.begin(); kernel != next; ++kernel) {
+      if (compiled.contains((*kernel)->info.id)) continue;
+      cli::warn(fmt::format("kernel '{}' cannot be compiled with {}: the program cannot replay it with {}",
+                            (*kernel)->info.demangled, what, option));
+    }
+    kernels.erase(kernels.begin(), next);
   }
 }
 
