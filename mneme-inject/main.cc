@@ -23,7 +23,7 @@ void print_flags(const std::vector<std::string>& steps) {
   if (std::puts(flags.c_str()) < 0 || std::fflush(stdout) != 0) throw system_error("cannot write standard output");
 }
 
-// mneme-clang++ and mneme-clang are links to this program that know their compiler, for whoever asks for one word.
+// The compiler that the links mneme-clang++ and mneme-clang stand for; empty: this is called by its own name.
 std::string compiler_of_link(const std::string& called) {
   std::string name = called.substr(called.rfind('/') + 1);
   return name == "mneme-clang++" ? "clang++-19" : name == "mneme-clang" ? "clang-19" : "";

@@ -8,8 +8,8 @@ namespace mneme::device::host {
 
 // While one lives, a fault of this thread (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP) jumps to where sigsetjmp(jump, 0)
 // was last called, which then returns the signal's number. Between there and the fault no object with a destructor
-// may be alive. Faults of threads without a guard go to whoever handled them before, and so do, first, those of threads
-// with one that touch protected pages.
+// may be alive. An access to a protected page goes to the handler from before first. A fault of a thread without a
+// guard goes there only.
 class FaultGuard {
  public:
   FaultGuard();
