@@ -5,6 +5,9 @@
 
 namespace mneme::inject {
 
+// The environment variable by which the pass plugin learns whose heap kernels have: "mneme" or "vendor".
+inline constexpr char kDeviceHeap[] = "MNEME_DEVICE_HEAP";
+
 struct Recordable {
   std::vector<std::string> command;
   std::string note;  // what the user should know of how it differs; empty: nothing

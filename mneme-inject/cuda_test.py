@@ -154,7 +154,7 @@ class Cuda(Compiling):
 
     def test_the_device_code_itself_stays(self):
         for level in ["-O0", "-O2"]:
-            self.inject(level, ARCH, "-c", "rich.cu", "-o", "with.o")
+            self.inject(level, ARCH, "-c", "rich.cu", "-o", "with.o", env={"MNEME_DEVICE_HEAP": "vendor"})
             self.without(level, ARCH, "-c", "rich.cu", "-o", "without.o")
             ours, plain = (cuda_binaries.cubins(self.folder / name)[0].sections() for name in ["with.o", "without.o"])
             self.assertEqual(set(ours) - set(plain), {".mneme.ir"})

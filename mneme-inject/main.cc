@@ -61,8 +61,13 @@ int main(int argc, char** argv) {
     options.flag("--print-flags", only_flags,
                  "print the compiler flags for one step, 'compile' (the default) or 'link', of 'hip' (the default) or "
                  "'cuda', and run nothing");
+    std::string heap = "mneme";
+    options.value("--device-heap", heap, "mneme|vendor",
+                  "whose malloc() and free() kernels call: Mneme's, which a recording on a GPU has, or the vendor's");
     options.command(command, "COMPILER ARGS...", "the compiler and its arguments, or a step and a language");
     options.parse(argc, argv);
+    if (heap != "mneme" && heap != "vendor") throw Error::of("--device-heap is 'mneme' or 'vendor', not '{}'", heap);
+    ::setenv(inject::kDeviceHeap, heap.c_str(), 1);
     if (only_flags) {
       print_flags(command);
       return Exit::kSuccess;

@@ -5,12 +5,24 @@
 
 #include "base/error.h"
 #include "device/host/processor.h"
+#include "objects/device_heap.h"
 
 namespace mneme::run {
 namespace {
 
 const std::string& name_of(const bundle::KernelInfo& kernel) {
   return kernel.demangled.empty() ? kernel.name : kernel.demangled;
+}
+
+// A GPU's kernels allocate from what its context has, where all that is never freed stays; those that have Mneme's
+// allocator do so where they were recorded on the host device only, whose heap is recorded as such. The recorded code
+// says so, and other code (--ir) by what it calls, as far as it has names.
+bool allocates_from_context(const Worker::Task& task, const bundle::VariantMember& variant) {
+  const bool has_own_heap =
+      uses(task.kernel, objects::kHeapVariable) &&
+      std::ranges::count(task.instance.info.segments, bundle::kDeviceHeap, &bundle::Segment::symbol) == 0;
+  if (has_own_heap) return false;
+  return uses(task.kernel, bundle::kDeviceHeap) || variant.code.find("malloc") != std::string::npos;
 }
 
 }  // namespace
@@ -56,9 +68,7 @@ void Worker::send_variation() {
 
 Worker::Outcome Worker::converse(MessageType type, const bundle::VariantMember& variant) {
   place();
-  // A GPU's kernels allocate from what its context has, where all that is never freed stays. The recorded code says so,
-  // and other code (--ir) by what it calls, as far as it has names.
-  if (uses(task_.kernel, bundle::kDeviceHeap) || variant.code.find("malloc") != std::string::npos) allocates_ = true;
+  if (allocates_from_context(task_, variant)) allocates_ = true;
   std::string json = bundle::write(variant.info);
   std::string_view fields[] = {json, variant.code};
   process_.send(type, fields);

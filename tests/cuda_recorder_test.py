@@ -30,8 +30,8 @@ class Recorder(TestCase):
         cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
 
     @classmethod
-    def inject(cls, *arguments):
-        result = run([tool("inject"), *toolkit.COMPILE, *arguments], env=cls.environment)
+    def inject(cls, *arguments, options=()):
+        result = run([tool("inject"), *options, *toolkit.COMPILE, *arguments], env=cls.environment)
         if result.status:
             raise AssertionError(result.text())
 
@@ -305,9 +305,22 @@ class Recorder(TestCase):
         self.check_replays(bundle)
 
     def test_heap(self):
-        """What kernels allocate is the driver's: it is said that it is missing."""
-        result, bundle = self.capture(self.program("heap"))
-        instance, = self.instances(bundle)["squares"]
+        """Kernels allocate from memory that is recorded: also in a graph, and where the vendor's heap is larger."""
+        result, bundle = self.capture(self.program("heap"), options=["--occurrences", 2])
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"build": 2, "sum": 2, "thin": 1})
+        for instance in sum(instances.values(), []):
+            self.assertNotIn("missing", instance)
+        largest = max(segment["size"] for segment in instances["build"][0]["segments"])
+        self.assertGreater(largest, 64 << 20, "the heap is as large as the application asked for")
+        self.check_replays(bundle)
+
+    def test_heap_of_the_vendor(self):
+        """What kernels allocate there is the driver's: it is said that it is missing."""
+        program = self.folder / "vendors_heap"
+        self.inject(PROGRAMS / "heap.cu", "-o", program, options=["--device-heap", "vendor"])
+        result, bundle = self.capture(program)
+        instance, *_ = self.instances(bundle)["build"]
         self.assertIs(instance["complete"], False)
         self.assertRegex(" ".join(instance["missing"]), "heap from which kernels allocate")
 

@@ -78,6 +78,17 @@ class Recorder(TestCase):
         symbols = {s.get("symbol") for of in self.instances(bundle).values() for i in of for s in bundles.segments(i)}
         self.assertGreater(len(symbols - {None}), 1, "AMD's runtime is asked where they are")
 
+    def test_heap(self):
+        """What kernels allocate is in memory that is recorded, and what one leaves there others find in a replay."""
+        for release in ["6", "5.2"]:
+            with self.subTest(release):
+                result, bundle = self.capture("device_heap", release, options=["--occurrences", 3])
+                instances = self.instances(bundle)
+                self.assertEqual({name.split("(")[0]: len(of) for name, of in instances.items()},
+                                 {"build": 1, "sum": 3, "thin": 1, "churn": 1})
+                self.assertFalse([i["missing"] for of in instances.values() for i in of if "missing" in i], result.error)
+                self.check_replays(bundle)
+
     def kernels(self, bundle):
         return [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.endswith("/kernel.json")]
 
@@ -645,7 +656,7 @@ int main() {
     NO_SECOND_ALLOCATION = " ".join(f"hipMalloc 2 {call}" for call in range(2, 40))
     MAKE_THEM = [*((name, "6", 1, "") for name in [
         "device_globals", "module_launch", "graph_captured", "graph_built", "saxpy_template", "stream_order",
-        "managed_variables", "memory_queries", "mapped"]),
+        "managed_variables", "memory_queries", "mapped", "device_heap"]),
         ("vector_add", "5.2", 1, ""), ("vector_add", "6", 2, ""), ("vector_add", "6", 1, "hipMemMap 719 0"),
         ("vector_add", "5.2", 2, NO_SECOND_ALLOCATION)]
     # The stand-in is asked for the first; the second says what an error is; only whether there is the third is asked; no

@@ -101,6 +101,7 @@ void Core::add_stub(void* handle, const void* function, const char* name) noexce
 
 void Core::remove_fat_binary(void* handle) noexcept try {
   kernels_.remove_fat_binary(handle);
+  heaps_.forget(handle);
   std::lock_guard lock(mutex_);
   settled_.forget();  // other functions may come to lie where its were
 } catch (...) {
@@ -299,6 +300,7 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
     return std::nullopt;
   }
   const Stub& stub = *chosen.stub;
+  if (is_recorded(chosen.device)) heaps_.give(stub, chosen.device);
   Recording& recording = *stub.recording;
   count_launch(recording, stub.demangled);
   if (!recording.asked) {
@@ -399,6 +401,13 @@ void Core::add_variables_of_others(const Chosen& chosen, const std::set<std::str
   }
 }
 
+void Core::give_heap(const LaunchRequest& request) noexcept try {
+  std::shared_ptr<const Stub> stub = kernels_.find(request.function);
+  const int device = runtime_.device_of(request.stream);
+  if (stub && is_recorded(device)) heaps_.give(*stub, device);
+} catch (...) {  // the vendor's heap serves
+}
+
 bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   if (!recording()) {
     connection_->counters().add(Counters::kUnrecorded);
@@ -467,7 +476,8 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
         "the kernel uses textures or surfaces, and what their handles stand for is not recorded");
   }
   if (uses(info, bundle::kDeviceHeap) &&
-      std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end()) {
+      std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end() &&
+      !heaps_.serves(*chosen.stub, chosen.device)) {
     prologue.missing.push_back("the heap from which kernels allocate is out of the recorder's reach on a GPU");
   }
   allocations_.refresh();

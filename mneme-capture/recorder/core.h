@@ -10,6 +10,7 @@
 #include "recorder/allocations.h"
 #include "recorder/connection.h"
 #include "recorder/delivery.h"
+#include "recorder/device_heap.h"
 #include "recorder/fair_shared_mutex.h"
 #include "recorder/kernels.h"
 #include "recorder/outside.h"
@@ -105,6 +106,8 @@ class Core {
 
   bool count_if_settled(const LaunchRequest& request) noexcept;
   std::optional<Chosen> choose(const LaunchRequest& request) noexcept;
+  // Once nothing is recorded any more.
+  void give_heap(const LaunchRequest& request) noexcept;
   bool begin(const LaunchRequest& request, Chosen& chosen) noexcept;
   int end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept;
   // Settles that a chosen launch is not recorded after all.
@@ -174,6 +177,7 @@ class Core {
   PoolUse pools_;
   Limits limits_;
   Kernels kernels_;
+  DeviceHeaps heaps_{runtime_, allocations_};
   std::atomic<State> state_{State::kRecording};
   std::atomic<uint64_t> fetched_bytes_{0};  // of memory that has appeared
   std::atomic<bool> is_ready_{false};       // to fetch much
@@ -195,6 +199,7 @@ int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
   Nested nested;
   if (!nested.outermost()) return real();
   if (!recording()) {
+    if (heaps_.any()) give_heap(request);
     count_unrecorded();
     return real();
   }

@@ -16,6 +16,12 @@ constinit const Devices::Calls calls{
     .record_event{kLibrary, "cudaEventRecord"},
     .synchronize_event{kLibrary, "cudaEventSynchronize"},
     .copy_async{kLibrary, "cudaMemcpyAsync"},
+    .set_async{kLibrary, "cudaMemsetAsync"},
+    .create_stream{kLibrary, "cudaStreamCreateWithFlags"},
+    .destroy_stream{kLibrary, "cudaStreamDestroy"},
+    .synchronize_stream{kLibrary, "cudaStreamSynchronize"},
+    .exchange_capture_mode{kLibrary, "cudaThreadExchangeStreamCaptureMode"},
+    .get_limit{kLibrary, "cudaDeviceGetLimit"},
 };
 
 }  // namespace

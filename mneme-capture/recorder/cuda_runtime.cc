@@ -8,6 +8,7 @@
 #include "objects/ptx_name.h"
 #include "recorder/cuda_devices.h"
 #include "recorder/cuda_waiting.h"
+#include "recorder/quiet_stream.h"
 
 namespace mneme::record::cuda {
 namespace {
@@ -284,6 +285,27 @@ uint64_t CudaRuntime::stack_bytes(int device) {
   OnDevice there(device);
   size_t bytes = 0;
   return succeeds(next_limit.call_or(kNotSupported, &bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
+}
+
+// ---- the heap from which kernels allocate ----
+
+std::optional<uint64_t> CudaRuntime::heap_limit(int device) {
+  constexpr int kHeapSize = 2;  // cudaLimitMallocHeapSize
+  OnDevice there(device);
+  size_t bytes = 0;
+  if (!succeeds(devices.calls.get_limit.call_or(kNotSupported, &bytes, kHeapSize))) return std::nullopt;
+  return bytes;
+}
+
+bool CudaRuntime::zero(MemoryRange memory, int device) {
+  return QuietStream(devices, device).zero(memory.address, memory.size);
+}
+
+bool CudaRuntime::point_to_heap(const ProgramCode& code, const std::string& variable, const objects::HeapVariable& heap,
+                                int device) {
+  QuietStream stream(devices, device);
+  std::optional<MemoryRange> found = find_variable(code.handle, variable);
+  return found && found->size == sizeof heap && stream.write(found->address, std::as_bytes(std::span(&heap, 1)));
 }
 
 std::optional<MemoryRange> CudaRuntime::global(const ProgramCode& code, const std::string& name, int device) {

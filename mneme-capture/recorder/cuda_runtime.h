@@ -48,6 +48,10 @@ class CudaRuntime final : public Runtime {
   bool prepare(const void* host_function, int device) override;
   uint64_t stack_bytes(int device) override;
   std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) override;
+  std::optional<uint64_t> heap_limit(int device) override;
+  bool zero(MemoryRange memory, int device) override;
+  bool point_to_heap(const ProgramCode& code, const std::string& variable, const objects::HeapVariable& heap,
+                     int device) override;
 
   // What start-up code registers.
   void add_kernel(void* fat_binary, const void* host_function);

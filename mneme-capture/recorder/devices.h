@@ -19,6 +19,11 @@ class Devices {
     Next<int(void* event, void* stream)> record_event;
     Next<int(void* event)> synchronize_event;
     Next<int(void* to, const void* from, size_t, int kind, void* stream)> copy_async;
+    Next<int(void* at, int value, size_t, void* stream)> set_async;
+    Next<int(void** stream, unsigned flags)> create_stream;
+    Next<int(void* stream)> destroy_stream, synchronize_stream;
+    Next<int(int* mode)> exchange_capture_mode;
+    Next<int(size_t* value, int limit)> get_limit;
   };
 
   explicit constexpr Devices(const Calls& calls) : calls(calls) {}

@@ -16,6 +16,12 @@ constinit const Devices::Calls calls{
     .record_event{kLibrary, "hipEventRecord"},
     .synchronize_event{kLibrary, "hipEventSynchronize"},
     .copy_async{kLibrary, "hipMemcpyAsync"},
+    .set_async{kLibrary, "hipMemsetAsync"},
+    .create_stream{kLibrary, "hipStreamCreateWithFlags"},
+    .destroy_stream{kLibrary, "hipStreamDestroy"},
+    .synchronize_stream{kLibrary, "hipStreamSynchronize"},
+    .exchange_capture_mode{kLibrary, "hipThreadExchangeStreamCaptureMode"},
+    .get_limit{kLibrary, "hipDeviceGetLimit"},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "objects/function_address.h"
 #include "recorder/hip_devices.h"
 #include "recorder/hip_waiting.h"
+#include "recorder/quiet_stream.h"
 
 namespace mneme::record::hip {
 namespace {
@@ -361,6 +362,28 @@ std::optional<MemoryRange> HipRuntime::find_variable(const ProgramCode& code, co
             succeeds(next_symbol_size.call_or(kNotSupported, &size, variable));
   }
   return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
+}
+
+// ---- the heap from which kernels allocate ----
+
+std::optional<uint64_t> HipRuntime::heap_limit(int device) {
+  if (is_stand_in()) return std::nullopt;  // its heap is recorded
+  constexpr int kHeapSize = 2;             // hipLimitMallocHeapSize
+  OnDevice there(device);
+  size_t bytes = 0;
+  if (!succeeds(devices.calls.get_limit.call_or(kNotSupported, &bytes, kHeapSize))) return std::nullopt;
+  return bytes;
+}
+
+bool HipRuntime::zero(MemoryRange memory, int device) {
+  return QuietStream(devices, device).zero(memory.address, memory.size);
+}
+
+bool HipRuntime::point_to_heap(const ProgramCode& code, const std::string& variable, const objects::HeapVariable& heap,
+                               int device) {
+  QuietStream stream(devices, device);
+  std::optional<MemoryRange> found = find_variable(code, variable);
+  return found && found->size == sizeof heap && stream.write(found->address, std::as_bytes(std::span(&heap, 1)));
 }
 
 std::optional<MemoryRange> HipRuntime::global(const ProgramCode& code, const std::string& name, int device) {

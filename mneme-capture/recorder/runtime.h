@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "objects/device_heap.h"
 #include "objects/embedded.h"
 #include "recorder/protocol.h"
 
@@ -91,6 +92,15 @@ class Runtime {
   virtual uint64_t stack_bytes(int /*device*/) { return 0; }
   // Where a device variable lies.
   virtual std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) = 0;
+  // Bytes that the vendor's heap has, from which kernels allocate. nullopt: it is recorded as it is, or not known.
+  virtual std::optional<uint64_t> heap_limit(int /*device*/) { return std::nullopt; }
+  // Whether or not a graph is being noted down: fills device memory with zeros; writes where a heap is
+  // (objects/device_heap.h) to a variable. False: that cannot be.
+  virtual bool zero(MemoryRange /*memory*/, int /*device*/) { return false; }
+  virtual bool point_to_heap(const ProgramCode& /*code*/, const std::string& /*variable*/,
+                             const objects::HeapVariable& /*heap*/, int /*device*/) {
+    return false;
+  }
   // Of one that global() does not find: why a launch of the kernel is incomplete without it. Empty: it is not, as far
   // as is known.
   virtual std::string why_missing(const ProgramCode& /*code*/, const bundle::KernelInfo& /*kernel*/,

@@ -20,6 +20,7 @@
 
 #include "cuda/carried.h"
 #include "ir/relative_tables.h"
+#include "pass/device_heap.h"
 #include "pass/embed.h"
 #include "pass/kernel_functions.h"
 #include "pass/own_plugins.h"
@@ -52,6 +53,12 @@ void embed_kernels(llvm::Module& module, const llvm::Module& program, const Told
 // mneme-inject says so: a module does not.
 bool is_relocatable() { return std::getenv("MNEME_INJECT_RELOCATABLE") != nullptr; }
 
+// mneme-inject --device-heap vendor says so.
+bool keeps_vendors_heap() {
+  const char* heap = std::getenv("MNEME_DEVICE_HEAP");
+  return heap && llvm::StringRef(heap) == "vendor";
+}
+
 bool is_gpus(const llvm::Triple& triple) { return triple.isAMDGCN() || triple.isNVPTX(); }
 
 void embed(llvm::Module& module, const Told& told) {
@@ -75,6 +82,7 @@ class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
     try {
       if (triple.isAMDGCN()) mend_removed_intrinsics(module);
       if (triple.isNVPTX() && callbacks_) ir::leave_tables_of_addresses(*callbacks_);
+      if (!keeps_vendors_heap()) use_own_heap(module);
       told_->names = take_names(module);
       if (told_->own_passes.empty()) embed(module, *told_);
     } catch (const std::exception& error) {

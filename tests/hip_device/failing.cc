@@ -196,6 +196,11 @@ HAND_ON_TO(hipMemcpyAsync, (P a, P b, S c, int d, P e),
 GIVE(hipEventCreateWithFlags, event, (P * a, U b), (a, b))
 HAND_ON(hipEventSynchronize, (P a), (a))
 HAND_ON(hipStreamSynchronize, (P a), (a))
+GIVE(hipStreamCreate, stream, (P * a), (a))
+GIVE(hipStreamCreateWithFlags, stream, (P * a, U b), (a, b))
+TAKE_BACK(hipStreamDestroy, stream, (P a), (a))
+HAND_ON(hipThreadExchangeStreamCaptureMode, (int* a), (a))
+HAND_ON(hipMemsetAsync, (P a, int b, S c, P d), (a, b, c, d))
 HAND_ON(hipGetSymbolAddress, (P a, P b), (a, b))
 HAND_ON(hipGetSymbolSize, (P a, P b), (a, b))
 // The application's, too: these are all the ways to a graph that are gone here.

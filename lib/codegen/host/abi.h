@@ -116,6 +116,11 @@ struct Services {
 
   // What CUDA's printf returns: how many arguments the format takes.
   uint32_t (*print_count)(BlockContext*, uint32_t thread, const char* format);
+
+  // The heap of a program whose kernels have Mneme's allocator: `heap` is its variable (objects/device_heap.h). Where
+  // that says that there is none it is the device's.
+  void* (*allocate_in)(BlockContext*, uint32_t thread, const void* heap, uint64_t size);
+  void (*release_in)(BlockContext*, uint32_t thread, const void* heap, void* address);
 };
 
 enum ImageShape : uint32_t { kImageDimensions = 3, kImageLayers = 4 };
@@ -142,9 +147,10 @@ enum MemoryAccess : uint32_t { kReads = 0, kWrites = 1, kUpdates = 2 };
 
 // Members of Services, in order.
 inline constexpr const char* kServiceNames[] = {
-    "stop",           "print_begin",  "print_string", "print_words", "allocate", "release",    "check",  "meet_grid",
-    "fail_assertion", "wall_clock",   "run_items",    "meet",        "enter",    "leave",      "parted", "image_load",
-    "image_store",    "image_sample", "image_gather", "image_query", "yield",    "print_count"};
+    "stop",         "print_begin", "print_string",   "print_words", "allocate",    "release",
+    "check",        "meet_grid",   "fail_assertion", "wall_clock",  "run_items",   "meet",
+    "enter",        "leave",       "parted",         "image_load",  "image_store", "image_sample",
+    "image_gather", "image_query", "yield",          "print_count", "allocate_in", "release_in"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address

@@ -15,6 +15,7 @@ constexpr uint32_t kMostThreads = 1024;  // of any block, on either vendor's GPU
 }  // namespace
 
 void raise(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse) {
+  raise_kernel_heap(module);
   llvm::Triple triple(module.getTargetTriple());
   if (triple.isAMDGPU()) return raise_amdgpu(module, kernel, fuse);
   if (triple.isNVPTX()) return raise_nvptx(module, kernel, fuse);

@@ -11,6 +11,9 @@ namespace mneme::codegen::host {
 // that the host device does not have.
 void raise(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse);
 
+// Its part for kernels that have Mneme's allocator (kernel_heap.cc), whatever the dialect.
+void raise_kernel_heap(llvm::Module& module);
+
 // How many threads a block of the kernel may have: __launch_bounds__, or what the compiler was told holds for all.
 uint32_t most_threads(const llvm::Module& module, const bundle::KernelInfo& kernel);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
-#include "codegen/host/abi.h"
 
 #include "codegen/host/abi.h"
 #include "codegen/host/lower.h"
@@ -13,7 +12,7 @@ bool uses_ordered_services(const llvm::Module& module) {
     std::optional<Operation> operation = operation_of(function);
     if (!operation || operation->kind != OperationKind::kService || function.use_empty()) continue;
     llvm::StringRef name = kServiceNames[operation->service];
-    if (name.starts_with("print_") || name == "allocate" || name == "release") return true;
+    if (name.starts_with("print_") || name.starts_with("allocate") || name.starts_with("release")) return true;
   }
   return false;
 }

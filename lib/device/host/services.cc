@@ -7,6 +7,7 @@
 
 #include "device/host/device_heap.h"
 #include "device/host/fault_guard.h"
+#include "device/host/gpu_heap.h"
 #include "device/host/images.h"
 #include "device/host/memory_check.h"
 #include "device/host/parted.h"
@@ -137,6 +138,25 @@ void release(BlockContext* context, uint32_t thread, void* address) {
   }
 }
 
+const objects::HeapVariable& heap_at(const void* variable) {
+  return *static_cast<const objects::HeapVariable*>(variable);
+}
+
+void* allocate_in(BlockContext* context, uint32_t thread, const void* variable, uint64_t size) {
+  const objects::HeapVariable& heap = heap_at(variable);
+  if (heap.base == 0) return allocate(context, thread, size);
+  auto product = [](const uint32_t(&of)[3]) { return uint64_t{of[0]} * of[1] * of[2]; };
+  const auto& [x, y, z] = context->group;
+  const uint64_t group = (uint64_t{z} * context->grid[1] + y) * context->grid[0] + x;
+  return gpu_heap_allocate(heap, size, {group, product(context->grid), thread, product(context->block)});
+}
+
+void release_in(BlockContext* context, uint32_t thread, const void* variable, void* address) {
+  const objects::HeapVariable& heap = heap_at(variable);
+  if (gpu_heap_holds(heap, address)) return gpu_heap_release(heap, address);
+  release(context, thread, address);
+}
+
 uint64_t wall_clock(BlockContext*, uint32_t) {
   auto now = std::chrono::steady_clock::now().time_since_epoch();
   constexpr uint64_t kNanosecondsPerTick = 1'000'000 / codegen::host::kWallClockRate;
@@ -178,6 +198,8 @@ const codegen::host::Services& services() {
       .image_query = query_image,
       .yield = yield,
       .print_count = print_count,
+      .allocate_in = allocate_in,
+      .release_in = release_in,
   };
   return kServices;
 }
