@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "bundle/segment_runs.h"
+#include "bundle/textures.h"
 #include "cli/options.h"
 #include "outside_references.h"
 #include "process_memory.h"
@@ -226,6 +227,9 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
     launch.before = std::make_shared<Snapshot>(Snapshot::take(instance.segments, memory_, last_.get(), capture_.pool));
   } catch (const Error& error) {
     return {false, error.what()};
+  }
+  if (!prologue.textures.empty()) {
+    bundle::read_textures(prologue.textures, "what the application's recorder says of textures", instance);
   }
   last_ = launch.before;
   is_told_since_ = false;

@@ -143,9 +143,45 @@ class Stand(unittest.TestCase):
         (self.folder / "textures.cu").write_text(DECLARATIONS + kernels)
         self.inject("-c", "textures.cu", "-o", "textures.o")
         cubin, = cuda_binaries.cubins(self.folder / "textures.o")
-        globals_of = {info["name"]: [g["name"] for g in info["globals"]]
-                      for info, _ in cuda_binaries.records(cubin.sections()[".mneme.ir"])}
+        infos = {info["name"]: info for info, _ in cuda_binaries.records(cubin.sections()[".mneme.ir"])}
+        globals_of = {name: [g["name"] for g in info["globals"]] for name, info in infos.items()}
         self.assertEqual(globals_of, {"reads": ["__mneme_textures"], "writes": ["__mneme_textures"], "neither": []})
+        self.assertEqual({name: info.get("handles") for name, info in infos.items()},
+                         {"reads": [{"argument": 8, "kind": "texture"}], "writes": [{"argument": 8, "kind": "surface"}],
+                          "neither": None})
+
+    def test_where_handles_of_textures_come_from(self):
+        """From arguments, structures and arrays among them too; and from elsewhere, which is said."""
+        (self.folder / "handles.cu").write_text(DECLARATIONS + """
+using Handle = unsigned long long;
+struct Several { int first; Handle some[3]; Handle last; };
+__device__ int read(Handle handle, int at) {
+  int x = 0;
+#ifdef __CUDA_ARCH__
+  asm("tex.1d.v4.s32.s32 {%0, %0, %0, %0}, [%1, {%2}];" : "=r"(x) : "l"(handle), "r"(at));
+#endif
+  return x;
+}
+__device__ Handle known;
+__device__ __attribute__((noinline)) int through(const Several* several, int at) { return read(several->some[1], at); }
+extern "C" {
+__global__ void either(int* out, Handle a, int which, Handle b) { *out = read(which ? a : b, 1); }
+__global__ void of_structure(int* out, Several several) { *out = read(several.last, 1) + through(&several, 2); }
+__global__ void of_array(int* out, int which, Several several) { *out = read(several.some[which], 1); }
+__global__ void of_memory(int* out, const Handle* handles, Handle other) { *out = read(handles[1], 1) + read(other, 2); }
+__global__ void of_variable(int* out) { *out = read(known, 1); }
+__global__ void computed(int* out, Handle handle) { *out = read(handle + 1, 1); }
+__global__ void short_one(int* out, unsigned handle) { *out = read(handle, 1); }
+}
+""")
+        for level in ["-O0", "-O2"]:
+            self.inject(level, "-c", "handles.cu", "-o", "handles.o")
+            cubin, = cuda_binaries.cubins(self.folder / "handles.o")
+            found = {info["name"]: [handle.get("argument") for handle in info["handles"]]
+                     for info, _ in cuda_binaries.records(cubin.sections()[".mneme.ir"])}
+            self.assertEqual(found, {"either": [8, 24], "of_structure": [24, 40], "of_array": [24, 32, 40],
+                                     "of_memory": [None, 16], "of_variable": [None], "computed": [None],
+                                     "short_one": [None]}, level)
 
     def test_ir(self):
         self.inject("-c", "kernels.cu", "-o", "kernels.o")

@@ -354,5 +354,56 @@ TEST(PlayedGpu, TheHostServesWhereCopiesOfMemoryCannotBeHadAndItIsSaidOnce) {
   }
 }
 
+// Arrays lie where the driver wants them, and handles have other numbers than in the recording.
+TEST(PlayedGpu, TexturesAndSurfacesAreMadeAnew) {
+  for (Textured textured : {Textured::kArray, Textured::kLevels, Textured::kLinear}) {
+    Recording recording;
+    const char* right = textured == Textured::kLevels ? "texture levels" : "textures";
+    for (const char* fixture : {right, "textures, one texel off"}) recording.add_played_variant(fixture, kTextured);
+    recording.add_instance(kWords, 1, {.textured = textured}, kTextured);
+    recording.add_instance(kWords, 2, {.textured = textured}, kTextured);
+    Played played = play(recording.finish());
+    ASSERT_EQ(played.status, 0) << played.errors;
+    ASSERT_THAT(played.of(right), SizeIs(2));
+    for (const bundle::RunInfo& run : played.of(right)) {
+      EXPECT_EQ(run.status, "completed") << run.reason;
+      EXPECT_THAT(run.differences, IsEmpty());
+      EXPECT_GE(run.changed_bytes, 2 * kWords) << "the buffer and the surface";
+    }
+    EXPECT_EQ(played.log["array"], textured == Textured::kLinear ? 2 : 4) << "of each instance, once";
+    EXPECT_EQ(played.log["array destroyed"], textured == Textured::kLinear ? 1 : 2) << "of the first";
+    EXPECT_EQ(played.log[textured == Textured::kLevels ? "texture with filter 1 and a view" : "texture with filter 1"],
+              2);
+    if (textured == Textured::kLevels) continue;  // the other reads no levels
+    ASSERT_THAT(played.of("textures, one texel off"), SizeIs(2));
+    for (const bundle::RunInfo& run : played.of("textures, one texel off")) {
+      ASSERT_THAT(run.differences, SizeIs(1)) << run.reason;
+      EXPECT_EQ(run.differences[0].address, kSurfaceAddress);
+      EXPECT_GE(run.differences[0].bytes, 1u);
+      EXPECT_EQ(run.differences[0].first / sizeof(uint32_t), kWords - 1);
+    }
+  }
+}
+
+TEST(PlayedGpu, TexturesThatTheDriverRefusesCostOneRun) {
+  Recording recording;
+  recording.add_played_variant("textures", kTextured);
+  recording.add_played_variant("right");
+  recording.add_instance(kWords, 1, {.textured = Textured::kArray}, kTextured);
+  recording.add_instance(kWords, 2);
+  const std::string bundle = recording.finish();
+  for (auto [lacking, reason] :
+       {std::pair("arrays", "making a texture's array failed"), std::pair("textures", "making a texture failed"),
+        std::pair("array_copies", "filling a texture's array failed")}) {
+    Played played = play(bundle, "", lacking);
+    ASSERT_THAT(played.of("textures"), SizeIs(1)) << played.errors;
+    EXPECT_EQ(played.of("textures")[0].status, "failed");
+    EXPECT_THAT(played.of("textures")[0].reason, HasSubstr(reason));
+    ASSERT_THAT(played.of("right"), SizeIs(1));
+    EXPECT_EQ(played.of("right")[0].status, "completed");
+    EXPECT_EQ(played.log["context"], 1) << "nothing of it harms the next";
+  }
+}
+
 }  // namespace
 }  // namespace mneme::run

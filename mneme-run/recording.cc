@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "bundle/textures.h"
 
 namespace mneme::run {
 namespace {
@@ -43,6 +44,59 @@ bundle::State state_of(const Blocks& blocks) {
   return state;
 }
 
+constexpr uint64_t kRow = 250;          // texels of the arrays
+constexpr uint32_t kFormatOfWords = 3;  // CU_AD_FORMAT_UNSIGNED_INT32
+
+bundle::TextureArray array_of(uint64_t address, uint32_t words, uint32_t levels) {
+  bundle::TextureArray array;
+  array.address = address;
+  array.width = kRow;
+  array.height = words / kRow;
+  array.format = kFormatOfWords;
+  array.channels = 1;
+  array.levels = levels;
+  return array;
+}
+
+// Adds what kTextured takes to a launch of it: `memory` is before and after.
+void add_textures(bundle::InstanceInfo& info, uint32_t words, Textured textured, Blocks (&memory)[2]) {
+  const uint64_t handles[] = {0x1111, 0x2222};  // recorded ones mean nothing where it is replayed
+  info.arguments.resize(32);
+  std::memcpy(info.arguments.data() + 16, handles, sizeof handles);
+  bundle::TextureObject texture, surface;
+  texture.argument = 16;
+  texture.address = kTextureAddress;
+  texture.sampling[3] = 1;  // the filter
+  surface.argument = 24;
+  surface.surface = true;
+  surface.address = kSurfaceAddress;
+  uint64_t texels = words;
+  if (textured == Textured::kLinear) {
+    texture.source = bundle::TextureSource::kLinear;
+    texture.format = kFormatOfWords;
+    texture.channels = 1;
+    texture.width = words * sizeof(uint32_t);
+  } else {
+    const bool levels = textured == Textured::kLevels;
+    texture.source = levels ? bundle::TextureSource::kMipmappedArray : bundle::TextureSource::kArray;
+    if (levels) texture.view = {0, 0, 0, 0, 0, 1, 0, 0};
+    info.arrays.push_back(array_of(kTextureAddress, words, levels ? 2 : 0));
+    texels = bundle::layout_of(info.arrays.back()).value().bytes / sizeof(uint32_t);
+  }
+  info.arrays.push_back(array_of(kSurfaceAddress, words, 0));
+  info.textures = {texture, surface};
+  auto segment = [&](uint64_t address, uint64_t count, const char* symbol) {
+    info.segments.push_back({address, count * sizeof(uint32_t), bundle::SegmentKind::kGlobal, symbol, ""});
+  };
+  segment(kTextureAddress, texels, "__mneme_array_0");
+  segment(kSurfaceAddress, words, "__mneme_array_1");
+  std::string ones(texels * sizeof(uint32_t), '\0');
+  for (size_t i = 0; i < ones.size(); i += sizeof(uint32_t)) ones[i] = 1;
+  for (Blocks& blocks : memory) place(blocks, kTextureAddress, ones);
+  place(memory[0], kSurfaceAddress, buffer_before(words, 77));
+  place(memory[1], kSurfaceAddress, buffer_after(words, 77));
+}
+
 }  // namespace
 
 std::string buffer_before(uint32_t words, uint32_t seed) { return words_from(words, seed); }
@@ -71,6 +125,13 @@ const bundle::KernelInfo& Recording::kernel(const std::string& name) {
   info.arguments = {{0, 8, "pointer", "ptr", {}}, {8, 4, "scalar", "i32", {}}};
   info.bitcode = digest_of(bitcode);
   if (name == kAllocating) info.globals = {{.name = bundle::kDeviceHeap, .size = 0, .align = 16, .constant = false}};
+  if (name == kTextured) {
+    info.argument_bytes = 32;
+    info.arguments.push_back({16, 8, "scalar", "i64", {}});
+    info.arguments.push_back({24, 8, "scalar", "i64", {}});
+    info.globals = {{.name = bundle::kTextures, .size = 0, .align = 1, .constant = true}};
+    info.handles = {{16, false}, {24, true}};
+  }
   writer_->add(bundle::kernel_json_name(info.id), bundle::write(info));
   writer_->add(bundle::kernel_bitcode_name(info.id), bitcode);
   return info;
@@ -120,6 +181,7 @@ Digest Recording::add_instance(uint32_t words, uint32_t seed, Change change, con
   place(memory[0], kWordsAddress, buffer_before(words, seed));
   place(memory[1], kWordsAddress, after);
   for (Blocks& blocks : memory) place(blocks, kTableAddress, std::string(kTableSize, 't'));
+  if (change.textured != Textured::kNone) add_textures(info, words, change.textured, memory);
   bundle::State states[] = {state_of(memory[0]), state_of(memory[1])};
   info.prologue = digest_of(bundle::write(states[0]));
   info.epilogue = digest_of(bundle::write(states[1]));

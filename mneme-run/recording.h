@@ -18,6 +18,12 @@ inline constexpr uint64_t kTableSize = 64;
 
 inline constexpr char kAllocating[] = "allocating";  // a kernel, which is said to allocate memory
 
+// A kernel that takes a texture and a surface, too: each word of the buffer becomes one more by the texture's texels,
+// which are ones, and each texel of the surface likewise.
+inline constexpr char kTextured[] = "textured";
+inline constexpr uint64_t kTextureAddress = 0x400900000000, kSurfaceAddress = 0x400a00000000;  // their segments
+enum class Textured { kNone, kArray, kLevels, kLinear };  // what the texture stands for
+
 // How a recorded launch departs from what add_one does.
 struct Change {
   std::optional<uint64_t> epilogue_byte = {};  // of the buffer: recorded as another than the kernel leaves
@@ -27,6 +33,7 @@ struct Change {
   bundle::Dim3 cluster = {};                   // likewise
   uint64_t stack_bytes = 0;                    // likewise
   std::string annotation = {};                 // of the buffer
+  Textured textured = Textured::kNone;         // of kTextured, for which it has to be something
 };
 
 class Recording {

@@ -375,6 +375,8 @@ void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configurati
   launch.cooperative = info.cooperative;
   launch.cluster = info.cluster;
   launch.stack_bytes = info.stack_bytes;
+  launch.arrays = info.arrays;
+  launch.textures = info.textures;
   launch.poison_shared = settings.poison_shared;
   launch.cold = settings.cold;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };

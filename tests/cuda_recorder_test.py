@@ -6,6 +6,7 @@ and the toolkit. Its programs are recorded as on a GPU, and their kernels replay
 import json
 import os
 import re
+import struct
 import sys
 import unittest
 
@@ -324,17 +325,103 @@ class Recorder(TestCase):
         self.assertIs(instance["complete"], False)
         self.assertRegex(" ".join(instance["missing"]), "heap from which kernels allocate")
 
+    # ---- textures and surfaces ----
+
+    HANDLES = [{"argument": 16, "kind": "texture"}, {"argument": 24, "kind": "surface"}]
+
+    def textured(self, handles, name="textured"):
+        """The program, with what mneme-inject says of kernels whose IR has a GPU's instructions for textures."""
+        program = self.folder / name
+        data = bytearray(self.program("textures").read_bytes())
+        found = [match.end() for match in re.finditer(b"MNEMEIR1", data)]
+        self.assertTrue(found)
+        for at in found:
+            size, = struct.unpack_from("<Q", data, at)
+            info = json.loads(data[at + 16:at + 16 + size])
+            del info["pointers"]  # which makes room
+            info["source"] = ""
+            if handles:
+                info["handles"] = handles
+            info["source"] = "x" * (size - len(bundles.compact(info)))
+            data[at + 16:at + 16 + size] = bundles.compact(info)
+        program.write_bytes(data)
+        program.chmod(0o755)
+        return program
+
+    def raw(self, bundle):
+        """What raw members hold: by state and file."""
+        restored = self.folder / "raw.tar"
+        self.run_well([tool("restore"), "-o", restored, bundle])
+        return {tuple(m.name.split("/")[1:]): m.data for m in bundles.read(restored.read_bytes())
+                if m.name.startswith("memory/")}
+
+    def replay_played(self, bundle, code, status=0):
+        """On the GPU that is played for replays, where kernels are functions by their names."""
+        compiled, played = self.folder / "compiled.tar", self.folder / "played.tar"
+        self.run_well([tool("compile"), "--assembler", "none", "-o", compiled, bundle])
+        members = []
+        for member in bundles.read(compiled.read_bytes()):
+            data = member.data
+            if member.name.endswith("/variant.json"):
+                data = bundles.compact({**bundles.parsed(member), "code_digest": bundles.digest(code)})
+            members.append((member.name, code if member.name.endswith("/code.ptx") else data))
+        played.write_bytes(bundles.write(members))
+        ran = run([tool("run"), played], [tool("verify")], env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "played")})
+        self.assertEqual(ran.statuses, [0, status], ran.text())
+        lines = [json.loads(line) for line in ran.out.decode().splitlines()]
+        self.assertEqual(len(lines), len(self.parsed(bundle, "instances/")))
+        return lines
+
     def test_textures(self):
-        """A kernel that uses them is recorded, and it is said what is missing."""
-        _, bundle = self.capture(self.program("textures"))
-        instance, = self.instances(bundle)["sum"]
-        self.assertIs(instance["complete"], False)
-        self.assertRegex(" ".join(instance["missing"]), "uses textures or surfaces")
-        for segment in instance["segments"]:
-            self.assertTrue("symbol" in segment or int(segment["address"], 16) % 512 == 0, "textures can lie there")
-        ran = run([tool("compile"), "--target", "host", bundle], [tool("run")])
-        self.assertEqual(ran.statuses, [0, 2])
-        self.assertRegex(ran.error, "is not complete and not run: the kernel uses textures or surfaces")
+        """What handles stand for is recorded, arrays as memory; and where it is replayed other handles stand for it."""
+        program = self.textured(self.HANDLES)
+        words = lambda first, step: b"".join((first + step * i).to_bytes(4, "little") for i in range(64))
+        for kind, source in [("array", "array"), ("linear", "linear"), ("pitched", "pitched"), ("levels", "mipmapped array")]:
+            with self.subTest(kind):
+                result, bundle = self.capture(program, kind, options=["--occurrences", 4])
+                self.assertEqual(bundles.parsed(bundles.read(bundle.read_bytes())[0])["version"], 4)
+                instances, raw = self.instances(bundle)["add"], self.raw(bundle)
+                self.assertEqual(len(instances), 2, result.error)
+                for number, instance in enumerate(instances):
+                    self.assertNotIn("missing", instance)
+                    texture, surface = instance["textures"]
+                    self.assertEqual((texture["argument"], texture["kind"], texture["of"]), (16, "texture", source))
+                    self.assertEqual(texture["sampling"], [1, 1, 1, number, 1] + 9 * [0])
+                    self.assertEqual((surface["argument"], surface["kind"], surface["of"]), (24, "surface", "array"))
+                    arrays = {a["address"]: a for a in instance["arrays"]}
+                    self.assertEqual(len(arrays), 1 if kind in ["linear", "pitched"] else 2)
+                    names = {s["address"]: s["symbol"] for s in bundles.segments(instance) if s["address"] in arrays}
+                    file = names[surface["address"]] + ".raw"
+                    self.assertEqual(raw[instance["prologue"], file], words(1000 + number, 3))
+                    self.assertEqual(raw[instance["epilogue"], file], words(1001 + number, 3))
+                    if texture["address"] in arrays:
+                        contents = raw[instance["prologue"], names[texture["address"]] + ".raw"]
+                        self.assertEqual(contents, (64 + 16 + 4 if kind == "levels" else 64) * b"\1\0\0\0")
+                for line in self.replay_played(bundle, b"textures"):
+                    self.assertEqual(line["status"], "verified", line)
+                for line in self.replay_played(bundle, b"textures, one texel off", status=1):
+                    self.assertEqual(line["status"], "not verified", line)
+        # Elsewhere there are none.
+        ran = run([tool("compile"), "--target", "host", bundle], [tool("run")], [tool("verify")])
+        self.assertEqual(ran.statuses, [0, 0, 1], ran.text())
+        self.assertEqual(ran.out.decode().count("only NVIDIA's GPUs have those"), 2, ran.text())
+
+    def test_textures_that_are_not_recorded(self):
+        """Why not is said, and mneme-run leaves such launches alone."""
+        elsewhere = [{"kind": "texture"}, *self.HANDLES]
+        for handles, kind, reason in [(None, "array", "built by a mneme-inject that did not look for their handles"),
+                                      (elsewhere, "array", "handles are not among its arguments, or computed"),
+                                      (self.HANDLES, "none", "knows no texture by the handle 0x77 at byte 16"),
+                                      (self.HANDLES, "refused", "array cannot be copied")]:
+            with self.subTest(reason):
+                _, bundle = self.capture(self.textured(handles, "not_recorded"), kind)
+                for instance in self.instances(bundle)["add"]:
+                    self.assertIs(instance["complete"], False)
+                    self.assertNotIn("textures", instance)
+                    self.assertRegex(" ".join(instance["missing"]), reason)
+                ran = run([tool("compile"), "--target", "host", bundle], [tool("run")])
+                self.assertEqual(ran.statuses, [0, 2])
+                self.assertRegex(ran.error, "is not complete and not run: .*" + reason)
 
     def test_per_thread_streams(self):
         _, bundle = self.capture(self.program("per_thread"), options=["--max-instances", 6])

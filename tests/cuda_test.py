@@ -19,8 +19,9 @@ import bundles
 import recordings
 from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool
 
-sys.path[:0] = [str(ROOT / "tests" / "gpu_stand"), str(ROOT / "tests" / "gpu")]
+sys.path[:0] = [str(ROOT / "tests" / "gpu_stand"), str(ROOT / "tests" / "gpu"), str(ROOT / "mneme-inject")]
 
+import cuda_binaries  # noqa: E402
 import damaged  # noqa: E402
 import toolkit  # noqa: E402
 
@@ -40,12 +41,13 @@ OTHERS = ["assert_holds", "atomic_types", "barrier_count", "barrier_in_loop", "b
           "left_out_barriers", "linked_list", "local_array", "math_exact", "math_wide_integers", "nbody",
           "pitched_image", "recursion_among_lanes", "spin_locks", "spmv_csr", "structs_and_vectors", "transpose",
           "tree_reduction", "two_templates", "uniform_loops", "wait_for_blocks", "wave_reductions", "wave_shuffles"]
+# For GPUs only: the host device has no textures, surfaces and arrays of CUDA programs.
+TEXTURES = ["surfaces", "texture_filters", "texture_formats", "texture_levels", "texture_volumes"]
 # Those that are no CUDA programs, and why not.
 AMDS_INSTRUCTIONS = "AMD's instructions"
 ROCPRIM = "rocPRIM's kernels are for AMD's GPUs: CUB's are in tests/programs/cuda"
 DRIVER = "the driver's calls: tests/gpu_stand has programs with CUDA's"
 STRUCTURES = "HIP's own structures and answers"
-TEXTURES = "the host device has no textures, surfaces and arrays of CUDA programs"
 LOCK_STEP = "counts on lanes that run in lock step, which NVIDIA's need not"
 NO_CUDA = {
     "bfloat16": "HIP's own type: bfloat16_native has the compiler's",
@@ -71,12 +73,7 @@ NO_CUDA = {
     "runtime_compilation": DRIVER,
     "shuffle_forms": AMDS_INSTRUCTIONS,
     "stream_order": DRIVER,
-    "surfaces": TEXTURES,
-    "texture_filters": TEXTURES,
-    "texture_formats": TEXTURES,
-    "texture_levels": TEXTURES,
     "texture_references": "gone from CUDA",
-    "texture_volumes": TEXTURES,
     "variable_ring": "LLVM writes no PTX of variables that lead to each other in a circle",
     "vector_types": "CUDA's vectors have no operators",
     "virtual_memory": DRIVER,
@@ -148,7 +145,7 @@ class CudaCase(TestCase):
 
 class Lists(unittest.TestCase):
     def test_all_programs_are_listed(self):
-        listed = [*CHOSEN, *OTHERS, *NO_CUDA]
+        listed = [*CHOSEN, *OTHERS, *TEXTURES, *NO_CUDA]
         self.assertEqual(sorted(listed), sorted(path.stem for path in PROGRAMS.glob("*.hip")))
         self.assertEqual(sorted(LIBRARIES + CUDAS_OWN), sorted(path.stem for path in (PROGRAMS / "cuda").glob("*.cu")))
 
@@ -173,6 +170,23 @@ class Cuda(CudaCase):
         # And code for the GPU that the program was built for can be had.
         compiled = self.run_well([tool("compile"), "--target", PROCESSOR, recording])
         self.assertTrue(any(m.name.endswith(("/code.ptx", "/code.cubin")) for m in bundles.read(compiled.out)))
+
+
+class Textures(CudaCase):
+    def test_programs(self):
+        """They are built, code for a GPU is made of their kernels, which say where handles lie; run, they say what is
+        not there."""
+        for name in TEXTURES:
+            for level in ["-O0", "-O3"]:
+                with self.subTest(name, level=level):
+                    program = self.build_cuda(name, level)
+                    for cubin in cuda_binaries.cubins(program):
+                        for info, _ in cuda_binaries.records(cubin.sections()[".mneme.ir"]):
+                            self.assertTrue(info["handles"], info)
+                            self.assertTrue(all("argument" in handle for handle in info["handles"]), info)
+            ran = run([tool("capture"), "--device", "host", "--max-instances", 0, program])
+            self.assertEqual(ran.status, 4, ran.text())
+            self.assertIn("textures, surfaces and arrays of CUDA programs are not there yet on the host device", ran.error)
 
 
 class Damaged(CudaCase):

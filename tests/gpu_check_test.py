@@ -96,13 +96,15 @@ class Cuda(Dry):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.pack("cuda_bundle.py", cls.bundle, "vector_add", "relocatable")
+        cls.pack("cuda_bundle.py", cls.bundle, "vector_add", "relocatable", "surfaces")
 
     def check(self, status=0, **env):
         return super().check("CUDA applications", status, MNEME_GPU_CHECK_CUDA="host", **env)
 
     def test_all_is_well(self):
         text = self.check()
+        self.assertIn("surfaces: not run: only an NVIDIA GPU has textures", text)
+        self.assertTrue((self.bundle / "applications" / "-O0" / "surfaces").exists())
         for name in ["relocatable", "vector_add"]:
             for level in ["-O0", "-O3"]:
                 counts = re.search(rf"(?m)^    {name} {level}: GPU: (\d+) of \1 byte for byte; CPU: (\d+) of \2 byte for byte$", text)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The bundle's on-disk structures, version 2: the only authority in code. FORMAT.md says the same in
+// The bundle's on-disk structures, version 4: the only authority in code. FORMAT.md says the same in
 // prose. Json texts are compact, one line, keys in the order of the members below.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,13 +14,15 @@
 
 namespace mneme::bundle {
 
-inline constexpr int kFormatVersion = 3;       // the newest that is read
+inline constexpr int kFormatVersion = 4;       // the newest that is read
 inline constexpr int kFirstFormatVersion = 1;  // what a bundle has that needs nothing newer: older readers take it
 // From this one on a variant may be without code: it failed, or another one's is the same.
 inline constexpr int kVariantsWithoutCode = 2;
 // A tool has been at work that adds variants that are launched otherwise than was recorded, or run on one instance
 // only.
 inline constexpr int kOtherLaunches = 3;
+// Recorded on an NVIDIA GPU: arguments may hold handles of textures and surfaces, which a replay has to make anew.
+inline constexpr int kTexturesRecorded = 4;
 inline constexpr uint64_t kBlockSize = 64 << 10;      // bytes; blocks are aligned to their size
 inline constexpr size_t kBlocksPerPack = 128;         // 8 MiB of blocks
 inline constexpr uint64_t kMaxJsonSize = 64 << 20;    // bytes of one json member
@@ -111,9 +114,15 @@ struct Pointer {
 // its size here is 0. Where there is one, each instance's segment with it has this symbol.
 inline constexpr char kDeviceHeap[] = "__mneme_device_heap";
 
-// Among the globals of CUDA kernels that use textures or surfaces, with no bytes: handles stand for those, and what a
-// handle stands for is not recorded.
+// Among the globals of CUDA kernels that use textures or surfaces, with no bytes: handles stand for those.
 inline constexpr char kTextures[] = "__mneme_textures";
+
+// A handle of a texture or a surface that a kernel uses.
+struct Handle {
+  int64_t argument = -1;  // its offset in the argument bytes, of which it is 8; -1: it comes from elsewhere
+  bool surface = false;
+  bool operator==(const Handle&) const = default;
+};
 
 // Also the header that mneme-inject embeds in the executable (objects/embedded.h).
 struct KernelInfo {
@@ -136,6 +145,9 @@ struct KernelInfo {
   // Pass plugins of the application's own, by file name, that its IR has gone through: it is as they left it, optimised
   // at the application's level. In json only if there are any.
   std::vector<std::string> own_passes = {};
+  // Of a CUDA kernel that uses textures or surfaces; in json only if there are any. None at all, where kTextures is
+  // among the globals: an older mneme-inject did not look for them.
+  std::vector<Handle> handles = {};
 };
 
 // Whether it can reach the variable of that name, or what stands for more than a variable (above).
@@ -244,6 +256,39 @@ struct Segment {
   uint32_t device = 0;     // whose memory it is; in json only if it is not the first's
 };
 
+// What textures and surfaces of a CUDA program stand for, in the numbers of CUDA's driver interface.
+
+// Texels where only the driver knows: an array, which may have levels (mipmaps), layers or faces. Its contents are in a
+// segment, as textures.h has them.
+struct TextureArray {
+  uint64_t address = 0;                       // of that segment
+  uint64_t width = 0, height = 0, depth = 0;  // of the first level; 0: it has no such dimension; layers are depth
+  uint32_t format = 0;                        // CUarray_format
+  uint32_t channels = 0;
+  uint32_t flags = 0;   // CUDA_ARRAY3D_…
+  uint32_t levels = 0;  // 0: it is no mipmapped array
+  bool operator==(const TextureArray&) const = default;
+};
+
+inline constexpr char kArraySymbol[] = "__mneme_array_";  // of an array's segment, followed by its number
+
+enum class TextureSource : uint32_t { kArray, kMipmappedArray, kLinear, kPitched };  // CUresourcetype
+
+struct TextureObject {
+  uint32_t argument = 0;  // where its handle lies in the argument bytes
+  bool surface = false;
+  TextureSource source = TextureSource::kArray;
+  uint64_t address = 0;                       // of the array's segment, or of memory
+  uint32_t format = 0, channels = 0;          // of memory
+  uint64_t width = 0, height = 0, pitch = 0;  // likewise; linear memory has only a width, in bytes
+  // CUDA_TEXTURE_DESC, up to its reserved words: three address modes, filter, flags, anisotropy, filter of levels,
+  // bias, least and greatest level, four border colours. A surface has none.
+  std::array<uint32_t, 14> sampling = {};
+  // CUDA_RESOURCE_VIEW_DESC likewise: format, width, height, depth, first and last level, first and last layer.
+  std::optional<std::array<uint64_t, 8>> view = {};
+  bool operator==(const TextureObject&) const = default;
+};
+
 struct InstanceInfo {
   Digest id;                      // dynamic hash
   Digest kernel;                  // static hash
@@ -263,6 +308,8 @@ struct InstanceInfo {
   Dim3 cluster;              // blocks of a cluster, where the launch asked for clusters; likewise
   uint64_t stack_bytes =
       0;  // of each thread, where the application asked a GPU for more than it has by itself; likewise
+  std::vector<TextureArray> arrays;     // that textures and surfaces stand for, by address; likewise
+  std::vector<TextureObject> textures;  // by argument; likewise
 };
 
 // ---- runs/<static>/<dynamic>/<variant>.json ----------------------------------------------------

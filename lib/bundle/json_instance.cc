@@ -4,7 +4,9 @@
 #include "bundle/format.h"
 #include "bundle/json.h"
 #include "bundle/json_dimensions.h"
+#include "bundle/json_textures.h"
 #include "bundle/segment_runs.h"
+#include "bundle/textures.h"
 
 namespace mneme::bundle {
 namespace {
@@ -62,6 +64,7 @@ std::string write(const InstanceInfo& info) {
   if (info.cooperative) out.add("cooperative", true);
   if (info.cluster.count() > 1) json::add_dimensions(out, "cluster", info.cluster);
   if (info.stack_bytes) out.add("stack_bytes", info.stack_bytes);
+  if (!info.textures.empty()) json::add_textures(out, info);
   if (!info.missing.empty()) out.add("complete", false).add_all("missing", info.missing);
   return out.close().sealed();
 }
@@ -91,6 +94,7 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   if (in.has("cooperative")) info.cooperative = in.boolean("cooperative");
   if (in.has("cluster")) info.cluster = json::dimensions(in, "cluster", kMaxCluster);
   if (in.has("stack_bytes")) info.stack_bytes = in.number("stack_bytes", kMaxStack);
+  if (in.has("textures")) json::parse_textures(in, info);
   if (in.has("missing")) info.missing = in.texts("missing");
   bool complete = !in.has("complete") || in.boolean("complete");
   if (complete != info.missing.empty()) in.fail("missing", "does not go with what 'complete' says");
@@ -119,6 +123,7 @@ Digest instance_id(const InstanceInfo& info) {
   if (info.cluster.count() > 1) {
     for (uint32_t number : {info.cluster.x, info.cluster.y, info.cluster.z}) stream.add(uint64_t{number});
   }
+  if (!info.textures.empty()) stream.add(write_textures(info));
   return stream.finish();
 }
 

@@ -101,6 +101,32 @@ std::vector<Pointer> parse_pointers(const json::Object& in) {
   return pointers;
 }
 
+constexpr std::string_view kHandleKinds[] = {"texture", "surface"};
+constexpr uint32_t kHandleBytes = 8;
+
+void write_handles(json::Text& out, const std::vector<Handle>& handles) {
+  out.open_array("handles");
+  for (const Handle& handle : handles) {
+    out.open();
+    if (handle.argument >= 0) out.add("argument", static_cast<uint64_t>(handle.argument));
+    out.add("kind", kHandleKinds[handle.surface]).close();
+  }
+  out.close_array();
+}
+
+std::vector<Handle> parse_handles(const json::Object& in, uint32_t argument_bytes) {
+  std::vector<Handle> handles;
+  in.each("handles", [&](json::Object object) {
+    Handle& handle = handles.emplace_back();
+    if (object.has("argument")) {
+      if (argument_bytes < kHandleBytes) object.fail("argument", "lies behind the arguments");
+      handle.argument = static_cast<int64_t>(object.number("argument", argument_bytes - kHandleBytes));
+    }
+    handle.surface = object.choice("kind", {kHandleKinds[0], kHandleKinds[1]}) == 1;
+  });
+  return handles;
+}
+
 }  // namespace
 
 std::string write(const KernelInfo& info) {
@@ -118,6 +144,7 @@ std::string write(const KernelInfo& info) {
   out.add("source", info.source).add("bitcode", info.bitcode);
   if (!info.function_addresses.empty()) out.add_all("function_addresses", info.function_addresses);
   if (!info.own_passes.empty()) out.add_all("own_passes", info.own_passes);
+  if (!info.handles.empty()) write_handles(out, info.handles);
   return out.close().sealed();
 }
 
@@ -148,6 +175,7 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
     in.fail("function_addresses", "has another length than 'functions'");
   }
   if (in.has("own_passes")) info.own_passes = in.texts("own_passes");
+  if (in.has("handles")) info.handles = parse_handles(in, info.argument_bytes);
   return info;
 }
 

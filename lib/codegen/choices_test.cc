@@ -60,6 +60,19 @@ TEST(Choices, ArgumentsByTheirNumbers) {
             "kernel 'k(int*, int)' has no argument 2: it has 2, counted from 0; what they are called is not known");
 }
 
+TEST(Choices, HandlesOfTexturesAreNoConstants) {
+  bundle::KernelInfo kernel;
+  kernel.demangled = "k(int, textures, unsigned long, int)";
+  kernel.arguments = {{0, 4, "scalar", "i32", {}},
+                      {8, 16, "struct", "%struct.textures", {}},
+                      {24, 8, "scalar", "i64", {}},
+                      {32, 4, "scalar", "i32", {}}};
+  kernel.handles = {{-1, false}, {16, true}, {24, false}};
+  EXPECT_EQ(arguments_named(kernel, "all"), (std::vector<size_t>{0, 3}));
+  EXPECT_THAT(fault([&] { arguments_named(kernel, "0,2"); }), HasSubstr("argument 2 of kernel 'k(int, textures, "));
+  EXPECT_THAT(fault([&] { arguments_named(kernel, "1"); }), HasSubstr("the handle of a texture"));
+}
+
 TEST(Choices, ArgumentsByTheirNames) {
   bundle::KernelInfo kernel;
   kernel.demangled = "k(int*, int, int)";

@@ -14,6 +14,11 @@ std::vector<BlockRange> device_ranges(const bundle::BundleInfo& recording) {
   return ranges;
 }
 
+void refuse_textures(const Launch& launch) {
+  if (launch.textures.empty()) return;
+  throw Error("the launch has textures or surfaces of a CUDA program, and only NVIDIA's GPUs have those: run it there");
+}
+
 std::unique_ptr<Device> make_device(const std::string& name) {
   if (name == "host" || name == "auto") return make_host_device();
   if (name == "cuda") return make_cuda_device();

@@ -26,6 +26,8 @@ struct Launch {
   std::vector<bundle::Segment> segments;                       // globals among them are found by symbol
   bool cooperative = false;                                    // all blocks run at once, and may wait for each other
   bundle::Dim3 cluster = {};                                   // blocks
+  std::vector<bundle::TextureArray> arrays = {};               // as the instance has them
+  std::vector<bundle::TextureObject> textures = {};            // likewise: of a CUDA program's launch
   uint64_t stack_bytes = 0;                                    // of each thread, at the least; 0: what there is
   bool poison_shared = false;                                  // shared memory does not begin as zeros
   bool cold = false;                                           // what kernels work on is in no cache when it begins
@@ -83,6 +85,9 @@ class Device {
 
 // For Device::expect(): where a recording had its devices' memory.
 std::vector<BlockRange> device_ranges(const bundle::BundleInfo& recording);
+
+// Throws Error for a launch with textures or surfaces of a CUDA program, on devices that have none of those.
+void refuse_textures(const Launch& launch);
 
 std::unique_ptr<Device> make_host_device();
 std::unique_ptr<Device> make_cuda_device();  // NVIDIA's first

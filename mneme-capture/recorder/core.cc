@@ -443,6 +443,11 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
       missing.push_back(std::move(reason));
     }
   }
+  if (uses(info, bundle::kTextures)) {
+    chosen.arrays = std::make_unique<ArrayCopies>(allocations_, runtime_, chosen.device);
+    chosen.arrays->take(info, chosen.arguments, missing);
+    symbols.insert(symbols.end(), chosen.arrays->symbols().begin(), chosen.arrays->symbols().end());
+  }
   Prologue prologue;
   prologue.kernel = send_kernel(chosen, functions);
   prologue.index = chosen.index;
@@ -471,9 +476,10 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   if (!info.pointers.empty()) prologue.ordinary = ordinary_memory(connection_->welcome().range_size);
   prologue.missing = missing_of(info, prologue.arguments, prologue.segments, prologue.outside);
   prologue.missing.insert(prologue.missing.end(), missing.begin(), missing.end());
-  if (uses(info, bundle::kTextures)) {
-    prologue.missing.push_back(
-        "the kernel uses textures or surfaces, and what their handles stand for is not recorded");
+  if (chosen.arrays) {
+    std::vector<std::string> of_textures = chosen.arrays->missing_in(prologue.segments);
+    prologue.missing.insert(prologue.missing.end(), of_textures.begin(), of_textures.end());
+    prologue.textures = chosen.arrays->json();
   }
   if (uses(info, bundle::kDeviceHeap) &&
       std::ranges::find(symbols, bundle::kDeviceHeap, &Allocations::Symbol::name) == symbols.end() &&
@@ -499,8 +505,13 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
   // After a launch that failed nothing more is called: the application asks the runtime for its last error.
   bool launched = status == 0;
   if (launched) status = settle(request.stream, chosen.polls ? kLittlePatience : kPatience);
-  if (launched && status == 0) allocations_.refresh();
-  Recorded recorded = ask_about_memory<Recorded>(Epilogue{status == 0});
+  bool copied = true;
+  if (launched && status == 0) {
+    copied = !chosen.arrays || chosen.arrays->take_again();
+    allocations_.refresh();
+  }
+  Recorded recorded = ask_about_memory<Recorded>(Epilogue{status == 0 && copied});
+  if (!copied) drop(chosen, "the array of a surface that it wrote cannot be copied");
   allocations_.let_go();
   if (status != 0) {
     // The application waited long enough for one.

@@ -8,6 +8,7 @@
 
 #include "base/uncancelled.h"
 #include "recorder/allocations.h"
+#include "recorder/array_copies.h"
 #include "recorder/connection.h"
 #include "recorder/delivery.h"
 #include "recorder/device_heap.h"
@@ -101,7 +102,8 @@ class Core {
     uint64_t index = 0;
     uint32_t slot = 0;
     int device = 0;
-    bool polls = false;  // it may wait for the application to write host memory
+    bool polls = false;                   // it may wait for the application to write host memory
+    std::unique_ptr<ArrayCopies> arrays;  // of a kernel with textures or surfaces, while it is recorded
   };
 
   bool count_if_settled(const LaunchRequest& request) noexcept;

@@ -7,6 +7,7 @@
 #include "memory/arena.h"
 #include "objects/ptx_name.h"
 #include "recorder/cuda_devices.h"
+#include "recorder/cuda_textures.h"
 #include "recorder/cuda_waiting.h"
 #include "recorder/quiet_stream.h"
 
@@ -316,6 +317,16 @@ std::optional<MemoryRange> CudaRuntime::global(const ProgramCode& code, const st
   std::lock_guard lock(mutex_);
   found_[{code.handle, name}] = *range;
   return range;
+}
+
+TexturesOfLaunch CudaRuntime::textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
+                                       std::vector<std::string>& missing) {
+  OnDevice there(device);
+  return ask_for_textures(kernel, arguments, missing);
+}
+
+bool CudaRuntime::copy_array(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address) {
+  return begin_to_copy(array, levels, address) && wait() == kSuccess;
 }
 
 // ---- the process's ----

@@ -52,6 +52,9 @@ class CudaRuntime final : public Runtime {
   bool zero(MemoryRange memory, int device) override;
   bool point_to_heap(const ProgramCode& code, const std::string& variable, const objects::HeapVariable& heap,
                      int device) override;
+  TexturesOfLaunch textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
+                            std::vector<std::string>& missing) override;
+  bool copy_array(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address) override;
 
   // What start-up code registers.
   void add_kernel(void* fat_binary, const void* host_function);

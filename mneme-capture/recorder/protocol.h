@@ -39,9 +39,9 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 8;
+inline constexpr uint32_t kProtocolVersion = 9;
 inline constexpr const char* kSocketVariable = memory::kRecordingVariable;  // meeting_point.h
-inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;         // bytes
+inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;                  // bytes
 
 // What lies at Hello's probe: the parent tries whether it can read the application's memory.
 inline constexpr char kProbe[] = "the memory of a process that mneme-capture records";
@@ -225,9 +225,10 @@ struct Prologue {
   std::vector<std::string> missing;    // what its arguments point to that is in no segment: sentences
   bool cooperative = false;
   bundle::Dim3 cluster;  // blocks
+  std::string textures;  // as bundle/textures.h writes them; empty: it has none
   void visit(auto& visitor) {
     visitor(kernel, index, grid, block, shared_bytes, stack_bytes, slot, device, arguments, segments, outside, ordinary,
-            missing, cooperative, cluster);
+            missing, cooperative, cluster, textures);
   }
 };
 

@@ -31,6 +31,14 @@ struct ProgramCode {
   std::span<const objects::DeviceCode> images = {};  // for one processor each
 };
 
+// What the handles in a launch's arguments stand for. The arrays' addresses, and those of what stands for them, are the
+// arrays' numbers here: they lie where only the vendor knows.
+struct TexturesOfLaunch {
+  std::vector<bundle::TextureObject> objects;
+  std::vector<bundle::TextureArray> arrays;
+  std::vector<std::vector<void*>> levels;  // of each array: the vendor's
+};
+
 // A vendor's runtime as the recorder's core needs it. One a vendor, and a fake for tests. Everything here calls the
 // vendor's own functions, past the recorder's hooks.
 class Runtime {
@@ -112,6 +120,19 @@ class Runtime {
   virtual std::vector<uint64_t> function_addresses(const ProgramCode& /*code*/, const bundle::KernelInfo& /*kernel*/,
                                                    int /*device*/, std::vector<std::string>& /*missing*/) {
     return {};
+  }
+  // Of a CUDA kernel that uses textures or surfaces: what it is given. `missing` gets sentences on what is not
+  // recorded.
+  virtual TexturesOfLaunch textures(const bundle::KernelInfo& /*kernel*/, const std::string& /*arguments*/,
+                                    int /*device*/, std::vector<std::string>& missing) {
+    missing.push_back("the kernel uses textures or surfaces of CUDA's, and those of NVIDIA's GPUs alone are recorded");
+    return {};
+  }
+  // Copies an array's contents to memory as bundle/textures.h has them. The device is at rest, and is afterwards.
+  // False: the vendor refused.
+  virtual bool copy_array(const bundle::TextureArray& /*array*/, const std::vector<void*>& /*levels*/,
+                          uint64_t /*address*/) {
+    return false;
   }
 };
 

@@ -7,9 +7,6 @@
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
-#include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/InstrTypes.h>
 #include <llvm/Support/Path.h>
 #include <llvm/TargetParser/TargetParser.h>
 #include <llvm/TargetParser/Triple.h>
@@ -20,6 +17,7 @@
 #include "pass/layout.h"
 #include "pass/pointers.h"
 #include "pass/stored_addresses.h"
+#include "pass/texture_handles.h"
 
 namespace mneme::inject {
 namespace {
@@ -150,32 +148,6 @@ bool uses_heap(const llvm::Module& closure) {
   return closure.getFunction(allocate) || closure.getFunction(release);
 }
 
-// CUDA's headers have inline assembly for what reads and writes textures and surfaces, and asks about them.
-bool uses_textures(const llvm::CallBase& call) {
-  constexpr llvm::StringLiteral kInstructions[] = {"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"};
-  llvm::StringRef text;
-  if (auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
-    text = assembly->getAsmString();
-  } else if (const llvm::Function* function = call.getCalledFunction()) {
-    text = function->getName();
-    if (!text.consume_front("llvm.nvvm.")) return false;
-  }
-  return llvm::any_of(kInstructions, [&](llvm::StringRef instruction) {
-    return text.ltrim(" \t{").starts_with((instruction + ".").str());
-  });
-}
-
-bool uses_textures(const llvm::Module& closure) {
-  if (!is_nvptx(closure)) return false;
-  for (const llvm::Function& function : closure) {
-    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-      if (call && uses_textures(*call)) return true;
-    }
-  }
-  return false;
-}
-
 std::vector<bundle::Global> globals_of(const llvm::Module& closure, const llvm::Module& simplified) {
   const llvm::DataLayout& layout = closure.getDataLayout();
   std::vector<bundle::Global> globals;
@@ -190,7 +162,8 @@ std::vector<bundle::Global> globals_of(const llvm::Module& closure, const llvm::
                        .constant = variable.isConstant()});
   }
   if (uses_heap(closure)) globals.push_back({.name = bundle::kDeviceHeap, .size = 0, .align = 16, .constant = false});
-  if (uses_textures(closure)) globals.push_back({.name = bundle::kTextures, .size = 0, .align = 1, .constant = true});
+  if (is_nvptx(closure) && uses_textures(closure))
+    globals.push_back({.name = bundle::kTextures, .size = 0, .align = 1, .constant = true});
   return globals;
 }
 
@@ -228,6 +201,7 @@ bundle::KernelInfo describe(const llvm::Module& closure, llvm::StringRef name, c
   info.globals = globals_of(closure, *simplified);
   info.functions = functions_with_address(closure);
   info.pointers = pointers_followed(*simplified, name, info.arguments);
+  if (uses(info, bundle::kTextures)) info.handles = handles_used(*simplified, name, info.arguments);
   info.source = llvm::sys::path::filename(source).str();
   return info;
 }

@@ -40,7 +40,7 @@ hipSurfaceObject_t surface_of(hipArray_t array) {
   hipResourceDesc resource = {};
   resource.resType = hipResourceTypeArray;
   resource.res.array.array = array;
-  hipSurfaceObject_t surface = nullptr;
+  hipSurfaceObject_t surface = {};
   check(hipCreateSurfaceObject(&surface, &resource));
   return surface;
 }

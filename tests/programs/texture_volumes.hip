@@ -13,6 +13,13 @@ __device__ void place(int i, int& x, int& y, int& z) {
   z = i / kWidth / kHeight;
 }
 
+// HIP 5 calls the first channel 1.
+#ifdef __CUDA__
+constexpr int kFirstChannel = 0;
+#else
+constexpr int kFirstChannel = 1;
+#endif
+
 // In the middle of eight texels.
 __global__ void between(hipTextureObject_t texture, float* out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, x, y, z;
@@ -35,7 +42,7 @@ __global__ void of_a_line(hipTextureObject_t texture, float2* out) {
 
 __global__ void gather(hipTextureObject_t texture, float4* out) {
   int x = threadIdx.x, y = blockIdx.x;
-  out[y * kWidth + x] = tex2Dgather<float4>(texture, x + 1.0f, y + 1.0f, 1);  // HIP 5 calls the first channel 1
+  out[y * kWidth + x] = tex2Dgather<float4>(texture, x + 1.0f, y + 1.0f, kFirstChannel);
 }
 
 hipTextureObject_t texture_of(hipArray_t array, hipTextureFilterMode filter, bool normalized) {
@@ -46,7 +53,7 @@ hipTextureObject_t texture_of(hipArray_t array, hipTextureFilterMode filter, boo
   for (auto& mode : description.addressMode) mode = hipAddressModeClamp;
   description.filterMode = filter;
   description.normalizedCoords = normalized;
-  hipTextureObject_t texture = nullptr;
+  hipTextureObject_t texture = {};
   check(hipCreateTextureObject(&texture, &resource, &description, nullptr));
   return texture;
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NVIDIA's first GPU as a Device. A kernel that faults leaves the context broken: everything fails from then on, and
 // the process has to be replaced.
+#include <optional>
+
 #include "base/error.h"
 #include "device/cuda/cuda_gpu.h"
 #include "device/cuda/kernel_timer.h"
 #include "device/cuda/launch.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
+#include "device/cuda/textures.h"
 #include "device/gpu/gpu_image.h"
 #include "device/gpu/second_cache.h"
 #include "device/gpu/stacks.h"
@@ -56,6 +59,7 @@ class CudaDevice final : public Device {
   void unmap() override {
     // Nothing that is still to be done may meet other memory.
     check(driver().cuCtxSynchronize(), "waiting for the GPU");
+    textures_.reset();
     memory_.unmap();
   }
 
@@ -90,6 +94,10 @@ class CudaDevice final : public Device {
     }
     std::string arguments = launch.arguments;
     moves.there(std::as_writable_bytes(std::span(arguments)));
+    if (const Textures* textures = textures_of(launch)) {
+      textures->fill();
+      textures->put_handles(arguments);
+    }
     std::vector<void*> values = loaded.values_in(arguments);
     if (launch.cold) cache_.empty();
     if (launch.timed) {
@@ -101,6 +109,7 @@ class CudaDevice final : public Device {
     if (launch.timed) timer_->stop();
     check(driver().cuCtxSynchronize(), ("running kernel '" + loaded.kernel() + "'").c_str());
     uint64_t taken = launch.timed ? timer_->taken() : 0;
+    if (!launch.textures.empty()) textures_->read_back();
     copy_variables(loaded, launch, false);
     translation_.back(moves);
     return taken;
@@ -119,6 +128,13 @@ class CudaDevice final : public Device {
   }
   static void give_stack(size_t bytes, const std::string& doing) {
     check(driver().cuCtxSetLimit(kStackSize, bytes), doing.c_str());
+  }
+
+  // Those of the launch before, mostly.
+  const Textures* textures_of(const Launch& launch) {
+    if (textures_ && !textures_->are_of(launch)) textures_.reset();
+    if (!textures_ && !launch.textures.empty()) textures_.emplace(launch, memory_);
+    return textures_ ? &*textures_ : nullptr;
   }
 
   static Moves moves_of(const LoadedModule& code, const Launch& launch) {
@@ -156,6 +172,7 @@ class CudaDevice final : public Device {
   gpu::SecondCache cache_{gpu_};
   gpu::Marks marks_{gpu_};
   gpu::PinnedMemory pinned_{gpu_};
+  std::optional<Textures> textures_;  // of the last launch, if it has any
 };
 
 }  // namespace

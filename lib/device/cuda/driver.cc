@@ -50,6 +50,16 @@ class Loaded {
     find(driver.cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2");
     find(driver.cuMemsetD8Async, "cuMemsetD8Async");
     find(driver.cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync_v2");
+    find(driver.cuArray3DCreate_v2, "cuArray3DCreate_v2");
+    find(driver.cuArrayDestroy, "cuArrayDestroy");
+    find(driver.cuMipmappedArrayCreate, "cuMipmappedArrayCreate");
+    find(driver.cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy");
+    find(driver.cuMipmappedArrayGetLevel, "cuMipmappedArrayGetLevel");
+    find(driver.cuMemcpy3D_v2, "cuMemcpy3D_v2");
+    find(driver.cuTexObjectCreate, "cuTexObjectCreate");
+    find(driver.cuTexObjectDestroy, "cuTexObjectDestroy");
+    find(driver.cuSurfObjectCreate, "cuSurfObjectCreate");
+    find(driver.cuSurfObjectDestroy, "cuSurfObjectDestroy");
     find(driver.cuLaunchKernel, "cuLaunchKernel");
     find(driver.cuLaunchKernelEx, "cuLaunchKernelEx");
     find(driver.cuCtxSynchronize, "cuCtxSynchronize");

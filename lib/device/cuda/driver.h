@@ -4,6 +4,8 @@
 #pragma once
 #include <cstddef>
 
+#include "vendor/cuda/textures.h"
+
 namespace mneme::device::cuda {
 
 using Result = int;  // 0: all is well
@@ -103,6 +105,18 @@ struct Driver {
   Result (*cuMemcpyHtoDAsync_v2)(Address to, const void* from, size_t bytes, Stream* stream);
   Result (*cuMemsetD8Async)(Address address, unsigned char value, size_t bytes, Stream* stream);
   Result (*cuMemcpyDtoDAsync_v2)(Address to, Address from, size_t bytes, Stream* stream);
+  Result (*cuArray3DCreate_v2)(vendor::cuda::Array* array, const vendor::cuda::ArrayDescription* wanted);
+  Result (*cuArrayDestroy)(vendor::cuda::Array array);
+  Result (*cuMipmappedArrayCreate)(vendor::cuda::Array* array, const vendor::cuda::ArrayDescription* wanted,
+                                   unsigned levels);
+  Result (*cuMipmappedArrayDestroy)(vendor::cuda::Array array);
+  Result (*cuMipmappedArrayGetLevel)(vendor::cuda::Array* array, vendor::cuda::Array levels, unsigned level);
+  Result (*cuMemcpy3D_v2)(const vendor::cuda::Copy* copy);
+  Result (*cuTexObjectCreate)(vendor::cuda::Object* object, const vendor::cuda::Resource* resource,
+                              const vendor::cuda::Sampling* sampling, const vendor::cuda::View* view);
+  Result (*cuTexObjectDestroy)(vendor::cuda::Object object);
+  Result (*cuSurfObjectCreate)(vendor::cuda::Object* object, const vendor::cuda::Resource* resource);
+  Result (*cuSurfObjectDestroy)(vendor::cuda::Object object);
   Result (*cuLaunchKernel)(Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                            unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream* stream, void** arguments,
                            void** extra);

@@ -63,6 +63,7 @@ class HipDevice final : public Device {
     auto& loaded = static_cast<LoadedModule&>(code);
     if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
     if (launch.cluster.count() > 1) throw Error("AMD's GPUs have no clusters of blocks");
+    refuse_textures(launch);
     refuse_heap(loaded, launch);
     give_stacks(launch);
     const Moves moves = moves_of(loaded, launch);

@@ -132,6 +132,7 @@ class HostDevice : public Device {
 
   uint64_t execute(Code& code, const Launch& launch) override {
     auto& loaded = static_cast<LoadedCode&>(code);
+    refuse_textures(launch);
     for (const bundle::Segment& segment : launch.segments) {
       if (!segment.symbol.empty()) mapped(segment.address, segment.size);
     }

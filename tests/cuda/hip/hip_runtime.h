@@ -7,6 +7,7 @@
 #include "atomics.h"
 #include "lanes.h"
 #include "library.h"
+#include "textures.h"
 #include "vectors.h"
 
 #define hipFree cudaFree

@@ -1,70 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A kernel that reads a texture: with -DREAD, for a GPU. Without one it is taken for such a kernel, by a variable with
-// the name that mneme-inject lists for those.
+// A kernel with a texture and a surface, of arrays, of memory and of an array's levels. Its instructions are a CPU's: it
+// finds the texels as the library beside this gives out handles. To mneme-inject it uses no textures; a test puts into
+// the program what that says of such kernels.
+#include <cstring>
+
 #include "cuda.h"
 
-using cudaTextureObject_t = unsigned long long;
+using Handle = unsigned long long;
+constexpr Handle kMask = 0x5a5a'0000'0000'0000;
+constexpr unsigned kSide = 8, kWords = kSide * kSide;
 
-#ifdef READ
-struct Resource {  // cudaResourceDesc, of linear memory
-  int type, padding;
-  void* data;
-  int bits[4], kind;  // of a channel
-  size_t bytes;
-  char rest[64];
+struct Channels {
+  int bits[4] = {32, 0, 0, 0}, kind = 0;  // signed
 };
-struct Texture {  // cudaTextureDesc
-  char zeros[128];
+struct Extent {
+  size_t width, height, depth;
 };
-extern "C" int cudaCreateTextureObject(cudaTextureObject_t*, const Resource*, const Texture*, const void*);
-extern "C" int cudaDestroyTextureObject(cudaTextureObject_t);
-#endif
+struct Resource {  // cudaResourceDesc
+  int type = 0, padding = 0;
+  void* what = nullptr;
+  Channels channels;  // of memory, as what follows
+  size_t sizes[3] = {};
+  char rest[64] = {};
+};
+struct Sampling {  // cudaTextureDesc
+  int address_modes[3] = {1, 1, 1}, filter = 0;
+  char rest[112] = {};
+};
 
-#ifdef READ
-__device__ int read(cudaTextureObject_t texture, int at) {
-  int x = 0;
-#ifdef __CUDA_ARCH__
-  int y, z, w;
-  asm("tex.1d.v4.s32.s32 {%0, %1, %2, %3}, [%4, {%5}];" : "=r"(x), "=r"(y), "=r"(z), "=r"(w) : "l"(texture), "r"(at));
-#endif
-  return x;
+extern "C" {
+int cudaMallocArray(void**, const Channels*, size_t, size_t, unsigned);
+int cudaMallocMipmappedArray(void**, const Channels*, Extent, unsigned, unsigned);
+int cudaGetMipmappedArrayLevel(void**, void*, unsigned);
+int cudaFreeArray(void*);
+int cudaFreeMipmappedArray(void*);
+int cudaMemcpy2DToArray(void*, size_t, size_t, const void*, size_t, size_t, size_t, int);
+int cudaMemcpy2DFromArray(void*, size_t, void*, size_t, size_t, size_t, size_t, int);
+int cudaCreateTextureObject(Handle*, const Resource*, const Sampling*, const void*);
+int cudaCreateSurfaceObject(Handle*, const Resource*);
+int cudaDestroyTextureObject(Handle);
+int cudaDestroySurfaceObject(Handle);
 }
-#else
+
 extern "C" __device__ int __mneme_textures;
 __device__ int __mneme_textures;
-__device__ int read(cudaTextureObject_t, int) { return __mneme_textures; }
-#endif
 
-__global__ void sum(int* out, cudaTextureObject_t texture) {
-  const int at = static_cast<int>(index());
-  out[at] += read(texture, at) + at;
+__device__ int* texels(Handle handle) { return reinterpret_cast<int*>(handle ^ kMask); }
+
+__global__ void add(int* out, unsigned count, Handle texture, Handle surface) {
+  const unsigned at = index() + __mneme_textures;
+  if (at >= count) return;
+  const int ones = texels(texture)[at];
+  out[at] += ones;
+  texels(surface)[at] += ones;
 }
 
-int main() {
-  void *out = nullptr, *in = nullptr;
-  int host[64];
-  cudaTextureObject_t texture = 0;
-  CHECK(cudaMalloc(&out, sizeof host) == 0 && cudaMemset(out, 0, sizeof host) == 0);
-  CHECK(cudaMalloc(&in, sizeof host) == 0 && cudaMemset(in, 0, sizeof host) == 0);
-#ifdef READ
-  for (int i = 0; i < 64; ++i) host[i] = 100 * i;
-  CHECK(cudaMemcpy(in, host, sizeof host, cudaMemcpyHostToDevice) == 0);
-  Resource resource{};
-  resource.type = 2;
-  resource.data = in;
-  resource.bits[0] = 32;
-  resource.bytes = sizeof host;
-  Texture how{};
-  CHECK(cudaCreateTextureObject(&texture, &resource, &how, nullptr) == 0);
-#endif
-  sum<<<1, 64>>>(static_cast<int*>(out), texture);
-  CHECK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost) == 0);
-#ifdef READ
-  for (int i = 0; i < 64; ++i) CHECK(host[i] == 101 * i);
+void* out = nullptr;
+int seen[kWords];
+
+void* array_of(int first, int step, unsigned flags = 0) {
+  void* array = nullptr;
+  Channels channels;
+  CHECK(cudaMallocArray(&array, &channels, kSide, kSide, flags) == 0);
+  for (unsigned i = 0; i < kWords; ++i) seen[i] = first + step * static_cast<int>(i);
+  CHECK(cudaMemcpy2DToArray(array, 0, 0, seen, 4 * kSide, 4 * kSide, kSide, cudaMemcpyHostToDevice) == 0);
+  return array;
+}
+
+Handle surface_of(void* array) {
+  Handle surface = 0;
+  Resource resource;
+  resource.what = array;
+  CHECK(cudaCreateSurfaceObject(&surface, &resource) == 0);
+  return surface;
+}
+
+// Adds ones, by way of a texture, to the buffer and to the surface.
+void launch(const Resource& resource, Handle surface, int filter) {
+  Handle texture = 0;
+  Sampling sampling;
+  sampling.filter = filter;
+  CHECK(cudaCreateTextureObject(&texture, &resource, &sampling, nullptr) == 0);
+  add<<<1, kWords>>>(static_cast<int*>(out), kWords, texture, surface);
+  CHECK(cudaMemcpy(seen, out, sizeof seen, cudaMemcpyDeviceToHost) == 0);
   CHECK(cudaDestroyTextureObject(texture) == 0);
-#else
-  for (int i = 0; i < 64; ++i) CHECK(host[i] == i);
-#endif
-  CHECK(cudaFree(out) == 0 && cudaFree(in) == 0);
+}
+
+int main(int argc, char** arguments) {
+  const char* kind = argc > 1 ? arguments[1] : "array";
+  CHECK(cudaMalloc(&out, sizeof seen) == 0 && cudaMemset(out, 0, sizeof seen) == 0);
+  void *ones = nullptr, *levels = nullptr, *written = array_of(1000, 3);
+  const Handle surface = surface_of(written);
+  Resource resource;
+  if (std::strcmp(kind, "linear") == 0 || std::strcmp(kind, "pitched") == 0) {
+    CHECK(cudaMalloc(&ones, sizeof seen) == 0);
+    for (int& word : seen) word = 1;
+    CHECK(cudaMemcpy(ones, seen, sizeof seen, cudaMemcpyHostToDevice) == 0);
+    resource.what = ones;
+    resource.type = std::strcmp(kind, "linear") == 0 ? 2 : 3;
+    resource.sizes[0] = resource.type == 2 ? sizeof seen : kSide;
+    resource.sizes[1] = kSide;
+    resource.sizes[2] = 4 * kSide;
+  } else if (std::strcmp(kind, "levels") == 0) {
+    Channels channels;
+    resource.type = 1;
+    CHECK(cudaMallocMipmappedArray(&resource.what, &channels, {kSide, kSide, 0}, 3, 0) == 0);
+    for (int& word : seen) word = 1;
+    for (unsigned level = 0; level < 3; ++level) {
+      const unsigned side = kSide >> level;
+      CHECK(cudaGetMipmappedArrayLevel(&levels, resource.what, level) == 0);
+      CHECK(cudaMemcpy2DToArray(levels, 0, 0, seen, 4 * side, 4 * side, side, cudaMemcpyHostToDevice) == 0);
+    }
+  } else if (std::strcmp(kind, "refused") == 0) {
+    resource.what = array_of(1, 0, 0x20);
+  } else {
+    resource.what = array_of(1, 0);
+  }
+  if (std::strcmp(kind, "none") == 0) {  // a handle of nothing
+    add<<<1, kWords>>>(static_cast<int*>(out), 0, 0x77, surface);
+  } else {
+    for (int launches = 1; launches <= 2; ++launches) {
+      launch(resource, surface, launches - 1);
+      for (int word : seen) CHECK(word == launches);
+    }
+    CHECK(cudaMemcpy2DFromArray(seen, 4 * kSide, written, 0, 0, 4 * kSide, kSide, cudaMemcpyDeviceToHost) == 0);
+    for (int i = 0; i < static_cast<int>(kWords); ++i) CHECK(seen[i] == 1002 + 3 * i);
+  }
+  CHECK(cudaDestroySurfaceObject(surface) == 0 && cudaFreeArray(written) == 0);
+  CHECK(cudaFree(out) == 0);
   std::puts("textures: ok");
 }

@@ -39,6 +39,13 @@ struct Function {
 namespace {
 
 using namespace gpu;
+using vendor::cuda::Array;
+using vendor::cuda::ArrayDescription;
+using vendor::cuda::Copy;
+using vendor::cuda::Object;
+using vendor::cuda::Resource;
+using vendor::cuda::Sampling;
+using vendor::cuda::View;
 
 constexpr Result kInvalid = 1, kNoMemory = 2, kNoImage = 200, kIllegalAddress = 700;
 constexpr int kCacheSize = 5 << 20;
@@ -51,6 +58,32 @@ Result broken = 0;    // as soon as a kernel faulted, what everything returns
 std::map<const char*, size_t> pinned;
 std::map<Address, size_t> reserved, mapped;
 std::map<Handle, size_t> handles;
+
+// Texels of an array, each level by itself, a row behind the other with a gap: only copies know how they lie.
+struct PlayedArray {
+  size_t pitch = 0, rows = 0, slices = 0, row_bytes = 0;
+  std::string texels;
+  std::vector<PlayedArray*> levels;  // of a mipmapped one
+};
+std::map<void*, PlayedArray*> arrays;  // that are there
+// Of textures and surfaces, which have numbers of their own each: none that the recordings have.
+std::map<Object, Resource> textures, surfaces;
+constexpr Object kFirstTexture = 0x7001, kFirstSurface = 0x9001;
+
+PlayedArray* make_array(size_t row_bytes, size_t rows, size_t slices) {
+  auto* made = new PlayedArray{row_bytes + 24, rows, slices, row_bytes, {}, {}};
+  made->texels.assign(made->pitch * rows * slices, '\xA5');
+  arrays[made] = made;
+  return made;
+}
+
+Result make_object(std::map<Object, Resource>& objects, Object first, Object* object, const Resource& resource) {
+  if (resource.type < 2 && !arrays.contains(resource.array)) return 1;
+  *object = first + objects.size();
+  while (objects.contains(*object)) ++*object;
+  objects[*object] = resource;
+  return broken;
+}
 
 void log(const std::string& line) {
   const char* path = std::getenv("MNEME_TEST_DRIVER_LOG");
@@ -132,8 +165,53 @@ const std::map<std::string, Kernel> kernels = {
     {"endless", [](uint32_t*, uint32_t) { ::pause(); }},
 };
 
+// Words that a texture or surface stands for: the 32-bit texels of a level of an array, or of memory.
+uint32_t* texel(const Resource& resource, size_t level, size_t at) {
+  if (resource.type >= 2) return reinterpret_cast<uint32_t*>(resource.linear.address) + at;
+  PlayedArray* array = arrays.at(resource.array);
+  if (!array->levels.empty()) array = array->levels.at(level);
+  const size_t a_row = array->row_bytes / sizeof(uint32_t);
+  return reinterpret_cast<uint32_t*>(&array->texels[at / a_row * array->pitch]) + at % a_row;
+}
+
+// Kernels with a texture and a surface behind their other arguments: each word becomes one more by way of them.
+using WithTextures =
+    std::function<void(uint32_t* words, uint32_t count, const Resource& texture, const Resource& surface)>;
+void add_texels(uint32_t* words, uint32_t count, const Resource& texture, const Resource& surface) {
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t ones = *texel(texture, 0, i);
+    words[i] += ones;
+    *texel(surface, 0, i) += ones;
+  }
+}
+const std::map<std::string, WithTextures> with_textures = {
+    {"textures", add_texels},
+    {"textures, one texel off",
+     [](uint32_t* words, uint32_t count, const Resource& texture, const Resource& surface) {
+       add_texels(words, count, texture, surface);
+       ++*texel(surface, 0, count - 1);
+     }},
+    {"texture levels",
+     [](uint32_t* words, uint32_t count, const Resource& texture, const Resource& surface) {
+       for (uint32_t i = 0; i < count; i++) words[i] += *texel(texture, 1, i / 4);
+       for (uint32_t i = 0; i < count; i++) *texel(surface, 0, i) += 1;
+     }},
+};
+
+Result launch_with_textures(Function* function, void** arguments) {
+  log("launch");
+  auto* words = reinterpret_cast<uint32_t*>(*static_cast<Address*>(arguments[0]));
+  auto count = *static_cast<uint32_t*>(arguments[1]);
+  auto texture = textures.find(*static_cast<Object*>(arguments[2]));
+  auto surface = surfaces.find(*static_cast<Object*>(arguments[3]));
+  if (texture == textures.end() || surface == surfaces.end()) return broken = kIllegalAddress;
+  return later([kernel = with_textures.at(function->name), words, count, of_texture = texture->second,
+                of_surface = surface->second] { kernel(words, count, of_texture, of_surface); });
+}
+
 // Of a kernel of an application's.
 Result launch(Function* function, void** arguments) {
+  if (with_textures.contains(function->name)) return launch_with_textures(function, arguments);
   log("launch");
   log("launch with stack " + std::to_string(stack));
   auto* words = reinterpret_cast<uint32_t*>(*static_cast<Address*>(arguments[0]));
@@ -173,7 +251,7 @@ Result cuCtxSetLimit(int limit, size_t value) {
 Result cuModuleLoadData(Module** module, const void* image) {
   std::string code = static_cast<const char*>(image);
   bool ours = code.find("count_differences") != std::string::npos || code.find("entry compare_") != std::string::npos;
-  if (ours ? lacks("kernels") : !kernels.contains(code)) return kNoImage;
+  if (ours ? lacks("kernels") : !kernels.contains(code) && !with_textures.contains(code)) return kNoImage;
   *module = new Module{code};
   return broken;
 }
@@ -182,7 +260,8 @@ Result cuModuleLoadDataEx(Module** module, const void* image, unsigned, const in
 }
 Result cuModuleUnload(Module* module) { return delete module, broken; }
 Result cuModuleGetFunction(Function** function, Module* module, const char* name) {
-  *function = new Function{kernels.contains(module->code) ? module->code : name};
+  const bool is_applications = kernels.contains(module->code) || with_textures.contains(module->code);
+  *function = new Function{is_applications ? module->code : name};
   return broken;
 }
 Result cuModuleGetGlobal_v2(Address*, size_t*, Module*, const char*) { return kNotFound; }
@@ -280,9 +359,72 @@ Result cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) {
   return broken;
 }
 
+Result cuArray3DCreate_v2(Array* array, const ArrayDescription* wanted) {
+  if (lacks("arrays")) return kNoMemory;
+  log("array");
+  *array = make_array(wanted->width * 4 * wanted->channels, std::max<size_t>(wanted->height, 1),
+                      std::max<size_t>(wanted->depth, 1));
+  return broken;
+}
+Result cuMipmappedArrayCreate(Array* array, const ArrayDescription* wanted, unsigned levels) {
+  log("array");
+  PlayedArray* whole = make_array(4, 1, 1);
+  for (unsigned level = 0; level < levels; level++) {
+    whole->levels.push_back(make_array(std::max<size_t>(wanted->width >> level, 1) * 4 * wanted->channels,
+                                       std::max<size_t>(wanted->height >> level, 1),
+                                       std::max<size_t>(wanted->depth >> level, 1)));
+  }
+  *array = whole;
+  return broken;
+}
+Result cuMipmappedArrayGetLevel(Array* array, Array levels, unsigned level) {
+  PlayedArray* whole = arrays.at(levels);
+  if (level >= whole->levels.size()) return kInvalid;
+  return *array = whole->levels[level], broken;
+}
+Result cuArrayDestroy(Array array) {
+  log("array destroyed");
+  if (Result result = finish()) return result;
+  return arrays.erase(array) ? 0 : kInvalid;
+}
+Result cuMipmappedArrayDestroy(Array array) { return cuArrayDestroy(array); }
+// Between an array and memory, as late as it may: of pitched memory to where rows have gaps.
+Result cuMemcpy3D_v2(const Copy* copied) {
+  if (lacks("array_copies")) return kInvalid;
+  const bool to_array = copied->to.type == vendor::cuda::kArrayMemory;
+  const auto& of_array = to_array ? copied->to : copied->from;
+  const auto& of_memory = to_array ? copied->from : copied->to;
+  auto found = arrays.find(of_array.array);
+  if (found == arrays.end() || of_memory.type != vendor::cuda::kDeviceMemory) return kInvalid;
+  PlayedArray* array = found->second;
+  if (copied->row_bytes != array->row_bytes || copied->rows != array->rows || copied->slices != array->slices) {
+    return kInvalid;
+  }
+  log(to_array ? "array filled" : "array read");
+  return later([=, memory = of_memory] {
+    for (size_t slice = 0; slice < array->slices; slice++) {
+      for (size_t row = 0; row < array->rows; row++) {
+        char* texels = &array->texels[(slice * array->rows + row) * array->pitch];
+        char* bytes = at(memory.device) + (slice * memory.height + row) * memory.pitch;
+        std::memcpy(to_array ? texels : bytes, to_array ? bytes : texels, array->row_bytes);
+      }
+    }
+  });
+}
+Result cuTexObjectCreate(Object* object, const Resource* resource, const Sampling* sampling, const View* view) {
+  if (lacks("textures")) return kInvalid;
+  log("texture with filter " + std::to_string(sampling->words[3]) + (view ? " and a view" : ""));
+  return make_object(textures, kFirstTexture, object, *resource);
+}
+Result cuTexObjectDestroy(Object object) { return textures.erase(object) ? broken : kInvalid; }
+Result cuSurfObjectCreate(Object* object, const Resource* resource) {
+  return make_object(surfaces, kFirstSurface, object, *resource);
+}
+Result cuSurfObjectDestroy(Object object) { return surfaces.erase(object) ? broken : kInvalid; }
+
 Result cuLaunchKernel(Function* function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned block_y,
                       unsigned, unsigned, Stream*, void** arguments, void**) {
-  if (kernels.contains(function->name)) return launch(function, arguments);
+  if (kernels.contains(function->name) || with_textures.contains(function->name)) return launch(function, arguments);
   // Values of arguments are read now, as the driver does.
   if (function->name == "put_back") {
     return cuMemcpyDtoDAsync_v2(*static_cast<Address*>(arguments[0]), *static_cast<Address*>(arguments[1]),
