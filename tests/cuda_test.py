@@ -174,8 +174,7 @@ class Cuda(CudaCase):
 
 class Textures(CudaCase):
     def test_programs(self):
-        """They are built, code for a GPU is made of their kernels, which say where handles lie; run, they say what is
-        not there."""
+        """They are built, and their kernels say where handles lie; run, they say what is not there."""
         for name in TEXTURES:
             for level in ["-O0", "-O3"]:
                 with self.subTest(name, level=level):

@@ -36,7 +36,7 @@ int resolve(int index, int size, hipTextureAddressMode mode) {
 
 // What filters may be off by: CUDA's weigh texels in 256ths.
 #ifdef __CUDA__
-constexpr double kWeights = 2e-2;
+constexpr double kWeights = 1e-2;
 #else
 constexpr double kWeights = 2e-4;
 #endif
