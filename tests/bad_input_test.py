@@ -114,8 +114,8 @@ class BadInput(TestCase):
         self.refuse(bundles.write([]), "bundle|empty", by=STAGES)
 
     def test_newer_format(self):
-        newer = self.edited_json("bundle.json", "", lambda value: value.update(version=4))
-        self.refuse(newer, "version 4|newer", by=STAGES)
+        newer = self.edited_json("bundle.json", "", lambda value: value.update(version=9))
+        self.refuse(newer, "version 9|newer", by=STAGES)
 
     def test_input_files(self):
         for name, stage in STAGES.items():
