@@ -42,7 +42,7 @@ OTHERS = ["assert_holds", "atomic_types", "barrier_count", "barrier_in_loop", "b
           "pitched_image", "recursion_among_lanes", "spin_locks", "spmv_csr", "structs_and_vectors", "transpose",
           "tree_reduction", "two_templates", "uniform_loops", "wait_for_blocks", "wave_reductions", "wave_shuffles"]
 # For GPUs only: the host device has no textures, surfaces and arrays of CUDA programs.
-TEXTURES = ["surfaces", "texture_filters", "texture_formats", "texture_levels", "texture_volumes"]
+TEXTURES = ["surfaces", "texture_filters", "texture_formats", "texture_levels", "texture_mipmaps", "texture_volumes"]
 # Those that are no CUDA programs, and why not.
 AMDS_INSTRUCTIONS = "AMD's instructions"
 ROCPRIM = "rocPRIM's kernels are for AMD's GPUs: CUB's are in tests/programs/cuda"
@@ -105,7 +105,8 @@ def sources_of(name):
     """And the options that go with them."""
     if name in OF_THEIR_OWN:
         return OF_THEIR_OWN[name]
-    return [PROGRAMS / "cuda" / f"{name}.cu" if name in LIBRARIES + CUDAS_OWN else PROGRAMS / f"{name}.hip"], []
+    own = PROGRAMS / "cuda" / f"{name}.cu"
+    return [own if own.exists() else PROGRAMS / f"{name}.hip"], []
 
 
 def has_toolkit():
@@ -145,9 +146,8 @@ class CudaCase(TestCase):
 
 class Lists(unittest.TestCase):
     def test_all_programs_are_listed(self):
-        listed = [*CHOSEN, *OTHERS, *TEXTURES, *NO_CUDA]
-        self.assertEqual(sorted(listed), sorted(path.stem for path in PROGRAMS.glob("*.hip")))
-        self.assertEqual(sorted(LIBRARIES + CUDAS_OWN), sorted(path.stem for path in (PROGRAMS / "cuda").glob("*.cu")))
+        listed = [*CHOSEN, *OTHERS, *TEXTURES, *NO_CUDA, *LIBRARIES, *CUDAS_OWN]
+        self.assertEqual(sorted(listed), sorted(path.stem for path in [*PROGRAMS.glob("*.hip"), *PROGRAMS.glob("cuda/*.cu")]))
 
 
 class Cuda(CudaCase):

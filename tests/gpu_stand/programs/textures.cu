@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A kernel with a texture and a surface, of arrays, of memory and of an array's levels. Its instructions are a CPU's: it
-// finds the texels as the library beside this gives out handles. To mneme-inject it uses no textures; a test puts into
-// the program what that says of such kernels.
+// A kernel with a texture and a surface, of arrays, of memory and of an array's levels. Its instructions are a CPU's:
+// it finds the texels as the library beside this gives out handles. To mneme-inject it uses no textures; a test puts
+// into the program what that says of such kernels.
 #include <cstring>
 
 #include "cuda.h"
