@@ -406,6 +406,15 @@ class Recorder(TestCase):
         self.assertEqual(ran.statuses, [0, 0, 1], ran.text())
         self.assertEqual(ran.out.decode().count("only NVIDIA's GPUs have those"), 2, ran.text())
 
+    def test_textures_where_no_other_memory_is(self):
+        """The recorder's copies are the first that there is of device memory."""
+        result, bundle = self.capture(self.textured(self.HANDLES, "textured_alone"), "alone", options=["--occurrences", 4])
+        for instance in self.instances(bundle)["add"]:
+            self.assertNotIn("missing", instance, result.error)
+            symbols = sorted(s.get("symbol", "") for s in bundles.segments(instance))
+            self.assertEqual(symbols, ["__mneme_array_0", "__mneme_array_1", "__mneme_textures"])
+            self.assertNotEqual(instance["prologue"], instance["epilogue"])
+
     def test_textures_that_are_not_recorded(self):
         """Why not is said, and mneme-run leaves such launches alone."""
         elsewhere = [{"kind": "texture"}, *self.HANDLES]
