@@ -8,10 +8,16 @@
 #include "base/file.h"
 
 namespace mneme::capture {
+namespace {
+
+// Where the loader is told to look first for the stand-ins of the host device, that is no vendor's library.
+bool is_stand_in(void* library) { return ::dlsym(library, "mneme_hostgpu_settle") != nullptr; }
+
+}  // namespace
 
 bool has_nvidia_gpu() {
   void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);  // for good: drivers are not made to be unloaded
-  if (!driver) return false;
+  if (!driver || is_stand_in(driver)) return false;
   // To ask the driver takes a while. But it knows what this variable hides, and where there are no device files.
   if (file_exists("/dev/nvidia0") && !std::getenv("CUDA_VISIBLE_DEVICES")) return true;
   auto* init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
@@ -25,7 +31,7 @@ bool has_amd_gpu() {
   for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
     if (!runtime) runtime = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
   }
-  if (!runtime || ::dlsym(runtime, "mneme_hostgpu_settle")) return false;
+  if (!runtime || is_stand_in(runtime)) return false;
   auto* count = reinterpret_cast<int (*)(int*)>(::dlsym(runtime, "hipGetDeviceCount"));
   int devices = 0;
   return count && count(&devices) == 0 && devices > 0;

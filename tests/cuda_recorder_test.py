@@ -219,6 +219,15 @@ class Recorder(TestCase):
         (folder / "libcuda.so.1").touch()  # the loader finds this, and gives up
         return {"LD_LIBRARY_PATH": str(folder)}
 
+    def test_the_stand_in_is_no_gpu(self):
+        environment = {"LD_LIBRARY_PATH": str(BUILD / "lib" / "mneme" / "hostgpu")}
+        self.assert_refused(run([tool("capture"), "--device", "cuda", "true"], env=environment), 3, "no NVIDIA GPU")
+        _, bundle = self.capture(self.program("memory"))
+        compiled = self.folder / "compiled.tar"
+        self.run_well([tool("compile"), "--assembler", "none", "-o", compiled, bundle])
+        self.assert_refused(run([tool("run"), "--device", "cuda", compiled], env=environment), 3,
+                            "no NVIDIA driver: the loader finds the host device's libcuda.so.1")
+
     def test_automatic_target(self):
         """Code is for what the recording was made on; where that is not, mneme-run says what to do."""
         _, bundle = self.capture(self.program("memory"))

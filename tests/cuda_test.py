@@ -46,7 +46,7 @@ TEXTURES = ["surfaces", "texture_filters", "texture_formats", "texture_levels", 
 # Those that are no CUDA programs, and why not.
 AMDS_INSTRUCTIONS = "AMD's instructions"
 ROCPRIM = "rocPRIM's kernels are for AMD's GPUs: CUB's are in tests/programs/cuda"
-DRIVER = "the driver's calls: tests/gpu_stand has programs with CUDA's"
+DRIVER = "HIP's names for the driver's calls: tests/programs/cuda and tests/gpu_stand have programs with CUDA's"
 STRUCTURES = "HIP's own structures and answers"
 LOCK_STEP = "counts on lanes that run in lock step, which NVIDIA's need not"
 NO_CUDA = {
@@ -84,8 +84,10 @@ NO_CUDA = {
 }
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
-# And what HIP has not.
-CUDAS_OWN = ["runtime_calls", "shared_barriers"]
+# And what HIP has not; some call the driver, whose library they are linked with as it lies in a toolkit.
+CUDAS_OWN = ["driver_calls", "loaded_code", "runtime_calls", "shared_barriers"]
+DRIVERS = ["driver_calls", "loaded_code"]
+STUBS = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda")) / "lib64" / "stubs"
 
 # Of several units, or with headers of ours: what is compiled, with which options.
 OF_THEIR_OWN = {
@@ -106,7 +108,8 @@ def sources_of(name):
     if name in OF_THEIR_OWN:
         return OF_THEIR_OWN[name]
     own = PROGRAMS / "cuda" / f"{name}.cu"
-    return [own if own.exists() else PROGRAMS / f"{name}.hip"], []
+    source = own if own.exists() else PROGRAMS / f"{name}.hip"
+    return [source], [f"-L{STUBS}", "-lcuda"] if name in DRIVERS else []
 
 
 def has_toolkit():

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 
+#include "hostgpu/extensions.h"
 #include "hostgpu/held_over_forks.h"
 
 namespace mneme::hostgpu {
@@ -152,6 +153,10 @@ extern "C" {
 hipError_t hipGetLastError() {
   hipError_t code = std::exchange(last_error, hipSuccess);
   return code == hipSuccess ? device_state() : code;
+}
+
+__attribute__((visibility("default"))) int mneme_hostgpu_exchange_error(int error) {
+  return std::exchange(last_error, static_cast<hipError_t>(error));
 }
 
 hipError_t hipPeekAtLastError() { return last_error == hipSuccess ? device_state() : last_error; }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the stand-in exports beyond the vendor's interface, for the recorder and for the stand-in for CUDA's runtime.
+// What the stand-in exports beyond the vendor's interface, for the recorder and for the stand-ins for CUDA's libraries.
 #pragma once
 #include <stddef.h>
 
 struct hipGraphExec;
+struct ihipModule_t;
 struct ihipStream_t;
 
 namespace mneme::hostgpu {
@@ -55,6 +56,18 @@ void mneme_hostgpu_let_go();
 int mneme_hostgpu_get_attributes(ihipStream_t* stream, mneme::hostgpu::StreamAttributes* attributes);
 int mneme_hostgpu_set_attributes(ihipStream_t* stream, const mneme::hostgpu::StreamAttributes* attributes);
 int mneme_hostgpu_upload_graph(hipGraphExec* graph, ihipStream_t* stream);
+
+int mneme_hostgpu_stream_id(ihipStream_t* stream, unsigned long long* id);  // no other stream ever has it
+// Where an argument lies among a kernel's, and how many bytes it has; each may be null. hipErrorInvalidValue: there are
+// fewer arguments.
+int mneme_hostgpu_parameter(const void* function, size_t index, size_t* offset, size_t* size);
+// The module that a function is of: also of those that start-up code registered, whose code stands for a module, too,
+// that cannot be unloaded.
+int mneme_hostgpu_module_of(const void* function, ihipModule_t** module);
+// The names of a module's kernels, in order; null: there are fewer, or it is no module. As long as it is loaded.
+const char* mneme_hostgpu_kernel_name(ihipModule_t* module, size_t index);
+// What hipGetLastError gives on this thread from now on; returns what it would have given.
+int mneme_hostgpu_exchange_error(int error);
 
 // Says, once, that the function is not supported and why. Returns hipErrorNotSupported.
 int mneme_hostgpu_refuse(const char* function, const char* reason);

@@ -6,6 +6,7 @@
 
 #include "hostgpu/device_info.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/extensions.h"
 #include "hostgpu/registration.h"
 
 namespace mneme::hostgpu {
@@ -179,6 +180,16 @@ hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hipFun
 hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, hipFunction_t function,
                                                             size_t dynamic, int limit, unsigned) {
   return answer_best_block(grid, block, function, dynamic, limit);
+}
+
+__attribute__((visibility("default"))) int mneme_hostgpu_parameter(const void* function, size_t index, size_t* offset,
+                                                                   size_t* size) {
+  return answer([&] {
+    const std::vector<mneme::bundle::Argument>& arguments = ready_kernel(function).info().arguments;
+    require(index < arguments.size());
+    if (offset) *offset = arguments[index].offset;
+    if (size) *size = arguments[index].size;
+  });
 }
 
 const char* hipKernelNameRefByPtr(const void* function, hipStream_t) {

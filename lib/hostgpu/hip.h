@@ -8,6 +8,11 @@
 // Of ROCm 5.3 and later.
 #pragma GCC visibility push(default)
 extern "C" hipError_t hipDeviceSetLimit(enum hipLimit_t limit, size_t value);
+// And 5.5.
+extern "C" hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
+                                                       unsigned grid_z, unsigned block_x, unsigned block_y,
+                                                       unsigned block_z, unsigned shared, hipStream_t stream,
+                                                       void** arguments);
 #pragma GCC visibility pop
 namespace mneme::hostgpu {
 inline constexpr auto kLimitStackSize = static_cast<hipLimit_t>(0);  // hipLimitStackSize

@@ -15,11 +15,6 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t
 hipError_t hipHccModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z, uint32_t block_x,
                                     uint32_t block_y, uint32_t block_z, size_t shared, hipStream_t stream,
                                     void** arguments, void** extra, hipEvent_t start, hipEvent_t stop);
-// Of ROCm 5.5 and later.
-extern "C" hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
-                                                       unsigned grid_z, unsigned block_x, unsigned block_y,
-                                                       unsigned block_z, unsigned shared, hipStream_t stream,
-                                                       void** arguments);
 #pragma GCC visibility pop
 
 namespace mneme::hostgpu {

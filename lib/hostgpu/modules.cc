@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/extensions.h"
 #include "hostgpu/held_over_forks.h"
 #include "hostgpu/registration.h"
 
@@ -42,6 +43,29 @@ Module& find(hipModule_t handle) {
   auto found = modules().live.find(handle);
   require(found != modules().live.end(), hipErrorInvalidHandle);
   return *found->second;
+}
+
+// A module's, or one that start-up code registered, which stands for itself, too. With the lock held.
+Program& program_of(hipModule_t handle) {
+  auto found = modules().live.find(handle);
+  if (found != modules().live.end()) return found->second->program;
+  Program* registered = registered_program(handle);
+  require(registered, hipErrorInvalidHandle);
+  return *registered;
+}
+
+hipFunction_t function_of(hipModule_t handle, const char* name) {
+  auto found = modules().live.find(handle);
+  if (found == modules().live.end()) {
+    const void* function = host_function_of(program_of(handle), name);
+    require(function, hipErrorNotFound);
+    return reinterpret_cast<hipFunction_t>(const_cast<void*>(function));
+  }
+  Module& module = *found->second;
+  require(module.program.kernel(name), hipErrorNotFound);
+  Function*& known = module.functions[name];
+  if (!known) known = &add_function(module.program, name);
+  return reinterpret_cast<hipFunction_t>(known);
 }
 
 void load(hipModule_t* handle, std::string bytes) {
@@ -126,11 +150,7 @@ hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t handle, con
   return answer([&] {
     require(function && name && *name);
     std::lock_guard lock(modules().mutex);
-    Module& module = find(handle);
-    require(module.program.kernel(name), hipErrorNotFound);
-    Function*& known = module.functions[name];
-    if (!known) known = &add_function(module.program, name);
-    *function = reinterpret_cast<hipFunction_t>(known);
+    *function = function_of(handle, name);
   });
 }
 
@@ -138,8 +158,7 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, size_t* size, hipModule_t
   return answer_on_device([&] {
     require(name && *name);
     std::lock_guard lock(modules().mutex);
-    Module& module = find(handle);
-    auto variable = module.program.on(current_device()).find_variable(name);
+    auto variable = program_of(handle).on(current_device()).find_variable(name);
     require(variable.has_value(), hipErrorNotFound);
     if (address) *address = variable->address;
     if (size) *size = variable->size;
@@ -161,6 +180,23 @@ hipError_t hipModuleGetTexRef(textureReference** reference, hipModule_t handle, 
     }
     *reference = known.get();
   });
+}
+
+__attribute__((visibility("default"))) int mneme_hostgpu_module_of(const void* function, hipModule_t* module) {
+  return answer([&] {
+    require(module);
+    *module = reinterpret_cast<hipModule_t>(registered_function(function).program);
+  });
+}
+
+__attribute__((visibility("default"))) const char* mneme_hostgpu_kernel_name(hipModule_t module, size_t index) {
+  try {
+    std::lock_guard lock(modules().mutex);
+    const std::string* name = program_of(module).kernel_name(index);
+    return name ? name->c_str() : nullptr;
+  } catch (const HipError&) {
+    return nullptr;
+  }
 }
 
 const char* hipKernelNameRef(const hipFunction_t function) {

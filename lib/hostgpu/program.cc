@@ -91,6 +91,13 @@ bool Program::has_kernels() {
   return !kernels_.empty();
 }
 
+const std::string* Program::kernel_name(size_t index) {
+  std::lock_guard lock(mutex_);
+  parse();
+  if (index >= kernels_.size()) return nullptr;
+  return &std::next(kernels_.begin(), static_cast<ptrdiff_t>(index))->first;
+}
+
 std::string Program::target() {
   std::lock_guard lock(mutex_);
   parse();

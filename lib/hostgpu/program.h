@@ -81,6 +81,8 @@ class Program {
   bool is_damaged() const { return damaged_; }
   // Whether any kernel carries IR.
   bool has_kernels();
+  // Of those that do, in order; null: there are fewer.
+  const std::string* kernel_name(size_t index);
   // "gfx90a"; empty when there is no code for a device.
   std::string target();
 

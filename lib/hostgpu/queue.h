@@ -99,6 +99,12 @@ struct ihipStream_t {
   unsigned flags = 0;
   int device = 0;
   bool legacy = false;
+  const uint64_t id = next_id();  // of its own
+
+  static uint64_t next_id() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
 
   // Under the queues' lock.
   mneme::hostgpu::StreamAttributes attributes;

@@ -109,6 +109,20 @@ void add_symbol(const void* host, Program& program, const std::string& name, uin
   registry().variables.try_emplace(host, Shadow{&program, name, nullptr, size});
 }
 
+Program* registered_program(const void* program) {
+  std::shared_lock lock(registry().mutex);
+  auto found = std::ranges::find_if(registry().programs, [&](const auto& one) { return one.get() == program; });
+  return found == registry().programs.end() || (*found)->unregistered ? nullptr : found->get();
+}
+
+const void* host_function_of(const Program& program, const std::string& name) {
+  std::shared_lock lock(registry().mutex);
+  auto found = std::ranges::find_if(registry().functions, [&](const auto& entry) {
+    return entry.second->program == &program && entry.second->name == name;
+  });
+  return found == registry().functions.end() ? nullptr : found->first;
+}
+
 void forget(Program& program) {
   std::unique_lock lock(registry().mutex);
   program.unregistered = true;

@@ -130,6 +130,13 @@ int hipGetStreamDeviceId(hipStream_t stream) {
   }
 }
 
+__attribute__((visibility("default"))) int mneme_hostgpu_stream_id(hipStream_t stream, unsigned long long* id) {
+  return answer([&] {
+    require(id);
+    *id = queue_of(stream)->id;
+  });
+}
+
 __attribute__((visibility("default"))) int mneme_hostgpu_get_attributes(hipStream_t stream,
                                                                         StreamAttributes* attributes) {
   return answer([&] {

@@ -26,10 +26,4 @@ Result cuGetProcAddress_v2(const char* symbol, void** function, int, unsigned lo
   return *function ? 0 : kNotFound;
 }
 
-int cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long flags,
-                                     int* status) {
-  cuGetProcAddress_v2(symbol, function, 0, flags, status);
-  return 0;  // whether it is there is in the status
-}
-
 }  // extern "C"

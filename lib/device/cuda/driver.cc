@@ -14,6 +14,9 @@ class Loaded {
  public:
   Loaded() : library_(::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL)) {
     if (!library_) throw Error::of(Exit::kMissing, "there is no NVIDIA driver: {}", ::dlerror());
+    if (::dlsym(library_, "mneme_hostgpu_settle")) {
+      throw Error::of(Exit::kMissing, "there is no NVIDIA driver: the loader finds the host device's {}", kLibrary);
+    }
     find(driver.cuInit, "cuInit");
     find(driver.cuDriverGetVersion, "cuDriverGetVersion");
     find(driver.cuGetErrorString, "cuGetErrorString");

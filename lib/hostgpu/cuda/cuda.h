@@ -57,6 +57,13 @@ struct LaunchConfig {  // cudaLaunchConfig_t
   unsigned count;
 };
 
+struct CopyAttributes {  // cudaMemcpyAttributes
+  int source_order;
+  hipMemLocation from, to;
+  unsigned flags;
+};
+inline constexpr int kDuringCall = 2;  // cudaMemcpySrcAccessOrderDuringApiCall
+
 struct PointerAttributes {  // cudaPointerAttributes
   int type;
   int device;

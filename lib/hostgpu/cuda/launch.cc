@@ -2,28 +2,11 @@
 #include <algorithm>
 
 #include "hostgpu/cuda/cuda.h"
+#include "hostgpu/cuda/launch_wishes.h"
 #include "hostgpu/extensions.h"
 
 namespace mneme::hostgpu::cuda {
 namespace {
-
-// What the attributes of a launch ask for; those that only promise or prefer something have no meaning here.
-struct Wishes {
-  bool cooperative = false, clusters = false;
-};
-Wishes wishes_of(const LaunchConfig& config) {
-  Wishes wishes;
-  for (unsigned i = 0; i < config.count; ++i) {
-    const LaunchAttribute& attribute = config.attributes[i];
-    if (attribute.which == kLaunchCooperative) wishes.cooperative = attribute.value != 0;
-    // The first extent, and with it the others, may be one.
-    if (attribute.which == kLaunchClusterDimension) {
-      const auto* extents = reinterpret_cast<const unsigned*>(&attribute.value);
-      wishes.clusters = extents[0] * extents[1] * extents[2] > 1;
-    }
-  }
-  return wishes;
-}
 
 Error launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared, hipStream_t stream,
              bool cooperative = false) {
@@ -52,10 +35,8 @@ Error cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, v
 
 Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
   if (!config) return kInvalidValue;
-  Wishes wishes = wishes_of(*config);
-  if (wishes.clusters) {
-    return mneme_hostgpu_refuse("cudaLaunchKernelExC", "clusters of blocks are not there on the host device");
-  }
+  Wishes wishes = wishes_of(config->attributes, config->count);
+  if (wishes.clusters) return mneme_hostgpu_refuse("cudaLaunchKernelExC", kNoClusters);
   return launch(function, config->grid, config->block, arguments, config->shared, config->stream, wishes.cooperative);
 }
 
@@ -105,6 +86,10 @@ Error cudaFuncGetName(const char** name, const void* function) {
   if (!found) return error(hipErrorInvalidHandle);
   *name = found;
   return 0;
+}
+
+Error cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* size) {
+  return offset ? mneme_hostgpu_parameter(function, index, offset, size) : kInvalidValue;
 }
 
 // As much as lets so many blocks be on one multiprocessor at a time.

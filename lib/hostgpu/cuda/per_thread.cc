@@ -22,6 +22,7 @@ extern "C" {
 
 Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments);
 Error cudaStreamGetDevice(hipStream_t stream, int* device);
+Error cudaStreamGetId(hipStream_t stream, unsigned long long* id);
 
 Error cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                             hipStream_t stream) {
@@ -123,6 +124,9 @@ Error cudaStreamGetFlags_ptsz(hipStream_t stream, unsigned* flags) {
 }
 Error cudaStreamGetDevice_ptsz(hipStream_t stream, int* device) {
   return cudaStreamGetDevice(own_stream(stream), device);
+}
+Error cudaStreamGetId_ptsz(hipStream_t stream, unsigned long long* id) {
+  return cudaStreamGetId(own_stream(stream), id);
 }
 Error cudaStreamGetPriority_ptsz(hipStream_t stream, int* priority) {
   return error(hipStreamGetPriority(own_stream(stream), priority));

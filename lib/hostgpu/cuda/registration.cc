@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hostgpu/cuda/cuda.h"
+#include "hostgpu/cuda/fat_binary.h"
 
 // As the application's start-up code calls them, so that a recorder sees them.
 extern "C" {
@@ -21,13 +22,6 @@ hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, hi
 namespace mneme::hostgpu::cuda {
 namespace {
 
-struct Wrapper {
-  uint32_t magic;
-  uint32_t version;
-  const void* data;
-  void* unused;
-};
-constexpr uint32_t kOurs = 0x466243b1;  // __fatBinC_Wrapper_t's
 constexpr uint32_t kHips = 0x48495046;
 
 // Wrappers stay: a recorder may keep what it is given. Never destroyed.
@@ -36,7 +30,7 @@ Wrapper& as_hip(const Wrapper& wrapper) {
   static auto* all = new std::deque<Wrapper>;
   std::lock_guard lock(*mutex);
   // One that is not understood is refused as HIP's would be.
-  return all->emplace_back(Wrapper{wrapper.magic == kOurs ? kHips : 0, 1, wrapper.data, nullptr});
+  return all->emplace_back(Wrapper{wrapper.magic == kWrapperMagic ? kHips : 0, 1, wrapper.data, nullptr});
 }
 
 }  // namespace

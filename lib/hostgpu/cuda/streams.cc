@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Streams and events, and graphs made of streams.
 #include "hostgpu/cuda/cuda.h"
+#include "hostgpu/extensions.h"
 
 using namespace mneme::hostgpu::cuda;
 
@@ -29,6 +30,9 @@ Error cudaStreamGetDevice(hipStream_t stream, int* device) {
   if (!device) return error(hipErrorInvalidValue);
   *device = hipGetStreamDeviceId(stream_of(stream));
   return error(*device < 0 ? hipErrorInvalidHandle : hipSuccess);
+}
+Error cudaStreamGetId(hipStream_t stream, unsigned long long* id) {
+  return mneme_hostgpu_stream_id(stream_of(stream), id);
 }
 // HIP's callback has the same form.
 Error cudaStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void* data, unsigned flags) {

@@ -53,6 +53,8 @@ static_assert(offsetof(DeviceProperties12, cooperative_launch) == 688);
 static_assert(offsetof(DeviceProperties12, memory_pools) == 744);
 static_assert(offsetof(DeviceProperties12, cluster_launch) == 772);
 
+constexpr int kVersion = 12090;
+
 struct PointerAttributes12 {  // cudaPointerAttributes
   int type;
   int device;
@@ -68,8 +70,14 @@ using Node = hipGraphNode_t;
 
 extern "C" {
 
-Error cudaDriverGetVersion(int* version) { return tell_version(version, 12090); }
-Error cudaRuntimeGetVersion(int* version) { return tell_version(version, 12090); }
+Error cudaDriverGetVersion(int* version) { return tell_version(version, kVersion); }
+Error cudaRuntimeGetVersion(int* version) { return tell_version(version, kVersion); }
+Error cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags, int* status) {
+  return driver_entry(symbol, function, kVersion, flags, status);
+}
+Error cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function, unsigned long long flags, int* status) {
+  return driver_entry(symbol, function, kVersion, flags ? flags : kEntryPerThread, status);
+}
 
 Error cudaGetDeviceProperties_v2(DeviceProperties12* properties, int device) {
   Error status = device_properties(properties, device);
@@ -105,6 +113,15 @@ Error cudaMemPrefetchAsync_v2(const void* pointer, size_t size, hipMemLocation l
 Error cudaMemPrefetchAsync_v2_ptsz(const void* pointer, size_t size, hipMemLocation location, unsigned,
                                    hipStream_t stream) {
   return prefetch(pointer, size, device_of(location), own_stream(stream));
+}
+
+Error cudaMemcpyBatchAsync(void** to, void** from, size_t* sizes, size_t count, CopyAttributes* attributes,
+                           size_t* starts, size_t attribute_count, size_t* failed, hipStream_t stream) {
+  return copy_batch(to, from, sizes, count, attributes, starts, attribute_count, failed, stream_of(stream));
+}
+Error cudaMemcpyBatchAsync_ptsz(void** to, void** from, size_t* sizes, size_t count, CopyAttributes* attributes,
+                                size_t* starts, size_t attribute_count, size_t* failed, hipStream_t stream) {
+  return copy_batch(to, from, sizes, count, attributes, starts, attribute_count, failed, own_stream(stream));
 }
 
 Error cudaEventElapsedTime_v2(float* milliseconds, hipEvent_t start, hipEvent_t end) {

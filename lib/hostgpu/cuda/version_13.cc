@@ -5,10 +5,20 @@
 using namespace mneme::hostgpu::cuda;
 using Node = hipGraphNode_t;
 
+namespace {
+constexpr int kVersion = 13000;
+}
+
 extern "C" {
 
-Error cudaDriverGetVersion(int* version) { return tell_version(version, 13000); }
-Error cudaRuntimeGetVersion(int* version) { return tell_version(version, 13000); }
+Error cudaDriverGetVersion(int* version) { return tell_version(version, kVersion); }
+Error cudaRuntimeGetVersion(int* version) { return tell_version(version, kVersion); }
+Error cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags, int* status) {
+  return driver_entry(symbol, function, kVersion, flags, status);
+}
+Error cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function, unsigned long long flags, int* status) {
+  return driver_entry(symbol, function, kVersion, flags ? flags : kEntryPerThread, status);
+}
 
 Error cudaGetDeviceProperties(DeviceProperties* properties, int device) {
   return device_properties(properties, device);
@@ -26,6 +36,16 @@ Error cudaMemPrefetchAsync(const void* pointer, size_t size, hipMemLocation loca
 Error cudaMemPrefetchAsync_ptsz(const void* pointer, size_t size, hipMemLocation location, unsigned,
                                 hipStream_t stream) {
   return prefetch(pointer, size, device_of(location), own_stream(stream));
+}
+
+Error cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* sizes, size_t count,
+                           CopyAttributes* attributes, size_t* starts, size_t attribute_count, hipStream_t stream) {
+  return copy_batch(to, from, sizes, count, attributes, starts, attribute_count, nullptr, stream_of(stream));
+}
+Error cudaMemcpyBatchAsync_ptsz(void* const* to, const void* const* from, const size_t* sizes, size_t count,
+                                CopyAttributes* attributes, size_t* starts, size_t attribute_count,
+                                hipStream_t stream) {
+  return copy_batch(to, from, sizes, count, attributes, starts, attribute_count, nullptr, own_stream(stream));
 }
 
 Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* to, const void* data, size_t count) {

@@ -109,6 +109,28 @@ inline Error edges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, E
   if (status == hipSuccess && data) std::fill_n(data, *count, EdgeData{});
   return error(status);
 }
+// The copies of a batch, of which attributes say in which order their sources are read: the first of each run of copies
+// that have the same ones is in `starts`. `failed`, where it is asked for, is which copy is wrong; none: all of them.
+inline Error copy_batch(void* const* to, const void* const* from, const size_t* sizes, size_t count,
+                        const CopyAttributes* attributes, const size_t* starts, size_t attribute_count, size_t* failed,
+                        hipStream_t stream) {
+  if (failed) *failed = SIZE_MAX;
+  bool listed = to && from && sizes && count && attributes && starts && attribute_count && attribute_count <= count;
+  if (!stream || !listed || starts[0] != 0) return kInvalidValue;
+  for (size_t i = 0; i < count; ++i) {
+    hipError_t status = hipMemcpyAsync(to[i], from[i], sizes[i], hipMemcpyDefault, stream);
+    if (failed && status != hipSuccess) *failed = i;
+    if (status != hipSuccess) return error(status);
+  }
+  auto is_read_now = [](const CopyAttributes& one) { return one.source_order == kDuringCall; };
+  bool wait = std::any_of(attributes, attributes + attribute_count, is_read_now);
+  return wait ? error(hipStreamSynchronize(stream)) : 0;
+}
+
+// What cudaGetDriverEntryPoint finds in a program of this version of CUDA.
+Error driver_entry(const char* symbol, void** function, int version, unsigned long long flags, int* status);
+inline constexpr unsigned long long kEntryPerThread = 2;  // cudaEnablePerThreadDefaultStream
+
 inline Error tell_version(int* version, int number) {
   if (!version) return kInvalidValue;
   *version = number;

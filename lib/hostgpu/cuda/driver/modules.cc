@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Code that programs load, and its kernels, as far as their functions are no other's. The options are for a compiler
+// that is not here.
+#include "hostgpu/cuda/driver/driver.h"
+#include "hostgpu/cuda/driver/runtime.h"
+#include "hostgpu/cuda/fat_binary.h"
+
+using namespace mneme::hostgpu::cuda::driver;
+using mneme::hostgpu::cuda::image_of;
+using mneme::hostgpu::cuda::kInvalidValue;
+
+extern "C" {
+
+Result cuModuleLoadData(Module* module, const void* image) {
+  return forward<hipModuleLoadData>(module, image_of(image));
+}
+Result cuModuleLoadDataEx(Module* module, const void* image, unsigned, int*, void**) {
+  return cuModuleLoadData(module, image);
+}
+Result cuModuleLoadFatBinary(Module* module, const void* image) { return cuModuleLoadData(module, image); }
+
+// All is loaded at once.
+Result cuModuleGetLoadingMode(int* mode) {
+  constexpr int kEager = 1;
+  if (!mode) return kInvalidValue;
+  *mode = kEager;
+  return 0;
+}
+Result cuFuncLoad(Function function) {
+  const char* name = nullptr;
+  return forward<cudaFuncGetName>(&name, function);
+}
+Result cuFuncIsLoaded(int* state, Function function) {
+  if (!state) return kInvalidValue;
+  *state = 1;
+  return cuFuncLoad(function);
+}
+
+// A library is its module, a kernel its function, on every device.
+Result cuLibraryGetModule(Module* module, Module library) {
+  if (!module) return kInvalidValue;
+  *module = library;
+  return mneme_hostgpu_kernel_name(library, 0) ? 0 : kInvalidHandle;
+}
+Result cuKernelGetFunction(Function* function, Function kernel) {
+  if (!function) return kInvalidValue;
+  *function = kernel;
+  return cuFuncLoad(kernel);
+}
+Result cuFuncGetModule(Module* module, Function function) {
+  return answer([&] { return mneme_hostgpu_module_of(function, module); });
+}
+Result cuKernelGetLibrary(Module* library, Function kernel) { return cuFuncGetModule(library, kernel); }
+Result cuKernelGetAttribute(int* value, hipFunction_attribute which, Function kernel, int) {
+  return forward<hipFuncGetAttribute>(value, which, kernel);
+}
+Result cuKernelSetAttribute(hipFuncAttribute which, int value, Function kernel, int) {
+  return forward<hipFuncSetAttribute>(kernel, which, value);
+}
+Result cuKernelSetCacheConfig(Function kernel, hipFuncCache_t config, int) {
+  return forward<hipFuncSetCacheConfig>(kernel, config);
+}
+
+}  // extern "C"

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Functions of CUDA's runtime that the driver's do as: the driver's library has them, too, for itself.
+#pragma once
+#include "hostgpu/cuda/cuda.h"
+
+extern "C" {
+using mneme::hostgpu::cuda::Error;
+Error cudaDeviceGetAttribute(int* value, int which, int device);
+Error cudaDeviceGetLimit(size_t* value, int limit);
+Error cudaDeviceSetLimit(int limit, size_t value);
+Error cudaStreamGetDevice(hipStream_t stream, int* device);
+Error cudaStreamGetId(hipStream_t stream, unsigned long long* id);
+Error cudaStreamGetAttribute(hipStream_t stream, int which, void* value);
+Error cudaStreamSetAttribute(hipStream_t stream, int which, const void* value);
+Error cudaStreamCopyAttributes(hipStream_t to, hipStream_t from);
+Error cudaFuncGetName(const char** name, const void* function);
+Error cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* size);
+Error cudaOccupancyAvailableDynamicSMemPerBlock(size_t* size, const void* function, int blocks, int threads);
+Error cudaMallocAsync(void** pointer, size_t size, hipStream_t stream);
+Error cudaMallocFromPoolAsync(void** pointer, size_t size, hipMemPool_t pool, hipStream_t stream);
+Error cudaMemPoolCreate(hipMemPool_t* pool, const mneme::hostgpu::cuda::PoolProperties* properties);
+Error cudaMemPoolGetAttribute(hipMemPool_t pool, int which, void* value);
+Error cudaMemPoolSetAttribute(hipMemPool_t pool, int which, void* value);
+Error cudaGraphNodeGetType(hipGraphNode_t node, int* type);
+Error cudaGraphUpload(hipGraphExec_t graph, hipStream_t stream);
+Error cudaLibraryLoadData(hipModule_t* library, const void* code, int* options, void** values, unsigned count,
+                          int* library_options, void** library_values, unsigned library_count);
+Error cudaLibraryLoadFromFile(hipModule_t* library, const char* path, int* options, void** values, unsigned count,
+                              int* library_options, void** library_values, unsigned library_count);
+Error cudaLibraryUnload(hipModule_t library);
+Error cudaLibraryGetKernel(hipFunction_t* kernel, hipModule_t library, const char* name);
+Error cudaLibraryGetGlobal(void** address, size_t* size, hipModule_t library, const char* name);
+Error cudaLibraryGetKernelCount(unsigned* count, hipModule_t library);
+Error cudaLibraryEnumerateKernels(hipFunction_t* kernels, unsigned room, hipModule_t library);
+}
