@@ -530,10 +530,10 @@ class Recorder(TestCase):
             self.inject("--cuda-device-only", PROGRAMS / "module_kernels.cu", "-o", kernels)
         return kernels
 
-    def check_modules(self, name, *arguments):
+    def check_modules(self, name, *arguments, source="modules"):
         kernels = self.module_kernels()
         program = self.folder / name
-        self.inject(*arguments, PROGRAMS / "modules.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
+        self.inject(*arguments, PROGRAMS / f"{source}.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)
         _, bundle = self.capture(program, kernels)
         instances = self.instances(bundle)
         self.assertEqual({name: len(of) for name, of in instances.items()}, {"scale": 1, "shift": 1})
@@ -563,6 +563,15 @@ class Recorder(TestCase):
 
     def test_libraries(self):
         self.check_modules("libraries", "-DLIBRARY")
+
+    def test_libraries_of_the_runtime(self):
+        self.check_modules("runtimes_libraries", source="libraries")
+        self.check_modules("runtimes_images", "-DIMAGE", source="libraries")
+
+    def test_kernels_that_are_counted(self):
+        self.check_modules("runtimes_kernels", "-DIMAGE", "-DCOUNTED", source="libraries")
+        self.check_modules("drivers_kernels", "-DCOUNTED", "-DDRIVER", source="libraries")
+        self.check_modules("modules_functions", "-DCOUNTED", "-DDRIVER", "-DMODULE", source="libraries")
 
     def test_modules_with_the_runtimes_memory(self):
         self.check_modules("modules", "-DRUNTIME_MEMORY")

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of CUDA's driver that load device code at run time, as the application finds them first.
-#include "base/file.h"
+#include <algorithm>
+
 #include "recorder/cuda_handles.h"
-#include "recorder/cuda_runtime.h"
+#include "recorder/cuda_loaded_code.h"
 
 namespace mneme::record::cuda {
 namespace {
@@ -20,56 +21,12 @@ constinit Next<Result(Library*, const char*, int*, void**, unsigned, int*, void*
 constinit Next<Result(Library)> next_unload_library(kDriver, "cuLibraryUnload");
 constinit Next<Result(Kernel*, Library, const char*)> next_get_kernel(kDriver, "cuLibraryGetKernel");
 constinit Next<Result(Function*, Kernel)> next_function_of(kDriver, "cuKernelGetFunction");
-
-// What a module is made from is its fat binary, or points to it.
-const std::byte* image_of(const void* image) {
-  const auto* wrapper = static_cast<const FatBinaryWrapper*>(image);
-  return wrapper->magic == kWrapperMagic ? wrapper->data : static_cast<const std::byte*>(image);
-}
-
-// As the application may free its image, the recorder has a copy.
-template <class Bytes>
-Result add(Result status, void* const* module, CudaRuntime::Code kind, const Bytes& bytes) {
-  Core* core = recorder();
-  if (!core || status != kSuccess) return status;
-  runtime().add_code(*module, kind);
-  try {
-    core->add_module(*module, bytes());
-  } catch (const std::exception&) {
-    core->add_fat_binary(*module, nullptr);  // its kernels will be counted as not recordable
-  }
-  return status;
-}
-
-Result add_image(Result status, void* const* module, CudaRuntime::Code kind, const void* image) {
-  return add(status, module, kind, [&] {
-    const std::byte* bytes = image_of(image);
-    return std::string(reinterpret_cast<const char*>(bytes), objects::size_of_image(bytes, "a module"));
-  });
-}
-
-Result add_file(Result status, void* const* module, CudaRuntime::Code kind, const char* path) {
-  return add(status, module, kind, [&] { return read_file(path); });
-}
-
-// Before the driver does: what its variables and functions were is to be forgotten while they are there.
-void forget(void* module) {
-  Core* core = recorder();
-  if (!core) return;
-  core->remove_fat_binary(module);
-  for (const MemoryRange& variable : runtime().remove_code(module)) {
-    core->remove_mapped(reinterpret_cast<void*>(variable.address), variable.size);
-  }
-}
-
-Result add_kernel(Result status, void* const* function, void* module, const char* name) {
-  if (Core* core = recorder(); core && status == kSuccess) {
-    Handles::all().remove(*function);
-    runtime().add_function(*function);
-    core->add_stub(module, *function, name);
-  }
-  return status;
-}
+constinit Next<Result(unsigned*, Module)> next_count(kDriver, "cuModuleGetFunctionCount");
+constinit Next<Result(Function*, unsigned, Module)> next_enumerate(kDriver, "cuModuleEnumerateFunctions");
+constinit Next<Result(const char**, Function)> next_name(kDriver, "cuFuncGetName");
+constinit Next<Result(unsigned*, Library)> next_kernel_count(kDriver, "cuLibraryGetKernelCount");
+constinit Next<Result(Kernel*, unsigned, Library)> next_enumerate_kernels(kDriver, "cuLibraryEnumerateKernels");
+constinit Next<Result(const char**, Kernel)> next_kernel_name(kDriver, "cuKernelGetName");
 
 }  // namespace
 
@@ -99,12 +56,19 @@ Result cuModuleLoadFatBinary(Module* module, const void* image) {
 }
 
 Result cuModuleUnload(Module module) {
-  forget(module);
+  forget_code(module);
   return next_unload.call_or(kNotSupported, module);
 }
 
 Result cuModuleGetFunction(Function* function, Module module, const char* name) {
   return add_kernel(next_get_function.call_or(kNotSupported, function, module, name), function, module, name);
+}
+
+Result cuModuleEnumerateFunctions(Function* functions, unsigned room, Module module) {
+  unsigned count = 0;
+  Result status = next_enumerate.call_or(kNotSupported, functions, room, module);
+  if (status != kSuccess || next_count.call_or(kNotSupported, &count, module) != kSuccess) return status;
+  return add_kernels(status, functions, std::min(room, count), module, next_name);
 }
 
 Result cuLibraryLoadData(Library* library, const void* image, int* options, void** values, unsigned count,
@@ -124,12 +88,19 @@ Result cuLibraryLoadFromFile(Library* library, const char* path, int* options, v
 }
 
 Result cuLibraryUnload(Library library) {
-  forget(library);
+  forget_code(library);
   return next_unload_library.call_or(kNotSupported, library);
 }
 
 Result cuLibraryGetKernel(Kernel* kernel, Library library, const char* name) {
   return add_kernel(next_get_kernel.call_or(kNotSupported, kernel, library, name), kernel, library, name);
+}
+
+Result cuLibraryEnumerateKernels(Kernel* kernels, unsigned room, Library library) {
+  unsigned count = 0;
+  Result status = next_enumerate_kernels.call_or(kNotSupported, kernels, room, library);
+  if (status != kSuccess || next_kernel_count.call_or(kNotSupported, &count, library) != kSuccess) return status;
+  return add_kernels(status, kernels, std::min(room, count), library, next_kernel_name);
 }
 
 Result cuKernelGetFunction(Function* function, Kernel kernel) {

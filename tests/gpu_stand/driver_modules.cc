@@ -108,6 +108,23 @@ Result cuKernelGetFunction(hipFunction_t* function, hipFunction_t kernel) {
   *function = reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(kernel) | kFunctionOfKernel);
   return 0;
 }
+// What the runtime says of them is the driver's.
+int cudaFuncGetName(const char** name, const void* function);
+int cudaLibraryGetKernelCount(unsigned* count, hipModule_t library);
+int cudaLibraryEnumerateKernels(hipFunction_t* kernels, unsigned room, hipModule_t library);
+Result cuKernelGetName(const char** name, hipFunction_t kernel) { return cudaFuncGetName(name, kernel); }
+Result cuFuncGetName(const char** name, hipFunction_t function) { return cudaFuncGetName(name, as_hip(function)); }
+Result cuLibraryGetKernelCount(unsigned* count, hipModule_t library) {
+  return cudaLibraryGetKernelCount(count, library);
+}
+Result cuLibraryEnumerateKernels(hipFunction_t* kernels, unsigned room, hipModule_t library) {
+  return cudaLibraryEnumerateKernels(kernels, room, library);
+}
+Result cuModuleGetFunctionCount(unsigned* count, hipModule_t module) { return cuLibraryGetKernelCount(count, module); }
+Result cuModuleEnumerateFunctions(hipFunction_t* functions, unsigned room, hipModule_t module) {
+  return cuLibraryEnumerateKernels(functions, room, module);
+}
+
 Result cuLibraryGetGlobal(Address* address, size_t* size, hipModule_t library, const char* name) {
   return cuModuleGetGlobal_v2(address, size, library, name);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls of CUDA's runtime that HIP's has not: attributes of streams, graphs that are uploaded, what a kernel is called,
-// and how much shared memory lets how many of its blocks be resident.
+// how much shared memory lets how many of its blocks be resident, and batches of copies.
 
 #include <cstring>
 
@@ -116,6 +116,35 @@ void ask_of_kernel(Test& test) {
   static_cast<void>(cudaGetLastError());
 }
 
+void copy_batch(Test& test, cudaStream_t stream) {
+  std::vector<int> first(kCount), second(kCount), want(kCount);
+  for (int i = 0; i < kCount; ++i) first[i] = i, second[i] = 1000 - i;
+  int *one = device_array<int>(kCount), *other = device_array<int>(kCount), *pinned = nullptr;
+  check(cudaMallocHost(&pinned, kBytes));
+  std::memcpy(pinned, second.data(), kBytes);
+  void* to[] = {one, other};
+  const void* from[] = {first.data(), pinned};
+  std::size_t sizes[] = {kBytes, kBytes}, starts[] = {0, 1};
+  cudaMemcpyAttributes attributes[2] = {};
+  attributes[0].srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  attributes[1].srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
+  check(cudaMemcpyBatchAsync(to, from, sizes, 2, attributes, starts, 2, stream));
+  std::memset(pinned, 0, kBytes);  // has been read
+  reverse<<<1, kCount, kBytes, stream>>>(one);
+  check(cudaStreamSynchronize(stream));
+  for (int i = 0; i < kCount; ++i) want[i] = 2 * (kCount - 1 - i);
+  test.equal("of a batch, reversed", to_host(one, kCount), want);
+  test.equal("of a batch", to_host(other, kCount), second);
+  test.equal("a batch in no stream", cudaMemcpyBatchAsync(to, from, sizes, 2, attributes, starts, 2, nullptr),
+             cudaErrorInvalidValue);
+  test.equal("without attributes", cudaMemcpyBatchAsync(to, from, sizes, 2, attributes, starts, 0, stream),
+             cudaErrorInvalidValue);
+  static_cast<void>(cudaGetLastError());
+  check(cudaFreeHost(pinned));
+  check(cudaFree(one));
+  check(cudaFree(other));
+}
+
 int main() {
   Test test("runtime_calls");
   std::vector<int> values(kCount), want(kCount);
@@ -128,6 +157,7 @@ int main() {
   upload(test, stream, data);
   test.equal("reversed", to_host(data, kCount), want);
   ask_of_kernel(test);
+  copy_batch(test, stream);
   check(cudaStreamDestroy(stream));
   check(cudaFree(data));
   return test.finish();
