@@ -73,6 +73,12 @@ std::optional<std::string> libraries_of(Bytes program, const std::string& path, 
   return std::move(listed.output);
 }
 
+// LD_LIBRARY_PATH with this folder before the rest; empty for none: as it is.
+std::string library_path_with(const std::string& folder) {
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  return !folder.empty() && before && *before ? folder + ":" + before : folder;
+}
+
 ProgramKind kind_of_library(std::istringstream line) {
   std::string name, arrow, path;
   line >> name >> arrow >> path;
@@ -109,13 +115,13 @@ ProgramKind kind_of_word(const std::string& word) {
   }
 }
 
-bool has_static_cudart(const std::string& word) {
+bool has_static_cudart(const std::string& word, const std::string& folder) {
   std::string path = resolve_program(word);
   if (path.empty()) return false;
   try {
     MappedFile file(path);
     if (!is_elf(file.bytes()) || !has_cuda_code(file.bytes(), path)) return false;
-    std::optional<std::string> libraries = libraries_of(file.bytes(), path);
+    std::optional<std::string> libraries = libraries_of(file.bytes(), path, library_path_with(folder));
     return libraries && libraries->find("libcudart.so") == std::string::npos;
   } catch (const Error&) {
     return false;
@@ -128,9 +134,7 @@ void add_overruled(const std::string& word, const std::string& folder, std::set<
   try {
     MappedFile file(path);
     if (!is_elf(file.bytes())) return;
-    const char* before = std::getenv("LD_LIBRARY_PATH");
-    std::string library_path = before && *before ? folder + ":" + before : folder;
-    std::istringstream lines(libraries_of(file.bytes(), path, library_path).value_or(""));
+    std::istringstream lines(libraries_of(file.bytes(), path, library_path_with(folder)).value_or(""));
     for (std::string line; std::getline(lines, line);) {
       std::string name, arrow, given;
       std::istringstream(line) >> name >> arrow >> given;
@@ -153,8 +157,8 @@ ProgramKind kind_of_programs(const std::vector<std::string>& command) {
   return kind;
 }
 
-std::string with_static_cudart(const std::vector<std::string>& command) {
-  auto found = std::ranges::find_if(command, has_static_cudart);
+std::string with_static_cudart(const std::vector<std::string>& command, const std::string& folder) {
+  auto found = std::ranges::find_if(command, [&](const std::string& word) { return has_static_cudart(word, folder); });
   return found == command.end() ? std::string() : *found;
 }
 

@@ -15,8 +15,8 @@ enum class ProgramKind { kCuda, kHip, kUnknown };
 ProgramKind kind_of_programs(const std::vector<std::string>& command);
 
 // The first of these words that names a CUDA program with the runtime in itself (libcudart_static, nvcc's default), of
-// which a recorder sees nothing; empty if there is none.
-std::string with_static_cudart(const std::vector<std::string>& command);
+// which a recorder sees nothing; empty if there is none. `folder`, if one is given, comes first in LD_LIBRARY_PATH.
+std::string with_static_cudart(const std::vector<std::string>& command, const std::string& folder = {});
 
 // Libraries in `folder` in place of which the loader gives these programs others, though the folder comes first in
 // LD_LIBRARY_PATH: those of a place that was linked into a program as DT_RPATH (Spack's are; --disable-new-dtags).

@@ -58,6 +58,15 @@ TEST_F(CudaProgram, HasNoRuntimeInItselfJustBecauseALibraryIsNotThere) {
   EXPECT_EQ(with_static_cudart({alone}), alone);
 }
 
+// A library that only the host device has, the driver's say, is looked for there.
+TEST_F(CudaProgram, MayHaveTheRuntimeInItselfBesideLibrariesOfAFolder) {
+  std::string loader =
+      program("loader_of_all", "#!/bin/sh\ncase \"$2\" in /stand-ins|/stand-ins:*) exit 0;; esac; exit 127\n");
+  std::string needs = program("needs", objects::build_elf({{".nv_fatbin", "code"}, {".interp", loader + '\0'}}));
+  EXPECT_EQ(with_static_cudart({needs}), "");
+  EXPECT_EQ(with_static_cudart({needs}, "/stand-ins"), needs);
+}
+
 TEST_F(CudaProgram, OthersAreNone) {
   EXPECT_EQ(kind_of_programs({"sh", "-c", "true"}), ProgramKind::kUnknown);  // with the libraries that its loader lists
   EXPECT_EQ(kind_of_programs({program("script", "#!/bin/sh\n")}), ProgramKind::kUnknown);

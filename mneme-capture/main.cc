@@ -150,8 +150,8 @@ Device choose_device(const std::string& name, const std::vector<std::string>& co
   return name == "auto" ? choose_by_application(command) : Device::kHost;
 }
 
-void warn_of_static_runtime(const std::vector<std::string>& command) {
-  std::string program = with_static_cudart(command);
+void warn_of_static_runtime(const std::vector<std::string>& command, Device device) {
+  std::string program = with_static_cudart(command, device == Device::kHost ? stand_in_folder(device) : "");
   if (program.empty()) return;
   cli::warn(
       fmt::format("'{}' has the CUDA runtime in itself, of which nothing is seen: link it with the shared one, as "
@@ -256,7 +256,7 @@ Exit capture_application(int argc, char** argv) {
   choose_ranks(settings, options, output);
   Device device = choose_device(settings.device, settings.command);
   settings.session.host_only = device == Device::kHost;
-  warn_of_static_runtime(settings.command);
+  warn_of_static_runtime(settings.command, device);
 
   // From here on signals wait to be read, in every thread.
   Signals signals;

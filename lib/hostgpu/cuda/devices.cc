@@ -28,11 +28,18 @@ constexpr Attribute kAttributes[] = {
     {12, hipDeviceAttributeMaxRegistersPerBlock},
     {13, hipDeviceAttributeClockRate},
     {14, hipDeviceAttributeTextureAlignment},
+    {15, hipDeviceAttributeDeviceOverlap},
     {16, hipDeviceAttributeMultiprocessorCount},
     {17, hipDeviceAttributeKernelExecTimeout},
     {18, hipDeviceAttributeIntegrated},
     {19, hipDeviceAttributeCanMapHostMemory},
     {20, hipDeviceAttributeComputeMode},
+    {21, hipDeviceAttributeMaxTexture1DWidth},
+    {22, hipDeviceAttributeMaxTexture2DWidth},
+    {23, hipDeviceAttributeMaxTexture2DHeight},
+    {24, hipDeviceAttributeMaxTexture3DWidth},
+    {25, hipDeviceAttributeMaxTexture3DHeight},
+    {26, hipDeviceAttributeMaxTexture3DDepth},
     {31, hipDeviceAttributeConcurrentKernels},
     {32, hipDeviceAttributeEccEnabled},
     {33, hipDeviceAttributePciBusId},
@@ -43,9 +50,13 @@ constexpr Attribute kAttributes[] = {
     {39, hipDeviceAttributeMaxThreadsPerMultiProcessor},
     {40, hipDeviceAttributeAsyncEngineCount},
     {41, hipDeviceAttributeUnifiedAddressing},
+    {50, hipDeviceAttributePciDomainID},
+    {51, hipDeviceAttributeTexturePitchAlignment},
     {75, hipDeviceAttributeComputeCapabilityMajor},
     {76, hipDeviceAttributeComputeCapabilityMinor},
     {78, hipDeviceAttributeStreamPrioritiesSupported},
+    {79, hipDeviceAttributeGlobalL1CacheSupported},
+    {80, hipDeviceAttributeLocalL1CacheSupported},
     {81, hipDeviceAttributeSharedMemPerMultiprocessor},
     {82, hipDeviceAttributeMaxRegistersPerMultiprocessor},
     {83, hipDeviceAttributeManagedMemory},
@@ -62,9 +73,10 @@ constexpr Attribute kAttributes[] = {
     {111, hipDeviceAttributeReservedSharedMemPerBlock},
     {115, hipDeviceAttributeMemoryPoolsSupported},
 };
-// What the host device has none of: clusters, links between processes, direct access by other hardware…
-constexpr int kNone[] = {35, 84, 85, 90, 108, 109, 112, 113, 114, 116, 117, 118, 119, 120, 121, 125, 126};
-constexpr int kHostRegister = 99;
+// What HIP has no name for: registered memory, virtual memory, waiting for words of 64 bits and by NOR. Of the rest, up
+// to the last of CUDA 13.0's, the host device has none: clusters, links between processes, layers of textures…
+constexpr int kThere[] = {99, 102, 122, 123};
+constexpr int kLast = 147;
 
 constexpr int kLimitPrintf = 1;  // cudaLimitPrintfFifoSize
 std::atomic<size_t> printf_limit{1 << 20};
@@ -72,9 +84,8 @@ std::atomic<size_t> printf_limit{1 << 20};
 Error attribute(int* value, int which, int device) {
   const auto* found = std::ranges::find(kAttributes, which, &Attribute::cuda);
   if (found != std::end(kAttributes)) return error(hipDeviceGetAttribute(value, found->hip, device));
-  bool none = std::ranges::find(kNone, which) != std::end(kNone);
-  if (!value || (!none && which != kHostRegister)) return kInvalidValue;
-  *value = none ? 0 : 1;
+  if (!value || which < 1 || which > kLast) return kInvalidValue;
+  *value = std::ranges::find(kThere, which) != std::end(kThere);
   return 0;
 }
 

@@ -74,6 +74,17 @@ void ask_of_contexts(Test& test, cudaStream_t stream) {
   check(cudaDeviceGetAttribute(&runtimes, cudaDevAttrWarpSize, 0));
   check(cuDeviceGetAttribute(&drivers, CU_DEVICE_ATTRIBUTE_WARP_SIZE, device));
   test.equal("lanes", drivers, runtimes);
+  for (int i = 1; i < CU_DEVICE_ATTRIBUTE_MAX; ++i) {
+    CUresult status = cuDeviceGetAttribute(&drivers, CUdevice_attribute(i), device);
+    test.equal("an attribute that the driver has", status, CUDA_SUCCESS);
+  }
+  check(cuDeviceGetAttribute(&drivers, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device));
+  test.equal("virtual memory", drivers, 1);
+  test.equal("no attribute", cuDeviceGetAttribute(&drivers, CUdevice_attribute(0), device), CUDA_ERROR_INVALID_VALUE);
+  unsigned flags = 77;
+  int active = 0;
+  check(cuDevicePrimaryCtxGetState(device, &flags, &active));
+  test.equal("the primary context is active", active, 1);
   char name[256] = "";
   size_t total = 0;
   check(cuDeviceGetName(name, sizeof name, device));
@@ -160,6 +171,8 @@ void use_memory(Test& test, CUstream stream) {
   check(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, data));
   test.equal("type of memory", type, unsigned(CU_MEMORYTYPE_DEVICE));
   test.expect(context != nullptr, "memory of no context");
+  unsigned yes = 1;
+  check(cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, data));
   int ordinary = 0;
   test.equal("no memory of the device",
              cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(&ordinary)),

@@ -72,6 +72,13 @@ Result cuProfilerStop() { return 0; }
 
 // ---- contexts ----
 
+// It is there from the beginning, and current.
+Result cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  Result status = forward<hipDevicePrimaryCtxGetState>(device, flags, active);
+  if (status == 0) *active = 1;
+  return status;
+}
+
 // On which multiprocessors, or for which clients, a context is for is not chosen here.
 Result cuCtxCreate_v3(Context* context, const void*, int count, unsigned flags, int device) {
   return count ? kNotSupported : forward<hipCtxCreate>(context, flags, device);

@@ -17,7 +17,7 @@ struct Exported {
   int since;  // which version of CUDA
 };
 constexpr Exported kExported[] = {
-    // by name
+// by name
 #include "hostgpu/cuda/driver/exported.inc"
 };
 
