@@ -114,6 +114,17 @@ Error cudaGraphExecKernelNodeSetParams(hipGraphExec_t graph, Node node, const Ke
   return error(hipGraphExecKernelNodeSetParams(graph, node, &hips));
 }
 
+Error cudaGraphMemsetNodeSetParams(Node node, const FillParameters* parameters) {
+  if (!parameters) return kInvalidValue;
+  hipMemsetParams hips = as_hip(*parameters);
+  return error(hipGraphMemsetNodeSetParams(node, &hips));
+}
+Error cudaGraphExecMemsetNodeSetParams(hipGraphExec_t graph, Node node, const FillParameters* parameters) {
+  if (!parameters) return kInvalidValue;
+  hipMemsetParams hips = as_hip(*parameters);
+  return error(hipGraphExecMemsetNodeSetParams(graph, node, &hips));
+}
+
 Error cudaGraphExecHostNodeSetParams(hipGraphExec_t graph, Node node, const hipHostNodeParams* parameters) {
   return error(hipGraphExecHostNodeSetParams(graph, node, parameters));
 }

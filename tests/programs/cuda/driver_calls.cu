@@ -311,12 +311,43 @@ void use_graph(Test& test, CUstream stream, CUdeviceptr data) {
   CUDA_KERNEL_NODE_PARAMS asked = {};
   check(cuGraphKernelNodeGetParams(node, &asked));
   test.expect(asked.func == kernel.func && asked.gridDimX == kGrid && asked.blockDimX == kBlock, "another node");
+  // After the kernel a fill, and then a copy of what is filled to the host.
+  CUgraphNode fill = nullptr, copy = nullptr;
+  CUDA_MEMSET_NODE_PARAMS filled = {};
+  filled.dst = data + 3 * sizeof(int);
+  filled.value = 12;
+  filled.elementSize = sizeof(int);
+  filled.width = 4;
+  filled.height = 1;
+  CUcontext context = nullptr;
+  check(cuCtxGetCurrent(&context));
+  check(cuGraphAddMemsetNode(&fill, graph, &node, 1, &filled, context));
+  int copied[5] = {};
+  CUDA_MEMCPY3D box = {};
+  box.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  box.srcDevice = data;
+  box.srcXInBytes = 2 * sizeof(int);
+  box.dstMemoryType = CU_MEMORYTYPE_HOST;
+  box.dstHost = copied;
+  box.WidthInBytes = sizeof copied;
+  box.Height = box.Depth = 1;
+  check(cuGraphAddMemcpyNode(&copy, graph, &fill, 1, &box, context));
+  CUDA_MEMCPY3D known = {};
+  check(cuGraphMemcpyNodeGetParams(copy, &known));
+  test.expect(known.srcDevice + known.srcXInBytes == data + 2 * sizeof(int) && known.dstHost == copied &&
+                  known.dstMemoryType == CU_MEMORYTYPE_HOST,
+              "another copy");
   check(cuGraphInstantiateWithFlags(&ready, graph, 0));
+  filled.value = 13;
+  check(cuGraphExecMemsetNodeSetParams(ready, fill, &filled, context));
   std::vector<int> before = on_host(data);
   check(cuGraphLaunch(ready, stream));
   check(cuStreamSynchronize(stream));
   for (int& value : before) value *= 2;
+  for (int i = 3; i < 7; ++i) before[i] = 13;
   test.equal("what a graph left", on_host(data), before);
+  test.equal("what it copied", std::vector<int>(copied, copied + 5),
+             std::vector<int>(before.begin() + 2, before.begin() + 7));
   check(cuGraphExecDestroy(ready));
   check(cuGraphDestroy(graph));
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Graphs, as far as their functions are no other's: kernels' parameters, and edges that carry data, which are refused.
-#include "hostgpu/cuda/driver/driver.h"
+// Graphs, as far as their functions are no other's: parameters of kernels, copies and fills, and edges that carry data,
+// which are refused.
+#include <algorithm>
+
+#include "hostgpu/cuda/driver/boxes.h"
+#include "hostgpu/cuda/driver/runtime.h"
 #include "hostgpu/cuda/versions.h"
 
 namespace mneme::hostgpu::cuda::driver {
@@ -19,11 +23,20 @@ hipKernelNodeParams as_hip(const KernelNode& node) {
 // Packed arguments are for launches.
 bool is_usable(const KernelNode* node) { return node && !node->extra; }
 
+// Before CUDA 12 the structure ends after what is first in it.
+constexpr size_t kFirstNodeBytes = offsetof(KernelNode, kernel);
+KernelNode as_now(const void* first) {
+  KernelNode node{};
+  if (first) std::copy_n(static_cast<const std::byte*>(first), kFirstNodeBytes, reinterpret_cast<std::byte*>(&node));
+  return node;
+}
+
 }  // namespace
 }  // namespace mneme::hostgpu::cuda::driver
 
 using namespace mneme::hostgpu::cuda::driver;
 using mneme::hostgpu::cuda::EdgeData;
+using mneme::hostgpu::cuda::FillParameters;
 using mneme::hostgpu::cuda::kInvalidValue;
 using mneme::hostgpu::cuda::kNotSupported;
 using mneme::hostgpu::cuda::UpdateResult;
@@ -64,6 +77,59 @@ Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t made, Node node, const K
   if (!is_usable(kernel)) return kInvalidValue;
   hipKernelNodeParams hips = as_hip(*kernel);
   return answer([&] { return hipGraphExecKernelNodeSetParams(made, node, &hips); });
+}
+
+// And as they were before CUDA 12.
+Result cuGraphAddKernelNode(Node* node, Graph graph, const Node* before, size_t count, const void* kernel) {
+  KernelNode now = as_now(kernel);
+  return cuGraphAddKernelNode_v2(node, graph, before, count, kernel ? &now : nullptr);
+}
+Result cuGraphKernelNodeGetParams(Node node, void* kernel) {
+  KernelNode now{};
+  Result status = cuGraphKernelNodeGetParams_v2(node, kernel ? &now : nullptr);
+  if (status == 0) std::copy_n(reinterpret_cast<std::byte*>(&now), kFirstNodeBytes, static_cast<std::byte*>(kernel));
+  return status;
+}
+Result cuGraphKernelNodeSetParams(Node node, const void* kernel) {
+  KernelNode now = as_now(kernel);
+  return cuGraphKernelNodeSetParams_v2(node, kernel ? &now : nullptr);
+}
+Result cuGraphExecKernelNodeSetParams(hipGraphExec_t made, Node node, const void* kernel) {
+  KernelNode now = as_now(kernel);
+  return cuGraphExecKernelNodeSetParams_v2(made, node, kernel ? &now : nullptr);
+}
+
+// ---- copies and fills, which belong to a context: each reaches all memory ----
+
+Result cuGraphAddMemcpyNode(Node* node, Graph graph, const Node* before, size_t count, const BoxCopy* copy, Context) {
+  hipMemcpy3DParms box{};
+  if (Result status = as_hip(copy, box)) return status;
+  return answer([&] { return hipGraphAddMemcpyNode(node, graph, before, count, &box); });
+}
+Result cuGraphMemcpyNodeGetParams(Node node, BoxCopy* copy) {
+  if (!copy) return kInvalidValue;
+  hipMemcpy3DParms box{};
+  Result status = answer([&] { return hipGraphMemcpyNodeGetParams(node, &box); });
+  if (status == 0) *copy = as_driver(box);
+  return status;
+}
+Result cuGraphMemcpyNodeSetParams(Node node, const BoxCopy* copy) {
+  hipMemcpy3DParms box{};
+  if (Result status = as_hip(copy, box)) return status;
+  return answer([&] { return hipGraphMemcpyNodeSetParams(node, &box); });
+}
+Result cuGraphExecMemcpyNodeSetParams(hipGraphExec_t made, Node node, const BoxCopy* copy, Context) {
+  hipMemcpy3DParms box{};
+  if (Result status = as_hip(copy, box)) return status;
+  return answer([&] { return hipGraphExecMemcpyNodeSetParams(made, node, &box); });
+}
+
+Result cuGraphAddMemsetNode(Node* node, Graph graph, const Node* before, size_t count, const FillParameters* fill,
+                            Context) {
+  return forward<cudaGraphAddMemsetNode>(node, graph, before, count, fill);
+}
+Result cuGraphExecMemsetNodeSetParams(hipGraphExec_t made, Node node, const FillParameters* fill, Context) {
+  return forward<cudaGraphExecMemsetNodeSetParams>(made, node, fill);
 }
 
 Result cuGraphAddDependencies_v2(Graph graph, const Node* from, const Node* to, const EdgeData* edges, size_t count) {

@@ -17,7 +17,6 @@ struct Exported {
   int since;  // which version of CUDA
 };
 constexpr Exported kExported[] = {
-// by name
 #include "hostgpu/cuda/driver/exported.inc"
 };
 

@@ -3,46 +3,20 @@
 // boxes, structures that HIP has otherwise, and what is known of pointers.
 #include <cstring>
 
-#include "hostgpu/cuda/driver/driver.h"
+#include "hostgpu/cuda/driver/boxes.h"
 #include "hostgpu/cuda/versions.h"
 
 namespace mneme::hostgpu::cuda::driver {
 namespace {
-
-bool is_on_host(int type) { return type == kHostMemory; }
-
-hipMemcpyKind kind_between(int from, int to) {
-  if (is_on_host(from)) return is_on_host(to) ? hipMemcpyHostToHost : hipMemcpyHostToDevice;
-  return is_on_host(to) ? hipMemcpyDeviceToHost : hipMemcpyDeviceToDevice;
-}
-
-// Where the copy begins on this side; there, slices are `height` rows apart.
-hipPitchedPtr place_of(const BoxSide& side, size_t width, size_t height) {
-  auto* start = static_cast<char*>(is_on_host(side.type) ? side.host : side.device);
-  size_t pitch = side.pitch ? side.pitch : width, rows = side.height ? side.height : height;
-  return {start + side.x + pitch * (side.y + rows * side.z), pitch, width, rows};
-}
-
-bool is_memory(const BoxSide& side) { return side.type != kArrayMemory && side.level == 0; }
 
 BoxSide as_box(const RowsSide& side) {
   return {side.x, side.y, 0, 0, side.type, side.host, side.device, side.array, nullptr, side.pitch, 0};
 }
 BoxCopy as_box(const RowsCopy& copy) { return {as_box(copy.from), as_box(copy.to), copy.width, copy.height, 1}; }
 
-template <class Copy>
-Result copy_box(const Copy* copy, hipError_t (*make)(const hipMemcpy3DParms*, hipStream_t), hipStream_t stream) {
-  if (!copy) return kInvalidValue;
-  if (!is_memory(copy->from) || !is_memory(copy->to)) {
-    return answer([] {
-      return mneme_hostgpu_refuse("a copy of an array by the driver", "there are no arrays of CUDA programs");
-    });
-  }
+Result copy_box(const BoxCopy* copy, hipError_t (*make)(const hipMemcpy3DParms*, hipStream_t), hipStream_t stream) {
   hipMemcpy3DParms box{};
-  box.srcPtr = place_of(copy->from, copy->width, copy->height);
-  box.dstPtr = place_of(copy->to, copy->width, copy->height);
-  box.extent = {copy->width, copy->height, copy->depth};
-  box.kind = kind_between(copy->from.type, copy->to.type);
+  if (Result status = as_hip(copy, box)) return status;
   return answer([&] { return make(&box, stream); });
 }
 Result copy_rows(const RowsCopy* rows, hipError_t (*make)(const hipMemcpy3DParms*, hipStream_t), hipStream_t stream) {

@@ -21,6 +21,12 @@ Error cudaMallocFromPoolAsync(void** pointer, size_t size, hipMemPool_t pool, hi
 Error cudaMemPoolCreate(hipMemPool_t* pool, const mneme::hostgpu::cuda::PoolProperties* properties);
 Error cudaMemPoolGetAttribute(hipMemPool_t pool, int which, void* value);
 Error cudaMemPoolSetAttribute(hipMemPool_t pool, int which, void* value);
+Error cudaGraphAddMemsetNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, size_t count,
+                             const mneme::hostgpu::cuda::FillParameters* fill);
+Error cudaGraphMemsetNodeGetParams(hipGraphNode_t node, mneme::hostgpu::cuda::FillParameters* fill);
+Error cudaGraphMemsetNodeSetParams(hipGraphNode_t node, const mneme::hostgpu::cuda::FillParameters* fill);
+Error cudaGraphExecMemsetNodeSetParams(hipGraphExec_t made, hipGraphNode_t node,
+                                       const mneme::hostgpu::cuda::FillParameters* fill);
 Error cudaGraphNodeGetType(hipGraphNode_t node, int* type);
 Error cudaGraphUpload(hipGraphExec_t graph, hipStream_t stream);
 Error cudaLibraryLoadData(hipModule_t* library, const void* code, int* options, void** values, unsigned count,

@@ -55,6 +55,9 @@ TEST(DriverInterface, IsTheToolkits) {
   SIZE(KernelNode, CUDA_KERNEL_NODE_PARAMS_v2);
   PLACE(KernelNode, shared, CUDA_KERNEL_NODE_PARAMS_v2, sharedMemBytes);
   PLACE(KernelNode, kernel, CUDA_KERNEL_NODE_PARAMS_v2, kern);
+  EXPECT_EQ(sizeof(CUDA_KERNEL_NODE_PARAMS_v1), offsetof(KernelNode, kernel));
+  SIZE(FillParameters, CUDA_MEMSET_NODE_PARAMS_v1);
+  PLACE(FillParameters, width, CUDA_MEMSET_NODE_PARAMS_v1, width);
   SIZE(RowsCopy, CUDA_MEMCPY2D_v2);
   PLACE(RowsCopy, from.type, CUDA_MEMCPY2D_v2, srcMemoryType);
   PLACE(RowsCopy, to.device, CUDA_MEMCPY2D_v2, dstDevice);
@@ -92,6 +95,8 @@ TEST(DriverInterface, IsTheToolkits) {
   VALUE(hipMemRangeAttributeLastPrefetchLocation, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION);
   VALUE(hipStreamWaitValueNor, CU_STREAM_WAIT_VALUE_NOR);
   VALUE(hipDevP2PAttrHipArrayAccessSupported + 1, CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED);
+  VALUE(hipGraphExecUpdateErrorUnsupportedFunctionChange, CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE);
+  VALUE(hipStreamCaptureStatusInvalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
   VALUE(hipMemPoolAttrUsedMemHigh, CU_MEMPOOL_ATTR_USED_MEM_HIGH);
   VALUE(hipMemAccessFlagsProtReadWrite, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
