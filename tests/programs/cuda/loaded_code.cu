@@ -97,7 +97,6 @@ void use_module(Test& test, const std::string& code) {
   test.equal("by a module", values, want);
   check(cuMemFree(data));
   check(cuModuleUnload(module));
-  test.equal("unloaded twice", cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
 }
 
 void shift_by(Test& test, const char* what, cudaKernel_t kernel, int by) {
@@ -166,7 +165,6 @@ void use_drivers_library(Test& test, const std::string& code) {
   test.equal("by a library from a file", values, shifted(100));
   check(cuMemFree(data));
   check(cuLibraryUnload(library));
-  test.equal("no library", cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
 }
 
 int main() {

@@ -119,8 +119,26 @@ TEST(DriverErrors, AreNoErrorsOfTheRuntimes) {
   EXPECT_EQ(hipGetLastError(), hipSuccess);
 }
 
+TEST(DriverDevices, AnswerForEveryAttribute) {
+  constexpr int kLast = 147;  // of CUDA 13.0
+  int value = -1;
+  for (int which = 1; which <= kLast; ++which) {
+    EXPECT_EQ((call<int*, int, int>("cuDeviceGetAttribute", &value, which, 0)), 0) << which;
+  }
+  for (int which : {0, kLast + 1}) {
+    EXPECT_EQ((call<int*, int, int>("cuDeviceGetAttribute", &value, which, 0)), kInvalidValue) << which;
+  }
+}
+
 TEST(DriverErrors, HaveTheDriversNumbers) {
   int value = 0;
+  void* nothing = nullptr;
+  EXPECT_EQ(call("cuCtxPushCurrent_v2", nothing), hipErrorInvalidContext);
+  EXPECT_EQ(call("cuModuleUnload", static_cast<void*>(&value)), kInvalidHandle);
+  EXPECT_EQ(call("cuLibraryUnload", static_cast<void*>(&value)), kInvalidHandle);
+  EXPECT_EQ((call<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**>(
+                "cuLaunchKernel", nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr)),
+            kInvalidHandle);
   EXPECT_EQ((call<int*, int, void*>("cuFuncGetAttribute", &value, 0, &value)), kInvalidHandle) << "98 of the runtime's";
 }
 
