@@ -110,6 +110,22 @@ TEST(DriverRefusals, NameTheFunctionOnceAndAreNoErrorOfTheRuntimes) {
   EXPECT_EQ(hipGetLastError(), hipSuccess);
 }
 
+TEST(DriverRefusals, NameCodeThatIsPtx) {
+  static_cast<void>(hipGetLastError());
+  const char* text = "\n.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+  void* module = nullptr;
+  CaptureStderr();
+  EXPECT_EQ((call<void**, const void*>("cuModuleLoadData", &module, text)), kNotSupported);
+  EXPECT_THAT(GetCapturedStderr(),
+              HasSubstr("a module that is PTX is not supported on the host device: it runs the IR"));
+  CaptureStderr();
+  EXPECT_EQ((call<void**, const void*>("cuModuleLoadData", &module, "neither PTX nor a fat binary, whatever it is")),
+            hipErrorInvalidImage);
+  GetCapturedStderr();
+  EXPECT_EQ((call<void**, const void*>("cuModuleLoadData", &module, nullptr)), kInvalidValue);
+  EXPECT_EQ(hipGetLastError(), hipSuccess);
+}
+
 TEST(DriverErrors, AreNoErrorsOfTheRuntimes) {
   EXPECT_EQ(hipSetDevice(77), hipErrorInvalidDevice);
   int device = 0;

@@ -3,16 +3,14 @@
 // that is not here.
 #include "hostgpu/cuda/driver/driver.h"
 #include "hostgpu/cuda/driver/runtime.h"
-#include "hostgpu/cuda/fat_binary.h"
 
 using namespace mneme::hostgpu::cuda::driver;
-using mneme::hostgpu::cuda::image_of;
 using mneme::hostgpu::cuda::kInvalidValue;
 
 extern "C" {
 
 Result cuModuleLoadData(Module* module, const void* image) {
-  return forward<hipModuleLoadData>(module, image_of(image));
+  return forward<cudaLibraryLoadData>(module, image, nullptr, nullptr, 0U, nullptr, nullptr, 0U);
 }
 Result cuModuleLoadDataEx(Module* module, const void* image, unsigned, int*, void**) {
   return cuModuleLoadData(module, image);
