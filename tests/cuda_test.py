@@ -239,6 +239,48 @@ int main(int, char** arguments) {
                 self.assertEqual(result.out.decode().strip(), code)
 
 
+class Driver(CudaCase):
+    OTHER = """
+#include <cstdio>
+#include <cstdlib>
+extern "C" int cuInit(unsigned) {
+  std::puts("the other driver");
+  std::exit(0);
+}
+"""
+    SOURCE = """
+#include <cuda.h>
+#include <cstdio>
+int main() {
+  CUdevice device = -1;
+  if (cuInit(0) || cuDeviceGet(&device, 0) || device) return 1;
+  std::puts("the host device");
+}
+"""
+
+    def other_driver(self):
+        folder = self.folder / "other"
+        folder.mkdir(exist_ok=True)
+        (folder / "other.cc").write_text(self.OTHER)
+        self.run_well(["clang++-19", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", folder / "other.cc", "-o",
+                       folder / "libcuda.so.1"])
+        return folder
+
+    def test_the_host_devices_comes_first(self):
+        """Before the one that the loader would find, and before the one that the program names."""
+        other = self.other_driver()
+        source = self.folder / "asks.cu"
+        source.write_text(self.SOURCE)
+        for name, options, environment in [("asks", [], {"LD_LIBRARY_PATH": str(other)}),
+                                           ("insists", [f"-Wl,--disable-new-dtags,-rpath,{other}"], {})]:
+            program = self.folder / name
+            self.run_well([tool("inject"), "clang++-19", "-x", "cuda", f"--offload-arch={PROCESSOR}", source, "-o", program,
+                           f"-L{STUBS}", "-lcuda", *options])
+            self.assertEqual(run([program], env=environment).out, b"the other driver\n")
+            recorded = run([tool("capture"), "--device", "host", "--max-instances", "0", program], env=environment)
+            self.assertEqual(recorded.out, b"the host device\n", recorded.text())
+
+
 if __name__ == "__main__":
     wanted = sys.argv[1] if len(sys.argv) > 1 else "Lists"
     if wanted == "--chosen" or wanted == "--others":
