@@ -185,7 +185,7 @@ hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bloc
 __attribute__((visibility("default"))) int mneme_hostgpu_parameter(const void* function, size_t index, size_t* offset,
                                                                    size_t* size) {
   return answer([&] {
-    const std::vector<mneme::bundle::Argument>& arguments = ready_kernel(function).info().arguments;
+    const std::vector<mneme::bundle::Argument>& arguments = found_kernel(function).info().arguments;
     require(index < arguments.size());
     if (offset) *offset = arguments[index].offset;
     if (size) *size = arguments[index].size;

@@ -74,7 +74,7 @@ Function& registered_function(const void* host) {
   return *found->second;
 }
 
-Kernel& ready_kernel(const void* host) {
+Kernel& found_kernel(const void* host) {
   Function& function = registered_function(host);
   const int device = current_device();
   std::atomic<Kernel*>& known = function.kernels[static_cast<size_t>(device)];
@@ -90,8 +90,13 @@ Kernel& ready_kernel(const void* host) {
     }
     known.store(kernel, std::memory_order_release);
   }
-  if (!kernel->code()) function.program->on(device).prepare(*kernel);
   return *kernel;
+}
+
+Kernel& ready_kernel(const void* host) {
+  Kernel& kernel = found_kernel(host);
+  if (!kernel.code()) registered_function(host).program->on(current_device()).prepare(kernel);
+  return kernel;
 }
 
 Function& add_function(Program& program, const std::string& name) {

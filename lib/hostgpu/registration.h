@@ -28,8 +28,9 @@ void forget(Program& program);
 
 // Throw HipError: hipErrorInvalidDeviceFunction, hipErrorInvalidSymbol for what is not registered.
 Function& registered_function(const void* host);
-// The kernel with its code ready to run on the thread's device; HipError, with a message, when it has no IR or cannot
-// be compiled.
+// The kernel on the thread's device; HipError, with a message, when it has no IR.
+Kernel& found_kernel(const void* host);
+// The same with its code ready to run; HipError, with a message, when it cannot be compiled.
 Kernel& ready_kernel(const void* host);
 
 struct Symbol {

@@ -133,6 +133,7 @@ Error cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 Error cudaDeviceEnablePeerAccess(int peer, unsigned flags) { return error(hipDeviceEnablePeerAccess(peer, flags)); }
 Error cudaDeviceDisablePeerAccess(int peer) { return error(hipDeviceDisablePeerAccess(peer)); }
+Error cudaCtxResetPersistingL2Cache() { return 0; }
 Error cudaProfilerStart() { return 0; }
 Error cudaProfilerStop() { return 0; }
 

@@ -91,6 +91,14 @@ Error cudaMemset3DAsync(hipPitchedPtr to, int value, hipExtent extent, hipStream
   return error(hipMemset3DAsync(to, value, extent, stream_of(stream)));
 }
 
+Error cudaMemRangeGetAttribute(void* data, size_t size, int which, const void* pointer, size_t count) {
+  return error(hipMemRangeGetAttribute(data, size, static_cast<hipMemRangeAttribute>(which), pointer, count));
+}
+Error cudaMemRangeGetAttributes(void** data, size_t* sizes, hipMemRangeAttribute* which, size_t attributes,
+                                const void* pointer, size_t count) {
+  return error(hipMemRangeGetAttributes(data, sizes, which, attributes, pointer, count));
+}
+
 Error cudaDeviceGetDefaultMemPool(hipMemPool_t* pool, int device) {
   return error(hipDeviceGetDefaultMemPool(pool, device));
 }

@@ -149,5 +149,8 @@ Error cudaStreamIsCapturing_ptsz(hipStream_t stream, hipStreamCaptureStatus* sta
 Error cudaEventRecord_ptsz(hipEvent_t event, hipStream_t stream) {
   return error(hipEventRecord(event, own_stream(stream)));
 }
+Error cudaEventRecordWithFlags_ptsz(hipEvent_t event, hipStream_t stream, unsigned flags) {
+  return flags ? kNotSupported : cudaEventRecord_ptsz(event, stream);
+}
 
 }  // extern "C"

@@ -62,6 +62,10 @@ Error cudaEventCreateWithFlags(hipEvent_t* event, unsigned flags) {
 }
 Error cudaEventDestroy(hipEvent_t event) { return error(hipEventDestroy(event)); }
 Error cudaEventRecord(hipEvent_t event, hipStream_t stream) { return error(hipEventRecord(event, stream_of(stream))); }
+// That the record is to be a node of its own is for other graphs' sake.
+Error cudaEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
+  return flags ? kNotSupported : cudaEventRecord(event, stream);
+}
 Error cudaEventSynchronize(hipEvent_t event) { return error(hipEventSynchronize(event)); }
 Error cudaEventQuery(hipEvent_t event) { return error(hipEventQuery(event)); }
 Error cudaEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t end) {

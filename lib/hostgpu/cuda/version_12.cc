@@ -128,6 +128,29 @@ Error cudaEventElapsedTime_v2(float* milliseconds, hipEvent_t start, hipEvent_t 
   return error(hipEventElapsedTime(milliseconds, start, end));
 }
 
+Error cudaStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id) {
+  return capture_info(stream_of(stream), status, id, nullptr, nullptr, nullptr, nullptr);
+}
+Error cudaStreamGetCaptureInfo_ptsz(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id) {
+  return capture_info(own_stream(stream), status, id, nullptr, nullptr, nullptr, nullptr);
+}
+Error cudaStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
+                                  hipGraph_t* graph, const Node** after, size_t* count) {
+  return capture_info(stream_of(stream), status, id, graph, after, nullptr, count);
+}
+Error cudaStreamGetCaptureInfo_v2_ptsz(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
+                                       hipGraph_t* graph, const Node** after, size_t* count) {
+  return capture_info(own_stream(stream), status, id, graph, after, nullptr, count);
+}
+Error cudaStreamGetCaptureInfo_v3(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
+                                  hipGraph_t* graph, const Node** after, const EdgeData** edges, size_t* count) {
+  return capture_info(stream_of(stream), status, id, graph, after, edges, count);
+}
+Error cudaStreamGetCaptureInfo_v3_ptsz(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
+                                       hipGraph_t* graph, const Node** after, const EdgeData** edges, size_t* count) {
+  return capture_info(own_stream(stream), status, id, graph, after, edges, count);
+}
+
 Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* to, size_t count) {
   return add_dependencies(graph, from, to, nullptr, count);
 }

@@ -48,6 +48,15 @@ Error cudaMemcpyBatchAsync_ptsz(void* const* to, const void* const* from, const 
   return copy_batch(to, from, sizes, count, attributes, starts, attribute_count, nullptr, own_stream(stream));
 }
 
+Error cudaStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
+                               hipGraph_t* graph, const Node** after, const EdgeData** edges, size_t* count) {
+  return capture_info(stream_of(stream), status, id, graph, after, edges, count);
+}
+Error cudaStreamGetCaptureInfo_ptsz(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
+                                    hipGraph_t* graph, const Node** after, const EdgeData** edges, size_t* count) {
+  return capture_info(own_stream(stream), status, id, graph, after, edges, count);
+}
+
 Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* to, const void* data, size_t count) {
   return add_dependencies(graph, from, to, data, count);
 }

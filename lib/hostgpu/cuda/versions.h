@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "hostgpu/cuda/cuda.h"
 
@@ -125,6 +126,20 @@ inline Error copy_batch(void* const* to, const void* const* from, const size_t* 
   auto is_read_now = [](const CopyAttributes& one) { return one.source_order == kDuringCall; };
   bool wait = std::any_of(attributes, attributes + attribute_count, is_read_now);
   return wait ? error(hipStreamSynchronize(stream)) : 0;
+}
+
+// What a stream that is captured has got to, and the edges that lead to what is captured next: plain ones, which stay
+// until the thread asks again.
+inline Error capture_info(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id, hipGraph_t* graph,
+                          const hipGraphNode_t** after, const EdgeData** edges, size_t* count) {
+  size_t found = 0;
+  hipError_t result = hipStreamGetCaptureInfo_v2(stream, status, id, graph, after, &found);
+  if (result != hipSuccess || *status != hipStreamCaptureStatusActive) return error(result);
+  thread_local std::vector<EdgeData> plain;
+  plain.assign(found, {});
+  if (edges) *edges = plain.data();
+  if (count) *count = found;
+  return 0;
 }
 
 // What cudaGetDriverEntryPoint finds in a program of this version of CUDA.

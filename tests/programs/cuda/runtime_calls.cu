@@ -79,6 +79,14 @@ void upload(Test& test, cudaStream_t stream, int* data) {
   cudaGraphExec_t ready = nullptr;
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
   reverse<<<1, kCount, kBytes, stream>>>(data);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  const cudaGraphNode_t* after = nullptr;
+  const cudaGraphEdgeData* edges = nullptr;
+  std::size_t count = 0;
+  check(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &after, &edges, &count));
+  test.expect(status == cudaStreamCaptureStatusActive && graph && count == 1 && after[0] && edges && edges[0].type == 0,
+              "what is captured is not known");
   check(cudaStreamEndCapture(stream, &graph));
   check(cudaGraphInstantiate(&ready, graph, 0));
   check(cudaGraphUpload(ready, stream));

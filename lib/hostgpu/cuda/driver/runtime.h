@@ -13,6 +13,7 @@ Error cudaStreamGetId(hipStream_t stream, unsigned long long* id);
 Error cudaStreamGetAttribute(hipStream_t stream, int which, void* value);
 Error cudaStreamSetAttribute(hipStream_t stream, int which, const void* value);
 Error cudaStreamCopyAttributes(hipStream_t to, hipStream_t from);
+Error cudaEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags);
 Error cudaFuncGetName(const char** name, const void* function);
 Error cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* size);
 Error cudaOccupancyAvailableDynamicSMemPerBlock(size_t* size, const void* function, int blocks, int threads);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Streams and events, as far as their functions are no other's: with parameters that HIP's have not, or older ones.
 #include "hostgpu/cuda/driver/driver.h"
+#include "hostgpu/cuda/versions.h"
 
 using namespace mneme::hostgpu::cuda::driver;
 using mneme::hostgpu::cuda::EdgeData;
@@ -20,10 +21,9 @@ Result wait_64(hipStream_t stream, void* address, uint64_t value, unsigned flags
   return answer([&] { return hipStreamWaitValue64(stream, address, value, flags, ~uint64_t{0}); });
 }
 
-Result capture_info(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id, hipGraph_t* graph,
-                    const Node** after, const EdgeData** edges, size_t* count) {
-  if (edges) *edges = nullptr;  // each is a plain one
-  return answer([&] { return hipStreamGetCaptureInfo_v2(stream, status, id, graph, after, count); });
+Result what_is_captured(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id, hipGraph_t* graph,
+                        const Node** after, const EdgeData** edges, size_t* count) {
+  return answer([&] { return mneme::hostgpu::cuda::capture_info(stream, status, id, graph, after, edges, count); });
 }
 
 Result update_capture(hipStream_t stream, Node* nodes, const EdgeData* edges, size_t count, unsigned flags) {
@@ -50,11 +50,11 @@ Result cuStreamWaitValue64_v2_ptsz(hipStream_t stream, void* address, uint64_t v
 
 Result cuStreamGetCaptureInfo_v3(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
                                  hipGraph_t* graph, const Node** after, const EdgeData** edges, size_t* count) {
-  return capture_info(stream_of(stream), status, id, graph, after, edges, count);
+  return what_is_captured(stream_of(stream), status, id, graph, after, edges, count);
 }
 Result cuStreamGetCaptureInfo_v3_ptsz(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
                                       hipGraph_t* graph, const Node** after, const EdgeData** edges, size_t* count) {
-  return capture_info(own_stream(stream), status, id, graph, after, edges, count);
+  return what_is_captured(own_stream(stream), status, id, graph, after, edges, count);
 }
 Result cuStreamUpdateCaptureDependencies_v2(hipStream_t stream, Node* nodes, const EdgeData* edges, size_t count,
                                             unsigned flags) {
@@ -63,14 +63,6 @@ Result cuStreamUpdateCaptureDependencies_v2(hipStream_t stream, Node* nodes, con
 Result cuStreamUpdateCaptureDependencies_v2_ptsz(hipStream_t stream, Node* nodes, const EdgeData* edges, size_t count,
                                                  unsigned flags) {
   return update_capture(own_stream(stream), nodes, edges, count, flags);
-}
-
-// That an event of a captured stream is to be a node of its own is said of one that is not captured in vain.
-Result cuEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
-  return flags ? kNotSupported : forward<hipEventRecord>(event, stream);
-}
-Result cuEventRecordWithFlags_ptsz(hipEvent_t event, hipStream_t stream, unsigned flags) {
-  return flags ? kNotSupported : forward_by_thread<hipEventRecord>(event, stream);
 }
 
 }  // extern "C"
