@@ -61,12 +61,12 @@ int mneme_hostgpu_stream_id(ihipStream_t* stream, unsigned long long* id);  // n
 // Where an argument lies among a kernel's, and how many bytes it has; each may be null. hipErrorInvalidValue: there are
 // fewer arguments.
 int mneme_hostgpu_parameter(const void* function, size_t index, size_t* offset, size_t* size);
-// The module that a function is of: also of those that start-up code registered, whose code stands for a module, too,
-// that cannot be unloaded.
+// The module of a function. The code that start-up code registers stands for a module, too, which cannot be
+// unloaded.
 int mneme_hostgpu_module_of(const void* function, ihipModule_t** module);
 // The names of a module's kernels, in order; null: there are fewer, or it is no module. As long as it is loaded.
 const char* mneme_hostgpu_kernel_name(ihipModule_t* module, size_t index);
-// What hipGetLastError gives on this thread from now on; returns what it would have given.
+// Sets the thread's last error, which hipGetLastError gives; returns the one before.
 int mneme_hostgpu_exchange_error(int error);
 
 // Says, once, that the function is not supported and why. Returns hipErrorNotSupported.

@@ -19,7 +19,7 @@ struct Function {
 Function& add_function(Program& program, const std::string& name);
 // A variable of a module that `host` stands for from now on.
 void add_symbol(const void* host, Program& program, const std::string& name, uint64_t size);
-// What start-up code registered; null: it is none of that.
+// The program at this address, if start-up code registered it; else null.
 Program* registered_program(const void* program);
 // The host function that stands for its kernel of this name; null: there is none.
 const void* host_function_of(const Program& program, const std::string& name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CUDA functions that copy several pieces of memory at once, as the application finds them first: they wait as
-// other copies do. What they are given is passed on as it came.
+// other copies do, and pass their arguments on unread.
 #include "recorder/cuda_runtime.h"
 
 namespace mneme::record::cuda {
@@ -8,8 +8,8 @@ namespace {
 
 using Word = uint64_t;
 
-// The runtime's have one parameter less in CUDA 13 than in CUDA 12, under the same name. A word more than was given is
-// the caller's, and is not looked at by the one that takes less.
+// Under the same name, the runtime's have one parameter less in CUDA 13 than in CUDA 12. Both are called with the
+// words of the longer one: the last is whatever the caller's frame holds, and CUDA 13's functions do not read it.
 using Batch = Error(Word, Word, Word, Word, Word, Word, Word, Word, Word);
 using BoxBatch = Error(Word, Word, Word, Word, Word);
 constinit Next<Batch> next_batch(kLibrary, "cudaMemcpyBatchAsync");

@@ -7,7 +7,7 @@
 namespace mneme::record::cuda {
 namespace {
 
-// What a module is made from is its fat binary, or points to it.
+// A module is made from a fat binary, or from a wrapper that leads to one.
 const std::byte* image_of(const void* image) {
   const auto* wrapper = static_cast<const FatBinaryWrapper*>(image);
   return wrapper->magic == kWrapperMagic ? wrapper->data : static_cast<const std::byte*>(image);

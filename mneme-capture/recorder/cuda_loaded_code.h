@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the recorder notes of code that an application loads at run time, by the driver's functions or the runtime's:
-// the handles of both are the same. Each function takes the real one's answer, and notes nothing where that is an
-// error.
+// Notes code that an application loads at run time, by the driver's functions or the runtime's: the handles of both are
+// the same. Each function takes the answer of the real one and returns it; where that is an error, it notes nothing.
 #pragma once
 #include "recorder/cuda_runtime.h"
 

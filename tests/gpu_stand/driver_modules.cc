@@ -108,7 +108,7 @@ Result cuKernelGetFunction(hipFunction_t* function, hipFunction_t kernel) {
   *function = reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(kernel) | kFunctionOfKernel);
   return 0;
 }
-// What the runtime says of them is the driver's.
+// The driver's answers are the runtime's.
 int cudaFuncGetName(const char** name, const void* function);
 int cudaLibraryGetKernelCount(unsigned* count, hipModule_t library);
 int cudaLibraryEnumerateKernels(hipFunction_t* kernels, unsigned room, hipModule_t library);

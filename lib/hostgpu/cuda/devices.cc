@@ -73,8 +73,8 @@ constexpr Attribute kAttributes[] = {
     {111, hipDeviceAttributeReservedSharedMemPerBlock},
     {115, hipDeviceAttributeMemoryPoolsSupported},
 };
-// What HIP has no name for: registered memory, virtual memory, waiting for words of 64 bits and by NOR. Of the rest, up
-// to the last of CUDA 13.0's, the host device has none: clusters, links between processes, layers of textures…
+// Attributes without a HIP name. The host device has registered memory, virtual memory, and waits for 64-bit words and
+// by NOR. It has nothing of the rest, up to CUDA 13.0's last: clusters, links between processes, layers of textures…
 constexpr int kThere[] = {99, 102, 122, 123};
 constexpr int kLast = 147;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The driver's functions, as programs look them up through the runtime: those of the library that lies beside this one.
+// Programs look the driver's functions up through the runtime: in the library that lies beside this one.
 #include <dlfcn.h>
 
 #include <string>
@@ -24,7 +24,7 @@ GetAddress drivers() {
 
 }  // namespace
 
-// That there is no such function is no error, but a status.
+// An unknown name is no error: the status says so.
 Error driver_entry(const char* symbol, void** function, int version, unsigned long long flags, int* status) {
   constexpr int kNotFound = 500;
   GetAddress get = drivers();

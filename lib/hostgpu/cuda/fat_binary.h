@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What stands before device code.
+// The structure in front of a fat binary.
 #pragma once
 #include <cstdint>
 
@@ -13,7 +13,7 @@ struct Wrapper {  // __fatBinC_Wrapper_t
 };
 inline constexpr uint32_t kWrapperMagic = 0x466243b1;
 
-// Modules and libraries are made of a fat binary, or of what leads to one.
+// Modules and libraries are made of a fat binary, or of a wrapper of one.
 inline const void* image_of(const void* image) {
   const auto* wrapper = static_cast<const Wrapper*>(image);
   return wrapper && wrapper->magic == kWrapperMagic ? wrapper->data : image;

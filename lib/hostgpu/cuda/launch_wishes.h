@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the attributes of a launch ask for; those that only promise or prefer something have no meaning here.
+// The attributes of a launch that change what it does; promises and preferences have no meaning here.
 #pragma once
 #include "hostgpu/cuda/cuda.h"
 

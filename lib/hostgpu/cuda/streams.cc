@@ -62,7 +62,7 @@ Error cudaEventCreateWithFlags(hipEvent_t* event, unsigned flags) {
 }
 Error cudaEventDestroy(hipEvent_t event) { return error(hipEventDestroy(event)); }
 Error cudaEventRecord(hipEvent_t event, hipStream_t stream) { return error(hipEventRecord(event, stream_of(stream))); }
-// That the record is to be a node of its own is for other graphs' sake.
+// The one flag makes the record a node of a captured graph that other graphs can wait for: there is none here.
 Error cudaEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
   return flags ? kNotSupported : cudaEventRecord(event, stream);
 }

@@ -110,8 +110,8 @@ inline Error edges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, E
   if (status == hipSuccess && data) std::fill_n(data, *count, EdgeData{});
   return error(status);
 }
-// The copies of a batch, of which attributes say in which order their sources are read: the first of each run of copies
-// that have the same ones is in `starts`. `failed`, where it is asked for, is which copy is wrong; none: all of them.
+// `starts` has the first copy of each run of copies with the same attributes. `failed`, unless null, becomes the number
+// of the copy that is wrong, or SIZE_MAX where the whole call is.
 inline Error copy_batch(void* const* to, const void* const* from, const size_t* sizes, size_t count,
                         const CopyAttributes* attributes, const size_t* starts, size_t attribute_count, size_t* failed,
                         hipStream_t stream) {
@@ -128,8 +128,8 @@ inline Error copy_batch(void* const* to, const void* const* from, const size_t* 
   return wait ? error(hipStreamSynchronize(stream)) : 0;
 }
 
-// What a stream that is captured has got to, and the edges that lead to what is captured next: plain ones, which stay
-// until the thread asks again.
+// How far the capture of a stream has got. The edges that lead to the next node are plain ones; the list stays until
+// the thread asks again.
 inline Error capture_info(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id, hipGraph_t* graph,
                           const hipGraphNode_t** after, const EdgeData** edges, size_t* count) {
   size_t found = 0;
@@ -142,7 +142,7 @@ inline Error capture_info(hipStream_t stream, hipStreamCaptureStatus* status, un
   return 0;
 }
 
-// What cudaGetDriverEntryPoint finds in a program of this version of CUDA.
+// The driver's function that a program of this version of CUDA means by `symbol`.
 Error driver_entry(const char* symbol, void** function, int version, unsigned long long flags, int* status);
 inline constexpr unsigned long long kEntryPerThread = 2;  // cudaEnablePerThreadDefaultStream
 

@@ -79,7 +79,7 @@ Result cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
   return status;
 }
 
-// On which multiprocessors, or for which clients, a context is for is not chosen here.
+// Contexts for some of the multiprocessors, or for other clients, are not there.
 Result cuCtxCreate_v3(Context* context, const void*, int count, unsigned flags, int device) {
   return count ? kNotSupported : forward<hipCtxCreate>(context, flags, device);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CUDA's driver interface (13.x), as far as it differs from HIP's and from CUDA's runtime: handles of streams, events,
-// graphs, modules and functions are HIP's; an address is a number, which is passed as a pointer is. Declared here so
-// that no toolkit is needed to build; driver_test.cc compares it with the toolkit's headers where there is one.
+// graphs, modules and functions are HIP's; addresses are numbers, which are passed as pointers are. Declared here so
+// that no toolkit is needed to build; shapes_test.cc compares it with the toolkit's headers where there is one.
 #pragma once
 #include <tuple>
 
@@ -35,7 +35,7 @@ struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS_v2
   Context context;
 };
 
-// CUDA_MEMCPY2D, and CUDA_MEMCPY3D, of each of its two sides.
+// CUDA_MEMCPY2D and CUDA_MEMCPY3D.
 inline constexpr int kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3, kUnifiedMemory = 4;  // CUmemorytype
 struct RowsSide {
   size_t x, y;  // x in bytes
@@ -76,7 +76,7 @@ struct AllocationProperties {  // CUmemAllocationProp
 Result result(hipError_t status);
 inline Result result(Error status) { return result(static_cast<hipError_t>(status)); }
 
-// What the driver's functions answer is no error of the runtime's: cudaGetLastError knows nothing of it.
+// The driver's errors are none of the runtime's: while it lives, cudaGetLastError's is kept aside.
 class OwnErrors {
  public:
   OwnErrors() : runtimes_(mneme_hostgpu_exchange_error(hipSuccess)) {}

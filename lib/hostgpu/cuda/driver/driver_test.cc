@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The driver's library as programs find it: each of its functions, by name; and what is refused. What functions do is
-// tested by programs (tests/programs/cuda).
+// The driver's library as programs find it: its functions by name, refusals and errors. Programs test the functions
+// themselves (tests/programs/cuda).
 #include "hostgpu/cuda/driver/driver.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 
@@ -118,6 +120,10 @@ TEST(DriverRefusals, NameCodeThatIsPtx) {
   EXPECT_EQ((call<void**, const void*>("cuModuleLoadData", &module, text)), kNotSupported);
   EXPECT_THAT(GetCapturedStderr(),
               HasSubstr("a module that is PTX is not supported on the host device: it runs the IR"));
+  std::string path = testing::TempDir() + "driver_test_" + std::to_string(::getpid()) + ".ptx";
+  std::ofstream(path) << text;
+  EXPECT_EQ((call<void**, const char*>("cuModuleLoad", &module, path.c_str())), kNotSupported);
+  std::remove(path.c_str());
   CaptureStderr();
   EXPECT_EQ((call<void**, const void*>("cuModuleLoadData", &module, "neither PTX nor a fat binary, whatever it is")),
             hipErrorInvalidImage);

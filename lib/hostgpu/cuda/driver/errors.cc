@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Numbers of errors, and their names. What they mean is HIP's where HIP has them.
+// Numbers of errors, and their names. Their texts are HIP's.
 #include <algorithm>
 #include <iterator>
 
@@ -148,7 +148,7 @@ using mneme::hostgpu::cuda::kInvalidValue;
 
 extern "C" {
 
-// What unsupported_functions.cc calls for each function that nothing here defines.
+// unsupported_functions.cc calls it for each function that nothing here defines.
 Result mneme_driver_refuse(const char* name, const char* reason);
 Result mneme_driver_refuse(const char* name, const char* reason) {
   return answer([&] { return mneme_hostgpu_refuse(name, reason); });

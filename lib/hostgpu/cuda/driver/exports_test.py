@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""exports.list has what a CUDA toolkit's headers say of the driver's library: each function that it exports, and the
-version of CUDA since which cuGetProcAddress gives it. With --write, the list is written. Without a toolkit there is
-nothing to compare with, and the test is skipped."""
+"""Compares exports.list with a CUDA toolkit's headers: the functions that the driver's library exports, and the versions of
+CUDA since which cuGetProcAddress gives them. --write writes the list. Without a toolkit the test is skipped."""
 
 import collections
 import os
@@ -13,7 +12,7 @@ import sys
 
 LIST = pathlib.Path(__file__).resolve().parent / "exports.list"
 HEADER = """\
-# What libcuda.so.1 of CUDA 13.0 exports, one symbol a line, and the version of CUDA since which cuGetProcAddress gives it.
+# The exports of CUDA 13.0's libcuda.so.1, one symbol a line, and the version of CUDA since which cuGetProcAddress gives it.
 # Made by exports_test.py --write from a toolkit's headers.
 """
 OTHERS = ["GL", "EGL", "VDPAU"]  # whose headers need more than the toolkit: they are read as text

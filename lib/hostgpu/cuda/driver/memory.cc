@@ -264,13 +264,13 @@ Result cuMemGetAllocationPropertiesFromHandle(AllocationProperties* properties,
 Result cuPointerGetAttribute(void* data, int which, void* pointer) {
   return answer([&] { return pointer_attribute(data, which, pointer); });
 }
-// There is one that can be set: that copies have been made when their call returns, as they are anyway.
+// Only SYNC_MEMOPS can be set. It promises what holds anyway: a synchronous copy is done when its call returns.
 Result cuPointerSetAttribute(const void* value, int which, void* pointer) {
   hipMemoryType type = hipMemoryTypeHost;
   if (!value || which != HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS) return kInvalidValue;
   return forward<hipPointerGetAttribute>(&type, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer);
 }
-// What one has not is zero: memory that the driver did not give out has none of them.
+// Attributes that a pointer lacks are zero. Memory that the driver did not give out lacks all of them.
 Result cuPointerGetAttributes(unsigned count, const int* which, void** data, void* pointer) {
   if (!count || !which || !data) return kInvalidValue;
   return answer([&] {

@@ -9,6 +9,9 @@ using mneme::hostgpu::cuda::kInvalidValue;
 
 extern "C" {
 
+Result cuModuleLoad(Module* module, const char* path) {
+  return forward<cudaLibraryLoadFromFile>(module, path, nullptr, nullptr, 0U, nullptr, nullptr, 0U);
+}
 Result cuModuleLoadData(Module* module, const void* image) {
   return forward<cudaLibraryLoadData>(module, image, nullptr, nullptr, 0U, nullptr, nullptr, 0U);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What driver.h declares, and that functions of forwarded.def take what the others take, is what the toolkit's header
-// says, where there is one.
+// Compares driver.h, and the parameters of the functions in forwarded.def, with the toolkit's header, where there is
+// one.
 #include <gtest/gtest.h>
 
 #include <vector>
