@@ -129,6 +129,9 @@ enum ImageQuery : uint32_t { kChannelType = 0, kChannelOrder = 1 };
 inline constexpr uint32_t kEndedPlace = ~0u;
 // Of a block, static and dynamic together: no less than any GPU has, so that what was recorded there can be replayed.
 inline constexpr uint32_t kMaxSharedBytes = 256 * 1024;
+// The lower halves of addresses in shared memory are no less, so that one tells from a distance from its beginning.
+inline constexpr uint32_t kLeastSharedAddress = 1 << 20;
+static_assert(kMaxSharedBytes <= kLeastSharedAddress);
 inline constexpr uint32_t kWallClockRate = 100'000;  // kHz, as on AMD's GPUs
 
 // Places where work-items meet, as neutral.h describes them.

@@ -195,10 +195,10 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p) {
   expect_error(kernel_of_pointers(1), kAmdgpuHead, configuration(), "does not define the kernel");
   expect_error(kernel_of_pointers(1), std::string(kAmdgpuHead) + R"(
 define amdgpu_kernel void @k(ptr addrspace(1) %p) {
-  call void asm sideeffect "v_nop", ""()
+  call void asm sideeffect "s_sethalt 1", ""()
   ret void
 })",
-               configuration(), "inline assembly ('v_nop')");
+               configuration(), "inline assembly ('s_sethalt 1')");
   bundle::Configuration arm = configuration();
   arm.target = "host:armv8";
   expect_error(kernel_of_pointers(1), std::string(kAmdgpuHead) + kScale, arm, "host:armv8");

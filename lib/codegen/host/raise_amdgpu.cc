@@ -2,11 +2,14 @@
 #include "codegen/host/raise_amdgpu.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "base/error.h"
 #include "codegen/host/flush_denormals.h"
 #include "codegen/host/function_addresses.h"
+#include "codegen/host/gcn/gcn.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_steps.h"
 #include "codegen/host/saturate_conversions.h"
@@ -36,9 +39,21 @@ void raise_intrinsics(llvm::Module& module, const bundle::KernelInfo& kernel) {
 
 }  // namespace
 
+void refuse_inline_assembly(const llvm::Module& module, const bundle::KernelInfo& kernel) {
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (!call || !call->isInlineAsm()) continue;
+      throw Error::of("kernel '{}' uses inline assembly ('{}'), which the host device does not have", kernel.demangled,
+                      llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString());
+    }
+  }
+}
+
 void raise_amdgpu(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse) {
   llvm::Function& entry = kernel_in(module, kernel);
   saturate_conversions(module);
+  raise_gcn_assembly(module);
   raise_work_item_functions(module);
   raise_wave_functions(module, kernel.wave_size);
   raise_math_functions(module);
@@ -48,8 +63,8 @@ void raise_amdgpu(llvm::Module& module, const bundle::KernelInfo& kernel, bool f
   prune(module, entry);
   refuse_host_calls(module, kernel);
   classify_memory(module, kernel);
+  refuse_inline_assembly(module, kernel);
   raise_intrinsics(module, kernel);
-  raise_inline_assembly(module, kernel);
   raise_shared_pointers(module);
   raise_scopes(module);
   if (!fuse) unfuse(module);

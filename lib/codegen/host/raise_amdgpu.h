@@ -24,8 +24,8 @@ void raise_services(llvm::Module& module);         // printf, malloc, assert, tr
 void refuse_host_calls(llvm::Module& module, const bundle::KernelInfo& kernel);
 // One call of an llvm.amdgcn intrinsic; false: not one that is known.
 bool raise_intrinsic(llvm::CallInst& call, const bundle::KernelInfo& kernel);
-// Throws Error with the text of one that cannot be.
-void raise_inline_assembly(llvm::Module& module, const bundle::KernelInfo& kernel);
+// Throws Error with the text of inline assembly that is left: what raise_gcn_assembly does not know.
+void refuse_inline_assembly(const llvm::Module& module, const bundle::KernelInfo& kernel);
 // Conversions between pointers to shared memory and integers.
 void raise_shared_pointers(llvm::Module& module);
 

@@ -124,8 +124,16 @@ TEST(RaiseAssembly, WaitsVanishAndOperandsPass) {
 }
 
 TEST(RaiseAssembly, TheRestIsRefusedWithItsText) {
-  EXPECT_NE(refusal("%x = call i32 asm \"v_add_u32 $0, $1, 1\", \"=v,v\"(i32 7)", "").find("'v_add_u32 $0, $1, 1'"),
-            std::string::npos);
+  for (const char* text : {"v_strange_u32 $0, $1", "v_add_u32 $0, $1, 1 clamp", "v_mov_b32 $0, v9",
+                           "x: v_mov_b32 $0, $1", "v_mov_b32 $0, $1\\0As_cbranch_vccz x", "v_mov_b32 exec, $1"}) {
+    EXPECT_NE(
+        refusal("%x = call i32 asm \"" + std::string(text) + "\", \"=v,v\"(i32 7)", "").find("inline assembly ('"),
+        std::string::npos)
+        << text;
+  }
+  EXPECT_NE(
+      refusal("%x = call i32 asm \"v_strange_u32 $0, $1, 1\", \"=v,v\"(i32 7)", "").find("'v_strange_u32 $0, $1, 1'"),
+      std::string::npos);
   // A result that no operand stands for.
   EXPECT_NE(refusal("%x = call i32 asm \"s_nop 0\", \"=v\"()", "").find("inline assembly"), std::string::npos);
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pointers to shared memory have 32 bits on AMDGPU and 64 here: as an integer, one is its distance from the beginning
-// of the block's shared memory, and so back.
+// of the block's shared memory, and so back. There, that is also the lower half of a generic pointer's address; here
+// the lower half is another number, which tells from a distance by its size.
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Support/AMDGPUAddrSpace.h>
+#include <llvm/TargetParser/Triple.h>
 
+#include "codegen/host/abi.h"
 #include "codegen/host/lower.h"
 #include "codegen/host/neutral.h"
 #include "codegen/host/raise_amdgpu.h"
@@ -44,7 +47,13 @@ void to_integer(llvm::PtrToIntInst& cast) {
 void to_pointer(llvm::IntToPtrInst& cast) {
   llvm::IRBuilder<> builder(&cast);
   llvm::Value* offset = builder.CreateZExtOrTrunc(cast.getOperand(0), builder.getInt32Ty());
-  llvm::Value* address = builder.CreateAdd(beginning(builder), builder.CreateZExt(offset, builder.getInt64Ty()));
+  llvm::Value* begin = beginning(builder);
+  if (llvm::Triple(cast.getModule()->getTargetTriple()).isAMDGPU()) {
+    llvm::Value* is_distance = builder.CreateICmpULT(offset, builder.getInt32(kLeastSharedAddress));
+    llvm::Value* lower_half = builder.CreateTrunc(begin, builder.getInt32Ty());
+    offset = builder.CreateSelect(is_distance, offset, builder.CreateSub(offset, lower_half));
+  }
+  llvm::Value* address = builder.CreateAdd(begin, builder.CreateZExt(offset, builder.getInt64Ty()));
   llvm::Value* pointer = builder.CreateIntToPtr(address, builder.getPtrTy());
   cast.replaceAllUsesWith(builder.CreateAddrSpaceCast(pointer, cast.getType()));
   cast.eraseFromParent();

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "base/file.h"
+#include "codegen/host/abi.h"
 #include "device/host/launch.h"
 #include "device/host/workspace.h"
 #include "device/message_of.h"
@@ -146,6 +148,15 @@ TEST(Workspace, HasSharedMemoryAsLargeAsIsAskedForAndLittleBeyond) {
     EXPECT_EQ(workspace.shared(100), shared);
     std::memset(shared, 1, kUsual);
     EXPECT_FALSE(is_there(shared + kUsual)) << "what reaches there is to fault again";
+  }
+}
+
+TEST(Workspace, LowerHalvesOfSharedAddressesAreNoDistances) {
+  std::vector<std::unique_ptr<Workspace>> many;
+  for (int i = 0; i < 5000; ++i) {  // over several times four gigabytes
+    many.push_back(std::make_unique<Workspace>());
+    auto lower_half = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(many.back()->shared(1)));
+    ASSERT_GE(lower_half, codegen::host::kLeastSharedAddress);
   }
 }
 

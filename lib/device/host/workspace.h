@@ -19,7 +19,8 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // `size` bytes, at most kMaxSharedBytes, aligned to a page; far below and above them are pages that fault.
+  // `size` bytes, at most kMaxSharedBytes, aligned to a page; far below and above them are pages that fault. The lower
+  // half of their address is at least kLeastSharedAddress.
   void* shared(uint64_t size);
   // A reservation of address space, touched only as far as it is used. Throws Error when none can be had.
   void* frames();
@@ -29,6 +30,7 @@ class Workspace {
   void map_shared(uint64_t size);
 
   uint64_t frames_most_;
+  void* reserved_ = nullptr;  // around shared memory
   std::byte* shared_ = nullptr;
   uint64_t shared_mapped_ = 0;
   uint64_t shared_touched_ = 0;
