@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CUDA's inline assembly: PTX, instruction by instruction, on LLVM's values. Registers are what was last written to
-// them; a predicated instruction leaves them as they were where it does not hold. There are no jumps. What is not known
-// is refused with its text.
+// them; a predicated instruction leaves them as they were where it does not hold. Where there are labels, registers are
+// variables on the stack until all is raised, and the statements behind a label a basic block. What is not known is
+// refused with its text.
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <map>
 
@@ -23,8 +27,9 @@ using llvm::StringRef;
 using llvm::Value;
 
 struct Register {
-  llvm::Type* type = nullptr;  // null: whatever is written
-  Value* value = nullptr;      // null: nothing yet
+  llvm::Type* type = nullptr;            // null: whatever is written
+  Value* value = nullptr;                // null: nothing yet
+  llvm::AllocaInst* variable = nullptr;  // where it is kept in its place
 };
 
 class Assembly {
@@ -33,10 +38,10 @@ class Assembly {
 
   // False: there is something in it that is not known.
   bool raise() {
-    StringRef text = llvm::cast<llvm::InlineAsm>(call_.getCalledOperand())->getAsmString();
-    std::string plain = without_comments(text);
+    std::string plain = without_comments(text_of_call());
     auto statements = parse_ptx(plain);
     if (!statements || !bind_operands()) return false;
+    if (llvm::any_of(*statements, [](auto& statement) { return statement.is_label; })) return raise_blocks(*statements);
     carry_ = takes_carry(*statements) ? read_carry(builder_) : builder_.getFalse();
     for (const PtxStatement& statement : *statements) {
       if (!run(statement)) return false;
@@ -46,6 +51,102 @@ class Assembly {
   }
 
  private:
+  // "${:uid}" is a number of the text's own, for labels.
+  std::string text_of_call() const {
+    constexpr StringRef kOwn = "${:uid}";
+    std::string text;
+    StringRef rest = llvm::cast<llvm::InlineAsm>(call_.getCalledOperand())->getAsmString();
+    for (size_t at = rest.find(kOwn); at != StringRef::npos; at = rest.find(kOwn)) {
+      text += rest.take_front(at).str() + "0";
+      rest = rest.drop_front(at + kOwn.size());
+    }
+    return text + rest.str();
+  }
+
+  // Statements with jumps between them. `end_` ends the block that is being made, until it is known where it leads.
+  bool raise_blocks(llvm::ArrayRef<PtxStatement> statements) {
+    if (llvm::any_of(statements, gives_carry) || takes_carry(statements)) return false;
+    for (const PtxStatement& statement : statements) {
+      if (!statement.is_label) continue;
+      if (!labels_.try_emplace(statement.name, new_block(statement.name)).second) return false;
+    }
+    for (const PtxStatement& statement : statements) {
+      if (statement.name.starts_with(".") && !run(statement)) return false;
+    }
+    llvm::SmallVector<llvm::AllocaInst*, 8> variables;
+    llvm::BasicBlock& entry = call_.getFunction()->getEntryBlock();
+    llvm::IRBuilder<> at_entry(&entry, entry.begin());
+    for (auto& [name, held] : registers_) {
+      llvm::Type* type = held.type ? held.type : held.value->getType();
+      variables.push_back(held.variable = at_entry.CreateAlloca(type));
+      builder_.CreateStore(held.value ? held.value : llvm::Constant::getNullValue(type), held.variable);
+    }
+    carry_ = builder_.getFalse();
+    llvm::BasicBlock* head = call_.getParent();
+    llvm::BasicBlock* tail = llvm::SplitBlock(head, &call_);
+    end_ = head->getTerminator();
+    builder_.SetInsertPoint(end_);
+    for (const PtxStatement& statement : statements) {
+      if (!run_in_block(statement)) return false;
+    }
+    leave_to(tail);
+    builder_.SetInsertPoint(&call_);
+    bool given = give_results();
+    llvm::DominatorTree tree(*call_.getFunction());
+    llvm::PromoteMemToReg(variables, tree);
+    return given;
+  }
+
+  llvm::BasicBlock* new_block(const llvm::Twine& name) {
+    llvm::BasicBlock* block = llvm::BasicBlock::Create(builder_.getContext(), name, call_.getFunction());
+    new llvm::UnreachableInst(builder_.getContext(), block);
+    return block;
+  }
+  void leave_to(llvm::BasicBlock* target, Value* condition = nullptr, llvm::BasicBlock* otherwise = nullptr) {
+    builder_.SetInsertPoint(end_);
+    if (condition) {
+      builder_.CreateCondBr(condition, target, otherwise);
+    } else {
+      builder_.CreateBr(target);
+    }
+    end_->eraseFromParent();
+  }
+  void go_on_in(llvm::BasicBlock* block) {
+    end_ = block->getTerminator();
+    builder_.SetInsertPoint(end_);
+  }
+
+  bool run_in_block(const PtxStatement& statement) {
+    if (statement.name.starts_with(".")) return true;  // done
+    if (statement.is_label) {
+      llvm::BasicBlock* block = labels_.lookup(statement.name);
+      leave_to(block);
+      go_on_in(block);
+      return true;
+    }
+    Value* holds = nullptr;
+    if (!statement.guard.empty() && !(holds = guard_of(statement))) return false;
+    if (statement.name == "bra" || statement.name == "bra.uni") {
+      llvm::BasicBlock* target = statement.operands.size() == 1 ? labels_.lookup(statement.operands[0]) : nullptr;
+      if (!target) return false;
+      llvm::BasicBlock* next = new_block("");
+      leave_to(target, holds, next);
+      go_on_in(next);
+      return true;
+    }
+    if (holds) builder_.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(holds, end_, false));
+    bool known = execute(statement);
+    builder_.SetInsertPoint(end_);
+    return known;
+  }
+
+  Value* guard_of(const PtxStatement& statement) {
+    Value* holds = read(statement.guard);
+    if (!holds) return nullptr;
+    holds = as_type(builder_, holds, builder_.getInt1Ty());
+    return statement.unless ? builder_.CreateNot(holds) : holds;
+  }
+
   static bool gives_carry(const PtxStatement& statement) {
     return StringRef(statement.name.str() + ".").contains(".cc.");
   }
@@ -96,11 +197,8 @@ class Assembly {
     if (statement.name == ".reg" || statement.name.starts_with(".reg.")) return declare(statement);
     if (statement.name.starts_with(".")) return false;
     if (statement.guard.empty()) return execute(statement);
-    Value* holds = read(statement.guard);
-    if (!holds) return false;
-    holds = as_type(builder_, holds, builder_.getInt1Ty());
-    if (statement.unless) holds = builder_.CreateNot(holds);
-    return execute_if(statement, holds);
+    Value* holds = guard_of(statement);
+    return holds && execute_if(statement, holds);
   }
 
   // ".reg .b32 low, high", also written ".reg.b32 low, high".
@@ -112,8 +210,14 @@ class Assembly {
         name = name.drop_front(type.size()).trim();
       }
       std::optional<PtxType> parsed = PtxType::parse(type.drop_front(type.empty() ? 0 : 1));
-      if (!parsed || name.empty() || name.contains('<')) return false;
-      registers_[name.str()] = {parsed->of(builder_.getContext()), nullptr};
+      auto [stem, count] = name.split('<');  // "p<3>": p0, p1, p2
+      unsigned number = 0;
+      bool many = count.consume_back(">");
+      if (!parsed || stem.empty() || name.contains('<') != many) return false;
+      if (many && (count.getAsInteger(10, number) || number > 1024)) return false;
+      llvm::Type* held = parsed->of(builder_.getContext());
+      if (!many) registers_[name.str()] = {held, nullptr};
+      for (unsigned i = 0; i < number; ++i) registers_[stem.str() + std::to_string(i)] = {held, nullptr};
     }
     return true;
   }
@@ -187,9 +291,9 @@ class Assembly {
   // Whether the first operand is what the instruction gives.
   static bool writes_first(const PtxStatement& statement) {
     static constexpr StringRef kOthers[] = {
-        "st",      "red",     "bar",       "barrier",        "fence",      "membar",
-        "exit",    "trap",    "brkpt",     "nanosleep",      "cp",         "prefetch",
-        "pmevent", "discard", "prefetchu", "griddepcontrol", "setmaxnreg", "applypriority"};
+        "st",         "red",           "bar", "barrier",  "fence",   "membar",  "exit",      "trap",
+        "brkpt",      "nanosleep",     "cp",  "prefetch", "pmevent", "discard", "prefetchu", "griddepcontrol",
+        "setmaxnreg", "applypriority", "bra"};
     StringRef operation = statement.name.split('.').first;
     if (operation == "bar" || operation == "barrier") return statement.name.contains(".red.");
     if (!statement.operands.empty() && statement.operands[0].starts_with("[")) return false;
@@ -258,7 +362,10 @@ class Assembly {
       return value ? builder_.CreateNot(as_type(builder_, value, builder_.getInt1Ty())) : nullptr;
     }
     auto found = registers_.find(operand.str());  // also declared ones whose names begin with "%"
-    if (found != registers_.end()) return found->second.value;
+    if (found != registers_.end()) {
+      llvm::AllocaInst* variable = found->second.variable;
+      return variable ? builder_.CreateLoad(variable->getAllocatedType(), variable) : found->second.value;
+    }
     if (operand.consume_front("%") || operand == "WARP_SZ") return ptx_register(builder_, operand);
     return number(operand);
   }
@@ -274,6 +381,8 @@ class Assembly {
       if (text.drop_front(2).getAsInteger(16, bits)) return nullptr;
       return builder_.CreateBitCast(builder_.getInt64(bits), builder_.getDoubleTy());
     }
+    double real = 0;
+    if (text.contains('.') && !text.getAsDouble(real)) return llvm::ConstantFP::get(builder_.getDoubleTy(), real);
     text.consume_back("U");
     int64_t value = 0;
     if (!text.getAsInteger(0, value)) return builder_.getInt64(static_cast<uint64_t>(value));
@@ -283,6 +392,10 @@ class Assembly {
   void write(StringRef name, Value* value) {
     if (name == "_") return;
     Register& to = registers_[name.str()];
+    if (to.variable) {
+      builder_.CreateStore(as_type(builder_, value, to.variable->getAllocatedType()), to.variable);
+      return;
+    }
     to.value = to.type ? as_type(builder_, value, to.type) : value;
   }
 
@@ -290,9 +403,9 @@ class Assembly {
     if (call_.getType()->isVoidTy()) return true;
     Value* all = llvm::PoisonValue::get(call_.getType());
     for (size_t i = 0; i < results_.size(); ++i) {
-      const Register& result = registers_[results_[i]];
-      if (!result.value) return false;
-      Value* value = as_type(builder_, result.value, result.type);
+      Value* value = read(results_[i]);
+      if (!value) return false;
+      value = as_type(builder_, value, registers_[results_[i]].type);
       all = call_.getType()->isStructTy() ? builder_.CreateInsertValue(all, value, static_cast<unsigned>(i)) : value;
     }
     call_.replaceAllUsesWith(all);
@@ -304,6 +417,8 @@ class Assembly {
   std::map<std::string, Register> registers_;
   llvm::SmallVector<std::string, 4> results_;
   Value* carry_ = nullptr;
+  llvm::StringMap<llvm::BasicBlock*> labels_;
+  llvm::Instruction* end_ = nullptr;
 };
 
 }  // namespace

@@ -125,5 +125,109 @@ define ptx_kernel void @k(ptr %in, ptr %out) {
   EXPECT_EQ(out[7], 0x80feu);
 }
 
+TEST_P(NvptxMemory, PoliciesAreNothing) {
+  NvptxCode code(nvptx_kernel(2), R"(
+define ptx_kernel void @k(ptr %in, ptr %out) {
+  %p = call i64 asm sideeffect "createpolicy.fractional.L2::evict_last.b64 $0, 1.0;", "=l"()
+  %q = call i64 asm sideeffect "createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64 $0, 0.25;", "=l"()
+  %v = call { i32, i32 } asm sideeffect "ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {$0, $1}, [$2], $3;", "=r,=r,l,l"(ptr %in, i64 %p)
+  %v0 = extractvalue { i32, i32 } %v, 0
+  %v1 = extractvalue { i32, i32 } %v, 1
+  call void asm sideeffect "st.global.L2::cache_hint.v2.u32 [$0], {$2, $1}, $3;", "l,r,r,l,~{memory}"(ptr %out, i32 %v0, i32 %v1, i64 %q)
+  call void asm sideeffect "red.global.add.L2::cache_hint.u32 [$0], 1, $1;", "l,l,~{memory}"(ptr %out, i64 %q)
+  ret void
+})",
+                 GetParam());
+  uint32_t in[2] = {3, 5}, out[2] = {};
+  void* arguments[] = {in, out};
+  code.run(arguments, 1);
+  EXPECT_EQ(out[0], 6u);
+  EXPECT_EQ(out[1], 3u);
+}
+
+TEST_P(NvptxMemory, VectorsAreUpdatedElementByElement) {
+  NvptxCode code(nvptx_kernel(1), R"(
+define ptx_kernel void @k(ptr %out) {
+  call void asm sideeffect "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};", "l,f,f,~{memory}"(ptr %out, float 1.5, float 2.0)
+  %p = getelementptr float, ptr %out, i64 2
+  call void asm sideeffect "red.global.add.v4.f32 [$0], {$1, $2, $2, $1};", "l,f,f,~{memory}"(ptr %p, float 1.0, float 2.0)
+  %q = getelementptr float, ptr %out, i64 6
+  call void asm sideeffect "red.global.v2.f16x2.add.noftz [$0], {$1, $1};", "l,r,~{memory}"(ptr %q, i32 1006648320)
+  %r = getelementptr float, ptr %out, i64 8
+  %old = call { float, float } asm sideeffect "atom.global.v2.f32.add {$0, $1}, [$2], {$3, $3};", "=f,=f,l,f,~{memory}"(ptr %r, float 1.0)
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %last = icmp eq i32 %t, 31
+  br i1 %last, label %store, label %end
+store:
+  %old1 = extractvalue { float, float } %old, 1
+  %s = getelementptr float, ptr %out, i64 10
+  store float %old1, ptr %s
+  br label %end
+end:
+  ret void
+})",
+                 GetParam());
+  alignas(16) float out[11] = {};
+  void* arguments[] = {out};
+  code.run(arguments, 32);
+  const float wanted[] = {48, 64, 32, 64, 64, 32};
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(out[i], wanted[i]) << i;
+  EXPECT_EQ(std::bit_cast<uint32_t>(out[6]), 0x50005000u);
+  EXPECT_EQ(std::bit_cast<uint32_t>(out[7]), 0x50005000u);
+  EXPECT_EQ(out[8], 32);
+  EXPECT_EQ(out[10], 31);
+}
+
+// Collatz's steps; and a wait for the block's last thread.
+TEST_P(NvptxMemory, AssemblyWithBranches) {
+  NvptxCode code(nvptx_kernel(2), R"(
+define ptx_kernel void @k(ptr %out, ptr %flag) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %n = add i32 %t, 1
+  %steps = call i32 asm sideeffect "{ .reg .pred p<2>; .reg .u32 x, odd; mov.u32 x, $1; mov.u32 $0, 0;\0ANEXT_${:uid}: setp.le.u32 p0, x, 1; @p0 bra.uni DONE_${:uid};\0A and.b32 odd, x, 1; setp.ne.u32 p1, odd, 0; @p1 bra ODD; shr.u32 x, x, 1; bra COUNT; ODD: mad.lo.u32 x, x, 3, 1; COUNT: add.u32 $0, $0, 1; bra NEXT_${:uid}; DONE_${:uid}: @!p1 mov.u32 x, 7; }", "=&r,r"(i32 %n)
+  %last = icmp eq i32 %t, 63
+  br i1 %last, label %set, label %wait
+set:
+  store volatile i32 9, ptr %flag
+  br label %wait
+wait:
+  %seen = call i32 asm sideeffect "{ .reg .pred p; WAIT: ld.volatile.global.u32 $0, [$1]; setp.eq.u32 p, $0, 0; @p bra WAIT; }", "=r,l,~{memory}"(ptr %flag)
+  %r = add i32 %steps, %seen
+  %x = zext i32 %t to i64
+  %q = getelementptr i32, ptr %out, i64 %x
+  store i32 %r, ptr %q
+  ret void
+})",
+                 GetParam());
+  std::vector<uint32_t> out(64);
+  uint32_t flag = 0;
+  void* arguments[] = {out.data(), &flag};
+  code.run(arguments, 64);
+  for (uint32_t t = 0; t < 64; ++t) {
+    uint32_t steps = 0;
+    for (uint32_t x = t + 1; x > 1; ++steps) x = x % 2 ? 3 * x + 1 : x / 2;
+    EXPECT_EQ(out[t], steps + 9) << t;
+  }
+}
+
+TEST_P(NvptxMemory, IntegersArePacked) {
+  NvptxCode code(nvptx_kernel(1), R"(
+define ptx_kernel void @k(ptr %out) {
+  %h = call i32 asm "cvt.pack.sat.s16.s32 $0, $1, $2;", "=r,r,r"(i32 70000, i32 -3)
+  %b = call i32 asm "cvt.pack.sat.u8.s32.b32 $0, $1, $2, 0;", "=r,r,r"(i32 300, i32 -3)
+  %c = call i32 asm "cvt.pack.sat.s8.s32.b32 $0, $1, $2, $3;", "=r,r,r,r"(i32 300, i32 -300, i32 %b)
+  store i32 %h, ptr %out
+  %p = getelementptr i32, ptr %out, i64 1
+  store i32 %c, ptr %p
+  ret void
+})",
+                 GetParam());
+  uint32_t out[2] = {};
+  void* arguments[] = {out};
+  code.run(arguments, 1);
+  EXPECT_EQ(out[0], 0x7ffffffdu);
+  EXPECT_EQ(out[1], 0xff007f80u);
+}
+
 }  // namespace
 }  // namespace mneme::codegen::host

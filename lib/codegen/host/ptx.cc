@@ -87,6 +87,11 @@ llvm::StringRef PtxName::take_first() {
 
 Value* as_type(Builder& builder, Value* value, llvm::Type* type, bool is_signed) {
   if (value->getType() == type) return value;
+  // A number written with a point is of whatever type it is for.
+  auto* number = llvm::dyn_cast<llvm::ConstantFP>(value);
+  if (number && number->getType()->isDoubleTy() && (type->isFloatTy() || type->isHalfTy())) {
+    return builder.CreateFPTrunc(number, type);
+  }
   if (type->isPointerTy()) {
     if (value->getType()->isPointerTy()) return builder.CreateAddrSpaceCast(value, type);
     return builder.CreateIntToPtr(as_type(builder, value, builder.getInt64Ty(), is_signed), type);
@@ -118,8 +123,15 @@ Value* by_elements(Builder& builder, const PtxType& type, llvm::ArrayRef<Value*>
   return result;
 }
 
-PtxResult raise_ptx(Builder& builder, llvm::StringRef name, llvm::ArrayRef<Value*> operands, unsigned results,
+PtxResult raise_ptx(Builder& builder, llvm::StringRef text, llvm::ArrayRef<Value*> operands, unsigned results,
                     Value** carry) {
+  // A cache policy is the last operand, whatever the instruction, and nothing here.
+  std::string name = text.str();
+  constexpr llvm::StringRef kPolicy = ".L2::cache_hint";
+  if (size_t at = name.find(kPolicy); at != std::string::npos && !operands.empty()) {
+    name.erase(at, kPolicy.size());
+    operands = operands.drop_back();
+  }
   for (auto* raise : {raise_ptx_float, raise_ptx_comparison, raise_ptx_conversion, raise_ptx_fp8, raise_ptx_integer,
                       raise_ptx_bits, raise_ptx_video, raise_ptx_wave, raise_ptx_memory, raise_ptx_control}) {
     PtxInstruction instruction{builder, PtxName(name), {operands.begin(), operands.end()}, results, carry};

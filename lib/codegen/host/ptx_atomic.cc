@@ -100,16 +100,26 @@ PtxResult raise_ptx_atomic(PtxInstruction& instruction) {
   name.take("noftz");
   StringRef operation = name.take_one_of({"and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"});
   std::optional<PtxType> type = name.take_type();
-  size_t values = operation == "cas" ? 2 : 1;
+  unsigned count = name.take("v2") ? 2 : name.take("v4") ? 4 : name.take("v8") ? 8 : 1;
+  size_t values = operation == "cas" ? 2 : count;
   if (operation.empty() || !type || type->bits == 128 || !name.is_used_up()) return std::nullopt;
+  if (count > 1 && (!type->is_floating() || type->bits * type->lanes * count > 128)) return std::nullopt;
   // A result that nobody wants may be left out of atom, too ("_").
-  if (instruction.operands.size() != 1 + values || instruction.results > (gives ? 1u : 0u)) return std::nullopt;
+  if (instruction.operands.size() != 1 + values) return std::nullopt;
+  if (instruction.results && (!gives || instruction.results != count)) return std::nullopt;
   Value* address = ptx_address(builder, instruction.operands[0], space);
   if (!address) return std::nullopt;
   llvm::ArrayRef<Value*> operands(instruction.operands);
-  Value* old = update_memory(builder, operation, address, operands.drop_front(), *type, ordering);
-  if (!old) return std::nullopt;
-  return instruction.results ? PtxValues{old} : PtxValues{};
+  // Of a vector each element is an update of its own.
+  PtxValues results;
+  for (unsigned i = 0; i < count; ++i) {
+    Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), address, uint64_t{i} * type->bits * type->lanes / 8);
+    llvm::ArrayRef<Value*> given = count == 1 ? operands.drop_front() : operands.slice(1 + i, 1);
+    Value* old = update_memory(builder, operation, place, given, *type, ordering);
+    if (!old) return std::nullopt;
+    if (instruction.results) results.push_back(old);
+  }
+  return results;
 }
 
 }  // namespace mneme::codegen::host

@@ -124,12 +124,41 @@ Value* convert(Builder& builder, Value* x, const Conversion& as) {
   return flushed(resize(builder, wide, from, as.to, as.rounding.value_or(Rounding::kNearest)));
 }
 
+// cvt.pack.sat.u8.s32.b32: two integers, kept to so many bits, above those of a third that are left. The second becomes
+// the lowest.
+PtxResult pack(PtxInstruction& instruction) {
+  Builder& builder = instruction.builder;
+  PtxName& name = instruction.name;
+  auto& in = instruction.operands;
+  llvm::StringRef to = name.take_one_of({"u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2"});
+  unsigned bits = 0;
+  if (!name.take("sat") || to.empty() || to.drop_front().getAsInteger(10, bits) || !name.take("s32")) {
+    return std::nullopt;
+  }
+  bool more = bits < 16;
+  if (more != name.take("b32") || !name.is_used_up() || in.size() != (more ? 3u : 2u)) return std::nullopt;
+  llvm::Type* word = builder.getInt32Ty();
+  bool is_signed = to.starts_with("s");
+  int64_t least = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
+  int64_t most = is_signed ? -least - 1 : (int64_t{1} << bits) - 1;
+  auto kept = [&](Value* x) {
+    x = as_type(builder, x, word);
+    x = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, llvm::ConstantInt::getSigned(word, least));
+    x = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, llvm::ConstantInt::getSigned(word, most));
+    return builder.CreateAnd(x, (uint64_t{1} << bits) - 1);
+  };
+  Value* result = builder.CreateOr(builder.CreateShl(kept(in[0]), bits), kept(in[1]));
+  if (more) result = builder.CreateOr(result, builder.CreateShl(as_type(builder, in[2], word), 2 * bits));
+  return PtxValues{result};
+}
+
 }  // namespace
 
 PtxResult raise_ptx_conversion(PtxInstruction& instruction) {
   Builder& builder = instruction.builder;
   PtxName& name = instruction.name;
   if (name.operation() != "cvt") return std::nullopt;
+  if (name.take("pack")) return pack(instruction);
   if (name.take("tf32")) {
     bool known = name.take("rna") && name.take("f32") && name.is_used_up() && instruction.operands.size() == 1;
     return known ? PtxResult(PtxValues{to_tf32(builder, instruction.operands[0])}) : std::nullopt;

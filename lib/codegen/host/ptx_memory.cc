@@ -153,9 +153,9 @@ PtxResult copy_in_bulk(PtxInstruction& instruction) {
   StringRef to = name.take_first(), from = name.take_first();
   const bool into = (to == "shared::cluster" || to == "shared::cta") && from == "global",
              out_of = to == "global" && from == "shared::cta";
-  const bool tells = name.take("mbarrier::complete_tx::bytes"), hints = name.take("L2::cache_hint");
+  const bool tells = name.take("mbarrier::complete_tx::bytes");
   if (!tells && !name.take("bulk_group")) return std::nullopt;
-  const size_t wanted = size_t{3} + (tells ? 1 : 0) + (hints ? 1 : 0);
+  const size_t wanted = size_t{3} + (tells ? 1 : 0);
   if ((into ? !tells : !out_of || tells) || !name.is_used_up() || in.size() != wanted) return std::nullopt;
   llvm::Align align(16);
   builder.CreateMemCpy(ptx_address(builder, in[0], into ? "shared" : to), align,
@@ -202,6 +202,19 @@ PtxResult raise_fence(PtxInstruction& instruction) {
   if ((scope.empty() && !proxy) || !name.is_used_up() || !instruction.operands.empty()) return std::nullopt;
   fence_scope(builder, scope == "cta");
   return PtxValues{};
+}
+
+// createpolicy: where data is to stay. All policies are one here.
+PtxResult create_policy(PtxInstruction& instruction) {
+  PtxName& name = instruction.name;
+  StringRef kind = name.take_one_of({"fractional", "range", "cvt"});
+  take_ptx_space(name);
+  for (StringRef part : {"L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged", "L2"}) {
+    while (name.take(part)) {
+    }
+  }
+  if (kind.empty() || !name.take("b64") || !name.is_used_up() || instruction.results != 1) return std::nullopt;
+  return PtxValues{instruction.builder.getInt64(0)};
 }
 
 }  // namespace
@@ -252,6 +265,7 @@ PtxResult raise_ptx_memory(PtxInstruction& instruction) {
   if (operation == "st") return store(instruction);
   if (operation == "atom" || operation == "red") return raise_ptx_atomic(instruction);
   if (operation == "mbarrier") return raise_ptx_mbarrier(instruction);
+  if (operation == "createpolicy") return create_policy(instruction);
   if (operation == "cvta") return convert_address(instruction);
   if (operation == "isspacep") return query_space(instruction);
   if (operation == "cp") return copy(instruction);

@@ -21,9 +21,15 @@ bool parse_statement(StringRef text, PtxStatement& statement) {
   statement.name = text.take_until(is_space);
   text = text.drop_front(statement.name.size()).trim();
   if (statement.name.empty() || statement.name.contains(':') != statement.name.contains("::")) return false;
-  if (statement.name.ends_with(":")) return false;
   if (!text.empty()) statement.operands = split_operands(text);
   return true;
+}
+
+// Of "name:" at the beginning, the name's characters; 0: there is none.
+size_t label_size(StringRef text) {
+  size_t size = text.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '%'; }).size();
+  StringRef behind = text.drop_front(size).ltrim();
+  return behind.starts_with(":") && !behind.starts_with("::") ? size : 0;
 }
 
 }  // namespace
@@ -63,6 +69,14 @@ std::optional<std::vector<PtxStatement>> parse_ptx(StringRef text) {
   std::vector<PtxStatement> statements;
   for (text = text.ltrim(); !text.empty(); text = text.ltrim()) {
     if (text.consume_front("{") || text.consume_front("}") || text.consume_front(";")) continue;
+    if (size_t label = label_size(text)) {
+      PtxStatement statement;
+      statement.name = text.take_front(label);
+      statement.is_label = true;
+      statements.push_back(std::move(statement));
+      text = text.drop_front(label).ltrim().drop_front();
+      continue;
+    }
     size_t end = text.find(';');
     // The last may do without, as far as the scope's end.
     StringRef one = text.take_front(end);

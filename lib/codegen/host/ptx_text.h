@@ -13,12 +13,13 @@ namespace mneme::codegen::host {
 struct PtxStatement {
   llvm::StringRef guard;  // "p" of "@p" and "@!p"; empty: none
   bool unless = false;    // "@!p"
-  llvm::StringRef name;   // "add.s32", ".reg"
+  llvm::StringRef name;   // "add.s32", ".reg"; of a label, its name
+  bool is_label = false;
   llvm::SmallVector<llvm::StringRef, 6> operands;
 };
 
-// Its statements, one after the other: braces, which only limit names, are dropped. Nothing: there is a label, or what
-// is no statement. The text must stay where it is, without comments (without_comments).
+// Its statements, one after the other: braces, which only limit names, are dropped. Nothing: there is what is no
+// statement. The text must stay where it is, without comments (without_comments).
 std::optional<std::vector<PtxStatement>> parse_ptx(llvm::StringRef text);
 
 std::string without_comments(llvm::StringRef text);

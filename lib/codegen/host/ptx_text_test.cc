@@ -14,6 +14,10 @@ std::string parsed(llvm::StringRef text) {
   std::string result;
   for (const PtxStatement& statement : *statements) {
     if (!statement.guard.empty()) result += (statement.unless ? "!" : "") + statement.guard.str() + "? ";
+    if (statement.is_label) {
+      result += statement.name.str() + ": ";
+      continue;
+    }
     result += statement.name.str() + "(";
     for (size_t i = 0; i < statement.operands.size(); ++i) result += (i ? "; " : "") + statement.operands[i].str();
     result += ") ";
@@ -37,10 +41,12 @@ TEST(PtxText, CommentsAreDropped) {
   EXPECT_EQ(parsed("add.s32 a, /* in between */ b, c;"), "add.s32(a; b; c) ");
 }
 
-TEST(PtxText, LabelsAreNoStatements) {
-  EXPECT_EQ(parsed("L1: bra L1;"), "none");
-  EXPECT_EQ(parsed("@ add.s32 a, b, c;"), "none");
+TEST(PtxText, Labels) {
+  EXPECT_EQ(parsed("L1: bra L1;\n$done :\n@p bra.uni L1;"), "L1: bra(L1) $done: p? bra.uni(L1) ");
+  EXPECT_EQ(parsed("L1: }"), "L1: ");
 }
+
+TEST(PtxText, WhatIsNoStatement) { EXPECT_EQ(parsed("@ add.s32 a, b, c;"), "none"); }
 
 }  // namespace
 }  // namespace mneme::codegen::host
