@@ -64,6 +64,7 @@ void raise_amdgpu(llvm::Module& module, const bundle::KernelInfo& kernel, bool f
   refuse_host_calls(module, kernel);
   classify_memory(module, kernel);
   refuse_inline_assembly(module, kernel);
+  raise_buffers(module, kernel.wave_size);
   raise_intrinsics(module, kernel);
   raise_shared_pointers(module);
   raise_scopes(module);

@@ -228,5 +228,141 @@ TEST(GcnMemory, Global) {
             (Words{9, 101, 102, 103, 104, 105}));
 }
 
+// Descriptors of the first 16 words of `out`: records are bytes; and, indexed, of 4 records of 16 bytes.
+class GcnBuffers : public EveryLevel {};
+INSTANTIATE_TEST_SUITE_P(Levels, GcnBuffers, testing::Values("default<O0>", "default<O3>"));
+
+std::vector<uint32_t> run_buffer(const std::string& body, const std::string& declarations, const std::string& passes,
+                                 uint32_t threads = 20) {
+  std::string ir = kAmdgpuHead + declarations;
+  ir +=
+      "define amdgpu_kernel void @k(ptr addrspace(1) %out) {\n  %t = call i32 @llvm.amdgcn.workitem.id.x()\n"
+      "  %x = zext i32 %t to i64\n  %own = add i64 %x, 32\n"
+      "  %mine = getelementptr i32, ptr addrspace(1) %out, i64 %own\n  %bytes = shl i32 %t, 2\n"
+      "  %address = ptrtoint ptr addrspace(1) %out to i64\n  %low = trunc i64 %address to i32\n"
+      "  %above = lshr i64 %address, 32\n  %high = trunc i64 %above to i32\n"
+      "  %d0 = insertelement <4 x i32> <i32 0, i32 0, i32 64, i32 159744>, i32 %low, i32 0\n"
+      "  %d = insertelement <4 x i32> %d0, i32 %high, i32 1\n  %strided = or i32 %high, 1048576\n"
+      "  %e0 = insertelement <4 x i32> <i32 0, i32 0, i32 4, i32 159744>, i32 %low, i32 0\n"
+      "  %e = insertelement <4 x i32> %e0, i32 %strided, i32 1\n" +
+      body + "  ret void\n}\n";
+  bundle::KernelInfo kernel = kernel_of_pointers(1);
+  kernel.wave_size = 64;
+  AmdgpuCode code(compile(kernel, ir, configuration(passes)));
+  std::vector<uint32_t> out(64);
+  for (uint32_t i = 0; i < 32; ++i) out[i] = i + 100;
+  code.run({out.data()}, threads);
+  return out;
+}
+
+TEST_P(GcnBuffers, LoadsOutOfRangeAreZero) {
+  const std::string declarations =
+      "declare i32 @llvm.amdgcn.raw.buffer.load.i32(<4 x i32>, i32, i32, i32 immarg)\n"
+      "declare <4 x float> @llvm.amdgcn.raw.buffer.load.v4f32(<4 x i32>, i32, i32, i32 immarg)\n"
+      "declare i32 @llvm.amdgcn.struct.buffer.load.i32(<4 x i32>, i32, i32, i32, i32 immarg)\n"
+      "declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p1(ptr addrspace(1), i16, i32, i32)\n"
+      "declare <2 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v2i32(ptr addrspace(8), i32, i32, i32 immarg)\n"
+      "declare i32 @llvm.amdgcn.s.buffer.load.i32(<4 x i32>, i32, i32 immarg)\n";
+  const std::string store = "  store i32 %r, ptr addrspace(1) %mine\n";
+  auto expect = [&](const std::string& body, auto expected) {
+    std::vector<uint32_t> out = run_buffer(body + store, declarations, GetParam());
+    for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], expected(t)) << body << t;
+  };
+  auto in_range = [](uint32_t word) { return word < 16 ? word + 100 : 0; };
+  expect("  %r = call i32 @llvm.amdgcn.raw.buffer.load.i32(<4 x i32> %d, i32 %bytes, i32 8, i32 0)\n",
+         [&](uint32_t t) { return in_range(t + 2); });
+  expect("  %r = call i32 @llvm.amdgcn.s.buffer.load.i32(<4 x i32> %d, i32 %bytes, i32 0)\n", in_range);
+  // Beyond 32 bits, nothing wraps.
+  expect(
+      "  %far = or i32 %bytes, -2147483648\n"
+      "  %r = call i32 @llvm.amdgcn.raw.buffer.load.i32(<4 x i32> %d, i32 %far, i32 -2147483648, i32 0)\n",
+      [](uint32_t) { return 0u; });
+  // Word by word: the third of four.
+  expect(
+      "  %v = call <4 x float> @llvm.amdgcn.raw.buffer.load.v4f32(<4 x i32> %d, i32 %bytes, i32 0, i32 0)\n"
+      "  %f = extractelement <4 x float> %v, i32 2\n  %r = bitcast float %f to i32\n",
+      [&](uint32_t t) { return in_range(t + 2); });
+  expect("  %r = call i32 @llvm.amdgcn.struct.buffer.load.i32(<4 x i32> %e, i32 %t, i32 4, i32 0, i32 0)\n",
+         [](uint32_t t) { return t < 4 ? 4 * t + 101 : 0; });
+  expect("  %r = call i32 @llvm.amdgcn.struct.buffer.load.i32(<4 x i32> %d, i32 7, i32 %bytes, i32 0, i32 0)\n",
+         in_range);
+  // As a pointer, chosen from two, and kept in memory.
+  expect(
+      "  %slot = alloca ptr addrspace(8), align 16, addrspace(5)\n"
+      "  %p0 = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p1(ptr addrspace(1) %out, i16 0, i32 64, i32 "
+      "159744)\n"
+      "  store ptr addrspace(8) %p0, ptr addrspace(5) %slot, align 16\n"
+      "  %p1 = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p1(ptr addrspace(1) %out, i16 0, i32 16, i32 "
+      "159744)\n"
+      "  %p2 = load ptr addrspace(8), ptr addrspace(5) %slot, align 16\n  %odd = trunc i32 %t to i1\n"
+      "  %p = select i1 %odd, ptr addrspace(8) %p1, ptr addrspace(8) %p2\n"
+      "  %v = call <2 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v2i32(ptr addrspace(8) %p, i32 %bytes, i32 0, i32 0)\n"
+      "  %r = extractelement <2 x i32> %v, i32 1\n",
+      [](uint32_t t) { return t + 1 < (t % 2 ? 4 : 16) ? t + 101 : 0; });
+  // As assembly.
+  expect(
+      "  %r = call i32 asm sideeffect \"buffer_load_dword $0, $1, $2, 0 offen offset:8\\0As_waitcnt vmcnt(0)\", "
+      "\"=v,v,s\"(i32 %bytes, <4 x i32> %d)\n",
+      [&](uint32_t t) { return in_range(t + 2); });
+  expect(
+      "  %r = call i32 asm sideeffect \"buffer_load_ushort $0, $1, $2, 0 idxen offset:8\", "
+      "\"=v,v,s\"(i32 %t, <4 x i32> %e)\n",
+      [](uint32_t t) { return t < 4 ? 4 * t + 102 : 0; });
+}
+
+TEST_P(GcnBuffers, StoresOutOfRangeAreNone) {
+  const std::string declarations =
+      "declare void @llvm.amdgcn.raw.buffer.store.i32(i32, <4 x i32>, i32, i32, i32 immarg)\n"
+      "declare void @llvm.amdgcn.raw.buffer.store.v2i32(<2 x i32>, <4 x i32>, i32, i32, i32 immarg)\n"
+      "declare i32 @llvm.amdgcn.raw.buffer.atomic.add.i32(i32, <4 x i32>, i32, i32, i32 immarg)\n"
+      "declare i32 @llvm.amdgcn.raw.buffer.atomic.cmpswap.i32(i32, i32, <4 x i32>, i32, i32, i32 immarg)\n";
+  auto first = [&](const std::string& body) {
+    std::vector<uint32_t> out = run_buffer(body, declarations, GetParam());
+    return std::vector<uint32_t>(out.begin(), out.begin() + 32);
+  };
+  std::vector<uint32_t> wanted(32);
+  for (uint32_t i = 0; i < 32; ++i) wanted[i] = i < 16 ? i : i + 100;
+  EXPECT_EQ(first("  call void @llvm.amdgcn.raw.buffer.store.i32(i32 %t, <4 x i32> %d, i32 %bytes, i32 0, i32 0)\n"),
+            wanted);
+  EXPECT_EQ(
+      first("  call void asm sideeffect \"buffer_store_dword $0, $1, $2, 0 offen\", \"v,v,s\"(i32 %t, i32 %bytes, "
+            "<4 x i32> %d)\n"),
+      wanted);
+  for (uint32_t i = 0; i < 32; ++i) wanted[i] = i + 100 + (i < 16 ? i : 0);
+  EXPECT_EQ(
+      first("  %o = call i32 @llvm.amdgcn.raw.buffer.atomic.add.i32(i32 %t, <4 x i32> %d, i32 %bytes, i32 0, i32 0)\n"),
+      wanted);
+  EXPECT_EQ(first("  call void asm sideeffect \"buffer_atomic_add $0, $1, $2, 0 offen\", \"v,v,s\"(i32 %t, i32 %bytes, "
+                  "<4 x i32> %d)\n"),
+            wanted);
+  for (uint32_t i = 0; i < 32; ++i) wanted[i] = i == 5 ? 7 : i + 100;
+  EXPECT_EQ(
+      first(
+          "  %o = call i32 @llvm.amdgcn.raw.buffer.atomic.cmpswap.i32(i32 7, i32 105, <4 x i32> %d, i32 %bytes, i32 0, "
+          "i32 0)\n"),
+      wanted);
+  // Of a pair, the word that is in range.
+  std::vector<uint32_t> last = first(
+      "  %v = insertelement <2 x i32> <i32 1, i32 2>, i32 %t, i32 0\n  %c = icmp eq i32 %t, 15\n"
+      "  %o = select i1 %c, i32 60, i32 4096\n"
+      "  call void @llvm.amdgcn.raw.buffer.store.v2i32(<2 x i32> %v, <4 x i32> %d, i32 %o, i32 0, i32 0)\n");
+  EXPECT_EQ(last[14], 114u);
+  EXPECT_EQ(last[15], 15u);
+  EXPECT_EQ(last[16], 116u);
+}
+
+TEST(GcnBuffersToShared, LanesFollowOneAnother) {
+  std::vector<uint32_t> out = run_buffer(
+      "  call void @llvm.amdgcn.raw.buffer.load.lds(<4 x i32> %d, ptr addrspace(3) @tile, i32 4, i32 %bytes, i32 0, "
+      "i32 4, i32 0)\n"
+      "  call void @llvm.amdgcn.s.barrier()\n  %other = xor i32 %t, 1\n  %n = add i32 %other, 1\n"
+      "  %p = getelementptr i32, ptr addrspace(3) @tile, i32 %n\n  %r = load i32, ptr addrspace(3) %p\n"
+      "  store i32 %r, ptr addrspace(1) %mine\n",
+      "@tile = internal addrspace(3) global [256 x i32] undef, align 16\n"
+      "declare void @llvm.amdgcn.raw.buffer.load.lds(<4 x i32>, ptr addrspace(3), i32, i32, i32, i32, i32)\n",
+      "default<O3>");
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) + 1 < 16 ? (t ^ 1) + 101 : 0) << t;
+}
+
 }  // namespace
 }  // namespace mneme::codegen::host
