@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +20,42 @@ struct Header {
   uint32_t fields = 0;
 };
 constexpr uint32_t kMaxFields = 16;
+
+constexpr size_t kAhead = 4096;  // bytes that are read at once, of whatever messages
+
+// A descriptor beside a message's bytes, or none.
+class Attached {
+ public:
+  explicit Attached(int descriptor = -1) : descriptor_(descriptor) {}
+
+  void attach_to(msghdr& message) {
+    message.msg_control = nullptr;
+    message.msg_controllen = 0;
+    if (descriptor_ < 0) return;
+    make_room_in(message);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof descriptor_);
+    std::memcpy(CMSG_DATA(header), &descriptor_, sizeof descriptor_);
+  }
+
+  void make_room_in(msghdr& message) {
+    message.msg_control = room_;
+    message.msg_controllen = sizeof room_;
+  }
+  static Fd detached_from(const msghdr& message) {
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    int descriptor = -1;
+    if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof descriptor)) return Fd();
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+    return Fd(descriptor);
+  }
+
+ private:
+  int descriptor_;
+  alignas(cmsghdr) char room_[CMSG_SPACE(sizeof(int))] = {};
+};
 
 }  // namespace
 
@@ -37,44 +74,77 @@ bool Channel::wait(short events, const Deadline& deadline) {
   }
 }
 
-bool Channel::write(std::string_view bytes, const Deadline& deadline) {
-  while (!bytes.empty()) {
-    ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(n));
-    } else if (errno == EAGAIN) {
+// In one piece, as far as it goes: each piece may wake the peer.
+bool Channel::send(MessageType type, std::span<const std::string_view> fields, Deadline deadline, int descriptor) {
+  Header header{static_cast<uint32_t>(type), static_cast<uint32_t>(fields.size())};
+  std::string front(raw(header));
+  for (std::string_view field : fields) front += raw(uint64_t{field.size()});
+  std::vector<iovec> pieces{{front.data(), front.size()}};
+  for (std::string_view field : fields) {
+    if (!field.empty()) pieces.push_back({const_cast<char*>(field.data()), field.size()});
+  }
+  Attached attached(descriptor);
+  msghdr message{};
+  for (auto piece = pieces.begin(); piece != pieces.end();) {
+    message.msg_iov = &*piece;
+    message.msg_iovlen = static_cast<size_t>(pieces.end() - piece);
+    attached.attach_to(message);
+    ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EAGAIN) {
       wait(POLLOUT, deadline);
-    } else if (errno != EINTR) {
+    } else if (sent < 0 && errno != EINTR) {
       return false;
     }
+    if (sent <= 0) continue;
+    attached = Attached();
+    auto left = static_cast<size_t>(sent);
+    for (; piece != pieces.end() && left >= piece->iov_len; ++piece) left -= piece->iov_len;
+    if (left > 0) *piece = {static_cast<char*>(piece->iov_base) + left, piece->iov_len - left};
   }
   return true;
+}
+
+ssize_t Channel::take(char* out, size_t size) {
+  if (takes_ == Takes::kMessages) return ::recv(fd_.get(), out, size, MSG_DONTWAIT);
+  iovec piece{out, size};
+  Attached attached;
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  attached.make_room_in(message);
+  ssize_t taken = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (Fd descriptor = Attached::detached_from(message)) descriptor_ = std::move(descriptor);
+  return taken;
 }
 
 bool Channel::read(char* out, size_t size, const Deadline& deadline) {
   while (size > 0) {
-    ssize_t n = ::recv(fd_.get(), out, size, MSG_DONTWAIT);
-    if (n > 0) {
+    if (size_t known = std::min(size, ahead_.size() - taken_)) {
+      ahead_.copy(out, known, taken_);
+      taken_ += known;
+      out += known;
+      size -= known;
+      continue;
+    }
+    taken_ = 0;
+    ahead_.resize(size < kAhead ? kAhead : 0);
+    ssize_t n = ahead_.empty() ? take(out, size) : take(ahead_.data(), ahead_.size());
+    const int error = errno;
+    if (!ahead_.empty()) ahead_.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+    if (n > 0 && ahead_.empty()) {
       out += n;
       size -= static_cast<size_t>(n);
-    } else if (n < 0 && errno == EAGAIN) {
+    } else if (n < 0 && error == EAGAIN) {
       wait(POLLIN, deadline);
-    } else if (n == 0 || errno != EINTR) {
+    } else if (n == 0 || (n < 0 && error != EINTR)) {
       return false;
     }
   }
   return true;
 }
 
-bool Channel::send(MessageType type, std::span<const std::string_view> fields, Deadline deadline) {
-  Header header{static_cast<uint32_t>(type), static_cast<uint32_t>(fields.size())};
-  std::string front(raw(header));
-  for (std::string_view field : fields) front += raw(uint64_t{field.size()});
-  if (!write(front, deadline)) return false;
-  return std::all_of(fields.begin(), fields.end(), [&](std::string_view field) { return write(field, deadline); });
-}
-
 bool Channel::has_message() const {
+  if (taken_ < ahead_.size()) return true;
   pollfd entry{fd_.get(), POLLIN, 0};
   return ::poll(&entry, 1, 0) > 0;
 }

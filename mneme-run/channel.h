@@ -20,6 +20,10 @@ enum class MessageType : uint32_t {
   kBaseline = 4,  // variant json, code: the recorded code, for a baseline; its result is a run with nothing else
   kVarying = 5,   // instead, when it is known: run json, the blocks that it cites, one after another; no result
   kDevice = 6,    // the first: device, settings, ranges of recorded device memory; answered by kHere or kNoDevice
+  // To a worker that forks (fork_server.h), which serves none of the above but kDevice itself.
+  kFork = 7,      // the instance's ranges; with a descriptor, the end of a connection that its child is to have
+  kEnd = 8,       // the child is to end
+  kHowEnded = 9,  // the child has ended, or cut its connection; answered by kEnded
   // From the worker.
   kNeed = 16,      // slot to be filled (4 bytes), digests, 16 bytes each
   kReady = 17,     // the prologue is in place
@@ -30,7 +34,8 @@ enum class MessageType : uint32_t {
   kRefused = 22,   // a sentence: the run failed, and this is the last message
   kNoDevice = 23,  // a sentence: the device is missing
   kFailed = 25,    // a sentence: the run failed; the next message is to be kInstance
-  kHere = 24,      // name of the device; whether it takes one instance after another (1 byte)
+  kHere = 24,      // name of the device; whether the worker forks (1 byte)
+  kEnded = 26,     // what waitpid() gave of the child (4 bytes); nothing: it had not ended
 };
 
 struct Message {
@@ -54,22 +59,33 @@ class Channel {
   struct TimedOut {};  // thrown when the deadline passes
 
   Channel() = default;
-  Channel(Fd fd, uint64_t limit) : fd_(std::move(fd)), limit_(limit) {}
+  // `takes`: what the peer may send. Descriptors from a peer that is not trusted are not taken.
+  enum class Takes { kMessages, kDescriptors };
+  Channel(Fd fd, uint64_t limit, Takes takes = Takes::kMessages) : fd_(std::move(fd)), limit_(limit), takes_(takes) {}
+  explicit operator bool() const { return static_cast<bool>(fd_); }
 
-  bool send(MessageType type, std::span<const std::string_view> fields, Deadline deadline = std::nullopt);
+  // `descriptor`: for the peer, which has one of its own then; none: -1.
+  bool send(MessageType type, std::span<const std::string_view> fields, Deadline deadline = std::nullopt,
+            int descriptor = -1);
   bool send(MessageType type, std::initializer_list<std::string_view> fields, Deadline deadline = std::nullopt) {
     return send(type, std::span(fields.begin(), fields.size()), deadline);
   }
   std::optional<Message> receive(Deadline deadline = std::nullopt);
   bool has_message() const;  // receive() would not wait for one to begin
+  // That came with the last message, if it is one that has one.
+  Fd take_descriptor() { return std::move(descriptor_); }
 
  private:
   bool wait(short events, const Deadline& deadline);
-  bool write(std::string_view bytes, const Deadline& deadline);
   bool read(char* out, size_t size, const Deadline& deadline);
+  ssize_t take(char* out, size_t size);
 
   Fd fd_;
   uint64_t limit_ = 0;
+  Takes takes_ = Takes::kMessages;
+  std::string ahead_;  // read already, with what came before
+  size_t taken_ = 0;   // of it
+  Fd descriptor_;      // that came, of the last message or the next
 };
 
 }  // namespace mneme::run

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -41,6 +42,27 @@ TEST_F(Connected, MessagesArriveWhole) {
   ASSERT_TRUE(message);
   EXPECT_TRUE(message->fields.empty());
   sender.join();
+}
+
+TEST_F(Connected, DescriptorsComeWithTheirMessages) {
+  connect(1000);
+  Channel taking = Channel(Fd(::dup(raw_end)), 1000, Channel::Takes::kDescriptors);
+  Fd file = memory_file("passed", bytes_of("contents"));
+  here.send(MessageType::kEnd, {});
+  const std::string_view fields[] = {"some"};
+  here.send(MessageType::kFork, fields, std::nullopt, file.get());
+  here.send(MessageType::kEnd, {});
+  EXPECT_EQ(taking.receive()->type, MessageType::kEnd);
+  EXPECT_EQ(taking.receive()->fields, std::vector<std::string>{"some"});
+  Fd passed = taking.take_descriptor();
+  ASSERT_TRUE(passed);
+  EXPECT_EQ(read_all(passed.get(), "it"), "contents");
+  EXPECT_EQ(taking.receive()->type, MessageType::kEnd);
+  EXPECT_FALSE(taking.take_descriptor());
+
+  here.send(MessageType::kFork, fields, std::nullopt, file.get());
+  ASSERT_TRUE(there.receive());
+  EXPECT_FALSE(there.take_descriptor()) << "where none are taken";
 }
 
 TEST_F(Connected, APeerThatIsGoneIsNoError) {

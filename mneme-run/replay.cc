@@ -183,9 +183,8 @@ class Replay::Findings {
   void take(const Block& block, Bytes expected, Bytes actual, bool differs) {
     bool torn = comparison_.is_torn(block.address);
     if (differs && torn && !last_compared_) {
-      std::vector<std::byte> before(kBlockSize);
-      replay_.device_.read(last_.address, before);
-      compare(last_, {}, before, true);
+      std::vector<std::byte> room;
+      compare(last_, {}, replay_.device_.view(last_.address, kBlockSize, room), true);
     }
     bool with_last = !differs && torn && last_differed_ && last_.address + kBlockSize == block.address;
     if (differs || with_last) compare(block, expected, actual, with_last);
@@ -249,19 +248,28 @@ uint64_t Replay::note_changes() {
 
 uint64_t Replay::count_strays() {
   uint64_t strays = 0;
-  std::vector<std::byte> before(kBlockSize), after(kBlockSize);
+  std::vector<std::byte> room, image;
   for (const Block& block : dirty_) {
     const std::vector<verify::Piece> pieces = layout_.pieces(block.address);
     if (pieces.size() == 1 && pieces[0].size == kBlockSize) continue;
-    device_.read(block.address, after);
+    Bytes after = device_.view(block.address, kBlockSize, room), before;
     if (prologue_) {
-      prologue_->read(block.address, before);
+      image.resize(kBlockSize);
+      prologue_->read(block.address, image);
+      before = image;
     } else {
-      std::ranges::copy(pristine(block.prologue), before.begin());
+      before = pristine(block.prologue);
     }
     // What is a segment's is compared elsewhere.
-    for (const verify::Piece& piece : pieces) std::copy_n(&before[piece.in_block], piece.size, &after[piece.in_block]);
-    strays += verify::count_differences(before, after);
+    uint64_t at = 0;
+    auto count_up_to = [&](uint64_t end) {
+      strays += verify::count_differences(before.subspan(at, end - at), after.subspan(at, end - at));
+    };
+    for (const verify::Piece& piece : pieces) {
+      count_up_to(piece.in_block);
+      at = piece.in_block + piece.size;
+    }
+    count_up_to(kBlockSize);
   }
   return strays;
 }
@@ -299,15 +307,14 @@ void Replay::read_differing(std::span<const device::BlockChange> changes, const 
 
 uint64_t Replay::scan(const Scanned& take) {
   uint64_t changed_bytes = 0;
-  std::vector<std::byte> buffer(kReadAtOnce);
+  std::vector<std::byte> room;
   auto known = blocks_.begin();
   for (const verify::Range& range : layout_.ranges()) {
     for (uint64_t done = 0; done < range.size; done += kReadAtOnce) {
-      std::span<std::byte> piece(buffer.data(), std::min(kReadAtOnce, range.size - done));
-      device_.read(range.address + done, piece);
+      Bytes piece = device_.view(range.address + done, std::min(kReadAtOnce, range.size - done), room);
       for (uint64_t at = 0; at < piece.size(); at += kBlockSize) {
         uint64_t address = range.address + done + at;
-        Bytes actual = Bytes(piece).subspan(at, kBlockSize);
+        Bytes actual = piece.subspan(at, kBlockSize);
         Block block{address, bundle::zero_block_digest(), bundle::zero_block_digest()};
         if (known != blocks_.end() && known->address == address) block = *known++;
 

@@ -28,8 +28,9 @@ bool allocates_from_context(const Worker::Task& task, const bundle::VariantMembe
 }  // namespace
 
 Worker::~Worker() {
-  if (placed_ == 0 && !allocates_) return;
-  if (!process_.serves_many() || allocates_) process_.end();
+  // What a kernel allocates on a device and does not free stays there.
+  if (allocates_ && process_.serves_itself()) process_.end();
+  process_.end_instance();
 }
 
 void Worker::place() {
@@ -37,6 +38,7 @@ void Worker::place() {
   if (placed_ == process_.number()) return;
   process_.set_task(name_of(task_.kernel), task_.instance.prologue.blocks.size() * bundle::kBlockSize);
   process_.await_device();
+  process_.begin_instance(ranges());
   placed_ = process_.number();
   std::string kernel = bundle::write(task_.kernel), instance = bundle::write(task_.instance.info);
   std::string prologue = bundle::write(task_.instance.prologue), epilogue = bundle::write(task_.instance.epilogue);
@@ -46,10 +48,23 @@ void Worker::place() {
     Message message = process_.receive();
     if (message.type == MessageType::kReady && message.fields.empty()) break;
     if (message.type != MessageType::kNeed) throw Failure{"the worker does not keep to its protocol"};
-    process_.answer(message, task_.block);
+    process_.answer(std::move(message), task_.block);
   }
   process_.rest();
   send_variation();
+}
+
+// Where its memory is going to be.
+std::vector<device::BlockRange> Worker::ranges() const {
+  std::vector<device::BlockRange> ranges;
+  if (process_.settings().move_globals) return ranges;  // elsewhere
+  try {
+    const verify::Layout layout(task_.instance.info.segments);
+    for (const verify::Range& range : layout.ranges()) ranges.push_back({range.address, range.size});
+  } catch (const Error&) {
+    // Placing it fails for that.
+  }
+  return ranges;
 }
 
 void Worker::send_variation() {
@@ -78,7 +93,7 @@ Worker::Outcome Worker::converse(MessageType type, const bundle::VariantMember& 
     Message message = process_.receive();
     switch (message.type) {
       case MessageType::kNeed:
-        process_.answer(message, task_.block);
+        process_.answer(std::move(message), task_.block);
         break;
       case MessageType::kForeign:
       case MessageType::kOwn:
@@ -130,7 +145,7 @@ void Worker::check(const Outcome& outcome, const bundle::VariantMember& variant)
 }
 
 void Worker::recover(const Failure& failure) {
-  if (!failure.goes_on) return process_.end();
+  process_.recover(failure);
   placed_ = 0;  // what the failed run left in memory is not known
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bundle/reader.h"
 #include "worker_process.h"
@@ -43,6 +44,7 @@ class Worker {
 
   // Has the instance placed on the device by the process there is, unless it was.
   void place();
+  std::vector<device::BlockRange> ranges() const;
   void send_variation();
   void measure();
   void recover(const Failure& failure);

@@ -28,8 +28,6 @@ constexpr uint64_t kOwnBytesPerSecond = 50 << 20;
 
 constexpr size_t kFilledAtOnce = 2;  // slots
 
-constexpr auto kEndPatience = 1s;
-
 // The same descriptor under a number that is none of the worker's, so that giving it one of those overwrites nothing.
 Fd out_of_the_way(Fd file) {
   Fd moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, kWorkerStaging + 1));
@@ -74,6 +72,7 @@ void WorkerProcess::start() {
   }
   number_++;
   foreign_ = false;
+  forks_ = false;
   named_.clear();
   std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()), ranges_.size() * sizeof ranges_[0]);
   std::string_view fields[] = {device_, raw(settings_), ranges};
@@ -96,7 +95,32 @@ void WorkerProcess::await_device() {
     throw Failure{"the worker does not keep to its protocol"};
   }
   named_ = message.fields[0];
-  serves_many_ = message.fields[1][0] != 0;
+  forks_ = message.fields[1][0] != 0;
+}
+
+void WorkerProcess::begin_instance(std::span<const device::BlockRange> ranges) {
+  if (!forks_) return;
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw system_error("cannot reach the worker");
+  child_ = Channel(Fd(ends[0]), kMaxFromWorker);
+  Fd theirs(ends[1]);
+  std::string_view fields[] = {text_of(std::as_bytes(ranges))};
+  if (!channel_.send(MessageType::kFork, fields, deadline(), theirs.get())) fail_as_process_ended();
+  number_++;
+  foreign_ = false;
+}
+
+void WorkerProcess::end_instance() {
+  if (!child_) return;
+  child_ = Channel();
+  filler_.rest();
+  filling_.clear();
+  if (!channel_.send(MessageType::kEnd, {})) end();
+}
+
+void WorkerProcess::recover(const Failure& failure) {
+  if (child_) return end_instance();
+  if (!failure.goes_on) end();
 }
 
 void WorkerProcess::end() {
@@ -107,6 +131,7 @@ void WorkerProcess::end() {
   }
   pid_ = -1;
   channel_ = Channel();
+  child_ = Channel();
   filler_.rest();
   filling_.clear();
   staging_.reset();
@@ -126,23 +151,43 @@ Channel::Clock::time_point WorkerProcess::deadline() const {
   return Channel::Clock::now() + std::chrono::duration_cast<Channel::Clock::duration>(std::min(patience, kLongest));
 }
 
-void WorkerProcess::fail_as_ended() {
-  // It closed its end: it has ended, or is about to.
-  int status = 0;
-  pid_t ended = 0;
-  for (auto until = Channel::Clock::now() + kEndPatience; Channel::Clock::now() < until;) {
-    ended = ::waitpid(pid_, &status, WNOHANG);
-    if (ended != 0) break;
-    ::usleep(1000);
-  }
-  if (ended != pid_) throw Failure{fmt::format("kernel '{}' cut its process off from mneme-run", kernel_)};
+void WorkerProcess::fail_as_ended() { forks_ ? fail_as_child_ended() : fail_as_process_ended(); }
+
+// Whatever closed its end has ended, or is about to.
+
+void WorkerProcess::fail_as_process_ended() {
+  std::optional<int> status = status_of_ending(pid_);
+  if (!status) throw Failure{fmt::format("kernel '{}' cut its process off from mneme-run", kernel_)};
   pid_ = -1;
+  end();
+  fail_with_status(*status);
+}
+
+void WorkerProcess::fail_as_child_ended() {
+  foreign_ = false;
+  std::optional<Message> message;
+  if (channel_.send(MessageType::kHowEnded, {}, deadline())) message = channel_.receive(deadline());
+  if (!message) fail_as_process_ended();
+  if (message->type == MessageType::kRefused && message->fields.size() == 1) {
+    end();
+    throw Failure{message->fields[0]};
+  }
+  int status = 0;
+  if (message->type != MessageType::kEnded || message->fields.size() != 1 ||
+      message->fields[0].size() != sizeof status) {
+    throw Failure{fmt::format("kernel '{}' cut its process off from mneme-run", kernel_)};
+  }
+  std::memcpy(&status, message->fields[0].data(), sizeof status);
+  fail_with_status(status);
+}
+
+void WorkerProcess::fail_with_status(int status) {
   throw Failure{fmt::format("the process executing kernel '{}' {}", kernel_, describe_wait_status(status))};
 }
 
 void WorkerProcess::send(MessageType type, std::span<const std::string_view> fields) {
   try {
-    if (!channel_.send(type, fields, deadline())) fail_as_ended();
+    if (!server().send(type, fields, deadline())) fail_as_ended();
   } catch (const Channel::TimedOut&) {
     throw Failure{fmt::format("the worker for kernel '{}' stopped listening and was killed", kernel_)};
   }
@@ -150,12 +195,12 @@ void WorkerProcess::send(MessageType type, std::span<const std::string_view> fie
 
 Message WorkerProcess::receive() {
   try {
-    std::optional<Message> message = channel_.receive(deadline());
+    std::optional<Message> message = server().receive(deadline());
     if (!message) fail_as_ended();
     if (message->type == MessageType::kRefused && message->fields.size() == 1) throw Failure{message->fields[0]};
     if (message->type == MessageType::kFailed && message->fields.size() == 1) {
       foreign_ = false;
-      throw Failure{message->fields[0], serves_many_};
+      throw Failure{message->fields[0], true};
     }
     return std::move(*message);
   } catch (const Channel::TimedOut&) {
@@ -181,7 +226,7 @@ void WorkerProcess::answer(Message need, const Filler::Block& block) {
   if (std::ranges::find(filling_, slot) != filling_.end()) throw Failure{"the worker does not keep to its protocol"};
   filler_.begin(staging_->slot(slot), std::move(need.fields[1]), block);
   filling_.push_back(slot);
-  while (!filling_.empty() && (filling_.size() >= kFilledAtOnce || !channel_.has_message())) {
+  while (!filling_.empty() && (filling_.size() >= kFilledAtOnce || !server().has_message())) {
     filler_.finish();
     uint32_t filled = filling_.front();
     filling_.pop_front();

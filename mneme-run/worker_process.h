@@ -17,15 +17,15 @@ namespace mneme::run {
 inline constexpr int kWorkerSocket = 3, kWorkerStaging = 4;  // the worker's ends
 inline constexpr char kWorkerProgram[] = "mneme-run-worker";
 
-// The process that touches a device. To make a GPU ready takes longer than most kernels, so one process serves instance
-// after instance until a run fails. Where kernels run as part of the process it serves one: whatever a kernel leaves
-// behind in it must not decide about the next one.
+// The process that touches a device, for as long as it is of use: to make a GPU ready takes longer than most kernels,
+// and so does starting a process. It serves instance after instance itself until a run fails. Where kernels run as part
+// of a process it forks: a child of its own serves each instance (fork_server.h).
 class WorkerProcess {
  public:
-  // Why a run is not to be had from it; it is to be ended then, unless it goes on, without the instance.
+  // Why a run is not to be had from it; recover() is to be called then.
   struct Failure {
     std::string reason;
-    bool goes_on = false;
+    bool goes_on = false;  // what serves the instance can serve others
   };
 
   // `device`: "auto", "host", …; `ranges`: where the recording had device memory; `timeout`: seconds that the kernel's
@@ -45,14 +45,22 @@ class WorkerProcess {
   void start();
   // Waits for it. Throws Failure; Error (Exit::kMissing) when the device is missing.
   void await_device();
+  // An instance with memory in these ranges is about to be sent. Throws Failure, Error.
+  void begin_instance(std::span<const device::BlockRange> ranges);
+  // Nothing more is asked about it.
+  void end_instance();
+  // Ends what a failed run may have spoiled: the instance's child, or the process.
+  void recover(const Failure& failure);
   void end();
 
-  // Changes with each process; 0: there is none.
+  // Of what serves the instance in hand: a process, or one's child. 0: there is none.
   uint64_t number() const { return pid_ < 0 ? 0 : number_; }
   const RunSettings& settings() const { return settings_; }
   // As the worker named it, once it has; else as it was asked for.
   const std::string& device() const { return named_.empty() ? device_ : named_; }
-  bool serves_many() const { return serves_many_; }
+  // Whether it serves instances itself, one after another, and what a kernel leaves on its device is there for the
+  // next.
+  bool serves_itself() const { return !named_.empty() && !forks_; }
 
   // What it is busy with from now on, for sentences and deadlines.
   void set_task(const std::string& kernel, uint64_t bytes);
@@ -66,7 +74,12 @@ class WorkerProcess {
   void rest() { filler_.rest(); }
 
  private:
+  // The other end of what serves the instance.
+  Channel& server() { return forks_ ? child_ : channel_; }
   [[noreturn]] void fail_as_ended();
+  [[noreturn]] void fail_as_child_ended();
+  [[noreturn]] void fail_as_process_ended();
+  [[noreturn]] void fail_with_status(int status);
   Channel::Clock::time_point deadline() const;
 
   std::string device_, named_;
@@ -74,9 +87,10 @@ class WorkerProcess {
   std::vector<device::BlockRange> ranges_;
   double timeout_;
   std::vector<std::string> program_;
-  bool serves_many_ = false;
+  bool forks_ = false;
 
-  Channel channel_;
+  Channel channel_;  // to the process
+  Channel child_;    // to the child that serves the instance, if there is one
   std::unique_ptr<Staging> staging_;
   std::deque<uint32_t> filling_;  // slots that the worker waits for
   Filler filler_;

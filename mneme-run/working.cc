@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <functional>
 
 #include "base/confine.h"
 #include "base/error.h"
 #include "channel.h"
 #include "device/device.h"
 #include "device/moved_globals.h"
+#include "fork_server.h"
 #include "replay.h"
 #include "supply.h"
 #include "verify/device_kernel.h"
@@ -99,6 +101,16 @@ Message serve_instance(const Session& session, const Message& first) {
   }
 }
 
+// Calls `serve`; if it throws, `to` hears of it.
+void answering(Channel& to, const std::function<void()>& serve) {
+  try {
+    serve();
+  } catch (const Supply::Ended&) {
+  } catch (const std::exception& error) {
+    to.send(MessageType::kRefused, {error.what()});
+  }
+}
+
 void serve(Channel& parent, const Staging& staging) {
   Message first = receive(parent);
   check_form(first, MessageType::kDevice, 3);
@@ -116,21 +128,24 @@ void serve(Channel& parent, const Staging& staging) {
   first.fields[2].copy(reinterpret_cast<char*>(ranges.data()), ranges.size() * sizeof(device::BlockRange));
   device->expect(ranges);
   // A driver goes on to open what it needs.
-  bool many = !device->runs_in_this_process();
-  if (!many) confine_process();
+  const bool forks = device->runs_in_this_process();
+  if (forks) confine_process();
   // Where memory has images it is compared beside them; what is read back, on the host.
   std::unique_ptr<device::Device> host = device->name() == "host" ? nullptr : device::make_device("host");
   std::unique_ptr<verify::ElementKernel> comparing = verify::make_device_kernel(host ? *host : *device);
   std::unique_ptr<verify::ImageKernel> on_device = verify::make_image_kernel(*device);
-  parent.send(MessageType::kHere, {device->name(), raw(many)});
+  parent.send(MessageType::kHere, {device->name(), raw(forks)});
 
-  Supply supply(parent, staging, *device);
-  Message next = receive(parent);
-  do {
-    check_form(next, MessageType::kInstance, 4);
-    next = serve_instance({parent, supply, *device, *comparing, on_device.get(), settings}, next);
-    device->unmap();
-  } while (many);
+  auto serve_instances = [&](Channel& to) {
+    Supply supply(to, staging, *device);
+    for (Message next = receive(to);;) {
+      check_form(next, MessageType::kInstance, 4);
+      next = serve_instance({to, supply, *device, *comparing, on_device.get(), settings}, next);
+      device->unmap();
+    }
+  };
+  if (!forks) serve_instances(parent);
+  serve_in_children(parent, *device, [&](Channel to) { answering(to, [&] { serve_instances(to); }); });
 }
 
 // Standard output carries mneme-run's bundle: what a kernel prints goes to standard error.
@@ -144,16 +159,9 @@ void settle() {
 
 int work() {
   settle();
-  Channel parent(Fd(kWorkerSocket), kMaxToWorker);
-  try {
-    serve(parent, Staging(Fd(kWorkerStaging)));
-    return 0;
-  } catch (const Supply::Ended&) {
-    return 0;
-  } catch (const std::exception& error) {
-    parent.send(MessageType::kRefused, {error.what()});
-    return 0;
-  }
+  Channel parent(Fd(kWorkerSocket), kMaxToWorker, Channel::Takes::kDescriptors);
+  answering(parent, [&] { serve(parent, Staging(Fd(kWorkerStaging))); });
+  return 0;
 }
 
 }  // namespace mneme::run

@@ -2,7 +2,10 @@
 #include "base/confine.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -10,7 +13,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <initializer_list>
+#include <iterator>
 
 #include "base/file.h"
 
@@ -56,6 +61,7 @@ scmp_filter_ctx common_filter() {
                    SCMP_SYS(ptrace),
                    SCMP_SYS(process_vm_readv),
                    SCMP_SYS(process_vm_writev),
+                   SCMP_SYS(pidfd_getfd),
                    SCMP_SYS(unlink),
                    SCMP_SYS(unlinkat),
                    SCMP_SYS(rename),
@@ -122,6 +128,31 @@ void confine_process() {
   refuse_writing(filter, SCMP_SYS(open), 1);
   refuse_writing(filter, SCMP_SYS(openat), 2);
   enforce(filter);
+}
+
+void confine_to_this_process() {
+  // Written out: it is loaded for each instance of a replay. Calls of other architectures are refused already.
+  constexpr unsigned kCall = offsetof(seccomp_data, nr), kFlags = offsetof(seccomp_data, args);  // its lower half
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kCall),
+#ifdef __NR_fork
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_fork, 6, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_vfork, 5, 0),
+#else
+      BPF_JUMP(BPF_JMP | BPF_JA, 0, 0, 0),
+      BPF_JUMP(BPF_JMP | BPF_JA, 0, 0, 0),
+#endif
+      // Its flags are in memory, where no filter sees them; without it the C library uses clone().
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 5, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 2),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFlags),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+  };
+  sock_fprog program{std::size(filter), filter};
+  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 void confine_to_programs() {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/landlock.h>
+#include <linux/sched.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include <cerrno>
 #include <csignal>
 #include <functional>
+#include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -90,6 +92,47 @@ TEST_F(Confine, TheNetworkFails) {
 TEST_F(Confine, OtherProgramsAndProcessesAreOutOfReach) {
   EXPECT_EQ(in_confined_child([] { return error_of(::execl("/bin/true", "true", nullptr)); }), EPERM);
   EXPECT_EQ(in_confined_child([] { return error_of(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)); }), EPERM);
+}
+
+TEST_F(Confine, AProcessKeptToItselfStartsThreadsOnly) {
+  auto kept = [](const std::function<int()>& attempt) {
+    return in_confined_child([&] {
+      confine_to_this_process();
+      return attempt();
+    });
+  };
+  auto error_of_start = [](auto start) {
+    return [start] {
+      long child = start();
+      if (child == 0) ::_exit(0);
+      return error_of(child);
+    };
+  };
+  EXPECT_EQ(kept(error_of_start([] { return long{::fork()}; })), EPERM);
+  EXPECT_EQ(kept(error_of_start([] { return ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0); })), EPERM);
+#ifdef SYS_vfork
+  EXPECT_EQ(kept(error_of_start([] { return ::syscall(SYS_vfork); })), EPERM);
+#endif
+  EXPECT_EQ(kept(error_of_start([] {
+              clone_args how{};
+              how.exit_signal = SIGCHLD;
+              return ::syscall(SYS_clone3, &how, sizeof how);
+            })),
+            ENOSYS);
+  EXPECT_EQ(kept([] {
+              int ran = 0;
+              std::thread([&] { ran = 1; }).join();
+              return ran;
+            }),
+            1);
+  EXPECT_EQ(kept([] { return error_of(::execl("/bin/true", "true", nullptr)); }), EPERM);
+}
+
+TEST_F(Confine, NoDescriptorIsTakenFromAnotherProcess) {
+  int parent = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0));
+  if (parent < 0) GTEST_SKIP() << "this system has no pidfd_open";
+  EXPECT_EQ(in_confined_child([&] { return error_of(::syscall(SYS_pidfd_getfd, parent, 0, 0)); }), EPERM);
+  ::close(parent);
 }
 
 bool system_has_landlock() {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +33,19 @@ std::string followed(const std::string& path) {
   return error ? path : real.string();
 }
 
+constexpr auto kEndPatience = std::chrono::seconds(1);
+
 }  // namespace
+
+std::optional<int> status_of_ending(pid_t child) {
+  const auto until = std::chrono::steady_clock::now() + kEndPatience;
+  for (;;) {
+    int status = 0;
+    if (::waitpid(child, &status, WNOHANG) == child) return status;
+    if (std::chrono::steady_clock::now() >= until) return std::nullopt;
+    ::usleep(1000);
+  }
+}
 
 std::string describe_wait_status(int status) {
   if (WIFEXITED(status)) return fmt::format("exited with status {}", WEXITSTATUS(status));

@@ -2,6 +2,9 @@
 #include "base/process.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include "base/error.h"
 
@@ -23,6 +26,23 @@ TEST(Process, TakesAndGivesMuchAtOnce) {
 TEST(Process, TellsSignals) {
   EXPECT_EQ(describe_wait_status(run_command({"sh", "-c", "kill -SEGV $$"}).status),
             "was killed by SIGSEGV (Segmentation fault)");
+}
+
+TEST(Process, WaitsForAnEndThatIsNear) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::usleep(20'000);
+    ::_exit(7);
+  }
+  std::optional<int> status = status_of_ending(child);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(describe_wait_status(*status), "exited with status 7");
+
+  child = ::fork();
+  if (child == 0) ::pause();
+  EXPECT_FALSE(status_of_ending(child));
+  ::kill(child, SIGKILL);
+  EXPECT_TRUE(status_of_ending(child));
 }
 
 TEST(Process, NamesWhatIsMissing) {

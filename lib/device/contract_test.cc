@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include "device/device.h"
@@ -104,6 +107,43 @@ TEST_F(Contract, GivesAllBackForAnotherRecording) {
     device->unmap();
     EXPECT_THAT(message_of([&] { read(kDeviceBase, 1); }), HasSubstr("not mapped"));
   }
+}
+
+// Whether `body` holds in a child of this process.
+bool in_child(const std::function<bool()>& body) {
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(body() ? 0 : 1);
+  int status = -1;
+  return ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+TEST_F(Contract, KeepsRangesForChildrenInTurn) {
+  if (!device->runs_in_this_process()) return device->keep({});  // it serves all itself
+  const BlockRange both[] = {{kDeviceBase, 2 * kBlockSize}, {kHostBase, kBlockSize}};
+  const BlockRange other[] = {{kHostBase, kBlockSize}, {kHostBase + 2 * kBlockSize, kBlockSize}};
+  auto is_there = [](uint64_t address) { return ::msync(reinterpret_cast<void*>(address), kPage, MS_ASYNC) == 0; };
+  device->keep(both);
+  for (int child = 0; child < 3; ++child) {
+    EXPECT_TRUE(in_child([&] {
+      for (const BlockRange& range : both) device->map(range.address, range.size);
+      bool zero = read(kDeviceBase + kBlockSize, kBlockSize) == std::string(kBlockSize, '\0');
+      zero = zero && read(kHostBase, 4) == std::string(4, '\0');
+      device->write(kDeviceBase, bytes_of(block_of('a')));
+      device->write(kDeviceBase + kBlockSize, bytes_of(block_of('b')));
+      device->write(kHostBase, bytes_of("abcd"));
+      return zero && read(kDeviceBase + kBlockSize - 1, 2) == "ab";
+    }));
+  }
+  EXPECT_THAT(message_of([&] { read(kDeviceBase, 1); }), HasSubstr("not mapped"));
+  device->keep(other);
+  EXPECT_FALSE(is_there(kDeviceBase));
+  EXPECT_TRUE(in_child([&] {
+    for (const BlockRange& range : other) device->map(range.address, range.size);
+    device->map(kDeviceBase, kBlockSize);  // not kept, and there all the same
+    return read(kDeviceBase, 4) == std::string(4, '\0') && read(kHostBase, 4) == std::string(4, '\0');
+  }));
+  device->keep({});
+  for (const BlockRange& range : other) EXPECT_FALSE(is_there(range.address));
 }
 
 TEST_F(Contract, WritesWhatIsLeftToIt) {

@@ -54,11 +54,21 @@ class Device {
   // Backs the addresses [address, address + size), both multiples of kBlockSize, with zeroed memory.
   // Throws Error naming the range when something else is there already.
   virtual void map(uint64_t address, uint64_t size) = 0;
+  // Where kernels run in this process, and children of it, forked from now on, each serve one recording: has these
+  // ranges, and no others, of which it was said before, backed for all of them. A child's map() of such a range is
+  // quick, and zeroes it. To say so of none that is mapped already. What cannot be backed is left to map().
+  virtual void keep(std::span<const BlockRange>) {}
   // Each within what one map() has backed: drivers refuse a copy across two pieces of the host's memory.
   virtual void write(uint64_t address, Bytes bytes) = 0;
   virtual void read(uint64_t address, std::span<std::byte> out) = 0;
+  // The bytes there: where they lie, if that is in this process, or else read to `room`, which is made large enough.
+  virtual Bytes view(uint64_t address, uint64_t size, std::vector<std::byte>& room) {
+    if (room.size() < size) room.resize(size);
+    read(address, std::span(room).first(size));
+    return Bytes(room).first(size);
+  }
   // Gives back all that is mapped, so that another recording's memory can be; there are no images by then, and no code
-  // that is executed again. Of devices whose kernels do not run in this process; others are for one recording.
+  // that is executed again. Of devices whose kernels do not run in this process.
   virtual void unmap() {}
 
   // write() to which the caller leaves `bytes` until wait_for(n) has returned after a mark(n) that came after it.

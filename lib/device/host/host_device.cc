@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "device/device.h"
@@ -89,15 +91,10 @@ class HostDevice : public Device {
     if (size % bundle::kBlockSize || address % bundle::kBlockSize || address + size < address) {
       throw Error::of("the address range {:#x}-{:#x} is not made of blocks", address, address + size);
     }
-    void* got = ::mmap(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    // Kernels older than MAP_FIXED_NOREPLACE take the address for a mere hint.
-    bool moved = got != MAP_FAILED && reinterpret_cast<uint64_t>(got) != address;
-    if (moved) {
-      ::munmap(got, size);
-      errno = EEXIST;
-    }
-    if (moved || got == MAP_FAILED) {
+    if (kept_.erase({address, size})) {
+      populate(address, size);
+      std::memset(reinterpret_cast<void*>(address), 0, size);
+    } else if (!back(address, size, MAP_PRIVATE)) {
       if (errno == EEXIST) {
         throw Error::of("the recording's address range {:#x}-{:#x} is taken by something else in this process", address,
                         address + size);
@@ -118,12 +115,34 @@ class HostDevice : public Device {
     }
   }
 
+  void keep(std::span<const BlockRange> ranges) override {
+    std::set<std::pair<uint64_t, uint64_t>> wanted;
+    uint64_t bytes = 0;
+    for (const BlockRange& range : ranges) {
+      if (range.size == 0 || range.size > kMostKept - bytes || has_huge_page(range)) continue;
+      bytes += range.size;
+      wanted.emplace(range.address, range.size);
+    }
+    std::erase_if(kept_, [&](const auto& range) {
+      if (wanted.contains(range)) return false;
+      ::munmap(reinterpret_cast<void*>(range.first), range.second);
+      return true;
+    });
+    for (const auto& range : wanted) {
+      if (!kept_.contains(range) && back(range.first, range.second, MAP_SHARED)) kept_.insert(range);
+    }
+  }
+
   void write(uint64_t address, Bytes bytes) override {
     std::memcpy(mapped(address, bytes.size()), bytes.data(), bytes.size());
   }
 
   void read(uint64_t address, std::span<std::byte> out) override {
     std::memcpy(out.data(), mapped(address, out.size()), out.size());
+  }
+
+  Bytes view(uint64_t address, uint64_t size, std::vector<std::byte>&) override {
+    return {static_cast<const std::byte*>(mapped(address, size)), size};
   }
 
   std::unique_ptr<Code> load(const bundle::KernelInfo& kernel, Bytes code) override {
@@ -156,6 +175,34 @@ class HostDevice : public Device {
   }
 
  private:
+  static constexpr uint64_t kMostKept = 64 << 20;  // bytes
+
+  // Memory in huge pages is what kernels find faster than other memory: it is made as an application's is.
+  static bool has_huge_page(const BlockRange& range) {
+    constexpr uint64_t kHugePage = 2 << 20;
+    uint64_t first = (range.address + kHugePage - 1) / kHugePage * kHugePage;
+    return first >= range.address && range.size >= kHugePage && first - range.address <= range.size - kHugePage;
+  }
+
+  // Maps zeroed memory at the address; else errno says why not. `sharing`: MAP_PRIVATE, or MAP_SHARED with children.
+  static bool back(uint64_t address, uint64_t size, int sharing) {
+    void* got = ::mmap(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE,
+                       sharing | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED) return false;
+    // Kernels older than MAP_FIXED_NOREPLACE take the address for a mere hint.
+    if (reinterpret_cast<uint64_t>(got) == address) return true;
+    ::munmap(got, size);
+    errno = EEXIST;
+    return false;
+  }
+
+  // A page fault for each page would take longer than most kernels.
+  static void populate(uint64_t address, uint64_t size) {
+#ifdef MADV_POPULATE_WRITE
+    ::madvise(reinterpret_cast<void*>(address), size, MADV_POPULATE_WRITE);
+#endif
+  }
+
   // Takes all lines of the recorded memory out of all caches.
   void empty_caches(const Launch& launch) const {
     constexpr uint64_t kLine = 64;
@@ -188,7 +235,8 @@ class HostDevice : public Device {
     return {};
   }
 
-  std::map<uint64_t, uint64_t> mapped_;  // address → size
+  std::map<uint64_t, uint64_t> mapped_;           // address → size
+  std::set<std::pair<uint64_t, uint64_t>> kept_;  // address and size: shared with children, or with those before
 };
 
 }  // namespace
