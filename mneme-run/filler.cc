@@ -10,6 +10,7 @@ namespace mneme::run {
 namespace {
 
 constexpr size_t kCopiedAtOnce = 16;  // blocks, by one thread
+constexpr size_t kCopiedAlone = 64;   // so few are copied sooner than threads have begun
 
 }  // namespace
 
@@ -24,8 +25,10 @@ void Filler::begin(std::span<std::byte> slot, std::string digests, const Block& 
       std::memcpy(&slot[i * bundle::kBlockSize], bytes.data(), bundle::kBlockSize);
     }
   };
-  if (count <= kCopiedAtOnce) {
-    std::packaged_task<void()> now([&] { copy(0); });
+  if (count <= kCopiedAlone) {
+    std::packaged_task<void()> now([&] {
+      for (size_t first = 0; first < count; first += kCopiedAtOnce) copy(first);
+    });
     filling.parts.push_back(now.get_future());
     return now();
   }

@@ -33,6 +33,7 @@ struct Instance {
   uint32_t words = 0, seed = 0;
   Words variants;  // of its kernel
   std::string kernel = "add_one";
+  bool blank = false;
 };
 
 // By the instance's seed and by what the variant was made of.
@@ -47,7 +48,8 @@ Results replay(const std::vector<Instance>& instances, const Words& options = {}
       if (!added.emplace(instance.kernel, variant).second) continue;
       names[recording.add_variant(variant, instance.kernel)] = variant;
     }
-    seeds[recording.add_instance(instance.words, instance.seed, {}, instance.kernel)] = instance.seed;
+    seeds[recording.add_instance(instance.words, instance.seed, {.blank = instance.blank}, instance.kernel)] =
+        instance.seed;
   }
   Words words{MNEME_RUN, "--warmup", "0", "--iterations", "1"};
   words.insert(words.end(), options.begin(), options.end());
@@ -128,7 +130,7 @@ TEST(Isolation, NoMemoryOfAnInstanceBeforeIsThere) {
 TEST(Isolation, MemoryOfAllSizesIsRestored) {
   // Alike, apart, larger and smaller; with huge pages in it, and without.
   std::vector<Instance> instances;
-  for (uint32_t words : {3000, 3000, 700'000, 3000, 1'100'000, 50'000, 50'000}) {
+  for (uint32_t words : {3000, 3000, 700'000, 3000, 1'100'000, 50'000, 9'000'000, 50'000, 3'000'000}) {
     instances.push_back({words, static_cast<uint32_t>(instances.size()), {"right", "wrong_byte"}});
   }
   Results results = replay(instances);
@@ -136,6 +138,15 @@ TEST(Isolation, MemoryOfAllSizesIsRestored) {
     EXPECT_THAT(results.at({seed, "right"}).run.differences, IsEmpty()) << seed;
     ASSERT_EQ(results.at({seed, "wrong_byte"}).run.differences.size(), 1u) << seed;
     EXPECT_EQ(results.at({seed, "wrong_byte"}).run.differences[0].bytes, 1u) << seed;
+  }
+}
+
+TEST(Isolation, ZerosAreRestoredToo) {
+  std::vector<Instance> instances;
+  for (uint32_t seed = 0; seed < 6; seed++)
+    instances.push_back({50'000 + seed, seed, {"right"}, "add_one", seed % 2 == 1});
+  for (const auto& [which, replayed] : replay(instances)) {
+    EXPECT_THAT(replayed.run.differences, IsEmpty()) << which.first;
   }
 }
 

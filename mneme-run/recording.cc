@@ -176,9 +176,15 @@ Digest Recording::add_instance(uint32_t words, uint32_t seed, Change change, con
   info.segments = {{kWordsAddress, words * sizeof(uint32_t), bundle::SegmentKind::kHeap, "", change.annotation},
                    {kTableAddress, kTableSize, bundle::SegmentKind::kGlobal, "table", ""}};
   Blocks memory[2];
-  std::string after = change.idle ? buffer_before(words, seed) : buffer_after(words, seed);
+  std::string before = buffer_before(words, seed), after = buffer_after(words, seed);
+  if (change.blank) {
+    before.assign(before.size(), '\0');
+    after.clear();
+    for (uint32_t i = 0; i < words; i++) after += std::string("\1\0\0", 4);
+  }
+  if (change.idle) after = before;
   if (change.epilogue_byte) after[*change.epilogue_byte] = static_cast<char>(after[*change.epilogue_byte] ^ 1);
-  place(memory[0], kWordsAddress, buffer_before(words, seed));
+  place(memory[0], kWordsAddress, before);
   place(memory[1], kWordsAddress, after);
   for (Blocks& blocks : memory) place(blocks, kTableAddress, std::string(kTableSize, 't'));
   if (change.textured != Textured::kNone) add_textures(info, words, change.textured, memory);

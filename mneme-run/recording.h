@@ -28,6 +28,7 @@ enum class Textured { kNone, kArray, kLevels, kLinear };  // what the texture st
 struct Change {
   std::optional<uint64_t> epilogue_byte = {};  // of the buffer: recorded as another than the kernel leaves
   bool idle = false;                           // recorded as a launch that changed nothing
+  bool blank = false;                          // the buffer holds zeros before the launch
   std::vector<std::string> missing = {};       // what the instance says is not in it
   bool cooperative = false;                    // as the instance has it
   bundle::Dim3 cluster = {};                   // likewise

@@ -35,15 +35,18 @@ bool is_zero(Bytes bytes) { return std::memcmp(bytes.data(), zero_block().data()
 }  // namespace
 
 Replay::Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch, verify::ElementKernel& kernel,
-               verify::ImageKernel* on_device)
+               verify::ImageKernel* on_device, Hold hold)
     : device_(device),
       instance_(std::move(instance)),
       fetch_(std::move(fetch)),
+      hold_(std::move(hold)),
       kernel_(kernel),
       on_device_(on_device),
       layout_(instance_.info.segments) {
   place_blocks();
-  for (const verify::Range& range : layout_.ranges()) device_.map(range.address, range.size);
+  for (const verify::Range& range : layout_.ranges()) {
+    if (!device_.map_to_write(range.address, range.size)) undefined_.push_back(range);
+  }
   make_images();
   write_prologue();
   if (epilogue_) write_epilogue();
@@ -90,21 +93,40 @@ void Replay::fetch_to(const std::vector<Placed>& placed, const Write& write) {
   });
 }
 
+// Where the prologue has no block, or one of zeros.
+void Replay::write_zeros() {
+  auto known = blocks_.begin();
+  for (const verify::Range& range : undefined_) {
+    for (uint64_t address = range.address; address < range.address + range.size; address += kBlockSize) {
+      while (known != blocks_.end() && known->address < address) ++known;
+      bool listed = known != blocks_.end() && known->address == address;
+      if (!listed || known->prologue == bundle::zero_block_digest()) device_.write(address, zero_block());
+    }
+  }
+}
+
 void Replay::write_prologue() {
+  write_zeros();
   // What the host will need to restore memory and to compare it.
   std::unordered_set<Digest> kept;
   std::vector<Placed> placed;
   for (const Block& block : blocks_) {
-    if (block.prologue == bundle::zero_block_digest()) continue;  // as mapped
+    if (block.prologue == bundle::zero_block_digest()) continue;  // there already
     placed.push_back({block.address, block.prologue});
     if (!prologue_ && block.prologue != block.epilogue) kept.insert(block.prologue);
   }
+  const bool held = hold_ && !prologue_ && hold_(placed.size());
   fetch_to(placed, [&](uint64_t address, Bytes blocks) {
     device_.begin_write(address, blocks);
-    if (kept.empty()) return;
+    if (!held && kept.empty()) return;
     for (uint64_t at = 0; at < blocks.size(); at += kBlockSize) {
       Digest digest = block_at(address + at).prologue;
-      if (kept.erase(digest)) at_hand_.emplace(digest, text_of(blocks.subspan(at, kBlockSize)));
+      Bytes block = blocks.subspan(at, kBlockSize);
+      if (held) {
+        at_hand_.emplace(digest, block);
+      } else if (kept.erase(digest)) {
+        keep_at_hand(digest, block);
+      }
     }
   });
   if (prologue_) prologue_->take();
@@ -126,19 +148,23 @@ void Replay::write_epilogue() {
   fetch_to(placed, [&](uint64_t address, Bytes blocks) { epilogue_->write(address, blocks); });
 }
 
+Bytes Replay::keep_at_hand(const Digest& digest, Bytes bytes) {
+  return at_hand_.emplace(digest, bytes_of(copies_.emplace_back(text_of(bytes)))).first->second;
+}
+
 Bytes Replay::pristine(const Digest& digest) {
   if (digest == bundle::zero_block_digest()) return zero_block();
   auto found = at_hand_.find(digest);
-  if (found == at_hand_.end()) {
-    fetch_(std::span(&digest, 1), [&](size_t, Bytes bytes) { found = at_hand_.emplace(digest, text_of(bytes)).first; });
-  }
-  return bytes_of(found->second);
+  if (found != at_hand_.end()) return found->second;
+  Bytes kept;
+  fetch_(std::span(&digest, 1), [&](size_t, Bytes bytes) { kept = keep_at_hand(digest, bytes); });
+  return kept;
 }
 
 Bytes Replay::expected(const Digest& digest) {
   if (digest == bundle::zero_block_digest()) return zero_block();
   auto found = at_hand_.find(digest);
-  if (found != at_hand_.end()) return bytes_of(found->second);
+  if (found != at_hand_.end()) return found->second;
   fetch_(std::span(&digest, 1), [&](size_t, Bytes bytes) { expected_ = text_of(bytes); });
   return bytes_of(expected_);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,6 +37,8 @@ class Replay {
   // digests[first] and what follows it. It is valid during the call, and for what the device begins to write in it.
   using Take = std::function<void(size_t first, Bytes blocks)>;
   using Fetch = std::function<void(std::span<const Digest>, const Take&)>;
+  // Whether so many blocks, those of the next fetch, are to stay valid as long as this object.
+  using Hold = std::function<bool(size_t blocks)>;
   // Around code of the kernel's own: loading and executing it.
   using Foreign = std::function<void(bool begins)>;
   // A block that differs; `actual` is valid during the call.
@@ -44,7 +47,8 @@ class Replay {
   // Maps the segments' blocks and writes the prologue. `kernel` compares what is read back; `on_device`, if there is
   // one, what lies on a device that makes images. Throws Error when an address is taken.
   Replay(device::Device& device, bundle::InstanceMember instance, Fetch fetch,
-         verify::ElementKernel& kernel = verify::plain_element_kernel(), verify::ImageKernel* on_device = nullptr);
+         verify::ElementKernel& kernel = verify::plain_element_kernel(), verify::ImageKernel* on_device = nullptr,
+         Hold hold = {});
 
   // Executes a variant: warm-ups, then iterations. Every execution is compared; the blocks given are those of
   // the first that differs. Throws Error when the kernel cannot be loaded or fails; the memory is then not restored.
@@ -70,6 +74,7 @@ class Replay {
   // Where the device has room for images: of the prologue, which memory holds by then, and of the epilogue.
   void make_images();
   void write_prologue();
+  void write_zeros();
   void write_epilogue();
   // A block, and where it is to be.
   struct Placed {
@@ -119,17 +124,21 @@ class Replay {
   uint64_t count_strays();
   Block block_at(uint64_t address) const;
   Bytes pristine(const Digest& digest);  // valid as long as this object
+  Bytes keep_at_hand(const Digest& digest, Bytes bytes);
   Bytes expected(const Digest& digest);  // valid until the next call
   bool is(const Digest& digest, Bytes bytes);
 
   device::Device& device_;
   bundle::InstanceMember instance_;
   Fetch fetch_;
+  Hold hold_;  // may be empty
   verify::ElementKernel& kernel_;
   verify::ImageKernel* on_device_;
   verify::Layout layout_;
-  std::vector<Block> blocks_;                        // those that either state lists, by address
-  std::unordered_map<Digest, std::string> at_hand_;  // the prologue's blocks that some execution changes
+  std::vector<verify::Range> undefined_;       // memory that does not hold zeros as mapped
+  std::vector<Block> blocks_;                  // those that either state lists, by address
+  std::unordered_map<Digest, Bytes> at_hand_;  // the prologue's blocks that some execution changes, or all
+  std::deque<std::string> copies_;             // of some of them
   std::string expected_;
   std::vector<Block> dirty_;                            // what the last execution changed
   std::unique_ptr<device::Image> prologue_, epilogue_;  // both or none

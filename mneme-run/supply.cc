@@ -3,15 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace mneme::run {
-namespace {
-
-// Slots that mneme-run is to fill at a time. The others are those that the device may not have read yet: a slot is
-// asked for again only when as many have been taken since, so that waiting for the device is short.
-constexpr size_t kAskedAtOnce = Staging::kSlots / 2;
-
-}  // namespace
 
 void Supply::ask(uint32_t slot, std::span<const Digest> digests) {
   std::string wanted(digests.size() * Digest::kSize, '\0');
@@ -31,15 +25,25 @@ void Supply::await(uint32_t slot) {
   }
 }
 
+bool Supply::hold(size_t blocks) {
+  size_t slots = (blocks + Staging::kSlotBlocks - 1) / Staging::kSlotBlocks;
+  if (slots > Staging::kSlots / 2) return false;
+  to_hold_ = static_cast<uint32_t>(slots);
+  return true;
+}
+
+// mneme-run is to fill half of the slots at a time. The others are those that the device may not have read yet: a slot
+// is asked for again only when as many have been taken since, so that waiting for the device is short.
 void Supply::fetch(std::span<const Digest> digests, const Replay::Take& take) {
   auto batch = [&](size_t number) {
     size_t first = number * Staging::kSlotBlocks;
     return digests.subspan(first, std::min(Staging::kSlotBlocks, digests.size() - first));
   };
-  auto slot = [](size_t number) { return static_cast<uint32_t>(number % Staging::kSlots); };
+  const size_t slots = Staging::kSlots - held_;
+  auto slot = [&](size_t number) { return held_ + static_cast<uint32_t>(number % slots); };
   size_t batches = (digests.size() + Staging::kSlotBlocks - 1) / Staging::kSlotBlocks;
   for (size_t taken = 0, asked = 0; taken < batches; taken++) {
-    for (; asked < std::min(batches, taken + kAskedAtOnce); asked++) ask(slot(asked), batch(asked));
+    for (; asked < std::min(batches, taken + slots / 2); asked++) ask(slot(asked), batch(asked));
     await(slot(taken));
     std::span<std::byte> memory = staging_.slot(slot(taken));
     // Where there is little to fetch it would take longer than it saves.
@@ -47,6 +51,7 @@ void Supply::fetch(std::span<const Digest> digests, const Replay::Take& take) {
     take(taken * Staging::kSlotBlocks, memory.first(batch(taken).size() * bundle::kBlockSize));
     device_.mark(slot(taken));
   }
+  held_ += std::exchange(to_hold_, 0);
 }
 
 }  // namespace mneme::run

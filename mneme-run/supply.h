@@ -18,6 +18,10 @@ class Supply {
 
   // Replay::Fetch.
   void fetch(std::span<const Digest> digests, const Replay::Take& take);
+  // Replay::Hold: those blocks stay in their slots, unless that leaves too few for others. Once for each instance.
+  bool hold(size_t blocks);
+  // Another instance begins.
+  void release() { held_ = to_hold_ = 0; }
 
  private:
   void ask(uint32_t slot, std::span<const Digest> digests);
@@ -26,6 +30,7 @@ class Supply {
   Channel& parent_;
   const Staging& staging_;
   device::Device& device_;
+  uint32_t held_ = 0, to_hold_ = 0;  // slots, the first ones: that stay as they are; of the next fetch
 };
 
 }  // namespace mneme::run

@@ -65,12 +65,13 @@ Message serve_instance(const Session& session, const Message& first) {
   instance.info = bundle::parse_instance(first.fields[1], "the instance");
   instance.prologue = bundle::parse_state(bytes_of(first.fields[2]), "the prologue");
   instance.epilogue = bundle::parse_state(bytes_of(first.fields[3]), "the epilogue");
+  session.supply.release();
   std::unique_ptr<device::Device> moved;
   if (session.settings.move_globals) moved = device::move_globals(session.device, instance.info.segments);
   Replay replay(
       moved ? *moved : session.device, std::move(instance),
       [&](std::span<const Digest> digests, const Replay::Take& take) { session.supply.fetch(digests, take); },
-      session.comparing, session.on_device);
+      session.comparing, session.on_device, [&](size_t blocks) { return session.supply.hold(blocks); });
   parent.send(MessageType::kReady, {});
 
   Replay::Foreign foreign = [&](bool begins) { parent.send(begins ? MessageType::kForeign : MessageType::kOwn, {}); };

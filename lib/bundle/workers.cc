@@ -7,7 +7,10 @@
 namespace mneme::bundle {
 
 // Each takes some 20 MiB when packs are made.
-unsigned Workers::count() { return std::clamp(std::thread::hardware_concurrency(), 1u, 12u); }
+unsigned Workers::count() {
+  static const unsigned kCount = std::clamp(std::thread::hardware_concurrency(), 1u, 12u);  // which opens a file
+  return kCount;
+}
 
 Workers::~Workers() {
   {

@@ -65,6 +65,13 @@ TEST_F(Contract, MapsZeroedMemoryAtTheAddressesAskedFor) {
   }
 }
 
+TEST_F(Contract, MapsMemoryThatIsWrittenFirst) {
+  EXPECT_TRUE(device->map_to_write(kDeviceBase, 2 * kBlockSize)) << "nothing was kept";
+  EXPECT_EQ(read(kDeviceBase + kBlockSize, 4), std::string(4, '\0'));
+  device->write(kDeviceBase, bytes_of("abcd"));
+  EXPECT_EQ(read(kDeviceBase, 4), "abcd");
+}
+
 TEST_F(Contract, NamesTheRangeThatIsTaken) {
   void* place = reinterpret_cast<void*>(kHostBase + 4 * kBlockSize);
   void* other = ::mmap(place, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -125,7 +132,7 @@ TEST_F(Contract, KeepsRangesForChildrenInTurn) {
   device->keep(both);
   for (int child = 0; child < 3; ++child) {
     EXPECT_TRUE(in_child([&] {
-      for (const BlockRange& range : both) device->map(range.address, range.size);
+      for (const BlockRange& range : both) device->map(range.address, range.size);  // zeroed
       bool zero = read(kDeviceBase + kBlockSize, kBlockSize) == std::string(kBlockSize, '\0');
       zero = zero && read(kHostBase, 4) == std::string(4, '\0');
       device->write(kDeviceBase, bytes_of(block_of('a')));
@@ -135,6 +142,11 @@ TEST_F(Contract, KeepsRangesForChildrenInTurn) {
     }));
   }
   EXPECT_THAT(message_of([&] { read(kDeviceBase, 1); }), HasSubstr("not mapped"));
+  EXPECT_TRUE(in_child([&] {
+    bool zeroed = device->map_to_write(kDeviceBase, 2 * kBlockSize);
+    device->write(kDeviceBase, bytes_of("cd"));
+    return !zeroed && read(kDeviceBase, 2) == "cd";
+  }));
   device->keep(other);
   EXPECT_FALSE(is_there(kDeviceBase));
   EXPECT_TRUE(in_child([&] {

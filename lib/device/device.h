@@ -54,6 +54,12 @@ class Device {
   // Backs the addresses [address, address + size), both multiples of kBlockSize, with zeroed memory.
   // Throws Error naming the range when something else is there already.
   virtual void map(uint64_t address, uint64_t size) = 0;
+  // The same with memory that holds anything, all of which the caller writes before it is read or a kernel executed.
+  // Returns whether it is zeroed.
+  virtual bool map_to_write(uint64_t address, uint64_t size) {
+    map(address, size);
+    return true;
+  }
   // Where kernels run in this process, and children of it, forked from now on, each serve one recording: has these
   // ranges, and no others, of which it was said before, backed for all of them. A child's map() of such a range is
   // quick, and zeroes it. To say so of none that is mapped already. What cannot be backed is left to map().

@@ -92,8 +92,7 @@ class HostDevice : public Device {
       throw Error::of("the address range {:#x}-{:#x} is not made of blocks", address, address + size);
     }
     if (kept_.erase({address, size})) {
-      populate(address, size);
-      std::memset(reinterpret_cast<void*>(address), 0, size);
+      std::memset(populate(address, size), 0, size);
     } else if (!back(address, size, MAP_PRIVATE)) {
       if (errno == EEXIST) {
         throw Error::of("the recording's address range {:#x}-{:#x} is taken by something else in this process", address,
@@ -101,21 +100,21 @@ class HostDevice : public Device {
       }
       throw system_error(fmt::format("cannot map the recording's address range {:#x}-{:#x}", address, address + size));
     }
-    // Adjacent ranges as one: a recording maps many.
-    auto next = mapped_.find(address + size);
-    if (next != mapped_.end()) {
-      size += next->second;
-      mapped_.erase(next);
+    note_mapped(address, size);
+  }
+
+  bool map_to_write(uint64_t address, uint64_t size) override {
+    if (!kept_.erase({address, size})) {
+      map(address, size);
+      return true;
     }
-    auto after = mapped_.lower_bound(address);
-    if (after != mapped_.begin() && std::prev(after)->first + std::prev(after)->second == address) {
-      std::prev(after)->second += size;
-    } else {
-      mapped_.emplace(address, size);
-    }
+    populate(address, size);
+    note_mapped(address, size);
+    return false;
   }
 
   void keep(std::span<const BlockRange> ranges) override {
+    host::prepare_to_fork();
     std::set<std::pair<uint64_t, uint64_t>> wanted;
     uint64_t bytes = 0;
     for (const BlockRange& range : ranges) {
@@ -196,11 +195,29 @@ class HostDevice : public Device {
     return false;
   }
 
-  // A page fault for each page would take longer than most kernels.
-  static void populate(uint64_t address, uint64_t size) {
-#ifdef MADV_POPULATE_WRITE
-    ::madvise(reinterpret_cast<void*>(address), size, MADV_POPULATE_WRITE);
+  void note_mapped(uint64_t address, uint64_t size) {
+    // Adjacent ranges as one: a recording maps many.
+    auto next = mapped_.find(address + size);
+    if (next != mapped_.end()) {
+      size += next->second;
+      mapped_.erase(next);
+    }
+    auto after = mapped_.lower_bound(address);
+    if (after != mapped_.begin() && std::prev(after)->first + std::prev(after)->second == address) {
+      std::prev(after)->second += size;
+    } else {
+      mapped_.emplace(address, size);
+    }
+  }
+
+  // A page fault for each page would take longer than most kernels. Pages that the memory has already are mapped for
+  // writing, too, and several at a time, which is not so when populated for writing.
+  static void* populate(uint64_t address, [[maybe_unused]] uint64_t size) {
+    auto* memory = reinterpret_cast<void*>(address);
+#ifdef MADV_POPULATE_READ
+    ::madvise(memory, size, MADV_POPULATE_READ);
 #endif
+    return memory;
   }
 
   // Takes all lines of the recorded memory out of all caches.

@@ -55,14 +55,17 @@ uint64_t most_resident_blocks(const HostCode& code, bundle::Dim3 block);
 // time.
 void prepare_to_run();
 
+// The same of what children of this process, forked from now on, find made already; it starts no thread.
+void prepare_to_fork();
+
 // Throws Error for a launch that cannot be: an empty grid or block, more than kMaxThreadsPerBlock, more
 // than kMaxThreadsPerDimension, more than `most_shared` bytes of shared memory, more than most_resident_blocks() that
 // wait for each other.
 void check_launch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes,
                   uint64_t most_shared = kMaxSharedBytes);
 
-// Whether the code keeps a wave's lanes in step in blocks of these dimensions. A kernel that asks only for threadIdx.x is
-// compiled for blocks whose rows share no wave; compiled to the fiber form it suits all.
+// Whether the code keeps a wave's lanes in step in blocks of these dimensions. A kernel that asks only for threadIdx.x
+// is compiled for blocks whose rows share no wave; compiled to the fiber form it suits all.
 bool suits(const HostCode& code, bundle::Dim3 block);
 
 // Memory that a kernel may use, for code compiled to be checked.
@@ -119,8 +122,9 @@ class KernelFault : public Error {
 
 // Runs all blocks, over the cores with oneTBB unless the code wants order, and returns when the last
 // one ended. Shared memory is zeroed for each block, so that even a kernel that reads what it never wrote gives the
-// same bytes every time. Throws Error as check_launch() does, and for code that does not suit the block; KernelFault for a fault that the code reported, naming
-// kernel, block and thread, and for a trap or a wild pointer, naming kernel, block and address.
+// same bytes every time. Throws Error as check_launch() does, and for code that does not suit the block; KernelFault
+// for a fault that the code reported, naming kernel, block and thread, and for a trap or a wild pointer, naming kernel,
+// block and address.
 void run_grid(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments,
               const RunOptions& options = {});
 

@@ -68,8 +68,13 @@ void prepare_to_run() {
   if (prepared) return;
   prepared = true;
   start_cores();
-  Stacks::limit();
+  prepare_to_fork();
   Workspace::of_this_thread().shared(1);
+}
+
+void prepare_to_fork() {
+  core_count();
+  Stacks::limit();
   FaultGuard guard;
 }
 
