@@ -14,7 +14,9 @@ namespace mneme::run {
 
 enum class MessageType : uint32_t {
   // To the worker.
-  kInstance = 1,  // kernel json, instance json, prologue state, epilogue state
+  // kernel json, instance json, prologue state, epilogue state, how many of the prologue's blocks (4 bytes), zeros
+  // excepted, the first slots hold: all or none
+  kInstance = 1,
   kVariant = 2,   // variant json, code
   kBlocks = 3,    // the answer to kNeed: the slot (4 bytes), which holds the blocks, one after another
   kBaseline = 4,  // variant json, code: the recorded code, for a baseline; its result is a run with nothing else

@@ -14,15 +14,19 @@ constexpr size_t kCopiedAlone = 64;   // so few are copied sooner than threads h
 
 }  // namespace
 
-void Filler::begin(std::span<std::byte> slot, std::string digests, const Block& block) {
+void Filler::begin(std::span<std::byte> slot, std::string digests, const Block& block, std::span<Digest> known) {
   // Stays where it is while others come and go at the ends.
   Filling& filling = filling_.emplace_back(Filling{std::move(digests), block, {}});
   size_t count = filling.digests.size() / Digest::kSize;
-  auto copy = [slot, count, &filling](size_t first) {
+  auto copy = [slot, count, known, &filling](size_t first) {
     const auto* wanted = reinterpret_cast<const std::byte*>(filling.digests.data());
     for (size_t i = first; i < std::min(count, first + kCopiedAtOnce); i++) {
-      Bytes bytes = filling.block(Digest::load(wanted + i * Digest::kSize));
+      const Digest digest = Digest::load(wanted + i * Digest::kSize);
+      if (!known.empty() && !digest.empty() && known[i] == digest) continue;
+      if (!known.empty()) known[i] = Digest();
+      Bytes bytes = filling.block(digest);
       std::memcpy(&slot[i * bundle::kBlockSize], bytes.data(), bundle::kBlockSize);
+      if (!known.empty()) known[i] = digest;
     }
   };
   if (count <= kCopiedAlone) {

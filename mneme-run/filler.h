@@ -19,8 +19,9 @@ class Filler {
   using Block = std::function<Bytes(const Digest&)>;
 
   ~Filler() { rest(); }
-  // With the blocks of these digests, one after another. Slots are done in the order in which they were begun.
-  void begin(std::span<std::byte> slot, std::string digests, const Block& block);
+  // With the blocks of these digests, one after another. Slots are done in the order in which they were begun. `known`
+  // says which blocks the slot holds; those are left as they are, and it is kept up. It may be empty.
+  void begin(std::span<std::byte> slot, std::string digests, const Block& block, std::span<Digest> known = {});
   // Waits for the next. Throws what `block` does.
   void finish();
   size_t begun() const { return filling_.size(); }  // and not finished

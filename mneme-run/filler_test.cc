@@ -38,6 +38,32 @@ class Blocks {
   std::vector<std::byte> bytes_;
 };
 
+TEST(Filler, LeavesWhatASlotHoldsAlready) {
+  Blocks blocks(10);
+  std::vector<std::byte> memory(4 * kBlockSize);
+  std::vector<Digest> known(4);
+  int copied = 0;
+  auto block = [&](const Digest& digest) {
+    copied++;
+    return blocks(digest);
+  };
+  Filler filler;
+  auto fill = [&](uint64_t first, uint64_t count) {
+    copied = 0;
+    filler.begin(memory, digests(first, count), block, known);
+    filler.finish();
+    for (uint64_t i = 0; i < count; i++) EXPECT_EQ(memory[i * kBlockSize], static_cast<std::byte>(first + i));
+    return copied;
+  };
+  EXPECT_EQ(fill(1, 4), 4);
+  EXPECT_EQ(fill(1, 4), 0);
+  EXPECT_EQ(fill(1, 2), 0);
+  EXPECT_EQ(fill(2, 3), 3) << "each at another place";
+  EXPECT_EQ(fill(2, 3), 0);
+  EXPECT_THROW(fill(9, 2), Error);  // there is no tenth
+  EXPECT_EQ(fill(2, 3), 2) << "the place of the missing one is not known any more";
+}
+
 TEST(Filler, FillsSlotsBesideEachOther) {
   constexpr size_t kSlot = 100;
   Blocks blocks(200);

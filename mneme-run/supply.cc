@@ -27,7 +27,7 @@ void Supply::await(uint32_t slot) {
 
 bool Supply::hold(size_t blocks) {
   size_t slots = (blocks + Staging::kSlotBlocks - 1) / Staging::kSlotBlocks;
-  if (slots > Staging::kSlots / 2) return false;
+  if (slots > Staging::kMostHeld) return false;
   to_hold_ = static_cast<uint32_t>(slots);
   return true;
 }
@@ -41,10 +41,11 @@ void Supply::fetch(std::span<const Digest> digests, const Replay::Take& take) {
   };
   const size_t slots = Staging::kSlots - held_;
   auto slot = [&](size_t number) { return held_ + static_cast<uint32_t>(number % slots); };
+  const bool asks = std::exchange(filled_, 0) != digests.size();
   size_t batches = (digests.size() + Staging::kSlotBlocks - 1) / Staging::kSlotBlocks;
   for (size_t taken = 0, asked = 0; taken < batches; taken++) {
-    for (; asked < std::min(batches, taken + slots / 2); asked++) ask(slot(asked), batch(asked));
-    await(slot(taken));
+    for (; asks && asked < std::min(batches, taken + slots / 2); asked++) ask(slot(asked), batch(asked));
+    if (asks) await(slot(taken));
     std::span<std::byte> memory = staging_.slot(slot(taken));
     // Where there is little to fetch it would take longer than it saves.
     if (batch(taken).size() == Staging::kSlotBlocks) device_.pin(memory);

@@ -20,8 +20,11 @@ class Supply {
   void fetch(std::span<const Digest> digests, const Replay::Take& take);
   // Replay::Hold: those blocks stay in their slots, unless that leaves too few for others. Once for each instance.
   bool hold(size_t blocks);
-  // Another instance begins.
-  void release() { held_ = to_hold_ = 0; }
+  // Another instance begins; so many blocks, those of its first fetch, are in the first slots. 0: none are.
+  void begin(uint32_t filled) {
+    held_ = to_hold_ = 0;
+    filled_ = filled;
+  }
 
  private:
   void ask(uint32_t slot, std::span<const Digest> digests);
@@ -31,6 +34,7 @@ class Supply {
   const Staging& staging_;
   device::Device& device_;
   uint32_t held_ = 0, to_hold_ = 0;  // slots, the first ones: that stay as they are; of the next fetch
+  uint32_t filled_ = 0;
 };
 
 }  // namespace mneme::run

@@ -42,16 +42,40 @@ void Worker::place() {
   placed_ = process_.number();
   std::string kernel = bundle::write(task_.kernel), instance = bundle::write(task_.instance.info);
   std::string prologue = bundle::write(task_.instance.prologue), epilogue = bundle::write(task_.instance.epilogue);
-  std::string_view fields[] = {kernel, instance, prologue, epilogue};
+  std::string blocks = prologue_blocks();
+  const uint32_t filled = process_.fill(blocks, task_.block) ? static_cast<uint32_t>(blocks.size() / Digest::kSize) : 0;
+  std::string_view fields[] = {kernel, instance, prologue, epilogue, raw(filled)};
   process_.send(MessageType::kInstance, fields);
-  for (;;) {
+  ready_ = false;
+  // With nothing to ask for it goes on to what comes next; whether it could place the instance, it says by then.
+  if (filled > 0) {
+    process_.rest();
+    return send_variation();
+  }
+  while (!ready_) {
     Message message = process_.receive();
-    if (message.type == MessageType::kReady && message.fields.empty()) break;
-    if (message.type != MessageType::kNeed) throw Failure{"the worker does not keep to its protocol"};
-    process_.answer(std::move(message), task_.block);
+    if (message.type == MessageType::kReady && message.fields.empty()) {
+      ready_ = true;
+    } else if (message.type == MessageType::kNeed) {
+      process_.answer(std::move(message), task_.block);
+    } else {
+      throw Failure{"the worker does not keep to its protocol"};
+    }
   }
   process_.rest();
   send_variation();
+}
+
+// The digests of those that are not zeros, by address.
+std::string Worker::prologue_blocks() const {
+  std::string digests;
+  for (const bundle::BlockReference& block : task_.instance.prologue.blocks) {
+    if (block.digest == bundle::zero_block_digest()) continue;
+    std::byte bytes[Digest::kSize];
+    block.digest.store(bytes);
+    digests += text_of(bytes);
+  }
+  return digests;
 }
 
 // Where its memory is going to be.
@@ -94,6 +118,9 @@ Worker::Outcome Worker::converse(MessageType type, const bundle::VariantMember& 
     switch (message.type) {
       case MessageType::kNeed:
         process_.answer(std::move(message), task_.block);
+        break;
+      case MessageType::kReady:
+        if (std::exchange(ready_, true)) throw Failure{"the worker does not keep to its protocol"};
         break;
       case MessageType::kForeign:
       case MessageType::kOwn:

@@ -45,6 +45,7 @@ class Worker {
   // Has the instance placed on the device by the process there is, unless it was.
   void place();
   std::vector<device::BlockRange> ranges() const;
+  std::string prologue_blocks() const;
   void send_variation();
   void measure();
   void recover(const Failure& failure);
@@ -58,6 +59,7 @@ class Worker {
   Task task_;
   WorkerProcess& process_;
   uint64_t placed_ = 0;     // number of the process that holds the instance
+  bool ready_ = false;      // it has said that it does
   bool allocates_ = false;  // code of this instance's did, perhaps
   std::optional<bundle::Baseline> baseline_;
   std::map<Digest, std::string> varying_;

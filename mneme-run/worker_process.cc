@@ -53,7 +53,7 @@ void WorkerProcess::start() {
   channel_ = Channel(Fd(ends[0]), kMaxFromWorker);
   Fd theirs = out_of_the_way(Fd(ends[1]));
   // A new one for each process: of one that has ended, others that the kernel made may be left.
-  staging_ = std::make_unique<Staging>();
+  staging_ = std::make_unique<Staging>(device_ == "host" || device_ == "auto");
   Fd nothing = out_of_the_way(empty_input());
   Fd memory = out_of_the_way(Fd(::dup(staging_->file())));
   posix_spawn_file_actions_t actions;
@@ -214,6 +214,19 @@ Message WorkerProcess::receive() {
   }
 }
 
+bool WorkerProcess::fill(std::string_view digests, const Filler::Block& block) {
+  constexpr size_t kSlotDigests = Staging::kSlotBlocks * Digest::kSize;
+  // Of an instance before, a child may look at a slot until it has ended, but it cannot write there.
+  if (!forks_ || staging_->known(0).empty() || digests.size() > kSlotDigests * Staging::kMostHeld) return false;
+  for (uint32_t slot = 0; !digests.empty(); slot++) {
+    std::string_view part = digests.substr(0, kSlotDigests);
+    filler_.begin(staging_->slot(slot), std::string(part), block, staging_->known(slot));
+    filler_.finish();
+    digests.remove_prefix(part.size());
+  }
+  return true;
+}
+
 void WorkerProcess::answer(Message need, const Filler::Block& block) {
   uint32_t slot = Staging::kSlots;
   if (need.fields.size() == 2 && need.fields[0].size() == sizeof slot) {
@@ -224,7 +237,7 @@ void WorkerProcess::answer(Message need, const Filler::Block& block) {
     throw Failure{"the worker does not keep to its protocol"};
   }
   if (std::ranges::find(filling_, slot) != filling_.end()) throw Failure{"the worker does not keep to its protocol"};
-  filler_.begin(staging_->slot(slot), std::move(need.fields[1]), block);
+  filler_.begin(staging_->slot(slot), std::move(need.fields[1]), block, staging_->known(slot));
   filling_.push_back(slot);
   while (!filling_.empty() && (filling_.size() >= kFilledAtOnce || !server().has_message())) {
     filler_.finish();

@@ -68,6 +68,9 @@ class WorkerProcess {
   // Throw Failure; receive() also in place of kRefused and kFailed.
   void send(MessageType type, std::span<const std::string_view> fields);
   Message receive();
+  // Has the first slots hold these blocks, where they stay for the instance; false: they are to be asked for. Throws
+  // what `block` does.
+  bool fill(std::string_view digests, const Filler::Block& block);
   // Answers kNeed, or the ones before while more come. Throws also what `block` does.
   void answer(Message need, const Filler::Block& block);
   // No more blocks are needed for a while.

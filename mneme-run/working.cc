@@ -65,7 +65,10 @@ Message serve_instance(const Session& session, const Message& first) {
   instance.info = bundle::parse_instance(first.fields[1], "the instance");
   instance.prologue = bundle::parse_state(bytes_of(first.fields[2]), "the prologue");
   instance.epilogue = bundle::parse_state(bytes_of(first.fields[3]), "the epilogue");
-  session.supply.release();
+  uint32_t filled = 0;
+  if (first.fields[4].size() != sizeof filled) leave();
+  std::memcpy(&filled, first.fields[4].data(), sizeof filled);
+  session.supply.begin(filled);
   std::unique_ptr<device::Device> moved;
   if (session.settings.move_globals) moved = device::move_globals(session.device, instance.info.segments);
   Replay replay(
@@ -140,7 +143,7 @@ void serve(Channel& parent, const Staging& staging) {
   auto serve_instances = [&](Channel& to) {
     Supply supply(to, staging, *device);
     for (Message next = receive(to);;) {
-      check_form(next, MessageType::kInstance, 4);
+      check_form(next, MessageType::kInstance, 5);
       next = serve_instance({to, supply, *device, *comparing, on_device.get(), settings}, next);
       device->unmap();
     }

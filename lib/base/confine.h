@@ -13,8 +13,8 @@ namespace mneme {
 // and opening files for writing fail with EPERM. A system without seccomp leaves only the first two; that is no error.
 void confine_process();
 
-// After that: starting a process fails, too, and starting a thread works. The process's end then ends all that a
-// stranger's code does.
+// After that: starting a process fails, too, and so do signals to others; starting a thread works. The process's end
+// then ends all that a stranger's code does.
 void confine_to_this_process();
 
 // Likewise for a process that is about to run a program of somebody else's on a stranger's input. It may start

@@ -128,6 +128,27 @@ TEST_F(Confine, AProcessKeptToItselfStartsThreadsOnly) {
   EXPECT_EQ(kept([] { return error_of(::execl("/bin/true", "true", nullptr)); }), EPERM);
 }
 
+TEST_F(Confine, AProcessKeptToItselfSendsSignalsToItselfOnly) {
+  auto kept = [](const std::function<int()>& attempt) {
+    return in_confined_child([&] {
+      confine_to_this_process();
+      return attempt();
+    });
+  };
+  EXPECT_EQ(kept([] { return error_of(::kill(::getppid(), 0)); }), EPERM);
+  EXPECT_EQ(kept([] { return error_of(::kill(0, 0)); }), EPERM);
+  EXPECT_EQ(kept([] { return error_of(::kill(-1, 0)); }), EPERM);
+  EXPECT_EQ(kept([] { return error_of(::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0)); }), EPERM);
+  EXPECT_EQ(kept([] { return error_of(::syscall(SYS_tkill, ::getppid(), 0)); }), EPERM);
+  EXPECT_EQ(kept([] { return error_of(::kill(::getpid(), 0)); }), 0);
+  EXPECT_EQ(kept([] {
+              std::signal(SIGUSR1, [](int) { ::_exit(3); });
+              std::raise(SIGUSR1);
+              return 0;
+            }),
+            3);
+}
+
 TEST_F(Confine, NoDescriptorIsTakenFromAnotherProcess) {
   int parent = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0));
   if (parent < 0) GTEST_SKIP() << "this system has no pidfd_open";

@@ -91,7 +91,7 @@ double restore(device::Device& device, Bytes stored, const Sizes& sizes) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw system_error("socketpair");
   run::Channel here(Fd(ends[0]), run::kMaxFromWorker), there(Fd(ends[1]), run::kMaxToWorker);
-  static run::Staging staging;  // longer than the device, which has it pinned
+  static run::Staging staging(false);  // longer than the device, which has it pinned
   std::thread server([&] { serve(here, staging, stored); });
   std::vector<Digest> digests;
   for (uint64_t i = 0; i < sizes.blocks(); i++) digests.push_back(digest_at(i, stored));
