@@ -28,9 +28,10 @@ std::string shown(const bundle::KernelInfo& kernel) {
 // One line a kernel, separated by tabs: hash, name, size of the bitcode in bytes, target.
 std::string listing(const extract::Kernels& kernels) {
   std::string lines;
-  for (const auto& [info, bitcode] : kernels) {
-    lines +=
-        fmt::format("{}\t{}\t{}\t{}\n", info.id.hex(), shown(info), bitcode.size(), extract::printable(info.target));
+  for (const bundle::KernelMember& kernel : kernels) {
+    const bundle::KernelInfo& info = kernel.info;
+    lines += fmt::format("{}\t{}\t{}\t{}\n", info.id.hex(), shown(info), kernel.bitcode.size(),
+                         extract::printable(info.target));
   }
   return lines;
 }
@@ -50,7 +51,7 @@ void write_folder(const extract::Kernels& kernels, const Request& request) {
   std::filesystem::create_directories(request.output, error);
   if (error) throw Error::of("cannot make the folder '{}': {}", request.output, error.message());
   for (const auto& kernel : kernels) {
-    const auto& [info, bitcode] = kernel;
+    const bundle::KernelInfo& info = kernel.info;
     std::string stem = extract::file_stem(info.demangled.empty() ? info.name : info.demangled, info.id.hex());
     write_file(std::filesystem::path(request.output) / (stem + (request.text ? ".ll" : ".bc")), ir_of(kernel, request));
   }

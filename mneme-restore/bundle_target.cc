@@ -3,30 +3,37 @@
 
 #include <set>
 
+#include "bundle/coverage.h"
+
 namespace mneme::restore {
 
 void BundleTarget::take(const bundle::KernelMember& kernel) {
-  writer_.add(bundle::kernel_json_name(kernel.info.id), bundle::write(kernel.info));
+  writer_.add(bundle::kernel_json_name(kernel.info.id), kernel.text);
   writer_.add(bundle::kernel_bitcode_name(kernel.info.id), kernel.bitcode);
 }
 
 void BundleTarget::take(const bundle::VariantMember& variant) {
   const bundle::VariantInfo& info = variant.info;
-  writer_.add(bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
+  writer_.add(bundle::variant_json_name(info.kernel, info.id), variant.text);
   if (info.has_code_member()) writer_.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
 }
 
 void BundleTarget::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
-  writer_.add_raw_instance(instance.info, instance.prologue, instance.epilogue, bundle::blocks_of(reader, instance));
+  writer_.add_raw_instance(instance.info, instance.prologue, instance.epilogue, bundle::blocks_of(reader, instance),
+                           instance.text);
 }
 
 void BundleTarget::take(const bundle::RunMember& run, const bundle::Reader& reader) {
-  std::set<Digest> cited;
-  for (const bundle::BlockDifference& block : run.info.blocks) cited.insert({block.expected, block.actual});
+  const std::vector<Digest> all = bundle::cited_blocks(run.info);
+  const std::set<Digest> cited(all.begin(), all.end());
   std::vector<bundle::Writer::LooseBlock> blocks;
   for (const Digest& digest : cited) blocks.push_back({digest, reader.block(digest)});
   if (!blocks.empty()) writer_.add_blocks(blocks);
-  writer_.add(bundle::run_name(run.info.kernel, run.info.instance, run.info.variant), bundle::write(run.info));
+  add_json(run);
+}
+
+void BundleTarget::add_json(const bundle::RunMember& run) {
+  writer_.add(bundle::run_name(run.info.kernel, run.info.instance, run.info.variant), run.text);
 }
 
 }  // namespace mneme::restore

@@ -16,6 +16,8 @@ class BundleTarget : public Target {
   void take(const bundle::RunMember& run, const bundle::Reader& reader) override;
 
  protected:
+  void add_json(const bundle::RunMember& run);
+
   bundle::Writer& writer_;
 };
 

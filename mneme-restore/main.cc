@@ -3,6 +3,7 @@
 // that replays it.
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "dump_target.h"
 #include "merge.h"
 #include "on_demand.h"
+#include "pack_target.h"
 #include "program_file.h"
 #include "program_target.h"
 
@@ -20,22 +22,57 @@ using namespace mneme;
 
 namespace {
 
-// All inputs are opened before anything is written: what is wrong with one is told at once.
-struct Inputs {
-  std::vector<std::unique_ptr<cli::Input>> files;
-  std::vector<std::unique_ptr<bundle::Reader>> readers;
-  std::vector<bundle::BundleInfo> infos;
-
-  explicit Inputs(std::vector<std::string> paths) {
+// The bundles to read. All are opened before anything is written: what is wrong with one is told at once. A file is
+// closed until its turn comes, so that any number of them takes no more descriptors and memory than one.
+class Inputs {
+ public:
+  Inputs(std::vector<std::string> paths, bundle::Memory memory) : memory_(memory) {
     if (paths.empty()) paths.push_back("-");
-    for (const std::string& path : paths) {
-      files.push_back(std::make_unique<cli::Input>(path));
-      files.back()->open();
-      readers.push_back(
-          std::make_unique<bundle::Reader>(files.back()->fd(), files.back()->name(), bundle::Memory::kDecode));
-      infos.push_back(readers.back()->info());
+    for (std::string& path : paths) {
+      Opened opened = open(path);
+      infos_.push_back(opened.reader->info());
+      const bool again = paths.size() > 1 && !opened.file->is_standard() && cli::keep_as_input(path);
+      waiting_.push_back({std::move(path), again ? Opened() : std::move(opened)});
     }
   }
+
+  const std::vector<bundle::BundleInfo>& infos() const { return infos_; }
+
+  // Calls function(reader) for each in turn.
+  void for_each(const std::function<void(bundle::Reader&)>& function) {
+    for (size_t i = 0; i < waiting_.size(); i++) {
+      Opened opened = std::move(waiting_[i].opened);
+      if (!opened.reader) {
+        opened = open(waiting_[i].path);
+        if (bundle::write(opened.reader->info()) != bundle::write(infos_[i])) {
+          throw Error::of("{} was changed while it was waiting for its turn", opened.file->name());
+        }
+      }
+      function(*opened.reader);
+    }
+  }
+
+ private:
+  struct Opened {
+    std::unique_ptr<cli::Input> file;
+    std::unique_ptr<bundle::Reader> reader;
+  };
+  struct Waiting {
+    std::string path;
+    Opened opened;  // none: it is opened again
+  };
+
+  Opened open(const std::string& path) const {
+    Opened opened;
+    opened.file = std::make_unique<cli::Input>(path);
+    opened.file->open();
+    opened.reader = std::make_unique<bundle::Reader>(opened.file->fd(), opened.file->name(), memory_);
+    return opened;
+  }
+
+  const bundle::Memory memory_;
+  std::vector<bundle::BundleInfo> infos_;
+  std::vector<Waiting> waiting_;
 };
 
 // Removes a program's file that is begun and never ended: it would hold no recording.
@@ -48,13 +85,16 @@ struct BegunProgram {
 
 Exit restore_bundles(int argc, char** argv) {
   cli::Options options("mneme-restore",
-                       "Rebuilds the recorded memory of bundles in full. Writes one bundle with all selected "
-                       "recordings, whose memory is plain members that tar and od can read.");
+                       "Rebuilds the recorded memory of a bundle in full. Writes a bundle whose memory is plain "
+                       "members that tar and od can read. Several bundles are merged into one, whose memory stays "
+                       "packed.");
   cli::Output output;
   cli::Selection selection;
   std::vector<std::string> paths;
   std::string dump, executable, device = "auto";
-  bool check = false;
+  bool check = false, raw = false, packs = false;
+  options.flag("--raw", raw, "write plain memory, as of one FILE, also of several");
+  options.flag("--packs", packs, "write packed memory, as of several FILEs, also of one");
   options.value("--dump", dump, "DIR", "write files into the new folder DIR instead of a bundle");
   options.value("--executable", executable, "FILE",
                 "instead of a bundle, write a program that holds the recordings, replays them with the variants that "
@@ -77,7 +117,15 @@ Exit restore_bundles(int argc, char** argv) {
     output.set_path(executable);
   }
 
-  Inputs inputs(paths);
+  if (raw && packs) throw Error("--raw and --packs are two forms of the same memory; give one of them");
+  if ((raw || packs) && (check || !dump.empty() || !executable.empty())) {
+    throw Error("--raw and --packs say how a bundle is written, and none is with --check, --dump or --executable");
+  }
+  const bool writes_bundle = executable.empty() && dump.empty() && !check;
+  packs = writes_bundle && (packs || (!raw && paths.size() > 1));
+  // Packs can be passed on as they are where all instances are: an instance builds on those before it.
+  const bool passes_packs = packs && selection.everything();
+  Inputs inputs(paths, passes_packs ? bundle::Memory::kPacks : bundle::Memory::kDecode);
   std::vector<std::unique_ptr<restore::Target>> targets;
   restore::CheckTarget* checked = nullptr;
   std::unique_ptr<bundle::Writer> writer;
@@ -90,7 +138,7 @@ Exit restore_bundles(int argc, char** argv) {
   restore::ProgramTarget* program = nullptr;
   bundle::BundleInfo recording;  // what a program is made of
   BegunProgram begun;
-  if (!executable.empty() || targets.empty()) {
+  if (!executable.empty() || writes_bundle) {
     std::string part = executable.empty() ? "" : installed_part(restore::kProgramPart);
     output.open(/*bundle=*/executable.empty());
     if (!executable.empty()) {
@@ -98,11 +146,13 @@ Exit restore_bundles(int argc, char** argv) {
       begun.path = executable;
     }
     writer = std::make_unique<bundle::Writer>(output.fd(), output.name());
-    recording = restore::merge(inputs.infos);
+    recording = restore::merge(inputs.infos());
     bundle::BundleInfo info = cli::with_provenance(recording, "mneme-restore", options);
-    info.memory = executable.empty() ? "raw" : "packs";
+    info.memory = writes_bundle && !packs ? "raw" : "packs";
     writer->add(std::string(bundle::kBundleMember), bundle::write(info));
-    if (executable.empty()) {
+    if (packs) {
+      targets.push_back(std::make_unique<restore::PackTarget>(*writer));
+    } else if (writes_bundle) {
       targets.push_back(std::make_unique<restore::BundleTarget>(*writer));
     } else {
       auto target = std::make_unique<restore::ProgramTarget>(*writer);
@@ -115,12 +165,11 @@ Exit restore_bundles(int argc, char** argv) {
   for (const auto& target : targets) borrowed.push_back(target.get());
   restore::Merge merge(selection, borrowed);
   std::string truncations;
-  for (auto& reader : inputs.readers) {
-    if (writer) reader->copy_others_to(writer.get());
-    merge.take(*reader);
-    if (reader->truncated()) truncations += (truncations.empty() ? "" : "; ") + reader->truncation();
-    reader.reset();  // and its memory
-  }
+  inputs.for_each([&](bundle::Reader& reader) {
+    if (writer) reader.copy_others_to(writer.get());
+    merge.take(reader);
+    if (reader.truncated()) truncations += (truncations.empty() ? "" : "; ") + reader.truncation();
+  });
   if (!merge.truncated()) {
     selection.check_met();
     if (merge.instances() == 0) throw Error("nothing was restored: there are no recorded instances");

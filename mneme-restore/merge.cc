@@ -30,35 +30,45 @@ bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos) {
   return all;
 }
 
-void merge(bundle::Summary& into, const bundle::Summary& from) {
+void MergedSummary::add(const bundle::Summary& from) {
   for (const bundle::Occurrence& occurrence : from.occurrences) {
-    auto known = std::find_if(into.occurrences.begin(), into.occurrences.end(),
-                              [&](const bundle::Occurrence& o) { return o.instance == occurrence.instance; });
-    if (known == into.occurrences.end()) {
-      into.occurrences.push_back(occurrence);
+    auto [known, fresh] = occurrences_.try_emplace(occurrence.instance, sum_.occurrences.size());
+    if (fresh) {
+      sum_.occurrences.push_back(occurrence);
     } else {
-      known->count += occurrence.count;
+      sum_.occurrences[known->second].count += occurrence.count;
     }
   }
-  into.skipped.insert(into.skipped.end(), from.skipped.begin(), from.skipped.end());
-  if (!into.application.empty() && !from.application.empty()) into.application += "; ";
-  into.application += from.application;
-  into.truncated = into.truncated || from.truncated;
+  for (const bundle::Skipped& skipped : from.skipped) {
+    auto [known, fresh] = skipped_.try_emplace({skipped.kernel, skipped.reason}, sum_.skipped.size());
+    if (fresh) {
+      sum_.skipped.push_back(skipped);
+    } else {
+      sum_.skipped[known->second].launches += skipped.launches;
+    }
+  }
+  if (!sum_.application.empty() && !from.application.empty()) sum_.application += "; ";
+  sum_.application += from.application;
+  sum_.truncated = sum_.truncated || from.truncated;
   if (!from.totals) return;
-  if (!into.totals) into.totals.emplace();
+  if (!sum_.totals) sum_.totals.emplace();
   for (const bundle::KernelCount& count : from.totals->kernels) {
-    bundle::KernelCount& sum = into.totals->of(count.kernel);
+    bundle::KernelCount& sum = sum_.totals->of(count.kernel);
     sum.launches += count.launches;
     sum.recorded += count.recorded;
   }
-  into.totals->seen_bytes += from.totals->seen_bytes;
-  into.totals->stored_bytes += from.totals->stored_bytes;
+  sum_.totals->seen_bytes += from.totals->seen_bytes;
+  sum_.totals->stored_bytes += from.totals->stored_bytes;
 }
 
 void Merge::take(const bundle::KernelMember& kernel) {
-  if (kernels_.count(kernel.info.id)) return;
+  if (auto known = kernels_.find(kernel.info.id); known != kernels_.end()) {
+    if (known->second.argument_bytes == kernel.info.argument_bytes) return;
+    throw Error::of("kernel {} is in two of the files, and is not the same in both: they cannot be merged",
+                    kernel.info.id.hex().substr(0, 12));
+  }
   bool selected = selection_.kernel(kernel.info);
-  kernels_[kernel.info.id] = selected;
+  kernels_[kernel.info.id] = {selected, kernel.info.argument_bytes};
   if (!selected) return;
   if (selection_.selects_instances()) {
     waiting_[kernel.info.id].kernel = kernel;
@@ -68,7 +78,7 @@ void Merge::take(const bundle::KernelMember& kernel) {
 }
 
 void Merge::take(bundle::VariantMember variant) {
-  if (!kernels_[variant.info.kernel]) return;
+  if (!kernels_[variant.info.kernel].selected) return;
   auto [known, fresh] = variants_.try_emplace(variant.info.id, variants_.size() + 1);
   size_t& latest = latest_[variant.info.kernel];
   latest = std::max(latest, known->second);
@@ -92,26 +102,32 @@ void Merge::give_kernel(const Digest& id) {
 
 void Merge::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
   instance_in_hand_ = {};
-  const Digest& id = instance.info.id;
-  if (!kernels_[instance.info.kernel] || !selection_.instance(id)) return;
-  auto [known, fresh] = instances_.try_emplace(id, variants_.size());
-  if (!fresh) {
-    // Code that comes behind the last launch is replayed with it.
-    if (id == last_given_) known->second = variants_.size();
-    if (latest_[instance.info.kernel] <= known->second) return;
-    throw Error::of(
-        "launch {} is in two of the files, and the later one has code for it that the other lacks: it would not be "
-        "replayed with that. Merge what mneme-capture wrote, and compile the merged bundle",
-        id.hex().substr(0, 12));
+  if (!is_to_be_given(instance)) {
+    for (Target* target : targets_) target->leave_out(instance, reader);
+    return;
   }
   if (reader.info().memory == "none") {
     throw Error(
         "the bundle holds no memory to restore: it has been through mneme-run, which keeps it only if told so "
         "(--keep)");
   }
-  instance_in_hand_ = last_given_ = id;
+  instance_in_hand_ = last_given_ = instance.info.id;
   give_kernel(instance.info.kernel);
   for (Target* target : targets_) target->take(instance, reader);
+}
+
+bool Merge::is_to_be_given(const bundle::InstanceMember& instance) {
+  const Digest& id = instance.info.id;
+  if (!kernels_[instance.info.kernel].selected || !selection_.instance(id)) return false;
+  auto [known, fresh] = instances_.try_emplace(id, variants_.size());
+  if (fresh) return true;
+  // Code that comes behind the last launch is replayed with it.
+  if (id == last_given_) known->second = variants_.size();
+  if (latest_[instance.info.kernel] <= known->second) return false;
+  throw Error::of(
+      "launch {} is in two of the files, and the later one has code for it that the other lacks: it would not be "
+      "replayed with that. Merge what mneme-capture wrote, and compile the merged bundle",
+      id.hex().substr(0, 12));
 }
 
 void Merge::take(const bundle::RunMember& run, const bundle::Reader& reader) {
@@ -119,17 +135,27 @@ void Merge::take(const bundle::RunMember& run, const bundle::Reader& reader) {
   for (Target* target : targets_) target->take(run, reader);
 }
 
+bundle::Summary Merge::summary() const {
+  bundle::Summary summary = summary_.sum();
+  summary.truncated = summary.truncated || truncated_;
+  return summary;
+}
+
 void Merge::take(bundle::Reader& reader) {
   latest_.clear();
   instance_in_hand_ = {};
+  for (Target* target : targets_) target->begin(reader);
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) take(*kernel);
     if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) take(std::move(*variant));
     if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) take(*instance, reader);
+    if (auto* pack = std::get_if<bundle::PackMember>(&*item)) {
+      for (Target* target : targets_) target->take(std::move(*pack));
+    }
     if (auto* run = std::get_if<bundle::RunMember>(&*item)) take(*run, reader);
-    if (auto* summary = std::get_if<bundle::Summary>(&*item)) merge(summary_, *summary);
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) summary_.add(*summary);
   }
-  if (reader.truncated()) summary_.truncated = truncated_ = true;
+  if (reader.truncated()) truncated_ = true;
 }
 
 }  // namespace mneme::restore

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <map>
-#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bundle/left_out_code.h"
@@ -14,7 +16,18 @@ namespace mneme::restore {
 // What bundle.json of the merged bundle says: the addresses of all inputs, and where each came from. Throws Error when
 // they were recorded on different devices.
 bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos);
-void merge(bundle::Summary& into, const bundle::Summary& from);
+
+// What summary.json of the merged bundle says: the counts of all inputs.
+class MergedSummary {
+ public:
+  void add(const bundle::Summary& from);
+  const bundle::Summary& sum() const { return sum_; }
+
+ private:
+  bundle::Summary sum_;
+  std::unordered_map<Digest, size_t> occurrences_;                 // where each instance's is
+  std::map<std::pair<std::string, std::string>, size_t> skipped_;  // likewise, by kernel and reason
+};
 
 // Gives several bundles' selected recordings to targets, one bundle after another, everything once: what occurs again
 // is dropped, an instance together with its runs. Throws Error where more would be lost: a launch that occurs again,
@@ -26,7 +39,7 @@ class Merge {
 
   // Reads to the end.
   void take(bundle::Reader& reader);
-  const bundle::Summary& summary() const { return summary_; }
+  bundle::Summary summary() const;
   bool truncated() const { return truncated_; }  // one of the inputs was cut short
   uint64_t instances() const { return instances_.size(); }
 
@@ -40,11 +53,17 @@ class Merge {
   void take(bundle::VariantMember variant);
   void give_kernel(const Digest& id);
   void take(const bundle::InstanceMember& instance, const bundle::Reader& reader);
+  // Whether it is selected and has not been given before. Throws Error where code of it would be lost.
+  bool is_to_be_given(const bundle::InstanceMember& instance);
   void take(const bundle::RunMember& run, const bundle::Reader& reader);
 
   const cli::Selection& selection_;
   std::vector<Target*> targets_;
-  std::map<Digest, bool> kernels_;      // all, and whether they are selected
+  struct Kernel {
+    bool selected = false;
+    uint32_t argument_bytes = 0;
+  };
+  std::map<Digest, Kernel> kernels_;    // all
   std::map<Digest, Waiting> waiting_;   // for a selected instance: without one, a kernel is left out
   std::map<Digest, size_t> variants_;   // and their numbers, from 1 on, as they came
   std::map<Digest, size_t> instances_;  // and how many variants had come before
@@ -52,7 +71,7 @@ class Merge {
   std::map<Digest, size_t> latest_;     // of the bundle that is read: the last variant of each kernel, by its number
   Digest last_given_;                   // instance
   Digest instance_in_hand_;             // empty while one is passed over
-  bundle::Summary summary_;
+  MergedSummary summary_;
   bool truncated_ = false;
 };
 

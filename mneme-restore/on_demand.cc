@@ -35,9 +35,10 @@ std::string pack(const std::vector<bundle::VariantMember>& variants) {
   if (variants.empty()) return "";
   Fd file = memory_file("on-demand");
   bundle::ArchiveWriter archive(file.get(), "the code on demand");
-  for (const auto& [info, code] : variants) {
+  for (const bundle::VariantMember& variant : variants) {
+    const bundle::VariantInfo& info = variant.info;
     add(archive, bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
-    add(archive, bundle::variant_code_name(info.kernel, info.id, info.code), code);
+    add(archive, bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
   }
   archive.finish();
   ::lseek(file.get(), 0, SEEK_SET);

@@ -26,7 +26,8 @@ void ProgramTarget::take(const bundle::VariantMember& variant) {
 
 void ProgramTarget::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
   kernels_[instance.info.kernel].instances++;
-  writer_.add_instance(instance.info, instance.prologue, instance.epilogue, bundle::blocks_of(reader, instance));
+  writer_.add_instance(instance.info, instance.prologue, instance.epilogue, bundle::blocks_of(reader, instance),
+                       instance.text);
 }
 
 void ProgramTarget::check_variants() const {

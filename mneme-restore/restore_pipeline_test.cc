@@ -7,7 +7,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "bundle/bad_bundle.h"
 #include "bundle/names.h"
+#include "bundle/pack_encoder.h"
 #include "bundle/reader.h"
 #include "recording.h"
 
@@ -125,6 +127,7 @@ TEST(Restore, MergesFiles) {
   Ended ended = restore("", {a, b});
   ASSERT_EQ(ended.status, 0) << ended.errors;
   Contents contents = read(ended.output);
+  EXPECT_EQ(contents.info.memory, "packs");
   EXPECT_EQ(contents.kernels.size(), 2u);
   EXPECT_EQ(contents.variants.size(), 2u);
   EXPECT_EQ(contents.instances, (std::vector<Digest>{one, two, three, other}));
@@ -133,7 +136,23 @@ TEST(Restore, MergesFiles) {
   EXPECT_EQ(contents.info.provenance.size(), 3u);
   EXPECT_EQ(contents.summary->application, "exited with status 0; exited with status 0");
 
+  Contents raw = read(restore("", {"--raw", a, b}).output);
+  EXPECT_EQ(raw.info.memory, "raw");
+  EXPECT_EQ(raw.instances, contents.instances);
+  EXPECT_EQ(raw.before, contents.before);
+  EXPECT_EQ(raw.after, contents.after);
+  write_file(folder.path() + "/raw.tar", restore("", {b}).output);
+  Contents mixed = read(restore("", {a, folder.path() + "/raw.tar"}).output);
+  EXPECT_EQ(mixed.info.memory, "packs");
+  EXPECT_EQ(mixed.after, contents.after);
+  Ended piped = run_shell(MNEME_RESTORE " <(cat " + a + ") - < " + b, "");
+  EXPECT_EQ(read(piped.output).after, contents.after) << piped.errors;
+  Contents again = read(restore(ended.output, {"--packs"}).output);
+  EXPECT_EQ(again.info.memory, "packs");
+  EXPECT_EQ(again.after, contents.after);
+
   Contents selected = read(restore("", {"--kernel", "^other", a, b}).output);
+  EXPECT_EQ(selected.info.memory, "packs");
   EXPECT_EQ(selected.instances, std::vector<Digest>{other});
   EXPECT_EQ(selected.kernels.size(), 1u);
   selected = read(restore("", {"--instance", two.hex().substr(0, 10), a, b}).output);
@@ -166,6 +185,25 @@ TEST(Restore, RefusesToLoseCodeOfALaunch) {
   }
 }
 
+TEST(Restore, RefusesTwoKernelsOfOneHash) {
+  TemporaryFolder folder;
+  std::vector<bundle::TarMember> members = bundle::members_of(recorded());
+  std::erase_if(members, [](const auto& member) {
+    return member.name.starts_with("instances/") || member.name.starts_with("variants/");
+  });
+  for (bundle::TarMember& member : members) {
+    if (!member.name.ends_with("kernel.json")) continue;
+    bundle::KernelInfo info = bundle::parse_kernel(member.contents, member.name);
+    info.argument_bytes += 8;
+    member.contents = bundle::write(info);
+  }
+  write_file(folder.path() + "/a.tar", recorded());
+  write_file(folder.path() + "/b.tar", bundle::tar_of(members));
+  Ended ended = restore("", {folder.path() + "/a.tar", folder.path() + "/b.tar"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("is in two of the files, and is not the same in both"));
+}
+
 TEST(Restore, PassesRunsOn) {
   Ended run = run_program({MNEME_RUN, "--keep"}, recorded());
   Recording wrong;
@@ -178,6 +216,77 @@ TEST(Restore, PassesRunsOn) {
     EXPECT_EQ(read(restored.output).runs.size(), 1u);
     EXPECT_EQ(run_program({MNEME_VERIFY}, restored.output).status, ended == &run ? 0 : 1);
   }
+}
+
+// The run of a bundle with one, in which blocks differ, with a baseline that cites one more.
+std::string with_baseline(const std::string& bundle, const std::string& varying) {
+  std::vector<bundle::TarMember> members = bundle::members_of(bundle);
+  auto member = std::ranges::find_if(members, [](const auto& each) { return each.name.starts_with("runs/"); });
+  bundle::RunInfo run = bundle::parse_run(member->contents, member->name);
+  EXPECT_FALSE(run.blocks.empty());
+  run.baseline = bundle::Baseline{2, "", {}, {{run.blocks.at(0).address, digest_of(varying)}}, true, 0};
+  member->contents = bundle::write(run);
+  bundle::PackEncoder encoder;
+  Bytes pack = encoder.encode({{digest_of(varying), {}, 0}}, [&](size_t, bool) { return bytes_of(varying); });
+  members.insert(member, bundle::TarMember{bundle::pack_name(100), std::string(text_of(pack))});
+  return bundle::tar_of(members);
+}
+
+TEST(Restore, PassesOnWhatRunsCite) {
+  Recording recording;
+  recording.add_variant("wrong_byte");
+  recording.add_instance(kWords, 9);
+  const std::string varying(bundle::kBlockSize, '\1');
+  const std::string run = with_baseline(run_program({MNEME_RUN, "--keep"}, recording.finish()).output, varying);
+  TemporaryFolder folder;
+  write_file(folder.path() + "/run.tar", run);
+  write_file(folder.path() + "/other.tar", recorded());
+  for (const Words& words : {Words{}, Words{"--packs"}, Words{folder.path() + "/other.tar", folder.path() + "/run.tar"},
+                             Words{"--packs", "--kernel", "add_one"}}) {
+    Ended restored = restore(run, words);
+    ASSERT_EQ(restored.status, 0) << restored.errors;
+    Fd file = memory_file("bundle", bytes_of(restored.output));
+    bundle::Reader reader(file.get(), "the output", bundle::Memory::kDecode);
+    bool met = false;
+    while (auto item = reader.next()) {
+      auto* member = std::get_if<bundle::RunMember>(&*item);
+      if (!member) continue;
+      met = true;
+      EXPECT_EQ(text_of(reader.block(member->info.baseline->blocks.at(0).bytes)), varying);
+      EXPECT_NO_THROW(reader.block(member->info.blocks.at(0).actual));
+    }
+    EXPECT_TRUE(met);
+  }
+}
+
+// As many bundles as a job has ranks, in a process that may open few files.
+TEST(Restore, MergesManyFiles) {
+  constexpr uint32_t kRanks = 64;
+  TemporaryFolder folder;
+  uint64_t sum = 0;
+  Recording job;
+  for (uint32_t rank = 0; rank < kRanks; rank++) {
+    Recording recording;
+    recording.add_instance(kWords, rank);
+    recording.add_instance(kWords, 1000);  // of all of them
+    job.add_instance(kWords, rank);
+    if (rank == 0) job.add_instance(kWords, 1000);
+    const std::string bundle = recording.finish();
+    sum += bundle.size();
+    write_file(fmt::format("{}/rank-{:02}.tar", folder.path(), rank), bundle);
+  }
+  const std::string merge = "ulimit -n 24; " MNEME_RESTORE " " + folder.path() + "/rank-*.tar";
+  Ended ended = run_shell(merge, "");
+  ASSERT_EQ(ended.status, 0) << ended.errors;
+  const uint64_t one = job.finish().size();
+  Contents contents = read(ended.output);
+  EXPECT_EQ(contents.instances.size(), kRanks + 1);
+  EXPECT_EQ(contents.info.provenance.size(), kRanks + 1);
+  EXPECT_EQ(contents.before[0], buffer_before(kWords, 0));
+  EXPECT_EQ(contents.after[1], buffer_after(kWords, 1000));
+  EXPECT_EQ(contents.after[kRanks], buffer_after(kWords, kRanks - 1));
+  EXPECT_LE(ended.output.size(), one * 105 / 100) << "of " << sum << " bytes";
+  EXPECT_EQ(run_shell(merge, "").output, ended.output);
 }
 
 TEST(Restore, DumpsFiles) {
@@ -240,6 +349,9 @@ TEST(Restore, RefusesBadUsageAndInput) {
                                                {"/nonexistent"},
                                                {"--device", "abacus"},
                                                {"--check", "-o", "x"},
+                                               {"--raw", "--packs"},
+                                               {"--packs", "--check"},
+                                               {"--raw", "--dump", "x"},
                                                {"--dump", "x", "-o", "-"}}) {
     Ended ended = restore("", words);
     EXPECT_EQ(ended.status, 2);

@@ -50,4 +50,22 @@ void check_gaps(uint64_t address, Bytes block, std::span<const Segment> segments
   check_until(kBlockSize);
 }
 
+std::vector<Digest> cited_blocks(const RunInfo& run) {
+  std::vector<Digest> cited;
+  for (const BlockDifference& block : run.blocks) cited.insert(cited.end(), {block.expected, block.actual});
+  if (run.baseline) {
+    for (const VaryingBlock& block : run.baseline->blocks) cited.push_back(block.bytes);
+  }
+  return cited;
+}
+
+std::vector<Digest> cited_blocks(const State& prologue, const State& epilogue) {
+  std::vector<Digest> cited;
+  cited.reserve(prologue.blocks.size() + epilogue.blocks.size());
+  for (const State* state : {&prologue, &epilogue}) {
+    for (const BlockReference& block : state->blocks) cited.push_back(block.digest);
+  }
+  return cited;
+}
+
 }  // namespace mneme::bundle

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "bundle/format.h"
 
@@ -21,5 +22,10 @@ void for_each_part(uint64_t block, std::span<const Segment> segments, const Part
 
 // Throws Error when a byte of the block that belongs to no segment is not zero.
 void check_gaps(uint64_t address, Bytes block, std::span<const Segment> segments);
+
+// The blocks that a run cites.
+std::vector<Digest> cited_blocks(const RunInfo& run);
+// Those that an instance with these states cites.
+std::vector<Digest> cited_blocks(const State& prologue, const State& epilogue);
 
 }  // namespace mneme::bundle

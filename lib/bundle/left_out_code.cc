@@ -9,12 +9,12 @@ void LeftOutCode::keep(VariantMember variant) {
   if (variant.info.has_code_member()) codes_.try_emplace(variant.info.id, std::move(variant.code));
 }
 
-bool LeftOutCode::make_whole(VariantMember& variant) const {
+void LeftOutCode::make_whole(VariantMember& variant) const {
   auto code = codes_.find(variant.info.same_as);
-  if (variant.info.same_as.empty() || code == codes_.end()) return false;
+  if (variant.info.same_as.empty() || code == codes_.end()) return;
   variant.info.same_as = {};
   variant.code = code->second;
-  return true;
+  variant.text = write(variant.info);
 }
 
 }  // namespace mneme::bundle

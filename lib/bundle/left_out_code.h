@@ -13,8 +13,8 @@ class LeftOutCode {
  public:
   // One that is left out.
   void keep(VariantMember variant);
-  // One that is passed on gets code of its own, if the one that has it was left out. Whether that is so.
-  bool make_whole(VariantMember& variant) const;
+  // One that is passed on gets code of its own, if the one that has it was left out.
+  void make_whole(VariantMember& variant) const;
 
  private:
   std::map<Digest, std::string> codes_;  // by variant

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bundle/pack.h"
 
-#include <zstd.h>
-
 #include <cstring>
 #include <unordered_map>
 
@@ -81,6 +79,24 @@ std::vector<PackEntry> parse_pack_index(Bytes pack, const std::string& where) {
     }
   }
   return entries;
+}
+
+Bytes frame_of_pack(Bytes pack, size_t entries, const std::string& where) {
+  Bytes frame = pack.subspan(pack_index_size(entries));
+  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != entries * kBlockSize) {
+    throw Error::of("{} does not hold the {} bytes that its index speaks of", where, entries * kBlockSize);
+  }
+  size_t length = ZSTD_findFrameCompressedSize(frame.data(), frame.size());
+  if (ZSTD_isError(length) || length != frame.size()) {
+    throw Error::of("{} is damaged: it is not exactly one zstd frame", where);
+  }
+  return frame;
+}
+
+void decompress_frame(ZSTD_DCtx* context, Bytes frame, std::span<std::byte> out, const std::string& where) {
+  size_t got = ZSTD_decompressDCtx(context, out.data(), out.size(), frame.data(), frame.size());
+  if (ZSTD_isError(got)) throw Error::of("{} is damaged: {}", where, ZSTD_getErrorName(got));
+  if (got != out.size()) throw Error::of("{} is damaged: it ends early", where);
 }
 
 void xor_bytes(const std::byte* a, const std::byte* b, std::byte* out, size_t size) {

@@ -111,4 +111,23 @@ Setting choose_encodings(std::vector<PackEntry>& entries, const PackSource& cont
   return kSettings[way];
 }
 
+Setting choose_setting(std::span<const PackEntry> entries, Bytes encoded, ZSTD_CCtx* context) {
+  std::array<std::byte, kSample + 1024> out;
+  Way way = kPlanes;
+  for (size_t from = 0; from < entries.size(); from += kGroup) {
+    std::vector<size_t> plain;
+    for (size_t i = from; i < std::min(from + kGroup, entries.size()); ++i) {
+      if (entries[i].stride == 0) plain.push_back(i);
+    }
+    if (plain.empty()) continue;
+    // A block whose bytes stand as they are has its sample where Chooser looked for it.
+    Bytes sample = encoded.subspan(plain[plain.size() / 2] * kBlockSize + kFrom, kSample);
+    size_t general = compress(context, kSettings[kAny], sample, out);
+    bool repetitive = general * kRepetitive < kSample;
+    size_t noise = repetitive ? SIZE_MAX : compress(context, kSettings[kNoise], sample, out);
+    way = std::max(way, noise - noise / 64 <= general ? kNoise : kAny);
+  }
+  return kSettings[way];
+}
+
 }  // namespace mneme::bundle

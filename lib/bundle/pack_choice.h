@@ -20,4 +20,7 @@ size_t compress(ZSTD_CCtx* context, const Setting& setting, Bytes in, std::span<
 // that do not help, and says the setting for the whole. Depends on nothing but the contents.
 Setting choose_encodings(std::vector<PackEntry>& entries, const PackSource& contents, ZSTD_CCtx* context);
 
+// The setting for blocks that are encoded already, of which `encoded` has one after another.
+Setting choose_setting(std::span<const PackEntry> entries, Bytes encoded, ZSTD_CCtx* context);
+
 }  // namespace mneme::bundle

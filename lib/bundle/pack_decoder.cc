@@ -33,19 +33,10 @@ struct PackDecoder::Scratch {
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context{ZSTD_createDCtx(), &ZSTD_freeDCtx};
   std::unique_ptr<std::byte[]> blocks{new std::byte[kBlocksPerPack * kBlockSize]};
 
-  // The pack's blocks as they were encoded. Sizes are compared before a byte is decompressed.
-  void decompress(Bytes frame, size_t size, const std::string& where) {
+  // A pack's blocks as they were encoded. Sizes are compared before a byte is decompressed.
+  void decompress(Bytes pack, size_t entries, const std::string& where) {
     if (!context) throw std::bad_alloc();
-    if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != size) {
-      throw Error::of("{} does not hold the {} bytes that its index speaks of", where, size);
-    }
-    size_t length = ZSTD_findFrameCompressedSize(frame.data(), frame.size());
-    if (ZSTD_isError(length) || length != frame.size()) {
-      throw Error::of("{} is damaged: it is not exactly one zstd frame", where);
-    }
-    size_t got = ZSTD_decompressDCtx(context.get(), blocks.get(), size, frame.data(), frame.size());
-    if (ZSTD_isError(got)) throw Error::of("{} is damaged: {}", where, ZSTD_getErrorName(got));
-    if (got != size) throw Error::of("{} is damaged: it ends early", where);
+    decompress_frame(context.get(), frame_of_pack(pack, entries, where), {blocks.get(), entries * kBlockSize}, where);
   }
 };
 
@@ -71,8 +62,7 @@ std::vector<std::byte> PackDecoder::buffer() {
 
 PackDecoder::Decoded PackDecoder::decode(std::vector<std::byte> pack, Decoded decoded) {
   std::unique_ptr<Scratch> scratch = take_scratch();
-  Bytes frame = Bytes(pack).subspan(pack_index_size(decoded.entries.size()));
-  scratch->decompress(frame, decoded.entries.size() * kBlockSize, decoded.where);
+  scratch->decompress(pack, decoded.entries.size(), decoded.where);
   for (size_t i = 0; i < decoded.entries.size(); ++i) {
     decoded.blocks.push_back(store_.pool().take());
     join_block(decoded.entries[i], scratch->blocks.get() + i * kBlockSize, decoded.blocks[i]);

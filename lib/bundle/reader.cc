@@ -24,6 +24,10 @@ void Reader::copy_to(Writer* writer, bool copy_memory) {
 void Reader::copy_others_to(Writer* writer) { implementation_->others_writer = writer; }
 bool Reader::truncated() const { return !implementation_->truncation.empty(); }
 const std::string& Reader::truncation() const { return implementation_->truncation; }
+void Reader::choose_packs(std::function<bool(std::span<const PackEntry>)> wanted) {
+  implementation_->wanted = std::move(wanted);
+}
+bool Reader::decodes() const { return implementation_->decodes(); }
 void Reader::set_memory_limit(uint64_t bytes) {
   implementation_->memory_limit = bytes;
   implementation_->store.pool().set_limit(bytes);

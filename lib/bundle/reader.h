@@ -7,40 +7,54 @@
 #include <variant>
 
 #include "bundle/format.h"
+#include "bundle/pack.h"
 #include "bundle/writer.h"
 
 namespace mneme::bundle {
 
+// `text` of each: its json as it came, with the keys that this version does not know.
+
 struct KernelMember {
   KernelInfo info;
   std::string bitcode;
+  std::string text = {};
 };
 
 struct VariantMember {
   VariantInfo info;
   std::string code;  // empty for one that has no code member (VariantInfo::has_code_member)
+  std::string text = {};
 };
 
 // What next() meets. Json, states, bitcode and code are checked (sizes, digests) before they are given.
 // A kernel comes once both its members have arrived, a variant likewise; the one whose code a variant says that it has
 // came before. Packs are taken up by the
-// reader; where nothing needs the memory (Memory::kPass) they are neither decompressed nor given.
+// reader, or given as they are (Memory::kPacks); where nothing needs the memory (Memory::kPass) they are neither
+// decompressed nor given.
 struct InstanceMember {
   InstanceInfo info;
   State prologue;  // each lists exactly the blocks that the segments lie in
   State epilogue;
+  std::string text = {};
 };
 struct RunMember {
   RunInfo info;
+  std::string text = {};
+};
+struct PackMember {
+  std::string name;
+  std::vector<PackEntry> entries;  // bases are at hand
+  std::vector<std::byte> bytes;    // of all of it; what its one frame holds has not been looked at
 };
 struct OtherMember {  // unknown to this version
   std::string name;
 };
-using Item = std::variant<KernelMember, VariantMember, InstanceMember, RunMember, Summary, OtherMember>;
+using Item = std::variant<KernelMember, VariantMember, InstanceMember, RunMember, PackMember, Summary, OtherMember>;
 
 enum class Memory {
   kPass,    // packs and states go by unread: InstanceMember's states stay empty
   kDecode,  // block() works for the instance in hand, whether the bundle's memory is packs or raw
+  kPacks,   // packs are given undecoded, and what cites their blocks is checked; of raw memory as kDecode
 };
 
 // Reads a bundle in one pass from a descriptor (a pipe or a file). Distrusts it:
@@ -70,6 +84,11 @@ class Reader {
   void copy_others_to(Writer* writer);
 
   std::optional<Item> next();
+
+  // With kPacks: packs for which this says no are not given. Unless set, all are.
+  void choose_packs(std::function<bool(std::span<const PackEntry>)> wanted);
+  // Whether block() works: the memory is decoded as it is read.
+  bool decodes() const;
 
   // Called by next() when another instance has come, before the blocks of the one in hand are let go.
   void before_leaving(std::function<void()> leaving);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "bundle/bad_bundle.h"
 #include "bundle/names.h"
-#include "bundle/reading.h"
+#include "bundle/ranks.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -51,6 +51,18 @@ void pass_on(Bytes bytes) {
   while (again.next()) {
   }
   if (again.truncated()) std::abort();
+}
+
+// Beside a sound bundle of another rank: that one's instances come through whatever the bytes are, and what is passed
+// on is a sound archive in which all that instances cite is there.
+void merge(Bytes bytes) {
+  static const std::string kSound = rank_bundle({{1, 3, 1, 2}});
+  const std::string bundle(text_of(bytes));
+  const std::string merged = passed_on({kSound, bundle, bundle}, {}, kMemoryLimit);
+  [&]() noexcept {
+    Contents contents = read_bundle(merged, Memory::kPacks);
+    if (contents.truncated || contents.instances.size() < 2) std::abort();
+  }();
 }
 
 void seal(std::string& json) {
@@ -110,6 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   mneme::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   mneme::bundle::try_way(&mneme::bundle::decode, bytes);
   mneme::bundle::try_way(&mneme::bundle::pass_on, bytes);
+  mneme::bundle::try_way(&mneme::bundle::merge, bytes);
   return 0;
 }
 

@@ -34,7 +34,8 @@ struct Reader::Implementation {
   Item take_instance(const Member& member, const MemberName& parsed);
   Item take_run(const Member& member, const MemberName& parsed);
   Item take_summary(const Member& member);
-  void take_memory(const Member& member, const MemberName& parsed);
+  std::optional<Item> take_memory(const Member& member, const MemberName& parsed);
+  std::optional<Item> take_pack(const Member& member);
 
   // The member that has to come next. Throws Error, naming `after`, when another comes.
   Member expect(const std::string& expected, const std::string& after);
@@ -43,15 +44,20 @@ struct Reader::Implementation {
   std::string text_of_member(const Member& member, uint64_t limit);
   std::string json_of_member(const Member& member);
   void copy_text(const std::string& member, std::string_view contents);
-  void copy_variant(VariantMember variant, const std::string& name, const std::string& text);
+  void copy_variant(VariantMember variant, const std::string& name);
   // Copies the member without looking at it; `begin` opens it at the writer.
   void copy_through(const Member& member, MemberKind kind);
   void skip();
 
   // Memory.
-  bool decodes() const { return memory == Memory::kDecode && info.memory != "none"; }
+  bool decodes() const {
+    return (memory == Memory::kDecode && info.memory != "none") || (memory == Memory::kPacks && info.memory == "raw");
+  }
+  bool gives_packs() const { return memory == Memory::kPacks && info.memory == "packs"; }
+  bool has_block(const Digest& digest) const;
   State take_state(const Digest& id, const InstanceInfo& instance, const char* which);
   void check_blocks(const State& state, const InstanceInfo& instance) const;
+  void keep_only(const State& prologue, const State& epilogue);
   void store_run_blocks(const RunInfo& run);
 
   std::string name;
@@ -64,6 +70,7 @@ struct Reader::Implementation {
   Writer* writer = nullptr;
   Writer* others_writer = nullptr;  // in place of `writer`, for members that are unknown
   std::function<void()> leaving;
+  std::function<bool(std::span<const PackEntry>)> wanted;
   bool copy_memory = true;
 
   std::unordered_set<Digest> names;  // digests of the names met
@@ -77,6 +84,7 @@ struct Reader::Implementation {
   BlockStore store;
   PackDecoder decoder{store};
   RawMemory raw;
+  std::unordered_set<Digest> at_hand;                   // blocks of packs that are given
   std::unordered_map<Digest, std::string> state_texts;  // since the instance before
   std::unordered_map<Digest, State> states;             // cited by the instance before
 };

@@ -59,8 +59,7 @@ std::optional<Item> Reader::Implementation::take(const Member& member, const Mem
     case MemberKind::kPack:
     case MemberKind::kRaw:
     case MemberKind::kState:
-      take_memory(member, parsed);
-      return std::nullopt;
+      return take_memory(member, parsed);
     case MemberKind::kKernelBitcode:
     case MemberKind::kVariantCode:
       throw Error::of("{} does not follow the json member that describes it", member.name);
@@ -166,6 +165,7 @@ Item Reader::Implementation::take_kernel(const Member& json, const MemberName& p
     copy_text(json.name, text);
     copy_text(code.name, kernel.bitcode);
   }
+  kernel.text = std::move(text);
   return kernel;
 }
 
@@ -190,15 +190,16 @@ Item Reader::Implementation::take_variant(const Member& json, const MemberName& 
     refuse_unless(holder->second.code == info.code_digest, json.name,
                   "the variant whose code it says to have has other code");
   }
-  copy_variant(variant, json.name, text);
+  variant.text = std::move(text);
+  copy_variant(variant, json.name);
   return variant;
 }
 
-void Reader::Implementation::copy_variant(VariantMember variant, const std::string& name, const std::string& text) {
+void Reader::Implementation::copy_variant(VariantMember variant, const std::string& name) {
   if (!writer) return;
   if (writer->has(name)) return left_out.keep(std::move(variant));
-  bool changed = left_out.make_whole(variant);
-  copy_text(name, changed ? write(variant.info) : text);
+  left_out.make_whole(variant);
+  copy_text(name, variant.text);
   if (variant.info.has_code_member()) {
     copy_text(variant_code_name(variant.info.kernel, variant.info.id, variant.info.code), variant.code);
   }
@@ -214,7 +215,7 @@ Item Reader::Implementation::take_instance(const Member& member, const MemberNam
   auto kernel = kernels.find(in.kernel);
   refuse_unless(kernel != kernels.end(), member.name, "its kernel did not come before it");
   refuse_unless(kernel->second == in.arguments.size(), member.name, "its arguments are not of its kernel's size");
-  if (decodes()) {
+  if (decodes() || gives_packs()) {
     decoder.settle();
     instance.prologue = take_state(in.prologue, in, "prologue");
     instance.epilogue = take_state(in.epilogue, in, "epilogue");
@@ -222,7 +223,7 @@ Item Reader::Implementation::take_instance(const Member& member, const MemberNam
     check_blocks(instance.epilogue, in);
     if (leaving) leaving();
     // From here on the next instance may cite what this one cites, and nothing else that came so far.
-    store.keep_only(instance.prologue, instance.epilogue);
+    keep_only(instance.prologue, instance.epilogue);
     state_texts.clear();
     raw.clear();
     states.clear();
@@ -230,6 +231,7 @@ Item Reader::Implementation::take_instance(const Member& member, const MemberNam
     states[in.epilogue] = instance.epilogue;
   }
   copy_text(member.name, text);
+  instance.text = std::move(text);
   return instance;
 }
 
@@ -247,6 +249,7 @@ Item Reader::Implementation::take_run(const Member& member, const MemberName& pa
     if (!copy_memory) store_run_blocks(run.info);
     copy_text(member.name, text);
   }
+  run.text = std::move(text);
   return run;
 }
 

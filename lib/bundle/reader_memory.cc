@@ -7,24 +7,30 @@
 
 namespace mneme::bundle {
 
-void Reader::Implementation::take_memory(const Member& member, const MemberName& parsed) {
+std::optional<Item> Reader::Implementation::take_memory(const Member& member, const MemberName& parsed) {
   uint64_t limit = UINT64_MAX;
   if (parsed.kind == MemberKind::kPack) limit = max_pack_size();
   if (parsed.kind == MemberKind::kState) limit = kMaxStateSize;
-  if (memory == Memory::kDecode && parsed.kind == MemberKind::kRaw) limit = memory_limit;
+  if (memory != Memory::kPass && parsed.kind == MemberKind::kRaw) limit = memory_limit;
   if (member.size > limit) {
     throw Error::of("{} claims {} bytes; such a member has at most {}", member.name, member.size, limit);
   }
   if (memory == Memory::kPass) {
-    if (copy_memory) return copy_through(member, parsed.kind);
-    return skip();
+    if (copy_memory) {
+      copy_through(member, parsed.kind);
+    } else {
+      skip();
+    }
+    return std::nullopt;
   }
+  if (gives_packs() && parsed.kind == MemberKind::kPack) return take_pack(member);
   // Read to where it is needed, and copied from there once it is complete.
   if (parsed.kind == MemberKind::kRaw) {
+    if (gives_packs()) throw Error::of("{} is raw memory, in a bundle whose memory is packs", member.name);
     Mapping& mapping = raw.add(parsed.digests[0], std::string(parsed.file), member.size);
     while (std::optional<Piece> piece = archive.piece()) mapping.append(piece->bytes);
     if (writer && copy_memory) writer->add(member.name, mapping.bytes());
-    return;
+    return std::nullopt;
   }
   std::vector<std::byte> contents;
   if (parsed.kind == MemberKind::kPack) contents = decoder.buffer();
@@ -45,6 +51,49 @@ void Reader::Implementation::take_memory(const Member& member, const MemberName&
   } else {
     state_texts[parsed.digests[0]] = text_of(contents);
   }
+  return std::nullopt;
+}
+
+// The index tells whether the rest is worth holding.
+std::optional<Item> Reader::Implementation::take_pack(const Member& member) {
+  PackMember pack{member.name, {}, {}};
+  auto read_to = [&](size_t size) {
+    while (pack.bytes.size() < size) {
+      std::optional<Piece> piece = archive.piece();
+      if (!piece) return;
+      pack.bytes.insert(pack.bytes.end(), piece->bytes.begin(), piece->bytes.end());
+    }
+  };
+  read_to(pack_index_size(kBlocksPerPack));
+  pack.entries = parse_pack_index(pack.bytes, member.name);
+  for (const PackEntry& entry : pack.entries) {
+    if (entry.base.empty()) at_hand.insert(entry.digest);
+  }
+  for (const PackEntry& entry : pack.entries) {
+    if (!entry.base.empty() && !has_block(entry.base)) {
+      throw Error::of("{}: block {} builds on block {}, which no pack at hand holds", member.name, entry.digest.hex(),
+                      entry.base.hex());
+    }
+  }
+  for (const PackEntry& entry : pack.entries) at_hand.insert(entry.digest);
+  if (wanted && !wanted(pack.entries)) {
+    skip();
+    return std::nullopt;
+  }
+  pack.bytes.reserve(std::min(member.size, max_pack_size()));
+  read_to(SIZE_MAX);
+  frame_of_pack(pack.bytes, pack.entries.size(), member.name);
+  return pack;
+}
+
+bool Reader::Implementation::has_block(const Digest& digest) const {
+  return gives_packs() ? digest == zero_block_digest() || at_hand.contains(digest) : store.find(digest) != nullptr;
+}
+
+void Reader::Implementation::keep_only(const State& prologue, const State& epilogue) {
+  if (!gives_packs()) return store.keep_only(prologue, epilogue);
+  at_hand.clear();
+  for (const Digest& digest : cited_blocks(prologue, epilogue)) at_hand.insert(digest);
 }
 
 State Reader::Implementation::take_state(const Digest& id, const InstanceInfo& instance, const char* which) {
@@ -68,7 +117,7 @@ State Reader::Implementation::take_state(const Digest& id, const InstanceInfo& i
 
 void Reader::Implementation::check_blocks(const State& state, const InstanceInfo& instance) const {
   for (const BlockReference& block : state.blocks) {
-    if (store.find(block.digest)) continue;
+    if (has_block(block.digest)) continue;
     throw Error::of("{} cites block {} at {:#x}, which no pack at hand holds",
                     instance_name(instance.kernel, instance.id), block.digest.hex(), block.address);
   }
@@ -76,11 +125,7 @@ void Reader::Implementation::check_blocks(const State& state, const InstanceInfo
 
 // For a copy that leaves the packs out.
 void Reader::Implementation::store_run_blocks(const RunInfo& run) {
-  std::vector<Digest> cited;
-  for (const BlockDifference& block : run.blocks) cited.insert(cited.end(), {block.expected, block.actual});
-  if (run.baseline) {
-    for (const VaryingBlock& block : run.baseline->blocks) cited.push_back(block.bytes);
-  }
+  const std::vector<Digest> cited = cited_blocks(run);
   if (cited.empty()) return;
   std::string where = run_name(run.kernel, run.instance, run.variant);
   if (memory != Memory::kDecode) throw Error::of("{} cites blocks, which a copy without memory needs decoded", where);

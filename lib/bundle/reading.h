@@ -29,6 +29,7 @@ inline Contents read_bundle(std::string_view bytes, Memory memory) {
     if (auto* variant = std::get_if<VariantMember>(&*item)) contents.variants.push_back(*variant);
     if (auto* instance = std::get_if<InstanceMember>(&*item)) {
       contents.instances.push_back(*instance);
+      if (!reader.decodes()) continue;
       for (const BlockReference& block : instance->prologue.blocks) (void)reader.block(block.digest);
       for (const BlockReference& block : instance->epilogue.blocks) (void)reader.block(block.digest);
     }

@@ -29,15 +29,6 @@ std::vector<PackItem> missing_blocks(const State& prologue, const State& epilogu
   return items;
 }
 
-std::unordered_set<Digest> cited_by(const State& prologue, const State& epilogue) {
-  std::unordered_set<Digest> cited;
-  cited.reserve(prologue.blocks.size() + epilogue.blocks.size());
-  for (const State* state : {&prologue, &epilogue}) {
-    for (const BlockReference& block : state->blocks) cited.insert(block.digest);
-  }
-  return cited;
-}
-
 }  // namespace
 
 struct Writer::Implementation {
@@ -58,6 +49,10 @@ struct Writer::Implementation {
   }
   // Throws Error unless the state is the one that is named and fits the segments. Returns its text.
   std::string check_state(const InstanceInfo& instance, const State& state, bool epilogue) const;
+  // What is left to do of an instance whose blocks are stored: `texts` are those of its states.
+  void add_stored_instance(const InstanceInfo& instance, const std::string (&texts)[2],
+                           const std::vector<Digest>& cited, std::string_view text);
+  void add_json(const InstanceInfo& instance, std::string_view text);
   void add_raw_state(const InstanceInfo& instance, const State& state, bool epilogue, const BlockSource& block);
 
   ArchiveWriter archive;
@@ -107,7 +102,7 @@ std::string Writer::Implementation::check_state(const InstanceInfo& instance, co
 }
 
 void Writer::add_instance(const InstanceInfo& instance, const State& prologue, const State& epilogue,
-                          const BlockSource& block) {
+                          const BlockSource& block, std::string_view text) {
   Implementation& self = *implementation_;
   std::string texts[] = {self.check_state(instance, prologue, false), self.check_state(instance, epilogue, true)};
   auto contents = [&](const PackItem& item, bool base) {
@@ -118,13 +113,44 @@ void Writer::add_instance(const InstanceInfo& instance, const State& prologue, c
   };
   self.pack_writer.write(missing_blocks(prologue, epilogue, self.blocks), contents,
                          [&](Bytes pack) { self.add_pack(pack); });
+  self.add_stored_instance(instance, texts, cited_blocks(prologue, epilogue), text);
+}
+
+void Writer::add_instance(const InstanceInfo& instance, const State& prologue, const State& epilogue,
+                          std::string_view text) {
+  Implementation& self = *implementation_;
+  std::string texts[] = {self.check_state(instance, prologue, false), self.check_state(instance, epilogue, true)};
+  const std::vector<Digest> cited = cited_blocks(prologue, epilogue);
+  for (const Digest& digest : cited) {
+    if (!at_hand(digest)) throw Error::of("instance {} lacks block {}", instance.id.hex(), digest.hex());
+  }
+  self.add_stored_instance(instance, texts, cited, text);
+}
+
+void Writer::Implementation::add_stored_instance(const InstanceInfo& instance, const std::string (&texts)[2],
+                                                 const std::vector<Digest>& cited, std::string_view text) {
   const Digest ids[] = {instance.prologue, instance.epilogue};
   for (int i = 0; i < 2; ++i) {
-    if (self.states.insert(ids[i]).second) self.add(state_name(ids[i]), bytes_of(texts[i]));
+    if (states.insert(ids[i]).second) add(state_name(ids[i]), bytes_of(texts[i]));
   }
-  self.add(instance_name(instance.kernel, instance.id), bytes_of(bundle::write(instance)));
-  self.blocks = cited_by(prologue, epilogue);
-  self.states = {instance.prologue, instance.epilogue};
+  add_json(instance, text);
+  blocks = {cited.begin(), cited.end()};
+  states = {instance.prologue, instance.epilogue};
+}
+
+void Writer::Implementation::add_json(const InstanceInfo& instance, std::string_view text) {
+  const std::string name = instance_name(instance.kernel, instance.id);
+  if (text.empty()) return add(name, bytes_of(bundle::write(instance)));
+  add(name, bytes_of(text));
+}
+
+void Writer::add_pack(Bytes pack, std::span<const Digest> blocks) {
+  implementation_->add_pack(pack);
+  implementation_->blocks.insert(blocks.begin(), blocks.end());
+}
+
+bool Writer::at_hand(const Digest& block) const {
+  return block == zero_block_digest() || implementation_->blocks.contains(block);
 }
 
 void Writer::Implementation::add_raw_state(const InstanceInfo& instance, const State& state, bool epilogue,
@@ -149,13 +175,13 @@ void Writer::Implementation::add_raw_state(const InstanceInfo& instance, const S
 }
 
 void Writer::add_raw_instance(const InstanceInfo& instance, const State& prologue, const State& epilogue,
-                              const BlockSource& block) {
+                              const BlockSource& block, std::string_view text) {
   Implementation& self = *implementation_;
   self.check_state(instance, prologue, false);
   self.check_state(instance, epilogue, true);
   if (self.states.insert(instance.prologue).second) self.add_raw_state(instance, prologue, false, block);
   if (self.states.insert(instance.epilogue).second) self.add_raw_state(instance, epilogue, true, block);
-  self.add(instance_name(instance.kernel, instance.id), bytes_of(bundle::write(instance)));
+  self.add_json(instance, text);
   self.states = {instance.prologue, instance.epilogue};
 }
 

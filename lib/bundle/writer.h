@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "bundle/format.h"
 
@@ -35,16 +36,19 @@ class Writer {
   // and its bytes need to stay only until the same thread asks for another block of the same state.
   // Blocks at hand (cited by the instance before, or stored since) are cited, not stored again; an epilogue's block
   // whose predecessor, the prologue's at the same address, is at hand is stored as XOR with it where that is smaller.
+  // `text`: its json, where that came from another bundle.
   // Throws Error when a state is not the one that the instance names, does not list exactly the blocks that the
   // segments lie in, or when a block has bytes that belong to no segment and are not zero.
   using BlockSource = std::function<Bytes(uint64_t address, bool epilogue)>;
   void add_instance(const InstanceInfo& instance, const State& prologue, const State& epilogue,
-                    const BlockSource& block);
+                    const BlockSource& block, std::string_view text = {});
+  // The same where all blocks are at hand, by add_pack(). Throws Error when one is not.
+  void add_instance(const InstanceInfo& instance, const State& prologue, const State& epilogue, std::string_view text);
   // The same with the memory as raw members (BundleInfo.memory "raw"): a member a segment and state, each state in
   // full but not again right after an instance that has it. `block` is called from this thread, in order, for
   // blocks that are not all zero.
   void add_raw_instance(const InstanceInfo& instance, const State& prologue, const State& epilogue,
-                        const BlockSource& block);
+                        const BlockSource& block, std::string_view text = {});
 
   // Stores blocks on their own (what a run observed) ahead of the member that cites them.
   struct LooseBlock {
@@ -52,6 +56,11 @@ class Writer {
     Bytes contents;  // kBlockSize bytes
   };
   void add_blocks(std::span<const LooseBlock> blocks);
+
+  // A pack made elsewhere, with these blocks; bases are at hand, or in it.
+  void add_pack(Bytes pack, std::span<const Digest> blocks);
+  // Whether the next instance may cite the block: the one before cites it, or it was stored since.
+  bool at_hand(const Digest& block) const;
 
   // Bytes of the packs, states and raw members written so far.
   uint64_t memory_bytes() const;

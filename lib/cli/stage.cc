@@ -107,8 +107,10 @@ void Input::open() {
   if (auto file = regular_file(fd_.get())) inputs().insert(*file);
 }
 
-void keep_as_input(const std::string& path) {
-  if (auto file = regular_file(path)) inputs().insert(*file);
+bool keep_as_input(const std::string& path) {
+  auto file = regular_file(path);
+  if (file) inputs().insert(*file);
+  return file.has_value();
 }
 
 void check_is_no_input(const std::string& path) {

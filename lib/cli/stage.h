@@ -79,8 +79,9 @@ class Input {
   Fd fd_;
 };
 
-// A file that is read besides the input, or nothing: no output is to overwrite it either.
-void keep_as_input(const std::string& path);
+// A file that is read besides the input, or later, or nothing: no output is to overwrite it either. Whether it is a
+// regular file, which can be read again.
+bool keep_as_input(const std::string& path);
 // To be asked ahead of writing a file that is no Output: throws Error if that is an input, or what `output` writes too.
 void check_is_no_input(const std::string& path);
 void check_is_free(const std::string& path, const Output& output);

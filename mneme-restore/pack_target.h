@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "bundle/pack_queue.h"
+#include "bundle_target.h"
+
+namespace mneme::restore {
+
+// Writes a bundle whose memory is packs. Those of its inputs are passed on undecoded, raw memory is packed.
+class PackTarget : public BundleTarget {
+ public:
+  explicit PackTarget(bundle::Writer& writer) : BundleTarget(writer), packs_(writer) {}
+
+  using BundleTarget::take;
+  void begin(bundle::Reader& reader) override;
+  void take(bundle::PackMember&& pack) override;
+  void take(const bundle::InstanceMember& instance, const bundle::Reader& reader) override;
+  void leave_out(const bundle::InstanceMember& instance, const bundle::Reader& reader) override;
+  void take(const bundle::RunMember& run, const bundle::Reader& reader) override;
+
+ private:
+  bundle::PackQueue packs_;
+};
+
+}  // namespace mneme::restore
