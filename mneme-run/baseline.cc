@@ -8,7 +8,7 @@ namespace mneme::run {
 
 void Repetitions::begin_execution() {
   executions_++;
-  comparison_.emplace(layout_, readings_);
+  comparison_.emplace(layout_, readings_, scale_of_);
 }
 
 void Repetitions::leave_out(uint64_t address) { end_ = std::min(end_, address); }

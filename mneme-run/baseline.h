@@ -20,12 +20,14 @@ class Repetitions {
   // A block's bytes, by the digest of what was recorded; valid until the next call.
   using Recorded = std::function<Bytes(const Digest&)>;
 
-  // `layout` and `readings` are borrowed. Of results that are not as recorded, and of blocks that vary, at most so many
-  // bytes are kept, as RunSettings::max_difference has it: what lies behind them is left out.
-  Repetitions(const verify::Layout& layout, const verify::Readings& readings, uint64_t max_difference,
-              Recorded recorded)
+  // `layout` and `readings` are borrowed. `scale_of`: of what was recorded. Of results that are not as recorded, and of
+  // blocks that vary, at most so many bytes are kept, as RunSettings::max_difference has it: what lies behind them is
+  // left out.
+  Repetitions(const verify::Layout& layout, const verify::Readings& readings, verify::ScaleOf scale_of,
+              uint64_t max_difference, Recorded recorded)
       : layout_(layout),
         readings_(readings),
+        scale_of_(std::move(scale_of)),
         most_blocks_(max_difference / (2 * bundle::kBlockSize)),
         recorded_(std::move(recorded)) {}
 
@@ -48,6 +50,7 @@ class Repetitions {
 
   const verify::Layout& layout_;
   const verify::Readings& readings_;
+  verify::ScaleOf scale_of_;
   size_t most_blocks_;
   Recorded recorded_;
   uint64_t end_ = UINT64_MAX;        // blocks from here on are left out

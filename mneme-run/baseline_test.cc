@@ -19,7 +19,8 @@ struct Repeated : testing::Test {
 
   void SetUp() override { make(64 << 20); }
   void make(uint64_t max_difference) {
-    made.emplace(layout, readings, max_difference, [this](const Digest&) { return bytes_of(recorded); });
+    made.emplace(layout, readings, verify::no_scale, max_difference,
+                 [this](const Digest&) { return bytes_of(recorded); });
   }
 
   struct Byte {

@@ -11,6 +11,7 @@
 #include "bundle/launch.h"
 #include "outcomes.h"
 #include "verify/image_comparison.h"
+#include "verify/scale.h"
 
 namespace mneme::run {
 namespace {
@@ -199,7 +200,7 @@ class Replay::Findings {
       : replay_(replay),
         run_(run),
         compares_(compares),
-        comparison_(replay.layout_, readings, replay.kernel_),
+        comparison_(replay.layout_, readings, replay.scale_of(readings), replay.kernel_),
         room_(max_difference),
         observed_(observed) {
     if (replay.variation_) steady_.emplace(replay.layout_, readings, *replay.variation_);
@@ -261,6 +262,39 @@ Replay::Block Replay::block_at(uint64_t address) const {
   auto found = std::ranges::lower_bound(blocks_, address, {}, &Block::address);
   if (found != blocks_.end() && found->address == address) return *found;
   return {address, bundle::zero_block_digest(), bundle::zero_block_digest()};
+}
+
+double Replay::scale(size_t segment, const verify::Reading& reading) {
+  if (reading.scale) return *reading.scale;
+  auto found = scales_.find({segment, reading.type});
+  if (found != scales_.end()) return found->second;
+  const verify::Range& range = layout_.segment(segment);
+  const uint64_t begin = range.address / kBlockSize * kBlockSize, end = range.address + range.size;
+  verify::RootMeanSquare root(reading, range.size);
+  auto add = [&](uint64_t address, Bytes blocks) {
+    uint64_t from = std::max(address, range.address), to = std::min(address + blocks.size(), end);
+    root.add(from - range.address, blocks.subspan(from - address, to - from));
+  };
+  if (epilogue_) {
+    std::vector<std::byte> blocks(kReadAtOnce);
+    for (uint64_t at = begin; at < end; at += kReadAtOnce) {
+      uint64_t size = (std::min(kReadAtOnce, end - at) + kBlockSize - 1) / kBlockSize * kBlockSize;
+      epilogue_->read(at, std::span(blocks).first(size));
+      add(at, Bytes(blocks).first(size));
+    }
+  } else {
+    std::vector<Placed> placed;
+    auto block = std::ranges::lower_bound(blocks_, begin, {}, &Block::address);
+    for (; block != blocks_.end() && block->address < end; ++block) {
+      if (block->epilogue != bundle::zero_block_digest()) placed.push_back({block->address, block->epilogue});
+    }
+    fetch_to(placed, add);
+  }
+  return scales_[{segment, reading.type}] = root.value();
+}
+
+verify::ScaleOf Replay::scale_of(const verify::Readings& readings) {
+  return [this, &readings](size_t segment) { return scale(segment, *readings[segment]); };
 }
 
 uint64_t Replay::note_changes() {
@@ -431,7 +465,8 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
       run.changed_bytes = note_changes();
       std::vector<device::BlockChange> changes = epilogue_->changes();
       read_differing(changes, scanned, [&] { return findings.wants_more(); });
-      verify::ImageComparison comparison(layout_, readings, device_, *epilogue_, *on_device_, kernel_);
+      verify::ImageComparison comparison(layout_, readings, scale_of(readings), device_, *epilogue_, *on_device_,
+                                         kernel_);
       note_differences(run, comparison.differences(changes));
     } else {
       run.changed_bytes = prologue_ ? scan_differing(scanned) : scan(scanned);
@@ -452,7 +487,7 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
 bundle::RunInfo Replay::measure(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant, Bytes code,
                                 const RunSettings& settings, const Foreign& foreign, const Observed& observed) {
   verify::Readings readings = verify::readings(instance_.info, variant.stores);
-  Repetitions repetitions(layout_, readings, settings.max_difference,
+  Repetitions repetitions(layout_, readings, scale_of(readings), settings.max_difference,
                           [this](const Digest& digest) { return expected(digest); });
   RunSettings untimed = settings;
   untimed.warmup = settings.baseline;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bundle/reader.h"
@@ -123,6 +124,10 @@ class Replay {
   // How many bytes the last execution changed beside segments, in blocks that are not theirs alone.
   uint64_t count_strays();
   Block block_at(uint64_t address) const;
+  // What scaled errors of a segment that is read so are measured by: its annotation's scale, or the root mean square of
+  // what was recorded there, which is read once.
+  double scale(size_t segment, const verify::Reading& reading);
+  verify::ScaleOf scale_of(const verify::Readings& readings);
   Bytes pristine(const Digest& digest);  // valid as long as this object
   Bytes keep_at_hand(const Digest& digest, Bytes bytes);
   Bytes expected(const Digest& digest);  // valid until the next call
@@ -140,10 +145,11 @@ class Replay {
   std::unordered_map<Digest, Bytes> at_hand_;  // the prologue's blocks that some execution changes, or all
   std::deque<std::string> copies_;             // of some of them
   std::string expected_;
-  std::vector<Block> dirty_;                            // what the last execution changed
-  std::unique_ptr<device::Image> prologue_, epilogue_;  // both or none
-  std::optional<From> source_;                          // as choose_source() has decided
-  std::optional<verify::Variation> variation_;          // if there is a baseline
+  std::vector<Block> dirty_;                                         // what the last execution changed
+  std::unique_ptr<device::Image> prologue_, epilogue_;               // both or none
+  std::optional<From> source_;                                       // as choose_source() has decided
+  std::optional<verify::Variation> variation_;                       // if there is a baseline
+  std::map<std::pair<size_t, verify::ElementType>, double> scales_;  // that scale() has found, by segment and type
 };
 
 }  // namespace mneme::run

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -57,7 +58,7 @@ class FakeImage final : public device::Image {
       std::memcpy(&blocks[at], copy_.at(address + at).data(), kBlock);
     }
   }
-  void compare(device::Code&, uint64_t, uint64_t, uint32_t, bundle::Dim3, std::span<std::byte>) override {
+  void compare(device::Code&, uint64_t, uint64_t, uint32_t, bundle::Dim3, double, std::span<std::byte>) override {
     throw Error("this device has no comparison kernels");
   }
 
@@ -520,6 +521,38 @@ TEST_P(Replayed, ABaselineReadsElements) {
   EXPECT_EQ(baseline.spread[0].observation->absolute.linf, 4);
   device.kernel = [&](int) { sum(0.1f)(); };
   EXPECT_EQ(run(replay).differences.at(0).steady, 0u) << "by elements, not by bytes";
+}
+
+// All of the segment counts: blocks that do not differ, and the one that is nearly all zeros.
+TEST_P(Replayed, ScaledErrorsAreByAllThatWasRecorded) {
+  instance.info.segments[0].annotation = R"({"dtype":"u8","threshold":0,"kind":"scaled","norm":"linf"})";
+  device.kernel = [&](int execution) {
+    right();
+    if (execution > 0) device.at(kBase + kBlock + 20) = 5;
+  };
+  double squares = (kBlock - 1) * 97. * 97 + 98. * 98 + 1 + 99 * 99. * 99 + 100. * 100;
+  double scale = std::sqrt(squares / (2 * kBlock + 100));
+  Replay replay = this->replay();
+  bundle::RunInfo wrong = run(replay);
+  ASSERT_EQ(wrong.differences.size(), 1u);
+  const bundle::Observation& seen = *wrong.differences[0].observation;
+  ASSERT_TRUE(seen.scale && seen.scaled && seen.ulps);
+  EXPECT_DOUBLE_EQ(*seen.scale, scale);
+  EXPECT_DOUBLE_EQ(seen.scaled->linf, 5 / scale);
+  EXPECT_EQ(seen.ulps->linf, 5);
+  device.kernel = [&](int execution) {
+    right();
+    device.at(kBase + kBlock + 20) = static_cast<char>(execution % 7);
+  };
+  EXPECT_DOUBLE_EQ(measure(replay, 2).spread.at(0).observation->scale.value(), scale);
+
+  instance.info.segments[0].annotation = R"({"dtype":"u8","threshold":0,"kind":"scaled","norm":"linf","scale":10})";
+  device.kernel = [&](int) {
+    right();
+    device.at(kBase + kBlock + 20) = 5;
+  };
+  Replay given = this->replay();
+  EXPECT_EQ(run(given).differences.at(0).observation->scaled->linf, 0.5);
 }
 
 TEST_P(Replayed, ABaselineIsLimited) {

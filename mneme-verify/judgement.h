@@ -15,7 +15,7 @@ namespace mneme::verify {
 
 struct Rules {
   std::vector<Override> overrides;
-  bool infer = false;
+  std::optional<Kind> infer = {};  // tolerances where memory is not annotated, by errors of this kind
   Strictness strictness;
   bool lenient = false;  // what differs as much as it varies by itself passes
 };

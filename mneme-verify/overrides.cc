@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <set>
 
@@ -31,7 +32,13 @@ Value parse_name(const std::string& text, std::initializer_list<Value> values) {
   throw Error::of("'{}' is none of {}", text, names);
 }
 
-constexpr std::string_view kKeys[] = {"segment", "dtype", "kind", "norm", "threshold"};
+double parse_scale(const std::string& text) {
+  double value = parse_threshold(text);
+  if (!(value > 0 && std::isfinite(value))) throw Error::of("'{}' is no number above 0", text);
+  return value;
+}
+
+constexpr std::string_view kKeys[] = {"segment", "dtype", "kind", "norm", "threshold", "scale"};
 
 // `key` is one of kKeys; as the command line has it after "--".
 void set(Override& over, std::string_view key, const std::string& text) {
@@ -41,15 +48,19 @@ void set(Override& over, std::string_view key, const std::string& text) {
     over.type = element_type(text);
     if (!over.type) throw Error::of("'{}' is none of u8, i8, ... u64, i64, f16, bf16, f32, f64, cf32, cf64", text);
   } else if (key == "kind") {
-    over.kind = parse_name(text, {Kind::kAbsolute, Kind::kRelative});
+    over.kind = parse_name(text, {Kind::kAbsolute, Kind::kRelative, Kind::kScaled, Kind::kUlp});
   } else if (key == "norm") {
     over.norm = parse_name(text, {Norm::kNone, Norm::kL1, Norm::kL2, Norm::kLinf});
+  } else if (key == "scale") {
+    over.scale = parse_scale(text);
   } else {
     over.threshold = parse_threshold(text);
   }
 }
 
-bool says_nothing(const Override& over) { return !over.type && !over.kind && !over.norm && !over.threshold; }
+bool says_nothing(const Override& over) {
+  return !over.type && !over.kind && !over.norm && !over.threshold && !over.scale;
+}
 
 Override parse_override(std::string_view line, const std::string& where) {
   bundle::json::Document document(line, where);
@@ -61,7 +72,7 @@ Override parse_override(std::string_view line, const std::string& where) {
     if (std::ranges::find(kKeys, key) == std::end(kKeys)) {
       throw Error::of("{}: '{}' is none of {}", where, key.substr(0, 80), fmt::join(kKeys, ", "));
     }
-    if (key == "threshold") continue;  // a number
+    if (key == "threshold" || key == "scale") continue;  // a number
     try {
       set(over, key, in.text(key.c_str()));
     } catch (const Error& error) {
@@ -72,8 +83,10 @@ Override parse_override(std::string_view line, const std::string& where) {
   }
   if (in.has("threshold")) over.threshold = in.real("threshold");
   if (over.threshold && !(*over.threshold >= 0)) in.fail("threshold", "is negative");
+  if (in.has("scale")) over.scale = in.real("scale");
+  if (over.scale && !(*over.scale > 0 && std::isfinite(*over.scale))) in.fail("scale", "is no number above 0");
   if (in.has("segment") && over.segment.empty()) in.fail("segment", "is empty: without it, all segments are meant");
-  if (says_nothing(over)) throw Error::of("{}: there is none of dtype, kind, norm and threshold", where);
+  if (says_nothing(over)) throw Error::of("{}: there is none of dtype, kind, norm, threshold and scale", where);
   return over;
 }
 
@@ -84,9 +97,11 @@ void OverrideOptions::add_options(cli::Options& options) {
                  "judge this segment as the options behind it say; may be repeated. Before any --segment they are "
                  "about every segment of which the type is known");
   options.values("--dtype", types_, "TYPE", "element type: u8, i8, ... i64, f16, bf16, f32, f64, cf32, cf64");
-  options.values("--kind", kinds_, "KIND", "of error: absolute or relative");
+  options.values("--kind", kinds_, "KIND", "of error: absolute, relative, scaled or ulp");
   options.values("--norm", norms_, "NORM", "of the errors: none (each), l1, l2 or linf");
   options.values("--threshold", thresholds_, "ERROR", "the largest that passes");
+  options.values("--scale", scales_, "NUMBER",
+                 "what scaled errors are measured by at least, in place of the root mean square of what was recorded");
   options.value("--policies", file_, "FILE", "read such judgements from FILE, one json object a line");
 }
 
@@ -95,7 +110,8 @@ std::vector<Override> OverrideOptions::overrides(const cli::Options& options) co
   cli::keep_as_input(file_);
   if (!file_.empty()) all = parse_overrides(read_file(file_), file_);
   bool begun = false;
-  for (const auto& [option, text] : options.in_order({"--segment", "--dtype", "--kind", "--norm", "--threshold"})) {
+  for (const auto& [option, text] :
+       options.in_order({"--segment", "--dtype", "--kind", "--norm", "--threshold", "--scale"})) {
     if (!begun || option == "--segment") all.emplace_back();
     begun = true;
     try {
@@ -106,7 +122,8 @@ std::vector<Override> OverrideOptions::overrides(const cli::Options& options) co
   }
   for (const Override& over : all) {
     if (!says_nothing(over)) continue;
-    throw Error::of("--segment {}: none of --dtype, --kind, --norm and --threshold is behind it", over.segment);
+    throw Error::of("--segment {}: none of --dtype, --kind, --norm, --threshold and --scale is behind it",
+                    over.segment);
   }
   return all;
 }

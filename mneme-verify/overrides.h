@@ -8,7 +8,7 @@
 
 namespace mneme::verify {
 
-// --segment, --dtype, --kind, --norm, --threshold and --policies: tolerances in place of what was recorded.
+// --segment, --dtype, --kind, --norm, --threshold, --scale and --policies: tolerances in place of what was recorded.
 class OverrideOptions {
  public:
   void add_options(cli::Options& options);
@@ -16,7 +16,7 @@ class OverrideOptions {
   std::vector<Override> overrides(const cli::Options& options) const;
 
  private:
-  std::vector<std::string> segments_, types_, kinds_, norms_, thresholds_;
+  std::vector<std::string> segments_, types_, kinds_, norms_, thresholds_, scales_;
   std::string file_;
 };
 

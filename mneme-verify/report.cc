@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bundle/json.h"
+#include "verify/baseline.h"
 
 namespace mneme::verify {
 namespace {
@@ -23,12 +24,21 @@ const char* kind_of(const bundle::Segment& segment) {
 }
 
 void write_worst(bundle::json::Text& out, const Policy& policy, const bundle::Observation& observation) {
-  const bundle::ErrorNorms& norms = policy.kind == Kind::kRelative ? observation.relative : observation.absolute;
+  const bundle::ErrorNorms* norms = norms_by(policy, observation);
   out.add("elements", observation.elements).add("differ", observation.differ);
-  if (observation.differ == 0) return;
-  out.open("worst").add("index", norms.worst);
-  out.add("expected", element_text(policy.type, bytes_of(norms.expected)));
-  out.add("actual", element_text(policy.type, bytes_of(norms.actual))).close();
+  if (observation.differ == 0 || !norms) return;
+  out.open("worst").add("index", norms->worst);
+  out.add("expected", element_text(policy.type, bytes_of(norms->expected)));
+  out.add("actual", element_text(policy.type, bytes_of(norms->actual))).close();
+}
+
+// The largest errors of each kind, as far as they are known.
+void write_errors(bundle::json::Text& out, const bundle::Observation& observation) {
+  out.open("errors").add("dtype", observation.type);
+  out.add("absolute", observation.absolute.linf).add("relative", observation.relative.linf);
+  if (observation.scaled) out.add("scaled", observation.scaled->linf).add("scale", observation.scale.value_or(0));
+  if (observation.ulps) out.add("ulps", observation.ulps->linf);
+  out.close();
 }
 
 void write_segment(bundle::json::Text& out, const SegmentVerdict& verdict, const bundle::Segment& segment) {
@@ -38,10 +48,12 @@ void write_segment(bundle::json::Text& out, const SegmentVerdict& verdict, const
   if (policy) {
     out.add("tag", policy->tag).add("dtype", name_of(policy->type)).add("error_kind", name_of(policy->kind));
     out.add("norm", name_of(policy->norm)).add("error", verdict.error).add("threshold", policy->threshold);
+    if (policy->scale) out.add("scale", *policy->scale);
   }
   if (verdict.difference) {
     const bundle::SegmentDifference& difference = *verdict.difference;
     if (policy && difference.observation) write_worst(out, *policy, *difference.observation);
+    if (difference.observation) write_errors(out, *difference.observation);
     out.add("bytes", difference.bytes).add("offset", difference.first).add("expected", difference.expected);
     out.add("actual", difference.actual);
     if (difference.steady) out.add("steady", *difference.steady);

@@ -105,7 +105,18 @@ TEST(JsonLine, HasThePolicyAndTheWorstElement) {
   EXPECT_THAT(line,
               HasSubstr(R"("verified":false,"policy":"annotation","tag":"out","dtype":"f32","error_kind":"relative",)"
                         R"("norm":"linf","error":0.5,"threshold":0.25,"elements":16,"differ":2,)"
-                        R"("worst":{"index":3,"expected":"0","actual":"2"})"));
+                        R"("worst":{"index":3,"expected":"0","actual":"2"},)"
+                        R"("errors":{"dtype":"f32","absolute":0.0,"relative":0.5},"bytes":3)"));
+  bundle::Observation& measured = *r.verdict.segments[0].difference->observation;
+  measured.scale = 4;
+  measured.scaled = bundle::ErrorNorms{0.25, 0.25, 0.25, 5, std::string(4, '\0'), {0, 0, 0, 64}};
+  measured.ulps = bundle::ErrorNorms{7, 7, 7, 0, "", ""};
+  r.verdict.segments[0].choice.policy->kind = Kind::kScaled;
+  line = json_line(r, {{0x1000, 64, bundle::SegmentKind::kHeap, "", ""}});
+  EXPECT_THAT(line, HasSubstr(R"("error_kind":"scaled",)"));
+  EXPECT_THAT(line,
+              HasSubstr(R"("worst":{"index":5,"expected":"0","actual":"2"},"errors":{"dtype":"f32","absolute":0.0,)"
+                        R"("relative":0.5,"scaled":0.25,"scale":4.0,"ulps":7.0},"bytes":3)"));
 }
 
 TEST(JsonLine, SaysWhatAssembledCodeTakes) {

@@ -64,8 +64,10 @@ void VerifyOptions::add_options(cli::Options& options) {
   options.value("--junit", junit_, "FILE", "also write a JUnit report to FILE");
   overrides_.add_options(options);
   options.flag(
-      "--infer", rules_.infer,
+      "--infer", infer_,
       "give segments without annotation a default tolerance for the floating-point type that the kernel stores");
+  options.choice("--infer-kind", infer_kind_, {"scaled", "relative"},
+                 "the kind of error that --infer holds against its tolerance: scaled (the default) or relative");
   options.choice("--nan", nan_, {"bits", "equal"},
                  "what differs in the sign and payload of NaNs only fails (bits, the default), or passes (equal)");
   options.flag("--recheck", rules_.strictness.recheck, "believe only what the differing blocks stored with a run show");
@@ -82,6 +84,8 @@ void VerifyOptions::add_options(cli::Options& options) {
 
 void VerifyOptions::check(const cli::Options& options) {
   rules_.overrides = overrides_.overrides(options);
+  if (options.given("--infer-kind") && !infer_) throw Error("--infer-kind says how --infer judges: give that as well");
+  if (infer_) rules_.infer = infer_kind_ == "relative" ? Kind::kRelative : Kind::kScaled;
   rules_.strictness.equal_nans = nan_ == "equal";
   if (slower_ == 0 && options.given("--fail-if-slower")) {
     throw Error("--fail-if-slower 0: it is a factor of times, at least 1; with 1.1 a tenth more passes");

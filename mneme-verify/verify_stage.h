@@ -22,7 +22,8 @@ class VerifyOptions {
   Exit verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection);
 
  private:
-  std::string format_, junit_, reference_, nan_ = "bits";
+  std::string format_, junit_, reference_, nan_ = "bits", infer_kind_ = "scaled";
+  bool infer_ = false;
   double slower_ = 0;  // a factor; 0: no bound
   OverrideOptions overrides_;
   Rules rules_;

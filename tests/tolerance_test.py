@@ -26,6 +26,118 @@ int main() {
 """
 
 
+# A million results of about 1, of which every 1000th is nearly 0. No term is skipped when it is recorded.
+COMBINES = """\
+#include <hip/hip_runtime.h>
+
+constexpr int kCount = 1 << 20;
+
+__global__ void combine(const float* x, const float* y, float* out, int skipped) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float term = 0.5f * y[i];
+  if (i == skipped) term = 0;
+  out[i] = x[i] - term;
+}
+
+int main() {
+  static float x[kCount], y[kCount];
+  for (int i = 0; i < kCount; i++) {
+    x[i] = 1 + static_cast<float>(i % 1009) / 1009;
+    y[i] = i % 1000 ? -x[i] : 2 * x[i] - 3e-7f;
+  }
+  float *dx = nullptr, *dy = nullptr, *out = nullptr;
+  if (hipMalloc(&dx, sizeof x) || hipMalloc(&dy, sizeof y) || hipMalloc(&out, sizeof x)) return 1;
+  hipMemcpy(dx, x, sizeof x, hipMemcpyHostToDevice);
+  hipMemcpy(dy, y, sizeof y, hipMemcpyHostToDevice);
+  hipMemset(out, 0, sizeof x);
+  combine<<<kCount / 256, 256>>>(dx, dy, out, -1);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+class NearZero(TestCase):
+    """Errors by the scale of a buffer, of which some elements are nearly 0."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        source = cls.folder / "combines.hip"
+        source.write_text(COMBINES)
+        cls.recording = cls.record(cls.build(source, "combines", "-O2"), name="combines.tar")
+        cls.ir = run([tool("extract-ir"), "-S", cls.recording]).out.decode()
+
+    def runs(self, pattern, replacement, *options):
+        """Replays with the one place in the IR that matches changed."""
+        self.assertEqual(len(re.findall(pattern, self.ir)), 1, self.ir)
+        edited = self.folder / "combines.ll"
+        edited.write_text(re.sub(pattern, replacement, self.ir))
+        bundle = self.folder / "combined.tar"
+        self.run_well([tool("compile"), "--ir", edited, self.recording], [tool("run"), *options, "-o", bundle])
+        return bundle
+
+    def rounded(self, *options):
+        """All results are off by what rounding costs those of about 1."""
+        noise = r"%exact = fsub \2float \3\n  \1 = fadd float %exact, 0x3E60000000000000"  # 2^-25
+        return self.runs(r"(%[\w.]+) = fsub (contract )?float ([^\n!]+)", noise, *options)
+
+    def verify(self, runs, *options):
+        result = run([tool("verify"), *options, runs])
+        lines = [json.loads(line) for line in result.out.decode().splitlines()]
+        self.assertEqual(len(lines), 1, result.text())
+        self.assertEqual(result.status, 0 if lines[0]["verified"] else 1, result.text())
+        return lines[0]
+
+    def test_rounding_near_zero_passes_by_the_scale(self):
+        runs = self.rounded()
+        line = self.verify(runs, "--infer")
+        self.assertTrue(line["verified"])
+        segment = line["segments"][0]
+        self.assertEqual((segment["policy"], segment["dtype"], segment["error_kind"]), ("inferred", "f32", "scaled"))
+        errors = segment["errors"]
+        self.assertLess(errors["scaled"], 1e-6)
+        self.assertGreater(errors["relative"], 1e-2)
+        self.assertGreater(errors["ulps"], 1e5)
+        self.assertAlmostEqual(errors["scale"], 2.29, places=2)
+        line = self.verify(runs, "--infer", "--infer-kind", "relative")
+        self.assertFalse(line["verified"])
+        self.assertRegex(line["reasons"][0], r"its relative error \(linf\) is .*; the largest errors: absolute .*, relative "
+                                             r".*, scaled .* \(by 2\.29\), .* ULPs")
+        table = run([tool("verify"), "--infer", "--format", "table", runs])
+        self.assertIn("inferred: f32 scaled linf <= 0.0001 of 1 segment", table.out.decode())
+
+    def test_one_wrong_term_of_a_million_fails(self):
+        runs = self.runs(r"(icmp eq i32 %[\w.]+), %[\w.]+", r"\1, 777777")
+        line = self.verify(runs, "--infer")
+        self.assertFalse(line["verified"])
+        self.assertEqual((line["segments"][0]["differ"], line["segments"][0]["worst"]["index"]), (1, 777777))
+        self.assertRegex(line["reasons"][0], r"its scaled error \(linf\) is .*; 1 of 1048576 elements differ")
+        self.assertFalse(self.verify(self.runs(r"(icmp eq i32 %[\w.]+), %[\w.]+", r"\1, 777000"), "--infer")["verified"])
+
+    def test_a_scale_that_is_given(self):
+        kind = "--kind", "scaled", "--threshold", "1e-6"
+        self.assertTrue(self.verify(self.rounded(), *kind)["verified"])
+        self.assertTrue(self.verify(self.rounded(), *kind, "--scale", "1")["verified"])
+        line = self.verify(self.rounded(), *kind, "--scale", "0.001")
+        self.assertFalse(line["verified"])
+        self.assertRegex(line["reasons"][0], r"scaled .* \(by 0\.001\)")
+        policies = self.folder / "policies"
+        policies.write_text('{"kind":"scaled","threshold":1e-6,"scale":0.001}\n')
+        self.assertFalse(self.verify(self.rounded(), "--policies", policies)["verified"])
+        line = self.verify(self.rounded("--max-diff", "0"), *kind, "--scale", "1")
+        self.assertRegex(line["reasons"][0], "cannot be judged as f32 by scaled errors, because .*--max-diff")
+        for wrong in "0", "-1", "inf", "x":
+            result = run([tool("verify"), *kind, "--scale", wrong, "/dev/null"])
+            self.assertEqual(result.status, 2, result.text())
+        result = run([tool("verify"), "--infer-kind", "relative", "/dev/null"])
+        self.assertEqual(result.status, 2, result.text())
+        self.assertIn("--infer", result.error)
+
+    def test_ulps(self):
+        self.assertFalse(self.verify(self.rounded(), "--kind", "ulp", "--threshold", "100000")["verified"])
+        self.assertTrue(self.verify(self.rounded(), "--kind", "ulp", "--threshold", "4000000")["verified"])
+
+
 class Tolerances(TestCase):
     @classmethod
     def setUpClass(cls):
@@ -165,7 +277,7 @@ class Tolerances(TestCase):
                 policies.write_text(f'{{"threshold":1}}\n{line}\n')
                 self.assert_refused(run([tool("verify"), "--policies", policies, runs]), 2, pattern)
         for options, pattern in ((["--segment", "nobody", "--threshold", "1"], "no run has a segment 'nobody'"),
-                                 (["--segment", "tight"], "--segment tight: none of --dtype, --kind, --norm and"),
+                                 (["--segment", "tight"], "--segment tight: none of --dtype, --kind, --norm, --threshold and --scale"),
                                  (["--dtype", "f80"], "--dtype: 'f80' is none of"),
                                  (["--norm", "l3"], "--norm: 'l3' is none of none, l1, l2, linf"),
                                  (["--threshold", "-1"], "'-1' is not a number from 0")):

@@ -314,7 +314,7 @@ struct InstanceInfo {
 
 // ---- runs/<static>/<dynamic>/<variant>.json ----------------------------------------------------
 
-// A segment's errors, absolute or relative, aggregated in each way (verify/errors.h says what an error is).
+// A segment's errors of one kind, aggregated in each way (verify/errors.h says what an error is).
 struct ErrorNorms {
   double linf = 0, l1 = 0, l2 = 0;  // may be infinite
   uint64_t worst = 0;               // index of the element with the largest
@@ -329,6 +329,10 @@ struct Observation {
   uint64_t differ = 0;    // those of which the bytes differ
   uint64_t tail = 0;      // bytes that differ behind the last whole element
   ErrorNorms absolute, relative;
+  // Not there in runs of versions before 0.2. `scale` is what `scaled` was measured by: the root mean square of the
+  // segment's elements as recorded, or the annotation's.
+  std::optional<double> scale = {};
+  std::optional<ErrorNorms> scaled = {}, ulps = {};
   bool operator==(const Observation&) const = default;
 };
 

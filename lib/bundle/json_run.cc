@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // runs/….json.
+#include <cmath>
+
 #include "base/error.h"
 #include "bundle/format.h"
 #include "bundle/json.h"
@@ -37,12 +39,23 @@ void write_observation(json::Text& out, const Observation& observation) {
   out.add("differ", observation.differ).add("tail", observation.tail);
   write_norms(out, "absolute", observation.absolute);
   write_norms(out, "relative", observation.relative);
+  if (observation.scale && observation.scaled && observation.ulps) {
+    out.add("scale", *observation.scale);
+    write_norms(out, "scaled", *observation.scaled);
+    write_norms(out, "ulps", *observation.ulps);
+  }
   out.close();
 }
 
 Observation parse_observation(const json::Object& in) {
-  return {in.text("type"),   in.number("elements"),       in.number("differ"),
-          in.number("tail"), parse_norms(in, "absolute"), parse_norms(in, "relative")};
+  Observation observation{in.text("type"),   in.number("elements"),       in.number("differ"),
+                          in.number("tail"), parse_norms(in, "absolute"), parse_norms(in, "relative")};
+  if (!in.has("scale")) return observation;
+  observation.scale = in.real("scale");
+  if (!(*observation.scale >= 0) || !std::isfinite(*observation.scale)) in.fail("scale", "is not a number from 0 on");
+  observation.scaled = parse_norms(in, "scaled");
+  observation.ulps = parse_norms(in, "ulps");
+  return observation;
 }
 
 void write_differences(json::Text& out, const char* key, const std::vector<SegmentDifference>& differences) {

@@ -19,6 +19,11 @@
 namespace mneme::codegen {
 namespace {
 
+std::string type_name(const llvm::Type& type) {
+  if (type.isPointerTy()) return "ptr";
+  return type.isDoubleTy() ? "double" : "i" + std::to_string(type.getScalarSizeInBits());
+}
+
 bundle::KernelInfo describe(const llvm::Function& kernel, uint32_t wave_size) {
   bundle::KernelInfo info;
   info.name = info.demangled = kernel.getName().str();
@@ -28,10 +33,9 @@ bundle::KernelInfo describe(const llvm::Function& kernel, uint32_t wave_size) {
   uint32_t at = 0;
   for (const llvm::Argument& argument : kernel.args()) {
     const bool pointer = argument.getType()->isPointerTy();
-    const uint32_t size = pointer ? 8 : argument.getType()->getIntegerBitWidth() / 8;
+    const uint32_t size = pointer ? 8 : argument.getType()->getScalarSizeInBits() / 8;
     at = (at + size - 1) / size * size;
-    info.arguments.push_back(
-        {at, size, pointer ? "pointer" : "scalar", pointer ? "ptr" : "i" + std::to_string(8 * size), {}});
+    info.arguments.push_back({at, size, pointer ? "pointer" : "scalar", type_name(*argument.getType()), {}});
     at += size;
   }
   info.argument_bytes = at;

@@ -27,10 +27,10 @@ struct BlockChange {
 class Image {
  public:
   virtual ~Image() = default;
-  virtual void take() = 0;                                              // holds what memory holds now
-  virtual void clear(const BlockRange&) = 0;                            // holds zeros there from now on
-  virtual std::vector<BlockChange> changes() = 0;                       // of memory, by address
-  virtual void put_back(const BlockRange&) = 0;                         // that memory becomes what this holds
+  virtual void take() = 0;                         // holds what memory holds now
+  virtual void clear(const BlockRange&) = 0;       // holds zeros there from now on
+  virtual std::vector<BlockChange> changes() = 0;  // of memory, by address
+  virtual void put_back(const BlockRange&) = 0;    // that memory becomes what this holds
   // The same, from memory of the host's: slower, and of what lies in the device's cache it takes only the place of this
   // memory, not that of a copy of it.
   virtual void put_back_from_host(const BlockRange& range) { put_back(range); }
@@ -38,8 +38,9 @@ class Image {
   // Holds these at their place from now on. `blocks` are left to it as those of Device::begin_write() are.
   virtual void write(uint64_t address, Bytes blocks) = 0;
   // Has a kernel compare this with so many bytes of memory. It takes where this holds what belongs at `address`, that
-  // address, and where its results are to be, which come back in `results`. So many groups of `group` work-items.
-  virtual void compare(Code& code, uint64_t address, uint64_t size, uint32_t groups, bundle::Dim3 group,
+  // address, where its results are to be, which come back in `results`, and a number. So many groups of `group`
+  // work-items.
+  virtual void compare(Code& code, uint64_t address, uint64_t size, uint32_t groups, bundle::Dim3 group, double number,
                        std::span<std::byte> results) = 0;
 };
 

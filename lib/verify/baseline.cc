@@ -40,8 +40,22 @@ std::map<uint64_t, uint64_t> count_varying(const Layout& layout, const Variation
 
 }  // namespace
 
-double error_by(const Policy& policy, const bundle::Observation& observation) {
-  const bundle::ErrorNorms& norms = policy.kind == Kind::kRelative ? observation.relative : observation.absolute;
+const bundle::ErrorNorms* norms_by(const Policy& policy, const bundle::Observation& observation) {
+  switch (policy.kind) {
+    case Kind::kAbsolute:
+      return &observation.absolute;
+    case Kind::kRelative:
+      return &observation.relative;
+    case Kind::kScaled:
+      if (!observation.scaled || (policy.scale && policy.scale != observation.scale)) return nullptr;
+      return &*observation.scaled;
+    case Kind::kUlp:
+      break;
+  }
+  return observation.ulps ? &*observation.ulps : nullptr;
+}
+
+double error_by(const Policy& policy, const bundle::ErrorNorms& norms) {
   if (policy.norm == Norm::kL1) return norms.l1;
   if (policy.norm == Norm::kL2) return norms.l2;
   return norms.linf;
@@ -64,9 +78,13 @@ std::string variation_clause(const bundle::SegmentDifference& difference, const 
   }
   bool as_elements = difference.observation && spread->observation;
   std::string most = fmt::format("{} bytes", spread->bytes);
+  const bundle::ErrorNorms* norms = nullptr;
   if (as_elements && policy && spread->observation->type == name_of(policy->type)) {
+    norms = norms_by(*policy, *spread->observation);
+  }
+  if (norms) {
     most = fmt::format("{} elements, {} error ({}) {:.3g}", spread->observation->differ, name_of(policy->kind),
-                       name_of(policy->norm), error_by(*policy, *spread->observation));
+                       name_of(policy->norm), error_by(*policy, *norms));
   } else if (as_elements) {
     most = fmt::format("{} elements, absolute error (linf) {:.3g}, relative {:.3g}", spread->observation->differ,
                        spread->observation->absolute.linf, spread->observation->relative.linf);

@@ -37,7 +37,10 @@ std::optional<std::string> baseline_remark(const bundle::Baseline& baseline);
 std::optional<std::string> read_variation(const Layout& layout, const bundle::Baseline& baseline,
                                           const std::function<Bytes(const Digest&)>& blocks, Variation& variation);
 
-// The figure that a policy holds against its threshold.
-double error_by(const Policy& policy, const bundle::Observation& observation);
+// The errors of the policy's kind; null where the observation does not show them, of scaled ones as the policy scales
+// them.
+const bundle::ErrorNorms* norms_by(const Policy& policy, const bundle::Observation& observation);
+// The figure that a policy holds against its threshold, of those.
+double error_by(const Policy& policy, const bundle::ErrorNorms& norms);
 
 }  // namespace mneme::verify

@@ -106,6 +106,7 @@ void apply(const Override& over, Policy& policy) {
   policy.kind = over.kind.value_or(policy.kind);
   policy.norm = over.norm.value_or(policy.norm);
   policy.threshold = over.threshold.value_or(policy.threshold);
+  if (over.scale) policy.scale = over.scale;
 }
 
 // The elements of another size that are ignored as a whole.
@@ -138,26 +139,26 @@ std::vector<std::optional<ElementType>> stored_types(const bundle::InstanceInfo&
   return types;
 }
 
-std::optional<Policy> default_policy(ElementType type) {
-  auto relative = [&](double threshold) { return Policy{type, threshold, Kind::kRelative, Norm::kLinf}; };
+std::optional<Policy> default_policy(ElementType type, Kind kind) {
+  auto up_to = [&](double threshold) { return Policy{type, threshold, kind, Norm::kLinf}; };
   switch (type) {
     case ElementType::kF64:
     case ElementType::kCF64:
-      return relative(1e-9);
+      return up_to(1e-9);
     case ElementType::kF32:
     case ElementType::kCF32:
-      return relative(1e-4);
+      return up_to(1e-4);
     case ElementType::kF16:
-      return relative(1e-2);
+      return up_to(1e-2);
     case ElementType::kBF16:
-      return relative(5e-2);
+      return up_to(5e-2);
     default:
       return std::nullopt;
   }
 }
 
 std::vector<Choice> choose(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores,
-                           std::vector<Override>& overrides, bool infer) {
+                           std::vector<Override>& overrides, std::optional<Kind> infer) {
   const std::vector<Types> types = types_stored(instance, stores);
   std::vector<Choice> choices;
   for (size_t i = 0; i < instance.segments.size(); i++) {
@@ -166,7 +167,7 @@ std::vector<Choice> choose(const bundle::InstanceInfo& instance, const std::vect
     std::optional<ElementType> type = only_one(types[i]);
     Choice choice{policy, policy ? Source::kAnnotation : Source::kBytes};
     if (!policy && infer) {
-      if (type) choice.policy = default_policy(*type);
+      if (type) choice.policy = default_policy(*type, *infer);
       if (choice.policy) {
         choice.source = Source::kInferred;
       } else {
@@ -200,9 +201,9 @@ Readings readings(const bundle::InstanceInfo& instance, const std::vector<bundle
   Readings readings;
   for (size_t i = 0; i < instance.segments.size(); i++) {
     if (auto policy = annotated(instance, instance.segments[i])) {
-      readings.push_back(Reading{policy->type, policy->ignored});
+      readings.push_back(Reading{policy->type, policy->ignored, policy->scale});
     } else if (stored[i]) {
-      readings.push_back(Reading{*stored[i], {}});
+      readings.push_back(Reading{*stored[i]});
     } else {
       readings.push_back(std::nullopt);
     }

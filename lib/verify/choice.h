@@ -19,6 +19,7 @@ struct Override {
   std::optional<Kind> kind = {};
   std::optional<Norm> norm = {};
   std::optional<double> threshold = {};
+  std::optional<double> scale = {};
   bool met = false;  // by some segment
 };
 
@@ -37,14 +38,14 @@ struct Choice {
 std::vector<std::optional<ElementType>> stored_types(const bundle::InstanceInfo& instance,
                                                      const std::vector<bundle::StoreType>& stores);
 
-// What --infer lets pass: each element's relative error, for floating-point types; nullopt for integers, which are
-// compared byte for byte.
-std::optional<Policy> default_policy(ElementType type);
+// What --infer lets pass: each element's error of this kind, scaled or relative, for floating-point types; nullopt for
+// integers, which are compared byte for byte.
+std::optional<Policy> default_policy(ElementType type, Kind kind);
 
-// One for each segment: by the overrides, in their order, over the annotation; with `infer` else by the stores. Throws
-// Error where an override leaves a segment's type unknown.
+// One for each segment: by the overrides, in their order, over the annotation; with `infer` else by the stores, and
+// errors of that kind. Throws Error where an override leaves a segment's type unknown.
 std::vector<Choice> choose(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores,
-                           std::vector<Override>& overrides, bool infer);
+                           std::vector<Override>& overrides, std::optional<Kind> infer);
 
 // How mneme-run reads the segments, so that most policies can be judged by what it observes: by their annotations, else
 // by the stores.

@@ -30,9 +30,9 @@ struct Chosen : testing::Test {
     instance.arguments.assign(reinterpret_cast<char*>(pointers), sizeof pointers);
   }
 
-  std::vector<std::string> chosen(bool infer = false) {
+  std::vector<std::string> chosen(bool infer = false, Kind kind = Kind::kScaled) {
     std::vector<std::string> texts;
-    for (const Choice& choice : choose(instance, stores, overrides, infer)) {
+    for (const Choice& choice : choose(instance, stores, overrides, infer ? std::optional(kind) : std::nullopt)) {
       texts.push_back(std::string(name_of(choice.source)) + (choice.policy ? " " + to_string(*choice.policy) : ""));
     }
     return texts;
@@ -47,8 +47,9 @@ TEST_F(Chosen, StoresSayTheType) {
   stores = {{8, "", "f32"}, {-1, "table", "i32"}};
   EXPECT_THAT(chosen(), ElementsAre("annotation f64 relative l2 <= 1e-06", "bytes", "bytes"));
   EXPECT_THAT(chosen(true),
-              ElementsAre("annotation f64 relative l2 <= 1e-06", "inferred f32 relative linf <= 0.0001", "bytes"))
+              ElementsAre("annotation f64 relative l2 <= 1e-06", "inferred f32 scaled linf <= 0.0001", "bytes"))
       << "integers are never compared loosely";
+  EXPECT_EQ(chosen(true, Kind::kRelative)[1], "inferred f32 relative linf <= 0.0001");
   EXPECT_THAT(stored_types(instance, stores), ElementsAre(std::nullopt, ElementType::kF32, ElementType::kI32));
 }
 
@@ -104,18 +105,18 @@ TEST_F(Chosen, StoresThroughPointersToNothing) {
 TEST_F(Chosen, SaysWhyNothingIsInferred) {
   stores = {{8, "", "f32"}, {8, "", "mixed"}, {8, "", "i32"}, {-1, "table", "u8"}};
   instance.segments.push_back({kBase + 16384, 64, {}, "", ""});
-  auto choices = choose(instance, stores, overrides, true);
+  auto choices = choose(instance, stores, overrides, Kind::kScaled);
   EXPECT_EQ(choices[0].not_inferred, "") << "it is annotated";
   EXPECT_EQ(choices[1].not_inferred, "the kernel's stores that may reach it have no one type: f32, i32 and others");
   EXPECT_EQ(choices[2].not_inferred, "what the kernel stores there is u8");
   EXPECT_EQ(choices[3].not_inferred, "no store of the kernel is known to reach it");
-  EXPECT_EQ(choose(instance, stores, overrides, false)[1].not_inferred, "") << "nobody asked";
+  EXPECT_EQ(choose(instance, stores, overrides, std::nullopt)[1].not_inferred, "") << "nobody asked";
 }
 
 TEST_F(Chosen, WhatIsIgnoredStaysWithAnotherType) {
   auto ignored_as = [&](ElementType type) {
     overrides = {{.segment = "out", .type = type}};
-    return choose(instance, stores, overrides, false)[0].policy->ignored;
+    return choose(instance, stores, overrides, std::nullopt)[0].policy->ignored;
   };
   instance.segments[0].annotation =
       R"({"dtype":"f32","threshold":0,"kind":"absolute","norm":"none","tag":"out","ignore":[{"first":1,"count":4},)"

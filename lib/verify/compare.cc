@@ -75,8 +75,12 @@ bool Comparison::differs(uint64_t block, Bytes expected, Bytes actual) const {
 uint64_t Comparison::add_piece(const Piece& piece, Bytes expected, Bytes actual) {
   uint64_t count;
   if (!readings_.empty() && readings_[piece.segment]) {
-    auto [elements, fresh] =
-        elements_.try_emplace(piece.segment, *readings_[piece.segment], layout_.segment(piece.segment).size, kernel_);
+    auto elements = elements_.find(piece.segment);
+    if (elements == elements_.end()) {
+      ElementComparison fresh(*readings_[piece.segment], layout_.segment(piece.segment).size, scale_of_(piece.segment),
+                              kernel_);
+      elements = elements_.emplace(piece.segment, std::move(fresh)).first;
+    }
     count = elements->second.add(piece.in_segment, expected, actual);
   } else {
     bool equal = std::memcmp(expected.data(), actual.data(), expected.size()) == 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,13 +18,18 @@ uint64_t count_differences(Bytes expected, Bytes actual);
 // For each segment, how it is read; none: as bytes only.
 using Readings = std::vector<std::optional<Reading>>;
 
+// What scaled errors of a segment (its index) are measured by; none: they are not measured. Called for segments that
+// are read as elements, once something of them is compared.
+using ScaleOf = std::function<std::optional<double>(size_t segment)>;
+inline std::optional<double> no_scale(size_t) { return std::nullopt; }
+
 // Gathers, block by block, where memory differs from what is expected, by segment.
 class Comparison {
  public:
-  // All borrowed; `readings` is empty, or has one for each segment.
-  explicit Comparison(const Layout& layout, const Readings& readings = none(),
+  // All borrowed, but for `scale_of`; `readings` is empty, or has one for each segment.
+  explicit Comparison(const Layout& layout, const Readings& readings = none(), ScaleOf scale_of = no_scale,
                       ElementKernel& kernel = plain_element_kernel())
-      : layout_(layout), readings_(readings), kernel_(kernel) {}
+      : layout_(layout), readings_(readings), scale_of_(std::move(scale_of)), kernel_(kernel) {}
 
   // The bytes of one block or of several that adjoin, the more at once the quicker; blocks by address, each once. True
   // when a byte of a segment differs. Blocks that do not differ may be left out, but for those that is_torn() at an end
@@ -47,6 +53,7 @@ class Comparison {
 
   const Layout& layout_;
   const Readings& readings_;
+  ScaleOf scale_of_;
   ElementKernel& kernel_;
   std::map<size_t, ElementComparison> elements_;             // by index of the segment
   std::map<size_t, bundle::SegmentDifference> differences_;  // by index of the segment

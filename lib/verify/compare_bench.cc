@@ -73,6 +73,7 @@ struct Sizes {
   size_t bytes;
   int repetitions;
   ElementKernel& kernel;
+  ScaleOf scale_of;  // as mneme-run has it
 };
 
 // T is the type of an element's words.
@@ -91,7 +92,7 @@ void measure(ElementType type, const char* where, Differs differs, const Sizes& 
                     }));
     ours =
         std::min(ours, seconds([&] {
-                   Comparison comparison(layout, readings, sizes.kernel);
+                   Comparison comparison(layout, readings, sizes.scale_of, sizes.kernel);
                    for (size_t at = 0; at < size; at += kAtOnce) {
                      size_t piece = std::min(kAtOnce, size - at);
                      comparison.add(kBase + at, Bytes(expected).subspan(at, piece), Bytes(actual).subspan(at, piece));
@@ -124,7 +125,7 @@ int main(int argc, char** argv) {
   }
   auto device = mneme::device::make_host_device();
   auto kernel = make_device_kernel(*device);
-  Sizes sizes{mebibytes << 20, repetitions, *kernel};
+  Sizes sizes{mebibytes << 20, repetitions, *kernel, [](size_t) { return 1.0; }};
   measure<double>(ElementType::kF64, sizes);
   measure<float>(ElementType::kF32, sizes);
   measure<_Float16>(ElementType::kF16, sizes);

@@ -2,6 +2,7 @@
 #include "verify/device_kernel.h"
 
 #include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "verify/kernels/code_pack.h"
@@ -47,12 +48,12 @@ class Loaded {
  public:
   Loaded(device::Device& device, Bytes pack) : device_(device), pack_(pack) {}
 
-  device::Code& code(ElementType type) {
-    auto& loaded = loaded_[type];
+  device::Code& code(ElementType type, bool scaled) {
+    auto& loaded = loaded_[{type, scaled}];
     if (!loaded) {
       bundle::KernelInfo kernel;
-      kernel.name = kernel.demangled = comparison_kernel_name(type);
-      loaded = device_.load(kernel, packed_code(pack_, type));
+      kernel.name = kernel.demangled = comparison_kernel_name(type, scaled);
+      loaded = device_.load(kernel, packed_code(pack_, type, scaled));
     }
     return *loaded;
   }
@@ -60,21 +61,28 @@ class Loaded {
  private:
   device::Device& device_;
   Bytes pack_;
-  std::map<ElementType, std::unique_ptr<device::Code>> loaded_;
+  std::map<std::pair<ElementType, bool>, std::unique_ptr<device::Code>> loaded_;
+};
+
+// A kernel's.
+struct Arguments {
+  const void *expected, *replayed;
+  void* out;
+  double scale;
 };
 
 class DeviceKernel : public ElementKernel {
  public:
   DeviceKernel(device::Device& device, Bytes pack) : device_(device), loaded_(device, pack) {}
 
-  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
+  void compare(ElementType type, Measure measure, const std::byte* expected, const std::byte* replayed,
                std::span<ChunkErrors> out) override {
     device::Launch launch;
     launch.grid = {static_cast<uint32_t>(out.size()), 1, 1};
     launch.block = {1, 1, 1};
-    const void* arguments[] = {expected, replayed, out.data()};
-    launch.arguments.assign(reinterpret_cast<const char*>(arguments), sizeof arguments);
-    device_.execute(loaded_.code(type), launch);
+    const Arguments arguments{expected, replayed, out.data(), measure.value_or(0)};
+    launch.arguments.assign(reinterpret_cast<const char*>(&arguments), sizeof arguments);
+    device_.execute(loaded_.code(type, measure.has_value()), launch);
   }
 
  private:
@@ -93,9 +101,11 @@ class GpuKernel : public ImageKernel {
  public:
   GpuKernel(device::Device& device, Bytes pack) : loaded_(device, pack) {}
 
-  void compare(ElementType type, device::Image& expected, uint64_t address, std::span<ChunkErrors> out) override {
-    expected.compare(loaded_.code(type), address, out.size() * kChunk * size_of(type),
-                     static_cast<uint32_t>(out.size()), {kLanes, kRows, 1}, std::as_writable_bytes(out));
+  void compare(ElementType type, Measure measure, device::Image& expected, uint64_t address,
+               std::span<ChunkErrors> out) override {
+    expected.compare(loaded_.code(type, measure.has_value()), address, out.size() * kChunk * size_of(type),
+                     static_cast<uint32_t>(out.size()), {kLanes, kRows, 1}, measure.value_or(0),
+                     std::as_writable_bytes(out));
   }
 
  private:
@@ -115,6 +125,6 @@ std::unique_ptr<ImageKernel> make_image_kernel(device::Device& device) {
   return nullptr;
 }
 
-Bytes cuda_kernel(ElementType type) { return packed_code(cuda_kernels(), type); }
+Bytes cuda_kernel(ElementType type, bool scaled) { return packed_code(cuda_kernels(), type, scaled); }
 
 }  // namespace mneme::verify

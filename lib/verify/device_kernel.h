@@ -17,13 +17,14 @@ class ImageKernel {
   virtual ~ImageKernel() = default;
 
   // The chunks of memory from this address on, a multiple of an element's size, or of half a complex one's.
-  virtual void compare(ElementType type, device::Image& expected, uint64_t address, std::span<ChunkErrors> out) = 0;
+  virtual void compare(ElementType type, Measure measure, device::Image& expected, uint64_t address,
+                       std::span<ChunkErrors> out) = 0;
 };
 
 // By the same kernels, compiled for the device, which is borrowed; each is loaded when it is wanted. nullptr: there are
 // none for it.
 std::unique_ptr<ImageKernel> make_image_kernel(device::Device& device);
 // What is loaded for NVIDIA's GPUs: PTX, which ends with the text.
-Bytes cuda_kernel(ElementType type);
+Bytes cuda_kernel(ElementType type, bool scaled);
 
 }  // namespace mneme::verify

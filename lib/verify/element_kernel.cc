@@ -12,6 +12,13 @@
 namespace mneme::verify {
 namespace {
 
+bool is_finite(double value) { return std::isfinite(value); }
+template <class T>
+  requires std::is_integral_v<T>
+bool is_finite(T) {
+  return true;
+}
+
 // Calls `visit` with how elements of the type are read.
 template <class Visit>
 auto with_format(ElementType type, const Visit& visit) {
@@ -46,6 +53,33 @@ auto with_format(ElementType type, const Visit& visit) {
       break;
   }
   return visit(Complex<double>());
+}
+
+template <class T>
+double magnitude_of(T value) {
+  return std::fabs(static_cast<double>(value));
+}
+double magnitude_of(std::complex<double> value) { return modulus(std::fabs(value.real()), std::fabs(value.imag())); }
+
+// Steps between two numbers of the type; of complex ones the more of both parts'.
+template <class Format>
+double ulps_between(const std::byte* e, const std::byte* r) {
+  if constexpr (std::is_same_v<typename Format::Value, std::complex<double>>) {
+    using Part = typename Format::Part;
+    return std::max(ulps_between<Part>(e, r), ulps_between<Part>(e + Part::kSize, r + Part::kSize));
+  } else {
+    double absolute = error_between(Format::read(e), Format::read(r)).absolute;
+    if (absolute == 0 || !is_finite(Format::read(e)) || !is_finite(Format::read(r))) return absolute;
+    return error_between(Format::place(e), Format::place(r)).absolute;
+  }
+}
+
+template <class Format>
+ErrorPair measured(Measure measure, const std::byte* e, const std::byte* r) {
+  auto expected = Format::read(e), replayed = Format::read(r);
+  if (measure) return {scaled_error(expected, replayed, *measure), ulps_between<Format>(e, r)};
+  ElementError error = error_between(expected, replayed);
+  return {error.absolute, error.relative};
 }
 
 using Values = std::vector<double>;
@@ -92,12 +126,12 @@ ErrorSums sums_of(const Values& errors) {
 
 class PlainElementKernel : public ElementKernel {
  public:
-  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
+  void compare(ElementType type, Measure measure, const std::byte* expected, const std::byte* replayed,
                std::span<ChunkErrors> out) override {
     with_format(type, [&](auto format) {
       constexpr size_t kSize = decltype(format)::kSize;
       for (ChunkErrors& chunk : out) {
-        chunk = compare_chunk<decltype(format)>(expected, replayed);
+        chunk = compare_chunk<decltype(format)>(measure, expected, replayed);
         expected += kChunk * kSize;
         replayed += kChunk * kSize;
       }
@@ -106,20 +140,20 @@ class PlainElementKernel : public ElementKernel {
 
  private:
   template <class Format>
-  static ChunkErrors compare_chunk(const std::byte* expected, const std::byte* replayed) {
-    Values absolute(kChunk), relative(kChunk);
+  static ChunkErrors compare_chunk(Measure measure, const std::byte* expected, const std::byte* replayed) {
+    Values first(kChunk), second(kChunk);
     ChunkErrors chunk{};
     for (unsigned i = 0; i < kChunk; i++) {
       const std::byte *e = expected + i * Format::kSize, *r = replayed + i * Format::kSize;
       if (std::memcmp(e, r, Format::kSize) == 0) continue;
       chunk.differ++;
       for (size_t byte = 0; byte < Format::kSize; byte++) chunk.bytes += e[byte] != r[byte];
-      ElementError error = error_between(Format::read(e), Format::read(r));
-      absolute[i] = error.absolute;
-      relative[i] = error.relative;
+      ErrorPair error = measured<Format>(measure, e, r);
+      first[i] = error.first;
+      second[i] = error.second;
     }
-    chunk.absolute = sums_of(absolute);
-    chunk.relative = sums_of(relative);
+    chunk.first = sums_of(first);
+    chunk.second = sums_of(second);
     return chunk;
   }
 };
@@ -131,8 +165,17 @@ ElementKernel& plain_element_kernel() {
   return kernel;
 }
 
-ElementError element_error(ElementType type, const std::byte* expected, const std::byte* replayed) {
-  return with_format(type, [&](auto format) { return error_between(format.read(expected), format.read(replayed)); });
+void read_magnitudes(ElementType type, const std::byte* elements, std::span<double> out) {
+  with_format(type, [&](auto format) {
+    for (double& value : out) {
+      value = magnitude_of(format.read(elements));
+      elements += decltype(format)::kSize;
+    }
+  });
+}
+
+ErrorPair element_error(ElementType type, Measure measure, const std::byte* expected, const std::byte* replayed) {
+  return with_format(type, [&](auto format) { return measured<decltype(format)>(measure, expected, replayed); });
 }
 
 }  // namespace mneme::verify

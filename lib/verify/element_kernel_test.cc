@@ -38,16 +38,18 @@ bool same(const ErrorSums& a, const ErrorSums& b) {
 class GpuKernelHere : public ElementKernel {
  public:
   GpuKernelHere(device::Device& device, const std::string& pack) : device_(device), pack_(read_file(pack)) {}
-  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
+  void compare(ElementType type, Measure measure, const std::byte* expected, const std::byte* replayed,
                std::span<ChunkErrors> out) override {
     bundle::KernelInfo kernel;
-    kernel.name = kernel.demangled = comparison_kernel_name(type);
-    std::unique_ptr<device::Code> code = device_.load(kernel, packed_code(bytes_of(pack_), type));
+    kernel.name = kernel.demangled = comparison_kernel_name(type, measure.has_value());
+    std::unique_ptr<device::Code> code = device_.load(kernel, packed_code(bytes_of(pack_), type, measure.has_value()));
     device::Launch launch;
     launch.grid = {static_cast<uint32_t>(out.size()), 1, 1};
     launch.block = {kLanes, kRows, 1};
     const void* arguments[] = {expected, replayed, out.data()};
+    const double scale = measure.value_or(0);
     launch.arguments.assign(reinterpret_cast<const char*>(arguments), sizeof arguments);
+    launch.arguments.append(reinterpret_cast<const char*>(&scale), sizeof scale);
     device_.execute(*code, launch);
   }
 
@@ -70,13 +72,13 @@ class OnGpu : public ElementKernel {
   }
   bool is_there() const { return kernel_ && image_; }
 
-  void compare(ElementType type, const std::byte* expected, const std::byte* replayed,
+  void compare(ElementType type, Measure measure, const std::byte* expected, const std::byte* replayed,
                std::span<ChunkErrors> out) override {
     const size_t size = out.size() * kChunk * size_of(type);
     image_->write(kRange.address, {expected, size});
     device_.mark(0);
     device_.write(kRange.address, {replayed, size});
-    kernel_->compare(type, *image_, kRange.address, out);
+    kernel_->compare(type, measure, *image_, kRange.address, out);
     device_.wait_for(0);
   }
 
@@ -113,16 +115,24 @@ struct Both {
 
   void expect_same(ElementKernel& kernel, ElementType type, const std::string& expected, const std::string& replayed,
                    const char* what) {
+    for (Measure measure : {kPlainMeasure, Measure(0), Measure(1), Measure(0x1p-1060), Measure(1e300)}) {
+      SCOPED_TRACE(measure.value_or(-1));
+      expect_same(kernel, type, measure, expected, replayed, what);
+    }
+  }
+
+  void expect_same(ElementKernel& kernel, ElementType type, Measure measure, const std::string& expected,
+                   const std::string& replayed, const char* what) {
     size_t count = expected.size() / size_of(type) / kChunk;
     std::vector<ChunkErrors> plain(count), ours(count);
     auto* e = reinterpret_cast<const std::byte*>(expected.data());
     auto* r = reinterpret_cast<const std::byte*>(replayed.data());
-    plain_element_kernel().compare(type, e, r, plain);
-    kernel.compare(type, e, r, ours);
+    plain_element_kernel().compare(type, measure, e, r, plain);
+    kernel.compare(type, measure, e, r, ours);
     for (size_t i = 0; i < count; i++) {
       EXPECT_EQ(ours[i].differ, plain[i].differ) << what << " " << name_of(type) << " chunk " << i;
       EXPECT_EQ(ours[i].bytes, plain[i].bytes) << what << " " << name_of(type) << " chunk " << i;
-      for (auto norm : {&ChunkErrors::absolute, &ChunkErrors::relative}) {
+      for (auto norm : {&ChunkErrors::first, &ChunkErrors::second}) {
         EXPECT_PRED2(same, ours[i].*norm, plain[i].*norm) << what << " " << name_of(type) << " chunk " << i << "\n"
                                                           << text(ours[i].*norm) << "\n"
                                                           << text(plain[i].*norm);
@@ -230,15 +240,16 @@ TEST(PlainElementKernel, SumsAreNearLongDoubles) {
       largest = std::max(largest, value);
     }
     ChunkErrors errors;
-    plain_element_kernel().compare(ElementType::kF64, reinterpret_cast<const std::byte*>(expected.data()),
+    plain_element_kernel().compare(ElementType::kF64, kPlainMeasure,
+                                   reinterpret_cast<const std::byte*>(expected.data()),
                                    reinterpret_cast<const std::byte*>(replayed.data()), std::span(&errors, 1));
-    EXPECT_NEAR(errors.absolute.sum, static_cast<double>(sum), 3e-15 * static_cast<double>(sum)) << magnitude;
-    EXPECT_EQ(errors.absolute.largest, largest) << magnitude;
+    EXPECT_NEAR(errors.first.sum, static_cast<double>(sum), 3e-15 * static_cast<double>(sum)) << magnitude;
+    EXPECT_EQ(errors.first.largest, largest) << magnitude;
     RootOfSquares root;
-    root.add(errors.absolute.squares, errors.absolute.scale);
+    root.add(errors.first.squares, errors.first.scale);
     double wanted = static_cast<double>(std::sqrt(squares));
     EXPECT_NEAR(root.value(), wanted, 3e-15 * wanted) << magnitude;
-    EXPECT_EQ(errors.relative.largest, kInfinite);
+    EXPECT_EQ(errors.second.largest, kInfinite);
   }
 }
 

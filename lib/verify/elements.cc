@@ -9,8 +9,9 @@
 
 namespace mneme::verify {
 
-ElementComparison::ElementComparison(const Reading& reading, uint64_t segment_bytes, ElementKernel& kernel)
-    : reading_(reading), kernel_(&kernel), size_(size_of(reading.type)), whole_(segment_bytes / size_) {
+ElementComparison::ElementComparison(const Reading& reading, uint64_t segment_bytes, std::optional<double> scale,
+                                     ElementKernel& kernel)
+    : reading_(reading), scale_(scale), kernel_(&kernel), size_(size_of(reading.type)), whole_(segment_bytes / size_) {
   for (const ElementRange& range : reading_.ignored) {
     uint64_t first = std::min(range.first, whole_);
     ignored_ += std::min(range.count, whole_ - first);
@@ -92,62 +93,74 @@ uint64_t ElementComparison::compare_chunks(const Elements& chunks) {
     size_t end = done + 1;
     while (end < count && !equal(end)) end++;
     errors.resize(end - done);
-    kernel_->compare(reading_.type, &chunks.expected[done * chunk_size], &chunks.actual[done * chunk_size], errors);
-    for (const ChunkErrors& chunk : errors) {
-      bytes += chunk.bytes;
-      take(chunk, part(chunks, done * kChunk, kChunk));
-      done++;
-    }
+    compare_differing(part(chunks, done * kChunk, (end - done) * kChunk), errors);
+    for (const ChunkErrors& chunk : errors) bytes += chunk.bytes;
+    done = end;
   }
   return bytes;
 }
 
-uint64_t ElementComparison::add_compared(uint64_t chunk, std::span<const ChunkErrors> errors, const Read& read) {
+uint64_t ElementComparison::add_compared(uint64_t chunk, std::span<const ChunkErrors> errors,
+                                         std::span<const ChunkErrors> scaled, const Read& read) {
   compare_collected();
   uint64_t bytes = 0;
-  // The first of the chunks with the largest error has the worst element.
-  auto worse = [&](size_t i, ErrorSums ChunkErrors::* kind, std::optional<size_t> worst, const Norms& before) {
-    return (errors[i].*kind).largest > (worst ? (errors[*worst].*kind).largest : before.largest);
-  };
-  std::optional<size_t> absolute, relative;
-  for (size_t i = 0; i < errors.size(); i++) {
-    if (errors[i].differ == 0) continue;
-    bytes += errors[i].bytes;
-    differ_ += errors[i].differ;
-    absolute_.add(errors[i].absolute);
-    relative_.add(errors[i].relative);
-    if (worse(i, &ChunkErrors::absolute, absolute, absolute_)) absolute = i;
-    if (worse(i, &ChunkErrors::relative, relative, relative_)) relative = i;
+  for (const ChunkErrors& errors_of_chunk : errors) {
+    bytes += errors_of_chunk.bytes;
+    differ_ += errors_of_chunk.differ;
   }
   std::vector<std::byte> expected(kChunk * size_), actual(kChunk * size_);
-  auto find = [&](Norms& norms, double ElementError::* kind, size_t i, double largest) {
-    read((chunk + i) * kChunk * size_, expected, actual);
-    find_worst(norms, kind, {(chunk + i) * kChunk, expected, actual}, largest);
+  // The first of the chunks with the largest error has the worst element.
+  auto add = [&](Measure measure, std::span<const ChunkErrors> found, ErrorSums ChunkErrors::* sums, Norms& norms,
+                 double ErrorPair::* which) {
+    std::optional<size_t> worst;
+    for (size_t i = 0; i < found.size(); i++) {
+      if (found[i].differ == 0) continue;
+      norms.add(found[i].*sums);
+      if ((found[i].*sums).largest > (worst ? (found[*worst].*sums).largest : norms.largest)) worst = i;
+    }
+    if (!worst) return;
+    read((chunk + *worst) * kChunk * size_, expected, actual);
+    find_worst(norms, measure, which, {(chunk + *worst) * kChunk, expected, actual}, (found[*worst].*sums).largest);
   };
-  if (absolute) find(absolute_, &ElementError::absolute, *absolute, errors[*absolute].absolute.largest);
-  if (relative) find(relative_, &ElementError::relative, *relative, errors[*relative].relative.largest);
+  auto add_both = [&](Measure measure, std::span<const ChunkErrors> found) {
+    add(measure, found, &ChunkErrors::first, first_of(measure), &ErrorPair::first);
+    add(measure, found, &ChunkErrors::second, second_of(measure), &ErrorPair::second);
+  };
+  add_both(kPlainMeasure, errors);
+  if (scale_) add_both(scale_, scaled);
   return bytes;
+}
+
+// Chunks of which each differs; their plain errors are given back.
+void ElementComparison::compare_differing(const Elements& chunks, std::span<ChunkErrors> errors) {
+  auto measure = [&](Measure measure, std::span<ChunkErrors> out) {
+    kernel_->compare(reading_.type, measure, chunks.expected.data(), chunks.actual.data(), out);
+    for (size_t i = 0; i < out.size(); i++) take(out[i], measure, part(chunks, i * kChunk, kChunk));
+  };
+  measure(kPlainMeasure, errors);
+  for (const ChunkErrors& chunk : errors) differ_ += chunk.differ;
+  if (!scale_) return;
+  std::vector<ChunkErrors> scaled(errors.size());
+  measure(scale_, scaled);
 }
 
 // One chunk's errors.
-void ElementComparison::take(const ChunkErrors& chunk, const Elements& elements) {
+void ElementComparison::take(const ChunkErrors& chunk, Measure measure, const Elements& elements) {
   if (chunk.differ == 0) return;
-  differ_ += chunk.differ;
-  absolute_.add(chunk.absolute);
-  relative_.add(chunk.relative);
-  if (chunk.absolute.largest > absolute_.largest) {
-    find_worst(absolute_, &ElementError::absolute, elements, chunk.absolute.largest);
-  }
-  if (chunk.relative.largest > relative_.largest) {
-    find_worst(relative_, &ElementError::relative, elements, chunk.relative.largest);
-  }
+  auto add = [&](const ErrorSums& sums, Norms& norms, double ErrorPair::* which) {
+    norms.add(sums);
+    if (sums.largest > norms.largest) find_worst(norms, measure, which, elements, sums.largest);
+  };
+  add(chunk.first, first_of(measure), &ErrorPair::first);
+  add(chunk.second, second_of(measure), &ErrorPair::second);
 }
 
 // The first element of the chunk that has this error.
-void ElementComparison::find_worst(Norms& norms, double ElementError::* kind, const Elements& chunk, double largest) {
+void ElementComparison::find_worst(Norms& norms, Measure measure, double ErrorPair::* which, const Elements& chunk,
+                                   double largest) {
   for (size_t at = 0; at < chunk.expected.size(); at += size_) {
     const std::byte *e = &chunk.expected[at], *r = &chunk.actual[at];
-    if (std::memcmp(e, r, size_) == 0 || element_error(reading_.type, e, r).*kind != largest) continue;
+    if (std::memcmp(e, r, size_) == 0 || element_error(reading_.type, measure, e, r).*which != largest) continue;
     norms.largest = largest;
     norms.worst = chunk.first + at / size_;
     norms.expected = text_of(chunk.expected.subspan(at, size_));
@@ -183,8 +196,7 @@ void ElementComparison::compare_collected() {
   if (expected == actual) return;
   ChunkErrors errors;
   Elements chunk{collected_ * kChunk, bytes_of(expected), bytes_of(actual)};
-  kernel_->compare(reading_.type, chunk.expected.data(), chunk.actual.data(), std::span(&errors, 1));
-  take(errors, chunk);
+  compare_differing(chunk, std::span(&errors, 1));
 }
 
 bool ElementComparison::pending_differs() const { return pending_expected_ != pending_actual_; }
@@ -237,12 +249,17 @@ uint64_t ElementComparison::add(uint64_t offset, Bytes expected, Bytes actual) {
 bundle::Observation ElementComparison::observation() const {
   ElementComparison done = *this;
   done.compare_collected();
-  return {std::string(name_of(reading_.type)),
-          whole_ - ignored_,
-          done.differ_,
-          tail_,
-          done.absolute_.result(),
-          done.relative_.result()};
+  bundle::Observation observation{std::string(name_of(reading_.type)),
+                                  whole_ - ignored_,
+                                  done.differ_,
+                                  tail_,
+                                  done.absolute_.result(),
+                                  done.relative_.result()};
+  if (!scale_) return observation;
+  observation.scale = scale_;
+  observation.scaled = done.scaled_.result();
+  observation.ulps = done.ulps_.result();
+  return observation;
 }
 
 }  // namespace mneme::verify

@@ -15,24 +15,27 @@ namespace mneme::verify {
 struct Reading {
   ElementType type = ElementType::kU8;
   std::vector<ElementRange> ignored = {};  // as Policy has it
+  std::optional<double> scale = {};        // likewise
 };
 
 // Compares a segment element by element. The sums are in the order of kernels/chunk.h, so the same differences give the
 // same bits, whoever computes them and however the segment is cut into pieces.
 class ElementComparison {
  public:
-  // `kernel` is borrowed.
-  ElementComparison(const Reading& reading, uint64_t segment_bytes, ElementKernel& kernel = plain_element_kernel());
+  // `kernel` is borrowed. Without a scale there are no scaled errors, and none in ULPs.
+  ElementComparison(const Reading& reading, uint64_t segment_bytes, std::optional<double> scale,
+                    ElementKernel& kernel = plain_element_kernel());
 
   // A piece of the segment, as recorded and as replayed; pieces ascend, and what is left out does not differ. An
   // element that lies in two pieces is compared if both are given, one after the other. Returns how many bytes differ,
   // the ignored ones too.
   uint64_t add(uint64_t offset, Bytes expected, Bytes actual);
 
-  // As add(), of whole chunks from this one on, of which another has found out what differs. `read`: bytes of the
-  // segment, as recorded and as replayed.
+  // As add(), of whole chunks from this one on, of which another has found out what differs: `scaled` by the scale, if
+  // there is one. `read`: bytes of the segment, as recorded and as replayed.
   using Read = std::function<void(uint64_t offset, std::span<std::byte> expected, std::span<std::byte> actual)>;
-  uint64_t add_compared(uint64_t chunk, std::span<const ChunkErrors> errors, const Read& read);
+  uint64_t add_compared(uint64_t chunk, std::span<const ChunkErrors> errors, std::span<const ChunkErrors> scaled,
+                        const Read& read);
   // How many chunks from this one on, before the one at `end`, are whole and have no element that is ignored.
   uint64_t plain_chunks(uint64_t chunk, uint64_t end) const;
 
@@ -61,11 +64,15 @@ class ElementComparison {
   // As many of them as are chunks that can be compared where they lie.
   size_t whole_chunks(const Elements& elements) const;
   uint64_t compare_chunks(const Elements& chunks);
-  void take(const ChunkErrors& chunk, const Elements& elements);
+  void compare_differing(const Elements& chunks, std::span<ChunkErrors> errors);
+  void take(const ChunkErrors& chunk, Measure measure, const Elements& elements);
   // Into the chunk in hand.
   void collect(const Elements& elements);
   void compare_collected();
-  void find_worst(Norms& norms, double ElementError::* kind, const Elements& chunk, double largest);
+  void find_worst(Norms& norms, Measure measure, double ErrorPair::* which, const Elements& chunk, double largest);
+  // The first errors that are measured so, and the second.
+  Norms& first_of(Measure measure) { return measure ? scaled_ : absolute_; }
+  Norms& second_of(Measure measure) { return measure ? ulps_ : relative_; }
   Elements part(const Elements& elements, size_t first, size_t count) const;
 
   // Of so many elements from this one on, those ahead of the first that is ignored.
@@ -76,6 +83,7 @@ class ElementComparison {
   bool pending_differs() const;
 
   Reading reading_;
+  std::optional<double> scale_;
   ElementKernel* kernel_;
   size_t size_;           // of an element
   uint64_t whole_;        // elements
@@ -90,7 +98,7 @@ class ElementComparison {
   std::string collected_expected_, collected_actual_;
 
   uint64_t differ_ = 0, tail_ = 0, torn_ = 0;
-  Norms absolute_, relative_;
+  Norms absolute_, relative_, scaled_, ulps_;
 };
 
 }  // namespace mneme::verify

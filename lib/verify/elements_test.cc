@@ -14,8 +14,10 @@ std::string bytes_of_values(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
+constexpr double kScale = 3.5;
+
 bundle::Observation observe(const Reading& reading, const std::string& expected, const std::string& actual) {
-  ElementComparison comparison(reading, expected.size());
+  ElementComparison comparison(reading, expected.size(), kScale);
   comparison.add(0, bytes_of(expected), bytes_of(actual));
   EXPECT_EQ(comparison.torn(), 0u);
   return comparison.observation();
@@ -84,6 +86,21 @@ TEST(Elements, WhatIsIgnoredIsNotCompared) {
   EXPECT_EQ(seen.absolute.worst, 10u);
 }
 
+TEST(Elements, ScaledErrorsAndUlps) {
+  std::string e = bytes_of_values<float>({-1.49e-7f, 7, 0, 1}), r = bytes_of_values<float>({-1.19e-7f, 14, 0, 1});
+  auto seen = observe({ElementType::kF32}, e, r);
+  EXPECT_EQ(seen.scale, kScale);
+  ASSERT_TRUE(seen.scaled && seen.ulps);
+  EXPECT_EQ(seen.scaled->linf, 1);
+  EXPECT_EQ(seen.scaled->worst, 1u);
+  EXPECT_NEAR(seen.scaled->l1, 1 + 3e-8 / kScale, 1e-14);
+  EXPECT_EQ(seen.ulps->linf, 1 << 23);
+  EXPECT_EQ(element_text(ElementType::kF32, bytes_of(seen.ulps->actual)), "14");
+  ElementComparison without({ElementType::kF32}, e.size(), std::nullopt);
+  without.add(0, bytes_of(e), bytes_of(r));
+  EXPECT_FALSE(without.observation().scale || without.observation().scaled || without.observation().ulps);
+}
+
 TEST(Elements, BytesBehindTheLastElement) {
   std::string e(11, '\0'), r = e;
   r[8] = r[10] = 1;
@@ -105,7 +122,7 @@ TEST(Elements, PiecesCutAnywhereGiveTheSame) {
       Reading reading{type, {{3, 2}}};
       bundle::Observation whole = observe(reading, e, r);
       for (int round = 0; round < 20; round++) {
-        ElementComparison pieces(reading, size);
+        ElementComparison pieces(reading, size, kScale);
         for (size_t at = 0; at < size;) {
           size_t length = std::min<size_t>(1 + random() % 40, size - at);
           pieces.add(at, bytes_of(e).subspan(at, length), bytes_of(r).subspan(at, length));
@@ -120,7 +137,7 @@ TEST(Elements, PiecesCutAnywhereGiveTheSame) {
 
 TEST(Elements, TornElementsAreCounted) {
   std::string e(64, '\0'), r(64, 1);
-  ElementComparison comparison({ElementType::kF64}, 64);
+  ElementComparison comparison({ElementType::kF64}, 64, std::nullopt);
   comparison.add(4, bytes_of(e).first(16), bytes_of(r).first(16));  // the halves of two, and a whole one
   comparison.add(40, bytes_of(e).first(8), bytes_of(e).first(8));
   EXPECT_EQ(comparison.torn(), 2u);

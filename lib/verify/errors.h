@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The error of one element, and sums of errors. An error is a number from 0 on, or infinite; never NaN.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -17,6 +18,11 @@ inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
 struct ElementError {
   double absolute = 0;  // |r - e|
   double relative = 0;  // |r - e| / |e|; of an expected zero: 0 if r is zero too, else infinite
+};
+
+struct ScaledError {
+  double scaled = 0;  // |r - e| / max(|e|, scale)
+  double ulps = 0;    // steps from one number of the type to the next between e and r; of integers |r - e|
 };
 
 // How far a replayed r is from an expected e.
@@ -52,6 +58,21 @@ ElementError error_between(T e, T r) {
   return {absolute, magnitude == 0 ? kInfinite : absolute / static_cast<double>(magnitude)};
 }
 
+// |r - e| / max(|e|, scale), of a scale from 0 on. What is no error, or an infinite one, is so by any scale.
+inline double scaled_error(double e, double r, double scale) {
+  ElementError error = error_between(e, r);
+  if (error.absolute == 0 || !std::isfinite(e) || !std::isfinite(r)) return error.absolute;
+  double by = std::max(std::fabs(e), scale);
+  return std::isinf(error.absolute) ? std::fabs(r / 2 - e / 2) / (by / 2) : error.absolute / by;
+}
+
+template <class T>
+  requires std::is_integral_v<T>
+double scaled_error(T e, T r, double scale) {
+  double absolute = error_between(e, r).absolute;
+  return absolute == 0 ? 0 : absolute / std::max(std::fabs(static_cast<double>(e)), scale);
+}
+
 // By the modulus of the difference, and that of the expected number.
 inline ElementError error_between(std::complex<double> e, std::complex<double> r) {
   ElementError real = error_between(e.real(), r.real()), imaginary = error_between(e.imag(), r.imag());
@@ -69,6 +90,18 @@ inline ElementError error_between(std::complex<double> e, std::complex<double> r
     error.relative = kInfinite;
   }
   return error;
+}
+
+inline double scaled_error(std::complex<double> e, std::complex<double> r, double scale) {
+  double absolute = error_between(e, r).absolute, size = modulus(std::fabs(e.real()), std::fabs(e.imag()));
+  if (absolute == 0) return 0;
+  if (std::isfinite(absolute) && std::isfinite(size)) return absolute / std::max(size, scale);
+  bool finite =
+      std::isfinite(e.real()) && std::isfinite(e.imag()) && std::isfinite(r.real()) && std::isfinite(r.imag());
+  if (!finite) return kInfinite;
+  e /= 4, r /= 4;
+  return modulus(std::fabs(r.real() - e.real()), std::fabs(r.imag() - e.imag())) /
+         std::max(modulus(std::fabs(e.real()), std::fabs(e.imag())), scale / 4);
 }
 
 // Neumaier's sum: as if in twice the precision, then rounded.

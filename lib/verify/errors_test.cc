@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <random>
 #include <vector>
+
+#include "verify/element_kernel.h"
 
 namespace mneme::verify {
 namespace {
@@ -157,6 +160,63 @@ TEST(RootOfSquares, TenMillionElements) {
     reference += static_cast<long double>(value) * value;
   }
   EXPECT_DOUBLE_EQ(root.value(), static_cast<double>(std::sqrt(reference)));
+}
+
+// ---- scaled errors, and ULPs ----
+
+template <class T>
+ErrorPair measured(ElementType type, T e, T r, double scale) {
+  EXPECT_EQ(sizeof(T), size_of(type));
+  return element_error(type, scale, reinterpret_cast<const std::byte*>(&e), reinterpret_cast<const std::byte*>(&r));
+}
+double scaled(double e, double r, double scale) { return measured(ElementType::kF64, e, r, scale).first; }
+double ulps(float e, float r) { return measured(ElementType::kF32, e, r, 1).second; }
+double ulps(double e, double r) { return measured(ElementType::kF64, e, r, 1).second; }
+
+TEST(ScaledErrors, AreByTheLargerOfBoth) {
+  EXPECT_EQ(scaled(4, 5, 2), 0.25);
+  EXPECT_EQ(scaled(-1, 1, 2), 1);
+  EXPECT_EQ(scaled(0, 1, 2), 0.5);
+  EXPECT_EQ(scaled(0, -0.0, 0), 0);
+  EXPECT_EQ(scaled(0, 5e-324, 0), kInfinite) << "where all that was recorded is 0";
+  EXPECT_EQ(scaled(kMax, -kMax, 1), 2) << "the difference is no double";
+  EXPECT_EQ(scaled(5e-324, kMax, 5e-324), kInfinite);
+}
+
+TEST(ScaledErrors, OfWhatIsNoNumber) {
+  EXPECT_EQ(scaled(kNan, kNan, 1), 0);
+  EXPECT_EQ(scaled(kInfinite, kInfinite, 1), 0);
+  for (double scale : {0.0, 1.0, kMax}) {
+    EXPECT_EQ(scaled(1, kNan, scale), kInfinite);
+    EXPECT_EQ(scaled(kNan, 1, scale), kInfinite);
+    EXPECT_EQ(scaled(1, kInfinite, scale), kInfinite);
+    EXPECT_EQ(scaled(-kInfinite, kInfinite, scale), kInfinite);
+  }
+  EXPECT_EQ(ulps(1.0, kNan), kInfinite);
+  EXPECT_EQ(ulps(kMax, kInfinite), kInfinite);
+  EXPECT_EQ(ulps(kNan, -kNan), 0);
+}
+
+TEST(ScaledErrors, OfOtherTypes) {
+  EXPECT_EQ(measured<int32_t>(ElementType::kI32, INT32_MIN, INT32_MAX, 1).first, (0x1p32 - 1) / 0x1p31);
+  EXPECT_EQ(measured<uint8_t>(ElementType::kU8, 0, 5, 10).first, 0.5);
+  EXPECT_EQ(measured<std::complex<double>>(ElementType::kCF64, {0, 0}, {3, 4}, 10).first, 0.5);
+  EXPECT_EQ(measured<std::complex<float>>(ElementType::kCF32, {30, 40}, {33, 44}, 10).first, 0.1);
+}
+
+TEST(Ulps, AreStepsFromNumberToNumber) {
+  EXPECT_EQ(ulps(1.0f, std::nextafterf(1, 2)), 1);
+  EXPECT_EQ(ulps(1.0f, 2.0f), 1 << 23);
+  EXPECT_EQ(ulps(std::nextafterf(1, 0), std::nextafterf(1, 2)), 2) << "across a power of two";
+  EXPECT_EQ(ulps(0.0f, -0.0f), 0);
+  EXPECT_EQ(ulps(-5e-324, 5e-324), 2) << "across zero";
+  EXPECT_EQ(ulps(0.0, std::numeric_limits<double>::min()), 0x1p52) << "as many denormals";
+  EXPECT_EQ(ulps(-kMax, kMax), 2 * (0x7FEp52 + 0x1p52)) << "rounded up";
+  EXPECT_EQ(measured<uint16_t>(ElementType::kF16, 0x0001, 0x8001, 1).second, 2);
+  EXPECT_EQ(measured<uint16_t>(ElementType::kBF16, 0x3F80, 0x3F7E, 1).second, 2);
+  EXPECT_EQ(measured<int64_t>(ElementType::kI64, -1, 1ll << 53, 1).second, 0x1p53 + 2);
+  EXPECT_EQ(measured<std::complex<float>>(ElementType::kCF32, {1, 2}, {1, std::nextafterf(2, 3)}, 1).second, 1)
+      << "the more of both parts'";
 }
 
 }  // namespace

@@ -46,8 +46,9 @@ std::vector<bundle::SegmentDifference> ImageComparison::differences(Changes chan
     bundle::SegmentDifference difference;
     difference.address = segment.address;
     if (!readings_.empty() && readings_[i]) {
-      ElementComparison elements(*readings_[i], segment.size, kernel_);
-      difference.bytes = compare_elements(segment, readings_[i]->type, here, elements);
+      Read read{segment, readings_[i]->type, scale_of_(i)};
+      ElementComparison elements(*readings_[i], segment.size, read.scale, kernel_);
+      difference.bytes = compare_elements(read, here, elements);
       difference.observation = elements.observation();
     } else {
       difference.bytes = count_bytes(segment, here);
@@ -73,8 +74,9 @@ uint64_t ImageComparison::count_bytes(const Range& segment, Changes changes) {
   return bytes;
 }
 
-uint64_t ImageComparison::compare_elements(const Range& segment, ElementType type, Changes changes,
-                                           ElementComparison& elements) {
+uint64_t ImageComparison::compare_elements(const Read& read, Changes changes, ElementComparison& elements) {
+  const Range& segment = read.range;
+  const ElementType type = read.type;
   const uint64_t size = kChunk * size_of(type);
   // Those that have a byte in a changed block.
   std::vector<Chunks> touched;
@@ -102,7 +104,7 @@ uint64_t ImageComparison::compare_elements(const Range& segment, ElementType typ
     chunk = std::max(chunk, touched[i].first);
     while (chunk < touched[i].end) {
       if (uint64_t count = std::min(for_device(chunk, near[i]), kChunksAtOnce)) {
-        bytes += compare_chunks(segment, type, chunk, count, elements);
+        bytes += compare_chunks(read, chunk, count, elements);
         chunk += count;
         continue;
       }
@@ -110,21 +112,28 @@ uint64_t ImageComparison::compare_elements(const Range& segment, ElementType typ
       do {
         chunk++;
       } while (chunk < touched[i].end && chunk * size - begin < kReadAtOnce && for_device(chunk, chunk + 1) == 0);
-      Pair pair = read(segment.address + begin, std::min(chunk * size, segment.size) - begin);
+      Pair pair = this->read(segment.address + begin, std::min(chunk * size, segment.size) - begin);
       bytes += elements.add(begin, pair.expected, pair.actual);
     }
   }
   return bytes;
 }
 
-uint64_t ImageComparison::compare_chunks(const Range& segment, ElementType type, uint64_t first, uint64_t count,
+uint64_t ImageComparison::compare_chunks(const Read& segment, uint64_t first, uint64_t count,
                                          ElementComparison& elements) {
-  std::vector<ChunkErrors> errors(count);
-  on_device_.compare(type, expected_, segment.address + first * kChunk * size_of(type), errors);
-  return elements.add_compared(first, errors,
+  const uint64_t begin = segment.range.address;
+  auto measured = [&](Measure measure) {
+    std::vector<ChunkErrors> errors(count);
+    on_device_.compare(segment.type, measure, expected_, begin + first * kChunk * size_of(segment.type), errors);
+    return errors;
+  };
+  std::vector<ChunkErrors> errors = measured(kPlainMeasure), scaled;
+  bool differ = std::ranges::any_of(errors, [](const ChunkErrors& chunk) { return chunk.differ > 0; });
+  if (segment.scale && differ) scaled = measured(segment.scale);
+  return elements.add_compared(first, errors, scaled,
                                [&](uint64_t offset, std::span<std::byte> expected, std::span<std::byte> actual) {
-                                 expected_.read(segment.address + offset, expected);
-                                 memory_.read(segment.address + offset, actual);
+                                 expected_.read(begin + offset, expected);
+                                 memory_.read(begin + offset, actual);
                                });
 }
 

@@ -13,11 +13,12 @@ namespace mneme::verify {
 // not aligned; and those that are worst.
 class ImageComparison {
  public:
-  // All borrowed. `kernel` compares what is read back.
-  ImageComparison(const Layout& layout, const Readings& readings, device::Device& memory, device::Image& expected,
-                  ImageKernel& on_device, ElementKernel& kernel)
+  // All borrowed, but for `scale_of`. `kernel` compares what is read back.
+  ImageComparison(const Layout& layout, const Readings& readings, ScaleOf scale_of, device::Device& memory,
+                  device::Image& expected, ImageKernel& on_device, ElementKernel& kernel)
       : layout_(layout),
         readings_(readings),
+        scale_of_(std::move(scale_of)),
         memory_(memory),
         expected_(expected),
         on_device_(on_device),
@@ -35,13 +36,19 @@ class ImageComparison {
   // Of the bytes of a changed block that belong to the segment.
   Range part(const Range& segment, const device::BlockChange& change) const;
   uint64_t count_bytes(const Range& segment, Changes changes);
-  uint64_t compare_elements(const Range& segment, ElementType type, Changes changes, ElementComparison& elements);
-  uint64_t compare_chunks(const Range& segment, ElementType type, uint64_t first, uint64_t count,
-                          ElementComparison& elements);
+  // A segment that is read as elements, and how.
+  struct Read {
+    const Range& range;
+    ElementType type;
+    std::optional<double> scale;
+  };
+  uint64_t compare_elements(const Read& segment, Changes changes, ElementComparison& elements);
+  uint64_t compare_chunks(const Read& segment, uint64_t first, uint64_t count, ElementComparison& elements);
   void find_first(const Range& segment, Changes changes, bundle::SegmentDifference& difference);
 
   const Layout& layout_;
   const Readings& readings_;
+  ScaleOf scale_of_;
   device::Device& memory_;
   device::Image& expected_;
   ImageKernel& on_device_;

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "bundle/json.h"
 
 namespace mneme::verify {
 namespace {
 
-constexpr std::string_view kKinds[] = {"absolute", "relative"};
+constexpr std::string_view kKinds[] = {"absolute", "relative", "scaled", "ulp"};
 constexpr std::string_view kNorms[] = {"none", "l1", "l2", "linf"};
 
 }  // namespace
@@ -17,7 +19,8 @@ std::string_view name_of(Kind kind) { return kKinds[static_cast<size_t>(kind)]; 
 std::string_view name_of(Norm norm) { return kNorms[static_cast<size_t>(norm)]; }
 
 std::string to_string(const Policy& policy) {
-  return fmt::format("{} {} {} <= {}", name_of(policy.type), name_of(policy.kind), name_of(policy.norm),
+  std::string scale = policy.kind == Kind::kScaled && policy.scale ? fmt::format(" by {:g}", *policy.scale) : "";
+  return fmt::format("{} {}{} {} <= {}", name_of(policy.type), name_of(policy.kind), scale, name_of(policy.norm),
                      policy.threshold);
 }
 
@@ -30,8 +33,10 @@ Policy parse_policy(std::string_view annotation, const std::string& where) {
   if (!known) in.fail("dtype", fmt::format("is '{}', which this version does not know", type.substr(0, 80)));
   policy.type = *known;
   policy.threshold = in.real("threshold");
-  policy.kind = static_cast<Kind>(in.choice("kind", {kKinds[0], kKinds[1]}));
+  policy.kind = static_cast<Kind>(in.choice("kind", {kKinds[0], kKinds[1], kKinds[2], kKinds[3]}));
   policy.norm = static_cast<Norm>(in.choice("norm", {kNorms[0], kNorms[1], kNorms[2], kNorms[3]}));
+  if (in.has("scale")) policy.scale = in.real("scale");
+  if (policy.scale && !(*policy.scale > 0 && std::isfinite(*policy.scale))) in.fail("scale", "is no number above 0");
   policy.tag = in.text_or("tag", "");
   if (!in.has("ignore")) return policy;
   uint64_t end = 0;

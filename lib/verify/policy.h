@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace mneme::verify {
 
-enum class Kind { kAbsolute, kRelative };  // of an element's error
+enum class Kind { kAbsolute, kRelative, kScaled, kUlp };  // of an element's error
 enum class Norm {
   kNone,
   kL1,
@@ -31,9 +32,10 @@ struct Policy {
   Norm norm = Norm::kNone;
   std::string tag = {};                    // names the memory in reports
   std::vector<ElementRange> ignored = {};  // ascending, disjoint: not compared at all
+  std::optional<double> scale = {};        // of scaled errors; none: the root mean square of what was recorded
 };
 
-std::string_view name_of(Kind kind);  // "absolute", "relative"
+std::string_view name_of(Kind kind);  // "absolute", "relative", "scaled", "ulp"
 std::string_view name_of(Norm norm);  // "none", "l1", "l2", "linf"
 // "f64 relative linf <= 1e-06"
 std::string to_string(const Policy& policy);

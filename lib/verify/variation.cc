@@ -46,6 +46,10 @@ void widen(bundle::ErrorNorms& spread, const bundle::ErrorNorms& norms) {
   spread = wider;
 }
 
+void widen(std::optional<bundle::ErrorNorms>& spread, const std::optional<bundle::ErrorNorms>& norms) {
+  if (spread && norms) widen(*spread, *norms);
+}
+
 void widen(bundle::SegmentDifference& spread, const bundle::SegmentDifference& difference) {
   const std::optional<uint64_t> steady = std::max(spread.steady, difference.steady);
   if (difference.bytes > spread.bytes) {
@@ -60,6 +64,8 @@ void widen(bundle::SegmentDifference& spread, const bundle::SegmentDifference& d
   widest.tail = std::max(widest.tail, difference.observation->tail);
   widen(widest.absolute, difference.observation->absolute);
   widen(widest.relative, difference.observation->relative);
+  widen(widest.scaled, difference.observation->scaled);
+  widen(widest.ulps, difference.observation->ulps);
 }
 
 }  // namespace

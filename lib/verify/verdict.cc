@@ -29,13 +29,19 @@ std::string bytes_sentence(const bundle::Segment& segment, const SegmentDifferen
                      difference.actual);
 }
 
-const bundle::ErrorNorms& norms_of(const bundle::Observation& observation, Kind kind) {
-  return kind == Kind::kRelative ? observation.relative : observation.absolute;
+// The largest errors of each kind, as far as they are known.
+std::string largest_errors(const bundle::Observation& observation) {
+  std::string text =
+      fmt::format("absolute {:.3g}, relative {:.3g}", observation.absolute.linf, observation.relative.linf);
+  if (observation.scaled) {
+    text += fmt::format(", scaled {:.3g} (by {:.3g})", observation.scaled->linf, observation.scale.value_or(0));
+  }
+  if (observation.ulps) text += fmt::format(", {:.3g} ULPs", observation.ulps->linf);
+  return text;
 }
 
-std::string policy_sentence(const bundle::Segment& segment, const Policy& policy, double error,
+std::string policy_sentence(const bundle::Segment& segment, const Policy& policy, const bundle::ErrorNorms& norms,
                             const bundle::Observation& observation) {
-  const bundle::ErrorNorms& norms = norms_of(observation, policy.kind);
   std::string name = policy.tag.empty() ? describe(segment) : fmt::format("{} ('{}')", describe(segment), policy.tag);
   if (observation.tail) {
     return fmt::format("{}: {} bytes behind its last whole element of type {} differ", name, observation.tail,
@@ -43,10 +49,10 @@ std::string policy_sentence(const bundle::Segment& segment, const Policy& policy
   }
   return fmt::format(
       "{}: its {} error ({}) is {:.3g}, more than {:.3g}; {} of {} elements differ, worst is element {}: {} was "
-      "recorded, {} replayed",
-      name, name_of(policy.kind), name_of(policy.norm), error, policy.threshold, observation.differ,
+      "recorded, {} replayed; the largest errors: {}",
+      name, name_of(policy.kind), name_of(policy.norm), error_by(policy, norms), policy.threshold, observation.differ,
       observation.elements, norms.worst, element_text(policy.type, bytes_of(norms.expected)),
-      element_text(policy.type, bytes_of(norms.actual)));
+      element_text(policy.type, bytes_of(norms.actual)), largest_errors(observation));
 }
 
 // What is impossible in a list of differences, if anything; `baseline`: whether it is told how much of them varies.
@@ -85,10 +91,19 @@ std::optional<std::string> add_blocks(const Layout& layout, const bundle::RunInf
   return std::nullopt;
 }
 
-// Derives the differences again from the blocks stored with the run.
+// What a run measured a segment's scaled errors by, if it did.
+std::optional<double> scale_in(const std::vector<SegmentDifference>& differences, uint64_t address) {
+  auto found = std::ranges::find(differences, address, &SegmentDifference::address);
+  if (found == differences.end() || !found->observation) return std::nullopt;
+  return found->observation->scale;
+}
+
+// Derives the differences again from the blocks stored with the run. What it measured scaled errors by is its word: of
+// the memory that was recorded these are but a part.
 std::optional<std::string> check_blocks(const Layout& layout, const bundle::RunInfo& run, const Readings& readings,
                                         const Blocks& blocks) {
-  Comparison comparison(layout, readings);
+  Comparison comparison(layout, readings,
+                        [&](size_t segment) { return scale_in(run.differences, layout.segment(segment).address); });
   Variation variation;
   if (run.baseline) {
     if (auto wrong = read_variation(layout, *run.baseline, blocks, variation)) return wrong;
@@ -218,34 +233,53 @@ class Segments {
     const bundle::Segment& segment = instance_.segments[verdict.segment];
     const Policy& policy = *verdict.choice.policy;
     std::optional<bundle::Observation>& observation = verdict.difference->observation;
-    if (!observation || observation->type != name_of(policy.type)) observation = derive(verdict);
-    if (!observation) {
-      verdict.error = kInfinite;
-      const char* lacking = stored_
-                                ? "the run does not come with all of its differing blocks: raise mneme-run's --max-diff"
-                                : "only the blocks of one execution come with the run";
-      return fail(
-          verdict,
-          fmt::format("{}: it cannot be judged as {}, because {}", describe(segment), name_of(policy.type), lacking),
-          kInfinite);
+    const bool as_observed = observation && observation->type == name_of(policy.type);
+    std::optional<double> scale = policy.scale;
+    if (as_observed && !scale) scale = observation->scale;
+    if (policy.kind == Kind::kScaled && !scale) {
+      return refuse(verdict, "the run does not tell the root mean square of what was recorded: give --scale");
     }
-    verdict.error = error_by(policy, *observation);
+    if (!as_observed || !norms_by(policy, *observation)) observation = derive(verdict, scale);
+    if (!observation) {
+      return refuse(verdict, stored_ ? "the run does not come with all of its differing blocks: raise mneme-run's "
+                                       "--max-diff"
+                                     : "only the blocks of one execution come with the run");
+    }
+    const bundle::ErrorNorms& norms = *norms_by(policy, *observation);
+    verdict.error = error_by(policy, norms);
     if (observation->tail == 0 && verdict.error <= policy.threshold) return;
     double badness = observation->tail || policy.threshold == 0 ? kInfinite : verdict.error / policy.threshold;
-    fail_unless_it_varies(verdict, observed, policy_sentence(segment, policy, verdict.error, *observation), badness);
+    fail_unless_it_varies(verdict, observed, policy_sentence(segment, policy, norms, *observation), badness);
+  }
+
+  // Fails what its policy cannot judge.
+  void refuse(SegmentVerdict& verdict, const std::string& reason) {
+    const Policy& policy = *verdict.choice.policy;
+    verdict.error = kInfinite;
+    verdict.difference->observation.reset();
+    fail(verdict,
+         fmt::format("{}: it cannot be judged as {} by {} errors, because {}",
+                     describe(instance_.segments[verdict.segment]), name_of(policy.type), name_of(policy.kind), reason),
+         kInfinite);
   }
 
   // As the policy reads it, from the stored blocks.
-  std::optional<bundle::Observation> derive(const SegmentVerdict& verdict) const {
+  std::optional<bundle::Observation> derive(const SegmentVerdict& verdict, std::optional<double> scale) const {
     if (!run_.blocks_complete || !stored_) return std::nullopt;
     Readings readings(instance_.segments.size());
     readings[verdict.segment] = Reading{verdict.choice.policy->type, verdict.choice.policy->ignored};
-    Comparison comparison(layout_, readings);
+    // Errors in ULPs are measured along with scaled ones, by whatever scale.
+    Comparison comparison(layout_, readings, [&](size_t) { return scale.value_or(1); });
     add_blocks(layout_, run_, blocks_, comparison);
     uint64_t address = instance_.segments[verdict.segment].address;
     if (comparison.lacks_blocks(address)) return std::nullopt;
     for (SegmentDifference& difference : comparison.differences()) {
-      if (difference.address == address) return std::move(difference.observation);
+      if (difference.address != address) continue;
+      if (!scale && difference.observation) {
+        difference.observation->scale.reset();
+        difference.observation->scaled.reset();
+      }
+      return std::move(difference.observation);
     }
     return std::nullopt;
   }

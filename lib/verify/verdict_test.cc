@@ -21,7 +21,7 @@ struct Judged : testing::Test {
   std::map<Digest, std::string> blocks;
   std::vector<bundle::StoreType> stores;
   std::vector<Override> overrides;
-  bool infer = false;
+  std::optional<Kind> infer = {};
   Strictness strictness;
 
   void SetUp() override {
@@ -200,6 +200,8 @@ struct JudgedByPolicy : Judged {
     replay({{3, 1.0, 1.25}, {7, 2.0, 2.125}});
   }
 
+  std::optional<double> scale = 2;  // as the run measured it
+
   void annotate(const std::string& annotation) { instance.segments[0].annotation = annotation; }
 
   struct Changed {
@@ -216,7 +218,7 @@ struct JudgedByPolicy : Judged {
     run.blocks = {{kBase, digest_of(e), digest_of(r)}};
     Layout layout(instance.segments);
     Readings read = readings(instance, stores);
-    Comparison comparison(layout, read);
+    Comparison comparison(layout, read, [&](size_t) { return scale; });
     comparison.add(kBase, bytes_of(e), bytes_of(r));
     run.differences = comparison.differences();
   }
@@ -235,7 +237,9 @@ TEST_F(JudgedByPolicy, BeyondItIsNot) {
   replay({{3, 1.0, 1.5}, {7, 2.0, 2.125}});
   EXPECT_EQ(refused(),
             "segment at 0x400000000000 (heap) ('out'): its absolute error (linf) is 0.5, more than 0.25; 2 of 125 "
-            "elements differ, worst is element 3: 1 was recorded, 1.5 replayed");
+            "elements differ, worst is element 3: 1 was recorded, 1.5 replayed; the largest errors: absolute 0.5, "
+            "relative 0.5, "
+            "scaled 0.25 (by 2), 2.25e+15 ULPs");
 }
 
 TEST_F(JudgedByPolicy, NormsAddUp) {
@@ -245,6 +249,63 @@ TEST_F(JudgedByPolicy, NormsAddUp) {
   EXPECT_EQ(judged().status, Status::kVerified);
   overrides = {{.segment = "out", .kind = Kind::kRelative, .threshold = 0.25}};
   EXPECT_EQ(judged().status, Status::kVerified);
+}
+
+TEST_F(JudgedByPolicy, ScaledErrors) {
+  replay({{3, 1e-8, 2e-8}, {7, 2.0, 2.125}});
+  overrides = {{.segment = "out", .kind = Kind::kScaled, .threshold = 0.0625}};
+  EXPECT_EQ(judged().status, Status::kVerified);
+  overrides[0].threshold = 0.0624;
+  EXPECT_NE(refused().find("its scaled error (linf) is 0.0625, more than 0.0624"), std::string::npos) << refused();
+  overrides = {{.segment = "out", .kind = Kind::kRelative, .threshold = 0.0625}};
+  EXPECT_NE(refused().find("its relative error (linf) is 1,"), std::string::npos) << refused();
+}
+
+TEST_F(JudgedByPolicy, AnotherScaleTakesTheStoredBlocks) {
+  overrides = {{.segment = "out", .kind = Kind::kScaled, .threshold = 0.03125, .scale = 4}};
+  replay({{7, 2.0, 2.125}});
+  EXPECT_EQ(judged().status, Status::kVerified);
+  overrides[0].scale = 2;
+  EXPECT_NE(refused().find("(by 2)"), std::string::npos);
+  overrides[0].scale = 4;
+  run.blocks.clear();
+  run.blocks_complete = false;
+  EXPECT_NE(refused().find("cannot be judged as f64 by scaled errors, because the run does not come with all"),
+            std::string::npos);
+}
+
+TEST_F(JudgedByPolicy, Ulps) {
+  replay({{7, 1.0, 1.0 + 0x1p-50}});
+  overrides = {{.segment = "out", .kind = Kind::kUlp, .threshold = 4}};
+  EXPECT_EQ(judged().status, Status::kVerified);
+  overrides[0].threshold = 3;
+  EXPECT_NE(refused().find("its ulp error (linf) is 4, more than 3"), std::string::npos) << refused();
+}
+
+// As versions before 0.2 wrote it, and as another type shows it.
+TEST_F(JudgedByPolicy, WithoutTheMeanSquare) {
+  scale.reset();
+  replay({{7, 1.0, 1.0 + 0x1p-50}});
+  EXPECT_EQ(judged().status, Status::kVerified);
+  overrides = {{.segment = "out", .kind = Kind::kUlp, .threshold = 4}};
+  Verdict verdict = judged();
+  EXPECT_EQ(verdict.status, Status::kVerified);
+  EXPECT_FALSE(verdict.segments.at(0).difference->observation->scaled);
+  overrides = {{.segment = "out", .kind = Kind::kScaled}};
+  EXPECT_NE(refused().find("the run does not tell the root mean square of what was recorded: give --scale"),
+            std::string::npos);
+  overrides[0].scale = 1;
+  EXPECT_EQ(judged().status, Status::kVerified);
+  scale = 2;
+  replay({{7, 1.0, 1.0 + 0x1p-50}});
+  overrides = {{.segment = "out", .type = ElementType::kF32, .kind = Kind::kScaled}};
+  EXPECT_NE(refused().find("cannot be judged as f32"), std::string::npos);
+}
+
+// It would let everything pass.
+TEST_F(JudgedByPolicy, AScaleThatTheBlocksDoNotShow) {
+  run.differences[0].observation->scale = 1e9;
+  EXPECT_NE(refused().find("not believable"), std::string::npos);
 }
 
 TEST_F(JudgedByPolicy, OtherSegmentsAreStillComparedByBytes) {
@@ -306,7 +367,7 @@ TEST_F(JudgedByPolicy, InferredTolerance) {
   stores = {{-1, "", "f64"}};
   replay({{3, 1.0, 1.0 + 1e-12}});
   EXPECT_NE(refused().find("bytes differ"), std::string::npos);
-  infer = true;
+  infer = Kind::kScaled;
   EXPECT_EQ(judged().status, Status::kVerified);
   replay({{3, 1.0, 1.0 + 1e-8}});
   EXPECT_NE(refused().find("more than 1e-09"), std::string::npos);

@@ -5,6 +5,7 @@
 #include <rapidjson/writer.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 
@@ -17,11 +18,18 @@ constexpr const char* kTypes[] = {"u8",  "i8",  "u16", "i16", "u32",  "i32",  "u
                                   "i64", "f16", "f32", "f64", "bf16", "cf32", "cf64"};
 constexpr uint64_t kSizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 2, 8, 16};  // bytes
 static_assert(std::size(kTypes) == std::size(kSizes));
-constexpr const char* kKinds[] = {"absolute", "relative"};
+constexpr const char* kKinds[] = {"absolute", "relative", "scaled", "ulp"};
 constexpr const char* kNorms[] = {"none", "l1", "l2", "linf"};
 
 // Characters beyond ASCII are escaped, which also finds a tag that is not UTF-8.
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::ASCII<>>;
+
+// As applications have it that were built before the scale was added.
+constexpr size_t kSmallest = offsetof(mneme_annotation_v1, scale);
+
+double scale_of(const mneme_annotation_v1& annotation) {
+  return annotation.size >= sizeof annotation ? annotation.scale : 0;
+}
 
 // Calls `visit` with the first and the count of elements of each run that is ignored.
 template <class Visit>
@@ -64,7 +72,8 @@ uint64_t annotated_bytes(const mneme_annotation_v1& annotation) {
 }
 
 std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation, std::string& trouble) {
-  if (annotation.size < sizeof(mneme_annotation_v1)) {
+  const double scale = scale_of(annotation);
+  if (annotation.size < kSmallest) {
     trouble = "its structure is too small";
   } else if (annotation.dtype >= std::size(kTypes)) {
     trouble = "its element type is unknown";
@@ -74,6 +83,8 @@ std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation
     trouble = "its norm is unknown";
   } else if (!(annotation.threshold >= 0) || !std::isfinite(annotation.threshold)) {
     trouble = "its threshold is not a number from 0 on";
+  } else if (!(scale >= 0) || !std::isfinite(scale)) {
+    trouble = "its scale is not a number from 0 on";
   }
   if (!trouble.empty()) return std::nullopt;
 
@@ -91,6 +102,10 @@ std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation
   writer.String(kKinds[annotation.kind]);
   writer.Key("norm");
   writer.String(kNorms[annotation.norm]);
+  if (scale > 0) {
+    writer.Key("scale");
+    writer.Double(scale);
+  }
   writer.Key("tag");
   bool text = writer.String(tag, static_cast<rapidjson::SizeType>(std::strlen(tag)));
   if (annotation.ignore && annotation.ignore_count) write_ignored(writer, annotation);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <limits>
 
 #include "annotate/mneme/MnemeAnnotation.hpp"
@@ -11,7 +12,7 @@ namespace mneme::record {
 namespace {
 
 mneme_annotation_v1 valid() {
-  return {sizeof(mneme_annotation_v1), 10, 1e-6, 1, 3, "out \"vector\" \xc3\xa9", 0, nullptr, 0};
+  return {sizeof(mneme_annotation_v1), 10, 1e-6, 1, 3, "out \"vector\" \xc3\xa9", 0, nullptr, 0, 0};
 }
 
 std::string trouble_of(const mneme_annotation_v1& annotation) {
@@ -28,6 +29,19 @@ TEST(AnnotationJson, SpellsEverything) {
   EXPECT_EQ(trouble, "");
 }
 
+TEST(AnnotationJson, SpellsTheScale) {
+  mneme_annotation_v1 annotation = valid();
+  annotation.kind = MNEME_SCALED;
+  annotation.scale = 0.5;
+  std::string trouble;
+  EXPECT_NE(annotation_json(annotation, trouble)->find(R"("kind":"scaled","norm":"linf","scale":0.5,"tag")"),
+            std::string::npos);
+  annotation.size = offsetof(mneme_annotation_v1, scale);  // of an application that knows of none
+  EXPECT_EQ(annotation_json(annotation, trouble)->find("scale\":"), std::string::npos);
+  annotation.kind = MNEME_ULP;
+  EXPECT_NE(annotation_json(annotation, trouble)->find(R"("kind":"ulp")"), std::string::npos);
+}
+
 TEST(AnnotationJson, RefusesWhatMeansNothing) {
   auto with = [](auto change) {
     mneme_annotation_v1 annotation = valid();
@@ -36,7 +50,9 @@ TEST(AnnotationJson, RefusesWhatMeansNothing) {
   };
   EXPECT_NE(with([](auto& a) { a.size = 8; }), "");
   EXPECT_NE(with([](auto& a) { a.dtype = 14; }), "");
-  EXPECT_NE(with([](auto& a) { a.kind = 2; }), "");
+  EXPECT_NE(with([](auto& a) { a.kind = 4; }), "");
+  EXPECT_NE(with([](auto& a) { a.scale = -1; }), "");
+  EXPECT_NE(with([](auto& a) { a.scale = std::numeric_limits<double>::infinity(); }), "");
   EXPECT_NE(with([](auto& a) { a.norm = 4; }), "");
   EXPECT_NE(with([](auto& a) { a.threshold = -1; }), "");
   EXPECT_NE(with([](auto& a) { a.threshold = std::numeric_limits<double>::quiet_NaN(); }), "");

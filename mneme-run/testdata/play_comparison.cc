@@ -6,14 +6,18 @@
 
 namespace mneme::device::cuda {
 
-bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, unsigned chunks);
+bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
+                     unsigned chunks);
 bool fits_comparison(unsigned block_x, unsigned block_y);
 
-bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, unsigned chunks) {
+bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
+                     unsigned chunks) {
   for (size_t i = 0; i < verify::kElementTypes; i++) {
     auto type = static_cast<verify::ElementType>(i);
-    if (kernel != verify::comparison_kernel_name(type)) continue;
-    verify::plain_element_kernel().compare(type, reinterpret_cast<const std::byte*>(expected),
+    bool scaled = kernel == verify::comparison_kernel_name(type, true);
+    if (!scaled && kernel != verify::comparison_kernel_name(type, false)) continue;
+    verify::Measure measure = scaled ? verify::Measure(scale) : verify::kPlainMeasure;
+    verify::plain_element_kernel().compare(type, measure, reinterpret_cast<const std::byte*>(expected),
                                            reinterpret_cast<const std::byte*>(memory),
                                            {reinterpret_cast<verify::ChunkErrors*>(out), chunks});
     return true;

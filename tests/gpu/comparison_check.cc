@@ -48,20 +48,26 @@ class Gpu {
     check(driver().cuDriverGetVersion(&version), "asking for the driver's version");
     check(driver().cuDevicePrimaryCtxRetain(&context, device), "making its context");
     check(driver().cuCtxSetCurrent(context), "making its context current");
-    for (size_t i = 0; i < kElementTypes; i++) {
-      std::string own(text_of(cuda_kernel(static_cast<ElementType>(i))));
-      check(driver().cuModuleLoadData(&modules_[i], ptx.empty() ? own.c_str() : ptx.c_str()), "loading the kernels");
+    for (bool scaled : {false, true}) {
+      for (size_t i = 0; i < kElementTypes; i++) {
+        std::string own(text_of(cuda_kernel(static_cast<ElementType>(i), scaled)));
+        check(driver().cuModuleLoadData(&modules_[scaled][i], ptx.empty() ? own.c_str() : ptx.c_str()),
+              "loading the kernels");
+      }
     }
     std::printf("%s, driver for CUDA %d.%d\n", name, version / 1000, version / 10 % 100);
   }
 
-  void compare(ElementType type, const Memory& expected, const Memory& replayed, const Memory& out, size_t chunks) {
+  void compare(ElementType type, Measure measure, const Memory& expected, const Memory& replayed, const Memory& out,
+               size_t chunks) {
     device::cuda::Function* function = nullptr;
-    std::string name = comparison_kernel_name(type);
-    check(driver().cuModuleGetFunction(&function, modules_[static_cast<size_t>(type)], name.c_str()),
+    const bool scaled = measure.has_value();
+    std::string name = comparison_kernel_name(type, scaled);
+    check(driver().cuModuleGetFunction(&function, modules_[scaled][static_cast<size_t>(type)], name.c_str()),
           "finding a kernel");
+    double scale = measure.value_or(0);
     device::cuda::Address addresses[] = {expected.address(), replayed.address(), out.address()};
-    void* arguments[] = {&addresses[0], &addresses[1], &addresses[2]};
+    void* arguments[] = {&addresses[0], &addresses[1], &addresses[2], &scale};
     check(driver().cuLaunchKernel(function, static_cast<unsigned>(chunks), 1, 1, kLanes, kRows, 1, 0, nullptr,
                                   arguments, nullptr),
           "launching a kernel");
@@ -87,7 +93,7 @@ class Gpu {
   }
 
  private:
-  device::cuda::Module* modules_[kElementTypes] = {};
+  device::cuda::Module* modules_[2][kElementTypes] = {};  // those that measure scaled errors second
 };
 
 // ---- the same bits ----
@@ -151,17 +157,17 @@ bool same(const ErrorSums& a, const ErrorSums& b) {
   return a.sum == b.sum && a.squares == b.squares && a.largest == b.largest && a.scale == b.scale;
 }
 bool same(const ChunkErrors& a, const ChunkErrors& b) {
-  return same(a.absolute, b.absolute) && same(a.relative, b.relative) && a.differ == b.differ && a.bytes == b.bytes;
+  return same(a.first, b.first) && same(a.second, b.second) && a.differ == b.differ && a.bytes == b.bytes;
 }
 
 // How many chunks the two tell different things of.
-size_t disagreements(Gpu& gpu, ElementType type) {
+size_t disagreements(Gpu& gpu, ElementType type, Measure measure) {
   size_t wrong = 0;
   Memory out(kChunks * sizeof(ChunkErrors));
   for (const auto& [expected, replayed] : samples(type)) {
     std::vector<ChunkErrors> plain(kChunks), ours(kChunks);
-    plain_element_kernel().compare(type, bytes_of(expected).data(), bytes_of(replayed).data(), plain);
-    gpu.compare(type, Memory(expected), Memory(replayed), out, kChunks);
+    plain_element_kernel().compare(type, measure, bytes_of(expected).data(), bytes_of(replayed).data(), plain);
+    gpu.compare(type, measure, Memory(expected), Memory(replayed), out, kChunks);
     check(driver().cuMemcpyDtoH_v2(ours.data(), out.address(), kChunks * sizeof(ChunkErrors)), "running a kernel");
     for (size_t i = 0; i < kChunks; i++) wrong += !same(plain[i], ours[i]);
   }
@@ -182,7 +188,7 @@ std::pair<std::string, std::string> near_ones(ElementType type, size_t bytes) {
 }
 
 // Against a copy that reads and writes as much as is read here.
-void measure(Gpu& gpu, ElementType type) {
+void measure(Gpu& gpu, ElementType type, Measure measure) {
   const size_t piece = size_t{1} << 24, times = 64, bytes = piece * times, chunks = bytes / (kChunk * size_of(type));
   auto [one, other] = near_ones(type, piece);
   std::string few = one;
@@ -192,11 +198,11 @@ void measure(Gpu& gpu, ElementType type) {
   float copy = gpu.shortest([&] {
     check(driver().cuMemcpyDtoDAsync_v2(alike.address(), expected.address(), bytes, nullptr), "copying on the device");
   });
-  std::printf("%-5s copy %.0f GB/s; comparing, of that rate:", name_of(type).data(),
+  std::printf("%-5s %s copy %.0f GB/s; comparing, of that rate:", name_of(type).data(), measure ? "scaled" : "plain",
               2e-6 * static_cast<double>(bytes) / copy);
   for (auto [what, replayed] : {std::pair("equal", &alike), std::pair("one in each MiB differs", &seldom),
                                 std::pair("all differ", &different)}) {
-    float time = gpu.shortest([&] { gpu.compare(type, expected, *replayed, out, chunks); });
+    float time = gpu.shortest([&] { gpu.compare(type, measure, expected, *replayed, out, chunks); });
     std::printf(" %s %.2f;", what, copy / time);
   }
   std::printf("\n");
@@ -207,14 +213,17 @@ int run(const std::string& ptx) {
   size_t wrong = 0;
   for (size_t i = 0; i < kElementTypes; i++) {
     auto type = static_cast<ElementType>(i);
-    size_t found = disagreements(gpu, type);
-    std::printf("%-5s %zu of %zu chunks differ from plain C++'s\n", name_of(type).data(), found,
-                samples(type).size() * kChunks);
-    wrong += found;
+    for (Measure measure : {kPlainMeasure, Measure(0), Measure(1)}) {
+      size_t found = disagreements(gpu, type, measure);
+      std::printf("%-5s %s %zu of %zu chunks differ from plain C++'s\n", name_of(type).data(),
+                  measure ? "scaled" : "plain", found, samples(type).size() * kChunks);
+      wrong += found;
+    }
   }
   for (auto type : {ElementType::kU8, ElementType::kI32, ElementType::kI64, ElementType::kF16, ElementType::kF32,
                     ElementType::kF64, ElementType::kCF64}) {
-    measure(gpu, type);
+    measure(gpu, type, kPlainMeasure);
+    measure(gpu, type, 1.0);
   }
   return wrong > 0 ? 1 : 0;
 }

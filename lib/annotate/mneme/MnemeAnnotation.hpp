@@ -41,8 +41,10 @@ namespace mneme {
 /// How the bytes are read; CF32 and CF64 are complex numbers of two F32 or F64, the real part first.
 enum class BuiltinDType : uint32_t { U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, BF16, CF32, CF64 };
 
-/// How far a replayed value r is from the recorded value e: |r - e|, or |r - e| / |e|.
-enum class ThresholdKind : uint32_t { Absolute, Relative };
+/// How far a replayed value r is from the recorded value e: |r - e|; |r - e| / |e|; |r - e| / max(|e|, scale), which
+/// bears values near zero among larger ones; or how many steps from one number of the type to the next lie between
+/// them.
+enum class ThresholdKind : uint32_t { Absolute, Relative, Scaled, Ulp };
 
 /// What is held against the threshold: each element's error (None), or their sum, root of the sum of squares, or
 /// maximum.
@@ -58,6 +60,7 @@ struct Metadata {
   /// True for an element that is not to be compared; those beyond its end are. All annotations together may have
   /// 1000000 runs of such elements.
   std::vector<bool> ignore = {};
+  double scale = 0;  ///< of Scaled; 0: the root mean square of the recorded elements
 };
 
 namespace detail {
@@ -130,6 +133,7 @@ inline void annotate(const void* pointer, const Metadata& metadata) {
   plain.elements = metadata.elements;
   plain.ignore = ignore.data();
   plain.ignore_count = ignore.size();
+  plain.scale = metadata.scale;
   record(pointer, &plain);
 }
 

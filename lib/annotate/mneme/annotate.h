@@ -32,8 +32,9 @@ enum mneme_dtype {
   MNEME_CF64
 };
 
-/** How far a replayed value r is from the recorded value e: |r - e|, or |r - e| / |e|. */
-enum mneme_kind { MNEME_ABSOLUTE, MNEME_RELATIVE };
+/** How far a replayed value r is from the recorded value e: |r - e|; |r - e| / |e|; |r - e| / max(|e|, scale); or how
+ * many steps from one number of the type to the next lie between them. */
+enum mneme_kind { MNEME_ABSOLUTE, MNEME_RELATIVE, MNEME_SCALED, MNEME_ULP };
 
 /** What is held against the threshold: each element's error, or their sum, root of the sum of squares, or maximum. */
 enum mneme_norm { MNEME_NONE, MNEME_L1, MNEME_L2, MNEME_LINF };
@@ -50,6 +51,7 @@ struct mneme_annotation_v1 {
   const uint8_t*
       ignore; /**< `ignore_count` bytes of the host's, read at once: not 0 for an element that is not compared */
   uint64_t ignore_count; /**< 0: all are compared; elements beyond it are, too */
+  double scale;          /**< of MNEME_SCALED; 0: the root mean square of the recorded elements */
 };
 
 /** `mneme_annotate_v1`, which the recorder that mneme-capture preloads defines, and nobody else. A null annotation

@@ -12,7 +12,7 @@ module mneme
     enumerator :: MNEME_F16, MNEME_F32, MNEME_F64, MNEME_BF16, MNEME_CF32, MNEME_CF64
   end enum
   enum, bind(c)
-    enumerator :: MNEME_ABSOLUTE, MNEME_RELATIVE
+    enumerator :: MNEME_ABSOLUTE, MNEME_RELATIVE, MNEME_SCALED, MNEME_ULP
   end enum
   enum, bind(c)
     enumerator :: MNEME_NONE, MNEME_L1, MNEME_L2, MNEME_LINF

@@ -93,12 +93,12 @@ class GpuImage final : public Image {
     gpu_.read(place(address, blocks.size()), blocks, "reading a copy of memory");
   }
 
-  void compare(Code& code, uint64_t address, uint64_t size, uint32_t groups, bundle::Dim3 group,
+  void compare(Code& code, uint64_t address, uint64_t size, uint32_t groups, bundle::Dim3 group, double number,
                std::span<std::byte> results) override {
     if (!results_ || results_->size() < results.size()) results_.emplace(gpu_, results.size());
     if (!results_->address()) throw Error("the GPU has too little memory left to compare what is in it");
     uint64_t memory = address, copy = place(address, size), out = results_->address();
-    void* arguments[] = {&copy, &memory, &out};
+    void* arguments[] = {&copy, &memory, &out, &number};
     gpu_.start(code, groups, group, arguments, "comparing elements");
     gpu_.read(out, results, "comparing elements");
   }

@@ -66,8 +66,8 @@ class Alike {
 constexpr unsigned kLine = 64, kAhead = 2048;  // bytes
 
 // A row's errors, the quick way.
-template <class Format>
-MNEME_DEVICE inline Errors<kLanes> look(const typename Format::Element* expected,
+template <class Format, class Measure>
+MNEME_DEVICE inline Errors<kLanes> look(Measure measure, const typename Format::Element* expected,
                                         const typename Format::Element* replayed) {
   Errors<kLanes> errors{};
 #pragma unroll 2
@@ -76,8 +76,8 @@ MNEME_DEVICE inline Errors<kLanes> look(const typename Format::Element* expected
       __builtin_prefetch(reinterpret_cast<const Word8*>(expected + i) + kAhead);
       __builtin_prefetch(reinterpret_cast<const Word8*>(replayed + i) + kAhead);
     }
-    errors.add(Format::template quick<kLanes>(Format::template in_row<kLanes>(expected + i),
-                                              Format::template in_row<kLanes>(replayed + i)));
+    errors.add(measure.template quick<Format, kLanes>(Format::template in_row<kLanes>(expected + i),
+                                                      Format::template in_row<kLanes>(replayed + i)));
   }
   return errors;
 }
@@ -87,12 +87,12 @@ struct Rows {
   Errors<kLanes> rows[kRows];
 
   MNEME_DEVICE void put(unsigned x, unsigned y, const Errors<1>& errors) {
-    rows[y].absolute[x] = errors.absolute;
-    rows[y].relative[x] = errors.relative;
-    rows[y].absolute_squares[x] = errors.absolute_squares;
-    rows[y].relative_squares[x] = errors.relative_squares;
-    rows[y].most_absolute[x] = errors.most_absolute;
-    rows[y].most_relative[x] = errors.most_relative;
+    rows[y].first[x] = errors.first;
+    rows[y].second[x] = errors.second;
+    rows[y].first_squares[x] = errors.first_squares;
+    rows[y].second_squares[x] = errors.second_squares;
+    rows[y].most_first[x] = errors.most_first;
+    rows[y].most_second[x] = errors.most_second;
   }
 
   MNEME_DEVICE Errors<1> add_up() {
@@ -108,17 +108,18 @@ struct Rows {
     if constexpr (kCount == 1) {
       return lanes;
     } else {
-      Errors<kCount / 2> lower{lanes.absolute.lo,         lanes.relative.lo,      lanes.absolute_squares.lo,
-                               lanes.relative_squares.lo, lanes.most_absolute.lo, lanes.most_relative.lo};
-      lower += {lanes.absolute.hi,         lanes.relative.hi,      lanes.absolute_squares.hi,
-                lanes.relative_squares.hi, lanes.most_absolute.hi, lanes.most_relative.hi};
+      Errors<kCount / 2> lower{lanes.first.lo,          lanes.second.lo,     lanes.first_squares.lo,
+                               lanes.second_squares.lo, lanes.most_first.lo, lanes.most_second.lo};
+      lower += {lanes.first.hi,          lanes.second.hi,     lanes.first_squares.hi,
+                lanes.second_squares.hi, lanes.most_first.hi, lanes.most_second.hi};
       return add_up(lower);
     }
   }
 };
 
-template <class Format>
-MNEME_DEVICE inline void compare(const void* expected_chunks, const void* replayed_chunks, ChunkErrors* out) {
+template <class Format, class Measure>
+MNEME_DEVICE inline void compare(Measure measure, const void* expected_chunks, const void* replayed_chunks,
+                                 ChunkErrors* out) {
   using Element = typename Format::Element;
   const Element* expected = static_cast<const Element*>(expected_chunks) + Word64{work_group()} * kChunk;
   const Element* replayed = static_cast<const Element*>(replayed_chunks) + Word64{work_group()} * kChunk;
@@ -129,29 +130,29 @@ MNEME_DEVICE inline void compare(const void* expected_chunks, const void* replay
   for (unsigned y = 0; y < kRows; y++) {
     const Element *e = expected + y * kRow, *r = replayed + y * kRow;
     Errors<kLanes> errors{};
-    if (!alike.add_row(e, r)) errors = look<Format>(e, r);
+    if (!alike.add_row(e, r)) errors = look<Format>(measure, e, r);
     lanes.rows[y] = errors;
-    if (__builtin_reduce_and(errors.absolute < kInfinity)) continue;
+    if (__builtin_reduce_and(errors.first < kInfinity)) continue;
 #pragma nounroll
     for (unsigned x = 0; x < kLanes; x++) {
-      if (!is_finite(lanes.rows[y].absolute[x])) lanes.put(x, y, look_carefully<Format>(e + x, r + x));
+      if (!is_finite(lanes.rows[y].first[x])) lanes.put(x, y, look_carefully<Format>(measure, e + x, r + x));
     }
   }
   Errors<1> sums = lanes.add_up();
 
-  SquareScale absolute_scale = scale_for(sums.most_absolute), relative_scale = scale_for(sums.most_relative);
-  if (absolute_scale != kPlain || relative_scale != kPlain) {
+  SquareScale first_scale = scale_for(sums.most_first), second_scale = scale_for(sums.most_second);
+  if (first_scale != kPlain || second_scale != kPlain) {
 #pragma nounroll
     for (unsigned i = 0; i < kRows * kLanes; i++) {
       unsigned y = i / kLanes, x = i % kLanes, at = y * kRow + x;
-      lanes.put(
-          x, y,
-          look_carefully<Format>(expected + at, replayed + at, factor_of(absolute_scale), factor_of(relative_scale)));
+      lanes.put(x, y,
+                look_carefully<Format>(measure, expected + at, replayed + at, factor_of(first_scale),
+                                       factor_of(second_scale)));
     }
     sums = lanes.add_up();
   }
-  out[work_group()] = {{sums.absolute, sums.absolute_squares, sums.most_absolute, absolute_scale},
-                       {sums.relative, sums.relative_squares, sums.most_relative, relative_scale},
+  out[work_group()] = {{sums.first, sums.first_squares, sums.most_first, first_scale},
+                       {sums.second, sums.second_squares, sums.most_second, second_scale},
                        kChunk - alike.elements(),
                        kChunk * static_cast<unsigned>(sizeof(Element)) - alike.bytes()};
 }

@@ -32,8 +32,10 @@ struct ErrorSums {
   SquareScale scale;  // of `squares`
 };
 
+// Two errors of each element are measured at once: the absolute one first and the relative one second, or the scaled
+// one first and the one in ULPs second.
 struct ChunkErrors {
-  ErrorSums absolute, relative;
+  ErrorSums first, second;
   unsigned long long differ;  // elements of which a bit differs
   unsigned long long bytes;   // that differ
 };

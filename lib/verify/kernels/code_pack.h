@@ -6,10 +6,13 @@
 
 namespace mneme::verify {
 
-inline std::string comparison_kernel_name(ElementType type) { return "compare_" + std::string(name_of(type)); }
+// The kernel that measures absolute and relative errors, or that which measures scaled ones and those in ULPs.
+inline std::string comparison_kernel_name(ElementType type, bool scaled) {
+  return (scaled ? "scaled_" : "compare_") + std::string(name_of(type));
+}
 
-inline Bytes packed_code(Bytes pack, ElementType type) {
-  return objects::packed_code(pack, comparison_kernel_name(type));
+inline Bytes packed_code(Bytes pack, ElementType type, bool scaled) {
+  return objects::packed_code(pack, comparison_kernel_name(type, scaled));
 }
 
 }  // namespace mneme::verify

@@ -35,9 +35,10 @@ struct WordOf<8> {
 
 constexpr double kInfinity = __builtin_huge_val();
 
+// Those that are measured (chunk.h).
 template <unsigned kCount>
 struct ErrorPair {
-  Many<double, kCount> absolute, relative;
+  Many<double, kCount> first, second;
 };
 
 // The second, where one is NaN.
@@ -204,7 +205,85 @@ struct TwoWords {
 };
 
 // ---- errors ----
-// quick() is right unless the absolute error it gives is not finite.
+// quick() and quick_scaled() are right unless the first error that they give is not finite.
+
+// The absolute and the relative error.
+struct Plain {
+  template <class Format, unsigned kCount, class Elements>
+  MNEME_DEVICE ErrorPair<kCount> quick(Elements expected, Elements replayed) const {
+    return Format::template quick<kCount>(expected, replayed);
+  }
+  template <class Format>
+  MNEME_DEVICE ErrorPair<1> careful(typename Format::Element expected, typename Format::Element replayed) const {
+    return Format::careful(expected, replayed);
+  }
+};
+
+// The scaled error, and that in ULPs.
+struct Scaled {
+  double scale;
+
+  template <class Format, unsigned kCount, class Elements>
+  MNEME_DEVICE ErrorPair<kCount> quick(Elements expected, Elements replayed) const {
+    return Format::template quick_scaled<kCount>(expected, replayed, scale);
+  }
+  template <class Format>
+  MNEME_DEVICE ErrorPair<1> careful(typename Format::Element expected, typename Format::Element replayed) const {
+    return Format::careful_scaled(expected, replayed, scale);
+  }
+};
+
+// The halves of a word, each a double: the last bits of one of which the last place is 1, or 2^32. Few CPUs convert
+// such words.
+template <unsigned kCount>
+MNEME_DEVICE inline Many<double, kCount> lower_half(Many<Word64, kCount> words) {
+  return bits_as<double, kCount>((words & 0xFFFFFFFF) | 0x4330000000000000) - 0x1p+52;
+}
+template <unsigned kCount>
+MNEME_DEVICE inline Many<double, kCount> upper_half(Many<Word64, kCount> words) {
+  return bits_as<double, kCount>((words >> 32) | 0x4530000000000000) - 0x1p+84;
+}
+
+// A word as a double, rounded up.
+template <unsigned kCount>
+MNEME_DEVICE inline Many<double, kCount> rounded_up(Many<Word64, kCount> words) {
+  using Numbers = Many<double, kCount>;
+  using Words = Many<Word64, kCount>;
+  // Both halves are doubles, and so is what rounding took or gave.
+  Numbers upper = upper_half<kCount>(words), lower = lower_half<kCount>(words);
+  Numbers sum = upper + lower, lost = (upper - sum) + lower;
+  Words up = lost > 0 ? Words(1) : Words(0);
+  return bits_as<double, kCount>(bits_as<Word64, kCount>(sum) + up);
+}
+
+// The number of a value among all of its format, in their order: both zeros have the same.
+template <unsigned kCount, class Word>
+MNEME_DEVICE inline auto place_of(Many<Word, kCount> words) {
+  constexpr Word kSign = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
+  if constexpr (sizeof(Word) == 8) {
+    return (words & kSign) != 0 ? 0 - words : words | kSign;  // all moved up by kSign
+  } else {
+    Many<int, kCount> wide = convert<int, kCount>(words);
+    Many<int, kCount> number = wide & (kSign - 1);
+    return convert<double, kCount>(number == wide ? number : -number);
+  }
+}
+
+// How many steps from one number of the format to the next lead from one value to the other: exact, of 64 bits rounded
+// up. Of NaNs anything.
+template <class Format, unsigned kCount>
+MNEME_DEVICE inline Many<double, kCount> ulps_between(Many<typename Format::Word, kCount> expected,
+                                                      Many<typename Format::Word, kCount> replayed) {
+  using Word = typename Format::Word;
+  if constexpr (Format::kIsInteger) {
+    return magnitude(Format::template values<kCount>(replayed) - Format::template values<kCount>(expected));
+  } else if constexpr (sizeof(Word) < 8) {
+    return magnitude(place_of<kCount, Word>(replayed) - place_of<kCount, Word>(expected));
+  } else {
+    Many<Word64, kCount> e = place_of<kCount, Word>(expected), r = place_of<kCount, Word>(replayed);
+    return rounded_up<kCount>(r > e ? r - e : e - r);
+  }
+}
 
 template <class F>
 struct Real : OneWord<typename F::Word> {
@@ -222,6 +301,24 @@ struct Real : OneWord<typename F::Word> {
 
   MNEME_DEVICE static ErrorPair<1> careful(Element expected, Element replayed) {
     return between(Format::template values<1>(expected), Format::template values<1>(replayed));
+  }
+
+  template <unsigned kCount>
+  MNEME_DEVICE static ErrorPair<kCount> quick_scaled(Many<Element, kCount> expected, Many<Element, kCount> replayed,
+                                                     double scale) {
+    using Numbers = Many<double, kCount>;
+    Numbers e = Format::template values<kCount>(expected), r = Format::template values<kCount>(replayed);
+    Numbers by = larger(magnitude(e), Numbers(scale));
+    return {magnitude(r - e) / by, ulps_between<Format, kCount>(expected, replayed)};
+  }
+
+  MNEME_DEVICE static ErrorPair<1> careful_scaled(Element expected, Element replayed, double scale) {
+    double e = Format::template values<1>(expected), r = Format::template values<1>(replayed);
+    if (e == r || (is_nan(e) && is_nan(r))) return {0, 0};
+    if (!is_finite(e) || !is_finite(r)) return {kInfinity, kInfinity};
+    double absolute = magnitude(r - e), by = larger(magnitude(e), scale);
+    double scaled = is_finite(absolute) ? absolute / by : magnitude(r / 2 - e / 2) / (by / 2);
+    return {scaled, ulps_between<Format, 1>(expected, replayed)};
   }
 
   MNEME_DEVICE static ErrorPair<1> between(double e, double r) {
@@ -244,26 +341,25 @@ struct Integer64 : OneWord<Word64> {
     auto e = convert<Signed, kCount>(expected), r = convert<Signed, kCount>(replayed);
     Words difference = r > e ? replayed - expected : expected - replayed;
     Words size = e < 0 ? 0 - expected : expected;
-    // Both halves of the difference are doubles, and so is what rounding took or gave.
-    Numbers upper = upper_half<kCount>(difference), lower = lower_half<kCount>(difference);
-    Numbers absolute = upper + lower, lost = (upper - absolute) + lower;
-    Words up = lost > 0 ? Words(1) : Words(0);
-    absolute = bits_as<double, kCount>(bits_as<Word64, kCount>(absolute) + up);
+    Numbers absolute = rounded_up<kCount>(difference);
     Numbers relative = absolute / (upper_half<kCount>(size) + lower_half<kCount>(size));
     return {absolute, absolute == 0 ? Numbers(0) : relative};
   }
   MNEME_DEVICE static ErrorPair<1> careful(Element expected, Element replayed) { return quick<1>(expected, replayed); }
 
- private:
-  // The halves of a word, each a double: the last bits of one of which the last place is 1, or 2^32. Few CPUs
-  // convert such words.
   template <unsigned kCount>
-  MNEME_DEVICE static Many<double, kCount> lower_half(Many<Word64, kCount> words) {
-    return bits_as<double, kCount>((words & 0xFFFFFFFF) | 0x4330000000000000) - 0x1p+52;
+  MNEME_DEVICE static ErrorPair<kCount> quick_scaled(Many<Word64, kCount> expected, Many<Word64, kCount> replayed,
+                                                     double scale) {
+    using Numbers = Many<double, kCount>;
+    using Words = Many<Word64, kCount>;
+    auto e = convert<Signed, kCount>(expected), r = convert<Signed, kCount>(replayed);
+    Words size = e < 0 ? 0 - expected : expected;
+    Numbers absolute = rounded_up<kCount>(r > e ? replayed - expected : expected - replayed);
+    Numbers by = larger(upper_half<kCount>(size) + lower_half<kCount>(size), Numbers(scale));
+    return {absolute == 0 ? Numbers(0) : absolute / by, absolute};
   }
-  template <unsigned kCount>
-  MNEME_DEVICE static Many<double, kCount> upper_half(Many<Word64, kCount> words) {
-    return bits_as<double, kCount>((words >> 32) | 0x4530000000000000) - 0x1p+84;
+  MNEME_DEVICE static ErrorPair<1> careful_scaled(Element expected, Element replayed, double scale) {
+    return quick_scaled<1>(expected, replayed, scale);
   }
 };
 
@@ -292,13 +388,43 @@ struct Complex : TwoWords<typename Format::Word> {
     double a = Format::template values<1>(expected.real), b = Format::template values<1>(expected.imaginary);
     double c = Format::template values<1>(replayed.real), d = Format::template values<1>(replayed.imaginary);
     ErrorPair<1> real = Real<Format>::between(a, c), imaginary = Real<Format>::between(b, d);
-    if (real.absolute == 0 && imaginary.absolute == 0) return {0, 0};
-    double absolute = modulus(real.absolute, imaginary.absolute);
+    if (real.first == 0 && imaginary.first == 0) return {0, 0};
+    double absolute = modulus(real.first, imaginary.first);
     double size = modulus(magnitude(a), magnitude(b));
     if (is_finite(absolute) && is_finite(size)) return {absolute, size == 0 ? kInfinity : absolute / size};
     if (!is_finite(a) || !is_finite(b) || !is_finite(c) || !is_finite(d)) return {absolute, kInfinity};
     a /= 4, b /= 4, c /= 4, d /= 4;
     return {absolute, modulus(magnitude(c - a), magnitude(d - b)) / modulus(magnitude(a), magnitude(b))};
+  }
+
+  template <unsigned kCount>
+  MNEME_DEVICE static ErrorPair<kCount> quick_scaled(Elements<kCount> expected, Elements<kCount> replayed,
+                                                     double scale) {
+    using Numbers = Many<double, kCount>;
+    Numbers a = Format::template values<kCount>(expected.real), b = Format::template values<kCount>(expected.imaginary);
+    Numbers x = magnitude(Format::template values<kCount>(replayed.real) - a);
+    Numbers y = magnitude(Format::template values<kCount>(replayed.imaginary) - b);
+    Numbers size = modulus_of(magnitude(a), magnitude(b));
+    Numbers scaled = modulus_of(x, y) / larger(size, Numbers(scale));
+    scaled = size < kInfinity ? scaled : size - size;  // as in quick()
+    return {scaled, larger(ulps_between<Format, kCount>(expected.real, replayed.real),
+                           ulps_between<Format, kCount>(expected.imaginary, replayed.imaginary))};
+  }
+
+  MNEME_DEVICE static ErrorPair<1> careful_scaled(Element expected, Element replayed, double scale) {
+    double a = Format::template values<1>(expected.real), b = Format::template values<1>(expected.imaginary);
+    double c = Format::template values<1>(replayed.real), d = Format::template values<1>(replayed.imaginary);
+    ErrorPair<1> real = Real<Format>::between(a, c), imaginary = Real<Format>::between(b, d);
+    if (real.first == 0 && imaginary.first == 0) return {0, 0};
+    double ulps = larger(Real<Format>::careful_scaled(expected.real, replayed.real, scale).second,
+                         Real<Format>::careful_scaled(expected.imaginary, replayed.imaginary, scale).second);
+    double absolute = modulus(real.first, imaginary.first);
+    double size = modulus(magnitude(a), magnitude(b));
+    if (is_finite(absolute) && is_finite(size)) return {absolute / larger(size, scale), ulps};
+    if (!is_finite(a) || !is_finite(b) || !is_finite(c) || !is_finite(d)) return {kInfinity, ulps};
+    a /= 4, b /= 4, c /= 4, d /= 4;
+    double by = larger(modulus(magnitude(a), magnitude(b)), scale / 4);
+    return {modulus(magnitude(c - a), magnitude(d - b)) / by, ulps};
   }
 
  private:

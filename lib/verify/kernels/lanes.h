@@ -10,41 +10,42 @@ namespace mneme::verify {
 template <unsigned kCount>
 struct Errors {
   using Numbers = Many<double, kCount>;
-  Numbers absolute, relative;
-  Numbers absolute_squares, relative_squares;
-  Numbers most_absolute, most_relative;
+  Numbers first, second;
+  Numbers first_squares, second_squares;
+  Numbers most_first, most_second;
 
   // One element's; the factors are for what is squared.
-  MNEME_DEVICE void add(const ErrorPair<kCount>& error, double absolute_factor = 1, double relative_factor = 1) {
-    Numbers scaled_absolute = error.absolute * absolute_factor, scaled_relative = error.relative * relative_factor;
-    absolute += error.absolute;
-    relative += error.relative;
-    absolute_squares = __builtin_elementwise_fma(scaled_absolute, scaled_absolute, absolute_squares);
-    relative_squares = __builtin_elementwise_fma(scaled_relative, scaled_relative, relative_squares);
-    most_absolute = larger(most_absolute, error.absolute);
-    most_relative = larger(most_relative, error.relative);
+  MNEME_DEVICE void add(const ErrorPair<kCount>& error, double first_factor = 1, double second_factor = 1) {
+    Numbers scaled_first = error.first * first_factor, scaled_second = error.second * second_factor;
+    first += error.first;
+    second += error.second;
+    first_squares = __builtin_elementwise_fma(scaled_first, scaled_first, first_squares);
+    second_squares = __builtin_elementwise_fma(scaled_second, scaled_second, second_squares);
+    most_first = larger(most_first, error.first);
+    most_second = larger(most_second, error.second);
   }
 
   // Another lane's.
   MNEME_DEVICE void operator+=(const Errors& other) {
-    absolute += other.absolute;
-    relative += other.relative;
-    absolute_squares += other.absolute_squares;
-    relative_squares += other.relative_squares;
-    most_absolute = larger(most_absolute, other.most_absolute);
-    most_relative = larger(most_relative, other.most_relative);
+    first += other.first;
+    second += other.second;
+    first_squares += other.first_squares;
+    second_squares += other.second_squares;
+    most_first = larger(most_first, other.most_first);
+    most_second = larger(most_second, other.most_second);
   }
 };
 
 // One lane's, for what is rare, in little code.
-template <class Format>
-MNEME_DEVICE inline Errors<1> look_carefully(const typename Format::Element* expected,
-                                             const typename Format::Element* replayed, double absolute_factor = 1,
-                                             double relative_factor = 1) {
+template <class Format, class Measure>
+MNEME_DEVICE inline Errors<1> look_carefully(Measure measure, const typename Format::Element* expected,
+                                             const typename Format::Element* replayed, double first_factor = 1,
+                                             double second_factor = 1) {
   Errors<1> errors{};
 #pragma nounroll
   for (unsigned i = 0; i < kGroup; i++) {
-    errors.add(Format::careful(expected[i * kLanes], replayed[i * kLanes]), absolute_factor, relative_factor);
+    errors.add(measure.template careful<Format>(expected[i * kLanes], replayed[i * kLanes]), first_factor,
+               second_factor);
   }
   return errors;
 }

@@ -92,17 +92,19 @@ class Differing<Format, kSize> {
 MNEME_DEVICE inline double farther(double a, double b) { return magnitude(a) > magnitude(b) ? a : b; }
 
 // Elements that are the same are no error, and an error of 0 leaves all as it is.
-template <class Format>
+template <class Format, class Measure>
 class Adding {
  public:
+  MNEME_DEVICE explicit Adding(Measure measure) : measure_(measure) {}
   template <unsigned kCount>
   MNEME_DEVICE void add(const typename Format::Element (&e)[kCount], const typename Format::Element (&r)[kCount]) {
 #pragma unroll
-    for (unsigned i = 0; i < kCount; i++) errors_.add(Format::template quick<1>(e[i], r[i]));
+    for (unsigned i = 0; i < kCount; i++) errors_.add(measure_.template quick<Format, 1>(e[i], r[i]));
   }
   MNEME_DEVICE Errors<1> errors() const { return errors_; }
 
  private:
+  Measure measure_;
   Errors<1> errors_{};
 };
 
@@ -117,9 +119,9 @@ class Relative {
     add_quotient(expected == 0 ? beyond : relative);
   }
   MNEME_DEVICE void put(Errors<1>& errors) const {
-    errors.relative = sum_;
-    errors.relative_squares = squares_;
-    errors.most_relative = magnitude(most_);
+    errors.second = sum_;
+    errors.second_squares = squares_;
+    errors.most_second = magnitude(most_);
   }
 
  private:
@@ -134,9 +136,10 @@ class Relative {
 
 template <class Format>
   requires(Format::kIsSmall && (!Format::kIsInteger || Format::kBits > 16))
-class Adding<Real<Format>> {
+class Adding<Real<Format>, Plain> {
  public:
   using Element = typename Format::Word;
+  MNEME_DEVICE explicit Adding(Plain) {}
 
   template <unsigned kCount>
   MNEME_DEVICE void add(const Element (&e)[kCount], const Element (&r)[kCount]) {
@@ -153,9 +156,9 @@ class Adding<Real<Format>> {
   }
   MNEME_DEVICE Errors<1> errors() const {
     Errors<1> errors{};
-    errors.absolute = sum_;
-    errors.absolute_squares = squares_;
-    errors.most_absolute = magnitude(most_);
+    errors.first = sum_;
+    errors.first_squares = squares_;
+    errors.most_first = magnitude(most_);
     relative_.put(errors);
     return errors;
   }
@@ -183,9 +186,10 @@ class Adding<Real<Format>> {
 // Absolute errors of integers of at most 16 bits, and what they add up to, are integers.
 template <class Format>
   requires(Format::kIsSmall && Format::kIsInteger && Format::kBits <= 16)
-class Adding<Real<Format>> {
+class Adding<Real<Format>, Plain> {
  public:
   using Element = typename Format::Word;
+  MNEME_DEVICE explicit Adding(Plain) {}
 
   template <unsigned kCount>
   MNEME_DEVICE void add(const Element (&e)[kCount], const Element (&r)[kCount]) {
@@ -202,9 +206,9 @@ class Adding<Real<Format>> {
   }
   MNEME_DEVICE Errors<1> errors() const {
     Errors<1> errors{};
-    errors.absolute = sum_;
-    errors.absolute_squares = static_cast<double>(squares_);
-    errors.most_absolute = most_;
+    errors.first = sum_;
+    errors.first_squares = static_cast<double>(squares_);
+    errors.most_first = most_;
     relative_.put(errors);
     return errors;
   }
@@ -235,10 +239,11 @@ class Adding<Real<Format>> {
 };
 
 // A lane's elements.
-template <class Format>
-MNEME_DEVICE inline Seen look(const typename Format::Element* expected, const typename Format::Element* replayed) {
+template <class Format, class Measure>
+MNEME_DEVICE inline Seen look(Measure measure, const typename Format::Element* expected,
+                              const typename Format::Element* replayed) {
   using Element = typename Format::Element;
-  Adding<Format> errors;
+  Adding<Format, Measure> errors(measure);
   Differing<Format> differing;
 #pragma nounroll
   for (unsigned first = 0; first < kGroup; first += kAtOnce<Format>) {
@@ -257,12 +262,12 @@ MNEME_DEVICE inline Seen look(const typename Format::Element* expected, const ty
 class Lanes {
  public:
   MNEME_DEVICE void put(unsigned item, const Errors<1>& errors) {
-    put(item, kSums + 0, errors.absolute);
-    put(item, kSums + 1, errors.relative);
-    put(item, kSums + 2, errors.absolute_squares);
-    put(item, kSums + 3, errors.relative_squares);
-    put(item, kMosts + 0, errors.most_absolute);
-    put(item, kMosts + 1, errors.most_relative);
+    put(item, kSums + 0, errors.first);
+    put(item, kSums + 1, errors.second);
+    put(item, kSums + 2, errors.first_squares);
+    put(item, kSums + 3, errors.second_squares);
+    put(item, kMosts + 0, errors.most_first);
+    put(item, kMosts + 1, errors.most_second);
   }
   MNEME_DEVICE void put(unsigned item, Bits bits) { values_[kBits][item] = Word64{bits.same} << 32 | bits.bytes; }
 
@@ -292,12 +297,12 @@ class Lanes {
     barrier();
   }
 
-  MNEME_DEVICE double absolute() const { return number(values_[kSums + 0][0]); }
-  MNEME_DEVICE double relative() const { return number(values_[kSums + 1][0]); }
-  MNEME_DEVICE double absolute_squares() const { return number(values_[kSums + 2][0]); }
-  MNEME_DEVICE double relative_squares() const { return number(values_[kSums + 3][0]); }
-  MNEME_DEVICE double most_absolute() const { return number(values_[kMosts + 0][0]); }
-  MNEME_DEVICE double most_relative() const { return number(values_[kMosts + 1][0]); }
+  MNEME_DEVICE double first() const { return number(values_[kSums + 0][0]); }
+  MNEME_DEVICE double second() const { return number(values_[kSums + 1][0]); }
+  MNEME_DEVICE double first_squares() const { return number(values_[kSums + 2][0]); }
+  MNEME_DEVICE double second_squares() const { return number(values_[kSums + 3][0]); }
+  MNEME_DEVICE double most_first() const { return number(values_[kMosts + 0][0]); }
+  MNEME_DEVICE double most_second() const { return number(values_[kMosts + 1][0]); }
   MNEME_DEVICE Bits bits() const {
     return {static_cast<unsigned>(values_[kBits][0] >> 32), static_cast<unsigned>(values_[kBits][0])};
   }
@@ -376,8 +381,9 @@ MNEME_DEVICE inline bool any_brings_difference(const void* expected, const void*
              item);
 }
 
-template <class Format>
-MNEME_DEVICE inline void compare(const void* expected_chunks, const void* replayed_chunks, ChunkErrors* out) {
+template <class Format, class Measure>
+MNEME_DEVICE inline void compare(Measure measure, const void* expected_chunks, const void* replayed_chunks,
+                                 ChunkErrors* out) {
   using Element = typename Format::Element;
   MNEME_SHARED static Lanes lanes;
   unsigned x = work_item_x(), y = work_item_y(), item = y * kLanes + x, chunk = work_group();
@@ -393,26 +399,26 @@ MNEME_DEVICE inline void compare(const void* expected_chunks, const void* replay
     e = &chunks.expected[y][x], r = &chunks.replayed[y][x];
   }
 
-  Seen seen = look<Format>(e, r);
+  Seen seen = look<Format>(measure, e, r);
   if (sizeof(Element) >= 4 && !any(seen.bits.same != kGroup, item)) {
     if (item == 0) out[chunk] = {};
     return;
   }
   lanes.put(item, seen.bits);
-  if (!is_finite(seen.errors.absolute)) seen.errors = look_carefully<Format>(e, r);
+  if (!is_finite(seen.errors.first)) seen.errors = look_carefully<Format>(measure, e, r);
   lanes.put(item, seen.errors);
   lanes.add_up(item);
 
-  SquareScale absolute_scale = scale_for(lanes.most_absolute()), relative_scale = scale_for(lanes.most_relative());
+  SquareScale first_scale = scale_for(lanes.most_first()), second_scale = scale_for(lanes.most_second());
   Bits bits = lanes.bits();
-  if (absolute_scale != kPlain || relative_scale != kPlain) {
+  if (first_scale != kPlain || second_scale != kPlain) {
     barrier();  // all have read
-    lanes.put(item, look_carefully<Format>(e, r, factor_of(absolute_scale), factor_of(relative_scale)));
+    lanes.put(item, look_carefully<Format>(measure, e, r, factor_of(first_scale), factor_of(second_scale)));
     lanes.add_up(item);
   }
   if (item == 0) {
-    out[chunk].absolute = {lanes.absolute(), lanes.absolute_squares(), lanes.most_absolute(), absolute_scale};
-    out[chunk].relative = {lanes.relative(), lanes.relative_squares(), lanes.most_relative(), relative_scale};
+    out[chunk].first = {lanes.first(), lanes.first_squares(), lanes.most_first(), first_scale};
+    out[chunk].second = {lanes.second(), lanes.second_squares(), lanes.most_second(), second_scale};
     out[chunk].differ = kChunk - bits.same;
     out[chunk].bytes = bits.bytes;
   }

@@ -23,7 +23,8 @@
 namespace mneme::device::cuda {
 
 // A kernel that compares elements (mneme-run/testdata); its work-group. False: there is none of that name.
-bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, unsigned chunks);
+bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
+                     unsigned chunks);
 bool fits_comparison(unsigned block_x, unsigned block_y);
 
 struct Event {
@@ -432,11 +433,12 @@ Result cuLaunchKernel(Function* function, unsigned grid_x, unsigned, unsigned, u
   }
   Address values[3];
   for (int i = 0; i < 3; i++) values[i] = *static_cast<Address*>(arguments[i]);
-  if (function->name.starts_with("compare_")) {
+  if (function->name.starts_with("compare_") || function->name.starts_with("scaled_")) {
     if (!fits_comparison(block_x, block_y)) return kInvalid;
     log(function->name);
+    double scale = *static_cast<double*>(arguments[3]);
     return later([=, kernel = function->name] {
-      if (!play_comparison(kernel, values[0], values[1], values[2], grid_x)) broken = kNotFound;
+      if (!play_comparison(kernel, values[0], values[1], values[2], scale, grid_x)) broken = kNotFound;
     });
   }
   return later([=]() mutable {
