@@ -43,6 +43,9 @@ struct Additions {
 void add_plugin(const Invocation& invocation, Additions& add) {
   if (!invocation.device_ir) append(add.front, {"-Xarch_device", "-fno-discard-value-names"});
   append(add.back, {"-Xclang", "-fpass-plugin=" + plugin()});
+  // ccache tells commands apart, not environments.
+  const char* heap = std::getenv(kDeviceHeap);
+  if (heap && heap == std::string_view("vendor")) add.back.push_back("-D__MNEME_VENDOR_HEAP__");
 }
 
 void add_hip(const Invocation& invocation, const std::string& compiler, Additions& add) {
