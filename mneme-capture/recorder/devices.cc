@@ -4,12 +4,6 @@
 #include <algorithm>
 
 namespace mneme::record {
-namespace {
-
-constexpr int kNotThere = 801;  // "not supported", both vendors'
-
-}  // namespace
-
 bool Devices::succeeds(int status) const {
   if (status != 0) calls.get_last_error.call_or(kNotThere);
   return status == 0;

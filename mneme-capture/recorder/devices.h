@@ -6,6 +6,8 @@
 
 namespace mneme::record {
 
+inline constexpr int kNotThere = 801;  // "not supported", both vendors'
+
 // The devices of one vendor's runtime, and what the recorder itself asks of them, by calls that are both vendors' but
 // for their names. 0 is success.
 class Devices {

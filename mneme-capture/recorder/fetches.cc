@@ -9,7 +9,6 @@ namespace mneme::record {
 namespace {
 
 // Both vendors'.
-constexpr int kNotThere = 801;
 constexpr int kDeviceToHost = 2;
 constexpr unsigned kNoTiming = 2;
 

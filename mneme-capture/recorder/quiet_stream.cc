@@ -5,7 +5,6 @@ namespace mneme::record {
 namespace {
 
 // Both vendors'.
-constexpr int kNotThere = 801;
 constexpr int kHostToDevice = 1;
 constexpr int kRelaxed = 2;           // of a thread that notes down a graph: other streams do as they like
 constexpr unsigned kNonBlocking = 1;  // does not wait for the default stream
