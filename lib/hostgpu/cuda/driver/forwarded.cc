@@ -24,17 +24,17 @@ using namespace mneme::hostgpu::cuda::driver;
 #define ARGUMENTS_7 ARGUMENTS_6, h
 #define ARGUMENTS_8 ARGUMENTS_7, i
 
-#define FORWARD(count, name, way, function, like) \
-  Result name(PARAMETERS_##count(like)) { return way<function>(ARGUMENTS_##count); }
-#define CALL(count, name, function)                    \
-  static_assert(Signature<function>::kCount == count); \
-  FORWARD(count, name, forward, function, function)
+#define FORWARD(count, name, call, like) \
+  Result name(PARAMETERS_##count(like)) { return (call)(ARGUMENTS_##count); }
+#define CALL(count, name, function)                      \
+  static_assert(Signature<function>::kCount == (count)); \
+  FORWARD(count, name, forward<function>, function)
 #define ON_STREAM(count, name, function) \
   CALL(count, name, function)            \
-  FORWARD(count, name##_ptsz, forward_by_thread, function, function)
+  FORWARD(count, name##_ptsz, forward_by_thread<function>, function)
 #define SYNCHRONOUS(count, name, function, queued) \
   CALL(count, name, function)                      \
-  FORWARD(count, name##_ptds, forward_and_wait, queued, function)
+  FORWARD(count, name##_ptds, forward_and_wait<queued>, function)
 
 extern "C" {
 #include "hostgpu/cuda/driver/forwarded.def"

@@ -3,8 +3,6 @@
 // refused are found, too: programs look up more than they call.
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <cstring>
 #include <string_view>
 
 #include "hostgpu/cuda/driver/driver.h"
@@ -13,7 +11,7 @@ namespace mneme::hostgpu::cuda::driver {
 namespace {
 
 struct Exported {
-  std::string_view name;
+  const char* name;
   int since;  // which version of CUDA
 };
 constexpr Exported kExported[] = {
@@ -43,8 +41,9 @@ Lookup look_up(std::string_view symbol, int version, bool per_thread) {
   Lookup result;
   bool is_of_thread = false;
   for (const Exported& one : kExported) {
-    if (!one.name.starts_with(symbol)) continue;
-    Ending how = ending(one.name.substr(symbol.size()));
+    std::string_view name = one.name;
+    if (!name.starts_with(symbol)) continue;
+    Ending how = ending(name.substr(symbol.size()));
     if (!how.is_one || (how.per_thread && !per_thread)) continue;
     if (one.since > version) {
       if (!result.function) result.found = Found::kNotYet;
@@ -58,13 +57,13 @@ Lookup look_up(std::string_view symbol, int version, bool per_thread) {
 }
 
 // As this library exports it, even where another stands in front.
-void* address_of(std::string_view name) {
+void* address_of(const char* name) {
   static void* const own = [] {
     Dl_info info{};
     ::dladdr(kExported, &info);
     return info.dli_fname ? ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   }();
-  return own ? ::dlsym(own, name.data()) : nullptr;
+  return own ? ::dlsym(own, name) : nullptr;
 }
 
 constexpr unsigned long long kLegacy = 1, kPerThread = 2;  // CU_GET_PROC_ADDRESS_…_STREAM
