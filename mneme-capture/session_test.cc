@@ -247,7 +247,7 @@ TEST_F(SessionTest, MarksVariablesAndAnnotations) {
   int* data = device_ints(10);
   int* table = device_ints(4);
   runtime_.globals["table"] = {reinterpret_cast<uint64_t>(table), 16};
-  mneme_annotation_v1 annotation{sizeof annotation, 5, 2, 0, 0, "data", 0, nullptr, 0};
+  mneme_annotation_v1 annotation{sizeof annotation, 5, 2, 0, 0, "data", 0, nullptr, 0, 0};
   core_->annotate(data, &annotation);
   launch(data, 10);
   auto instances = end();
