@@ -56,6 +56,58 @@ int main() {
 """
 
 
+# All that may reach `out` stores floats, but in vectors, structures and zeros of other types; the pointer to integers
+# comes out of memory.
+STORES = """\
+#include <hip/hip_runtime.h>
+
+struct Triple { float x, y, z; };
+
+__global__ void store(float* __restrict__ out, const Triple* triples, int* const* counts) {
+  int i = threadIdx.x;
+  out[i] = 0.5f * i;
+  reinterpret_cast<float4*>(out)[64 + i] = make_float4(i, 1, 2, 3);
+  reinterpret_cast<Triple*>(out)[171 + i] = triples[i];
+  reinterpret_cast<int*>(out)[768 + i] = 0;
+  *counts[i] = i;
+}
+
+int main() {
+  float* out = nullptr;
+  Triple* triples = nullptr;
+  int *numbers = nullptr, **counts = nullptr, *pointers[64];
+  if (hipMalloc(&out, 1024 * sizeof(float)) || hipMalloc(&triples, 64 * sizeof(Triple)) ||
+      hipMalloc(&numbers, 64 * sizeof(int)) || hipMalloc(&counts, sizeof pointers)) return 1;
+  for (int i = 0; i < 64; i++) pointers[i] = numbers + i;
+  hipMemset(out, 1, 1024 * sizeof(float));
+  hipMemset(triples, 0, 64 * sizeof(Triple));
+  hipMemset(numbers, 0, 64 * sizeof(int));
+  hipMemcpy(counts, pointers, sizeof pointers, hipMemcpyHostToDevice);
+  store<<<1, 64>>>(out, triples, counts);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+class SharedTypes(TestCase):
+    def inferred(self, source):
+        """{size of the segment: its type} of those that --infer finds one for."""
+        file = self.folder / "stores.hip"
+        file.write_text(source)
+        recording = self.record(self.build(file, "stores", "-O2"), name="stores.tar")
+        runs = self.folder / "stored.tar"
+        self.run_well([tool("compile"), recording], [tool("run"), "-o", runs])
+        line = json.loads(self.run_well([tool("verify"), "--infer", runs]).out)
+        return {segment["size"]: segment["dtype"] for segment in line["segments"] if segment["policy"] == "inferred"}
+
+    def test_the_type_that_all_stores_share_is_found(self):
+        self.assertEqual(self.inferred(STORES), {4096: "f32"})
+
+    def test_a_type_that_not_all_share_is_not(self):
+        self.assertEqual(self.inferred(STORES.replace("__restrict__ ", "")), {})
+        self.assertEqual(self.inferred(STORES.replace("[768 + i] = 0", "[768 + i] = i")), {})
+
+
 class NearZero(TestCase):
     """Errors by the scale of a buffer, of which some elements are nearly 0."""
 

@@ -196,6 +196,8 @@ struct StoreType {
   int64_t argument = -1;  // the pointer's offset in the argument bytes; -1: it is no argument
   std::string symbol;  // of a variable that is stored to; else empty. Neither: pointers of other origin, all together
   std::string type;    // "f64", "i32", …; "mixed" if there are several, or one that is no number
+  // Through an argument that is declared __restrict__: pointers of other origin do not lead where it does.
+  bool restrict = false;
 };
 
 struct ConstantBank {

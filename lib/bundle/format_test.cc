@@ -65,7 +65,7 @@ TEST(Json, KernelAndVariantRoundTrip) {
       kTwo, kOne, {"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false}, "code.so", kThree, "loop", {}};
   VariantInfo back = parse_variant(write(variant), "variant.json");
   EXPECT_EQ(write(back), write(variant));
-  variant.stores = {{8, "", "f64"}, {-1, "table", "i32"}, {-1, "", "mixed"}};
+  variant.stores = {{8, "", "f64", true}, {-1, "table", "i32"}, {-1, "", "mixed"}};
   back = parse_variant(write(variant), "variant.json");
   EXPECT_EQ(write(back), write(variant));
   EXPECT_EQ(back.stores.at(1).symbol, "table");

@@ -23,7 +23,9 @@ void write_store(json::Text& out, const StoreType& store) {
   out.open();
   if (store.argument >= 0) out.add("argument", static_cast<uint64_t>(store.argument));
   if (!store.symbol.empty()) out.add("symbol", store.symbol);
-  out.add("type", store.type).close();
+  out.add("type", store.type);
+  if (store.restrict) out.add("restrict", true);
+  out.close();
 }
 
 StoreType parse_store(const json::Object& in) {
@@ -31,6 +33,7 @@ StoreType parse_store(const json::Object& in) {
   if (in.has("argument")) store.argument = static_cast<int64_t>(in.number("argument", json::kMaxArgumentBytes));
   store.symbol = in.text_or("symbol", "");
   store.type = in.text("type");
+  if (in.has("restrict")) store.restrict = in.boolean("restrict");
   return store;
 }
 

@@ -58,14 +58,22 @@ std::optional<size_t> led_to(const bundle::InstanceInfo& instance, const std::ve
 std::vector<Types> types_stored(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores) {
   const std::vector<size_t> allocations = allocations_of(instance);
   std::vector<Types> types(instance.segments.size());
-  for (const bundle::StoreType& store : stores) {
+  auto reached_by = [&](const bundle::StoreType& store) -> std::optional<size_t> {
     std::optional<uint64_t> address = pointer_at(instance.arguments, store.argument);
-    if (address == 0) continue;     // what was not asked for is not stored
-    std::optional<size_t> reached;  // none: nobody knows
-    if (address) reached = led_to(instance, allocations, *address);
+    return address ? led_to(instance, allocations, *address) : std::nullopt;
+  };
+  std::set<size_t> restricted;  // allocations
+  for (const bundle::StoreType& store : stores) {
+    std::optional<size_t> reached = reached_by(store);
+    if (store.restrict && reached) restricted.insert(*reached);
+  }
+  for (const bundle::StoreType& store : stores) {
+    if (pointer_at(instance.arguments, store.argument) == 0) continue;  // what was not asked for is not stored
+    const std::optional<size_t> reached = reached_by(store);            // none: nobody knows
     for (size_t i = 0; i < types.size(); i++) {
-      bool reaches =
-          !store.symbol.empty() ? store.symbol == instance.segments[i].symbol : !reached || reached == allocations[i];
+      bool reaches = !store.symbol.empty() ? store.symbol == instance.segments[i].symbol
+                     : reached             ? reached == allocations[i]
+                                           : !restricted.contains(allocations[i]);
       if (reaches) types[i].insert(store.type);
     }
   }

@@ -64,6 +64,17 @@ TEST_F(Chosen, StoresThatDisagreeSayNothing) {
       << "nor can one that the arguments do not have be placed";
 }
 
+TEST_F(Chosen, StoresOfUnknownOriginDoNotReachWhatIsRestricted) {
+  stores = {{8, "", "f32", true}, {-1, "", "i32"}};
+  EXPECT_THAT(stored_types(instance, stores), ElementsAre(ElementType::kI32, ElementType::kF32, ElementType::kI32));
+  stores[0].restrict = false;
+  EXPECT_THAT(stored_types(instance, stores), ElementsAre(ElementType::kI32, std::nullopt, ElementType::kI32));
+  uint64_t same = kBase + 4096;
+  instance.arguments.append(reinterpret_cast<char*>(&same), sizeof same);
+  stores = {{8, "", "f32", true}, {16, "", "i32", true}};
+  EXPECT_THAT(stored_types(instance, stores)[1], std::nullopt) << "both lead there, to different parts of it";
+}
+
 TEST_F(Chosen, StoresReachAllPiecesOfAnAllocation) {
   // Cut out of the first buffer's 1024 bytes: what was annotated, and what lies behind it. Another adjoins.
   instance.segments[0].size = 400;

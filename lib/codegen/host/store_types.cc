@@ -8,6 +8,7 @@
 #include <llvm/IR/Operator.h>
 
 #include <map>
+#include <set>
 
 #include "codegen/host/neutral.h"
 
@@ -28,7 +29,46 @@ std::string type_name(const llvm::Type* type) {
   if (type->isIntegerTy(16)) return "i16";
   if (type->isIntegerTy(8) || type->isIntegerTy(1)) return "i8";
   if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) return type_name(array->getElementType());
+  auto* structure = llvm::dyn_cast<llvm::StructType>(type);
+  if (!structure || structure->getNumElements() == 0) return kMixed;
+  std::string shared = type_name(structure->getElementType(0));
+  for (const llvm::Type* element : structure->elements()) {
+    if (type_name(element) != shared) return kMixed;
+  }
+  return shared;
+}
+
+// A scalar of C++, as clang names it for alias analysis.
+std::string type_name(llvm::StringRef scalar, uint64_t size) {
+  if (scalar == "float" && size == 4) return "f32";
+  if (scalar == "double" && size == 8) return "f64";
+  if (scalar == "_Float16" && size == 2) return "f16";
   return kMixed;
+}
+
+// What is copied, where clang says of which scalars it consists (!tbaa.struct).
+std::string copied_type(const llvm::MemTransferInst& copy) {
+  const llvm::MDNode* fields = copy.getMetadata(llvm::LLVMContext::MD_tbaa_struct);
+  if (!fields || fields->getNumOperands() % 3 != 0) return kMixed;
+  std::string shared;
+  for (unsigned i = 0; i < fields->getNumOperands(); i += 3) {  // offset, size, tag
+    auto* size = llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(fields->getOperand(i + 1));
+    auto* tag = llvm::dyn_cast_or_null<llvm::MDNode>(fields->getOperand(i + 2));
+    auto* accessed =
+        tag && tag->getNumOperands() >= 3 ? llvm::dyn_cast_or_null<llvm::MDNode>(tag->getOperand(1)) : nullptr;
+    auto* name = accessed && accessed->getNumOperands() > 0
+                     ? llvm::dyn_cast_or_null<llvm::MDString>(accessed->getOperand(0))
+                     : nullptr;
+    std::string type = size && name ? type_name(name->getString(), size->getZExtValue()) : kMixed;
+    if (i > 0 && type != shared) return kMixed;
+    shared = type;
+  }
+  return shared.empty() ? kMixed : shared;
+}
+
+bool is_zero(const llvm::Value* value) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  return constant && constant->isNullValue();
 }
 
 // Whether bits of another type are stored as if they were of this one: __int_as_float(), or a float4 of which one part
@@ -51,8 +91,9 @@ bool holds_other_bits(const llvm::Value* value) {
 }
 
 std::string stored_type(const llvm::Value* value) {
-  bool is_floating = value->getType()->getScalarType()->isFloatingPointTy();
-  return is_floating && holds_other_bits(value) ? kMixed : type_name(value->getType());
+  std::string name = type_name(value->getType());
+  bool is_floating = name.starts_with('f') || name.starts_with("bf");
+  return is_floating && holds_other_bits(value) ? kMixed : name;
 }
 
 class Stores {
@@ -65,27 +106,31 @@ class Stores {
   }
 
   std::vector<bundle::StoreType> result() const {
+    Types types = types_;
+    types.insert(zeros_.begin(), zeros_.end());  // where there is nothing else
     std::vector<bundle::StoreType> all;
-    for (const auto& [origin, type] : types_) all.push_back({origin.first, origin.second, type});
+    for (const auto& [origin, type] : types) {
+      all.push_back({origin.first, origin.second, type, restricted_.contains(origin)});
+    }
     return all;
   }
 
  private:
   using Origin = std::pair<int64_t, std::string>;  // as in bundle::StoreType
+  using Types = std::map<Origin, std::string>;
 
   void note(const llvm::Instruction& instruction) {
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-      note(store->getPointerOperand(), stored_type(store->getValueOperand()));
+      const llvm::Value* value = store->getValueOperand();
+      note(store->getPointerOperand(), stored_type(value), is_zero(value) ? zeros_ : types_);
     } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
       note(update->getPointerOperand(), stored_type(update->getValOperand()));
     } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
       note(exchange->getPointerOperand(), type_name(exchange->getNewValOperand()->getType()));
-    } else if (auto* fill = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
-      auto* set = llvm::dyn_cast<llvm::MemSetInst>(fill);
-      if (!set || !llvm::isa<llvm::Constant>(set->getValue()) ||
-          !llvm::cast<llvm::Constant>(set->getValue())->isNullValue()) {
-        note(fill->getDest(), kMixed);
-      }
+    } else if (auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&instruction)) {
+      note(copy->getDest(), copied_type(*copy));
+    } else if (auto* set = llvm::dyn_cast<llvm::MemSetInst>(&instruction)) {
+      if (!is_zero(set->getValue())) note(set->getDest(), kMixed);
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       note_call(*call);
     }
@@ -105,14 +150,18 @@ class Stores {
     }
   }
 
-  void note(const llvm::Value* pointer, const std::string& type) {
+  void note(const llvm::Value* pointer, const std::string& type) { note(pointer, type, types_); }
+
+  void note(const llvm::Value* pointer, const std::string& type, Types& types) {
     llvm::SmallVector<const llvm::Value*, 4> objects;
     llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
     for (const llvm::Value* object : objects) {
       std::optional<Origin> origin = origin_of(object);
       if (!origin) continue;
-      auto [found, fresh] = types_.emplace(*origin, type);
+      auto [found, fresh] = types.emplace(*origin, type);
       if (!fresh && found->second != type) found->second = kMixed;
+      auto* argument = llvm::dyn_cast<llvm::Argument>(object);
+      if (argument && origin->first >= 0 && argument->hasNoAliasAttr()) restricted_.insert(*origin);
     }
   }
 
@@ -156,7 +205,8 @@ class Stores {
   const bundle::KernelInfo& kernel_;
   const llvm::Function* function_;
   const llvm::DataLayout& layout_;
-  std::map<Origin, std::string> types_;
+  Types types_, zeros_;  // zeros are those of every type
+  std::set<Origin> restricted_;
 };
 
 }  // namespace

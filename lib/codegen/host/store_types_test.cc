@@ -12,12 +12,13 @@ namespace {
 
 using testing::ElementsAre;
 
-// The stores of a kernel with the arguments `ptr %a, ptr %b, { i32, ptr }* by reference, float %x`, as
+// The stores of a kernel with the arguments `ptr %a, ptr %b, { i32, ptr }* by reference, float %x, ptr noalias %r`, as
 // "offset symbol: type".
 std::vector<std::string> stores(const std::string& body, const std::string& more = "") {
   llvm::LLVMContext context;
   std::string text = "%pair = type { i32, ptr }\n" + more +
-                     "define void @k(ptr %a, ptr %b, ptr byref(%pair) %c, float %x) {\n" + body + "\n  ret void\n}\n";
+                     "define void @k(ptr %a, ptr %b, ptr byref(%pair) %c, float %x, ptr noalias %r) {\n" + body +
+                     "\n  ret void\n}\n";
   std::unique_ptr<llvm::Module> module = ir::load_module(context, text, "the test");
   for (llvm::GlobalVariable& variable : module->globals()) {
     bool shared = variable.getName().starts_with("shared");
@@ -25,12 +26,13 @@ std::vector<std::string> stores(const std::string& body, const std::string& more
   }
   bundle::KernelInfo kernel;
   kernel.name = "k";
-  for (uint32_t offset : {0u, 8u, 16u, 32u}) {
+  for (uint32_t offset : {0u, 8u, 16u, 32u, 40u}) {
     kernel.arguments.push_back({offset, offset == 16 ? 16u : offset == 32 ? 4u : 8u, "", "", {}});
   }
   std::vector<std::string> out;
   for (const bundle::StoreType& store : store_types(*module, kernel)) {
-    out.push_back(std::to_string(store.argument) + " " + store.symbol + ": " + store.type);
+    out.push_back(std::to_string(store.argument) + " " + store.symbol + ": " + store.type +
+                  (store.restrict ? " restrict" : ""));
   }
   return out;
 }
@@ -42,8 +44,43 @@ TEST(StoreTypes, ThroughArguments) {
 }
 
 TEST(StoreTypes, ThatDisagree) {
-  EXPECT_THAT(stores("  store float %x, ptr %a\n  store i32 0, ptr %a\n  store { i32, float } undef, ptr %b"),
+  EXPECT_THAT(stores("  store float %x, ptr %a\n  store i32 1, ptr %a\n  store { i32, float } undef, ptr %b"),
               ElementsAre("0 : mixed", "8 : mixed"));
+}
+
+TEST(StoreTypes, ThatAllShare) {
+  EXPECT_THAT(stores("  store float %x, ptr %a\n  store { float, { float, [2 x float] } } undef, ptr %a\n"
+                     "  store <4 x float> undef, ptr %a\n  store [2 x double] undef, ptr %b"),
+              ElementsAre("0 : f32", "8 : f64"));
+  EXPECT_THAT(stores("  store float %x, ptr %a\n  store i32 0, ptr %a\n  store <2 x i64> zeroinitializer, ptr %a\n"
+                     "  store i32 0, ptr %b"),
+              ElementsAre("0 : f32", "8 : i32"))
+      << "zero is that of every type";
+  const std::string bits = "  %i = ptrtoint ptr %a to i32\n  %f = bitcast i32 %i to float\n";
+  EXPECT_THAT(
+      stores(bits + "  %s = insertvalue { float, float } undef, float %f, 1\n  store { float, float } %s, ptr %a"),
+      ElementsAre("0 : mixed"));
+}
+
+TEST(StoreTypes, ThatAreCopied) {
+  const std::string tags =
+      "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+      "!0 = !{!\"C++\"}\n!1 = !{!\"omnipotent char\", !0, i64 0}\n"
+      "!2 = !{!\"float\", !1, i64 0}\n!3 = !{!2, !2, i64 0}\n"
+      "!4 = !{!\"int\", !1, i64 0}\n!5 = !{!4, !4, i64 0}\n"
+      "!6 = !{i64 0, i64 4, !3, i64 4, i64 4, !3}\n"
+      "!7 = !{i64 0, i64 4, !3, i64 4, i64 4, !5}\n!8 = !{}\n!9 = !{i64 0, i64 4, null}\n";
+  auto copies = [&](const char* fields) {
+    return stores(
+        "  call void @llvm.memcpy.p0.p0.i64(ptr %b, ptr %a, i64 8, i1 false), !tbaa.struct " + std::string(fields),
+        tags);
+  };
+  EXPECT_THAT(copies("!6"), ElementsAre("8 : f32"));
+  for (const char* unknown : {"!7", "!8", "!9"}) EXPECT_THAT(copies(unknown), ElementsAre("8 : mixed"));
+}
+
+TEST(StoreTypes, ThroughRestrictedArguments) {
+  EXPECT_THAT(stores("  store float %x, ptr %r\n  store i32 1, ptr %a"), ElementsAre("0 : i32", "40 : f32 restrict"));
 }
 
 TEST(StoreTypes, ThroughEitherOfTwo) {
