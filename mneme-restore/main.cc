@@ -149,6 +149,11 @@ Exit restore_bundles(int argc, char** argv) {
     recording = restore::merge(inputs.infos());
     bundle::BundleInfo info = cli::with_provenance(recording, "mneme-restore", options);
     info.memory = writes_bundle && !packs ? "raw" : "packs";
+    if (packs && (inputs.infos().size() > 1 || recording.memory == "kept")) {  // a tool never lowers a version
+      info.memory = "kept";
+      info.version = std::max(info.version, bundle::kKeptBlocks);
+      writer->keep_others(restore::kKeptBytes);
+    }
     writer->add(std::string(bundle::kBundleMember), bundle::write(info));
     if (packs) {
       targets.push_back(std::make_unique<restore::PackTarget>(*writer));

@@ -7,6 +7,7 @@ namespace mneme::restore {
 
 void PackTarget::begin(bundle::Reader& reader) {
   packs_.begin();
+  writer_.begin_input();
   reader.choose_packs([this](std::span<const bundle::PackEntry> entries) { return packs_.wants(entries); });
 }
 

@@ -5,6 +5,10 @@
 
 namespace mneme::restore {
 
+// What stays at hand in a merged bundle besides the memory of the instance before: as much as what a rank of a job has
+// before and after a launch that uses 1 GiB.
+inline constexpr uint64_t kKeptBytes = uint64_t{2} << 30;
+
 // Writes a bundle whose memory is packs. Those of its inputs are passed on undecoded, raw memory is packed.
 class PackTarget : public BundleTarget {
  public:

@@ -127,7 +127,8 @@ TEST(Restore, MergesFiles) {
   Ended ended = restore("", {a, b});
   ASSERT_EQ(ended.status, 0) << ended.errors;
   Contents contents = read(ended.output);
-  EXPECT_EQ(contents.info.memory, "packs");
+  EXPECT_EQ(contents.info.memory, "kept");
+  EXPECT_EQ(contents.info.version, 4);
   EXPECT_EQ(contents.kernels.size(), 2u);
   EXPECT_EQ(contents.variants.size(), 2u);
   EXPECT_EQ(contents.instances, (std::vector<Digest>{one, two, three, other}));
@@ -143,16 +144,18 @@ TEST(Restore, MergesFiles) {
   EXPECT_EQ(raw.after, contents.after);
   write_file(folder.path() + "/raw.tar", restore("", {b}).output);
   Contents mixed = read(restore("", {a, folder.path() + "/raw.tar"}).output);
-  EXPECT_EQ(mixed.info.memory, "packs");
+  EXPECT_EQ(mixed.info.memory, "kept");
   EXPECT_EQ(mixed.after, contents.after);
   Ended piped = run_shell(MNEME_RESTORE " <(cat " + a + ") - < " + b, "");
   EXPECT_EQ(read(piped.output).after, contents.after) << piped.errors;
   Contents again = read(restore(ended.output, {"--packs"}).output);
-  EXPECT_EQ(again.info.memory, "packs");
+  EXPECT_EQ(again.info.memory, "kept");
+  EXPECT_EQ(read(restore(read_file(a), {"--packs"}).output).info.memory, "packs");
+  EXPECT_EQ(read(restore(ended.output).output).after, contents.after);
   EXPECT_EQ(again.after, contents.after);
 
   Contents selected = read(restore("", {"--kernel", "^other", a, b}).output);
-  EXPECT_EQ(selected.info.memory, "packs");
+  EXPECT_EQ(selected.info.memory, "kept");
   EXPECT_EQ(selected.instances, std::vector<Digest>{other});
   EXPECT_EQ(selected.kernels.size(), 1u);
   selected = read(restore("", {"--instance", two.hex().substr(0, 10), a, b}).output);
@@ -343,6 +346,22 @@ TEST(Restore, ATruncatedBundleStillGivesWhatCameBefore) {
   EXPECT_TRUE(contents.summary->truncated);
 }
 
+TEST(Restore, MergesWhatATruncatedFileStillGives) {
+  TemporaryFolder folder;
+  Recording recording;
+  recording.add_instance(kWords, 1);
+  recording.add_instance(kWords, 2);
+  const std::string bundle = recording.unfinished();
+  write_file(folder.path() + "/cut.tar", bundle.substr(0, bundle.size() - 700));
+  write_file(folder.path() + "/whole.tar", recorded());
+  Ended ended = restore("", {folder.path() + "/cut.tar", folder.path() + "/whole.tar"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.errors, HasSubstr("/cut.tar' was cut short"));
+  Contents contents = read(ended.output);
+  EXPECT_EQ(contents.after, (std::vector<std::string>{buffer_after(kWords, 1), buffer_after(kWords, 7)}));
+  EXPECT_TRUE(contents.summary->truncated);
+}
+
 TEST(Restore, RefusesBadUsageAndInput) {
   for (const Words& words : std::vector<Words>{{},
                                                {"--bogus"},
@@ -364,6 +383,8 @@ TEST(Restore, RefusesBadUsageAndInput) {
   Ended same = restore("", {path, "-o", path});
   EXPECT_EQ(same.status, 2);
   EXPECT_EQ(read_file(path), recorded()) << "the input is as it was";
+  EXPECT_EQ(restore("", {path, path, "-o", path}).status, 2);
+  EXPECT_EQ(read_file(path), recorded());
 }
 
 TEST(Restore, AFullDiskAndAClosedPipeAreErrors) {

@@ -113,13 +113,11 @@ const std::byte* BlockStore::find(const Digest& digest) const {
   return digest == zero_block_digest() ? kZeros : nullptr;
 }
 
-void BlockStore::keep_only(const State& first, const State& second) {
+void BlockStore::keep_only(std::span<const Digest> kept) {
   ++mark_;
-  for (const State* state : {&first, &second}) {
-    for (const BlockReference& block : state->blocks) {
-      auto found = blocks_.find(block.digest);
-      if (found != blocks_.end()) found->second.mark = mark_;
-    }
+  for (const Digest& digest : kept) {
+    auto found = blocks_.find(digest);
+    if (found != blocks_.end()) found->second.mark = mark_;
   }
   std::erase_if(blocks_, [&](const auto& entry) {
     if (entry.second.mark == mark_) return false;

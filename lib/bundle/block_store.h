@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -58,8 +59,8 @@ class BlockStore {
   void add(const Digest& digest, std::byte* block);
   // The block's bytes, or nullptr. The zero block is always there.
   const std::byte* find(const Digest& digest) const;
-  // Keeps the blocks that these states cite and drops all others.
-  void keep_only(const State& first, const State& second);
+  // Keeps these blocks and drops all others.
+  void keep_only(std::span<const Digest> kept);
 
  private:
   struct Entry {

@@ -323,6 +323,48 @@ TEST(Bundle, CorpusOfTheFuzzerIsGood) {
   EXPECT_GE(files, 7u);
 }
 
+// Blocks of runs, too, are at hand until the next instance only.
+TEST(Bundle, StoresWhatRunsCiteForEachInstance) {
+  const std::string loose(kBlockSize, 'l');
+  for (const char* memory : {"packs", "raw"}) {
+    const std::string bytes = bundle_bytes([&](Writer& writer) {
+      writer.add(std::string(kBundleMember), write(BundleInfo{1, "host", {}, memory, {}}));
+      KernelMember kernel = sample_kernel(0);
+      VariantMember variant = sample_variant(kernel);
+      writer.add(kernel_json_name(kernel.info.id), write(kernel.info));
+      writer.add(kernel_bitcode_name(kernel.info.id), kernel.bitcode);
+      writer.add(variant_json_name(kernel.info.id, variant.info.id), write(variant.info));
+      writer.add(variant_code_name(kernel.info.id, variant.info.id, variant.info.code), variant.code);
+      SampleMemory state(sample_segments(3000));
+      auto block = [&](uint64_t address, bool) { return state.block(address); };
+      for (size_t launch = 0; launch < 2; ++launch) {
+        InstanceInfo instance = sample_instance(kernel, state, state, launch);
+        if (memory == std::string("raw")) {
+          writer.add_raw_instance(instance, state.state(), state.state(), block);
+        } else {
+          writer.add_instance(instance, state.state(), state.state(), block);
+        }
+        RunInfo run = sample_run(instance, variant.info);
+        run.blocks = {{0x400000000000, state.state().blocks[0].digest, digest_of(loose)}};
+        const Writer::LooseBlock blocks[] = {{digest_of(loose), bytes_of(loose)}};
+        writer.add_blocks(blocks);
+        writer.add(run_name(run.kernel, run.instance, run.variant), write(run));
+      }
+      writer.finish();
+    });
+    Fd file = memory_file("bundle", bytes_of(bytes));
+    Reader reader(file.get(), "the bundle", Memory::kDecode);
+    int runs = 0;
+    while (auto item = reader.next()) {
+      auto* run = std::get_if<RunMember>(&*item);
+      if (!run) continue;
+      ++runs;
+      EXPECT_EQ(text_of(reader.block(run->info.blocks[0].actual)), loose) << memory;
+    }
+    EXPECT_EQ(runs, 2);
+  }
+}
+
 TEST(Bundle, WriterReportsAFullDisk) {
   Fd full = open_file("/dev/full", O_WRONLY);
   Writer writer(full.get(), "/dev/full");

@@ -3,9 +3,11 @@
 // changes.
 #include <cstdio>
 
-#include "bundle/sample.h"
+#include "bundle/ranks.h"
 
 using mneme::bundle::kBlockSize;
+using mneme::bundle::passed_on;
+using mneme::bundle::rank_bundle;
 using mneme::bundle::sample_bundle;
 
 int main(int argc, char** argv) {
@@ -20,6 +22,7 @@ int main(int argc, char** argv) {
   save("several_blocks", sample_bundle({1, 2, 3 * kBlockSize, false, "packs"}));
   save("two_kernels", sample_bundle({2, 1, 500, true, "packs"}));
   save("many_segments", sample_bundle({1, 1, 500, false, "packs", 20}));
+  save("kept", passed_on({rank_bundle({{0, 1, 1, 3, "packs", 1}}), rank_bundle({{1, 1, 1, 3, "packs", 1}})}, {}, 1));
   save("raw", sample_bundle({1, 2, 3000, true, "raw"}));
   save("bulk_variants", sample_bundle({1, 2, 500, true, "packs", 0, true}));
   std::string cut = sample_bundle({1, 1, 500, true, "packs"});

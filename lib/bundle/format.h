@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The bundle's on-disk structures, version 4: the only authority in code. FORMAT.md says the same in
+// The bundle's on-disk structures, version 5: the only authority in code. FORMAT.md says the same in
 // prose. Json texts are compact, one line, keys in the order of the members below.
 #pragma once
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace mneme::bundle {
 
-inline constexpr int kFormatVersion = 4;       // the newest that is read
+inline constexpr int kFormatVersion = 5;       // the newest that is read
 inline constexpr int kFirstFormatVersion = 1;  // what a bundle has that needs nothing newer: older readers take it
 // From this one on a variant may be without code: it failed, or another one's is the same.
 inline constexpr int kVariantsWithoutCode = 2;
@@ -23,6 +23,8 @@ inline constexpr int kVariantsWithoutCode = 2;
 inline constexpr int kOtherLaunches = 3;
 // Recorded on an NVIDIA GPU: arguments may hold handles of textures and surfaces, which a replay has to make anew.
 inline constexpr int kTexturesRecorded = 4;
+// Bundles were merged: memory is "kept".
+inline constexpr int kKeptBlocks = 5;
 inline constexpr uint64_t kBlockSize = 64 << 10;      // bytes; blocks are aligned to their size
 inline constexpr size_t kBlocksPerPack = 128;         // 8 MiB of blocks
 inline constexpr uint64_t kMaxJsonSize = 64 << 20;    // bytes of one json member
@@ -54,7 +56,9 @@ struct BundleInfo {
   int version = kFirstFormatVersion;
   std::string device;  // what the recording ran on: "host", "cuda", "hip"
   std::vector<AddressRange> ranges;
-  std::string memory = "packs";  // or "raw" (what mneme-restore writes), or "none" (mneme-run consumed it)
+  // Or "kept" (packs whose blocks stay at hand until a member says which do), "raw" (what mneme-restore writes), or
+  // "none" (mneme-run consumed it).
+  std::string memory = "packs";
   std::vector<Provenance> provenance;
 };
 
@@ -449,6 +453,7 @@ std::string variant_json_name(const Digest& kernel, const Digest& variant);
 std::string variant_code_name(const Digest& kernel, const Digest& variant, std::string_view file);
 std::string state_name(const Digest& state);
 std::string pack_name(uint64_t number);
+std::string keep_name(uint64_t number);
 std::string instance_name(const Digest& kernel, const Digest& instance);
 std::string run_name(const Digest& kernel, const Digest& instance, const Digest& variant);
 
@@ -492,6 +497,13 @@ struct State {
 std::string write(const State&);
 State parse_state(Bytes bytes, const std::string& where);
 const Digest& zero_block_digest();
+
+// ---- memory/<n>.keep ---------------------------------------------------------------------------
+// "MNKP" u32 version u64 count, then count × 16-byte digest, ascending: where memory is "kept", the blocks that stay at
+// hand from here on besides those that the instance before cites.
+
+std::string write_kept(const std::vector<Digest>& blocks);
+std::vector<Digest> parse_kept(Bytes bytes, const std::string& where);
 
 // ---- memory/<n>.pack ---------------------------------------------------------------------------
 // "MNPK" u32 version u32 count u32 reserved(0), then count × { 16-byte digest of the block, 16-byte

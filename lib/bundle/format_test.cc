@@ -580,6 +580,8 @@ TEST(Names, AreTakenApart) {
   EXPECT_EQ(parse_name(variant_json_name(kOne, kTwo)).kind, MemberKind::kVariantJson);
   EXPECT_EQ(parse_name(variant_code_name(kOne, kTwo, "code.hsaco")).file, "code.hsaco");
   EXPECT_EQ(parse_name(pack_name(12)).kind, MemberKind::kPack);
+  EXPECT_EQ(parse_name(keep_name(12)).kind, MemberKind::kKeep);
+  EXPECT_EQ(parse_name("memory/x.keep").kind, MemberKind::kOther);
   EXPECT_EQ(parse_name(state_name(kOne)).kind, MemberKind::kState);
   EXPECT_EQ(parse_name(instance_name(kOne, kTwo)).digests[1], kTwo);
   EXPECT_EQ(parse_name(run_name(kOne, kTwo, kThree)).digests[2], kThree);

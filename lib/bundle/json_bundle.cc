@@ -41,8 +41,8 @@ BundleInfo parse_bundle(std::string_view text, const std::string& where) {
     if (out.base + out.size < out.base) range.fail("size", "goes beyond the last address");
     info.ranges.push_back(std::move(out));
   });
-  constexpr std::string_view kMemory[] = {"packs", "raw", "none"};
-  info.memory = kMemory[in.choice("memory", {kMemory[0], kMemory[1], kMemory[2]})];
+  constexpr std::string_view kMemory[] = {"packs", "raw", "none", "kept"};
+  info.memory = kMemory[in.choice("memory", {kMemory[0], kMemory[1], kMemory[2], kMemory[3]})];
   in.each("provenance", [&](json::Object entry) {
     info.provenance.push_back({entry.text("tool"), entry.text("version"), entry.texts("arguments"),
                                static_cast<int>(entry.number("input_format", kFormatVersion))});

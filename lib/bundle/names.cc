@@ -46,6 +46,8 @@ MemberName parse_memory(const std::vector<std::string_view>& parts) {
   if (parts.size() == 2) {
     auto number = without_suffix(parts[1], ".pack");
     if (number && is_number(*number)) out.kind = MemberKind::kPack;
+    auto list = without_suffix(parts[1], ".keep");
+    if (list && is_number(*list)) out.kind = MemberKind::kKeep;
   } else if (parts.size() == 3 && is_digest(parts[1], out.digests[0]) && parts[2].ends_with(".raw")) {
     out.kind = MemberKind::kRaw;
     out.file = parts[2];
@@ -137,6 +139,7 @@ std::string variant_code_name(const Digest& kernel, const Digest& variant, std::
 }
 std::string state_name(const Digest& state) { return "states/" + state.hex(); }
 std::string pack_name(uint64_t number) { return fmt::format("memory/{}.pack", number); }
+std::string keep_name(uint64_t number) { return fmt::format("memory/{}.keep", number); }
 std::string instance_name(const Digest& kernel, const Digest& instance) {
   return fmt::format("instances/{}/{}.json", kernel.hex(), instance.hex());
 }

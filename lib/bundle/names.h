@@ -16,6 +16,7 @@ enum class MemberKind {
   kVariantJson,
   kVariantCode,
   kPack,
+  kKeep,
   kRaw,
   kState,
   kInstance,

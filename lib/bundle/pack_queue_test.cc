@@ -77,6 +77,52 @@ TEST(PackQueue, StoresABlockOnceOverAllBundles) {
   EXPECT_EQ(stored_in(passed_on({merged, bundles[2], captured})).size(), stored.size());
 }
 
+// Between the last launch of a rank that uses the table and the first one of the next rank there are others.
+TEST(PackQueue, StoresOnceWhatIsKept) {
+  constexpr uint32_t kRanks = 5;
+  std::vector<std::string> bundles;
+  std::vector<Rank> ranks;
+  for (uint32_t rank = 0; rank < kRanks; rank++) {
+    ranks.push_back({rank, 60, 3, 5, "packs", 2});
+    bundles.push_back(rank_bundle({ranks.back()}));
+  }
+  const std::map<Digest, std::string> memory = memory_in(rank_bundle(ranks));
+  const size_t own = stored_in(bundles[0]).size() - 60;
+  const std::string narrow = passed_on(bundles), wide = passed_on(bundles, {}, 100), tight = passed_on(bundles, {}, 20);
+  EXPECT_EQ(stored_in(narrow).size(), kRanks * (60 + own));
+  EXPECT_EQ(stored_in(wide).size(), 60 + kRanks * own);
+  EXPECT_LE(wide.size(), rank_bundle(ranks).size() * 105 / 100);
+  EXPECT_GT(stored_in(tight).size(), stored_in(wide).size());
+  for (const std::string& merged : {narrow, wide, tight}) EXPECT_EQ(memory_in(merged), memory);
+  EXPECT_EQ(passed_on(bundles, {}, 100), wide);
+  // Merged again, alone or with others, of which some are in it, decoded.
+  EXPECT_EQ(memory_in(passed_on({wide})), memory);
+  const std::string half = passed_on({bundles[0], bundles[1], bundles[2]}, {}, 100);
+  const std::string again = passed_on({half, bundles[3], half, bundles[4], wide}, {}, 100);
+  EXPECT_EQ(memory_in(again), memory);
+  EXPECT_EQ(stored_in(again).size(), stored_in(wide).size());
+}
+
+TEST(PackQueue, BoundsWhatIsKept) {
+  std::vector<std::string> bundles;
+  for (uint32_t rank = 0; rank < 12; rank++) bundles.push_back(rank_bundle({{rank, 2, 30, 4}}));
+  const std::string merged = passed_on(bundles, {}, 40);
+  size_t lists = 0;
+  for (const TarMember& member : members_of(merged)) {
+    if (!member.name.ends_with(".keep")) continue;
+    lists++;
+    EXPECT_LE(parse_kept(bytes_of(member.contents), member.name).size(), 40u);
+  }
+  EXPECT_GT(lists, 0u);
+  // Of two instances at most, of what is kept, and a quarter more, besides what the pool rounds up to.
+  Fd file = memory_file("bundle", bytes_of(merged));
+  Reader reader(file.get(), "the bundle", Memory::kDecode);
+  reader.set_memory_limit((2 * 62 + 50) * kBlockSize + (2 << 20));
+  size_t instances = 0;
+  while (auto item = reader.next()) instances += std::holds_alternative<InstanceMember>(*item);
+  EXPECT_EQ(instances, 48u);
+}
+
 TEST(PackQueue, CutsPacks) {
   // The second's first pack: 100 blocks of table that are there, and 28 that are not.
   const std::vector<std::string> bundles = {rank_bundle({{0, 100, 20, 2}}), rank_bundle({{1, 120, 30, 2}})};
@@ -174,6 +220,20 @@ TEST(PackQueue, GivesTheInstancesBeforeACut) {
   EXPECT_EQ(most, all);
 }
 
+TEST(PackQueue, CutsOfWhatIsKeptAreSound) {
+  const std::string merged =
+      passed_on({rank_bundle({{0, 3, 2, 3, "packs", 1}}), rank_bundle({{1, 3, 2, 3, "packs", 1}})}, {}, 2);
+  ASSERT_NE(merged.find(".keep"), std::string::npos);
+  for (size_t cut = merged.find(".keep"); cut < merged.size(); cut += 6007) {
+    const std::string part = merged.substr(0, cut);
+    const Contents contents = read_bundle(part, Memory::kDecode);
+    if (!contents.truncated) continue;
+    EXPECT_EQ(read_bundle(copy_of(part, Memory::kPass), Memory::kDecode).instances.size(), contents.instances.size());
+    EXPECT_EQ(copy_of(part, Memory::kDecode), copy_of(part, Memory::kPass));
+  }
+  EXPECT_EQ(copy_of(merged, Memory::kDecode), merged);
+}
+
 TEST(PackQueue, PassesTextOnAsItCame) {
   std::vector<TarMember> members = members_of(rank_bundle({{0, 3, 1, 1}}));
   for (TarMember& member : members) {
@@ -217,6 +277,21 @@ TEST(PackQueue, RefusesWhatCannotBePassedOn) {
       if (change == std::string("base")) member.contents[16 + 16] ^= 1;
     }
     EXPECT_THAT(fault_of(members), HasSubstr("memory/0.pack")) << change;
+  }
+  const std::string bundle = rank_bundle({{0, 3, 2, 3, "packs", 1}});
+  for (const char* change : {"cut short", "longer", "other magic", "other version", "other count", "descending"}) {
+    std::vector<TarMember> members = members_of(passed_on({bundle}, {}, 2));
+    auto list = std::ranges::find_if(members, [](const auto& member) { return member.name.ends_with(".keep"); });
+    ASSERT_NE(list, members.end());
+    std::string& contents = list->contents;
+    ASSERT_EQ(contents.size(), 16u + 2 * 16u);
+    if (change == std::string("cut short")) contents.resize(contents.size() - 1);
+    if (change == std::string("longer")) contents += "more";
+    if (change == std::string("other magic")) contents[0] = 'X';
+    if (change == std::string("other version")) contents[4]++;
+    if (change == std::string("other count")) contents[8 + 7] = '\x7f';
+    if (change == std::string("descending")) std::swap(contents[16], contents[32]);
+    EXPECT_THAT(fault_of(members), HasSubstr("memory/0.keep")) << change;
   }
   std::vector<TarMember> raw = sound;
   raw.insert(raw.begin() + 3, TarMember{raw_name(digest_of("x"), "a.raw"), "x"});

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "bundle/coverage.h"
 #include "bundle/pack_decoder.h"
 #include "bundle/pack_encoder.h"
 #include "bundle/planes.h"
@@ -172,7 +173,7 @@ TEST(BlockStore, KeepsWhatIsCitedAndReusesTheRest) {
       store.add(digest, store.pool().take());
       state.blocks.push_back({i * kBlockSize, digest});
     }
-    store.keep_only(state, {});
+    store.keep_only(cited_blocks(state, {}));
     EXPECT_NE(store.find({static_cast<uint64_t>(round), 59}), nullptr);
     EXPECT_EQ(store.find({static_cast<uint64_t>(round) - 1, 59}), nullptr);
   }

@@ -19,6 +19,7 @@ struct Rank {
   uint64_t field = 4;   // blocks
   size_t launches = 2;
   std::string memory = "packs";
+  size_t frees = SIZE_MAX;  // launches that come after the table is freed: from this number on
 };
 
 inline std::string noise(size_t size, uint32_t seed) {
@@ -50,9 +51,10 @@ inline std::string rank_bundle(const std::vector<Rank>& ranks) {
     for (size_t launch = 0; launch < ranks[0].launches; ++launch) {
       for (size_t i = 0; i < ranks.size(); ++i) {
         SampleMemory& memory = memories[i];
+        if (launch == ranks[i].frees) memory = memory.only(1);
         SampleMemory before = memory;
         for (uint64_t block = 0; block < ranks[i].field; ++block) {
-          memory.write(memory.segments()[1].address + block * kBlockSize + 64 * launch, std::string(8, '+'));
+          memory.write(memory.segments().back().address + block * kBlockSize + 64 * launch, std::string(8, '+'));
         }
         InstanceInfo instance = sample_instance(kernel, before, memory, launch);
         auto block = [&](uint64_t address, bool epilogue) { return (epilogue ? memory : before).block(address); };
@@ -70,9 +72,9 @@ inline std::string rank_bundle(const std::vector<Rank>& ranks) {
 }
 
 // All instances of the bundles that are `selected`, and their runs, each once, by a PackQueue. Kernels and variants
-// come from where they come first.
+// come from where they come first. `kept`: how many blocks stay at hand; 0: as in bundles that are not merged.
 inline std::string passed_on(const std::vector<std::string>& bundles,
-                             const std::function<bool(const InstanceInfo&)>& selected = {},
+                             const std::function<bool(const InstanceInfo&)>& selected = {}, uint64_t kept = 0,
                              uint64_t memory_limit = physical_memory()) {
   return bundle_bytes([&](Writer& writer) {
     PackQueue queue(writer);
@@ -81,8 +83,14 @@ inline std::string passed_on(const std::vector<std::string>& bundles,
       Fd file = memory_file("bundle", bytes_of(bundle));
       Reader reader(file.get(), "the bundle", Memory::kPacks);
       reader.set_memory_limit(memory_limit);
-      if (!writer.has(std::string(kBundleMember))) writer.add(std::string(kBundleMember), write(reader.info()));
+      if (!writer.has(std::string(kBundleMember))) {
+        BundleInfo info = reader.info();
+        info.memory = kept ? "kept" : "packs";
+        if (kept) writer.keep_others(kept * kBlockSize);
+        writer.add(std::string(kBundleMember), write(info));
+      }
       queue.begin();
+      writer.begin_input();
       reader.choose_packs([&](std::span<const PackEntry> entries) { return queue.wants(entries); });
       bool passes_runs = false;
       while (auto item = reader.next()) {

@@ -51,13 +51,16 @@ struct Reader::Implementation {
 
   // Memory.
   bool decodes() const {
-    return (memory == Memory::kDecode && info.memory != "none") || (memory == Memory::kPacks && info.memory == "raw");
+    return (memory == Memory::kDecode && info.memory != "none") ||
+           (memory == Memory::kPacks && (info.memory == "raw" || info.memory == "kept"));
   }
   bool gives_packs() const { return memory == Memory::kPacks && info.memory == "packs"; }
   bool has_block(const Digest& digest) const;
   State take_state(const Digest& id, const InstanceInfo& instance, const char* which);
   void check_blocks(const State& state, const InstanceInfo& instance) const;
-  void keep_only(const State& prologue, const State& epilogue);
+  void keep_only(std::span<const Digest> kept);
+  // What the instance in hand cites.
+  std::vector<Digest> in_hand() const;
   void store_run_blocks(const RunInfo& run);
 
   std::string name;

@@ -60,6 +60,9 @@ std::optional<Item> Reader::Implementation::take(const Member& member, const Mem
     case MemberKind::kRaw:
     case MemberKind::kState:
       return take_memory(member, parsed);
+    case MemberKind::kKeep:
+      if (info.memory == "kept") return take_memory(member, parsed);
+      break;
     case MemberKind::kKernelBitcode:
     case MemberKind::kVariantCode:
       throw Error::of("{} does not follow the json member that describes it", member.name);
@@ -68,7 +71,7 @@ std::optional<Item> Reader::Implementation::take(const Member& member, const Mem
     case MemberKind::kOther:
       break;
   }
-  copy_through(member, parsed.kind);
+  copy_through(member, MemberKind::kOther);
   return OtherMember{member.name};
 }
 
@@ -222,13 +225,14 @@ Item Reader::Implementation::take_instance(const Member& member, const MemberNam
     check_blocks(instance.prologue, in);
     check_blocks(instance.epilogue, in);
     if (leaving) leaving();
-    // From here on the next instance may cite what this one cites, and nothing else that came so far.
-    keep_only(instance.prologue, instance.epilogue);
     state_texts.clear();
     raw.clear();
     states.clear();
     states[in.prologue] = instance.prologue;
     states[in.epilogue] = instance.epilogue;
+    // From here on the next instance may cite what this one cites, and nothing else that came so far, unless the bundle
+    // says what.
+    if (info.memory != "kept") keep_only(in_hand());
   }
   copy_text(member.name, text);
   instance.text = std::move(text);

@@ -10,7 +10,7 @@ namespace mneme::bundle {
 std::optional<Item> Reader::Implementation::take_memory(const Member& member, const MemberName& parsed) {
   uint64_t limit = UINT64_MAX;
   if (parsed.kind == MemberKind::kPack) limit = max_pack_size();
-  if (parsed.kind == MemberKind::kState) limit = kMaxStateSize;
+  if (parsed.kind == MemberKind::kState || parsed.kind == MemberKind::kKeep) limit = kMaxStateSize;
   if (memory != Memory::kPass && parsed.kind == MemberKind::kRaw) limit = memory_limit;
   if (member.size > limit) {
     throw Error::of("{} claims {} bytes; such a member has at most {}", member.name, member.size, limit);
@@ -48,6 +48,12 @@ std::optional<Item> Reader::Implementation::take_memory(const Member& member, co
   }
   if (parsed.kind == MemberKind::kPack) {
     decoder.add(std::move(contents), member.name);
+  } else if (parsed.kind == MemberKind::kKeep) {
+    std::vector<Digest> kept = parse_kept(contents, member.name);
+    decoder.settle();
+    const std::vector<Digest> cited = in_hand();
+    kept.insert(kept.end(), cited.begin(), cited.end());
+    keep_only(kept);
   } else {
     state_texts[parsed.digests[0]] = text_of(contents);
   }
@@ -90,10 +96,20 @@ bool Reader::Implementation::has_block(const Digest& digest) const {
   return gives_packs() ? digest == zero_block_digest() || at_hand.contains(digest) : store.find(digest) != nullptr;
 }
 
-void Reader::Implementation::keep_only(const State& prologue, const State& epilogue) {
-  if (!gives_packs()) return store.keep_only(prologue, epilogue);
-  at_hand.clear();
-  for (const Digest& digest : cited_blocks(prologue, epilogue)) at_hand.insert(digest);
+void Reader::Implementation::keep_only(std::span<const Digest> kept) {
+  if (gives_packs()) {
+    at_hand = {kept.begin(), kept.end()};
+  } else {
+    store.keep_only(kept);
+  }
+}
+
+std::vector<Digest> Reader::Implementation::in_hand() const {
+  std::vector<Digest> cited;
+  for (const auto& [id, state] : states) {
+    for (const BlockReference& block : state.blocks) cited.push_back(block.digest);
+  }
+  return cited;
 }
 
 State Reader::Implementation::take_state(const Digest& id, const InstanceInfo& instance, const char* which) {

@@ -48,6 +48,12 @@ class SampleMemory {
     }
   }
   Bytes block(uint64_t address) const { return bytes_of(blocks_.at(address)); }
+  // What is left when all other segments are freed; they share no block with it.
+  SampleMemory only(size_t segment) const {
+    SampleMemory left({segments_.at(segment)});
+    for (auto& [address, bytes] : left.blocks_) bytes = blocks_.at(address);
+    return left;
+  }
   State state() const {
     State state;
     for (const auto& [address, bytes] : blocks_) state.blocks.push_back({address, digest_of(bytes)});

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "bundle/archive_writer.h"
+#include "bundle/block_window.h"
 #include "bundle/coverage.h"
 #include "bundle/names.h"
 #include "bundle/pack_writer.h"
@@ -13,11 +14,10 @@ namespace mneme::bundle {
 namespace {
 
 // What an instance needs stored, in order, and which of it the stream holds already.
-std::vector<PackItem> missing_blocks(const State& prologue, const State& epilogue,
-                                     std::unordered_set<Digest>& at_hand) {
+std::vector<PackItem> missing_blocks(const State& prologue, const State& epilogue, BlockWindow& at_hand) {
   std::vector<PackItem> items;
   auto need = [&](const BlockReference& block, bool of_epilogue, const Digest& base) {
-    if (block.digest == zero_block_digest() || !at_hand.insert(block.digest).second) return;
+    if (block.digest == zero_block_digest() || !at_hand.add(block.digest)) return;
     items.push_back({{block.digest, base, 0}, block.address, of_epilogue});
   };
   for (const BlockReference& block : prologue.blocks) need(block, false, {});
@@ -53,6 +53,7 @@ struct Writer::Implementation {
   void add_stored_instance(const InstanceInfo& instance, const std::string (&texts)[2],
                            const std::vector<Digest>& cited, std::string_view text);
   void add_json(const InstanceInfo& instance, std::string_view text);
+  void let_go();  // blocks, if it is time to
   void add_raw_state(const InstanceInfo& instance, const State& state, bool epilogue, const BlockSource& block);
 
   ArchiveWriter archive;
@@ -60,9 +61,10 @@ struct Writer::Implementation {
   std::unordered_set<Digest> names;  // digests of the names written
   uint64_t packs = 0;
   uint64_t memory_bytes = 0;
-  // What the next instance may cite: blocks and states cited by the instance before or stored since.
-  std::unordered_set<Digest> blocks;
+  // What the next instance may cite. States: those that the instance before cites or that were stored since.
+  BlockWindow blocks;
   std::unordered_set<Digest> states;
+  uint64_t lists = 0;
 };
 
 Writer::Writer(int fd, std::string name) : implementation_(new Implementation(fd, std::move(name))) {}
@@ -74,17 +76,24 @@ void Writer::Implementation::begin(const std::string& name, uint64_t size) {
   if (!names.insert(digest_of(name)).second && !may_recur(kind)) {
     throw Error::of("{} would be in the bundle twice", shown(name));
   }
-  if (kind == MemberKind::kInstance) {
-    // Not by add_instance(): what it cites is not known here, so nothing is taken for granted.
-    blocks.clear();
-    states.clear();
+  if (kind == MemberKind::kState || kind == MemberKind::kPack || kind == MemberKind::kRaw ||
+      kind == MemberKind::kKeep) {
+    memory_bytes += size;
   }
-  if (kind == MemberKind::kState || kind == MemberKind::kPack || kind == MemberKind::kRaw) memory_bytes += size;
   archive.begin(name, size);
 }
 
-void Writer::add(const std::string& name, Bytes contents) { implementation_->add(name, contents); }
-void Writer::begin(const std::string& name, uint64_t size) { implementation_->begin(name, size); }
+void Writer::add(const std::string& name, Bytes contents) {
+  begin(name, contents.size());
+  append(contents);
+}
+void Writer::begin(const std::string& name, uint64_t size) {
+  implementation_->begin(name, size);
+  if (parse_name(name).kind != MemberKind::kInstance) return;
+  // Not by add_instance(): what it cites is not known here, so nothing is taken for granted.
+  implementation_->blocks.clear();
+  implementation_->states.clear();
+}
 void Writer::append(Bytes piece) { implementation_->archive.append(piece); }
 void Writer::begin_pack(uint64_t size) { implementation_->begin_pack(size); }
 bool Writer::has(const std::string& name) const { return implementation_->names.contains(digest_of(name)); }
@@ -134,8 +143,20 @@ void Writer::Implementation::add_stored_instance(const InstanceInfo& instance, c
     if (states.insert(ids[i]).second) add(state_name(ids[i]), bytes_of(texts[i]));
   }
   add_json(instance, text);
-  blocks = {cited.begin(), cited.end()};
+  blocks.add_instance(cited);
   states = {instance.prologue, instance.epilogue};
+  let_go();
+}
+
+void Writer::Implementation::let_go() {
+  if (auto kept = blocks.let_go()) add(keep_name(lists++), bytes_of(write_kept(*kept)));
+}
+
+void Writer::keep_others(uint64_t bytes) { implementation_->blocks.keep_others(bytes / kBlockSize); }
+
+void Writer::begin_input() {
+  implementation_->blocks.begin_input();
+  implementation_->let_go();
 }
 
 void Writer::Implementation::add_json(const InstanceInfo& instance, std::string_view text) {
@@ -146,11 +167,11 @@ void Writer::Implementation::add_json(const InstanceInfo& instance, std::string_
 
 void Writer::add_pack(Bytes pack, std::span<const Digest> blocks) {
   implementation_->add_pack(pack);
-  implementation_->blocks.insert(blocks.begin(), blocks.end());
+  for (const Digest& block : blocks) implementation_->blocks.add(block);
 }
 
 bool Writer::at_hand(const Digest& block) const {
-  return block == zero_block_digest() || implementation_->blocks.contains(block);
+  return block == zero_block_digest() || implementation_->blocks.holds(block);
 }
 
 void Writer::Implementation::add_raw_state(const InstanceInfo& instance, const State& state, bool epilogue,
@@ -182,6 +203,7 @@ void Writer::add_raw_instance(const InstanceInfo& instance, const State& prologu
   if (self.states.insert(instance.prologue).second) self.add_raw_state(instance, prologue, false, block);
   if (self.states.insert(instance.epilogue).second) self.add_raw_state(instance, epilogue, true, block);
   self.add_json(instance, text);
+  self.blocks.clear();
   self.states = {instance.prologue, instance.epilogue};
 }
 
@@ -190,7 +212,7 @@ void Writer::add_blocks(std::span<const LooseBlock> blocks) {
   std::vector<PackItem> items;
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (blocks[i].contents.size() != kBlockSize) throw Error("a block of another size than a block's was to be stored");
-    if (blocks[i].digest == zero_block_digest() || !self.blocks.insert(blocks[i].digest).second) continue;
+    if (blocks[i].digest == zero_block_digest() || !self.blocks.add(blocks[i].digest)) continue;
     items.push_back({{blocks[i].digest, {}, 0}, i, false});
   }
   self.pack_writer.write(

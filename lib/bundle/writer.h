@@ -59,7 +59,12 @@ class Writer {
 
   // A pack made elsewhere, with these blocks; bases are at hand, or in it.
   void add_pack(Bytes pack, std::span<const Digest> blocks);
-  // Whether the next instance may cite the block: the one before cites it, or it was stored since.
+  // For a bundle whose memory is "kept": blocks of up to so many bytes, and a quarter more, stay at hand besides those
+  // that the instance before cites, and lists of them are written. Those that several inputs hold outlive others.
+  void keep_others(uint64_t bytes);
+  // What is added from now on is another input's.
+  void begin_input();
+  // Whether the next instance may cite the block.
   bool at_hand(const Digest& block) const;
 
   // Bytes of the packs, states and raw members written so far.
