@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <initializer_list>
-#include <vector>
+#include <iterator>
 
 #include "base/file.h"
 
@@ -123,43 +123,37 @@ void confine_process() {
   drop_privileges();
   scmp_filter_ctx filter = common_filter();
   if (!filter) return;
-  refuse(filter, SCMP_SYS(execve));
-  refuse(filter, SCMP_SYS(execveat));
+  // Of processes and signals what the C library makes no use of, so that what confine_to_this_process() adds is short.
+  for (int call : {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(tkill),
+                   SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo), SCMP_SYS(pidfd_send_signal)}) {
+    refuse(filter, call);
+  }
+  // Its flags are in memory, where no filter sees them; without it the C library uses clone().
+  seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0, nullptr);
   refuse_writing(filter, SCMP_SYS(open), 1);
   refuse_writing(filter, SCMP_SYS(openat), 2);
   enforce(filter);
 }
 
 void confine_to_this_process() {
-  // Written out: it is loaded for each instance of a replay. Calls of other architectures are refused already.
+  // Written out, and no longer than it must be: it is loaded for each instance of a replay, and the system tries it
+  // with each call there is. Calls of other architectures are refused already.
   constexpr unsigned kCall = offsetof(seccomp_data, nr), kFirst = offsetof(seccomp_data, args);  // its lower half
-  const sock_filter load_call = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kCall);
-  const sock_filter load_first = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFirst);
-  const sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-  auto fail = [](unsigned error) -> sock_filter { return BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error); };
-  std::vector<sock_filter> filter{load_call};
-  auto refuse_call = [&](unsigned call, unsigned error) {
-    filter.insert(filter.end(), {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), fail(error)});
-  };
-  auto allow_if_first = [&](unsigned call, unsigned short test, unsigned value) {
-    filter.insert(filter.end(),
-                  {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4), load_first,
-                   BPF_JUMP(static_cast<unsigned short>(BPF_JMP | BPF_K | test), value, 1, 0), fail(EPERM), allow});
-  };
-#ifdef __NR_fork
-  refuse_call(__NR_fork, EPERM);
-  refuse_call(__NR_vfork, EPERM);
-#endif
-  // Its flags are in memory, where no filter sees them; without it the C library uses clone().
-  refuse_call(__NR_clone3, ENOSYS);
-  allow_if_first(__NR_clone, BPF_JSET, CLONE_THREAD);
   const auto self = static_cast<unsigned>(::getpid());
-  for (unsigned call : {__NR_kill, __NR_tgkill, __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo}) {
-    allow_if_first(call, BPF_JEQ, self);
-  }
-  for (unsigned call : {__NR_tkill, __NR_pidfd_send_signal}) refuse_call(call, EPERM);
-  filter.push_back(allow);
-  sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kCall),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_kill, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 3, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFirst),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 2, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFirst),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+  };
+  sock_fprog program{std::size(filter), filter};
   ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 

@@ -140,6 +140,10 @@ TEST_F(Confine, AProcessKeptToItselfSendsSignalsToItselfOnly) {
   EXPECT_EQ(kept([] { return error_of(::kill(-1, 0)); }), EPERM);
   EXPECT_EQ(kept([] { return error_of(::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0)); }), EPERM);
   EXPECT_EQ(kept([] { return error_of(::syscall(SYS_tkill, ::getppid(), 0)); }), EPERM);
+  EXPECT_EQ(kept([] { return error_of(::syscall(SYS_rt_sigqueueinfo, ::getppid(), 0, nullptr)); }), EPERM);
+  EXPECT_EQ(kept([] { return error_of(::syscall(SYS_rt_tgsigqueueinfo, ::getppid(), ::getppid(), 0, nullptr)); }),
+            EPERM);
+  EXPECT_EQ(kept([] { return error_of(::syscall(SYS_pidfd_send_signal, 0, 0, nullptr, 0)); }), EPERM);
   EXPECT_EQ(kept([] { return error_of(::kill(::getpid(), 0)); }), 0);
   EXPECT_EQ(kept([] {
               std::signal(SIGUSR1, [](int) { ::_exit(3); });

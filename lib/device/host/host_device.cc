@@ -80,6 +80,7 @@ class HostDevice : public Device {
  public:
   ~HostDevice() override {
     for (auto [address, size] : mapped_) ::munmap(reinterpret_cast<void*>(address), size);
+    for (auto [address, size] : kept_) ::munmap(reinterpret_cast<void*>(address), size);
   }
 
   std::string name() const override { return "host"; }
