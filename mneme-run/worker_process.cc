@@ -105,7 +105,11 @@ void WorkerProcess::begin_instance(std::span<const device::BlockRange> ranges) {
   child_ = Channel(Fd(ends[0]), kMaxFromWorker);
   Fd theirs(ends[1]);
   std::string_view fields[] = {text_of(std::as_bytes(ranges))};
-  if (!channel_.send(MessageType::kFork, fields, deadline(), theirs.get())) fail_as_process_ended();
+  try {
+    if (!channel_.send(MessageType::kFork, fields, deadline(), theirs.get())) fail_as_process_ended();
+  } catch (const Channel::TimedOut&) {
+    fail_as_stuck("listening");
+  }
   number_++;
   foreign_ = false;
 }
@@ -167,7 +171,7 @@ void WorkerProcess::fail_as_child_ended() {
   foreign_ = false;
   std::optional<Message> message;
   if (channel_.send(MessageType::kHowEnded, {}, deadline())) message = channel_.receive(deadline());
-  if (!message) fail_as_process_ended();
+  if (!message) fail_as_process_ended();  // what takes too long, our caller notices
   if (message->type == MessageType::kRefused && message->fields.size() == 1) {
     end();
     throw Failure{message->fields[0]};
@@ -181,6 +185,12 @@ void WorkerProcess::fail_as_child_ended() {
   fail_with_status(status);
 }
 
+// All of it is ended: it could be the process that the child could not be ended by.
+void WorkerProcess::fail_as_stuck(const char* what) {
+  end();
+  throw Failure{fmt::format("the worker for kernel '{}' stopped {} and was killed", kernel_, what)};
+}
+
 void WorkerProcess::fail_with_status(int status) {
   throw Failure{fmt::format("the process executing kernel '{}' {}", kernel_, describe_wait_status(status))};
 }
@@ -189,7 +199,7 @@ void WorkerProcess::send(MessageType type, std::span<const std::string_view> fie
   try {
     if (!server().send(type, fields, deadline())) fail_as_ended();
   } catch (const Channel::TimedOut&) {
-    throw Failure{fmt::format("the worker for kernel '{}' stopped listening and was killed", kernel_)};
+    fail_as_stuck("listening");
   }
 }
 
@@ -208,7 +218,7 @@ Message WorkerProcess::receive() {
       throw Failure{
           fmt::format("kernel '{}' did not end within {} seconds (--timeout) and was killed", kernel_, timeout_)};
     }
-    throw Failure{fmt::format("the worker for kernel '{}' stopped answering and was killed", kernel_)};
+    fail_as_stuck("answering");
   } catch (const Error& error) {
     throw Failure{error.what()};
   }

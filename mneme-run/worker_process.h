@@ -83,6 +83,7 @@ class WorkerProcess {
   [[noreturn]] void fail_as_child_ended();
   [[noreturn]] void fail_as_process_ended();
   [[noreturn]] void fail_with_status(int status);
+  [[noreturn]] void fail_as_stuck(const char* what);
   Channel::Clock::time_point deadline() const;
 
   std::string device_, named_;
