@@ -85,6 +85,8 @@ void Settings::add_options(cli::Options& options) {
   options.choice("--form", form_, {"auto", "loop", "fiber"},
                  "host device: how a block's work-items are run (default: auto)");
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
+  options.flag("--no-fuse", no_fuse_,
+               "host device: do not fuse multiply-adds of a recording that a GPU made where the IR allows it");
   options.flag("--check-memory", check_memory_, "find out before each access to memory whether there is any");
   options.choice("--assembler", wanted_assembler_, {"auto", "ptxas", "nvjitlink", "none"},
                  "NVIDIA GPUs: what makes a cubin of the PTX (default: ptxas, else nvjitlink, where there is one)");
@@ -141,6 +143,7 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.target = target_;
   configuration.form = form_;
   configuration.fuse = fuse_;
+  if (fuse_ || no_fuse_) asked.given.insert("fuse");
   configuration.check_memory = check_memory_;
   configuration.baseline = as_recorded_;
   configuration.assembler = wanted_assembler_;
@@ -179,6 +182,7 @@ Asked Settings::asked(const cli::Options& options) {
 }
 
 void Settings::check(const cli::Options& options, bool bundle_on_input) {
+  if (fuse_ && no_fuse_) throw Error("give either --fuse or --no-fuse, not both");
   if (!level_.empty() && !passes_.empty()) throw Error("give either -O or --passes, not both");
   if (as_recorded_) {
     for (const std::string& other : options.all_given()) {
@@ -240,6 +244,8 @@ bool Settings::launches_otherwise() const {
 
 void Settings::set_recorded_on(const std::string& device) {
   recorded_on_ = device;
+  normaliser_.set_recorded_on_gpu(on_gpu());
+  wanted_.clear();
   if (target_.empty() && !on_gpu()) wanted_for("");
 }
 

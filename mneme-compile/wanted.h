@@ -32,6 +32,10 @@ struct Asked {
 // Brings configurations into their normal form. Looks for each assembler once.
 class Normaliser {
  public:
+  // Of a recording that a GPU made, which fuses multiply-adds where the IR allows it: code for the host device does so
+  // as well, unless `fuse` or `contract` says otherwise.
+  void set_recorded_on_gpu(bool on_gpu) { recorded_on_gpu_ = on_gpu; }
+
   // Throws Error on what no compiler could do, naming the option or the key, and with Exit::kMissing where the
   // assembler that is named is missing. A bad pipeline is not seen here.
   Wanted normalise(Asked asked);
@@ -43,6 +47,7 @@ class Normaliser {
   const std::optional<codegen::nvptx::Assembler>& assembler(const std::string& name);
 
   std::map<std::string, std::optional<codegen::nvptx::Assembler>> assemblers_;
+  bool recorded_on_gpu_ = false;
 };
 
 // A line of a file of variants; of which keys that are missing are as `defaults` has them. `name` is what messages call

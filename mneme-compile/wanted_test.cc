@@ -53,6 +53,29 @@ TEST(Variants, WhatIsLeftOutIsAsTheOptionsSay) {
             R"({"target":"host:x86-64-v2","passes":"default<O1>","codegen_opt":2,"form":"auto","fuse":true,"ir":""})");
 }
 
+// As the GPU's code has them, unless somebody says otherwise.
+TEST(Variants, MultiplyAddsOfAGpusRecordingAreFusedOnTheHost) {
+  auto contracts = [](std::string_view text, bool on_gpu, bool fuse_given = false) {
+    Normaliser normaliser;
+    normaliser.set_recorded_on_gpu(on_gpu);
+    Asked options = no_options();
+    if (fuse_given) options.given.insert("fuse");
+    std::vector<bool> all;
+    for (const Wanted& one : all_wanted_by(parse_variants(text, "a file", options), "a file", "", normaliser)) {
+      all.push_back(one.configuration.contract);
+    }
+    return all;
+  };
+  using All = std::vector<bool>;
+  EXPECT_EQ(contracts("{}", true), All{true});
+  EXPECT_EQ(contracts("{}", false), All{false});
+  EXPECT_EQ(contracts("{\"target\":\"cuda:sm_90\"}", true), All{false});
+  EXPECT_EQ(contracts("{}", true, true), All{false});
+  EXPECT_EQ(contracts("{\"fuse\":false}\n{\"contract\":false,\"codegen_opt\":1}\n{\"fuse\":true}", true),
+            (All{false, false, false}));
+  EXPECT_EQ(contracts("{\"contract\":true}", false), All{true});
+}
+
 TEST(Variants, InTheOrderOfTheLinesEachOnce) {
   std::vector<Wanted> wanted = read(
       "\n{\"passes\":\"default<O2>\"}\n  \r\n{ \"codegen_opt\" : 0 "

@@ -193,6 +193,7 @@ struct Configuration {
   bool specialize_dims = false;                                          // grid and block are
   Digest instance = {};                                  // whose values those are: it is run on no other
   std::optional<uint32_t> warmup = {}, iterations = {};  // executions, where mneme-run's options are not to say
+  bool contract = false;                                 // multiply-adds are fused where the IR allows it
 };
 
 // What a kernel stores through a pointer.

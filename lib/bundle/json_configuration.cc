@@ -77,6 +77,7 @@ const std::vector<Key>& keys() {
       {"instance", &Configuration::instance, When::kIfSet},
       {"warmup", &Configuration::warmup, When::kIfSet, kMaxExecutions},
       {"iterations", &Configuration::iterations, When::kIfSet, kMaxExecutions},
+      {"contract", &Configuration::contract, When::kIfSet},
   };
   return kKeys;
 }

@@ -73,7 +73,9 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const bundle::Configuration& c
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!target) throw Error::of(Exit::kMissing, "this LLVM has no x86-64 back end: {}", error);
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = configuration.fuse ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  options.AllowFPOpFusion = configuration.fuse       ? llvm::FPOpFusion::Fast
+                            : configuration.contract ? llvm::FPOpFusion::Standard
+                                                     : llvm::FPOpFusion::Strict;
   if (configuration.codegen_opt < 0 || configuration.codegen_opt > 3) {
     throw Error::of("the code generation level {} is not one of 0, 1, 2, 3", configuration.codegen_opt);
   }
@@ -178,7 +180,7 @@ std::unique_ptr<llvm::Module> whole_kernel(llvm::Module& device, const bundle::K
                                            const llvm::TargetMachine& machine) {
   const bool is_nvptx = llvm::Triple(device.getTargetTriple()).isNVPTX();
   forget_assignments(device);
-  raise(device, kernel, configuration.fuse);
+  raise(device, kernel, configuration.fuse || configuration.contract);
   std::unique_ptr<llvm::Module> module =
       flatten_address_spaces(device, machine.createDataLayout(), kTriple, kernel.demangled);
   lower_indirect_calls(*module, kernel);

@@ -158,7 +158,18 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p) {
   fuse.fuse = true;
   AmdgpuCode(compile(kernel_of_pointers(1), std::string(kAmdgpuHead) + kFused, fuse)).run({&fused}, 1);
   EXPECT_EQ(apart, 0x1p-22f);
-  if (default_target() != "host:x86-64-v2") EXPECT_EQ(fused, 0x1p-22f + 0x1p-46f);
+  if (default_target() == "host:x86-64-v2") return;
+  EXPECT_EQ(fused, 0x1p-22f + 0x1p-46f);
+  // Where the IR allows it.
+  float allowed = x, not_allowed = x;
+  bundle::Configuration contract = configuration();
+  contract.contract = true;
+  std::string ir = std::string(kAmdgpuHead) + kFused;
+  AmdgpuCode(compile(kernel_of_pointers(1), ir, contract)).run({&allowed}, 1);
+  for (size_t at; (at = ir.find(" contract")) != std::string::npos;) ir.erase(at, std::strlen(" contract"));
+  AmdgpuCode(compile(kernel_of_pointers(1), ir, contract)).run({&not_allowed}, 1);
+  EXPECT_EQ(allowed, fused);
+  EXPECT_EQ(not_allowed, apart);
 }
 
 TEST(HostCompile, IsDeterministic) {
