@@ -33,9 +33,9 @@ struct Choice {
 };
 
 // The element types that a kernel's stores show, for each of an instance's segments: one only where all stores that
-// can reach it agree, those through pointers of unknown origin included, unless the kernel stores to the same allocation
-// through a __restrict__ argument. A pointer in the arguments reaches the
-// allocation that it points into, or to the end of if no other begins there: all segments that annotations cut it into.
+// can reach it agree, those through pointers of unknown origin included, unless the kernel stores to the same
+// allocation through a __restrict__ argument. A pointer in the arguments reaches the allocation that it points into, or
+// to the end of if no other begins there: all segments that annotations cut it into.
 std::vector<std::optional<ElementType>> stored_types(const bundle::InstanceInfo& instance,
                                                      const std::vector<bundle::StoreType>& stores);
 
