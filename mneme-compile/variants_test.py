@@ -227,7 +227,7 @@ class Variants(TestCase):
         (self.folder / "second.tar").write_bytes(self.bundle(lines[1:] + lines[:1]))
         merged = self.run_well([tool("restore"), self.folder / "first.tar", self.folder / "second.tar"]).out
         plain = self.run_well([tool("restore"), "--raw", self.folder / "first.tar", self.folder / "second.tar"]).out
-        for bundle, version in [(merged, 4), (plain, 2)]:
+        for bundle, version in [(merged, 5), (plain, 2)]:
             self.assertEqual(bundles.parsed(bundles.read(bundle)[0])["version"], version)
             self.assertEqual(len(self.report(bundle, status=1)), 6)
         # One that has its code from one that is left out, as the first bundle has that, too.
