@@ -45,6 +45,7 @@ bundle::VariantMember variant_of(const bundle::KernelInfo& kernel, const Wanted&
   info.stores = std::move(code.stores);
   if (wanted.assembler) info.assembled_by = wanted.assembler->kind + ' ' + wanted.assembler->version;
   info.resources = std::move(code.resources);
+  info.replaced = std::move(code.replaced);
   variant.code = std::move(code.bytes);
   return variant;
 }

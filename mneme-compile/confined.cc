@@ -38,6 +38,7 @@ std::string encode(const codegen::Code& code) {
   variant.form = code.form;
   variant.stores = code.stores;
   variant.resources = code.resources;
+  variant.replaced = code.replaced;
   std::string remarks = fmt::format("{}", fmt::join(code.remarks, "\n"));
   return bundle::write(variant) + '\0' +
          fmt::format("{} {} {} ", remarks.size(), code.ir.size(), code.assembly.size()) + remarks + code.ir +
@@ -58,6 +59,7 @@ codegen::Code decode(std::string_view text, const std::string& where) {
     text.remove_prefix(sizes[i]);
   }
   codegen::Code code{std::string(text), variant.code, variant.form, variant.stores, variant.resources};
+  code.replaced = std::move(variant.replaced);
   code.ir = parts[1];
   code.assembly = parts[2];
   std::istringstream remarks{std::string(parts[0])};

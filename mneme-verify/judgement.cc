@@ -25,6 +25,18 @@ void explain_launch(const bundle::InstanceInfo& instance, const bundle::Configur
       bundle::text_of(instance.block), instance.shared_bytes));
 }
 
+// The host device and AMD's GPUs agree in all bits but for some mathematical functions.
+void explain_functions(const std::string& recorded_on, const std::string& ran_on,
+                       const std::vector<std::string>& replaced, std::vector<std::string>& reasons) {
+  if (replaced.empty() || (recorded_on == "host") == (ran_on == "host")) return;
+  reasons.push_back(fmt::format(
+      "it was {}: the likely reason is that the host device computes {} with other code, whose last bits differ; "
+      "annotate the memory with a tolerance",
+      ran_on == "host" ? "recorded on a GPU and ran on the host device"
+                       : "recorded on the host device and ran on a GPU",
+      fmt::join(replaced, ", ")));
+}
+
 }  // namespace
 
 void Judgement::take(const bundle::KernelMember& kernel) {
@@ -90,7 +102,11 @@ void Judgement::take(bundle::RunMember run) {
   out.verdict = judge(
       *instance_, run.info, stores, choose(*instance_, stores, rules_.overrides, rules_.infer),
       [this](const Digest& digest) { return reader_.block(digest); }, rules_.strictness);
-  if (out.verdict.status == Status::kNotVerified) explain_launch(*instance_, out.configuration, out.verdict.reasons);
+  if (out.verdict.status == Status::kNotVerified) {
+    explain_launch(*instance_, out.configuration, out.verdict.reasons);
+    explain_functions(reader_.info().device, run.info.device, variants_.at(run.info.variant).replaced,
+                      out.verdict.reasons);
+  }
   out.run = std::move(run.info);
   out.run->blocks = {};
   if (out.run->baseline) out.run->baseline->blocks = {};

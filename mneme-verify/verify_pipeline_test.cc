@@ -56,7 +56,8 @@ uint64_t number(const std::string& line, const char* key) {
 }
 
 // The bundle with its runs changed, as if someone had tampered with them.
-std::string tampered(const std::string& bundle, const std::function<bool(bundle::RunInfo&)>& keep) {
+std::string tampered(const std::string& bundle, const std::function<bool(bundle::RunInfo&)>& keep,
+                     const Words& replaced = {}) {
   Fd in = memory_file("in", bytes_of(bundle)), out = memory_file("out");
   bundle::Reader reader(in.get(), "the bundle", bundle::Memory::kDecode);
   bundle::Writer writer(out.get(), "the output");
@@ -67,6 +68,7 @@ std::string tampered(const std::string& bundle, const std::function<bool(bundle:
       writer.add(bundle::kernel_bitcode_name(kernel->info.id), kernel->bitcode);
     }
     if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) {
+      variant->info.replaced = replaced;
       writer.add(bundle::variant_json_name(variant->info.kernel, variant->info.id), bundle::write(variant->info));
       writer.add(bundle::variant_code_name(variant->info.kernel, variant->info.id, "code.so"), variant->code);
     }
@@ -104,6 +106,23 @@ TEST(Verify, TheRightVariantIsVerified) {
   EXPECT_GE(number(report[0], "median_ns"), number(report[0], "min_ns"));
   EXPECT_GE(number(report[0], "changed_bytes"), uint64_t{kWords});
   EXPECT_THAT(report[0], HasSubstr("\"segments\":[]"));
+}
+
+TEST(Verify, FunctionsThatTheHostDeviceReplacesAreTheLikelyReason) {
+  auto elsewhere = [](bundle::RunInfo& run) { return run.device = "hip", true; };
+  auto errors_of = [](const std::string& bundle) {
+    Ended ended = verify(bundle);
+    EXPECT_EQ(ended.status, 1);
+    return ended.errors;
+  };
+  std::string wrong = one_run("wrong_byte");
+  EXPECT_THAT(errors_of(tampered(wrong, elsewhere, {"exp_f32", "pow_f32"})),
+              HasSubstr("recorded on the host device and ran on a GPU: the likely reason is that the host device "
+                        "computes exp_f32, pow_f32 with other code"));
+  EXPECT_THAT(errors_of(tampered(wrong, elsewhere)), Not(HasSubstr("likely reason")));
+  EXPECT_THAT(errors_of(tampered(wrong, [](bundle::RunInfo&) { return true; }, {"pow_f32"})),
+              Not(HasSubstr("likely reason")))
+      << "it ran where it was recorded";
 }
 
 TEST(Verify, ABoundThatJudgesNothingHasNotPassed) {

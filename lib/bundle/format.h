@@ -242,6 +242,9 @@ struct VariantInfo {
   std::vector<StoreType> stores;
   std::string assembled_by = {};            // "ptxas 13.0.88"; in json only where there was an assembler
   std::optional<Resources> resources = {};  // of code for a GPU, where it says so
+  // Functions of AMD's device library, or instructions, that the recorded kernel has, and that the host device and the
+  // GPU compute with different bits: "pow_f32"; in json only if there are any.
+  std::vector<std::string> replaced = {};
   // A variant of the same kernel, ahead of this one, whose code member this one's code is; in json only then.
   Digest same_as = {};
   // Why there is no code: a sentence. In json only then, and nothing else with it but ids and configuration.

@@ -66,9 +66,11 @@ TEST(Json, KernelAndVariantRoundTrip) {
   VariantInfo back = parse_variant(write(variant), "variant.json");
   EXPECT_EQ(write(back), write(variant));
   variant.stores = {{8, "", "f64", true}, {-1, "table", "i32"}, {-1, "", "mixed"}};
+  variant.replaced = {"exp_f32", "pow_f32"};
   back = parse_variant(write(variant), "variant.json");
   EXPECT_EQ(write(back), write(variant));
   EXPECT_EQ(back.stores.at(1).symbol, "table");
+  EXPECT_EQ(back.replaced, variant.replaced);
   EXPECT_EQ(back.stores.at(2).argument, -1);
   EXPECT_EQ(variant_id(kOne, back.configuration), variant_id(kOne, variant.configuration));
   EXPECT_NE(variant_id(kTwo, back.configuration), variant_id(kOne, variant.configuration));

@@ -95,6 +95,7 @@ std::string write(const VariantInfo& info) {
   }
   if (!info.assembled_by.empty()) out.add("assembled_by", info.assembled_by);
   if (info.resources) write_resources(out, *info.resources);
+  if (!info.replaced.empty()) out.add_all("replaced", info.replaced);
   if (!info.same_as.empty()) out.add("same_as", info.same_as);
   return out.close().sealed();
 }
@@ -123,6 +124,7 @@ VariantInfo parse_variant(std::string_view text, const std::string& where) {
   if (in.has("resources")) {
     in.object("resources", [&](json::Object object) { info.resources = parse_resources(object); });
   }
+  if (in.has("replaced")) info.replaced = in.texts("replaced");
   if (in.has("same_as")) info.same_as = in.digest("same_as");
   return info;
 }

@@ -63,14 +63,19 @@ Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::
             std::move(compiled.resources)};
     code.ir = std::move(compiled.ir);
     code.assembly = std::move(compiled.assembly);
+    code.replaced = host::replaced_functions(info, ir);
   } else {
     host::Result compiled = host::compile(info, ir, configuration, given.instance, given.texts);
     code = {std::move(compiled.code), "code.so", std::move(compiled.form), std::move(compiled.stores)};
     code.ir = std::move(compiled.ir);
     code.assembly = std::move(compiled.assembly);
     code.remarks = std::move(compiled.remarks);
+    code.replaced = std::move(compiled.replaced);
   }
-  if (!given.recorded.empty()) code.stores = stores_if_known(info, given.recorded);
+  if (!given.recorded.empty()) {
+    code.stores = stores_if_known(info, given.recorded);
+    if (!configuration.target.starts_with("cuda:")) code.replaced = host::replaced_functions(info, given.recorded);
+  }
   return code;
 }
 

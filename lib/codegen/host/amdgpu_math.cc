@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device library's mathematical functions (OCML) and LLVM's mathematical intrinsics. A function becomes
 //  - an intrinsic, if it is exact;
-//  - one of math/, if the device library leaves the work to an instruction that only a GPU has, or if it would not
-//    vectorise as well;
-//  - a call of the C library's, where that is faster than what the device library does;
-//  - else what the device library does, for which amdgpu_math_intrinsics.cc has the instructions.
+//  - one of math/, if the device library leaves the work to an instruction that only a GPU has, or takes more than
+//    twice as long here;
+//  - what the device library does, for which amdgpu_math_intrinsics.cc has the instructions: the bits are then AMD's.
 // Whatever it is, no optimisation knows it: folding or rewriting it (pow(x, 2) to x * x) would change bits between
 // optimisation levels.
 #include <llvm/ADT/StringMap.h>
@@ -12,6 +11,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+
+#include <set>
 
 #include "codegen/host/amdgpu_math_library.h"
 #include "codegen/host/amdgpu_math_parts.h"
@@ -56,6 +57,13 @@ class Body {
   llvm::IRBuilder<> builder_;
 };
 
+// Functions of which the device library's own code is no slower here than twice what would take its place.
+bool keeps_code(llvm::StringRef name, const llvm::Type& type) {
+  static const llvm::StringSet<> kDouble = {"sin", "cos", "tan", "sincos"};
+  static const llvm::StringSet<> kSingle = {"sin", "cos", "sincos"};
+  return type.isDoubleTy() ? kDouble.contains(name) : type.isFloatTy() && kSingle.contains(name);
+}
+
 // Says whether it was a function whose body is written here.
 bool rewrite(llvm::Function& function, llvm::StringRef name) {
   if (llvm::Intrinsic::ID intrinsic = exact_intrinsic(name)) {
@@ -63,6 +71,7 @@ bool rewrite(llvm::Function& function, llvm::StringRef name) {
     body.give(body.builder().CreateIntrinsic(intrinsic, {function.getReturnType()}, body.arguments()));
     return true;
   }
+  if (keeps_code(name, *function.getReturnType())) return false;
   if (name == "sincos") {
     if (!has_elementary("sin", *function.getReturnType())) return false;
     Body body(function);
@@ -77,6 +86,15 @@ bool rewrite(llvm::Function& function, llvm::StringRef name) {
   Body body(function);
   body.give(call_elementary(body.builder(), plain, body.arguments()));
   return true;
+}
+
+// Instructions of the GPU that come near a result, and are exact, or nearly so, here.
+bool is_approximate(llvm::StringRef intrinsic) {
+  for (llvm::StringRef stem : {"amdgcn.rcp", "amdgcn.rsq", "amdgcn.exp2", "amdgcn.log", "amdgcn.sin", "amdgcn.cos",
+                               "exp.f", "exp2.f", "log.f", "log2.f", "log10.f", "sin.f", "cos.f", "pow.f"}) {
+    if (intrinsic.starts_with(stem)) return true;
+  }
+  return false;
 }
 
 // On the GPU a multiply-add of the device library is one instruction: the library's authors counted on its accuracy.
@@ -95,6 +113,29 @@ bool computes(llvm::StringRef name) {
 }
 
 }  // namespace
+
+std::vector<std::string> replaced_functions(const llvm::Module& module) {
+  std::set<std::string> names;
+  for (const llvm::Function& function : module) {
+    llvm::StringRef name = function.getName();
+    if (name.consume_front("llvm.")) {
+      bool outside = llvm::any_of(function.users(), [](const llvm::User* user) {
+        auto* call = llvm::dyn_cast<llvm::Instruction>(user);
+        return call && !call->getFunction()->getName().starts_with("__oc");
+      });
+      if (outside && is_approximate(name)) names.insert("llvm." + name.str());
+      continue;
+    }
+    if (!name.consume_front("__ocml_") || function.use_empty()) continue;
+    auto [stem, suffix] = name.rsplit('_');
+    const llvm::Type& type = *function.getReturnType();
+    llvm::StringRef plain = stem == "sincos" ? "sin" : stem;
+    plain.consume_front("native_");
+    if (exact_intrinsic(stem) || keeps_code(stem, type) || !has_elementary(plain, type)) continue;
+    names.insert(name.str());
+  }
+  return {names.begin(), names.end()};
+}
 
 void settle_nan(llvm::Function& function) {
   for (llvm::BasicBlock& block : function) {

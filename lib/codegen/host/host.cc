@@ -36,6 +36,7 @@
 #include "codegen/host/plain_bools.h"
 #include "codegen/host/ptx_carry.h"
 #include "codegen/host/raise.h"
+#include "codegen/host/raise_amdgpu.h"
 #include "codegen/host/simplify.h"
 #include "codegen/host/split_loops.h"
 #include "codegen/host/store_types.h"
@@ -217,6 +218,20 @@ std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& kernel, st
   return store_types(*module, kernel);
 }
 
+namespace {
+
+std::vector<std::string> replaced_in(const llvm::Module& device) {
+  if (!llvm::Triple(device.getTargetTriple()).isAMDGPU()) return {};
+  return replaced_functions(device);
+}
+
+}  // namespace
+
+std::vector<std::string> replaced_functions(const bundle::KernelInfo& kernel, std::string_view ir) {
+  llvm::LLVMContext context;
+  return replaced_in(*ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'"));
+}
+
 Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bundle::Configuration& configuration,
                const bundle::InstanceInfo* instance, bool texts) {
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(configuration);
@@ -224,6 +239,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> device = ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'");
   const bool is_nvptx = llvm::Triple(device->getTargetTriple()).isNVPTX();
+  std::vector<std::string> replaced = replaced_in(*device);
   adjust(*device, kernel, configuration, instance);
   Traits traits = {};
   traits.most_threads = most_threads(*device, kernel);
@@ -282,7 +298,8 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   define_brain_float_functions(*module);
   // What profilers and debuggers show.
   if (llvm::Function* block = module->getFunction(kBlockFunction)) block->setName(kernel.name);
-  Result result{{}, fibers ? "fiber" : "loop", std::move(stores), {}, {}, std::move(in_step.remarks)};
+  Result result{{}, fibers ? "fiber" : "loop",  std::move(stores),  {},
+                {}, std::move(in_step.remarks), std::move(replaced)};
   bound_time(fibers ? 0 : places);
   if (texts) {
     result.ir = ir::print_module(*module);

@@ -17,8 +17,9 @@ struct Result {
   std::string code;  // the shared object
   std::string form;  // "loop" or "fiber"
   std::vector<bundle::StoreType> stores;
-  std::string ir, assembly;          // what the shared object was made of, if asked for
-  std::vector<std::string> remarks;  // sentences about what may cost time
+  std::string ir, assembly;           // what the shared object was made of, if asked for
+  std::vector<std::string> remarks;   // sentences about what may cost time
+  std::vector<std::string> replaced;  // as replaced_functions gives them
 };
 
 // Whether the IR was compiled for a debugger: with debug information, and not to be optimised.
@@ -33,5 +34,9 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
 
 // What the kernel stores through which pointer. Throws as compile() does, for what the host device lacks too.
 std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& info, std::string_view ir);
+
+// Of a kernel for AMD's GPUs, the mathematical functions in whose place the host device computes others, with other
+// bits: "pow_f32". Sorted; empty for others' kernels.
+std::vector<std::string> replaced_functions(const bundle::KernelInfo& info, std::string_view ir);
 
 }  // namespace mneme::codegen::host

@@ -2,6 +2,9 @@
 #pragma once
 #include <llvm/IR/Module.h>
 
+#include <string>
+#include <vector>
+
 #include "bundle/format.h"
 
 namespace mneme::codegen::host {
@@ -17,6 +20,9 @@ void raise_work_item_functions(llvm::Module& module);  // __ockl_get_local_id, �
 // __any, __syncthreads_count, grid-wide synchronisation, …
 void raise_wave_functions(llvm::Module& module, uint32_t wave_size);
 void raise_math_functions(llvm::Module& module);   // __ocml_sin_f32, …
+// Those of a module, before that, in whose place others are computed here, with other bits than a GPU's: "pow_f32",
+// "llvm.amdgcn.rcp.f32". Sorted.
+std::vector<std::string> replaced_functions(const llvm::Module& module);
 void raise_image_functions(llvm::Module& module);  // __ockl_image_sample_2D, …
 void raise_services(llvm::Module& module);         // printf, malloc, assert, traps, …
 // Throws Error when what is left of the device library talks to the host: named for what the user wrote, not for the

@@ -138,6 +138,26 @@ TEST(RaiseAssembly, TheRestIsRefusedWithItsText) {
   EXPECT_NE(refusal("%x = call i32 asm \"s_nop 0\", \"=v\"()", "").find("inline assembly"), std::string::npos);
 }
 
+TEST(RaiseMath, FunctionsWithOtherBitsAreNamed) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(
+      "target triple = \"amdgcn-amd-amdhsa\"\n"
+      "declare float @llvm.amdgcn.rcp.f32(float)\ndeclare float @llvm.amdgcn.exp2.f32(float)\n"
+      "declare float @__ocml_pow_f32(float, float)\ndeclare half @__ocml_sin_f16(half)\n"
+      "declare double @__ocml_sin_f64(double)\ndeclare double @__ocml_tgamma_f64(double)\n"
+      "declare float @__ocml_sqrt_f32(float)\ndeclare float @__ocml_exp_f32(float)\n"
+      "define float @__ocml_log_f32(float %x) {\n  %r = call float @llvm.amdgcn.exp2.f32(float %x)\n  ret float %r\n}\n"
+      "define float @k(float %x, half %h, double %d) {\n  %a = call float @llvm.amdgcn.rcp.f32(float %x)\n"
+      "  %b = call float @__ocml_pow_f32(float %a, float %x)\n  %c = call half @__ocml_sin_f16(half %h)\n"
+      "  %e = call double @__ocml_sin_f64(double %d)\n  %f = call double @__ocml_tgamma_f64(double %e)\n"
+      "  %g = call float @__ocml_sqrt_f32(float %b)\n  ret float %g\n}\n",
+      error, context);
+  ASSERT_TRUE(module) << error.getMessage().str();
+  EXPECT_EQ(replaced_functions(*module),
+            (std::vector<std::string>{"llvm.amdgcn.rcp.f32", "pow_f32", "sin_f16", "tgamma_f64"}));
+}
+
 TEST(RaiseSharedPointers, AsIntegersAreDistances) {
   EXPECT_EQ(raised("%i = ptrtoint ptr addrspace(3) @tile to i32\n%j = add i32 %i, 4\n"
                    "%p = inttoptr i32 %j to ptr addrspace(3)\nstore i32 1, ptr addrspace(3) %p",
