@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device library's mathematical functions (OCML) and LLVM's mathematical intrinsics. A function becomes
 //  - an intrinsic, if it is exact;
-//  - one of math/, if the device library leaves the work to an instruction that only a GPU has, or takes more than
-//    twice as long here;
+//  - one of math/, or of the C library, if the device library leaves the work to an instruction that only a GPU has,
+//    takes more than twice as long here, or is beyond the documented bounds;
 //  - what the device library does, for which amdgpu_math_intrinsics.cc has the instructions: the bits are then AMD's.
 // Whatever it is, no optimisation knows it: folding or rewriting it (pow(x, 2) to x * x) would change bits between
 // optimisation levels.
@@ -57,7 +57,8 @@ class Body {
   llvm::IRBuilder<> builder_;
 };
 
-// Functions of which the device library's own code is no slower here than twice what would take its place.
+// Functions of which the device library's own code is within the documented bounds, and no slower here than twice what
+// would take its place.
 bool keeps_code(llvm::StringRef name, const llvm::Type& type) {
   static const llvm::StringSet<> kDouble = {"sin", "cos", "tan", "sincos"};
   static const llvm::StringSet<> kSingle = {"sin", "cos", "sincos"};
