@@ -395,7 +395,7 @@ class Recorder(TestCase):
                     self.assertNotIn("missing", instance)
                     texture, surface = instance["textures"]
                     self.assertEqual((texture["argument"], texture["kind"], texture["of"]), (16, "texture", source))
-                    self.assertEqual(texture["sampling"], [1, 1, 1, number, 1] + 9 * [0])
+                    self.assertEqual(texture["sampling"], [1, 1, 1, number, 1] + 6 * [0] + [0x3e800000, 0, 0])
                     self.assertEqual((surface["argument"], surface["kind"], surface["of"]), (24, "surface", "array"))
                     arrays = {a["address"]: a for a in instance["arrays"]}
                     self.assertEqual(len(arrays), 1 if kind in ["linear", "pitched"] else 2)

@@ -25,6 +25,8 @@ constinit Next<Result(void*, size_t, unsigned)> next_register(kDriver, "cuMemHos
 constinit Next<Result(void*)> next_unregister(kDriver, "cuMemHostUnregister");
 constinit Next<Result(size_t*, size_t*)> next_info(kDriver, "cuMemGetInfo_v2");
 
+constinit Next<Result(Address*, size_t*, Address)> next_range(kDriver, "cuMemGetAddressRange_v2");
+
 constexpr size_t kRowAlign = 512;
 
 void** as_pointer(Address* address) { return reinterpret_cast<void**>(address); }
@@ -112,6 +114,16 @@ Result cuMemGetInfo_v2(size_t* left, size_t* total) {
   Core* core = recorder();
   if (core && status == kSuccess && left) *left += core->unused_memory(core->device());
   return status;
+}
+
+// The driver knows the chunks of memory that allocations are pieces of.
+Result cuMemGetAddressRange_v2(Address* base, size_t* size, Address address) {
+  Core* core = recorder();
+  auto known = core ? core->find(reinterpret_cast<const void*>(address)) : std::nullopt;
+  if (!known) return next_range.call_or(kNotSupported, base, size, address);
+  if (base) *base = known->address;
+  if (size) *size = known->size;
+  return kSuccess;
 }
 
 }  // extern "C"

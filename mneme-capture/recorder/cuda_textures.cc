@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Nobody follows textures and surfaces from their making on: the driver knows what each handle stands for.
+// Nobody follows textures and surfaces from their making on, but for their borders (cuda_texture_hooks.cc): the driver
+// knows what each handle stands for.
 #include "recorder/cuda_textures.h"
 
 #include <algorithm>
@@ -88,6 +89,7 @@ class Asking {
       throw mneme::Error("the driver does not say how a texture is sampled");
     }
     std::ranges::copy(sampling.words, object.sampling.begin());
+    std::ranges::copy(border_of(handle), object.sampling.begin() + driver::kBorder);
     driver::View view{};
     // Where there is none it is an error, or nothing is written.
     if (next_view.call_or(kNotSupported, &view, handle) != kSuccess) return;

@@ -103,7 +103,6 @@ int make_object(std::map<vendor::Object, Object>& objects, vendor::Object* objec
     words[3] = static_cast<uint32_t>(sampling->filter);
     words[4] = (sampling->reads_fractions ? 0 : 1) | (sampling->normalized ? 2 : 0);
     words[5] = sampling->anisotropy;
-    std::memcpy(&words[10], sampling->border, sizeof sampling->border);
   }
   *object = first_word(from) ^ kMask;
   objects[*object] = made;

@@ -83,24 +83,30 @@ DEVICE void leave(u32* word) {
   if ((before & kCount) == 1 && type != 0 && type < kLarge) swap(word, type << kClass, 0);
 }
 
-// Takes the right to a slot of a chunk, which becomes one of the class if it is free.
+// Takes the right to a slot of a chunk, which becomes one of the class if it is free. Another thread may give the chunk
+// back meanwhile: then it is free again, and the slot is as good as before.
 DEVICE bool enter(u32* word, u32 type, u64 slots) {
-  u32 now = load(word);
-  if (now == 0 && swap(word, 0, type << kClass | 1)) return true;
-  if ((now == 0 ? load(word) : now) >> kClass != type) return false;
-  u32 before = add(word, 1);
-  if (before >> kClass == type && (before & kCount) < slots) return true;
-  leave(word);
-  return false;
+  for (;;) {
+    const u32 now = load(word), held = now >> kClass;
+    if (held != 0 && (held != type || (now & kCount) >= slots)) return false;
+    if (now == 0 && swap(word, 0, type << kClass | 1)) return true;
+    if (held == 0) continue;  // somebody was faster, or is about to leave
+    const u32 before = add(word, 1);
+    if (before >> kClass == type && (before & kCount) < slots) return true;
+    leave(word);
+  }
+}
+
+// Whether the class may have slots in a chunk with this word.
+DEVICE bool suits(u32 word, u32 type, u64 slots) {
+  return word >> kClass == 0 || (word >> kClass == type && (word & kCount) < slots);
 }
 
 DEVICE void* take(const Chunks& chunks, u32 type, u64 slots, u64 chunk, u64 slot) {
   u32* bits = chunks.bitmap(chunk) + slot / 32;
   const u32 bit = 1u << slot % 32;
   u32* word = chunks.words + chunk;
-  u32 now = load(word);
-  if (now != 0 && (now >> kClass != type || load(bits) & bit)) return nullptr;
-  if (!enter(word, type, slots)) return nullptr;
+  if (load(bits) & bit || !enter(word, type, slots)) return nullptr;
   if (set(bits, bit) & bit) {
     leave(word);
     return nullptr;
@@ -127,8 +133,7 @@ DEVICE void* allocate_small(const Chunks& chunks, u32 type, Thread thread) {
   const u64 step = thread.of_block * thread.blocks == 1 ? 1 : rows * thread.blocks * kNeighbours;
   for (u64 at = number; at < all;) {
     const u64 chunk = (first + at / slots) % chunks.count, slot = at % slots;
-    const u32 now = load(chunks.words + chunk);
-    if (now != 0 && (now >> kClass != type || (now & kCount) >= slots)) {
+    if (!suits(load(chunks.words + chunk), type, slots)) {
       at = step_to(at, at - slot + slots, step);
     } else if (load(chunks.bitmap(chunk) + slot / 32) == ~0u) {
       at = step_to(at, at - slot + (slot / 32 + 1) * 32, step);
@@ -142,8 +147,7 @@ DEVICE void* allocate_small(const Chunks& chunks, u32 type, Thread thread) {
   const u64 start = number / slots;
   for (u64 i = 0; i < chunks.count; ++i) {
     u64 chunk = (first + start + i) % chunks.count;
-    u32 now = load(chunks.words + chunk);
-    u32 here = now == 0 ? type : now >> kClass;
+    const u32 held = load(chunks.words + chunk) >> kClass, here = held == 0 ? type : held;
     if (here < type || here >= kLarge) continue;
     const u64 most = chunks.slots(here);
     for (u64 slot = 0; slot < most && (load(chunks.words + chunk) & kCount) < most;) {

@@ -24,13 +24,10 @@ GetAddress drivers() {
 
 }  // namespace
 
-// An unknown name is no error: the status says so.
 Error driver_entry(const char* symbol, void** function, int version, unsigned long long flags, int* status) {
-  constexpr int kNotFound = 500;
   GetAddress get = drivers();
   if (!get) return error(hipErrorSharedObjectInitFailed);
-  Error result = get(symbol, function, version, flags, status);
-  return result == kNotFound ? 0 : result;
+  return get(symbol, function, version, flags, status);
 }
 
 }  // namespace mneme::hostgpu::cuda

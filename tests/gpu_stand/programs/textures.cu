@@ -24,8 +24,9 @@ struct Resource {  // cudaResourceDesc
   char rest[64] = {};
 };
 struct Sampling {  // cudaTextureDesc
-  int address_modes[3] = {1, 1, 1}, filter = 0;
-  char rest[112] = {};
+  int address_modes[3] = {1, 1, 1}, filter = 0, read_mode = 0, srgb = 0;
+  float border[4] = {};
+  char rest[88] = {};
 };
 
 extern "C" {
@@ -80,6 +81,7 @@ void launch(const Resource& resource, Handle surface, int filter) {
   Handle texture = 0;
   Sampling sampling;
   sampling.filter = filter;
+  sampling.border[1] = 0.25f;
   CHECK(cudaCreateTextureObject(&texture, &resource, &sampling, nullptr) == 0);
   add<<<1, kWords>>>(static_cast<int*>(out), kWords, texture, surface);
   if (out) CHECK(cudaMemcpy(seen, out, sizeof seen, cudaMemcpyDeviceToHost) == 0);

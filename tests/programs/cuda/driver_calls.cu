@@ -168,8 +168,6 @@ void use_memory(Test& test, CUstream stream) {
   check(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, data));
   test.equal("type of memory", type, unsigned(CU_MEMORYTYPE_DEVICE));
   test.expect(context != nullptr, "memory of no context");
-  unsigned yes = 1;
-  check(cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, data));
   int ordinary = 0;
   test.equal("no memory of the device",
              cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(&ordinary)),
@@ -357,10 +355,10 @@ void look_up(Test& test) {
   CUdeviceptr memory = 0;
   check(reinterpret_cast<CUresult (*)(CUdeviceptr*, size_t)>(newest)(&memory, 100));
   check(cuMemFree(memory));
-  test.equal("no such function", cuGetProcAddress("cuNoSuchFunction", &none, CUDA_VERSION, 0, &status),
-             CUDA_ERROR_NOT_FOUND);
+  check(cuGetProcAddress("cuNoSuchFunction", &none, CUDA_VERSION, 0, &status));
   test.expect(!none && status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, "a function is found that is not there");
-  test.equal("a newer function", cuGetProcAddress("cuStreamGetId", &none, 11000, 0, &status), CUDA_ERROR_NOT_FOUND);
+  check(cuGetProcAddress("cuStreamGetId", &none, 11000, 0, &status));
+  test.expect(!none, "a newer function is found");
   test.equal("its status", status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
   check(cuGetProcAddress("cuStreamGetCaptureInfo", &newest, CUDA_VERSION, 0, &status));
   check(cuGetProcAddress("cuStreamGetCaptureInfo", &first, 11030, 0, &status));

@@ -170,6 +170,7 @@ void use_drivers_library(Test& test, const std::string& code) {
 int main() {
   Test test("loaded_code");
   check(cuInit(0));
+  check(cudaFree(nullptr));  // makes the context
   std::string code = device_code();
   use_module(test, code);
   use_runtimes_library(test, code);

@@ -86,11 +86,12 @@ TEST(DriverLookup, GivesThoseForStreamsOfAThreadIfAsked) {
 
 TEST(DriverLookup, SaysWhatItLacks) {
   Answer none = look_up("cuNoSuchFunction", 13000);
-  EXPECT_EQ(none.result, kNotFound);
+  EXPECT_EQ(none.result, 0);
   EXPECT_EQ(none.function, nullptr);
   EXPECT_EQ(none.status, kSymbolNotFound);
   Answer later = look_up("cuLaunchKernelEx", 11000);
-  EXPECT_EQ(later.result, kNotFound);
+  EXPECT_EQ(later.result, 0);
+  EXPECT_EQ(later.function, nullptr);
   EXPECT_EQ(later.status, kVersionNotSufficient);
   EXPECT_EQ(look_up("cuMem", 13000).status, kSymbolNotFound);  // others begin so
   EXPECT_EQ(look_up("", 13000).result, kInvalidValue);

@@ -69,12 +69,13 @@ void* address_of(const char* name) {
 constexpr unsigned long long kLegacy = 1, kPerThread = 2;  // CU_GET_PROC_ADDRESS_…_STREAM
 constexpr unsigned long long kFlags = kLegacy | kPerThread;
 
+// A name that is not found is no error: the status says so.
 Result find(const char* symbol, void** function, int version, unsigned long long flags, int* status) {
   if (!symbol || !*symbol || !function || (flags & ~kFlags) || flags == kFlags) return kInvalidValue;
   Lookup found = look_up(symbol, version, flags == kPerThread);
   *function = found.function ? address_of(found.function->name) : nullptr;
   if (status) *status = static_cast<int>(found.found);
-  return *function ? 0 : kNotFound;
+  return 0;
 }
 
 }  // namespace
@@ -87,8 +88,13 @@ extern "C" {
 Result cuGetProcAddress_v2(const char* symbol, void** function, int version, unsigned long long flags, int* status) {
   return find(symbol, function, version, flags, status);
 }
+// The older one has no status, and leaves the pointer as it is.
 Result cuGetProcAddress(const char* symbol, void** function, int version, unsigned long long flags) {
-  return find(symbol, function, version, flags, nullptr);
+  void* found = nullptr;
+  Result result = find(symbol, function ? &found : nullptr, version, flags, nullptr);
+  if (result == 0 && !found) return kNotFound;
+  if (result == 0) *function = found;
+  return result;
 }
 
 }  // extern "C"
