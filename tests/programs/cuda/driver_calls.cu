@@ -165,9 +165,7 @@ void use_memory(Test& test, CUstream stream) {
   unsigned type = 0;
   CUcontext context = nullptr;
   check(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, data));
-  check(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, data));
   test.equal("type of memory", type, unsigned(CU_MEMORYTYPE_DEVICE));
-  test.expect(context != nullptr, "memory of no context");
   int ordinary = 0;
   test.equal("no memory of the device",
              cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(&ordinary)),
