@@ -128,7 +128,7 @@ TEST(Restore, MergesFiles) {
   ASSERT_EQ(ended.status, 0) << ended.errors;
   Contents contents = read(ended.output);
   EXPECT_EQ(contents.info.memory, "kept");
-  EXPECT_EQ(contents.info.version, 4);
+  EXPECT_EQ(contents.info.version, bundle::kKeptBlocks);
   EXPECT_EQ(contents.kernels.size(), 2u);
   EXPECT_EQ(contents.variants.size(), 2u);
   EXPECT_EQ(contents.instances, (std::vector<Digest>{one, two, three, other}));

@@ -251,7 +251,8 @@ Result cuCtxSetLimit(int limit, size_t value) {
 
 Result cuModuleLoadData(Module** module, const void* image) {
   std::string code = static_cast<const char*>(image);
-  bool ours = code.find("count_differences") != std::string::npos || code.find("entry compare_") != std::string::npos;
+  auto has = [&](const char* text) { return code.find(text) != std::string::npos; };
+  const bool ours = has("count_differences") || has("entry compare_") || has("entry scaled_");
   if (ours ? lacks("kernels") : !kernels.contains(code) && !with_textures.contains(code)) return kNoImage;
   *module = new Module{code};
   return broken;
