@@ -82,7 +82,7 @@ class Baselines(TestCase):
         self.assertEqual([line["status"] for line in self.verify(runs, "--infer")[1]], ["verified"] * 2)
         _, lines = self.verify(runs, "--infer", "--threshold", "1e-9")
         self.assertEqual([line["status"] for line in lines], ["varies"] * 2)
-        self.assertRegex(lines[0]["reasons"][0], r"more than 1e-09; .* differ by up to \d+ elements, relative error")
+        self.assertRegex(lines[0]["reasons"][0], r"more than 1e-09; .* differ by up to \d+ elements, scaled error")
         once = self.replayed(self.compiled(), "--baseline", EXECUTIONS, "--warmup", 0, "--iterations", 1)
         _, lines = self.verify(once, "--segment", lines[0]["segments"][0]["address"], "--dtype", "i32", "--threshold",
                                "0", "--lenient")
