@@ -16,8 +16,8 @@ struct HeapVariable {
   uint64_t size = 0;  // bytes
 };
 
-// Bytes for a heap that holds what a vendor's of `limit` bytes (cudaLimitMallocHeapSize) does: slots are up to a quarter
-// larger than what is asked for, a chunk of 64 KiB or more serves one size, and sizes are to lie apart.
+// Bytes for a heap that holds what a vendor's of `limit` bytes (cudaLimitMallocHeapSize) does: slots are up to a
+// quarter larger than what is asked for, a chunk of 64 KiB or more serves one size, and sizes are to lie apart.
 constexpr uint64_t heap_bytes(uint64_t limit) { return limit + limit / 2 + (uint64_t{40} << 20); }
 
 }  // namespace mneme::objects
