@@ -52,11 +52,13 @@ LOCK_STEP = "counts on lanes that run in lock step, which NVIDIA's need not"
 NO_CUDA = {
     "bfloat16": "HIP's own type: bfloat16_native has the compiler's",
     "bit_functions": AMDS_INSTRUCTIONS,
+    "buffer_descriptors": AMDS_INSTRUCTIONS,
     "compiler_fences": LOCK_STEP,
     "conversions": "HIP's headers round to nearest, whatever a function is named for",
     "device_queries": STRUCTURES,
     "lane_functions": AMDS_INSTRUCTIONS,
     "halves_and_wholes": LOCK_STEP,
+    "inline_assembly": AMDS_INSTRUCTIONS,
     "integration_slots": LOCK_STEP,
     "launch_intrinsics": AMDS_INSTRUCTIONS,
     "lock_step": AMDS_INSTRUCTIONS,
