@@ -136,18 +136,25 @@ class HipDevice(TestCase):
         self.assertEqual(result.text().count("asked for 16384 bytes of stack of each thread, and this HIP runtime cannot"), 1)
 
     def test_kernels_that_allocate(self):
-        """A recorded heap cannot be where this GPU's is; what was recorded on a GPU has none, and is run if that is wanted."""
+        """A heap that the host device recorded cannot be where this GPU's is. Mneme's heap was recorded on a GPU, and is there;
+        the vendor's was not, and is run if that is wanted."""
         result = self.replay(self.compiled("device_heap", "--kernel", "churn"))
         self.assertEqual(result.statuses, [0, 1], result.text())
         self.assertIn("allocates memory itself, from a heap that was recorded", result.text())
+        vendors = self.folder / "vendors_heap"
+        self.run_well([tool("inject"), "--device-heap", "vendor", "clang++-19", "-x", "hip", "-O2", "--offload-arch=gfx90a",
+                       PROGRAMS / "device_heap.hip", "-o", vendors])
         recording, compiled = self.folder / "heap.tar", self.folder / "heap.compiled.tar"
-        self.run_well([tool("capture"), "--device", "hip", "--kernel", "churn", "-o", recording,
-                       recordings.program_of(PROGRAMS / "device_heap.hip", self)],
-                      env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "hip_stand" / "5"), "MNEME_TEST_ROCM": "6"})
-        self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, recording])
-        self.assertIn("the heap from which kernels allocate is out of the recorder's reach on a GPU",
-                      self.replay(compiled).text())
-        self.assert_verified(self.replay(compiled, "--force"))
+        for program in [recordings.program_of(PROGRAMS / "device_heap.hip", self), vendors]:
+            self.run_well([tool("capture"), "--device", "hip", "--kernel", "churn", "-o", recording, program],
+                          env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "hip_stand" / "5"), "MNEME_TEST_ROCM": "6"})
+            self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, recording])
+            if program == vendors:
+                self.assertIn("the heap from which kernels allocate is out of the recorder's reach on a GPU",
+                              self.replay(compiled).text())
+                self.assert_verified(self.replay(compiled, "--force"))
+            else:
+                self.assert_verified(self.replay(compiled))
 
     def test_each_library_s_name(self):
         """Whichever of them there is."""
