@@ -10,7 +10,7 @@
 namespace mneme::capture {
 namespace {
 
-// Where the loader is told to look first for the stand-ins of the host device, that is no vendor's library.
+// The loader may find the host device's stand-in first, by LD_LIBRARY_PATH. That is no vendor's library.
 bool is_stand_in(void* library) { return ::dlsym(library, "mneme_hostgpu_settle") != nullptr; }
 
 }  // namespace

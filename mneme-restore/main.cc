@@ -22,8 +22,8 @@ using namespace mneme;
 
 namespace {
 
-// The bundles to read. All are opened before anything is written: what is wrong with one is told at once. A file is
-// closed until its turn comes, so that any number of them takes no more descriptors and memory than one.
+// The bundles to read. All are opened before anything is written, so that an error in one is reported at once. A file
+// is closed until its turn comes, so that any number of them takes no more descriptors and memory than one.
 class Inputs {
  public:
   Inputs(std::vector<std::string> paths, bundle::Memory memory) : memory_(memory) {

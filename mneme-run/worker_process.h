@@ -22,7 +22,7 @@ inline constexpr char kWorkerProgram[] = "mneme-run-worker";
 // of a process it forks: a child of its own serves each instance (fork_server.h).
 class WorkerProcess {
  public:
-  // Why a run is not to be had from it; recover() is to be called then.
+  // The worker cannot give a result, for this reason. Call recover() then.
   struct Failure {
     std::string reason;
     bool goes_on = false;  // what serves the instance can serve others

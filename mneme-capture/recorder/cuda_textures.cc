@@ -131,7 +131,7 @@ class Asking {
     return handles_.size() - 1;
   }
 
-  // How many there are is to be found out only by asking for more.
+  // The driver does not count levels: it refuses the first that is not there.
   static std::vector<void*> levels_of(driver::Array array) {
     std::vector<void*> levels;
     driver::Array level = nullptr;
