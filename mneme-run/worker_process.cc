@@ -197,7 +197,8 @@ void WorkerProcess::fail_with_status(int status) {
 
 void WorkerProcess::send(MessageType type, std::span<const std::string_view> fields) {
   try {
-    if (!server().send(type, fields, deadline())) fail_as_ended();
+    // False where the peer has ended: it may have said why, and receive() reads that first.
+    server().send(type, fields, deadline());
   } catch (const Channel::TimedOut&) {
     fail_as_stuck("listening");
   }

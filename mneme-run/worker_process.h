@@ -65,7 +65,8 @@ class WorkerProcess {
   // What it is busy with from now on, for sentences and deadlines.
   void set_task(const std::string& kernel, uint64_t bytes);
   void set_foreign(bool foreign) { foreign_ = foreign; }  // the kernel's own code is running
-  // Throw Failure; receive() also in place of kRefused and kFailed.
+  // Throw Failure; receive() also in place of kRefused and kFailed, and where the peer has ended, which send() does not
+  // tell.
   void send(MessageType type, std::span<const std::string_view> fields);
   Message receive();
   // Has the first slots hold these blocks, where they stay for the instance; false: they are to be asked for. Throws

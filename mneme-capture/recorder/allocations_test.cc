@@ -400,8 +400,12 @@ TEST_F(AllocationsTest, TellsOfNoMemoryOfOthersThatNobodyWroteIt) {
   reads_memory_ = true;
   constexpr uint64_t kSize = 4 * bundle::kBlockSize;
   const Fd file = zeroed_memory_file("others", kSize);
-  void* shared = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  void* of_file = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get(), 0);
+  // Digests of adjacent mappings would be one run.
+  void* apart = ::mmap(nullptr, 3 * kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(apart, MAP_FAILED);
+  void* shared = ::mmap(apart, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  void* of_file = ::mmap(static_cast<char*>(apart) + 2 * kSize, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                         file.get(), 0);
   for (void* memory : {shared, of_file}) {
     ASSERT_NE(memory, MAP_FAILED);
     EXPECT_EQ(*static_cast<volatile char*>(memory), 0);  // so that a page is there
@@ -410,7 +414,7 @@ TEST_F(AllocationsTest, TellsOfNoMemoryOfOthersThatNobodyWroteIt) {
   for (int times = 0; times < 3; ++times) allocations_.refresh();
   for (const Unwritten& told : unwritten_) EXPECT_TRUE(told.runs.empty());
   EXPECT_EQ(known_.size(), 4u) << "of each, the second and the third time";
-  for (void* memory : {shared, of_file}) ::munmap(memory, kSize);
+  ::munmap(apart, 3 * kSize);
 }
 
 TEST_F(AllocationsTest, TellsWhatNobodyWrote) {
