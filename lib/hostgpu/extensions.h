@@ -4,8 +4,14 @@
 #include <stddef.h>
 
 struct hipGraphExec;
+struct hipGraphNode;
+struct ihipGraph;
 struct ihipModule_t;
 struct ihipStream_t;
+
+namespace mneme::vendor::cuda {
+struct AllocationNode;
+}
 
 namespace mneme::hostgpu {
 
@@ -56,6 +62,16 @@ void mneme_hostgpu_let_go();
 int mneme_hostgpu_get_attributes(ihipStream_t* stream, mneme::hostgpu::StreamAttributes* attributes);
 int mneme_hostgpu_set_attributes(ihipStream_t* stream, const mneme::hostgpu::StreamAttributes* attributes);
 int mneme_hostgpu_upload_graph(hipGraphExec* graph, ihipStream_t* stream);
+
+// Nodes that allocate memory, and free it: empty nodes, beside which is kept what they stand for.
+int mneme_hostgpu_add_allocation(hipGraphNode** node, ihipGraph* graph, hipGraphNode* const* before, size_t count,
+                                 mneme::vendor::cuda::AllocationNode* parameters);
+int mneme_hostgpu_add_free(hipGraphNode** node, ihipGraph* graph, hipGraphNode* const* before, size_t count,
+                           void* memory);
+// Which of CUDA's kinds such a node is, and what it was added with, where that is not null. 0: it is another node.
+int mneme_hostgpu_memory_node(hipGraphNode* node, mneme::vendor::cuda::AllocationNode* allocation, void** freed);
+// Before memory is freed that a graph may have allocated. 1: the graph keeps it, and nothing is to be freed.
+int mneme_hostgpu_give_back(void* memory);
 
 int mneme_hostgpu_stream_id(ihipStream_t* stream, unsigned long long* id);  // no other stream ever has it
 // Where an argument lies among a kernel's, and how many bytes it has; each may be null. hipErrorInvalidValue: there are

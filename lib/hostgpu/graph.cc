@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "hostgpu/errors.h"
+#include "hostgpu/graph_memory.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -64,6 +65,7 @@ std::shared_ptr<ihipGraph> clone(ihipGraph& graph) {
   auto lock = graph_lock();
   std::shared_ptr<ihipGraph> copy = make_graph();
   copy->original = &graph;
+  graph_memory().share(&graph, copy.get());
   std::unordered_map<const hipGraphNode*, hipGraphNode_t> copies;
   for (auto& node : graph.nodes) {
     Call call = node->call;
@@ -182,4 +184,5 @@ ihipGraph::~ihipGraph() {
   auto lock = mneme::hostgpu::graph_lock();
   for (const auto& node : nodes) mneme::hostgpu::graphs().nodes.erase(node.get());
   mneme::hostgpu::graphs().graphs.erase(this);
+  mneme::hostgpu::drop_memory_of(this);
 }

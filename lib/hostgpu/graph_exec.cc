@@ -7,6 +7,7 @@
 
 #include "hostgpu/capture.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/graph_memory.h"
 
 struct hipGraphExec {
   std::shared_ptr<ihipGraph> graph;
@@ -53,6 +54,7 @@ hipError_t instantiate(hipGraphExec_t* exec, hipGraph_t graph) {
 
 void launch(hipGraphExec& exec, const std::shared_ptr<Queue>& queue) {
   std::lock_guard one(exec.launching);
+  graph_memory().launch(exec.graph.get());
   if (exec.last && !exec.last->done.load()) {
     Operation turn;
     turn.always = true;
@@ -125,7 +127,7 @@ hipError_t hipGraphInstantiate(hipGraphExec_t* exec, hipGraph_t graph, hipGraphN
   return instantiate(exec, graph);
 }
 
-// Memory is never allocated in a graph: there is none to free at a launch.
+// Memory that a graph allocates is the same at each launch: there is none to free before.
 hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph, unsigned long long flags) {
   if (flags & ~static_cast<unsigned long long>(hipGraphInstantiateFlagAutoFreeOnLaunch)) {
     return note_error(hipErrorInvalidValue);
@@ -161,11 +163,13 @@ __attribute__((visibility("default"))) int mneme_hostgpu_upload_graph(hipGraphEx
 }
 
 hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
-  return answer([&] {
+  const hipError_t status = answer([&] {
     auto lock = graph_lock();
     checked_exec(exec);
     live().erase(exec);
   });
+  release_dropped();
+  return status;
 }
 
 hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t* error,

@@ -4,6 +4,7 @@
 
 #include "hostgpu/errors.h"
 #include "hostgpu/graph.h"
+#include "hostgpu/graph_memory.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -57,7 +58,9 @@ hipError_t hipGraphCreate(hipGraph_t* graph, unsigned flags) {
 }
 
 hipError_t hipGraphDestroy(hipGraph_t graph) {
-  return on_graph([&] { take_back(checked(graph)); });
+  const hipError_t status = on_graph([&] { take_back(checked(graph)); });
+  release_dropped();
+  return status;
 }
 
 hipError_t hipGraphClone(hipGraph_t* copy, hipGraph_t graph) {

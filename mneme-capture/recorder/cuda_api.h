@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "vendor/cuda/graphs.h"
+
 namespace mneme::record::cuda {
 
 using Error = int;  // cudaError_t
@@ -66,8 +68,10 @@ struct NodeParameters {
 };
 
 // CUgraphNodeType
-inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4, kEmptyNode = 5;
-inline constexpr int kWaitNode = 6, kRecordNode = 7, kAllocationNode = 10, kFreeNode = 11, kConditionNode = 13;
+using vendor::cuda::kAllocationNode, vendor::cuda::kEmptyNode, vendor::cuda::kFreeNode;
+using vendor::cuda::AllocationNode, vendor::cuda::AnyNode;
+inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4;
+inline constexpr int kWaitNode = 6, kRecordNode = 7, kConditionNode = 13;
 
 struct PointerAttributes {  // cudaPointerAttributes
   int type;

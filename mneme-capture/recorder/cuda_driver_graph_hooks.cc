@@ -92,7 +92,7 @@ Result cuGraphInstantiateWithParams_ptsz(GraphExec* ready, Graph graph, void* pa
 }
 
 Result cuGraphExecDestroy(GraphExec ready) {
-  if (recorder()) Graphs<CudaGraphs>::all().remove(ready);
+  unmade(ready);
   return next_destroy.call_or(kNotSupported, ready);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of CUDA's driver that give out memory, as the application finds them first.
 #include "recorder/address.h"
+#include "recorder/cuda_graph_memory.h"
 #include "recorder/cuda_runtime.h"
 #include "recorder/memory_hooks.h"
 
@@ -42,23 +43,23 @@ Result cuMemAlloc_v2(Address* address, size_t size) {
 }
 
 Result cuMemAllocAsync(Address* address, size_t size, Stream stream) {
-  return give_in(first_recorder_for(stream), stream, runtime().device(), as_pointer(address), size,
-                 [&] { return next_alloc_async.call_or(kNotSupported, address, size, stream); });
+  return give_in_order(stream, as_pointer(address), size,
+                       [&] { return next_alloc_async.call_or(kNotSupported, address, size, stream); });
 }
 
 Result cuMemAllocAsync_ptsz(Address* address, size_t size, Stream stream) {
-  return give_in(first_recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), as_pointer(address),
-                 size, [&] { return next_alloc_async_ptsz.call_or(kNotSupported, address, size, stream); });
+  return give_in_order(per_thread(stream), as_pointer(address), size,
+                       [&] { return next_alloc_async_ptsz.call_or(kNotSupported, address, size, stream); });
 }
 
 Result cuMemAllocFromPoolAsync(Address* address, size_t size, MemoryPool pool, Stream stream) {
-  return give_in(first_recorder_for(stream), stream, runtime().device(), as_pointer(address), size,
-                 [&] { return next_alloc_pool.call_or(kNotSupported, address, size, pool, stream); });
+  return give_in_order(stream, as_pointer(address), size,
+                       [&] { return next_alloc_pool.call_or(kNotSupported, address, size, pool, stream); });
 }
 
 Result cuMemAllocFromPoolAsync_ptsz(Address* address, size_t size, MemoryPool pool, Stream stream) {
-  return give_in(first_recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), as_pointer(address),
-                 size, [&] { return next_alloc_pool_ptsz.call_or(kNotSupported, address, size, pool, stream); });
+  return give_in_order(per_thread(stream), as_pointer(address), size,
+                       [&] { return next_alloc_pool_ptsz.call_or(kNotSupported, address, size, pool, stream); });
 }
 
 Result cuMemAllocPitch_v2(Address* address, size_t* pitch, size_t width, size_t height, unsigned element) {
@@ -82,17 +83,18 @@ Result cuMemHostAlloc(void** pointer, size_t size, unsigned flags) {
 }
 
 Result cuMemFree_v2(Address address) {
+  if (give_graphs_memory_back(pointer_to(address))) return kSuccess;
   return take_back(recorder(), pointer_to(address), false, [&] { return next_free.call_or(kNotSupported, address); });
 }
 
 Result cuMemFreeAsync(Address address, Stream stream) {
-  return take_back_in(recorder_for(stream), stream, pointer_to(address),
-                      [&] { return next_free_async.call_or(kNotSupported, address, stream); });
+  return take_back_in_order(stream, pointer_to(address),
+                            [&] { return next_free_async.call_or(kNotSupported, address, stream); });
 }
 
 Result cuMemFreeAsync_ptsz(Address address, Stream stream) {
-  return take_back_in(recorder_for(per_thread(stream)), per_thread(stream), pointer_to(address),
-                      [&] { return next_free_async_ptsz.call_or(kNotSupported, address, stream); });
+  return take_back_in_order(per_thread(stream), pointer_to(address),
+                            [&] { return next_free_async_ptsz.call_or(kNotSupported, address, stream); });
 }
 
 Result cuMemFreeHost(void* pointer) {

@@ -74,7 +74,7 @@ Error cudaGraphInstantiateWithParams_ptsz(GraphExec* ready, Graph graph, void* p
 }
 
 Error cudaGraphExecDestroy(GraphExec ready) {
-  if (recorder()) Graphs<CudaGraphs>::all().remove(ready);
+  unmade(ready);
   return next_destroy.call_or(kNotSupported, ready);
 }
 

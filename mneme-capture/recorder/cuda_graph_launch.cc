@@ -16,6 +16,7 @@ Error ended(Error status) {
 Error launch_graph(GraphExec ready, Stream stream, const std::function<Error()>& real) {
   Core* core = recorder();
   if (!core || runtime().notes_down(stream)) return real();
+  use_memory(ready);
   return launch_graph_of<CudaGraphs>(*core, ready, stream, real);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 
+#include "recorder/cuda_graph_memory.h"
 #include "recorder/cuda_graphs.h"
 
 namespace mneme::record::cuda {
@@ -12,7 +13,12 @@ Error begun(Error status);
 Error ended(Error status);
 // One that made a graph ready, or changed what one does that is.
 inline Error made(Error status, GraphExec* ready, Graph graph) {
+  if (status == kSuccess) share_memory(graph, *ready);
   return graph_made<CudaGraphs>(recorder(), status, ready, graph);
+}
+inline void unmade(GraphExec ready) {
+  if (recorder()) Graphs<CudaGraphs>::all().remove(ready);
+  release_memory(ready);
 }
 // One that changed a node that is no kernel's.
 inline Error changed(Error status, GraphExec ready) { return graph_changed<CudaGraphs>(recorder(), status, ready); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CUDA functions that give out and describe memory, as the application finds them first.
+#include "recorder/cuda_graph_memory.h"
 #include "recorder/cuda_runtime.h"
 #include "recorder/memory_hooks.h"
 
@@ -53,23 +54,23 @@ Error cudaMalloc(void** pointer, size_t size) {
 }
 
 Error cudaMallocAsync(void** pointer, size_t size, Stream stream) {
-  return give_in(first_recorder_for(stream), stream, runtime().device(), pointer, size,
-                 [&] { return next_malloc_async.call_or(kNotSupported, pointer, size, stream); });
+  return give_in_order(stream, pointer, size,
+                       [&] { return next_malloc_async.call_or(kNotSupported, pointer, size, stream); });
 }
 
 Error cudaMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Stream stream) {
-  return give_in(first_recorder_for(stream), stream, runtime().device(), pointer, size,
-                 [&] { return next_malloc_pool.call_or(kNotSupported, pointer, size, pool, stream); });
+  return give_in_order(stream, pointer, size,
+                       [&] { return next_malloc_pool.call_or(kNotSupported, pointer, size, pool, stream); });
 }
 
 Error cudaMallocAsync_ptsz(void** pointer, size_t size, Stream stream) {
-  return give_in(first_recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), pointer, size,
-                 [&] { return next_malloc_async_ptsz.call_or(kNotSupported, pointer, size, stream); });
+  return give_in_order(per_thread(stream), pointer, size,
+                       [&] { return next_malloc_async_ptsz.call_or(kNotSupported, pointer, size, stream); });
 }
 
 Error cudaMallocFromPoolAsync_ptsz(void** pointer, size_t size, MemoryPool pool, Stream stream) {
-  return give_in(first_recorder_for(per_thread(stream)), per_thread(stream), runtime().device(), pointer, size,
-                 [&] { return next_malloc_pool_ptsz.call_or(kNotSupported, pointer, size, pool, stream); });
+  return give_in_order(per_thread(stream), pointer, size,
+                       [&] { return next_malloc_pool_ptsz.call_or(kNotSupported, pointer, size, pool, stream); });
 }
 
 Error cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -98,17 +99,17 @@ Error cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
 }
 
 Error cudaFree(void* pointer) {
+  if (give_graphs_memory_back(pointer)) return kSuccess;
   return take_back(recorder(), pointer, false, [&] { return next_free.call_or(kNotSupported, pointer); });
 }
 
 Error cudaFreeAsync(void* pointer, Stream stream) {
-  return take_back_in(recorder_for(stream), stream, pointer,
-                      [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
+  return take_back_in_order(stream, pointer, [&] { return next_free_async.call_or(kNotSupported, pointer, stream); });
 }
 
 Error cudaFreeAsync_ptsz(void* pointer, Stream stream) {
-  return take_back_in(recorder_for(per_thread(stream)), per_thread(stream), pointer,
-                      [&] { return next_free_async_ptsz.call_or(kNotSupported, pointer, stream); });
+  return take_back_in_order(per_thread(stream), pointer,
+                            [&] { return next_free_async_ptsz.call_or(kNotSupported, pointer, stream); });
 }
 
 Error cudaFreeHost(void* pointer) {

@@ -337,8 +337,6 @@ CudaRuntime& runtime() {
   return *only;
 }
 
-Core* recorder_for(Stream stream) { return runtime().notes_down(stream) ? nullptr : recorder(); }
-
 Core* recorder() { return started.load(std::memory_order_acquire) ? core() : nullptr; }
 
 // CUDA's stand-in is the one for HIP, called otherwise.
@@ -363,11 +361,6 @@ void start() {
 Core* first_recorder() {
   start();
   return recorder();
-}
-
-Core* first_recorder_for(Stream stream) {
-  start();
-  return recorder_for(stream);
 }
 
 }  // namespace mneme::record::cuda

@@ -118,12 +118,9 @@ Error change(const Next<Error(Parameters...)>& next, Arguments... arguments) {
 
 // The recorder, if this process uses NVIDIA's runtime; null with the stand-in, which calls what is recorded as HIP's.
 Core* recorder();
-// The same, for memory that is given out in the order of a stream: that of a graph that is noted down is the graph's.
-Core* recorder_for(Stream stream);
 void start();
-// The same two, for what gives out memory: a program may have that before any code is registered, by constructors that
+// The recorder, for what gives out memory: a program may have that before any code is registered, by constructors that
 // run earlier, or where a library that it loads later has the kernels.
 Core* first_recorder();
-Core* first_recorder_for(Stream stream);
 
 }  // namespace mneme::record::cuda

@@ -2,11 +2,10 @@
 // CUDA's driver interface to graphs, as far as recorders and the programs beside this call it; and what the runtime's
 // stand-in lacks of it.
 #include <algorithm>
-#include <mutex>
-#include <set>
 #include <vector>
 
 #include "driver.h"
+#include "hostgpu/extensions.h"
 #include "recorder/cuda_api.h"
 
 using namespace mneme::gpu_stand;
@@ -23,22 +22,13 @@ int mneme_clone_graph(hipGraph_t* clone, hipGraph_t graph);
 
 namespace {
 
-// Nodes of graphs that allocate: the memory is there from the beginning, and that such a graph cannot be taken apart is
-// played.
-std::mutex mutex;
-std::set<Node> allocations;
-
-bool allocates(Node node) {
-  std::lock_guard lock(mutex);
-  return allocations.contains(node);
-}
-
-bool allocates(hipGraph_t graph) {
+// NVIDIA's runtime does not copy a graph with memory of its own.
+bool has_memory(hipGraph_t graph) {
   size_t count = 0;
   if (hipGraphGetNodes(graph, nullptr, &count) != hipSuccess) return false;
   std::vector<Node> nodes(count);
   if (count && hipGraphGetNodes(graph, nodes.data(), &count) != hipSuccess) return false;
-  return std::ranges::any_of(nodes, [](Node node) { return allocates(node); });
+  return std::ranges::any_of(nodes, [](Node node) { return mneme_hostgpu_memory_node(node, nullptr, nullptr) != 0; });
 }
 
 // A module's functions are known to the runtime's stand-in, but not to NVIDIA's runtime.
@@ -66,10 +56,9 @@ Result cuGraphGetNodes(hipGraph_t graph, Node* nodes, size_t* count) {
 Result cuGraphGetEdges(hipGraph_t graph, Node* from, Node* to, size_t* count) {
   return result(hipGraphGetEdges(graph, from, to, count));
 }
-Result cuGraphNodeGetType(Node node, int* type) {
-  if (!allocates(node)) return cudaGraphNodeGetType(node, type);
-  *type = record::kAllocationNode;
-  return 0;
+Result cuGraphNodeGetType(Node node, int* type) { return cudaGraphNodeGetType(node, type); }
+Result cuGraphAddEmptyNode(Node* node, hipGraph_t graph, const Node* before, size_t count) {
+  return result(hipGraphAddEmptyNode(node, graph, before, count));
 }
 
 // The graphs of the programs here have kernels without attributes only.
@@ -144,24 +133,13 @@ int cudaGraphExecEventRecordNodeSetEvent(hipGraphExec_t ready, Node node, hipEve
 
 // ---- memory ----
 
-struct AllocationNode {  // cudaMemAllocNodeParams
-  char properties[88];
-  const void* access;
-  size_t count, size;
-  void* pointer;
-};
-
-int cudaGraphAddMemAllocNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
-                             AllocationNode* parameters) {
-  hipError_t status = hipMalloc(&parameters->pointer, parameters->size);
-  if (status == hipSuccess) status = hipGraphAddEmptyNode(node, graph, before, count);
-  std::lock_guard lock(mutex);
-  if (status == hipSuccess) allocations.insert(*node);
-  return result(status);
+int cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) {
+  return has_memory(graph) ? record::kNotSupported : mneme_clone_graph(clone, graph);
 }
 
-int cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) {
-  return allocates(graph) ? record::kNotSupported : mneme_clone_graph(clone, graph);
+Result cuStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
+                                 hipGraph_t* graph, const Node** before, size_t* count) {
+  return result(hipStreamGetCaptureInfo_v2(stream, status, id, graph, before, count));
 }
 
 }  // extern "C"

@@ -75,7 +75,7 @@ class Session:
         modes = [(form, step) for form in FORMS for step in [RUN, *LEVELS]]
         if self.options.modes:
             modes = random.Random(seed).sample(modes, min(self.options.modes, len(modes)))
-        verdicts, _ = trial.verdicts(modes)
+        verdicts, said = trial.verdicts(modes)
         for program, _ in expected:
             wrong = []
             for mode in modes:
@@ -85,6 +85,7 @@ class Session:
                     wrong.append((*mode, verdict))
             if wrong:
                 self.name(program, target, level, wrong, len(modes))
+                self.say(program.name, trial, said)
         self.programs += count
         if not self.options.keep:
             shutil.rmtree(trial.folder, ignore_errors=True)
@@ -97,6 +98,17 @@ class Session:
             kinds = " and ".join(sorted({memory.kind for memory in program.memories}))
             print(f"FAILED: {program.name} ({program.flavour}, {kinds}, {target.name}, built at {level}, "
                   f"{program.blocks} blocks of {shape}): {where}", flush=True)
+
+    def say(self, name, trial, said):
+        """How an application differs, for failures that do not come again."""
+        for form, lines in said.items():
+            for wanted, got in zip(trial.expected[name], lines[name] or [["nothing"]]):
+                differ = [i for i, (word, found) in enumerate(zip(wanted, got)) if word != found]
+                if len(wanted) != len(got):
+                    print(f"  {form}: said {' '.join(got)[-300:]}", flush=True)
+                elif differ:
+                    print(f"  {form}: {wanted[1]}: {len(differ)} of {len(wanted)} words differ, from {differ[0] - 2}: "
+                          f"{got[differ[0]]}, not {wanted[differ[0]]}", flush=True)
 
     def table(self):
         """Programs that go wrong, of how many; with a plus, those of which that cannot be told."""

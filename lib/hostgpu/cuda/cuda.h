@@ -4,6 +4,7 @@
 // needed to build; cuda_test.cc compares it with the toolkit's headers where there is one.
 #pragma once
 #include "hostgpu/hip.h"
+#include "vendor/cuda/graphs.h"
 
 namespace mneme::hostgpu::cuda {
 

@@ -100,7 +100,9 @@ Error cudaGraphGetRootNodes(hipGraph_t graph, Node* nodes, size_t* count) {
 Error cudaGraphNodeGetType(Node node, int* type) {
   hipGraphNodeType hips = hipGraphNodeTypeEmpty;
   hipError_t status = hipGraphNodeGetType(node, type ? &hips : nullptr);
-  if (status == hipSuccess) *type = type_of(hips);
+  if (status != hipSuccess) return error(status);
+  const int memory = mneme_hostgpu_memory_node(node, nullptr, nullptr);
+  *type = memory ? memory : type_of(hips);
   return error(status);
 }
 Error cudaGraphKernelNodeSetParams(Node node, const KernelNodeParameters* parameters) {

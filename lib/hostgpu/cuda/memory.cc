@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory: what gives it out, copies it, fills it and tells of it.
 #include "hostgpu/cuda/cuda.h"
+#include "hostgpu/extensions.h"
 
 using namespace mneme::hostgpu::cuda;
 
@@ -22,8 +23,10 @@ Error cudaMallocAsync(void** pointer, size_t size, hipStream_t stream) {
 Error cudaMallocFromPoolAsync(void** pointer, size_t size, hipMemPool_t pool, hipStream_t stream) {
   return error(hipMallocFromPoolAsync(pointer, size, pool, stream_of(stream)));
 }
-Error cudaFree(void* pointer) { return error(hipFree(pointer)); }
-Error cudaFreeAsync(void* pointer, hipStream_t stream) { return error(hipFreeAsync(pointer, stream_of(stream))); }
+Error cudaFree(void* pointer) { return mneme_hostgpu_give_back(pointer) ? 0 : error(hipFree(pointer)); }
+Error cudaFreeAsync(void* pointer, hipStream_t stream) {
+  return mneme_hostgpu_give_back(pointer) ? 0 : error(hipFreeAsync(pointer, stream_of(stream)));
+}
 Error cudaFreeHost(void* pointer) { return error(hipHostFree(pointer)); }
 Error cudaHostRegister(void* pointer, size_t size, unsigned flags) {
   return error(hipHostRegister(pointer, size, flags));

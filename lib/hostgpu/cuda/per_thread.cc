@@ -21,6 +21,7 @@ extern "C" {
 // ---- launches ----
 
 Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments);
+Error cudaFreeAsync(void* pointer, hipStream_t stream);
 Error cudaStreamGetDevice(hipStream_t stream, int* device);
 Error cudaStreamGetId(hipStream_t stream, unsigned long long* id);
 
@@ -58,7 +59,7 @@ Error cudaMallocAsync_ptsz(void** pointer, size_t size, hipStream_t stream) {
 Error cudaMallocFromPoolAsync_ptsz(void** pointer, size_t size, hipMemPool_t pool, hipStream_t stream) {
   return error(hipMallocFromPoolAsync(pointer, size, pool, own_stream(stream)));
 }
-Error cudaFreeAsync_ptsz(void* pointer, hipStream_t stream) { return error(hipFreeAsync(pointer, own_stream(stream))); }
+Error cudaFreeAsync_ptsz(void* pointer, hipStream_t stream) { return cudaFreeAsync(pointer, own_stream(stream)); }
 
 Error cudaMemcpyAsync_ptsz(void* to, const void* from, size_t size, int kind, hipStream_t stream) {
   return error(hipMemcpyAsync(to, from, size, kind_of(kind), own_stream(stream)));

@@ -151,6 +151,14 @@ Error cudaStreamGetCaptureInfo_v3_ptsz(hipStream_t stream, hipStreamCaptureStatu
   return capture_info(own_stream(stream), status, id, graph, after, edges, count);
 }
 
+Error cudaGraphAddNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                       mneme::vendor::cuda::AnyNode* parameters) {
+  return add_any_node(node, graph, before, nullptr, count, parameters);
+}
+Error cudaGraphAddNode_v2(Node* node, hipGraph_t graph, const Node* before, const void* edges, size_t count,
+                          mneme::vendor::cuda::AnyNode* parameters) {
+  return add_any_node(node, graph, before, edges, count, parameters);
+}
 Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* to, size_t count) {
   return add_dependencies(graph, from, to, nullptr, count);
 }

@@ -57,6 +57,10 @@ Error cudaStreamGetCaptureInfo_ptsz(hipStream_t stream, hipStreamCaptureStatus* 
   return capture_info(own_stream(stream), status, id, graph, after, edges, count);
 }
 
+Error cudaGraphAddNode(Node* node, hipGraph_t graph, const Node* before, const void* edges, size_t count,
+                       mneme::vendor::cuda::AnyNode* parameters) {
+  return add_any_node(node, graph, before, edges, count, parameters);
+}
 Error cudaGraphAddDependencies(hipGraph_t graph, const Node* from, const Node* to, const void* data, size_t count) {
   return add_dependencies(graph, from, to, data, count);
 }

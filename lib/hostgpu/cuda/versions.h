@@ -94,6 +94,10 @@ Error pointer_attributes(Attributes* attributes, const void* pointer) {
   return 0;
 }
 
+// graph_memory.cc: a node of any kind. Edges with data are refused.
+Error add_any_node(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, const void* edges,
+                   size_t count, vendor::cuda::AnyNode* parameters);
+
 inline Error advise(const void* pointer, size_t size, int what, int device) {
   return error(hipMemAdvise(pointer, size, static_cast<hipMemoryAdvise>(what), device));
 }

@@ -50,6 +50,10 @@ int cudaGraphAddEventRecordNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNo
 int cudaGraphAddEventWaitNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, cudaEvent_t);
 int cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t, cudaGraphNode_t, cudaEvent_t);
 int cudaGraphAddMemAllocNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, AllocationNode*);
+int cudaGraphAddMemFreeNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, void*);
+int cudaGraphMemAllocNodeGetParams(cudaGraphNode_t, AllocationNode*);
+int cudaGraphMemFreeNodeGetParams(cudaGraphNode_t, void*);
+int cudaGraphNodeGetType(cudaGraphNode_t, int*);
 
 int cuGraphCreate(cudaGraph_t*, unsigned);
 int cuGraphDestroy(cudaGraph_t);

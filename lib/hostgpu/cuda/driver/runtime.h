@@ -28,6 +28,14 @@ Error cudaGraphMemsetNodeGetParams(hipGraphNode_t node, mneme::hostgpu::cuda::Fi
 Error cudaGraphMemsetNodeSetParams(hipGraphNode_t node, const mneme::hostgpu::cuda::FillParameters* fill);
 Error cudaGraphExecMemsetNodeSetParams(hipGraphExec_t made, hipGraphNode_t node,
                                        const mneme::hostgpu::cuda::FillParameters* fill);
+Error cudaFree(void* pointer);
+Error cudaFreeAsync(void* pointer, hipStream_t stream);
+Error cudaGraphAddMemAllocNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, size_t count,
+                               mneme::vendor::cuda::AllocationNode* parameters);
+Error cudaGraphAddMemFreeNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, size_t count,
+                              void* memory);
+Error cudaGraphMemAllocNodeGetParams(hipGraphNode_t node, mneme::vendor::cuda::AllocationNode* parameters);
+Error cudaGraphMemFreeNodeGetParams(hipGraphNode_t node, void* memory);
 Error cudaGraphNodeGetType(hipGraphNode_t node, int* type);
 Error cudaGraphUpload(hipGraphExec_t graph, hipStream_t stream);
 Error cudaLibraryLoadData(hipModule_t* library, const void* code, int* options, void** values, unsigned count,

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Nodes that allocate memory, and nodes of any kind by cudaGraphAddNode.
+#include "hostgpu/cuda/cuda.h"
+#include "hostgpu/cuda/versions.h"
+#include "hostgpu/extensions.h"
+#include "vendor/cuda/graphs.h"
+
+using namespace mneme::hostgpu::cuda;
+using mneme::vendor::cuda::AllocationNode;
+using mneme::vendor::cuda::AnyNode;
+
+using Node = hipGraphNode_t;
+
+extern "C" {
+
+// graphs.cc
+Error cudaGraphAddKernelNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                             const KernelNodeParameters* parameters);
+Error cudaGraphAddMemsetNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                             const FillParameters* parameters);
+
+Error cudaGraphAddMemAllocNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
+                               AllocationNode* parameters) {
+  return mneme_hostgpu_add_allocation(node, graph, before, count, parameters);
+}
+Error cudaGraphAddMemFreeNode(Node* node, hipGraph_t graph, const Node* before, size_t count, void* memory) {
+  return mneme_hostgpu_add_free(node, graph, before, count, memory);
+}
+Error cudaGraphMemAllocNodeGetParams(Node node, AllocationNode* parameters) {
+  const int type = parameters ? mneme_hostgpu_memory_node(node, parameters, nullptr) : 0;
+  return type == mneme::vendor::cuda::kAllocationNode ? 0 : kInvalidValue;
+}
+Error cudaGraphMemFreeNodeGetParams(Node node, void* memory) {
+  const int type = memory ? mneme_hostgpu_memory_node(node, nullptr, static_cast<void**>(memory)) : 0;
+  return type == mneme::vendor::cuda::kFreeNode ? 0 : kInvalidValue;
+}
+
+}  // extern "C"
+
+namespace mneme::hostgpu::cuda {
+
+Error add_any_node(Node* node, hipGraph_t graph, const Node* before, const void* edges, size_t count,
+                   AnyNode* parameters) {
+  // In the order of cudaGraphNodeType.
+  enum Kind { kKernel, kCopy, kFill, kHost, kGraph, kEmpty, kWait, kRecord };
+  constexpr size_t kBoxOffset = 16;  // of cudaMemcpyNodeParams: flags stand before it
+  if (!parameters || edges) return edges ? kNotSupported : kInvalidValue;
+  void* first = parameters->words;
+  switch (parameters->type) {
+    case kKernel:
+      return cudaGraphAddKernelNode(node, graph, before, count, static_cast<const KernelNodeParameters*>(first));
+    case kCopy:
+      return error(hipGraphAddMemcpyNode(
+          node, graph, before, count,
+          reinterpret_cast<const hipMemcpy3DParms*>(static_cast<const char*>(first) + kBoxOffset)));
+    case kFill:
+      return cudaGraphAddMemsetNode(node, graph, before, count, static_cast<const FillParameters*>(first));
+    case kHost:
+      return error(hipGraphAddHostNode(node, graph, before, count, static_cast<const hipHostNodeParams*>(first)));
+    case kGraph:
+      return error(hipGraphAddChildGraphNode(node, graph, before, count, *static_cast<hipGraph_t*>(first)));
+    case kEmpty:
+      return error(hipGraphAddEmptyNode(node, graph, before, count));
+    case kWait:
+      return error(hipGraphAddEventWaitNode(node, graph, before, count, *static_cast<hipEvent_t*>(first)));
+    case kRecord:
+      return error(hipGraphAddEventRecordNode(node, graph, before, count, *static_cast<hipEvent_t*>(first)));
+    case mneme::vendor::cuda::kAllocationNode:
+      return mneme_hostgpu_add_allocation(node, graph, before, count, &parameters->allocation);
+    case mneme::vendor::cuda::kFreeNode:
+      return mneme_hostgpu_add_free(node, graph, before, count, parameters->freed);
+    default:
+      return kNotSupported;
+  }
+}
+
+}  // namespace mneme::hostgpu::cuda

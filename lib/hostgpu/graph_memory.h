@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "hostgpu/hip.h"
+#include "memory/graph_memory.h"
+#include "vendor/cuda/graphs.h"
+
+namespace mneme::hostgpu {
+
+// What graphs allocate by nodes or by calls that a stream captures: memory of hipMalloc. Never destroyed.
+memory::GraphMemory<vendor::cuda::AllocationNode>& graph_memory();
+
+// A graph is gone, the graphs' lock held perhaps. Its memory goes with the next call below, which holds no lock.
+void drop_memory_of(const ihipGraph* graph);
+void release_dropped();
+
+}  // namespace mneme::hostgpu

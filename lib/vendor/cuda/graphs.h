@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Nodes of graphs that allocate memory, in NVIDIA's runtime and driver alike, declared by us: the recorder and the
+// stand-in for the runtime put empty nodes in their place. graphs_test.cc compares it with the toolkit's headers where
+// there is one.
+#pragma once
+#include <cstddef>
+
+namespace mneme::vendor::cuda {
+
+// cudaGraphNodeType, CUgraphNodeType
+inline constexpr int kEmptyNode = 5, kAllocationNode = 10, kFreeNode = 11;
+
+struct AllocationNode {  // cudaMemAllocNodeParams, CUDA_MEM_ALLOC_NODE_PARAMS
+  int type, handle_types;
+  int location_type, device;
+  void* attributes;
+  size_t most;
+  char reserved[56];
+  const void* access;
+  size_t access_count, size;
+  void* pointer;  // written where the node is added
+};
+
+struct AnyNode {  // cudaGraphNodeParams, CUgraphNodeParams
+  int type;
+  int reserved[3];
+  union {
+    long long words[29];
+    AllocationNode allocation;
+    void* freed;
+  };
+  long long reserved_too;
+};
+
+}  // namespace mneme::vendor::cuda
