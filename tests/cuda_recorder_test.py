@@ -509,6 +509,18 @@ class Recorder(TestCase):
         self.check_replays(bundle)
         self.assertRegex(result.error, r"warning: \(graph\): 1 launch not recorded: a node that is no kernel's was changed")
 
+    def test_graphs_with_conditions(self):
+        """Kernels decide what a graph does; past the limits the driver's graph does it."""
+        result, bundle = self.capture(self.program("graph_conditions"), options=["--occurrences", 6])
+        instances = self.instances(bundle)
+        self.assertEqual({name: len(of) for name, of in instances.items()}, {"choose": 4, "add": 4, "next": 4},
+                         result.error)
+        self.assertFalse([i for of in instances.values() for i in of if "missing" in i])
+        self.assertRegex(result.error, r"3 kernels, 54 launches, 12 recorded")
+        self.check_replays(bundle)
+        result, _ = self.capture(self.program("graph_conditions"), options=["--max-instances", 1])
+        self.assertRegex(result.error, r"3 recorded")
+
     def test_graphs_of_the_driver(self):
         program = self.folder / "driver_graphs"
         self.inject(PROGRAMS / "driver_graphs.cu", f"-L{LIBRARIES}", "-lcuda", "-o", program)

@@ -87,7 +87,7 @@ NO_CUDA = {
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
 # And what HIP has not; some call the driver, whose library they are linked with as it lies in a toolkit.
-CUDAS_OWN = ["driver_calls", "graph_memory", "loaded_code", "runtime_calls", "shared_barriers"]
+CUDAS_OWN = ["driver_calls", "graph_conditions", "graph_memory", "loaded_code", "runtime_calls", "shared_barriers"]
 DRIVERS = ["driver_calls", "loaded_code"]
 STUBS = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda")) / "lib64" / "stubs"
 

@@ -31,6 +31,7 @@ struct Put {
   void operator()(const RecordEventCall& call) const { record_event(call.event, queue); }
   void operator()(const WaitEventCall& call) const { wait_for_event(queue, call.event); }
   void operator()(const GraphCall& call) const { queue_graph(queue, *call.graph); }
+  void operator()(const ConditionCall& call) const { run_condition(queue, call); }
 };
 
 }  // namespace

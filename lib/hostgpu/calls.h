@@ -8,6 +8,7 @@
 
 #include "hostgpu/hip.h"
 #include "hostgpu/queue.h"
+#include "objects/graph_condition.h"
 
 namespace mneme::hostgpu {
 
@@ -49,9 +50,16 @@ struct WaitEventCall {
 struct GraphCall {
   std::shared_ptr<ihipGraph> graph;
 };
+// Graphs that run as a value says which kernels set (objects/graph_condition.h).
+struct ConditionCall {
+  enum Kind { kIf, kWhile, kSwitch };  // as CUDA numbers them
+  const objects::ConditionSlot* slot = nullptr;
+  Kind kind = kIf;
+  std::vector<std::shared_ptr<ihipGraph>> bodies;
+};
 
 using Call = std::variant<KernelCall, CopyCall, LinearCopyCall, FillCall, HostCall, NoCall, RecordEventCall,
-                          WaitEventCall, GraphCall>;
+                          WaitEventCall, GraphCall, ConditionCall>;
 
 // The stream does it when its turn comes, or the graph that is made of the stream gets a node.
 void put(const std::shared_ptr<Queue>& queue, Call call);

@@ -70,6 +70,11 @@ int mneme_hostgpu_add_free(hipGraphNode** node, ihipGraph* graph, hipGraphNode* 
                            void* memory);
 // Which of CUDA's kinds such a node is, and what it was added with, where that is not null. 0: it is another node.
 int mneme_hostgpu_memory_node(hipGraphNode* node, mneme::vendor::cuda::AllocationNode* allocation, void** freed);
+// A handle for kernels to set a condition by, and a node that has `size` graphs, `bodies`, of which the condition that
+// the handle is for decides. `kind` is CUDA's number for it; `reset`: each launch begins with the value.
+int mneme_hostgpu_make_condition(unsigned long long* handle, ihipGraph* graph, unsigned value, bool reset);
+int mneme_hostgpu_add_condition(hipGraphNode** node, ihipGraph* graph, hipGraphNode* const* before, size_t count,
+                                unsigned long long handle, int kind, unsigned size, ihipGraph*** bodies);
 // Before memory is freed that a graph may have allocated. 1: the graph keeps it, and nothing is to be freed.
 int mneme_hostgpu_give_back(void* memory);
 

@@ -34,7 +34,10 @@ void check_call(const Call& call) {
 void take_over(hipGraphNode& node, Call call) {
   node.call = std::move(call);
   if (auto* kernel = std::get_if<KernelCall>(&node.call)) node.arguments = argument_list(*kernel);
-  if (auto* child = std::get_if<GraphCall>(&node.call)) child->graph->embedded = true;
+  for (const auto& child : graphs_in(node.call)) {
+    child->embedded = true;
+    if (std::holds_alternative<ConditionCall>(node.call)) node.bodies.push_back(child.get());
+  }
 }
 
 hipGraphNode_t make_node(ihipGraph& graph, Call call) {
@@ -65,11 +68,15 @@ std::shared_ptr<ihipGraph> clone(ihipGraph& graph) {
   auto lock = graph_lock();
   std::shared_ptr<ihipGraph> copy = make_graph();
   copy->original = &graph;
+  copy->conditions = graph.conditions;
   graph_memory().share(&graph, copy.get());
   std::unordered_map<const hipGraphNode*, hipGraphNode_t> copies;
   for (auto& node : graph.nodes) {
     Call call = node->call;
     if (auto* child = std::get_if<GraphCall>(&call)) child->graph = clone(*child->graph);
+    if (auto* condition = std::get_if<ConditionCall>(&call)) {
+      for (auto& body : condition->bodies) body = clone(*body);
+    }
     hipGraphNode_t made = make_node(*copy, std::move(call));
     made->original = node.get();
     copies[node.get()] = made;
@@ -150,10 +157,11 @@ std::vector<hipGraphNode_t> in_order(const ihipGraph& graph) {
 
 hipGraphNodeType type_of(const Call& call) {
   if (auto* copy = std::get_if<LinearCopyCall>(&call)) return copy->type;
-  constexpr hipGraphNodeType kTypes[] = {
-      hipGraphNodeTypeKernel,      hipGraphNodeTypeMemcpy,    hipGraphNodeTypeMemcpy1D,
-      hipGraphNodeTypeMemset,      hipGraphNodeTypeHost,      hipGraphNodeTypeEmpty,
-      hipGraphNodeTypeEventRecord, hipGraphNodeTypeWaitEvent, hipGraphNodeTypeGraph};
+  constexpr hipGraphNodeType kTypes[] = {hipGraphNodeTypeKernel, hipGraphNodeTypeMemcpy, hipGraphNodeTypeMemcpy1D,
+                                         hipGraphNodeTypeMemset, hipGraphNodeTypeHost, hipGraphNodeTypeEmpty,
+                                         hipGraphNodeTypeEventRecord, hipGraphNodeTypeWaitEvent, hipGraphNodeTypeGraph,
+                                         // CUDA's, which HIP has not: it counts from one.
+                                         static_cast<hipGraphNodeType>(vendor::cuda::kConditionNode + 1)};
   static_assert(std::size(kTypes) == std::variant_size_v<Call>);
   return kTypes[call.index()];
 }
@@ -162,6 +170,12 @@ void set_call(hipGraphNode& node, Call call) {
   require(call.index() == node.call.index() || (is_copy(call) && is_copy(node.call)));
   check_call(call);
   take_over(node, std::move(call));
+}
+
+std::span<const std::shared_ptr<ihipGraph>> graphs_in(const Call& call) {
+  if (auto* child = std::get_if<GraphCall>(&call)) return {&child->graph, 1};
+  if (auto* condition = std::get_if<ConditionCall>(&call)) return condition->bodies;
+  return {};
 }
 
 void give_out(const std::shared_ptr<ihipGraph>& graph) {

@@ -9,6 +9,17 @@
 
 #include "hostgpu/calls.h"
 
+namespace mneme::hostgpu {
+
+// A value that decides what a graph does.
+struct Condition {
+  objects::ConditionSlot* slot = nullptr;
+  unsigned initial = 0;   // what each launch begins with,
+  bool is_reset = false;  // if it does
+};
+
+}  // namespace mneme::hostgpu
+
 struct hipGraphNode {
   ihipGraph* graph = nullptr;
   mneme::hostgpu::Call call;
@@ -16,12 +27,14 @@ struct hipGraphNode {
   std::vector<hipGraphNode_t> before;  // in the order in which they were added
   std::vector<hipGraphNode_t> after;
   hipGraphNode_t original = nullptr;  // of which this is a copy
+  std::vector<hipGraph_t> bodies;     // of a condition, for the application
 };
 
 struct ihipGraph {
   std::vector<std::unique_ptr<hipGraphNode>> nodes;  // in the order in which they were added
   ihipGraph* original = nullptr;                     // of which this is a copy
-  bool embedded = false;                             // a child node's: not for hipGraphDestroy
+  std::vector<mneme::hostgpu::Condition> conditions;
+  bool embedded = false;  // a child node's: not for hipGraphDestroy
   ihipGraph() = default;
   ~ihipGraph();
   ihipGraph(const ihipGraph&) = delete;
@@ -57,7 +70,14 @@ void set_call(hipGraphNode& node, Call call);
 void give_out(const std::shared_ptr<ihipGraph>& graph);
 void take_back(ihipGraph& graph);
 
+// The graphs that are part of what a node does.
+std::span<const std::shared_ptr<ihipGraph>> graphs_in(const Call& call);
+
 // Queues all nodes in the stream, one after the other.
 void queue_graph(const std::shared_ptr<Queue>& queue, const ihipGraph& graph);
+// graph_conditions.cc. Waits for the stream whenever the value decides.
+void run_condition(const std::shared_ptr<Queue>& queue, const ConditionCall& call);
+// Queues the values that a launch begins with.
+void reset_conditions(const std::shared_ptr<Queue>& queue, const ihipGraph& graph);
 
 }  // namespace mneme::hostgpu

@@ -34,8 +34,8 @@ std::shared_ptr<hipGraphExec> checked_exec(hipGraphExec_t exec) {
 hipGraphNode_t find_copy(ihipGraph& graph, const hipGraphNode* original) {
   for (const auto& node : graph.nodes) {
     if (node->original == original) return node.get();
-    if (auto* child = std::get_if<GraphCall>(&node->call)) {
-      if (hipGraphNode_t inside = find_copy(*child->graph, original)) return inside;
+    for (const auto& child : graphs_in(node->call)) {
+      if (hipGraphNode_t inside = find_copy(*child, original)) return inside;
     }
   }
   return nullptr;
@@ -61,6 +61,7 @@ void launch(hipGraphExec& exec, const std::shared_ptr<Queue>& queue) {
     turn.after.push_back(exec.last);
     submit(queue, std::move(turn));
   }
+  reset_conditions(queue, *exec.graph);
   queue_graph(queue, *exec.graph);
   Operation end;
   end.always = true;
@@ -82,8 +83,10 @@ UpdateResult compare(ihipGraph& graph, ihipGraph& from) {
     std::ranges::sort(before);
     std::ranges::sort(now);
     if (before != now) return {hipGraphExecUpdateErrorTopologyChanged, fresh[i]};
-    if (auto* child = std::get_if<GraphCall>(&old[i]->call)) {
-      UpdateResult inside = compare(*child->graph, *std::get<GraphCall>(fresh[i]->call).graph);
+    const auto within = graphs_in(old[i]->call), now_within = graphs_in(fresh[i]->call);
+    if (within.size() != now_within.size()) return {hipGraphExecUpdateErrorParametersChanged, fresh[i]};
+    for (size_t child = 0; child < within.size(); ++child) {
+      UpdateResult inside = compare(*within[child], *now_within[child]);
       if (inside.result != hipGraphExecUpdateSuccess) return inside;
     }
   }
@@ -93,11 +96,9 @@ UpdateResult compare(ihipGraph& graph, ihipGraph& from) {
 void take_calls(ihipGraph& graph, ihipGraph& from) {
   std::vector<hipGraphNode_t> old = in_order(graph), fresh = in_order(from);
   for (size_t i = 0; i < old.size(); ++i) {
-    if (auto* child = std::get_if<GraphCall>(&old[i]->call)) {
-      take_calls(*child->graph, *std::get<GraphCall>(fresh[i]->call).graph);
-    } else {
-      set_call(*old[i], fresh[i]->call);
-    }
+    const auto within = graphs_in(old[i]->call), now_within = graphs_in(fresh[i]->call);
+    for (size_t child = 0; child < within.size(); ++child) take_calls(*within[child], *now_within[child]);
+    if (within.empty()) set_call(*old[i], fresh[i]->call);
   }
 }
 

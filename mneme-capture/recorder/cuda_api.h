@@ -68,10 +68,10 @@ struct NodeParameters {
 };
 
 // CUgraphNodeType
-using vendor::cuda::kAllocationNode, vendor::cuda::kEmptyNode, vendor::cuda::kFreeNode;
-using vendor::cuda::AllocationNode, vendor::cuda::AnyNode;
+using vendor::cuda::AllocationNode, vendor::cuda::AnyNode, vendor::cuda::ConditionNode;
+using vendor::cuda::kAllocationNode, vendor::cuda::kConditionNode, vendor::cuda::kEmptyNode, vendor::cuda::kFreeNode;
 inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4;
-inline constexpr int kWaitNode = 6, kRecordNode = 7, kConditionNode = 13;
+inline constexpr int kWaitNode = 6, kRecordNode = 7;
 
 struct PointerAttributes {  // cudaPointerAttributes
   int type;
@@ -97,7 +97,7 @@ inline constexpr uint32_t kWrapperMagic = 0x466243b1;
 
 inline constexpr unsigned kRegisterPortable = 1;  // cudaHostRegister…
 inline constexpr unsigned kRegisterMapped = 2;
-inline constexpr int kDeviceToHost = 2;  // cudaMemcpyDeviceToHost
+inline constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // cudaMemcpy…
 
 // ---- the driver's ----
 

@@ -33,7 +33,6 @@ static_assert(kKernelNode == CU_GRAPH_NODE_TYPE_KERNEL && kCopyNode == CU_GRAPH_
 static_assert(kFillNode == CU_GRAPH_NODE_TYPE_MEMSET && kHostNode == CU_GRAPH_NODE_TYPE_HOST);
 static_assert(kGraphNode == CU_GRAPH_NODE_TYPE_GRAPH);
 static_assert(kWaitNode == CU_GRAPH_NODE_TYPE_WAIT_EVENT && kRecordNode == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
-static_assert(kConditionNode == CU_GRAPH_NODE_TYPE_CONDITIONAL);
 static_assert(sizeof(DriverKernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));
 static_assert(offsetof(DriverKernelNode, arguments) == offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
 static_assert(offsetof(DriverKernelNode, kernel) == offsetof(CUDA_KERNEL_NODE_PARAMS, kern));
@@ -42,7 +41,7 @@ static_assert(kLaunchDeviceUpdatable == cudaLaunchAttributeDeviceUpdatableKernel
 static_assert(kManagedMemory == cudaMemoryTypeManaged);
 static_assert(sizeof(FunctionAttributes) >= sizeof(cudaFuncAttributes));
 static_assert(kRegisterPortable == cudaHostRegisterPortable && kRegisterMapped == cudaHostRegisterMapped);
-static_assert(kDeviceToHost == cudaMemcpyDeviceToHost);
+static_assert(kHostToDevice == cudaMemcpyHostToDevice && kDeviceToHost == cudaMemcpyDeviceToHost);
 static_assert(sizeof(Address) == sizeof(CUdeviceptr) && sizeof(Handle) == sizeof(CUmemGenericAllocationHandle));
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
 static_assert(sizeof(DriverLaunchConfig) == sizeof(CUlaunchConfig));

@@ -34,7 +34,6 @@ constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "cudaMalloc");
 constinit Next<Error(void*)> next_free(kLibrary, "cudaFree");
 constinit Next<Error(void*, const void*, size_t, int)> next_copy(kLibrary, "cudaMemcpy");
 constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "cudaHostGetDevicePointer");
-constexpr int kHostToDevice = 1;
 
 // Asking for digests of less than that takes longer than fetching it all.
 constexpr uint64_t kWorthDigests = 16 << 20;

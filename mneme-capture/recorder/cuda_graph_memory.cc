@@ -2,6 +2,7 @@
 #include "recorder/cuda_graph_memory.h"
 
 #include "memory/graph_memory.h"
+#include "recorder/cuda_graph_conditions.h"
 #include "recorder/cuda_runtime.h"
 #include "recorder/memory_hooks.h"
 
@@ -66,7 +67,17 @@ Error add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::func
   const int type = parameters ? parameters->type : kEmptyNode;
   if (type == kAllocationNode) return add_allocation(node, graph, &parameters->allocation, add_empty, real);
   if (type == kFreeNode) return add_free(node, graph, parameters->freed, add_empty, real);
+  if (type == kConditionNode && node) return add_condition(node, graph, parameters, add);
   return real();
+}
+
+void* allocate_for_graph(Graph graph, size_t size) {
+  AllocationNode allocation{};
+  allocation.pointer = allocate(runtime().device(), size);
+  if (!allocation.pointer) return nullptr;
+  graph_memory().add_allocation(graph, nullptr, allocation);
+  graph_memory().add_free(graph, nullptr, allocation.pointer);  // the application never has it
+  return allocation.pointer;
 }
 
 std::optional<AllocationNode> find_allocation(GraphNode node) { return graph_memory().allocation(node); }
@@ -104,7 +115,9 @@ Error take_back_in_order(Stream stream, void* pointer, const Real& real) {
 bool give_graphs_memory_back(void* pointer) { return recorder() && graph_memory().give_back(pointer); }
 
 void share_memory(const void* graph, const void* to) {
-  if (recorder()) graph_memory().share(graph, to);
+  if (!recorder()) return;
+  graph_memory().share(graph, to);
+  share_conditions(graph, to);
 }
 
 void use_memory(GraphExec ready) {
@@ -114,6 +127,7 @@ void use_memory(GraphExec ready) {
 void release_memory(const void* graph) {
   Core* core = recorder();
   if (!core) return;
+  release_conditions(graph);
   for (void* memory : graph_memory().remove(graph)) core->release(memory);
 }
 

@@ -18,6 +18,9 @@ Error add_free(GraphNode* node, Graph graph, void* memory, const AddEmpty& add, 
 // A node of any kind; `add` adds what is in the parameters that it is given.
 Error add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Error(AnyNode*)>& add);
 
+// Memory of the thread's device that the graph and those made from it have; null: the recorder gives none.
+void* allocate_for_graph(Graph graph, size_t size);
+
 // As the application added such a node; nothing: it is none.
 std::optional<AllocationNode> find_allocation(GraphNode node);
 std::optional<void*> find_free(GraphNode node);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The functions of CUDA's runtime and of its driver for nodes that allocate memory and for graphs as a whole, as the
-// application finds them first. Both have the same graphs and nodes, and the same structures of parameters.
+// The functions of CUDA's runtime and of its driver for nodes that allocate memory or have conditions, and for graphs
+// as a whole, as the application finds them first. Both have the same graphs and nodes, and the same structures of
+// parameters.
+#include "recorder/cuda_graph_conditions.h"
 #include "recorder/cuda_graph_memory.h"
 
 namespace mneme::record::cuda {
@@ -39,6 +41,10 @@ constinit Clone next_clone(kLibrary, "cudaGraphClone");
 constinit Clone next_clone_driver(kDriver, "cuGraphClone");
 constinit Destroy next_destroy(kLibrary, "cudaGraphDestroy");
 constinit Destroy next_destroy_driver(kDriver, "cuGraphDestroy");
+constinit Next<Error(ConditionHandle*, Graph, unsigned, unsigned)> next_condition(kLibrary,
+                                                                                  "cudaGraphConditionalHandleCreate");
+constinit Next<Error(ConditionHandle*, Graph, void*, unsigned, unsigned)> next_condition_driver(
+    kDriver, "cuGraphConditionalHandleCreate");
 constinit Next<Error(int*)> next_version(kLibrary, "cudaRuntimeGetVersion");
 
 bool edges_have_data() {
@@ -158,6 +164,19 @@ Result cuGraphAddNode(GraphNode* node, Graph graph, const GraphNode* before, uin
 Result cuGraphAddNode_v2(GraphNode* node, Graph graph, const GraphNode* before, uintptr_t fourth, uintptr_t fifth,
                          AnyNode* sixth) {
   return add_by(next_add_driver_v2, true, node, graph, before, fourth, fifth, sixth);
+}
+
+Error cudaGraphConditionalHandleCreate(ConditionHandle* handle, Graph graph, unsigned value, unsigned flags) {
+  return make_condition(handle, graph, value, flags, [&](ConditionHandle* made) {
+    return next_condition.call_or(kNotSupported, made, graph, value, flags);
+  });
+}
+
+Result cuGraphConditionalHandleCreate(ConditionHandle* handle, Graph graph, void* context, unsigned value,
+                                      unsigned flags) {
+  return make_condition(handle, graph, value, flags, [&](ConditionHandle* made) {
+    return next_condition_driver.call_or(kNotSupported, made, graph, context, value, flags);
+  });
 }
 
 Error cudaGraphMemAllocNodeGetParams(GraphNode node, AllocationNode* parameters) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/cuda_graphs.h"
 
+#include "recorder/cuda_graph_conditions.h"
 #include "recorder/cuda_handles.h"
 #include "recorder/cuda_launch.h"
 
@@ -18,6 +19,11 @@ constinit Next<Result(Graph, GraphNode*, GraphNode*, EdgeData*, size_t*)> next_e
                                                                                                "cuGraphGetEdges_v2");
 constinit Next<Result(GraphNode, int*)> next_type(kDriver, "cuGraphNodeGetType");
 constinit Next<Result(GraphNode, DriverKernelNode*)> next_get_drivers(kDriver, "cuGraphKernelNodeGetParams_v2");
+
+constinit Next<Error(GraphNode*, Graph, const GraphNode*, size_t, const KernelNode*)> next_add_kernel(
+    kLibrary, "cudaGraphAddKernelNode");
+constinit Next<Result(GraphNode*, Graph, const GraphNode*, size_t, const DriverKernelNode*)> next_add_drivers(
+    kDriver, "cuGraphAddKernelNode_v2");
 
 using Get = Next<Error(GraphNode, NodeParameters*)>;
 using Add = Next<Error(GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)>;
@@ -228,6 +234,37 @@ LaunchRequest CudaGraphs::request_of(const Step& step, Stream stream) {
 Error CudaGraphs::launch(const LaunchRequest& request, const Step& step, Stream stream) {
   return cuda::launch(request, [&] { return launch_kernel(*step.kernel, stream); });
 }
+
+Graph CudaGraphs::own_graph() {
+  Graph graph = nullptr;
+  return next_create.call_or(kNotSupported, &graph, 0) == kSuccess ? graph : nullptr;
+}
+
+// The copy has the arguments, which the application's node may not have any more when it is launched.
+CudaGraphs::Step CudaGraphs::copied_step(GraphNode node, Graph own) {
+  Step step = step_of(nullptr, node, NodeKind::kKernel);
+  KernelNode& kernel = step.kernel->node;
+  if (step.kernel->drivers) {
+    DriverKernelNode drivers{};
+    need(next_get_drivers.call_or(kNotSupported, node, &drivers));
+    need(next_add_drivers.call_or(kNotSupported, &step.node, own, nullptr, 0, &drivers));
+    need(next_get_drivers.call_or(kNotSupported, step.node, &drivers));
+    kernel.arguments = drivers.arguments;
+    kernel.extra = drivers.extra;
+  } else {
+    need(next_add_kernel.call_or(kNotSupported, &step.node, own, nullptr, 0, &kernel));
+    need(next_get_kernel.call_or(kNotSupported, step.node, &kernel));
+  }
+  return step;
+}
+
+std::optional<GraphDecision> CudaGraphs::decision_of(GraphNode node) { return cuda::decision_of(node); }
+
+std::optional<unsigned> CudaGraphs::value_of(const GraphDecision& decision, Stream stream) {
+  return cuda::value_of(decision, stream);
+}
+
+void CudaGraphs::begin(GraphExec ready, Stream stream, bool whole) { begin_conditions(ready, stream, whole); }
 
 Error CudaGraphs::perform(GraphExec alone, Stream stream) { return change(next_launch, alone, stream); }
 

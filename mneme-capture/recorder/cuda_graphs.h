@@ -22,6 +22,11 @@ struct CudaGraphs {
   static LaunchRequest request_of(const Step& step, Stream stream);
   static Error launch(const LaunchRequest& request, const Step& step, Stream stream);
   static Error perform(GraphExec alone, Stream stream);
+  static Graph own_graph();
+  static Step copied_step(GraphNode node, Graph own);
+  static std::optional<GraphDecision> decision_of(GraphNode node);
+  static std::optional<unsigned> value_of(const GraphDecision& decision, Stream stream);
+  static void begin(GraphExec ready, Stream stream, bool whole);
 };
 
 }  // namespace mneme::record::cuda

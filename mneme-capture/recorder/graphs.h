@@ -12,6 +12,13 @@
 //   int launch(const LaunchRequest&, const GraphStep<Kernel>&, void* stream)
 //                                          records a kernel's
 //   int perform(GraphExec, void* stream)   another node's
+//   Graph own_graph()                      that copies of kernels' nodes are added to; null: nodes are not copied
+//   singly GraphStep<Kernel> copied_step(GraphNode, Graph own)
+//                                          of a kernel's node, by a copy of it; throws
+//   std::optional<GraphDecision> decision_of(GraphNode)
+//   std::optional<unsigned> value_of(const GraphDecision&, void* stream)
+//   void begin(GraphExec, void* stream, bool whole)
+//                                          before the application's is run, node by node or whole
 // all static.
 #pragma once
 #include <exception>
@@ -78,12 +85,22 @@ std::vector<GraphNode> nodes_of(const GraphCalls& calls, Graph graph);
 // A node comes after all that it depends on.
 std::vector<GraphNode> nodes_in_order(const GraphCalls& calls, Graph graph);
 
-// One thing that a launched graph does: a kernel, or what one other node does.
+// About which graphs, the application's, a value decides that kernels set.
+struct GraphDecision {
+  enum Kind { kIf, kWhile, kSwitch };
+  uint64_t value = 0;  // where it is
+  Kind kind = kIf;
+  std::vector<Graph> bodies;
+};
+
+// One thing that a launched graph does: a kernel, what one other node does, or what a value decides.
 template <class Kernel>
 struct GraphStep {
   GraphNode node = nullptr;  // of the recorder's copy
   std::optional<Kernel> kernel = {};
   GraphExec alone = nullptr;  // a graph of the recorder's that does what the node does; null where it needs none
+  std::optional<GraphDecision> decision = {};
+  std::vector<std::vector<GraphStep>> bodies = {};  // of the decision
 };
 
 // What a graph does, in an order in which it may be done.
@@ -121,6 +138,7 @@ template <class Vendor>
 class Graphs {
  public:
   using Plan = GraphPlan<typename Vendor::Kernel>;
+  using Steps = std::vector<GraphStep<typename Vendor::Kernel>>;
 
   static Graphs& all() {  // never destroyed
     static auto* only = new Graphs;
@@ -143,10 +161,11 @@ class Graphs {
  private:
   struct Copy {
     ~Copy() {
-      for (const auto& step : plan.steps) release(step.alone);
+      release(plan.steps);
       if (graph) Vendor::calls().destroy.call_or(-1, graph);
     }
-    void make_plan();
+    // `from`: what the copy is of, of which single nodes are copied now. Null: it is one of all nodes.
+    void make_plan(Graph from = nullptr);
 
     Graph graph = nullptr;
     bool planned = false;
@@ -157,28 +176,44 @@ class Graphs {
   static void release(GraphExec alone) {
     if (alone) Vendor::calls().destroy_ready.call_or(-1, alone);
   }
-  static std::string why_not_copied(Graph graph);
-  static void add_steps(Graph graph, Plan& plan);
+  static void release(const Steps& steps) {
+    for (const auto& step : steps) {
+      release(step.alone);
+      for (const Steps& body : step.bodies) release(body);
+    }
+  }
+  // `own`: where kernels' nodes are copied to; null: they stay as they are.
+  static void add_steps(Graph graph, Graph own, Steps& steps);
 
   std::mutex mutex_;
   std::map<GraphExec, std::shared_ptr<Copy>> copies_;
 };
 
 template <class Vendor>
-void Graphs<Vendor>::add_steps(Graph graph, Plan& plan) {
+void Graphs<Vendor>::add_steps(Graph graph, Graph own, Steps& steps) {
   for (GraphNode node : nodes_in_order(Vendor::calls(), graph)) {
     Graph child = nullptr;
     switch (const NodeKind kind = Vendor::kind_of(node)) {
       case NodeKind::kKernel:
       case NodeKind::kOther:
-        plan.steps.push_back(Vendor::step_of(graph, node, kind));
+        steps.push_back(own && kind == NodeKind::kKernel ? Vendor::copied_step(node, own)
+                                                         : Vendor::step_of(graph, node, kind));
         break;
       case NodeKind::kGraph:
         need(Vendor::calls().get_child.call_or(-1, node, &child));
-        add_steps(child, plan);
+        add_steps(child, own, steps);
         break;
       case NodeKind::kEmpty:
         break;
+      case NodeKind::kCondition:
+        if (auto decision = Vendor::decision_of(node)) {
+          steps.push_back({.node = node, .decision = std::move(decision)});
+          std::vector<Steps> bodies;
+          for (Graph body : steps.back().decision->bodies) add_steps(body, own, bodies.emplace_back());
+          steps.back().bodies = std::move(bodies);
+          break;
+        }
+        [[fallthrough]];
       default:
         throw GraphTrouble(why_not_taken_apart(kind));
     }
@@ -186,35 +221,26 @@ void Graphs<Vendor>::add_steps(Graph graph, Plan& plan) {
 }
 
 template <class Vendor>
-void Graphs<Vendor>::Copy::make_plan() {
+void Graphs<Vendor>::Copy::make_plan(Graph from) {
   planned = true;
   if (!plan.trouble.empty()) return;
   try {
-    add_steps(graph, plan);
+    if (!graph) throw GraphTrouble("the runtime does not copy the graph");
+    add_steps(from ? from : graph, from ? graph : nullptr, plan.steps);
   } catch (const std::exception& error) {
     plan.trouble = error.what();
     Vendor::calls().last_error.call_or(-1);  // our question, not the application's error
   }
 }
 
-template <class Vendor>
-std::string Graphs<Vendor>::why_not_copied(Graph graph) try {
-  for (GraphNode node : nodes_of(Vendor::calls(), graph)) {
-    const NodeKind kind = Vendor::kind_of(node);
-    if (kind == NodeKind::kMemory || kind == NodeKind::kCondition) return why_not_taken_apart(kind);
-  }
-  return "the runtime does not copy the graph";
-} catch (const std::exception& error) {
-  return error.what();
-}
-
+// Graphs that allocate or have conditions are not copied as a whole.
 template <class Vendor>
 void Graphs<Vendor>::add(GraphExec ready, Graph graph) {
   auto copy = std::make_shared<Copy>();
   if (Vendor::calls().clone.call_or(-1, &copy->graph, graph) != 0) {
-    copy->graph = nullptr;
-    copy->plan.trouble = why_not_copied(graph);
     Vendor::calls().last_error.call_or(-1);
+    copy->graph = Vendor::own_graph();
+    copy->make_plan(graph);
   }
   std::lock_guard lock(mutex_);
   std::shared_ptr<Copy>& known = copies_[ready];
@@ -288,12 +314,51 @@ int graph_changed(Core* core, int status, GraphExec ready) {
   return status;
 }
 
+// One for each kernel, whether its turn comes or not.
+template <class Vendor>
+void add_requests(const typename Graphs<Vendor>::Steps& steps, void* stream, std::vector<LaunchRequest>& requests) {
+  for (const auto& step : steps) {
+    if (step.kernel) requests.push_back(Vendor::request_of(step, stream));
+    for (const auto& body : step.bodies) add_requests<Vendor>(body, stream, requests);
+  }
+}
+
+template <class Vendor>
+int run_steps(const typename Graphs<Vendor>::Steps& steps, void* stream);
+
+template <class Vendor>
+int run_decision(const GraphStep<typename Vendor::Kernel>& step, void* stream) {
+  constexpr int kUnknown = 999;  // …ErrorUnknown, of both vendors
+  const GraphDecision& decision = *step.decision;
+  for (;;) {
+    const std::optional<unsigned> value = Vendor::value_of(decision, stream);
+    if (!value) return kUnknown;
+    const bool loops = decision.kind == GraphDecision::kWhile;
+    const size_t which = decision.kind == GraphDecision::kSwitch ? *value : *value ? 0 : loops ? step.bodies.size() : 1;
+    if (which >= step.bodies.size()) return 0;
+    const int status = run_steps<Vendor>(step.bodies[which], stream);
+    if (status != 0 || !loops) return status;
+  }
+}
+
+template <class Vendor>
+int run_steps(const typename Graphs<Vendor>::Steps& steps, void* stream) {
+  for (const auto& step : steps) {
+    const int status = step.decision ? run_decision<Vendor>(step, stream)
+                       : step.kernel ? Vendor::launch(Vendor::request_of(step, stream), step, stream)
+                                     : Vendor::perform(step.alone, stream);
+    if (status != 0) return status;
+  }
+  return 0;
+}
+
 // One whose kernels are only counted is launched as it is, by `real`.
 template <class Vendor, class Real>
 int launch_graph_of(Core& core, GraphExec ready, void* stream, const Real& real) {
   const auto known = Graphs<Vendor>::all().find(ready);
   auto whole = [&] {
     if (known) known->last_time->await(stream, true);
+    Vendor::begin(ready, stream, true);
     const int status = real();
     if (known) known->last_time->set(stream, true);
     return status;
@@ -304,16 +369,11 @@ int launch_graph_of(Core& core, GraphExec ready, void* stream, const Real& real)
   const auto& plan = known->plan;
   if (!plan->trouble.empty()) return core.pass("(graph)", plan->trouble.c_str(), whole);
   std::vector<LaunchRequest> requests;
-  for (const auto& step : plan->steps) {
-    if (step.kernel) requests.push_back(Vendor::request_of(step, stream));
-  }
+  add_requests<Vendor>(plan->steps, stream, requests);
   if (core.count_settled(requests)) return whole();
   known->last_time->await(stream, false);
-  auto request = requests.begin();
-  for (const auto& step : plan->steps) {
-    const int status = step.kernel ? Vendor::launch(*request++, step, stream) : Vendor::perform(step.alone, stream);
-    if (status != 0) return status;
-  }
+  Vendor::begin(ready, stream, false);
+  if (const int status = run_steps<Vendor>(plan->steps, stream); status != 0) return status;
   known->last_time->set(stream, false);
   return 0;
 }

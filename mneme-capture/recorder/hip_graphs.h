@@ -21,6 +21,11 @@ struct HipGraphs {
   static LaunchRequest request_of(const Step& step, Stream stream);
   static Error launch(const LaunchRequest& request, const Step& step, Stream stream);
   static Error perform(GraphExec alone, Stream stream);
+  static Graph own_graph() { return nullptr; }
+  static Step copied_step(GraphNode, Graph) { throw GraphTrouble(kUntold); }
+  static std::optional<GraphDecision> decision_of(GraphNode) { return std::nullopt; }
+  static std::optional<unsigned> value_of(const GraphDecision&, Stream) { return std::nullopt; }
+  static void begin(GraphExec, Stream, bool) {}
 };
 
 }  // namespace mneme::record::hip

@@ -22,6 +22,7 @@
 #include "ir/relative_tables.h"
 #include "pass/device_heap.h"
 #include "pass/embed.h"
+#include "pass/graph_conditions.h"
 #include "pass/kernel_functions.h"
 #include "pass/own_plugins.h"
 #include "pass/pointed_functions.h"
@@ -83,6 +84,7 @@ class CompileUnit : public llvm::PassInfoMixin<CompileUnit> {
       if (triple.isAMDGCN()) mend_removed_intrinsics(module);
       if (triple.isNVPTX() && callbacks_) ir::leave_tables_of_addresses(*callbacks_);
       if (!keeps_vendors_heap()) use_own_heap(module);
+      if (triple.isNVPTX()) take_own_conditions(module);
       told_->names = take_names(module);
       if (told_->own_passes.empty()) embed(module, *told_);
     } catch (const std::exception& error) {

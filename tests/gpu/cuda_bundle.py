@@ -29,8 +29,8 @@ GPU = ROOT / "tests" / "gpu"
 COMPILE = [tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={cuda_test.PROCESSOR}"]
 
 # Of tests/gpu_stand/programs, for a GPU as well.
-STANDS = ["alignments", "devices", "early_memory", "functions", "graph_nodes", "graph_streams", "graphs", "heap",
-          "launches", "memory", "per_thread", "texts"]
+STANDS = ["alignments", "devices", "early_memory", "functions", "graph_conditions", "graph_nodes", "graph_streams",
+          "graphs", "heap", "launches", "memory", "per_thread", "texts"]
 # And those that call the driver themselves; what they are given beside that: kernels of their own.
 DRIVERS = ["driver_graphs", "stacks", "virtual_memory"]
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "driver.h"
-#include "hostgpu/extensions.h"
 #include "recorder/cuda_api.h"
 
 using namespace mneme::gpu_stand;
@@ -22,13 +21,16 @@ int mneme_clone_graph(hipGraph_t* clone, hipGraph_t graph);
 
 namespace {
 
-// NVIDIA's runtime does not copy a graph with memory of its own.
-bool has_memory(hipGraph_t graph) {
+// NVIDIA's runtime does not copy a graph with memory or conditions of its own.
+bool is_not_copied(hipGraph_t graph) {
   size_t count = 0;
   if (hipGraphGetNodes(graph, nullptr, &count) != hipSuccess) return false;
   std::vector<Node> nodes(count);
   if (count && hipGraphGetNodes(graph, nodes.data(), &count) != hipSuccess) return false;
-  return std::ranges::any_of(nodes, [](Node node) { return mneme_hostgpu_memory_node(node, nullptr, nullptr) != 0; });
+  return std::ranges::any_of(nodes, [](Node node) {
+    int type = 0;
+    return cudaGraphNodeGetType(node, &type) == 0 && type >= record::kAllocationNode;
+  });
 }
 
 // A module's functions are known to the runtime's stand-in, but not to NVIDIA's runtime.
@@ -134,7 +136,7 @@ int cudaGraphExecEventRecordNodeSetEvent(hipGraphExec_t ready, Node node, hipEve
 // ---- memory ----
 
 int cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) {
-  return has_memory(graph) ? record::kNotSupported : mneme_clone_graph(clone, graph);
+  return is_not_copied(graph) ? record::kNotSupported : mneme_clone_graph(clone, graph);
 }
 
 Result cuStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,

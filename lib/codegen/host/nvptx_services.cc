@@ -9,6 +9,7 @@
 #include "codegen/host/ptx.h"
 #include "codegen/host/raise_amdgpu.h"
 #include "codegen/host/raise_nvptx.h"
+#include "objects/graph_condition.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -105,6 +106,11 @@ void raise_cuda_services(llvm::Module& module, const bundle::KernelInfo& kernel)
   });
   raise_calls(module, "free", [](Builder& builder, llvm::CallInst& call) {
     return call_service(builder, "release", builder.getVoidTy(), {call.getArgOperand(0)});
+  });
+  // All handles of conditions are ours there.
+  raise_calls(module, objects::kSetCondition, [](Builder& builder, llvm::CallInst& call) -> Value* {
+    Value* slot = builder.CreateAnd(call.getArgOperand(0), objects::slot_of(~uint64_t{0}));
+    return builder.CreateStore(call.getArgOperand(1), builder.CreateIntToPtr(slot, builder.getPtrTy()));
   });
   stop_at_pure_virtual_calls(module);
   raise_services(module);  // __assertfail, traps

@@ -94,7 +94,7 @@ Error pointer_attributes(Attributes* attributes, const void* pointer) {
   return 0;
 }
 
-// graph_memory.cc: a node of any kind. Edges with data are refused.
+// graph_additions.cc: a node of any kind. Edges with data are refused.
 Error add_any_node(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, const void* edges,
                    size_t count, vendor::cuda::AnyNode* parameters);
 

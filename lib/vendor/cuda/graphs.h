@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Nodes of graphs that allocate memory, in NVIDIA's runtime and driver alike, declared by us: the recorder and the
-// stand-in for the runtime put empty nodes in their place. graphs_test.cc compares it with the toolkit's headers where
-// there is one.
+// Nodes of graphs that allocate memory or have conditions, in NVIDIA's runtime and driver alike, declared by us: the
+// recorder and the stand-in for the runtime have others in their place. graphs_test.cc compares it with the toolkit's
+// headers where there is one.
 #pragma once
 #include <cstddef>
 
 namespace mneme::vendor::cuda {
 
 // cudaGraphNodeType, CUgraphNodeType
-inline constexpr int kEmptyNode = 5, kAllocationNode = 10, kFreeNode = 11;
+inline constexpr int kEmptyNode = 5, kAllocationNode = 10, kFreeNode = 11, kConditionNode = 13;
 
 struct AllocationNode {  // cudaMemAllocNodeParams, CUDA_MEM_ALLOC_NODE_PARAMS
   int type, handle_types;
@@ -21,6 +21,13 @@ struct AllocationNode {  // cudaMemAllocNodeParams, CUDA_MEM_ALLOC_NODE_PARAMS
   void* pointer;  // written where the node is added
 };
 
+struct ConditionNode {  // cudaConditionalNodeParams, CUDA_CONDITIONAL_NODE_PARAMS
+  unsigned long long handle;
+  int kind;  // if, while, switch: 0, 1, 2
+  unsigned size;
+  void** bodies;  // graphs; written where the node is added
+};
+
 struct AnyNode {  // cudaGraphNodeParams, CUgraphNodeParams
   int type;
   int reserved[3];
@@ -28,6 +35,7 @@ struct AnyNode {  // cudaGraphNodeParams, CUgraphNodeParams
     long long words[29];
     AllocationNode allocation;
     void* freed;
+    ConditionNode condition;
   };
   long long reserved_too;
 };

@@ -10,6 +10,10 @@ namespace mneme::vendor::cuda {
 static_assert(kEmptyNode == cudaGraphNodeTypeEmpty && kEmptyNode == CU_GRAPH_NODE_TYPE_EMPTY);
 static_assert(kAllocationNode == cudaGraphNodeTypeMemAlloc && kAllocationNode == CU_GRAPH_NODE_TYPE_MEM_ALLOC);
 static_assert(kFreeNode == cudaGraphNodeTypeMemFree && kFreeNode == CU_GRAPH_NODE_TYPE_MEM_FREE);
+static_assert(kConditionNode == cudaGraphNodeTypeConditional && kConditionNode == CU_GRAPH_NODE_TYPE_CONDITIONAL);
+static_assert(sizeof(ConditionNode) == sizeof(cudaConditionalNodeParams));
+static_assert(offsetof(ConditionNode, bodies) == offsetof(cudaConditionalNodeParams, phGraph_out));
+static_assert(offsetof(ConditionNode, bodies) == offsetof(CUDA_CONDITIONAL_NODE_PARAMS, phGraph_out));
 static_assert(sizeof(AllocationNode) == sizeof(cudaMemAllocNodeParams));
 static_assert(sizeof(AllocationNode) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS));
 static_assert(offsetof(AllocationNode, device) == offsetof(cudaMemAllocNodeParams, poolProps.location.id));

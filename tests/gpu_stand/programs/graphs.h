@@ -31,6 +31,15 @@ struct AllocationNode {  // cudaMemAllocNodeParams
   size_t count, size;
   void* pointer;
 };
+struct ConditionNode {  // cudaGraphNodeParams of a conditional node
+  int type;
+  int reserved[3];
+  unsigned long long handle;
+  int kind;  // if, while, switch
+  unsigned size;
+  cudaGraph_t* graphs;
+  long long more[27];
+};
 
 extern "C" {
 int cudaStreamBeginCapture(cudaStream_t, int);
@@ -54,6 +63,8 @@ int cudaGraphAddMemFreeNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t
 int cudaGraphMemAllocNodeGetParams(cudaGraphNode_t, AllocationNode*);
 int cudaGraphMemFreeNodeGetParams(cudaGraphNode_t, void*);
 int cudaGraphNodeGetType(cudaGraphNode_t, int*);
+int cudaGraphConditionalHandleCreate(unsigned long long*, cudaGraph_t, unsigned, unsigned);
+int cudaGraphAddNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, const void*, size_t, ConditionNode*);
 
 int cuGraphCreate(cudaGraph_t*, unsigned);
 int cuGraphDestroy(cudaGraph_t);

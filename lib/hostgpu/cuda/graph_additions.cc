@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Nodes that allocate memory, and nodes of any kind by cudaGraphAddNode.
+// What graphs have that HIP's have not: nodes that allocate memory, conditions, and nodes of any kind by one function.
 #include "hostgpu/cuda/cuda.h"
 #include "hostgpu/cuda/versions.h"
 #include "hostgpu/extensions.h"
@@ -33,6 +33,12 @@ Error cudaGraphMemAllocNodeGetParams(Node node, AllocationNode* parameters) {
 Error cudaGraphMemFreeNodeGetParams(Node node, void* memory) {
   const int type = memory ? mneme_hostgpu_memory_node(node, nullptr, static_cast<void**>(memory)) : 0;
   return type == mneme::vendor::cuda::kFreeNode ? 0 : kInvalidValue;
+}
+
+Error cudaGraphConditionalHandleCreate(unsigned long long* handle, hipGraph_t graph, unsigned value, unsigned flags) {
+  constexpr unsigned kAssignDefault = 1;
+  if (flags & ~kAssignDefault) return kInvalidValue;
+  return mneme_hostgpu_make_condition(handle, graph, value, flags != 0);
 }
 
 }  // extern "C"
@@ -69,6 +75,11 @@ Error add_any_node(Node* node, hipGraph_t graph, const Node* before, const void*
       return mneme_hostgpu_add_allocation(node, graph, before, count, &parameters->allocation);
     case mneme::vendor::cuda::kFreeNode:
       return mneme_hostgpu_add_free(node, graph, before, count, parameters->freed);
+    case mneme::vendor::cuda::kConditionNode: {
+      auto& ours = parameters->condition;
+      return mneme_hostgpu_add_condition(node, graph, before, count, ours.handle, ours.kind, ours.size,
+                                         reinterpret_cast<hipGraph_t**>(&ours.bodies));
+    }
     default:
       return kNotSupported;
   }
