@@ -13,7 +13,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "codegen/host/gcn/cases.h"
+#include "codegen/host/dialect/amdgpu/gcn/cases.h"
 
 extern "C" {
 void LLVMInitializeAMDGPUTargetInfo();

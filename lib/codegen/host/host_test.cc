@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "codegen/host/amdgpu_run.h"
+#include "codegen/host/dialect/amdgpu/run.h"
 
 namespace mneme::codegen::host {
 namespace {

@@ -12,7 +12,8 @@ namespace mneme::device::host {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-// Code for fibers touches each page of what it takes (codegen/host/fiber_form.cc), but the system's libraries do not.
+// Code for fibers touches each page of what it takes (codegen/host/forms/fiber_form.cc), but the system's libraries do
+// not.
 constexpr uint64_t kGuard = 4 * kPage;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What kernels call instead of the GPU's mathematical instructions and instead of a few functions of the device
-// library. Compiled to LLVM IR and inlined into kernels (amdgpu_math.cc), so: no loops and no calls, for the loop over
-// work-items must vectorise; and no fused multiply-add, for the bits must not depend on the processor.
+// library. Compiled to LLVM IR and inlined into kernels (dialect/amdgpu/math.cc), so: no loops and no calls, for the
+// loop over work-items must vectorise; and no fused multiply-add, for the bits must not depend on the processor.
 #pragma once
 #include <stdint.h>
 

@@ -10,8 +10,8 @@
 
 #include <array>
 
-#include "codegen/host/neutral.h"
-#include "codegen/host/reachable.h"
+#include "codegen/host/analysis/reachable.h"
+#include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
 namespace {

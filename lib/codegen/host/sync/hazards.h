@@ -23,9 +23,9 @@
 #include <optional>
 #include <vector>
 
+#include "codegen/host/analysis/uniformity.h"
 #include "codegen/host/sync/lane_sum.h"
 #include "codegen/host/sync/shared_access.h"
-#include "codegen/host/uniformity.h"
 
 namespace mneme::codegen::host {
 

@@ -5,8 +5,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
-#include "codegen/host/neutral.h"
-#include "codegen/host/promoted_copy.h"
+#include "codegen/host/analysis/promoted_copy.h"
+#include "codegen/host/neutral/neutral.h"
 #include "codegen/host/sync/shared_access.h"
 #include "codegen/host/sync/sync_places.h"
 

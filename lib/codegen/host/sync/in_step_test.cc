@@ -8,7 +8,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/SourceMgr.h>
 
-#include "codegen/host/neutral.h"
+#include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "codegen/host/neutral.h"
+#include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
 namespace {

@@ -11,7 +11,7 @@
 #include <array>
 #include <cstdint>
 
-#include "codegen/host/uniformity.h"
+#include "codegen/host/analysis/uniformity.h"
 
 namespace mneme::codegen::host {
 

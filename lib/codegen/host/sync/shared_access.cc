@@ -11,7 +11,7 @@
 
 #include <optional>
 
-#include "codegen/host/neutral.h"
+#include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
 namespace {

@@ -5,7 +5,7 @@
 #include <llvm/ADT/SetVector.h>
 #include <llvm/IR/CFG.h>
 
-#include "codegen/host/reachable.h"
+#include "codegen/host/analysis/reachable.h"
 
 namespace mneme::codegen::host {
 

@@ -21,11 +21,11 @@
 #include <optional>
 #include <set>
 
-#include "codegen/host/neutral.h"
-#include "codegen/host/reachable.h"
+#include "codegen/host/analysis/reachable.h"
+#include "codegen/host/analysis/uniformity.h"
+#include "codegen/host/neutral/neutral.h"
 #include "codegen/host/sync/hazards.h"
 #include "codegen/host/sync/sides.h"
-#include "codegen/host/uniformity.h"
 
 namespace mneme::codegen::host {
 namespace {

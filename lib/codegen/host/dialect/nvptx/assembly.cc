@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// CUDA's inline assembly: PTX, instruction by instruction, on LLVM's values. Registers are what was last written to
+// them; a predicated instruction leaves them as they were where it does not hold. Where there are labels, registers are
+// variables on the stack until all is raised, and the statements behind a label a basic block. What is not known is
+// refused with its text.
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "codegen/host/dialect/nvptx/ptx/carry.h"
+#include "codegen/host/dialect/nvptx/ptx/ptx.h"
+#include "codegen/host/dialect/nvptx/ptx/text.h"
+#include "codegen/host/dialect/nvptx/raise.h"
+#include "codegen/host/neutral/neutral.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+using llvm::StringRef;
+using llvm::Value;
+
+struct Register {
+  llvm::Type* type = nullptr;            // null: whatever is written
+  Value* value = nullptr;                // null: nothing yet
+  llvm::AllocaInst* variable = nullptr;  // where it is kept in its place
+};
+
+class Assembly {
+ public:
+  explicit Assembly(llvm::CallInst& call) : call_(call), builder_(&call) {}
+
+  // False: there is something in it that is not known.
+  bool raise() {
+    std::string plain = without_comments(text_of_call());
+    auto statements = parse_ptx(plain);
+    if (!statements || !bind_operands()) return false;
+    if (llvm::any_of(*statements, [](auto& statement) { return statement.is_label; })) return raise_blocks(*statements);
+    carry_ = takes_carry(*statements) ? read_carry(builder_) : builder_.getFalse();
+    for (const PtxStatement& statement : *statements) {
+      if (!run(statement)) return false;
+    }
+    if (llvm::any_of(*statements, gives_carry)) write_carry(builder_, carry_);
+    return give_results();
+  }
+
+ private:
+  // "${:uid}" is a number of the text's own, for labels.
+  std::string text_of_call() const {
+    constexpr StringRef kOwn = "${:uid}";
+    std::string text;
+    StringRef rest = llvm::cast<llvm::InlineAsm>(call_.getCalledOperand())->getAsmString();
+    for (size_t at = rest.find(kOwn); at != StringRef::npos; at = rest.find(kOwn)) {
+      text += rest.take_front(at).str() + "0";
+      rest = rest.drop_front(at + kOwn.size());
+    }
+    return text + rest.str();
+  }
+
+  // Statements with jumps between them. `end_` ends the block that is being made, until it is known where it leads.
+  bool raise_blocks(llvm::ArrayRef<PtxStatement> statements) {
+    if (llvm::any_of(statements, gives_carry) || takes_carry(statements)) return false;
+    for (const PtxStatement& statement : statements) {
+      if (!statement.is_label) continue;
+      if (!labels_.try_emplace(statement.name, new_block(statement.name)).second) return false;
+    }
+    for (const PtxStatement& statement : statements) {
+      if (statement.name.starts_with(".") && !run(statement)) return false;
+    }
+    llvm::SmallVector<llvm::AllocaInst*, 8> variables;
+    llvm::BasicBlock& entry = call_.getFunction()->getEntryBlock();
+    llvm::IRBuilder<> at_entry(&entry, entry.begin());
+    for (auto& [name, held] : registers_) {
+      llvm::Type* type = held.type ? held.type : held.value->getType();
+      variables.push_back(held.variable = at_entry.CreateAlloca(type));
+      builder_.CreateStore(held.value ? held.value : llvm::Constant::getNullValue(type), held.variable);
+    }
+    carry_ = builder_.getFalse();
+    llvm::BasicBlock* head = call_.getParent();
+    llvm::BasicBlock* tail = llvm::SplitBlock(head, &call_);
+    end_ = head->getTerminator();
+    builder_.SetInsertPoint(end_);
+    for (const PtxStatement& statement : statements) {
+      if (!run_in_block(statement)) return false;
+    }
+    leave_to(tail);
+    builder_.SetInsertPoint(&call_);
+    bool given = give_results();
+    llvm::DominatorTree tree(*call_.getFunction());
+    llvm::PromoteMemToReg(variables, tree);
+    return given;
+  }
+
+  llvm::BasicBlock* new_block(const llvm::Twine& name) {
+    llvm::BasicBlock* block = llvm::BasicBlock::Create(builder_.getContext(), name, call_.getFunction());
+    new llvm::UnreachableInst(builder_.getContext(), block);
+    return block;
+  }
+  void leave_to(llvm::BasicBlock* target, Value* condition = nullptr, llvm::BasicBlock* otherwise = nullptr) {
+    builder_.SetInsertPoint(end_);
+    if (condition) {
+      builder_.CreateCondBr(condition, target, otherwise);
+    } else {
+      builder_.CreateBr(target);
+    }
+    end_->eraseFromParent();
+  }
+  void go_on_in(llvm::BasicBlock* block) {
+    end_ = block->getTerminator();
+    builder_.SetInsertPoint(end_);
+  }
+
+  bool run_in_block(const PtxStatement& statement) {
+    if (statement.name.starts_with(".")) return true;  // done
+    if (statement.is_label) {
+      llvm::BasicBlock* block = labels_.lookup(statement.name);
+      leave_to(block);
+      go_on_in(block);
+      return true;
+    }
+    Value* holds = nullptr;
+    if (!statement.guard.empty() && !(holds = guard_of(statement))) return false;
+    if (statement.name == "bra" || statement.name == "bra.uni") {
+      llvm::BasicBlock* target = statement.operands.size() == 1 ? labels_.lookup(statement.operands[0]) : nullptr;
+      if (!target) return false;
+      llvm::BasicBlock* next = new_block("");
+      leave_to(target, holds, next);
+      go_on_in(next);
+      return true;
+    }
+    if (holds) builder_.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(holds, end_, false));
+    bool known = execute(statement);
+    builder_.SetInsertPoint(end_);
+    return known;
+  }
+
+  Value* guard_of(const PtxStatement& statement) {
+    Value* holds = read(statement.guard);
+    if (!holds) return nullptr;
+    holds = as_type(builder_, holds, builder_.getInt1Ty());
+    return statement.unless ? builder_.CreateNot(holds) : holds;
+  }
+
+  static bool gives_carry(const PtxStatement& statement) {
+    return StringRef(statement.name.str() + ".").contains(".cc.");
+  }
+
+  // Whether one is added that no statement before has given, or left as it was where a guard does not hold.
+  static bool takes_carry(llvm::ArrayRef<PtxStatement> statements) {
+    for (const PtxStatement& statement : statements) {
+      StringRef operation = statement.name.split('.').first;
+      if (operation == "addc" || operation == "subc" || operation == "madc") return true;
+      if (gives_carry(statement)) return !statement.guard.empty();
+    }
+    return false;
+  }
+
+  // "$0", "$1", …: the results, then the operands, as LLVM numbers them.
+  bool bind_operands() {
+    auto* assembly = llvm::cast<llvm::InlineAsm>(call_.getCalledOperand());
+    llvm::SmallVector<std::string, 4> results;
+    unsigned number = 0, given = 0;
+    for (const auto& constraint : assembly->ParseConstraints()) {
+      if (constraint.Type == llvm::InlineAsm::isClobber) continue;
+      if (constraint.Type == llvm::InlineAsm::isLabel || constraint.isIndirect || constraint.isMultipleAlternative) {
+        return false;
+      }
+      std::string name = "$" + std::to_string(number++);
+      if (constraint.Type == llvm::InlineAsm::isOutput) {
+        results_.push_back(name);
+        registers_[name].type = result_type(results_.size() - 1);
+        continue;
+      }
+      Value* operand = call_.getArgOperand(given++);
+      registers_[name] = {operand->getType(), operand};
+      unsigned tied = 0;
+      if (!constraint.Codes.empty() && !StringRef(constraint.Codes[0]).getAsInteger(10, tied)) {
+        if (tied >= results_.size()) return false;
+        registers_[results_[tied]].value = operand;
+      }
+    }
+    return true;
+  }
+
+  llvm::Type* result_type(size_t index) const {
+    auto* all = llvm::dyn_cast<llvm::StructType>(call_.getType());
+    return all ? all->getElementType(static_cast<unsigned>(index)) : call_.getType();
+  }
+
+  bool run(const PtxStatement& statement) {
+    if (statement.name == ".reg" || statement.name.starts_with(".reg.")) return declare(statement);
+    if (statement.name.starts_with(".")) return false;
+    if (statement.guard.empty()) return execute(statement);
+    Value* holds = guard_of(statement);
+    return holds && execute_if(statement, holds);
+  }
+
+  // ".reg .b32 low, high", also written ".reg.b32 low, high".
+  bool declare(const PtxStatement& statement) {
+    StringRef type = statement.name.drop_front(sizeof ".reg" - 1);
+    for (StringRef name : statement.operands) {
+      if (type.empty() && name.starts_with(".")) {
+        type = name.take_until([](char c) { return llvm::isSpace(c); });
+        name = name.drop_front(type.size()).trim();
+      }
+      std::optional<PtxType> parsed = PtxType::parse(type.drop_front(type.empty() ? 0 : 1));
+      auto [stem, count] = name.split('<');  // "p<3>": p0, p1, p2
+      unsigned number = 0;
+      bool many = count.consume_back(">");
+      if (!parsed || stem.empty() || name.contains('<') != many) return false;
+      if (many && (count.getAsInteger(10, number) || number > 1024)) return false;
+      llvm::Type* held = parsed->of(builder_.getContext());
+      if (!many) registers_[name.str()] = {held, nullptr};
+      for (unsigned i = 0; i < number; ++i) registers_[stem.str() + std::to_string(i)] = {held, nullptr};
+    }
+    return true;
+  }
+
+  // What it writes is chosen by `holds`; what may do more than that is only done there.
+  bool execute_if(const PtxStatement& statement, Value* holds) {
+    auto before = registers_;
+    Value* carry = carry_;
+    static constexpr StringRef kPure[] = {"mov", "add", "sub", "mul", "mad",  "fma",  "min", "max", "and", "or", "xor",
+                                          "not", "shl", "shr", "cvt", "setp", "selp", "neg", "abs", "div", "sel"};
+    bool pure = llvm::is_contained(kPure, statement.name.split('.').first);
+    llvm::BasicBlock* head = call_.getParent();
+    llvm::BasicBlock* then = nullptr;
+    if (!pure) {
+      builder_.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(holds, &call_, false));
+      then = builder_.GetInsertBlock();
+    }
+    if (!execute(statement)) return false;
+    if (then) then = builder_.GetInsertBlock();
+    builder_.SetInsertPoint(&call_);
+    auto join = [&](Value* now, Value* was) -> Value* {
+      if (now == was) return now;
+      was = was ? as_type(builder_, was, now->getType()) : llvm::Constant::getNullValue(now->getType());
+      if (!then) return builder_.CreateSelect(holds, now, was);
+      llvm::PHINode* both = llvm::PHINode::Create(now->getType(), 2, "", call_.getParent()->begin());
+      both->addIncoming(now, then);
+      both->addIncoming(was, head);
+      return both;
+    };
+    // A value that is only cast must be so before the ways part.
+    if (then) {
+      builder_.SetInsertPoint(head->getTerminator());
+      for (auto& [name, was] : before) {
+        Value* now = registers_[name].value;
+        if (was.value && now != was.value) was.value = as_type(builder_, was.value, now->getType());
+      }
+      builder_.SetInsertPoint(&call_);
+    }
+    for (auto& [name, now] : registers_) now.value = now.value ? join(now.value, before[name].value) : nullptr;
+    carry_ = join(carry_, carry);
+    return true;
+  }
+
+  bool execute(const PtxStatement& statement) {
+    llvm::SmallVector<StringRef, 4> targets;
+    llvm::SmallVector<Value*, 6> operands;
+    StringRef operation = statement.name.split('.').first;
+    bool writes = writes_first(statement);
+    for (size_t i = 0; i < statement.operands.size(); ++i) {
+      StringRef operand = statement.operands[i];
+      if (i == 0 && writes) {
+        if (!add_targets(operand, targets)) return false;
+      } else if (operand.starts_with("{")) {
+        if (!add_elements(operand, operation == "mov" ? statement.name : "", operands)) return false;
+      } else if (operand.starts_with("[")) {
+        Value* address = read_address(operand);
+        if (!address) return false;
+        operands.push_back(address);
+      } else if (Value* value = read(operand)) {
+        operands.push_back(value);
+      } else {
+        return false;
+      }
+    }
+    auto results = raise_ptx(builder_, statement.name, operands, static_cast<unsigned>(targets.size()), &carry_);
+    if (!results || results->size() != targets.size()) return false;
+    for (size_t i = 0; i < targets.size(); ++i) write(targets[i], (*results)[i]);
+    return true;
+  }
+
+  // Whether the first operand is what the instruction gives.
+  static bool writes_first(const PtxStatement& statement) {
+    static constexpr StringRef kOthers[] = {
+        "st",         "red",           "bar", "barrier",  "fence",   "membar",  "exit",      "trap",
+        "brkpt",      "nanosleep",     "cp",  "prefetch", "pmevent", "discard", "prefetchu", "griddepcontrol",
+        "setmaxnreg", "applypriority", "bra"};
+    StringRef operation = statement.name.split('.').first;
+    if (operation == "bar" || operation == "barrier") return statement.name.contains(".red.");
+    if (!statement.operands.empty() && statement.operands[0].starts_with("[")) return false;
+    return !llvm::is_contained(kOthers, operation);
+  }
+
+  // "a", "a|p", "{a, b}", "_".
+  bool add_targets(StringRef operand, llvm::SmallVectorImpl<StringRef>& targets) {
+    if (operand.consume_front("{")) {
+      if (!operand.consume_back("}")) return false;
+      for (StringRef element : split_operands(operand)) targets.push_back(element);
+      return true;
+    }
+    auto [first, second] = operand.split('|');
+    targets.push_back(first.trim());
+    if (operand.contains('|')) targets.push_back(second.trim());
+    return true;
+  }
+
+  // A vector's elements; or, for a move ("mov.b32"), the register that they make up together, the first the lowest.
+  bool add_elements(StringRef operand, StringRef move, llvm::SmallVectorImpl<Value*>& operands) {
+    llvm::SmallVector<Value*, 4> elements;
+    operand = operand.drop_front().drop_back();
+    for (StringRef element : split_operands(operand)) {
+      Value* value = read(element);
+      if (!value) return false;
+      elements.push_back(value);
+    }
+    if (move.empty()) {
+      operands.append(elements.begin(), elements.end());
+      return true;
+    }
+    std::optional<PtxType> type = PtxName(move).take_type();
+    if (!type || type->bits % elements.size()) return false;
+    llvm::Type *whole = builder_.getIntNTy(type->bits),
+               *part = builder_.getIntNTy(type->bits / static_cast<unsigned>(elements.size()));
+    Value* result = llvm::ConstantInt::get(whole, 0);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      Value* piece = as_type(builder_, as_type(builder_, elements[i], part), whole);
+      result = builder_.CreateOr(result, builder_.CreateShl(piece, i * part->getIntegerBitWidth()));
+    }
+    operands.push_back(result);
+    return true;
+  }
+
+  // "[a]", "[a + 16]".
+  Value* read_address(StringRef operand) {
+    operand = operand.drop_front();
+    if (!operand.consume_back("]")) return nullptr;
+    auto [base, offset] = operand.split('+');
+    Value* address = read(base.trim());
+    if (!address || offset.empty()) return address;
+    int64_t distance = 0;
+    if (offset.trim().getAsInteger(0, distance)) return nullptr;
+    if (address->getType()->isPointerTy()) {
+      return builder_.CreateGEP(builder_.getInt8Ty(), address, builder_.getInt64(static_cast<uint64_t>(distance)));
+    }
+    return builder_.CreateAdd(address, llvm::ConstantInt::getSigned(address->getType(), distance));
+  }
+
+  // Null: there is no such thing, or nothing in it.
+  Value* read(StringRef operand) {
+    operand = operand.trim();
+    if (operand.consume_front("!")) {
+      Value* value = read(operand);
+      return value ? builder_.CreateNot(as_type(builder_, value, builder_.getInt1Ty())) : nullptr;
+    }
+    auto found = registers_.find(operand.str());  // also declared ones whose names begin with "%"
+    if (found != registers_.end()) {
+      llvm::AllocaInst* variable = found->second.variable;
+      return variable ? builder_.CreateLoad(variable->getAllocatedType(), variable) : found->second.value;
+    }
+    if (operand.consume_front("%") || operand == "WARP_SZ") return ptx_register(builder_, operand);
+    return number(operand);
+  }
+
+  // 7, -7, 0x7, 7U; 0f3f800000 and 0d3ff0000000000000 by their bits.
+  Value* number(StringRef text) {
+    uint64_t bits = 0;
+    if (text.starts_with("0f") || text.starts_with("0F")) {
+      if (text.drop_front(2).getAsInteger(16, bits)) return nullptr;
+      return builder_.CreateBitCast(builder_.getInt32(static_cast<uint32_t>(bits)), builder_.getFloatTy());
+    }
+    if (text.starts_with("0d") || text.starts_with("0D")) {
+      if (text.drop_front(2).getAsInteger(16, bits)) return nullptr;
+      return builder_.CreateBitCast(builder_.getInt64(bits), builder_.getDoubleTy());
+    }
+    double real = 0;
+    if (text.contains('.') && !text.getAsDouble(real)) return llvm::ConstantFP::get(builder_.getDoubleTy(), real);
+    text.consume_back("U");
+    int64_t value = 0;
+    if (!text.getAsInteger(0, value)) return builder_.getInt64(static_cast<uint64_t>(value));
+    return text.getAsInteger(0, bits) ? nullptr : builder_.getInt64(bits);
+  }
+
+  void write(StringRef name, Value* value) {
+    if (name == "_") return;
+    Register& to = registers_[name.str()];
+    if (to.variable) {
+      builder_.CreateStore(as_type(builder_, value, to.variable->getAllocatedType()), to.variable);
+      return;
+    }
+    to.value = to.type ? as_type(builder_, value, to.type) : value;
+  }
+
+  bool give_results() {
+    if (call_.getType()->isVoidTy()) return true;
+    Value* all = llvm::PoisonValue::get(call_.getType());
+    for (size_t i = 0; i < results_.size(); ++i) {
+      Value* value = read(results_[i]);
+      if (!value) return false;
+      value = as_type(builder_, value, registers_[results_[i]].type);
+      all = call_.getType()->isStructTy() ? builder_.CreateInsertValue(all, value, static_cast<unsigned>(i)) : value;
+    }
+    call_.replaceAllUsesWith(all);
+    return true;
+  }
+
+  llvm::CallInst& call_;
+  llvm::IRBuilder<> builder_;
+  std::map<std::string, Register> registers_;
+  llvm::SmallVector<std::string, 4> results_;
+  Value* carry_ = nullptr;
+  llvm::StringMap<llvm::BasicBlock*> labels_;
+  llvm::Instruction* end_ = nullptr;
+};
+
+}  // namespace
+
+void raise_ptx_assembly(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  std::vector<llvm::CallBase*> calls;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (call && call->isInlineAsm()) calls.push_back(call);
+    }
+  }
+  for (llvm::CallBase* call : calls) {
+    auto* plain = llvm::dyn_cast<llvm::CallInst>(call);
+    if (!plain || !Assembly(*plain).raise()) {
+      throw Error::of("kernel '{}' uses inline assembly ('{}'), which the host device does not have", kernel.demangled,
+                      llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString());
+    }
+    fence_compiler(*plain);
+    plain->eraseFromParent();
+  }
+}
+
+}  // namespace mneme::codegen::host

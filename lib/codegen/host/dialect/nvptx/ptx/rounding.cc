@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/dialect/nvptx/ptx/rounding.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "codegen/host/math/library.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+using llvm::Value;
+using Builder = llvm::IRBuilderBase;
+
+Value* number(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
+
+// What the processor calls a rounding mode.
+uint32_t processor_mode(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kNearest:
+      return 0;
+    case Rounding::kDown:
+      return 1;
+    case Rounding::kUp:
+      return 2;
+    case Rounding::kTowardsZero:
+      return 3;
+  }
+  return 0;
+}
+
+// The upper half of a float, rounded to nearest even; a NaN stays one.
+Value* nearest_brain(Builder& builder, Value* x) {
+  Value* bits = builder.CreateBitCast(x, builder.getInt32Ty());
+  Value* odd = builder.CreateAnd(builder.CreateLShr(bits, 16), 1);
+  Value* rounded = builder.CreateAdd(bits, builder.CreateAdd(odd, builder.getInt32(0x7fff)));
+  rounded = builder.CreateSelect(builder.CreateFCmpUNO(x, x), builder.getInt32(0x7fff0000), rounded);
+  return builder.CreateTrunc(builder.CreateLShr(rounded, 16), builder.getInt16Ty());
+}
+
+// There is one NaN, as for bfloat16.
+Value* nearest_half(Builder& builder, Value* x) {
+  Value* one_nan = builder.CreateBitCast(builder.getInt16(0x7fff), builder.getHalfTy());
+  return builder.CreateSelect(builder.CreateFCmpUNO(x, x), one_nan, builder.CreateFPTrunc(x, builder.getHalfTy()));
+}
+
+// The nearest, or the one beside it if that has gone the wrong way. As bits: one more is one farther from zero.
+Value* directed(Builder& builder, Value* x, Value* nearest, const PtxType& type, Rounding rounding) {
+  Value* back = widen(builder, nearest, type);
+  Value* bits = builder.CreateBitCast(nearest, builder.getInt16Ty());
+  Value* too_low = builder.CreateFCmpOLT(back, x);
+  Value* too_high = builder.CreateFCmpOGT(back, x);
+  Value* negative = builder.CreateICmpSLT(bits, builder.getInt16(0));
+  auto moved = [&](Value* wrong, Value* inwards) {
+    Value* step = builder.CreateSelect(inwards, builder.getInt16(static_cast<uint16_t>(-1)), builder.getInt16(1));
+    return builder.CreateSelect(wrong, builder.CreateAdd(bits, step), bits);
+  };
+  Value* result = nullptr;
+  if (rounding == Rounding::kDown) {
+    result = moved(too_high, builder.CreateNot(negative));
+  } else if (rounding == Rounding::kUp) {
+    result = moved(too_low, negative);
+  } else {
+    result = moved(builder.CreateSelect(negative, too_low, too_high), builder.getTrue());
+  }
+  return builder.CreateBitCast(result, nearest->getType());
+}
+
+}  // namespace
+
+std::optional<Rounding> take_rounding(PtxName& name) {
+  if (name.take("rn")) return Rounding::kNearest;
+  if (name.take("rz")) return Rounding::kTowardsZero;
+  if (name.take("rm")) return Rounding::kDown;
+  if (name.take("rp")) return Rounding::kUp;
+  return std::nullopt;
+}
+
+Value* call_rounded(Builder& builder, llvm::StringRef name, llvm::Type* type, llvm::ArrayRef<Value*> arguments,
+                    Rounding rounding) {
+  llvm::SmallVector<Value*, 4> values(arguments);
+  values.push_back(builder.getInt32(processor_mode(rounding)));
+  llvm::SmallVector<llvm::Type*, 4> types;
+  for (Value* value : values) types.push_back(value->getType());
+  std::string full = (name + "_rounded_" + (type->isDoubleTy() ? "f64" : "f32")).str();
+  return builder.CreateCall(math_function(*builder.GetInsertBlock()->getModule(), full, type, types), values);
+}
+
+Value* widen(Builder& builder, Value* x, const PtxType& type) {
+  if (type.kind == PtxType::kBrain) {
+    Value* bits = builder.CreateShl(builder.CreateZExt(x, builder.getInt32Ty()), 16);
+    return builder.CreateBitCast(bits, builder.getFloatTy());
+  }
+  return type.bits == 16 ? builder.CreateFPExt(x, builder.getFloatTy()) : x;
+}
+
+Value* narrow(Builder& builder, Value* x, const PtxType& type, Rounding rounding) {
+  if (type.bits != 16) return x;
+  Value* result = type.kind == PtxType::kBrain ? nearest_brain(builder, x) : nearest_half(builder, x);
+  return rounding == Rounding::kNearest ? result : directed(builder, x, result, type, rounding);
+}
+
+Value* saturate(Builder& builder, Value* x) {
+  Value* low = builder.CreateSelect(builder.CreateFCmpOGT(x, number(x, 0.0)), x, number(x, 0.0));
+  return builder.CreateSelect(builder.CreateFCmpOLT(low, number(x, 1.0)), low, number(x, 1.0));
+}
+
+Value* rectify(Builder& builder, Value* x) {
+  return builder.CreateSelect(builder.CreateFCmpOLE(x, number(x, 0.0)), number(x, 0.0), x);
+}
+
+}  // namespace mneme::codegen::host

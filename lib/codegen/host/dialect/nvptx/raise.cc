@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/dialect/nvptx/raise.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "base/error.h"
+#include "codegen/host/dialect/amdgpu/raise.h"
+#include "codegen/host/dialect/nvptx/ptx/barriers.h"
+#include "codegen/host/dialect/nvptx/ptx/waves.h"
+#include "codegen/host/dialect/steps.h"
+#include "codegen/host/math/library.h"
+#include "codegen/host/math/parts.h"
+#include "codegen/host/neutral/function_addresses.h"
+#include "codegen/host/neutral/neutral.h"
+#include "codegen/host/semantics/flush_denormals.h"
+
+namespace mneme::codegen::host {
+namespace {
+
+void check_wave_size(const bundle::KernelInfo& kernel) {
+  if (kernel.wave_size == kWarpSize) return;
+  throw Error::of("kernel '{}' is a CUDA kernel with warps of {} threads, not {}", kernel.demangled, kernel.wave_size,
+                  kWarpSize);
+}
+
+// Functions that the IR only declares are somebody else's, and there is nobody else here. (libdevice's, should a
+// program have been compiled without it, may be known by name.)
+void refuse_declarations(const llvm::Module& module, const bundle::KernelInfo& kernel) {
+  for (const llvm::Function& function : module) {
+    llvm::StringRef name = function.getName();
+    if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty() || operation_of(function)) continue;
+    if (name == "strlen" || name.starts_with("__nv_")) continue;
+    throw Error::of("kernel '{}' calls {}, which the host device does not have", kernel.demangled, name.str());
+  }
+}
+
+// libdevice's tables are variables to LLVM, but nobody writes to them, and they have no place in memory that a
+// recording could know.
+void settle_tables(llvm::Module& module) {
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    if (!variable.getName().starts_with("__cudart_") || !variable.hasLocalLinkage()) continue;
+    variable.setConstant(true);
+    variable.setName("mneme.libdevice.table");
+  }
+}
+
+void raise_math_intrinsics(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) raise_math_intrinsic(*call);
+    }
+  }
+}
+
+}  // namespace
+
+void raise_nvptx(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse) {
+  llvm::Function& entry = kernel_in(module, kernel);
+  check_wave_size(kernel);
+  answer_reflection(module, entry);
+  take_kernel_arguments(module, entry);
+  entry.setCallingConv(llvm::CallingConv::C);
+  raise_cooperative_groups(module);
+  raise_cuda_services(module, kernel);
+  mark_kept(module);
+  prune(module, entry);
+  settle_tables(module);
+  classify_memory(module, kernel);
+  refuse_declarations(module, kernel);
+  // Before there is arithmetic of assembly and intrinsics, which say themselves what they flush. libdevice's is
+  // rewritten.
+  flush_denormals(module, entry, "__nv_");
+  raise_plain_conversions(module);
+  raise_libdevice(module, kernel);
+  raise_ptx_assembly(module, kernel);
+  raise_nvvm_intrinsics(module, kernel);
+  begin_named_barriers(module, entry);
+  raise_math_intrinsics(module);
+  link_math_library(module);
+  raise_shared_pointers(module);
+  raise_scopes(module);
+  if (!fuse) unfuse(module);
+  flush_denormals(module, entry);
+}
+
+}  // namespace mneme::codegen::host
