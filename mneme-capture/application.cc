@@ -12,7 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "recorder/protocol.h"
+#include "recorder/link/protocol.h"
 
 extern char** environ;
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "recorder/meeting_point.h"
+#include "recorder/link/meeting_point.h"
 
 namespace mneme::capture {
 namespace {

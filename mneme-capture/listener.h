@@ -13,7 +13,7 @@ class Listener {
  public:
   Listener();  // throws Error
 
-  // What tells a process of both (recorder/meeting_point.h).
+  // What tells a process of both (recorder/link/meeting_point.h).
   const std::string& address() const { return address_; }
   int abstract() const { return abstract_.get(); }
   int named() const { return named_.get(); }  // -1: there is no place for it

@@ -10,7 +10,7 @@
 #include "cuda_program.h"
 #include "gpu.h"
 #include "memory/arena.h"
-#include "recorder/rank.h"
+#include "recorder/link/rank.h"
 #include "report.h"
 #include "session.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "recorder/protocol.h"
+#include "recorder/link/protocol.h"
 #include "snapshot.h"
 
 namespace mneme::capture {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "recorder/rank.h"
+#include "recorder/link/rank.h"
 
 namespace mneme::capture {
 namespace {

@@ -13,8 +13,8 @@
 #include "followed_pointers.h"
 #include "memory_view.h"
 #include "ready_memory.h"
-#include "recorder/counters.h"
-#include "recorder/protocol.h"
+#include "recorder/link/counters.h"
+#include "recorder/link/protocol.h"
 #include "snapshot.h"
 
 namespace mneme::capture {

@@ -8,7 +8,7 @@
 
 #include "bundle/format.h"
 #include "memory_view.h"
-#include "recorder/protocol.h"
+#include "recorder/link/protocol.h"
 #include "snapshot.h"
 
 namespace mneme::capture {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bundle/format.h"
-#include "recorder/protocol.h"
+#include "recorder/link/protocol.h"
 
 namespace mneme::capture {
 

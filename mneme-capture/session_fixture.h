@@ -13,8 +13,8 @@
 #include "memory/arena.h"
 #include "objects/elf_builder.h"
 #include "objects/embedded.h"
-#include "recorder/core.h"
-#include "recorder/fake_runtime.h"
+#include "recorder/core/core.h"
+#include "recorder/runtime/fake_runtime.h"
 #include "session.h"
 
 namespace mneme::capture {

@@ -653,7 +653,7 @@ int main() {
 
     # The recorder's own calls are in these of its sources; what is run here, with so many devices, has it make all of
     # them, some of them only since others fail.
-    WITH_CALLS = ["hip_devices.cc", "hip_graphs.cc", "hip_runtime.cc", "hip_virtual_memory.cc", "hip_waiting.cc"]
+    WITH_CALLS = ["devices.cc", "graphs.cc", "runtime.cc", "virtual_memory.cc", "waiting.cc"]
     NO_SECOND_ALLOCATION = " ".join(f"hipMalloc 2 {call}" for call in range(2, 40))
     MAKE_THEM = [*((name, "6", 1, "") for name in [
         "device_globals", "module_launch", "graph_captured", "graph_built", "saxpy_template", "stream_order",
@@ -691,7 +691,7 @@ int main() {
     def test_each_call_fails_in_turn(self):
         """Whether it is the recorder's or the application's: nothing hangs or dies, it is said what came of it, and where
         the application is none the wiser, no more is held in the end than where nothing fails."""
-        sources = "".join((ROOT / "mneme-capture" / "recorder" / name).read_text() for name in self.WITH_CALLS)
+        sources = "".join((ROOT / "mneme-capture" / "recorder" / "hip" / name).read_text() for name in self.WITH_CALLS)
         left = set(re.findall(r'"(hip\w+)"', sources)) - self.NOT_MADE
         log, mapped = self.folder / "calls", self.folder / "mapped.hip"
         mapped.write_text(self.MAPPED)
@@ -780,11 +780,11 @@ class Interface(unittest.TestCase):
             "MemcpyFromSymbolAsync", "Memcpy2DFromArrayAsync", "StreamBeginCapture", "StreamEndCapture"]}
 
     def setUp(self):
-        folder = ROOT / "mneme-capture" / "recorder"
-        self.sources = {path.name: path.read_text() for path in folder.glob("hip_*") if "_test" not in path.name}
+        folder = ROOT / "mneme-capture" / "recorder" / "hip"
+        self.sources = {path.name: path.read_text() for path in folder.rglob("*.*") if "_test" not in path.name}
 
     def test_structures(self):
-        declared = re.findall(r"^struct \w+ \{ *// (hip[^\n]*|dim3[^\n]*)$", self.sources["hip_api.h"], re.MULTILINE)
+        declared = re.findall(r"^struct \w+ \{ *// (hip[^\n]*|dim3[^\n]*)$", self.sources["api.h"], re.MULTILINE)
         self.assertEqual(sorted(declared), sorted(self.STRUCTURES))
 
     def test_nothing_that_changed_is_used(self):

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "recorder/kernels/digest.h"
-#include "recorder/kernels/gather.h"
+#include "recorder/memory/kernels/digest.h"
+#include "recorder/memory/kernels/gather.h"
 
 namespace mneme::gpu_stand {
 namespace {

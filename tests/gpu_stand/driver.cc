@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "memory/arena.h"
-#include "recorder/cuda_api.h"
+#include "recorder/cuda/api.h"
 
 using namespace mneme::gpu_stand;
 namespace record = mneme::record::cuda;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "driver.h"
-#include "recorder/cuda_api.h"
+#include "recorder/cuda/api.h"
 
 using namespace mneme::gpu_stand;
 namespace record = mneme::record::cuda;

@@ -24,7 +24,7 @@ DEVICE Thread this_thread() {
 
 }  // namespace
 
-// Written by the recorder (mneme-capture/recorder/device_heap.h). Every module has one.
+// Written by the recorder (mneme-capture/recorder/core/device_heap.h). Every module has one.
 extern "C" DEVICE Heap __mneme_heap;
 DEVICE Heap __mneme_heap = {nullptr, 0};
 

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The application's graphs that are ready to be launched, whatever the vendor, and how their kernels are recorded: when
+// a graph is launched it is done node by node, as long as some of its kernels are to be.
+//
+// A vendor is a type with
+//   Kernel                                 what is kept of a kernel's node
+//   const GraphCalls& calls()
+//   NodeKind kind_of(GraphNode)            throws
+//   GraphStep<Kernel> step_of(Graph, GraphNode, NodeKind)
+//                                          of a kernel or another node that does something; throws
+//   LaunchRequest request_of(const GraphStep<Kernel>&, void* stream)
+//   int launch(const LaunchRequest&, const GraphStep<Kernel>&, void* stream)
+//                                          records a kernel's
+//   int perform(GraphExec, void* stream)   another node's
+//   Graph own_graph()                      that copies of kernels' nodes are added to; null: nodes are not copied
+//   singly GraphStep<Kernel> copied_step(GraphNode, Graph own)
+//                                          of a kernel's node, by a copy of it; throws
+//   std::optional<GraphDecision> decision_of(GraphNode)
+//   std::optional<unsigned> value_of(const GraphDecision&, void* stream)
+//   void begin(GraphExec, void* stream, bool whole)
+//                                          before the application's is run, node by node or whole
+// all static.
+#pragma once
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recorder/core/core.h"
+#include "recorder/runtime/next.h"
+
+namespace mneme::record {
+
+using Graph = void*;      // …Graph_t
+using GraphExec = void*;  // …GraphExec_t
+using GraphNode = void*;  // …GraphNode_t
+
+// Calls that are both vendors' but for their names. 0 is success.
+struct GraphCalls {
+  Next<int(Graph* copy, Graph)> clone;
+  Next<int(GraphNode* copy, GraphNode, Graph of)> find;
+  Next<int(Graph)> destroy;
+  Next<int(GraphExec)> destroy_ready;
+  Next<int(Graph, GraphNode*, size_t*)> nodes;
+  int (*edges)(Graph, GraphNode* from, GraphNode* to, size_t*);
+  Next<int(GraphNode, Graph*)> get_child;
+  Next<int()> last_error;
+  Next<int(void** event, unsigned flags)> create_event;
+  Next<int(void* event, void* stream)> record_event;
+  Next<int(void* stream, void* event, unsigned flags)> wait_for_event;
+  Next<int(void* event)> destroy_event;
+  Next<int(void* stream)> synchronize;
+  Next<int()> synchronize_all;
+};
+
+// Whether no more is noted down from the stream, by what the call that was to end it returned: what was noted down in
+// vain has ended, too; where it is the wrong stream or thread, nothing has.
+inline bool has_capture_ended(int status) {
+  constexpr int kInvalidated = 901, kUnjoined = 904;  // …ErrorStreamCapture…, of both vendors
+  return status == 0 || status == kInvalidated || status == kUnjoined;
+}
+
+enum class NodeKind { kKernel, kGraph, kEmpty, kOther, kMemory, kCondition, kForeign };
+
+// Why a graph is not done node by node.
+class GraphTrouble : public std::exception {
+ public:
+  explicit GraphTrouble(const char* text) : text_(text) {}
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  const char* text_;
+};
+inline constexpr char kUntold[] = "the runtime does not tell what is in the graph";
+inline void need(int status) {
+  if (status != 0) throw GraphTrouble(kUntold);
+}
+const char* why_not_taken_apart(NodeKind kind);
+
+std::vector<GraphNode> nodes_of(const GraphCalls& calls, Graph graph);
+// A node comes after all that it depends on.
+std::vector<GraphNode> nodes_in_order(const GraphCalls& calls, Graph graph);
+
+// About which graphs, the application's, a value decides that kernels set.
+struct GraphDecision {
+  enum Kind { kIf, kWhile, kSwitch };
+  uint64_t value = 0;  // where it is
+  Kind kind = kIf;
+  std::vector<Graph> bodies;
+};
+
+// One thing that a launched graph does: a kernel, what one other node does, or what a value decides.
+template <class Kernel>
+struct GraphStep {
+  GraphNode node = nullptr;  // of the recorder's copy
+  std::optional<Kernel> kernel = {};
+  GraphExec alone = nullptr;  // a graph of the recorder's that does what the node does; null where it needs none
+  std::optional<GraphDecision> decision = {};
+  std::vector<std::vector<GraphStep>> bodies = {};  // of the decision
+};
+
+// What a graph does, in an order in which it may be done.
+template <class Kernel>
+struct GraphPlan {
+  std::vector<GraphStep<Kernel>> steps;
+  std::string trouble;  // why it cannot be done step by step; empty: it can
+};
+
+// The last time that a graph was launched. Launched again, in whatever stream, it does nothing before that has ended:
+// the runtime sees to that only where both times it launches the graph itself.
+class LastTime {
+ public:
+  explicit LastTime(const GraphCalls& calls) : calls_(calls) {}
+  ~LastTime();
+  LastTime(const LastTime&) = delete;
+  LastTime& operator=(const LastTime&) = delete;
+
+  // Before the stream is given anything of it, node by node or whole; and when it has been given all.
+  void await(void* stream, bool whole);
+  void set(void* stream, bool whole);
+
+ private:
+  enum class Way { kNone, kNodes, kWhole };
+
+  const GraphCalls& calls_;
+  std::mutex mutex_;
+  void* event_ = nullptr;
+  Way way_ = Way::kNone;
+};
+
+// The graphs that are ready, each with a copy of what it was made from: of one that is ready nobody can ask what is in
+// it. Thread-safe.
+template <class Vendor>
+class Graphs {
+ public:
+  using Plan = GraphPlan<typename Vendor::Kernel>;
+  using Steps = std::vector<GraphStep<typename Vendor::Kernel>>;
+
+  static Graphs& all() {  // never destroyed
+    static auto* only = new Graphs;
+    return *only;
+  }
+
+  void add(GraphExec ready, Graph graph);
+  void remove(GraphExec ready);
+  // The application has changed a kernel's node, and `change` does the same to the copy's; or something that is not
+  // followed here.
+  void set_kernel(GraphExec ready, GraphNode node, const std::function<int(GraphNode)>& change);
+  void lose(GraphExec ready, const char* trouble);
+
+  struct Known {
+    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<LastTime> last_time;
+  };
+  std::optional<Known> find(GraphExec ready);
+
+ private:
+  struct Copy {
+    ~Copy() {
+      release(plan.steps);
+      if (graph) Vendor::calls().destroy.call_or(-1, graph);
+    }
+    // `from`: what the copy is of, of which single nodes are copied now. Null: it is one of all nodes.
+    void make_plan(Graph from = nullptr);
+
+    Graph graph = nullptr;
+    bool planned = false;
+    Plan plan;
+    std::shared_ptr<LastTime> last_time = std::make_shared<LastTime>(Vendor::calls());
+  };
+
+  static void release(GraphExec alone) {
+    if (alone) Vendor::calls().destroy_ready.call_or(-1, alone);
+  }
+  static void release(const Steps& steps) {
+    for (const auto& step : steps) {
+      release(step.alone);
+      for (const Steps& body : step.bodies) release(body);
+    }
+  }
+  // `own`: where kernels' nodes are copied to; null: they stay as they are.
+  static void add_steps(Graph graph, Graph own, Steps& steps);
+
+  std::mutex mutex_;
+  std::map<GraphExec, std::shared_ptr<Copy>> copies_;
+};
+
+template <class Vendor>
+void Graphs<Vendor>::add_steps(Graph graph, Graph own, Steps& steps) {
+  for (GraphNode node : nodes_in_order(Vendor::calls(), graph)) {
+    Graph child = nullptr;
+    switch (const NodeKind kind = Vendor::kind_of(node)) {
+      case NodeKind::kKernel:
+      case NodeKind::kOther:
+        steps.push_back(own && kind == NodeKind::kKernel ? Vendor::copied_step(node, own)
+                                                         : Vendor::step_of(graph, node, kind));
+        break;
+      case NodeKind::kGraph:
+        need(Vendor::calls().get_child.call_or(-1, node, &child));
+        add_steps(child, own, steps);
+        break;
+      case NodeKind::kEmpty:
+        break;
+      case NodeKind::kCondition:
+        if (auto decision = Vendor::decision_of(node)) {
+          steps.push_back({.node = node, .decision = std::move(decision)});
+          std::vector<Steps> bodies;
+          for (Graph body : steps.back().decision->bodies) add_steps(body, own, bodies.emplace_back());
+          steps.back().bodies = std::move(bodies);
+          break;
+        }
+        [[fallthrough]];
+      default:
+        throw GraphTrouble(why_not_taken_apart(kind));
+    }
+  }
+}
+
+template <class Vendor>
+void Graphs<Vendor>::Copy::make_plan(Graph from) {
+  planned = true;
+  if (!plan.trouble.empty()) return;
+  try {
+    if (!graph) throw GraphTrouble("the runtime does not copy the graph");
+    add_steps(from ? from : graph, from ? graph : nullptr, plan.steps);
+  } catch (const std::exception& error) {
+    plan.trouble = error.what();
+    Vendor::calls().last_error.call_or(-1);  // our question, not the application's error
+  }
+}
+
+// Graphs that allocate or have conditions are not copied as a whole.
+template <class Vendor>
+void Graphs<Vendor>::add(GraphExec ready, Graph graph) {
+  auto copy = std::make_shared<Copy>();
+  if (Vendor::calls().clone.call_or(-1, &copy->graph, graph) != 0) {
+    Vendor::calls().last_error.call_or(-1);
+    copy->graph = Vendor::own_graph();
+    copy->make_plan(graph);
+  }
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Copy>& known = copies_[ready];
+  if (known) copy->last_time = known->last_time;
+  std::swap(known, copy);
+}
+
+template <class Vendor>
+void Graphs<Vendor>::remove(GraphExec ready) {
+  std::shared_ptr<Copy> last;
+  std::lock_guard lock(mutex_);
+  if (auto found = copies_.find(ready); found != copies_.end()) {
+    last = std::move(found->second);
+    copies_.erase(found);
+  }
+}
+
+template <class Vendor>
+void Graphs<Vendor>::set_kernel(GraphExec ready, GraphNode node, const std::function<int(GraphNode)>& change) {
+  std::lock_guard lock(mutex_);
+  auto found = copies_.find(ready);
+  if (found == copies_.end() || !found->second->plan.trouble.empty()) return;
+  Copy& copy = *found->second;
+  try {
+    GraphNode ours = nullptr;
+    need(Vendor::calls().find.call_or(-1, &ours, node, copy.graph));
+    need(change(ours));
+    for (auto& step : copy.plan.steps) {
+      if (step.node != ours) continue;
+      auto changed = Vendor::step_of(copy.graph, ours, NodeKind::kKernel);
+      release(step.alone);
+      step = std::move(changed);
+    }
+  } catch (const std::exception&) {
+    copy.plan.trouble = "a node was changed after the graph was made ready, and its copy could not be";
+    Vendor::calls().last_error.call_or(-1);
+  }
+}
+
+template <class Vendor>
+void Graphs<Vendor>::lose(GraphExec ready, const char* trouble) {
+  std::lock_guard lock(mutex_);
+  if (auto found = copies_.find(ready); found != copies_.end()) found->second->plan.trouble = trouble;
+}
+
+template <class Vendor>
+std::optional<typename Graphs<Vendor>::Known> Graphs<Vendor>::find(GraphExec ready) {
+  std::lock_guard lock(mutex_);
+  auto found = copies_.find(ready);
+  if (found == copies_.end()) return std::nullopt;
+  const std::shared_ptr<Copy>& copy = found->second;
+  if (!copy->planned) copy->make_plan();
+  return Known{{copy, &copy->plan}, copy->last_time};
+}
+
+// ---- what hooks do, after the call that the application made, of which `status` is what it returned ----
+
+// A graph was made ready, or what one does that is was changed.
+template <class Vendor>
+int graph_made(Core* core, int status, GraphExec* ready, Graph graph) {
+  if (core && core->recording() && status == 0) Graphs<Vendor>::all().add(*ready, graph);
+  return status;
+}
+
+// A node was changed that is no kernel's: what it does now is not what it did when the graph was made ready.
+template <class Vendor>
+int graph_changed(Core* core, int status, GraphExec ready) {
+  if (core && status == 0) {
+    Graphs<Vendor>::all().lose(ready, "a node that is no kernel's was changed after the graph was made ready");
+  }
+  return status;
+}
+
+// One for each kernel, whether its turn comes or not.
+template <class Vendor>
+void add_requests(const typename Graphs<Vendor>::Steps& steps, void* stream, std::vector<LaunchRequest>& requests) {
+  for (const auto& step : steps) {
+    if (step.kernel) requests.push_back(Vendor::request_of(step, stream));
+    for (const auto& body : step.bodies) add_requests<Vendor>(body, stream, requests);
+  }
+}
+
+template <class Vendor>
+int run_steps(const typename Graphs<Vendor>::Steps& steps, void* stream);
+
+template <class Vendor>
+int run_decision(const GraphStep<typename Vendor::Kernel>& step, void* stream) {
+  constexpr int kUnknown = 999;  // …ErrorUnknown, of both vendors
+  const GraphDecision& decision = *step.decision;
+  for (;;) {
+    const std::optional<unsigned> value = Vendor::value_of(decision, stream);
+    if (!value) return kUnknown;
+    const bool loops = decision.kind == GraphDecision::kWhile;
+    const size_t which = decision.kind == GraphDecision::kSwitch ? *value : *value ? 0 : loops ? step.bodies.size() : 1;
+    if (which >= step.bodies.size()) return 0;
+    const int status = run_steps<Vendor>(step.bodies[which], stream);
+    if (status != 0 || !loops) return status;
+  }
+}
+
+template <class Vendor>
+int run_steps(const typename Graphs<Vendor>::Steps& steps, void* stream) {
+  for (const auto& step : steps) {
+    const int status = step.decision ? run_decision<Vendor>(step, stream)
+                       : step.kernel ? Vendor::launch(Vendor::request_of(step, stream), step, stream)
+                                     : Vendor::perform(step.alone, stream);
+    if (status != 0) return status;
+  }
+  return 0;
+}
+
+// One whose kernels are only counted is launched as it is, by `real`.
+template <class Vendor, class Real>
+int launch_graph_of(Core& core, GraphExec ready, void* stream, const Real& real) {
+  const auto known = Graphs<Vendor>::all().find(ready);
+  auto whole = [&] {
+    if (known) known->last_time->await(stream, true);
+    Vendor::begin(ready, stream, true);
+    const int status = real();
+    if (known) known->last_time->set(stream, true);
+    return status;
+  };
+  if (!known || !core.recording()) {
+    return core.pass("(graph)", "the graph was made ready before recording began", whole);
+  }
+  const auto& plan = known->plan;
+  if (!plan->trouble.empty()) return core.pass("(graph)", plan->trouble.c_str(), whole);
+  std::vector<LaunchRequest> requests;
+  add_requests<Vendor>(plan->steps, stream, requests);
+  if (core.count_settled(requests)) return whole();
+  known->last_time->await(stream, false);
+  Vendor::begin(ready, stream, false);
+  if (const int status = run_steps<Vendor>(plan->steps, stream); status != 0) return status;
+  known->last_time->set(stream, false);
+  return 0;
+}
+
+}  // namespace mneme::record

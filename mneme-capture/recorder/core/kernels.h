@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "objects/embedded.h"
+#include "recorder/core/policy.h"
+#include "recorder/runtime/runtime.h"
+
+namespace mneme::record {
+
+struct SettledLaunch;
+
+// What is known of one kernel's code, wherever it was registered (the same template may come from several units).
+// Guarded by the core's lock.
+struct Recording {
+  explicit Recording(const Limits& limits) : policy(limits) {}
+  Policy policy;
+  bool asked = false;                                  // the parent was asked whether it wants this kernel
+  bool selected = false;                               // its answer
+  std::map<std::vector<uint64_t>, Digest> sent;        // to the parent: ids of the kernel, by where its functions are
+  std::string refused;                                 // why it cannot be recorded; empty: it can
+  uint32_t launches = 0;                               // counter of all launches; 0 until the first
+  std::map<std::string, uint32_t, std::less<>> slots;  // counters of launches not recorded, by reason
+  // Those recorded, while they are few and others can be told from them at a glance (settled.h).
+  std::vector<std::shared_ptr<const SettledLaunch>> recorded;
+  bool tells_recorded = true;
+};
+
+// A host function that stands for a kernel. Lives until its fat binary is unregistered.
+struct Stub {
+  const void* function = nullptr;
+  ProgramCode code;
+  std::string demangled;
+  const objects::EmbeddedKernel* embedded = nullptr;  // null: `trouble` says why
+  std::string trouble;
+  const std::set<std::string>* variables = nullptr;  // of all kernels there, beside `embedded`
+  std::shared_ptr<Recording> recording;
+  bool resolved = false;
+};
+
+// Fat binaries and their host stubs as the application registers them. Code is looked for at a kernel's first launch.
+// Thread-safe; a Stub's own members are settled once find() has returned it.
+class Kernels {
+ public:
+  explicit Kernels(const Limits& limits) : limits_(limits) {}
+
+  // `image` starts at the offload bundle's header; null when the registration was not understood.
+  void add_fat_binary(void* handle, const std::byte* image);
+  // Loaded at run time; its functions are stubs too.
+  void add_module(void* handle, std::string image);
+  void add_stub(void* handle, const void* function, const char* name);
+  void remove_fat_binary(void* handle);
+
+  // nullptr: not registered here.
+  std::shared_ptr<const Stub> find(const void* function);
+
+  // Around fork(); and for the child, whose kernels the parent knows nothing of yet.
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
+  void begin_again();
+
+ private:
+  struct FatBinary {
+    const std::byte* image = nullptr;
+    size_t size = SIZE_MAX;  // known of a module
+    std::string owned;       // a module's bytes
+    bool parsed = false;
+    std::string trouble;
+    std::vector<objects::DeviceCode> code;
+    std::list<std::vector<objects::EmbeddedKernel>> lists;
+    std::map<std::string, const objects::EmbeddedKernel*> kernels;
+    std::set<std::string> variables;  // theirs
+  };
+
+  static void parse(FatBinary& binary);
+  void resolve(Stub& stub);
+
+  Limits limits_;
+  std::mutex mutex_;
+  std::map<void*, FatBinary> binaries_;                       // by handle
+  std::map<const void*, std::shared_ptr<Stub>> stubs_;        // by host function
+  std::map<std::string, std::shared_ptr<Recording>> others_;  // kernels without code, by name
+  std::map<Digest, std::shared_ptr<Recording>> recordings_;   // by static hash
+};
+
+// What a launch gives its kernel: a list of pointers, or all in one buffer.
+struct Arguments {
+  void* const* list = nullptr;
+  Bytes packed = {};
+};
+struct LaunchRequest {
+  const void* function = nullptr;
+  bundle::Dim3 grid, block;
+  uint32_t shared_bytes = 0;
+  Arguments arguments;
+  void* stream = nullptr;
+  bool cooperative = false;
+  bundle::Dim3 cluster = {};  // blocks
+};
+// Those of a launch of a module's function: the list, or what a list of keys and values says that ends with `end`.
+inline constexpr uintptr_t kParameterBuffer = 1, kParameterSize = 2;  // of both vendors
+Arguments arguments_of(void* const* list, void* const* extra, uintptr_t end);
+// The bytes that the kernel gets, padding zeroed.
+std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments);
+
+std::string demangle(const std::string& name);
+
+}  // namespace mneme::record

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The part of CUDA's runtime interface (12, 13) that is hooked or called, and of the driver's, declared here so that no
+// toolkit is needed to build. api_test.cc compares it with the toolkit's headers where there is one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "vendor/cuda/graphs.h"
+
+namespace mneme::record::cuda {
+
+using Error = int;  // cudaError_t
+inline constexpr Error kSuccess = 0;
+inline constexpr Error kNotReady = 600;
+inline constexpr Error kNotSupported = 801;
+
+using Stream = void*;
+inline constexpr uintptr_t kPerThreadStream = 2;  // cudaStreamPerThread
+// The stream that functions mean whose names end in _ptsz: programs call them that are compiled for a default stream of
+// each thread's.
+inline Stream per_thread(Stream stream) { return stream ? stream : reinterpret_cast<Stream>(kPerThreadStream); }
+using MemoryPool = void*;
+using Array = void*;
+using Event = void*;   // cudaEvent_t
+using Kernel = void*;  // cudaKernel_t, CUkernel
+
+struct Dimensions {  // dim3
+  uint32_t x, y, z;
+};
+
+struct PitchedPointer {  // cudaPitchedPtr
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+
+struct Extent {  // cudaExtent
+  size_t width, height, depth;
+};
+
+struct LaunchAttribute {  // cudaLaunchAttribute
+  int which;
+  int padding;
+  unsigned value[16];  // the first of them where it is one number
+};
+inline constexpr int kLaunchCooperative = 2;
+inline constexpr int kLaunchClusterDimension = 4;
+inline constexpr int kLaunchDeviceUpdatable = 13;
+
+struct LaunchConfig {  // cudaLaunchConfig_t
+  Dimensions grid, block;
+  size_t shared;
+  Stream stream;
+  const LaunchAttribute* attributes;
+  unsigned count;
+};
+
+struct KernelNode {  // cudaKernelNodeParams
+  const void* function;
+  Dimensions grid, block;
+  unsigned shared;
+  void** arguments;
+  void** extra;
+};
+
+// Parameters of other nodes, which are passed from one call to another: as large as any.
+struct NodeParameters {
+  alignas(16) char bytes[512];
+};
+
+// CUgraphNodeType
+using vendor::cuda::AllocationNode, vendor::cuda::AnyNode, vendor::cuda::ConditionNode;
+using vendor::cuda::kAllocationNode, vendor::cuda::kConditionNode, vendor::cuda::kEmptyNode, vendor::cuda::kFreeNode;
+inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4;
+inline constexpr int kWaitNode = 6, kRecordNode = 7;
+
+struct PointerAttributes {  // cudaPointerAttributes
+  int type;
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+  long reserved[8];  // from 13 on: never written here
+};
+inline constexpr int kManagedMemory = 3;
+
+struct FunctionAttributes {  // cudaFuncAttributes, and room for what later versions add
+  char bytes[1024];
+};
+
+// What __cudaRegisterFatBinary gets.
+struct FatBinaryWrapper {
+  uint32_t magic;
+  uint32_t version;
+  const std::byte* data;
+  void* unused;
+};
+inline constexpr uint32_t kWrapperMagic = 0x466243b1;
+
+inline constexpr unsigned kRegisterPortable = 1;  // cudaHostRegister…
+inline constexpr unsigned kRegisterMapped = 2;
+inline constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // cudaMemcpy…
+
+// ---- the driver's ----
+
+using Result = int;  // CUresult
+using Address = unsigned long long;
+using Handle = unsigned long long;  // CUmemGenericAllocationHandle
+using Module = void*;
+using Library = void*;
+using Function = void*;
+
+struct DriverLaunchConfig {  // CUlaunchConfig
+  Dimensions grid, block;
+  unsigned shared;
+  Stream stream;
+  const LaunchAttribute* attributes;
+  unsigned count;
+};
+
+struct DriverKernelNode {  // CUDA_KERNEL_NODE_PARAMS_v2
+  Function function;
+  Dimensions grid, block;
+  unsigned shared;
+  void** arguments;
+  void** extra;
+  Kernel kernel;  // in place of a function
+  void* context;
+};
+
+struct EdgeData {  // CUgraphEdgeData
+  unsigned char bytes[8];
+};
+
+struct Location {  // CUmemLocation
+  int type;
+  int id;
+};
+inline constexpr int kLocationDevice = 1;
+
+struct MemoryProperties {  // CUmemAllocationProp
+  int type;
+  int handle_types;
+  Location location;
+  void* win32_metadata;
+  unsigned char compression, rdma;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+inline constexpr int kPinned = 1;
+
+struct Access {  // CUmemAccessDesc
+  Location location;
+  int flags;
+};
+inline constexpr int kReadWrite = 3;  // 0: none
+
+}  // namespace mneme::record::cuda

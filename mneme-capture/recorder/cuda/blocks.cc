@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/cuda/blocks.h"
+
+#include <algorithm>
+
+#include "bundle/format.h"
+#include "recorder/cuda/runtime.h"
+#include "recorder/memory/digest_keys.h"
+#include "recorder/memory/gathering.h"
+#include "recorder/memory/kernels/gather.h"
+#include "recorder/runtime/next.h"
+
+// What the build makes of kernels/blocks.cc: a fat binary, or PTX, and the zero that ends a text.
+asm(".pushsection .rodata\n"
+    ".balign 16\n"
+    "mneme_block_kernels:\n"
+    ".incbin \"" MNEME_BLOCK_KERNELS
+    "\"\n"
+    ".byte 0\n"
+    ".popsection\n");
+extern "C" __attribute__((visibility("hidden"))) const char mneme_block_kernels[];
+
+namespace mneme::record::cuda {
+namespace {
+
+static_assert(kDigestedWords * sizeof(Word) == bundle::kBlockSize);
+
+constinit Next<Result(Module*, const void*)> next_load(kDriver, "cuModuleLoadData");
+constinit Next<Result(Function*, Module, const char*)> next_function(kDriver, "cuModuleGetFunction");
+constinit Next<Result(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
+                      void**)>
+    next_launch(kDriver, "cuLaunchKernel");
+constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "cudaMalloc");
+constinit Next<Error(void*)> next_free(kLibrary, "cudaFree");
+constinit Next<Error(void*, const void*, size_t, int)> next_copy(kLibrary, "cudaMemcpy");
+constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "cudaHostGetDevicePointer");
+
+// Asking for digests of less than that takes longer than fetching it all.
+constexpr uint64_t kWorthDigests = 16 << 20;
+
+}  // namespace
+
+Blocks::Loaded Blocks::load() {
+  Loaded loaded;
+  Module module = nullptr;
+  Function digest = nullptr, gather = nullptr;
+  const DigestKeys keys = digest_keys();
+  bool ready = next_load.call_or(kNotSupported, &module, mneme_block_kernels) == kSuccess &&
+               next_function.call_or(kNotSupported, &gather, module, "gather_blocks") == kSuccess &&
+               next_function.call_or(kNotSupported, &digest, module, "digest_blocks") == kSuccess &&
+               succeeds(next_malloc.call_or(kNotSupported, &loaded.keys, sizeof keys)) &&
+               succeeds(next_copy.call_or(kNotSupported, loaded.keys, &keys, sizeof keys, kHostToDevice));
+  if (ready) loaded.digest = digest, loaded.gather = gather;
+  return loaded;
+}
+
+Blocks::Loaded& Blocks::loaded(int device) {
+  auto found = loaded_.find(device);
+  if (found == loaded_.end()) found = loaded_.emplace(device, load()).first;
+  return found->second;
+}
+
+bool Blocks::make_room(Loaded& loaded, uint64_t count) {
+  if (loaded.room >= count) return true;
+  if (loaded.out) next_free.call_or(kNotSupported, loaded.out);
+  loaded.out = nullptr;
+  loaded.room = 0;
+  if (!succeeds(next_malloc.call_or(kNotSupported, &loaded.out, count * sizeof(Word[2])))) return false;
+  loaded.room = count;
+  return true;
+}
+
+bool Blocks::digest(int device, uint64_t address, std::span<Digest> digests) {
+  const uint64_t count = digests.size();
+  Loaded& loaded = this->loaded(device);
+  if (!loaded.digest || count == 0 || count > UINT32_MAX || !make_room(loaded, count)) return false;
+  auto blocks = static_cast<unsigned>(count);
+  void* arguments[] = {&address, &blocks, &loaded.keys, &loaded.out};
+  constexpr unsigned kAtOnce = kDigestThreads / kParts;
+  Result status = next_launch.call_or(kNotSupported, loaded.digest, (blocks + kAtOnce - 1) / kAtOnce, 1, 1,
+                                      kDigestThreads, 1, 1, 0, nullptr, arguments, nullptr);
+  static_assert(sizeof(Digest) == sizeof(Word[2]));
+  return status == kSuccess &&
+         succeeds(next_copy.call_or(kNotSupported, digests.data(), loaded.out, count * sizeof(Digest), kDeviceToHost));
+}
+
+bool Blocks::gather(int device, std::span<const Piece> pieces, std::byte* to) {
+  const std::vector<uint64_t> blocks = blocks_to_gather(pieces);
+  if (blocks.empty()) return false;
+  Loaded& loaded = this->loaded(device);
+  void* out = nullptr;
+  if (!loaded.gather || !succeeds(next_device_pointer.call_or(kNotSupported, &out, to, 0))) return false;
+  for (size_t first = 0; first < blocks.size(); first += kGatheredAtOnce) {
+    const size_t count = std::min<size_t>(blocks.size() - first, kGatheredAtOnce);
+    Gathered from{};
+    for (size_t i = 0; i < count; ++i) from.blocks[i] = reinterpret_cast<const Word*>(blocks[first + i]);
+    void* arguments[] = {&from, &out};
+    Result status = next_launch.call_or(kNotSupported, loaded.gather, static_cast<unsigned>(count), 1, 1,
+                                        kGatherThreads, 1, 1, 0, nullptr, arguments, nullptr);
+    if (status != kSuccess) return false;  // the pieces are copied, behind what has begun
+    out = static_cast<std::byte*>(out) + count * bundle::kBlockSize;
+  }
+  return true;
+}
+
+void CudaRuntime::digests(const std::vector<Piece>& pieces, const TakeDigests& take) {
+  uint64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.size;
+  if (bytes < kWorthDigests) return;
+  std::lock_guard lock(looking_);
+  for (const Piece& piece : pieces) {
+    OnDevice there(static_cast<int>(piece.device));
+    digested_.address = piece.address;
+    digested_.blocks.resize(piece.size / bundle::kBlockSize);
+    if (blocks_.digest(static_cast<int>(piece.device), piece.address, digested_.blocks)) take(digested_);
+  }
+}
+
+void CudaRuntime::fetch(const std::vector<Piece>& pieces, std::byte* to, bool adopted) {
+  fetches_.begin(pieces, to, [&](std::span<const Piece> some, std::byte* there) {
+    if (!adopted) return false;
+    std::lock_guard lock(looking_);
+    return blocks_.gather(static_cast<int>(some.front().device), some, there);
+  });
+}
+
+}  // namespace mneme::record::cuda

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <map>
+#include <span>
+
+#include "base/digest.h"
+#include "recorder/cuda/api.h"
+#include "recorder/link/protocol.h"
+
+namespace mneme::record::cuda {
+
+// What kernels of the recorder's own do with blocks of device memory that is at rest, for the calling thread's device.
+// False of either: the device cannot do it, or it is not worth its while. Not thread-safe.
+class Blocks {
+ public:
+  Blocks() = default;
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+  // The digests of as many blocks as there is room for, from `address` on, a multiple of a block.
+  bool digest(int device, uint64_t address, std::span<Digest> digests);
+  // Begins to bring the pieces one behind the other, in the order of the default stream; `to` is pinned memory of the
+  // host's. For many that are small and whole blocks: of larger ones copies are as quick.
+  bool gather(int device, std::span<const Piece> pieces, std::byte* to);
+
+ private:
+  struct Loaded {
+    Function digest = nullptr, gather = nullptr;  // null: the device cannot do it
+    void* keys = nullptr;                         // device memory
+    void* out = nullptr;                          // the same, for so many digests
+    uint64_t room = 0;
+  };
+  Loaded& loaded(int device);
+  static Loaded load();
+  static bool make_room(Loaded& loaded, uint64_t count);
+
+  std::map<int, Loaded> loaded_;  // by device
+};
+
+}  // namespace mneme::record::cuda

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/cuda/graph_conditions.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "objects/graph_condition.h"
+#include "recorder/cuda/graph_memory.h"
+#include "recorder/cuda/runtime.h"
+
+namespace mneme::record::cuda {
+namespace {
+
+using objects::ConditionSlot;
+
+constinit Next<Error(void*, const void*, size_t, int, Stream)> next_copy(kLibrary, "cudaMemcpyAsync");
+constinit Next<Error(void*, const void*, size_t, int)> next_copy_now(kLibrary, "cudaMemcpy");
+constinit Next<Error(Stream)> next_synchronize(kLibrary, "cudaStreamSynchronize");
+
+constexpr unsigned kAssignDefault = 1;  // cudaGraphCondAssignDefault
+
+struct Condition {
+  Address slot = 0;
+  ConditionHandle vendors = 0;
+  unsigned initial = 0;
+  bool is_reset = false;  // by each launch
+};
+
+struct Conditions {
+  std::mutex mutex;
+  std::map<const void*, std::vector<Condition>> by_graph;  // those that are ready, too
+  std::map<const void*, Graph> parents;                    // of graphs that a condition decides about
+  std::map<GraphNode, std::pair<Graph, GraphDecision>> decisions;
+
+  // Which the application made; the others are parts of it.
+  Graph root_of(Graph graph) const {
+    for (auto found = parents.find(graph); found != parents.end(); found = parents.find(graph)) graph = found->second;
+    return graph;
+  }
+};
+
+// Never destroyed: applications destroy graphs from destructors that run last.
+Conditions& conditions() {
+  static auto* all = new Conditions;
+  return *all;
+}
+
+void* pointer(Address address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+Error make_condition(ConditionHandle* handle, Graph graph, unsigned value, unsigned flags,
+                     const std::function<Error(ConditionHandle*)>& real) {
+  ConditionHandle vendors = 0;
+  const Error status = real(handle ? &vendors : handle);
+  if (status != kSuccess || !handle) return status;
+  *handle = vendors;
+  Graph root = nullptr;
+  {
+    std::lock_guard lock(conditions().mutex);
+    root = conditions().root_of(graph);
+  }
+  void* slot = allocate_for_graph(root, sizeof(ConditionSlot));
+  if (!slot) return kSuccess;
+  const ConditionSlot empty;
+  if (change(next_copy_now, slot, &empty, sizeof empty, kHostToDevice) != kSuccess) return kSuccess;
+  *handle = objects::condition_handle(reinterpret_cast<uint64_t>(slot));
+  std::lock_guard lock(conditions().mutex);
+  conditions().by_graph[root].push_back(
+      {reinterpret_cast<Address>(slot), vendors, value, (flags & kAssignDefault) != 0});
+  return kSuccess;
+}
+
+Error add_condition(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Error(AnyNode*)>& add) {
+  const ConditionHandle ours = parameters->condition.handle;
+  if (!objects::is_ours(ours)) return add(parameters);
+  const Address slot = objects::slot_of(ours);
+  std::optional<Condition> known;
+  {
+    std::lock_guard lock(conditions().mutex);
+    const auto& all = conditions().by_graph[conditions().root_of(graph)];
+    auto found = std::ranges::find(all, slot, &Condition::slot);
+    if (found != all.end()) known = *found;
+  }
+  if (known) parameters->condition.handle = known->vendors;
+  const Error status = add(parameters);
+  parameters->condition.handle = ours;
+  if (status != kSuccess || !known) return status;
+  const ConditionNode& added = parameters->condition;
+  GraphDecision decision{slot, static_cast<GraphDecision::Kind>(added.kind), {}};
+  decision.bodies.assign(added.bodies, added.bodies + added.size);
+  std::lock_guard lock(conditions().mutex);
+  for (Graph body : decision.bodies) conditions().parents[body] = graph;
+  conditions().decisions[*node] = {conditions().root_of(graph), std::move(decision)};
+  return status;
+}
+
+std::optional<GraphDecision> decision_of(GraphNode node) {
+  std::lock_guard lock(conditions().mutex);
+  auto found = conditions().decisions.find(node);
+  return found == conditions().decisions.end() ? std::nullopt : std::optional(found->second.second);
+}
+
+std::optional<unsigned> value_of(const GraphDecision& decision, Stream stream) {
+  unsigned value = 0;
+  if (next_synchronize.call_or(kNotSupported, stream) != kSuccess) return std::nullopt;
+  if (next_copy_now.call_or(kNotSupported, &value, pointer(decision.value), sizeof value, kDeviceToHost) != kSuccess) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+void share_conditions(const void* graph, const void* to) {
+  std::lock_guard lock(conditions().mutex);
+  auto found = conditions().by_graph.find(graph);
+  if (found != conditions().by_graph.end() && graph != to) conditions().by_graph[to] = found->second;
+}
+
+void release_conditions(const void* graph) {
+  std::lock_guard lock(conditions().mutex);
+  conditions().by_graph.erase(graph);
+  std::erase_if(conditions().decisions, [&](const auto& decision) { return decision.second.first == graph; });
+  // From the leaves on: a parent is looked up by its own parent.
+  std::vector<const void*> parts;
+  for (const auto& [part, parent] : conditions().parents) {
+    if (conditions().root_of(parent) == graph) parts.push_back(part);
+  }
+  for (const void* part : parts) conditions().parents.erase(part);
+}
+
+void begin_conditions(GraphExec ready, Stream stream, bool whole) {
+  std::vector<Condition> its;
+  {
+    std::lock_guard lock(conditions().mutex);
+    auto found = conditions().by_graph.find(ready);
+    if (found == conditions().by_graph.end()) return;
+    its = found->second;
+  }
+  auto put = [&](Address to, const auto& value) {
+    change(next_copy, pointer(to), &value, sizeof value, kHostToDevice, stream);
+  };
+  for (const Condition& condition : its) {
+    put(condition.slot + offsetof(ConditionSlot, vendors), whole ? condition.vendors : ConditionHandle{0});
+    if (!whole && condition.is_reset) put(condition.slot + offsetof(ConditionSlot, value), condition.initial);
+  }
+}
+
+}  // namespace mneme::record::cuda

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/cuda/graph_memory.h"
+
+#include "memory/graph_memory.h"
+#include "recorder/cuda/graph_conditions.h"
+#include "recorder/cuda/runtime.h"
+#include "recorder/core/memory_hooks.h"
+
+namespace mneme::record::cuda {
+namespace {
+
+constinit Next<Result(Stream, int*, unsigned long long*, Graph*, const GraphNode**, size_t*)> next_capture(
+    kDriver, "cuStreamGetCaptureInfo_v2");
+
+// Never destroyed: applications destroy graphs from destructors that run last.
+memory::GraphMemory<AllocationNode>& graph_memory() {
+  static auto* only = new memory::GraphMemory<AllocationNode>;
+  return *only;
+}
+
+// The graph that the stream's calls become nodes of; null: the driver does not tell.
+Graph captured_graph(Stream stream) {
+  int capturing = 0;
+  unsigned long long id = 0;
+  Graph graph = nullptr;
+  const GraphNode* before = nullptr;
+  size_t count = 0;
+  const Result status = next_capture.call_or(kNotSupported, stream, &capturing, &id, &graph, &before, &count);
+  return status == kSuccess ? graph : nullptr;
+}
+
+// Null: the recorder gives none.
+void* allocate(int device, size_t size) {
+  Core* core = first_recorder();
+  const bool ours = core && core->recording() && size > 0 && Core::is_recorded(device);
+  return ours ? core->allocate(Space::kDevice, size, 0, device) : nullptr;
+}
+
+}  // namespace
+
+Error add_allocation(GraphNode* node, Graph graph, AllocationNode* parameters, const AddEmpty& add, const Real& real) {
+  const bool ours = node && parameters && parameters->location_type == kLocationDevice;
+  void* memory = ours ? allocate(parameters->device, parameters->size) : nullptr;
+  if (!memory) return real();
+  if (const Error status = add(); status != kSuccess) {
+    recorder()->release(memory);
+    return status;
+  }
+  parameters->pointer = memory;
+  graph_memory().add_allocation(graph, *node, *parameters);
+  return kSuccess;
+}
+
+Error add_free(GraphNode* node, Graph graph, void* memory, const AddEmpty& add, const Real& real) {
+  if (!node || !known_to(recorder(), memory)) return real();
+  const Error status = add();
+  if (status != kSuccess) return status;
+  graph_memory().add_free(graph, *node, memory);
+  return kSuccess;
+}
+
+Error add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Error(AnyNode*)>& add) {
+  AnyNode empty{};
+  empty.type = kEmptyNode;
+  auto add_empty = [&] { return add(&empty); };
+  auto real = [&] { return add(parameters); };
+  const int type = parameters ? parameters->type : kEmptyNode;
+  if (type == kAllocationNode) return add_allocation(node, graph, &parameters->allocation, add_empty, real);
+  if (type == kFreeNode) return add_free(node, graph, parameters->freed, add_empty, real);
+  if (type == kConditionNode && node) return add_condition(node, graph, parameters, add);
+  return real();
+}
+
+void* allocate_for_graph(Graph graph, size_t size) {
+  AllocationNode allocation{};
+  allocation.pointer = allocate(runtime().device(), size);
+  if (!allocation.pointer) return nullptr;
+  graph_memory().add_allocation(graph, nullptr, allocation);
+  graph_memory().add_free(graph, nullptr, allocation.pointer);  // the application never has it
+  return allocation.pointer;
+}
+
+std::optional<AllocationNode> find_allocation(GraphNode node) { return graph_memory().allocation(node); }
+std::optional<void*> find_free(GraphNode node) { return graph_memory().freed(node); }
+
+Error type_asked(Error status, GraphNode node, int* type) {
+  if (status != kSuccess || !type || *type != kEmptyNode) return status;
+  if (find_allocation(node)) *type = kAllocationNode;
+  if (find_free(node)) *type = kFreeNode;
+  return status;
+}
+
+Error give_in_order(Stream stream, void** pointer, size_t size, const Real& real) {
+  start();
+  const int device = runtime().device();
+  if (!runtime().notes_down(stream)) return give_in(recorder(), stream, device, pointer, size, real);
+  Graph graph = pointer ? captured_graph(stream) : nullptr;
+  void* memory = graph ? allocate(device, size) : nullptr;
+  if (!memory) return real();
+  AllocationNode allocation{};
+  allocation.pointer = *pointer = memory;
+  graph_memory().add_allocation(graph, nullptr, allocation);
+  return kSuccess;
+}
+
+Error take_back_in_order(Stream stream, void* pointer, const Real& real) {
+  if (!runtime().notes_down(stream)) {
+    if (give_graphs_memory_back(pointer)) return kSuccess;
+    return take_back_in(recorder(), stream, pointer, real);
+  }
+  Graph graph = captured_graph(stream);
+  return graph && graph_memory().add_free(graph, nullptr, pointer) ? kSuccess : real();
+}
+
+bool give_graphs_memory_back(void* pointer) { return recorder() && graph_memory().give_back(pointer); }
+
+void share_memory(const void* graph, const void* to) {
+  if (!recorder()) return;
+  graph_memory().share(graph, to);
+  share_conditions(graph, to);
+}
+
+void use_memory(GraphExec ready) {
+  if (recorder()) graph_memory().launch(ready);
+}
+
+void release_memory(const void* graph) {
+  Core* core = recorder();
+  if (!core) return;
+  release_conditions(graph);
+  for (void* memory : graph_memory().remove(graph)) core->release(memory);
+}
+
+}  // namespace mneme::record::cuda

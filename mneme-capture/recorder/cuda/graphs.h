@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "recorder/core/graphs.h"
+#include "recorder/cuda/runtime.h"
+
+namespace mneme::record::cuda {
+
+// CUDA's graphs: kernels are launched by the functions that launch kernels, and for any other node there is a graph
+// that has such a node only.
+struct CudaGraphs {
+  struct Kernel {
+    KernelNode node{};
+    bool drivers = false;  // its function is one for the driver, not for the runtime
+    bool cooperative = false;
+    Dimensions cluster{1, 1, 1};
+  };
+  using Step = GraphStep<Kernel>;
+
+  static const GraphCalls& calls();
+  static NodeKind kind_of(GraphNode node);
+  static Step step_of(Graph graph, GraphNode node, NodeKind kind);
+  static LaunchRequest request_of(const Step& step, Stream stream);
+  static Error launch(const LaunchRequest& request, const Step& step, Stream stream);
+  static Error perform(GraphExec alone, Stream stream);
+  static Graph own_graph();
+  static Step copied_step(GraphNode node, Graph own);
+  static std::optional<GraphDecision> decision_of(GraphNode node);
+  static std::optional<unsigned> value_of(const GraphDecision& decision, Stream stream);
+  static void begin(GraphExec ready, Stream stream, bool whole);
+};
+
+}  // namespace mneme::record::cuda

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Nobody follows textures and surfaces from their making on, but for their borders (cuda/hooks/texture.cc): the driver
+// knows what each handle stands for.
+#include "recorder/cuda/textures.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "bundle/textures.h"
+#include "recorder/cuda/api.h"
+#include "recorder/cuda/runtime.h"
+#include "recorder/runtime/next.h"
+#include "vendor/cuda/textures.h"
+
+namespace mneme::record::cuda {
+namespace {
+
+namespace driver = vendor::cuda;
+using bundle::TextureSource;
+
+constinit Next<Result(driver::Resource*, driver::Object)> next_texture_resource(kDriver, "cuTexObjectGetResourceDesc");
+constinit Next<Result(driver::Sampling*, driver::Object)> next_sampling(kDriver, "cuTexObjectGetTextureDesc");
+constinit Next<Result(driver::View*, driver::Object)> next_view(kDriver, "cuTexObjectGetResourceViewDesc");
+constinit Next<Result(driver::Resource*, driver::Object)> next_surface_resource(kDriver, "cuSurfObjectGetResourceDesc");
+constinit Next<Result(driver::ArrayDescription*, driver::Array)> next_array(kDriver, "cuArray3DGetDescriptor_v2");
+constinit Next<Result(driver::Array*, driver::Array, unsigned)> next_level(kDriver, "cuMipmappedArrayGetLevel");
+constinit Next<Result(const driver::Copy*)> next_copy(kDriver, "cuMemcpy3D_v2");
+
+constexpr unsigned kMostLevels = 32;
+
+class Asking {
+ public:
+  // Throws Error with what is not recorded.
+  void add(const bundle::Handle& handle, const std::string& arguments) {
+    bundle::TextureObject object;
+    object.argument = static_cast<uint32_t>(handle.argument);
+    object.surface = handle.surface;
+    driver::Object value = 0;
+    if (object.argument > arguments.size() || arguments.size() - object.argument < sizeof value) {
+      throw mneme::Error("a handle lies behind the arguments");
+    }
+    std::memcpy(&value, arguments.data() + object.argument, sizeof value);
+    if (value == 0) return;  // none, which the kernel does not use
+    driver::Resource resource{};
+    const auto& next = handle.surface ? next_surface_resource : next_texture_resource;
+    if (next.call_or(kNotSupported, &resource, value) != kSuccess) {
+      throw mneme::Error::of("the driver knows no {} by the handle {:#x} at byte {} of the arguments",
+                             handle.surface ? "surface" : "texture", value, object.argument);
+    }
+    add_resource(object, resource);
+    if (!handle.surface) add_sampling(object, value);
+    found_.objects.push_back(object);
+  }
+
+  TexturesOfLaunch take() { return std::move(found_); }
+
+ private:
+  void add_resource(bundle::TextureObject& object, const driver::Resource& resource) {
+    object.source = static_cast<TextureSource>(resource.type);
+    switch (object.source) {
+      case TextureSource::kArray:
+      case TextureSource::kMipmappedArray:
+        object.address = number_of(resource.array, object.source == TextureSource::kMipmappedArray);
+        return;
+      case TextureSource::kLinear:
+        object.address = resource.linear.address;
+        object.format = static_cast<uint32_t>(resource.linear.format);
+        object.channels = resource.linear.channels;
+        object.width = resource.linear.bytes;
+        break;
+      case TextureSource::kPitched:
+        object.address = resource.pitched.address;
+        object.format = static_cast<uint32_t>(resource.pitched.format);
+        object.channels = resource.pitched.channels;
+        object.width = resource.pitched.width;
+        object.height = resource.pitched.height;
+        object.pitch = resource.pitched.pitch;
+        break;
+      default:
+        throw mneme::Error("a texture stands for something that is neither memory nor an array");
+    }
+    if (!bundle::bytes_in_memory(object)) throw mneme::Error("a texture is of memory in a format that is not recorded");
+  }
+
+  void add_sampling(bundle::TextureObject& object, driver::Object handle) {
+    driver::Sampling sampling{};
+    if (next_sampling.call_or(kNotSupported, &sampling, handle) != kSuccess) {
+      throw mneme::Error("the driver does not say how a texture is sampled");
+    }
+    std::ranges::copy(sampling.words, object.sampling.begin());
+    std::ranges::copy(border_of(handle), object.sampling.begin() + driver::kBorder);
+    driver::View view{};
+    // Where there is none it is an error, or nothing is written.
+    if (next_view.call_or(kNotSupported, &view, handle) != kSuccess) return;
+    const std::array<uint64_t, 8> numbers = {static_cast<uint64_t>(view.format),
+                                             view.width,
+                                             view.height,
+                                             view.depth,
+                                             view.first_level,
+                                             view.last_level,
+                                             view.first_layer,
+                                             view.last_layer};
+    if (numbers != std::array<uint64_t, 8>{}) object.view = numbers;
+  }
+
+  // Of the array among those found; several objects may stand for one.
+  uint64_t number_of(driver::Array array, bool mipmapped) {
+    auto known = std::ranges::find(handles_, array);
+    if (known != handles_.end()) return static_cast<uint64_t>(known - handles_.begin());
+    std::vector<void*> levels{array};
+    if (mipmapped) levels = levels_of(array);
+    driver::ArrayDescription said{};
+    if (levels.empty() || next_array.call_or(kNotSupported, &said, levels[0]) != kSuccess) {
+      throw mneme::Error("the driver does not say what a texture's array is");
+    }
+    bundle::TextureArray described;
+    described.width = said.width;
+    described.height = said.height;
+    described.depth = said.depth;
+    described.format = static_cast<uint32_t>(said.format);
+    described.channels = said.channels;
+    described.flags = said.flags;
+    described.levels = mipmapped ? static_cast<uint32_t>(levels.size()) : 0;
+    if (!bundle::layout_of(described)) {
+      throw mneme::Error("a texture's array is compressed, sparse or of several planes, which is not recorded");
+    }
+    handles_.push_back(array);
+    found_.arrays.push_back(described);
+    found_.levels.push_back(std::move(levels));
+    return handles_.size() - 1;
+  }
+
+  // The driver does not count levels: it refuses the first that is not there.
+  static std::vector<void*> levels_of(driver::Array array) {
+    std::vector<void*> levels;
+    driver::Array level = nullptr;
+    while (levels.size() < kMostLevels &&
+           next_level.call_or(kNotSupported, &level, array, static_cast<unsigned>(levels.size())) == kSuccess) {
+      levels.push_back(level);
+    }
+    return levels;
+  }
+
+  TexturesOfLaunch found_;
+  std::vector<driver::Array> handles_;  // of each array
+};
+
+}  // namespace
+
+TexturesOfLaunch ask_for_textures(const bundle::KernelInfo& kernel, const std::string& arguments,
+                                  std::vector<std::string>& missing) {
+  if (kernel.handles.empty()) {
+    missing.push_back(
+        "the kernel uses textures or surfaces, and was built by a mneme-inject that did not look for their handles");
+    return {};
+  }
+  Asking asking;
+  try {
+    for (const bundle::Handle& handle : kernel.handles) {
+      if (handle.argument < 0) {
+        throw mneme::Error(
+            "the kernel uses textures or surfaces whose handles are not among its arguments, or computed: what those "
+            "stand for is not recorded");
+      }
+      asking.add(handle, arguments);
+    }
+  } catch (const mneme::Error& error) {
+    missing.push_back(error.what());
+    return {};
+  }
+  return asking.take();
+}
+
+bool begin_to_copy(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address) {
+  const std::optional<bundle::ArrayLayout> layout = bundle::layout_of(array);
+  for (size_t level = 0; level < levels.size(); ++level) {
+    const driver::Copy copy = driver::copy_of(levels[level], address, layout.value().levels.at(level), false);
+    if (next_copy.call_or(kNotSupported, &copy) != kSuccess) return false;
+  }
+  return true;
+}
+
+}  // namespace mneme::record::cuda

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The part of HIP's runtime interface (5.x) that is hooked or called, declared here so that no vendor toolkit is
+// needed to build. api_test.cc compares it with the vendor's header where there is one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace mneme::record::hip {
+
+using Error = int;  // hipError_t
+inline constexpr Error kSuccess = 0;
+inline constexpr Error kInvalidValue = 1;
+inline constexpr Error kOutOfMemory = 2;
+inline constexpr Error kNotReady = 600;
+inline constexpr Error kNotSupported = 801;
+
+using Stream = void*;
+inline constexpr uintptr_t kPerThread = 2;  // hipStreamPerThread
+// Which one functions mean that are named _spt.
+inline Stream per_thread(Stream stream) { return stream ? stream : reinterpret_cast<Stream>(kPerThread); }
+using Event = void*;
+inline constexpr unsigned kNoTiming = 2;  // hipEventDisableTiming
+using MemoryPool = void*;
+using Module = void*;    // hipModule_t
+using Function = void*;  // hipFunction_t
+using Handle = void*;    // hipMemGenericAllocationHandle_t
+
+struct Dimensions {  // dim3
+  uint32_t x, y, z;
+};
+
+struct PitchedPointer {  // hipPitchedPtr
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+
+struct Extent {  // hipExtent
+  size_t width, height, depth;
+};
+
+struct PointerAttributes {  // hipPointerAttribute_t
+  int memory_type;
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+  int is_managed;
+  unsigned flags;
+};
+inline constexpr int kMemoryTypeHost = 0;  // up to ROCm 5
+inline constexpr int kMemoryTypeDevice = 1;
+inline constexpr int kMemoryTypeHostNow = 1;  // from ROCm 6 on, where 0 is memory of no kind
+inline constexpr int kMemoryTypeDeviceNow = 2;
+inline constexpr int kMemoryTypeManagedNow = 3;
+
+inline constexpr int kAttributeMemoryType = 2;  // HIP_POINTER_ATTRIBUTE_…
+inline constexpr int kAttributeDevicePointer = 3;
+inline constexpr int kAttributeHostPointer = 4;
+inline constexpr int kAttributeBufferId = 7;
+inline constexpr int kAttributeIsManaged = 8;
+inline constexpr int kAttributeDeviceOrdinal = 9;
+inline constexpr int kAttributeRangeStart = 11;
+inline constexpr int kAttributeRangeSize = 12;
+
+struct MemoryLocation {  // hipMemLocation
+  int type;
+  int id;
+};
+inline constexpr int kLocationDevice = 1;
+
+struct MemoryProperties {  // hipMemAllocationProp, in HIP 5.2
+  unsigned char compression;
+  MemoryLocation location;
+  int requested_handle_type;
+  int type;
+  unsigned short usage;
+  void* win32_metadata;
+};
+struct MemoryPropertiesNow {  // in ROCm 6 and 7, and the last of ROCm 5
+  int type;
+  int requested_handle_type;
+  MemoryLocation location;
+  void* win32_metadata;
+  unsigned char compression, direct_rdma;
+  unsigned short usage;
+};
+inline constexpr int kPinned = 1;
+inline constexpr int kFileDescriptor = 1;
+
+struct MemoryAccess {  // hipMemAccessDesc
+  MemoryLocation location;
+  int flags;
+};
+inline constexpr int kReadWrite = 3;
+inline constexpr int kHostToDevice = 1;  // hipMemcpy…
+inline constexpr int kDeviceToHost = 2;
+inline constexpr unsigned kAttachGlobal = 1;  // hipMemAttachGlobal
+
+inline constexpr int kPoolReserved = 5;  // hipMemPoolAttr…MemCurrent, …MemHigh; of 64 bits
+inline constexpr int kPoolReservedMost = 6;
+inline constexpr int kPoolUsed = 7;
+inline constexpr int kPoolUsedMost = 8;
+
+struct PoolProperties {  // hipMemPoolProps
+  int type;
+  int handle_types;
+  MemoryLocation location;
+  void* win32_metadata;
+  unsigned char reserved[64];
+};
+
+inline constexpr unsigned kRegisterPortable = 1;  // hipHostRegister…
+inline constexpr unsigned kRegisterMapped = 2;
+
+struct KernelNode {  // hipKernelNodeParams
+  Dimensions block;
+  void** extra;
+  const void* function;
+  Dimensions grid;
+  void** arguments;
+  unsigned shared;
+};
+
+// hipGraphNodeType, from 0 on; from ROCm 6 on that is what they are.
+inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4, kEmptyNode = 5;
+inline constexpr int kWaitNode = 6, kRecordNode = 7, kAllocationNode = 10, kFreeNode = 11, kFromSymbolNode = 12;
+inline constexpr int kToSymbolNode = 13;
+// In early releases, where they begin with 1, copies of other kinds follow up to this.
+inline constexpr int kLastEarlyNode = 11;
+
+// What __hipRegisterFatBinary gets.
+struct FatBinaryWrapper {
+  uint32_t magic;
+  uint32_t version;
+  const std::byte* data;
+  void* unused;
+};
+inline constexpr uint32_t kWrapperMagic = 0x48495046;
+
+// HIP_LAUNCH_PARAM_…, in hipModuleLaunchKernel's `extra`.
+inline constexpr uintptr_t kParameterEnd = 3;
+
+// Launch bounds of a cooperative launch over several devices: passed on, never looked into.
+struct LaunchParameters;
+
+}  // namespace mneme::record::hip

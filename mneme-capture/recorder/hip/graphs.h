@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "recorder/core/graphs.h"
+#include "recorder/hip/runtime.h"
+
+namespace mneme::record::hip {
+
+// HIP's graphs. For each node that is no plain kernel's there is a copy of the graph without all others: so nothing is
+// read of nodes but what a kernel's are, and no function is used that adds others, of which releases have different
+// ones.
+struct HipGraphs {
+  struct Kernel {
+    KernelNode node{};
+    bool cooperative = false;
+  };
+  using Step = GraphStep<Kernel>;
+
+  static const GraphCalls& calls();
+  static NodeKind kind_of(GraphNode node);
+  static Step step_of(Graph graph, GraphNode node, NodeKind kind);
+  static LaunchRequest request_of(const Step& step, Stream stream);
+  static Error launch(const LaunchRequest& request, const Step& step, Stream stream);
+  static Error perform(GraphExec alone, Stream stream);
+  static Graph own_graph() { return nullptr; }
+  static Step copied_step(GraphNode, Graph) { throw GraphTrouble(kUntold); }
+  static std::optional<GraphDecision> decision_of(GraphNode) { return std::nullopt; }
+  static std::optional<unsigned> value_of(const GraphDecision&, Stream) { return std::nullopt; }
+  static void begin(GraphExec, Stream, bool) {}
+};
+
+}  // namespace mneme::record::hip

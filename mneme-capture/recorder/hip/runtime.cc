@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/hip/runtime.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/error.h"
+#include "memory/arena.h"
+#include "objects/function_address.h"
+#include "recorder/hip/devices.h"
+#include "recorder/hip/waiting.h"
+#include "recorder/runtime/quiet_stream.h"
+
+namespace mneme::record::hip {
+namespace {
+
+constinit Next<Error(void*, size_t, unsigned)> next_register(kLibrary, "hipHostRegister");
+constinit Next<Error(void*)> next_free(kLibrary, "hipFree");
+constinit Next<Error(void*)> next_unregister(kLibrary, "hipHostUnregister");
+constinit Next<Error()> next_device_synchronize(kLibrary, "hipDeviceSynchronize");
+constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapturing");
+constinit Next<int(Stream)> next_stream_device(kLibrary, "hipGetStreamDeviceId");
+constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
+constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
+constinit Next<Error(unsigned)> next_settle(kLibrary, "mneme_hostgpu_settle");
+constinit Next<void()> next_hold(kLibrary, "mneme_hostgpu_hold");
+constinit Next<void()> next_let_go(kLibrary, "mneme_hostgpu_let_go");
+constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary, "mneme_hostgpu_global");
+constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "hipHostGetDevicePointer");
+constinit Next<Error(size_t*, int)> next_limit(kLibrary, "hipDeviceGetLimit");
+constinit Next<Error(int, size_t)> next_set_limit(kLibrary, "hipDeviceSetLimit");
+constinit Next<Error(int*)> next_version(kLibrary, "hipRuntimeGetVersion");
+constinit Next<Error(void**, const void*)> next_symbol_address(kLibrary, "hipGetSymbolAddress");
+constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "hipGetSymbolSize");
+constinit Next<Error(void**, size_t*, Module, const char*)> next_module_global(kLibrary, "hipModuleGetGlobal");
+constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
+    kLibrary, "__hipRegisterVar");
+constinit Next<Error(void*, const void*, size_t, int)> next_memcpy(kLibrary, "hipMemcpy");
+constinit Next<Error(const void*, const void*, size_t, size_t, int)> next_to_symbol(kLibrary, "hipMemcpyToSymbol");
+thread_local bool holds = false;
+
+constexpr char kWhere[] = "the application's device code";
+
+// The bytes that a variable has which code for each processor exports: which of them is loaded is not asked. 0: none.
+uint64_t exported_size(const ProgramCode& code, const std::string& name) {
+  uint64_t size = 0;
+  for (const objects::DeviceCode& image : code.images) {
+    auto variable = objects::elf_variable(image.image, name, kWhere);
+    if (!variable || variable->size == 0 || (size != 0 && variable->size != size)) return 0;
+    size = variable->size;
+  }
+  return size;
+}
+
+bool may_have(const ProgramCode& code, const std::string& name) {
+  return std::ranges::any_of(code.images,
+                             [&](auto& image) { return objects::elf_may_have(image.image, name, kWhere); });
+}
+
+// Whether the code says all that there is to know of what memory may point to (mneme-inject).
+bool is_exposed(const ProgramCode& code) { return exported_size(code, objects::kExposedSymbol) != 0; }
+
+}  // namespace
+
+MemoryRange HipRuntime::reserve(uint64_t base, uint64_t size, int device) {
+  return memory_.reserve(base, size, device);
+}
+
+void HipRuntime::unreserve(uint64_t base, uint64_t size) { memory_.unreserve(base, size); }
+
+std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size, int device) {
+  std::optional<Fd> backed = memory_.back(address, size, device);
+  if (backed) backed_devices_.fetch_or(uint64_t{1} << device);
+  return backed;
+}
+
+void HipRuntime::unback(uint64_t address, uint64_t size) { memory_.unback(address, size); }
+
+bool HipRuntime::adopt_host(void* address, uint64_t size) {
+  unsigned flags = kRegisterMapped | (devices.several() ? kRegisterPortable : 0);
+  if (!succeeds(next_register.call_or(kNotSupported, address, size, flags))) return false;
+  if (is_stand_in()) return true;
+  // Pointers to it are recorded as they are, so that the device has to have it at the host's address.
+  void* there = nullptr;
+  if (succeeds(next_device_pointer.call_or(kNotSupported, &there, address, 0)) && there == address) return true;
+  disown_host(address);
+  throw mneme::Error(
+      "this GPU sees host memory at other addresses than the host does, so what kernels do with it cannot be recorded");
+}
+
+void HipRuntime::disown_host(void* address) { succeeds(next_unregister.call_or(kNotSupported, address)); }
+
+int HipRuntime::device_count() { return devices.count(); }
+
+int HipRuntime::device() { return devices.current(); }
+
+bool HipRuntime::works() { return succeeds(next_free.call_or(kNotSupported, nullptr)); }
+
+int HipRuntime::device_of(void* stream) {
+  // This one and what lies below are streams of the thread's device.
+  if (!devices.several() || reinterpret_cast<uintptr_t>(stream) <= kPerThread) return device();
+  int device = next_stream_device.call_or(-1, stream);
+  return device >= 0 ? device : this->device();
+}
+
+int HipRuntime::synchronize(std::chrono::milliseconds patience) {
+  if (is_stand_in()) return next_settle.call_or(kNotSupported, static_cast<unsigned>(patience.count()));
+  return on_devices([&](int device) { return wait_for_device(device, patience); });
+}
+
+template <class Wait>
+int HipRuntime::on_devices(const Wait& wait) {
+  Error status = kSuccess;
+  const uint64_t devices = backed_devices_.load() | uint64_t{1} << device();
+  for (int device = 0; device < memory::kMostDevices && status == kSuccess; ++device) {
+    if (devices >> device & 1) status = wait(device);
+  }
+  return status;
+}
+
+int HipRuntime::wait() {
+  if (!devices.several()) return next_device_synchronize.call_or(kNotSupported);
+  return on_devices([](int device) {
+    OnDevice there(device);
+    return next_device_synchronize.call_or(kNotSupported);
+  });
+}
+
+int HipRuntime::synchronize(void* stream, std::chrono::milliseconds patience) {
+  if (!is_stand_in()) return wait_for(stream, device_of(stream), patience);
+  OnDevice its(device_of(stream));  // whose errors count
+  return synchronize(patience);
+}
+
+// The vendor's runtime has no such thing: there the hooks of what changes memory wait.
+void HipRuntime::hold() {
+  if (is_stand_in()) return next_hold.call();
+  changes_.lock();
+  holds = true;
+}
+
+void HipRuntime::let_go() {
+  if (is_stand_in()) return next_let_go.call();
+  holds = false;
+  changes_.unlock();
+}
+
+HipRuntime::Changing::Changing(HipRuntime& runtime)
+    : runtime_(runtime), locked_(core() && !runtime.is_stand_in() && !holds) {
+  if (locked_) runtime_.changes_.lock_shared();
+}
+
+HipRuntime::Changing::~Changing() {
+  if (locked_) runtime_.changes_.unlock_shared();
+}
+
+bool HipRuntime::is_stand_in() {
+  static const bool is = static_cast<bool>(next_settle);
+  return is;
+}
+
+bool HipRuntime::is_capturing(void* stream) {
+  // AMD's runtime answers with an error where anything is waited for meanwhile, and the graph is lost.
+  return (!is_stand_in() && captures.load(std::memory_order_relaxed) > 0) || notes_down(stream);
+}
+
+bool HipRuntime::notes_down(void* stream) {
+  if (captures.load(std::memory_order_relaxed) == 0) return false;  // asking is not free
+  int capturing = 0;
+  return succeeds(next_is_capturing.call_or(kNotSupported, stream, &capturing)) && capturing != 0;
+}
+
+std::string HipRuntime::error_text(int error) {
+  const char* text = next_error_string.call_or(nullptr, error);
+  return text ? text : "HIP error " + std::to_string(error);
+}
+
+bool HipRuntime::prepare(const void* host_function, int device) {
+  OnDevice there(device);
+  return !next_prepare || succeeds(next_prepare.call_or(kNotSupported, host_function));
+}
+
+uint64_t HipRuntime::stack_bytes(int device) {
+  constexpr int kStackSize = 0;         // hipLimitStackSize
+  constexpr size_t kUsualStack = 1024;  // unless the application asks for another
+  // Releases that cannot be asked for one do not say how large it is, either.
+  if (!next_set_limit) return 0;
+  OnDevice there(device);
+  size_t bytes = 0;
+  return succeeds(next_limit.call_or(kNotSupported, &bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
+}
+
+Error HipRuntime::is_of_6_or_later(bool& is) {
+  constexpr int kFirst = 60'000'000;
+  static std::atomic<int> known = 0;
+  int version = known;
+  if (version == 0) {
+    if (Error status = next_version.call_or(kNotSupported, &version)) return status;
+    known = version;
+  }
+  is = version >= kFirst;
+  return kSuccess;
+}
+
+// ---- variables ----
+
+void HipRuntime::add_variable(void* fat_binary, const void* host_variable, const char* name) {
+  std::lock_guard lock(mutex_);
+  variables_[fat_binary][name] = host_variable;
+}
+
+void HipRuntime::add_reference(void* fat_binary, const char* name) {
+  std::lock_guard lock(mutex_);
+  references_[fat_binary].insert(name);
+}
+
+void HipRuntime::add_fat_binary(void* fat_binary, const std::byte* image) {
+  std::lock_guard lock(mutex_);
+  images_[fat_binary] = image;
+}
+
+// To the vendor it becomes an ordinary variable, which holds a pointer.
+bool HipRuntime::lead_to(void* fat_binary, const char* name, void* memory) try {
+  const std::byte* image = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    image = images_[fat_binary];
+  }
+  if (!image || devices.count() == 0) return false;
+  auto images = objects::device_code_of_image(image, SIZE_MAX, kWhere);
+  const ProgramCode code{fat_binary, images};
+  const void* variable = exported_size(code, name) == sizeof memory ? host_variable(code, name) : nullptr;
+  if (!variable) return false;
+  for (int device = 0; device < devices.count(); ++device) {
+    OnDevice there(device);
+    if (!succeeds(next_to_symbol.call_or(kNotSupported, variable, &memory, sizeof memory, 0, kHostToDevice))) {
+      return false;
+    }
+  }
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
+void HipRuntime::add_managed_variable(void* fat_binary, const char* name) {
+  std::lock_guard lock(mutex_);
+  managed_[fat_binary].insert(name);
+  variables_[fat_binary].erase(name);
+}
+
+std::string HipRuntime::why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel,
+                                    const std::string& name) {
+  if (is_stand_in()) return {};
+  std::lock_guard lock(mutex_);
+  auto binary = managed_.find(code.handle);
+  if (binary != managed_.end() && binary->second.contains(name))
+    return fmt::format("the managed variable '{}' is out of the recorder's reach on an AMD GPU", name);
+  auto registered = variables_.find(code.handle);
+  bool known = registered != variables_.end() && registered->second.contains(name);
+  if (known) return fmt::format("the HIP runtime does not say where the variable '{}' lies", name);
+  // Other constants hold what they do in a replay's code, too.
+  auto global = std::ranges::find(kernel.globals, name, &bundle::Global::name);
+  const bool matters = global != kernel.globals.end() && (!global->constant || !kernel.functions.empty());
+  if (!matters || name == bundle::kDeviceHeap || is_exposed(code) || !may_have(code, name)) return {};
+  return fmt::format(
+      "the application's code does not say where the variable '{}' lies, as mneme-inject makes it do "
+      "where it is not relocatable (-fgpu-rdc)",
+      name);
+}
+
+std::vector<uint64_t> HipRuntime::function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel,
+                                                     int device, std::vector<std::string>& missing) {
+  if (is_stand_in() || kernel.functions.empty()) return {};
+  std::vector<uint64_t> addresses;
+  for (const std::string& name : kernel.functions) {
+    addresses.push_back(function_address(code, name, device));
+    // One of which exposed code says nothing is not there any more, or nothing takes its address.
+    if (addresses.back() != 0 || !missing.empty()) continue;
+    if (exported_size(code, objects::address_symbol(name)) != 0) {
+      missing.push_back(fmt::format("the HIP runtime does not say where the function '{}' lies", name));
+    } else if (!is_exposed(code) && may_have(code, name)) {
+      missing.push_back(
+          fmt::format("the application's code does not say where the function '{}' lies, as mneme-inject "
+                      "makes it do where it is not relocatable (-fgpu-rdc)",
+                      name));
+    }
+  }
+  if (std::ranges::all_of(addresses, [](uint64_t address) { return address == 0; })) addresses.clear();
+  return addresses;
+}
+
+// What the variable holds that mneme-inject has added for it; 0: there is none.
+uint64_t HipRuntime::function_address(const ProgramCode& code, const std::string& name, int device) {
+  {
+    std::lock_guard lock(mutex_);
+    auto known = functions_.find({code.handle, name, device});
+    if (known != functions_.end()) return known->second;
+  }
+  OnDevice there(device);
+  uint64_t address = 0;
+  std::optional<MemoryRange> holder = find_variable(code, objects::address_symbol(name));
+  if (!holder || holder->size != sizeof address) return 0;
+  const void* from = reinterpret_cast<const void*>(holder->address);
+  if (!succeeds(next_memcpy.call_or(kNotSupported, &address, from, sizeof address, kDeviceToHost))) return 0;
+  std::lock_guard lock(mutex_);
+  functions_[{code.handle, name, device}] = address;
+  return address;
+}
+
+void HipRuntime::add_module(Module module) {
+  std::lock_guard lock(mutex_);
+  modules_.insert(module);
+}
+
+std::vector<MemoryRange> HipRuntime::remove_code(void* handle) {
+  std::lock_guard lock(mutex_);
+  variables_.erase(handle);
+  managed_.erase(handle);
+  references_.erase(handle);
+  images_.erase(handle);
+  modules_.erase(handle);
+  std::erase_if(functions_, [&](const auto& entry) { return std::get<0>(entry.first) == handle; });
+  std::vector<MemoryRange> gone;
+  std::erase_if(found_, [&](const auto& entry) {
+    if (entry.first.first == handle) gone.push_back(entry.second);
+    return entry.first.first == handle;
+  });
+  return gone;
+}
+
+// Start-up code has one for each variable that the application's source has outside of functions. For what the compiler
+// made, one is registered here, as that would: where the code lacks the variable, AMD's runtime ends the process.
+const void* HipRuntime::host_variable(const ProgramCode& code, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  std::map<std::string, const void*>& registered = variables_[code.handle];
+  if (auto known = registered.find(name); known != registered.end()) return known->second;
+  // Registered in a way of its own.
+  if (managed_[code.handle].contains(name) || references_[code.handle].contains(name)) return nullptr;
+  const uint64_t size = exported_size(code, name);
+  if (size == 0 || !next_register_variable) return nullptr;
+  void* variable = &host_variables_.emplace_back();
+  auto [entry, fresh] = registered.emplace(name, variable);
+  next_register_variable.call(code.handle, variable, const_cast<char*>(entry->first.c_str()), entry->first.c_str(), 0,
+                              size, 0, 0);
+  return variable;
+}
+
+// Where the vendor has a variable: in a module by its name, else by its host variable.
+std::optional<MemoryRange> HipRuntime::find_variable(const ProgramCode& code, const std::string& name) {
+  bool module = false;
+  {
+    std::lock_guard lock(mutex_);
+    module = modules_.contains(code.handle);
+  }
+  void* address = nullptr;
+  size_t size = 0;
+  bool found = false;
+  if (module) {
+    found = succeeds(next_module_global.call_or(kNotSupported, &address, &size, code.handle, name.c_str()));
+  } else if (const void* variable = host_variable(code, name)) {
+    found = succeeds(next_symbol_address.call_or(kNotSupported, &address, variable)) &&
+            succeeds(next_symbol_size.call_or(kNotSupported, &size, variable));
+  }
+  return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
+}
+
+// ---- the heap from which kernels allocate ----
+
+std::optional<uint64_t> HipRuntime::heap_limit(int device) {
+  if (is_stand_in()) return std::nullopt;  // its heap is recorded
+  constexpr int kHeapSize = 2;             // hipLimitMallocHeapSize
+  OnDevice there(device);
+  size_t bytes = 0;
+  if (!succeeds(devices.calls.get_limit.call_or(kNotSupported, &bytes, kHeapSize))) return std::nullopt;
+  return bytes;
+}
+
+bool HipRuntime::zero(MemoryRange memory, int device) {
+  return QuietStream(devices, device).zero(memory.address, memory.size);
+}
+
+bool HipRuntime::point_to_heap(const ProgramCode& code, const std::string& variable, const objects::HeapVariable& heap,
+                               int device) {
+  QuietStream stream(devices, device);
+  std::optional<MemoryRange> found = find_variable(code, variable);
+  return found && found->size == sizeof heap && stream.write(found->address, std::as_bytes(std::span(&heap, 1)));
+}
+
+std::optional<MemoryRange> HipRuntime::global(const ProgramCode& code, const std::string& name, int device) {
+  OnDevice there(device);
+  if (is_stand_in()) {
+    void* address = nullptr;
+    size_t size = 0;
+    if (next_global.call_or(kNotSupported, code.handle, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
+    return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+  }
+  std::optional<MemoryRange> range = find_variable(code, name);
+  if (!range) return std::nullopt;
+  backed_devices_.fetch_or(uint64_t{1} << device);
+  std::lock_guard lock(mutex_);
+  found_[{code.handle, name}] = *range;
+  return range;
+}
+
+// Never destroyed: applications call HIP from destructors that run last.
+HipRuntime& runtime() {
+  static auto* only = new HipRuntime;
+  return *only;
+}
+
+}  // namespace mneme::record::hip
