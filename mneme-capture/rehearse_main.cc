@@ -21,7 +21,7 @@
 #include "base/file.h"
 #include "device/device.h"
 #include "device/host/launch.h"
-#include "hostgpu/kernel_code.h"
+#include "hostgpu/compile/kernel_code.h"
 #include "objects/embedded.h"
 #include "rehearsal_protocol.h"
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/uncancelled.h"
 #include "hostgpu/api_call.h"
-#include "hostgpu/devices.h"
+#include "hostgpu/device/devices.h"
 #include "hostgpu/hip.h"
 
 namespace mneme::hostgpu {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "block_kernels.h"
-#include "hostgpu/registration.h"
+#include "hostgpu/kernels/registration.h"
 
 using namespace mneme::gpu_stand;
 using mneme::hostgpu::Program;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // AMD's loader places functions where it likes: elsewhere than their names say.
-#include "hostgpu/loaded_record.h"
+#include "hostgpu/compile/loaded_record.h"
 
 #include "objects/function_address.h"
 

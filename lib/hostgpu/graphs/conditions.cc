@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Nodes whose graphs run as a condition says, which kernels set: CUDA's, which HIP has not. What a graph does next is
+// known when what is before it has been done, so that launching such a graph waits for it.
+#include "hostgpu/errors.h"
+#include "hostgpu/extensions.h"
+#include "hostgpu/graphs/capture.h"
+#include "hostgpu/graphs/graph.h"
+#include "hostgpu/graphs/memory.h"
+
+namespace mneme::hostgpu {
+namespace {
+
+unsigned value_of(const std::shared_ptr<Queue>& queue, const ConditionCall& call) {
+  wait_for(queue);
+  return __atomic_load_n(&call.slot->value, __ATOMIC_ACQUIRE);
+}
+
+objects::ConditionSlot* slot_in(const ihipGraph& graph, unsigned long long handle) {
+  auto* slot = reinterpret_cast<objects::ConditionSlot*>(objects::slot_of(handle));
+  for (const Condition& condition : graph.conditions) {
+    if (objects::is_ours(handle) && condition.slot == slot) return slot;
+  }
+  throw HipError(hipErrorInvalidValue);
+}
+
+void check_size(int kind, unsigned size) {
+  const unsigned most = kind == ConditionCall::kIf ? 2 : kind == ConditionCall::kWhile ? 1 : ~0u;
+  require(kind >= ConditionCall::kIf && kind <= ConditionCall::kSwitch && size > 0 && size <= most);
+}
+
+}  // namespace
+
+void run_condition(const std::shared_ptr<Queue>& queue, const ConditionCall& call) {
+  unsigned value = value_of(queue, call);
+  switch (call.kind) {
+    case ConditionCall::kWhile:
+      for (; value; value = value_of(queue, call)) queue_graph(queue, *call.bodies[0]);
+      return;
+    case ConditionCall::kIf:
+      value = value ? 0 : 1;
+      break;
+    case ConditionCall::kSwitch:
+      break;
+  }
+  if (value < call.bodies.size()) queue_graph(queue, *call.bodies[value]);
+}
+
+void reset_conditions(const std::shared_ptr<Queue>& queue, const ihipGraph& graph) {
+  for (const Condition& condition : graph.conditions) {
+    if (!condition.is_reset) continue;
+    const hipError_t status =
+        hipMemsetD32Async(&condition.slot->value, static_cast<int>(condition.initial), 1, queue.get());
+    require(status == hipSuccess, status);
+  }
+  for (const auto& node : graph.nodes) {
+    for (const auto& child : graphs_in(node->call)) reset_conditions(queue, *child);
+  }
+}
+
+}  // namespace mneme::hostgpu
+
+using namespace mneme::hostgpu;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// Each has memory of its own, since kernels of other graphs may set others at the same time.
+int mneme_hostgpu_make_condition(unsigned long long* handle, hipGraph_t graph, unsigned value, bool reset) {
+  AllowUnsafeCalls allowed;
+  mneme::vendor::cuda::AllocationNode memory{};
+  hipError_t status = hipMalloc(&memory.pointer, sizeof(mneme::objects::ConditionSlot));
+  if (status == hipSuccess) status = hipMemset(memory.pointer, 0, sizeof(mneme::objects::ConditionSlot));
+  if (status != hipSuccess) return status;
+  status = answer([&] {
+    auto lock = graph_lock();
+    require(handle);
+    checked(graph).conditions.push_back({static_cast<mneme::objects::ConditionSlot*>(memory.pointer), value, reset});
+    *handle = mneme::objects::condition_handle(reinterpret_cast<uint64_t>(memory.pointer));
+  });
+  if (status != hipSuccess) {
+    (void)hipFree(memory.pointer);
+    return status;
+  }
+  // The graph's, and never the application's.
+  graph_memory().add_allocation(graph, nullptr, memory);
+  graph_memory().add_free(graph, nullptr, memory.pointer);
+  return hipSuccess;
+}
+
+int mneme_hostgpu_add_condition(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, size_t count,
+                                unsigned long long handle, int kind, unsigned size, hipGraph_t** bodies) {
+  return answer([&] {
+    auto lock = graph_lock();
+    require(node && (before || !count) && bodies);
+    check_size(kind, size);
+    ihipGraph& into = checked(graph);
+    ConditionCall call{slot_in(into, handle), static_cast<ConditionCall::Kind>(kind), {}};
+    for (unsigned i = 0; i < size; ++i) call.bodies.push_back(make_graph());
+    *node = add_node(into, {before, count}, std::move(call));
+    *bodies = (*node)->bodies.data();
+  });
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hostgpu/kernels/run_kernel.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "hostgpu/compile/kernel_code.h"
+#include "hostgpu/errors.h"
+#include "hostgpu/kernels/explain_fault.h"
+#include "hostgpu/memory/device_heap.h"
+#include "hostgpu/memory/known_memory.h"
+
+namespace mneme::hostgpu {
+namespace {
+
+bool poisons_shared_memory() {
+  static const bool poisons = [] {
+    const char* value = std::getenv("MNEME_HOST_POISON");
+    return value && *value && *value != '0';
+  }();
+  return poisons;
+}
+
+// As the vendors' hardware has it: AMD's tells of assertions no more than of a trap.
+hipError_t code_of(const device::host::KernelFault& fault, const Kernel& kernel) {
+  constexpr auto kMisalignedAddress = static_cast<hipError_t>(716);  // HIP has no name for it
+  bool is_cuda = kernel.info().target.starts_with("nvptx");
+  if (fault.kind() == codegen::host::kAssertionFailed && is_cuda) return hipErrorAssert;
+  if (fault.kind() == codegen::host::kMisaligned && is_cuda) return kMisalignedAddress;
+  return fault.address() ? hipErrorIllegalAddress : hipErrorLaunchFailure;
+}
+
+// On the application's own streams, so that its messages and the kernel's come in order; all out when the launch ends.
+class Printer {
+ public:
+  ~Printer() {
+    if (wrote_) std::fflush(stdout);
+  }
+  void print(int stream, std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stream == 2 ? stderr : stdout);
+    wrote_ = true;
+  }
+
+ private:
+  bool wrote_ = false;
+};
+
+std::atomic<int> waiting{0};
+
+}  // namespace
+
+int waiting_kernels() { return waiting.load(); }
+
+void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments) {
+  Printer printer;
+  device::host::RunOptions options;
+  options.print = [&printer](int stream, std::string_view text) { printer.print(stream, text); };
+  options.heap = device_heap();
+  options.poison_shared = poisons_shared_memory();
+  options.warn = [](const std::string& sentence) { say(sentence); };
+  options.waiting = &waiting;
+  MemoryTable table;
+  if (checks_memory()) {
+    table = known_memory(kernel.code()->globals());
+    options.memory = table.live;
+    options.freed = table.released;
+  }
+  try {
+    device::host::run_grid(kernel.code_for(block), grid, block, shared_bytes, arguments, options);
+  } catch (const device::host::KernelFault& fault) {
+    auto explained = explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault);
+    throw HipError(code_of(explained, kernel), explained.what());
+  } catch (const Error& error) {
+    throw HipError(hipErrorLaunchFailure, error.what());
+  }
+}
+
+}  // namespace mneme::hostgpu
