@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "bundle/block_store.h"
+#include "bundle/blocks/block_store.h"
 
 namespace mneme::capture {
 

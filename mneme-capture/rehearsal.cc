@@ -13,7 +13,7 @@
 #include <cerrno>
 
 #include "base/file.h"
-#include "bundle/physical_memory.h"
+#include "bundle/blocks/physical_memory.h"
 #include "rehearsal_protocol.h"
 
 extern char** environ;

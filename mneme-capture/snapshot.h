@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "bundle/block_store.h"
+#include "bundle/blocks/block_store.h"
 #include "bundle/format.h"
 #include "memory_view.h"
 

@@ -7,7 +7,7 @@
 
 #include "adding.h"
 #include "base/error.h"
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 #include "cli/stage.h"
 #include "codegen/choices.h"
 

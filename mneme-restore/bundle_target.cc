@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "bundle/coverage.h"
+#include "bundle/blocks/coverage.h"
 
 namespace mneme::restore {
 

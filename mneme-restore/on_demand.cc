@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "bundle/archive_reader.h"
-#include "bundle/archive_writer.h"
+#include "bundle/archive/reader.h"
+#include "bundle/archive/writer.h"
 
 namespace mneme::restore {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pack_target.h"
 
-#include "bundle/coverage.h"
+#include "bundle/blocks/coverage.h"
 
 namespace mneme::restore {
 

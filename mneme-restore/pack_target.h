@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "bundle/pack_queue.h"
+#include "bundle/pack/queue.h"
 #include "bundle_target.h"
 
 namespace mneme::restore {

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "base/error.h"
-#include "bundle/bad_bundle.h"
 #include "bundle/names.h"
-#include "bundle/pack_encoder.h"
+#include "bundle/pack/encoder.h"
 #include "bundle/reader.h"
+#include "bundle/testing/bad_bundle.h"
 #include "recording.h"
 
 namespace mneme::run {

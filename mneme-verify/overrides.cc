@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/file.h"
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 #include "cli/stage.h"
 
 namespace mneme::verify {

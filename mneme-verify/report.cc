@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 #include "verify/baseline.h"
 
 namespace mneme::verify {

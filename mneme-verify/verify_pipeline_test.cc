@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 #include "bundle/reader.h"
 #include "recording.h"
 

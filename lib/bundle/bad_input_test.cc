@@ -6,11 +6,11 @@
 
 #include <algorithm>
 
-#include "bundle/bad_bundle.h"
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 #include "bundle/names.h"
-#include "bundle/pack.h"
-#include "bundle/reading.h"
+#include "bundle/pack/pack.h"
+#include "bundle/testing/bad_bundle.h"
+#include "bundle/testing/reading.h"
 
 namespace mneme::bundle {
 namespace {

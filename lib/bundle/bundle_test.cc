@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "bundle/bad_bundle.h"
 #include "bundle/names.h"
-#include "bundle/reading.h"
-#include "bundle/sample.h"
+#include "bundle/testing/bad_bundle.h"
+#include "bundle/testing/reading.h"
+#include "bundle/testing/sample.h"
 
 namespace mneme::bundle {
 namespace {

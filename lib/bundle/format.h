@@ -162,7 +162,7 @@ inline bool uses(const KernelInfo& kernel, std::string_view name) {
 // ---- variants/<static>/<variant>/variant.json --------------------------------------------------
 
 // One replay configuration. Its canonical json is hashed, with the kernel's id, to the variant id. Its keys are listed
-// in json_configuration.cc.
+// in json/configuration.cc.
 struct Configuration {
   std::string target;         // "host:x86-64-v3"
   std::string passes;         // LLVM pipeline text: "default<O3>"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "bundle/configuration.h"
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 #include "bundle/names.h"
 
 namespace mneme::bundle {

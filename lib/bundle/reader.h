@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "bundle/format.h"
-#include "bundle/pack.h"
+#include "bundle/pack/pack.h"
 #include "bundle/writer.h"
 
 namespace mneme::bundle {

@@ -6,12 +6,12 @@
 #include <unordered_set>
 #include <vector>
 
-#include "bundle/archive_reader.h"
-#include "bundle/block_store.h"
+#include "bundle/archive/reader.h"
+#include "bundle/blocks/block_store.h"
+#include "bundle/blocks/raw_memory.h"
 #include "bundle/left_out_code.h"
 #include "bundle/names.h"
-#include "bundle/pack_decoder.h"
-#include "bundle/raw_memory.h"
+#include "bundle/pack/decoder.h"
 #include "bundle/reader.h"
 
 namespace mneme::bundle {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/error.h"
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 #include "bundle/reader_implementation.h"
 
 namespace mneme::bundle {

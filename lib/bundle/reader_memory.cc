@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "bundle/coverage.h"
+#include "bundle/blocks/coverage.h"
 #include "bundle/reader_implementation.h"
 
 namespace mneme::bundle {

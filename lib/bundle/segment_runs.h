@@ -5,7 +5,7 @@
 #include <span>
 
 #include "bundle/format.h"
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 
 namespace mneme::bundle {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gtest/gtest.h>
 
-#include "bundle/bad_bundle.h"
-#include "bundle/reading.h"
+#include "bundle/testing/bad_bundle.h"
+#include "bundle/testing/reading.h"
 
 namespace mneme::bundle {
 namespace {

@@ -4,11 +4,11 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "bundle/archive_writer.h"
-#include "bundle/block_window.h"
-#include "bundle/coverage.h"
+#include "bundle/archive/writer.h"
+#include "bundle/blocks/block_window.h"
+#include "bundle/blocks/coverage.h"
 #include "bundle/names.h"
-#include "bundle/pack_writer.h"
+#include "bundle/pack/writer.h"
 
 namespace mneme::bundle {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "bundle/json.h"
+#include "bundle/json/json.h"
 
 namespace mneme::verify {
 namespace {

@@ -95,7 +95,7 @@ class Allocations {
   // described, and takes the place of what described it; empty: nothing does. False: no memory of which we know.
   bool annotate(const void* pointer, std::string json, uint64_t bytes = 0);
   // To be asked ahead of an annotation that ignores elements, in so many runs: whether readers take an instance with
-  // that and all other memory's (lib/bundle/json.h, kMaxValues).
+  // that and all other memory's (lib/bundle/json/json.h, kMaxValues).
   bool takes_mask(const void* pointer, uint64_t runs);
   static constexpr uint64_t kMostRuns = 1'000'000;
 
