@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "device/host/processor.h"
+#include "device/host/grid/processor.h"
 #include "objects/device_heap.h"
 
 namespace mneme::run {

@@ -100,8 +100,8 @@ struct Services {
   // the barrier of the given number, or has ended (kEndedPlace). `thread` is 0.
   void (*parted)(BlockContext*, uint32_t thread, const uint32_t* places, uint32_t count);
 
-  // Images, by the addresses of their descriptors (device/host/images.h). A texel outside reads as zeros and takes
-  // no stores. `shape`: dimensions, and whether z is a layer (ImageShape).
+  // Images, by the addresses of their descriptors (device/host/services/images.h). A texel outside reads as zeros and
+  // takes no stores. `shape`: dimensions, and whether z is a layer (ImageShape).
   Texel (*image_load)(BlockContext*, uint32_t thread, uint64_t image, int32_t x, int32_t y, int32_t z);
   void (*image_store)(BlockContext*, uint32_t thread, uint64_t image, int32_t x, int32_t y, int32_t z, Texel);
   Texel (*image_sample)(BlockContext*, uint32_t thread, uint64_t image, uint64_t sampler, uint32_t shape, float x,

@@ -4,8 +4,8 @@
 // nothing reaches it, so a recording could not restore it.
 //
 // For each vendor's GPUs it is compiled without their headers (allocator.cc) and linked into the application's device
-// code (mneme-inject/pass/device_heap.h). On the host device it is a service (device/host/gpu_heap.h). Each defines
-// DEVICE, u32, u64 and the atomic operations (gpu.h) before it includes this.
+// code (mneme-inject/pass/device_heap.h). On the host device it is a service (device/host/heap/gpu_heap.h). Each
+// defines DEVICE, u32, u64 and the atomic operations (gpu.h) before it includes this.
 //
 // The heap is one piece of memory that was zero at first, divided into chunks:
 //

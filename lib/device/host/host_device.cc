@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "device/device.h"
-#include "device/host/device_heap.h"
+#include "device/host/heap/device_heap.h"
 #include "device/host/launch.h"
-#include "device/host/segment_memory.h"
+#include "device/host/services/segment_memory.h"
 
 namespace mneme::device {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>
 
-#include "device/host/device_heap.h"
+#include "device/host/heap/device_heap.h"
 #include "hostgpu/hip.h"
 
 namespace mneme::hostgpu {

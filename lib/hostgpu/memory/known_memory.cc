@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "device/host/segment_memory.h"
+#include "device/host/services/segment_memory.h"
 #include "hostgpu/device/devices.h"
 #include "hostgpu/memory/device_heap.h"
 #include "hostgpu/memory/memory.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arrays: images in device memory, which on the host device lie there row by row.
 #pragma once
-#include "device/host/images.h"
+#include "device/host/services/images.h"
 #include "hostgpu/hip.h"
 
 namespace mneme::hostgpu {

@@ -4,7 +4,7 @@
 
 namespace mneme::hostgpu {
 
-// A texture object in device memory (device/host/images.h). Throw HipError: hipErrorInvalidValue, or
+// A texture object in device memory (device/host/services/images.h). Throw HipError: hipErrorInvalidValue, or
 // hipErrorNotSupported with a sentence for what the host device does not have. `view` may be null.
 hipTextureObject_t make_texture(const hipResourceDesc& resource, const hipTextureDesc& texture,
                                 const hipResourceViewDesc* view);
