@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "recording.h"
+#include "replay/testing/recording.h"
 
 namespace mneme::restore {
 namespace {

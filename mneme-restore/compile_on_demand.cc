@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "bundle/writer.h"
 #include "cli/options.h"
-#include "compiled_input.h"
 #include "least_target.h"
+#include "replay/compiled_input.h"
 
 namespace mneme::restore {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "bundle/reader.h"
-#include "recording.h"
+#include "replay/testing/recording.h"
 
 namespace mneme::run {
 namespace {

@@ -23,9 +23,9 @@
 #include "cli/stage.h"
 #include "on_demand.h"
 #include "program_file.h"
-#include "run_stage.h"
-#include "verify_stage.h"
-#include "working.h"
+#include "replay/judge/verify_stage.h"
+#include "replay/run_stage.h"
+#include "replay/worker/working.h"
 
 using namespace mneme;
 

@@ -11,7 +11,7 @@
 #include "bundle/pack/encoder.h"
 #include "bundle/reader.h"
 #include "bundle/testing/bad_bundle.h"
-#include "recording.h"
+#include "replay/testing/recording.h"
 
 namespace mneme::run {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "bundle/reader.h"
-#include "recording.h"
+#include "replay/testing/recording.h"
 
 namespace mneme::run {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "cli/options.h"
 #include "cli/stage.h"
-#include "compiled_input.h"
-#include "run_stage.h"
+#include "replay/compiled_input.h"
+#include "replay/run_stage.h"
 
 using namespace mneme;
 

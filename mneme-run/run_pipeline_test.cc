@@ -9,7 +9,7 @@
 
 #include "base/process.h"
 #include "bundle/reader.h"
-#include "recording.h"
+#include "replay/testing/recording.h"
 
 namespace mneme::run {
 namespace {

@@ -2,7 +2,7 @@
 // mneme-verify: judges whether the runs in a bundle left memory as the recording says.
 #include "cli/options.h"
 #include "cli/stage.h"
-#include "verify_stage.h"
+#include "replay/judge/verify_stage.h"
 
 using namespace mneme;
 

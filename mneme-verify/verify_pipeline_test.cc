@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "bundle/json/json.h"
 #include "bundle/reader.h"
-#include "recording.h"
+#include "replay/testing/recording.h"
 
 namespace mneme::run {
 namespace {

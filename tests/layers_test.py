@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-LAYERS = ["base", "bundle", "vendor", "objects", "memory", "ir", "codegen", "device", "verify", "cli", "hostgpu"]
+LAYERS = ["base", "bundle", "vendor", "objects", "memory", "ir", "codegen", "device", "verify", "cli", "replay", "hostgpu"]
 ALONE = ["annotate"]  # the header that applications include
 LLVM = re.compile(r"(llvm|llvm-c|lld)/")
 WITH_LLVM = re.compile(r"lib/(ir|codegen)/|mneme-(inject|compile|extract-ir)/")

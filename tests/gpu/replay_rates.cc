@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "device/cuda/driver.h"
 #include "device/device.h"
-#include "filler.h"
-#include "supply.h"
+#include "replay/worker/filler.h"
+#include "replay/worker/supply.h"
 
 using namespace mneme;
 using namespace mneme::device::cuda;
