@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/host/neutral/context.h"
+
 #include <llvm/IR/MDBuilder.h>
 
-#include "codegen/host/forms/lower.h"
 #include "codegen/host/neutral/fixed_launch.h"
 
 namespace mneme::codegen::host {

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "codegen/host/abi.h"
-#include "codegen/host/forms/lower.h"
+#include "codegen/host/neutral/context.h"
 
 namespace mneme::codegen::host {
 namespace {

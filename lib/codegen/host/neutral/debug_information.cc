@@ -8,8 +8,8 @@
 #include <llvm/IR/DebugProgramInstruction.h>
 #include <llvm/IR/InstIterator.h>
 
-#include "codegen/host/forms/lower.h"
 #include "codegen/host/host.h"
+#include "codegen/host/neutral/context.h"
 #include "ir/module.h"
 
 namespace mneme::codegen::host {

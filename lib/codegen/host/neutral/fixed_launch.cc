@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "codegen/host/abi.h"
-#include "codegen/host/forms/lower.h"
+#include "codegen/host/neutral/context.h"
 
 namespace mneme::codegen::host {
 namespace {

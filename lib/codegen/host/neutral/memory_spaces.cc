@@ -3,7 +3,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
-#include "codegen/host/forms/lower.h"
+#include "codegen/host/neutral/context.h"
 #include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {

@@ -7,7 +7,7 @@
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 
 #include "codegen/host/dialect/amdgpu/raise.h"
-#include "codegen/host/forms/lower.h"
+#include "codegen/host/neutral/context.h"
 #include "codegen/host/neutral/memory_spaces.h"
 #include "codegen/host/neutral/neutral.h"
 

@@ -11,7 +11,7 @@
 
 #include "codegen/host/abi.h"
 #include "codegen/host/dialect/amdgpu/raise.h"
-#include "codegen/host/forms/lower.h"
+#include "codegen/host/neutral/context.h"
 #include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "codegen/host/abi.h"
-#include "codegen/host/forms/lower.h"
+#include "codegen/host/neutral/context.h"
 #include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
