@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel compiled for the host device and whoever calls it agree on. Plain data, no LLVM: the
-// code generator (lower.cc) lays out the same structures in IR, and a test compares the two.
+// code generator lays out the same structures in IR (neutral/context.cc, forms/variables.cc), and a test compares the
+// two.
 #pragma once
 #include <cstdint>
 

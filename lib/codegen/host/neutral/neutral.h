@@ -37,17 +37,19 @@ llvm::CallInst* call_grid_barrier(llvm::IRBuilderBase& builder);
 // the same iterations of the loops around it; others have ended or are elsewhere.
 //   void mneme.wave.meet()                    no more than that
 //   i64 mneme.wave.ballot(i1)                 a bit for each lane that brought `true`
-//   T mneme.wave.permute.T(T, T, i32 lane)    what `lane` (below the wave's size) brought first; the second if it is
-//   not here T mneme.wave.first.T(T)                   what the lowest lane here brought
+//   T mneme.wave.permute.T(T, T, i32 lane)    the first value of `lane` (below the wave's size); where that lane is not
+//                                             here, one's own second value
+//   T mneme.wave.first.T(T)                   the value of the lowest lane here
 // T: i32 or i64.
 llvm::CallInst* call_wave_meet(llvm::IRBuilderBase& builder);
-// In place of inline assembly that clobbers memory, asm("" ::: "memory") too: no access is moved over it. A fence of
-// one thread, until lanes are kept in step (sync/in_step.h).
-void fence_compiler(llvm::CallBase& assembly);
 llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition);
 llvm::CallInst* call_permute(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Value* otherwise,
                              llvm::Value* lane);
 llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
+
+// In place of inline assembly that clobbers memory, asm("" ::: "memory") too: no access is moved over it. A fence of
+// one thread, until lanes are kept in step (sync/in_step.h).
+void fence_compiler(llvm::CallBase& assembly);
 
 // `void mneme.step()`: work-items that go through a loop in step pass here one after the other, and nobody waits for
 // anybody who does not come (step_loops.h). Only in the loop form.
