@@ -10,7 +10,7 @@
 #include "outside_references.h"
 #include "process_memory.h"
 #include "ready_heap.h"
-#include "rehearsal.h"
+#include "rehearsal/rehearsal.h"
 
 namespace mneme::capture {
 namespace {

@@ -23,7 +23,7 @@
 #include "device/host/launch.h"
 #include "hostgpu/compile/kernel_code.h"
 #include "objects/embedded.h"
-#include "rehearsal_protocol.h"
+#include "rehearsal/protocol.h"
 
 namespace mneme::capture {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rehearsal.h"
+#include "rehearsal/rehearsal.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "bundle/blocks/physical_memory.h"
-#include "rehearsal_protocol.h"
+#include "rehearsal/protocol.h"
 
 extern char** environ;
 

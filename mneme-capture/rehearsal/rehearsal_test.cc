@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a rehearsal finds out about real kernels is in recorded_test.py.
-#include "rehearsal.h"
+#include "rehearsal/rehearsal.h"
 
 #include <gtest/gtest.h>
 
