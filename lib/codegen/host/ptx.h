@@ -77,6 +77,7 @@ PtxResult raise_ptx_integer(PtxInstruction& instruction);
 PtxResult raise_ptx_bits(PtxInstruction& instruction);
 PtxResult raise_ptx_video(PtxInstruction& instruction);
 PtxResult raise_ptx_wave(PtxInstruction& instruction);
+PtxResult raise_ptx_matrix(PtxInstruction& instruction);
 PtxResult raise_ptx_memory(PtxInstruction& instruction);
 PtxResult raise_ptx_control(PtxInstruction& instruction);
 // All of them.
