@@ -448,6 +448,46 @@ TEST_P(GcnBuffers, StoresOutOfRangeAreNone) {
   EXPECT_EQ(last[16], 116u);
 }
 
+// Loads of words 1 and 2 places further than the lane's, at most 16, to words of the tile; then the neighbour's.
+TEST_P(GcnBuffers, LoadsToSharedMemory) {
+  const std::string declarations =
+      "@tile = internal addrspace(3) global [256 x i32] undef, align 16\n"
+      "declare void @llvm.amdgcn.global.load.lds(ptr addrspace(1), ptr addrspace(3), i32, i32, i32)\n";
+  auto load = [&](const std::string& call, unsigned words) {
+    return run_buffer(
+        "  %from = getelementptr i32, ptr addrspace(1) %out, i64 %x\n  %tile = ptrtoint ptr addrspace(3) @tile to "
+        "i32\n" +
+            call + "  call void @llvm.amdgcn.s.barrier()\n  %other = xor i32 %t, 1\n  %n = mul i32 %other, " +
+            std::to_string(words) +
+            "\n  %m = add i32 %n, 1\n  %p = getelementptr i32, ptr addrspace(3) @tile, i32 %m\n"
+            "  %r = load i32, ptr addrspace(3) %p\n  store i32 %r, ptr addrspace(1) %mine\n",
+        declarations, GetParam());
+  };
+  const std::string m0 = "  call void asm sideeffect \"s_mov_b32 m0, $0\\0As_nop 0\\0A";
+  auto in_range = [](uint32_t word) { return word < 16 ? word + 100 : 0; };
+  std::vector<uint32_t> out = load(
+      m0 + "buffer_load_dword $1, $2, 0 offen offset:4 lds\\0As_waitcnt vmcnt(0)\", \"s,v,s,~{memory}\"(i32 %tile, i32 "
+           "%bytes, <4 x i32> %d)\n",
+      1);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], in_range((t ^ 1) + 1)) << t;
+  // Four words a lane: the second.
+  out = load(m0 + "buffer_load_dwordx4 $1, $2, 0 offen lds\", \"s,v,s\"(i32 %tile, i32 %bytes, <4 x i32> %d)\n", 4);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], in_range((t ^ 1) + 1)) << t;
+  out = load(m0 + "buffer_load_dword $1, $2, 0 idxen offset:4 lds\", \"s,v,s\"(i32 %tile, i32 %t, <4 x i32> %e)\n", 1);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) < 4 ? 4 * (t ^ 1) + 101 : 0) << t;
+  for (const char* text : {"global_load_lds_dword $1, off offset:4", "global_load_dword $1, off offset:4 lds"}) {
+    out = load(m0 + text + "\", \"s,v\"(i32 %tile, ptr addrspace(1) %from)\n", 1);
+    for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) + 101) << text << t;
+  }
+  out = load(m0 + "global_load_lds_dword $1, $2 offset:4\", \"s,v,s\"(i32 %tile, i32 %bytes, ptr addrspace(1) %out)\n",
+             1);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) + 101) << t;
+  out = load(
+      "  call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %from, ptr addrspace(3) @tile, i32 4, i32 4, i32 0)\n",
+      1);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) + 101) << t;
+}
+
 TEST(GcnBuffersToShared, LanesFollowOneAnother) {
   std::vector<uint32_t> out = run_buffer(
       "  call void @llvm.amdgcn.raw.buffer.load.lds(<4 x i32> %d, ptr addrspace(3) @tile, i32 4, i32 %bytes, i32 0, "
