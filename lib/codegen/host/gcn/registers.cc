@@ -10,7 +10,7 @@
 
 #include <utility>
 
-#include "codegen/host/ptx.h"
+#include "codegen/host/as_type.h"
 
 namespace mneme::codegen::host {
 namespace {
