@@ -137,6 +137,12 @@ TEST(GcnLanes, ValuesOfOtherLanes) {
                [](uint32_t t) { return t >> 4 & 1 ? (t & ~15u) - 1 : t + 1000; });
   expect_lanes("v_mov_b32_dpp $0, $1 dpp8:[7,6,5,4,3,2,1,0]", [](uint32_t t) { return t ^ 7; });
   expect_lanes("ds_swizzle_b32 $0, $1 offset:0x041f\ns_waitcnt lgkmcnt(0)", [](uint32_t t) { return t ^ 1; });
+  auto swizzle = [](const std::string& how) { return "ds_swizzle_b32 $0, $1 offset:swizzle(" + how + ")"; };
+  expect_lanes(swizzle("SWAP,4"), [](uint32_t t) { return t ^ 4; });
+  expect_lanes(swizzle("REVERSE, 8"), [](uint32_t t) { return t ^ 7; });
+  expect_lanes(swizzle("BROADCAST,8,3"), [](uint32_t t) { return (t & ~7u) + 3; });
+  expect_lanes(swizzle("QUAD_PERM, 3, 0, 1, 1"), [](uint32_t t) { return (t & ~3u) + (0x1103 >> t % 4 * 4 & 3); });
+  expect_lanes(swizzle("BITMASK_PERM, \\2201pip\\22"), [](uint32_t t) { return (t & 32) + 8 + (t & 5) + (~t & 2); });
   expect_lanes("v_lshlrev_b32 v3, 2, $1\nv_xor_b32 v3, 12, v3\nds_bpermute_b32 $0, v3, $1",
                [](uint32_t t) { return t ^ 3; });
   expect_lanes("v_lshlrev_b32 v3, 2, $1\nv_xor_b32 v3, 12, v3\nds_permute_b32 $0, v3, $1",
