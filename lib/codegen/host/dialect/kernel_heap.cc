@@ -6,18 +6,13 @@
 // into each kernel it would cost seconds. The host device has it as a service.
 #include <llvm/IR/IRBuilder.h>
 
+#include "codegen/host/dialect/as_type.h"
 #include "codegen/host/dialect/raise.h"
 #include "codegen/host/neutral/neutral.h"
 #include "objects/device_heap.h"
 
 namespace mneme::codegen::host {
 namespace {
-
-llvm::Value* as_type(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Type* type) {
-  if (value->getType() == type) return value;
-  if (value->getType()->isPointerTy()) return builder.CreatePtrToInt(value, type);
-  return type->isPointerTy() ? builder.CreateIntToPtr(value, type) : value;
-}
 
 // HIP's device library has addresses as numbers.
 void call_instead(llvm::Module& module, const char* name, const char* service, llvm::Constant* heap) {

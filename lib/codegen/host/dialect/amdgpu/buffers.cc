@@ -229,6 +229,26 @@ AtomicRMWInst::BinOp update_named(StringRef name) {
       .Default(AtomicRMWInst::BAD_BINOP);
 }
 
+// Each lane's value follows that of the lane before it.
+void store_in_turn(Builder& builder, Value* to, Value* offset, Value* value, uint32_t wave_size) {
+  const unsigned bytes = value->getType()->getIntegerBitWidth() / 8;
+  Value* distance = builder.CreateMul(lane_index(builder, wave_size), builder.getInt32(bytes));
+  to = builder.CreateGEP(builder.getInt8Ty(), to, builder.CreateAdd(distance, offset));
+  builder.CreateAlignedStore(value, to, llvm::Align(std::min(bytes, 4U)));
+}
+
+// llvm.amdgcn.global.load.lds: as a buffer's, from any address.
+void load_global_to_shared(llvm::CallInst& call, uint32_t wave_size) {
+  llvm::IRBuilder<> builder(&call);
+  const auto bytes = static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(call.getArgOperand(2))->getZExtValue());
+  if (bytes == 0 || bytes > 16) return;
+  Value* offset = call.getArgOperand(3);
+  Value* from = builder.CreateGEP(builder.getInt8Ty(), call.getArgOperand(0), offset);
+  Value* value = builder.CreateAlignedLoad(builder.getIntNTy(bytes * 8), from, llvm::Align(std::min(bytes, 4U)));
+  store_in_turn(builder, call.getArgOperand(1), offset, value, wave_size);
+  call.eraseFromParent();
+}
+
 class BufferCall {
  public:
   BufferCall(llvm::CallInst& call, Descriptors& descriptors, uint32_t wave_size)
@@ -302,7 +322,6 @@ class BufferCall {
     }));
   }
 
-  // Each lane's word follows that of the lane before it.
   bool load_to_shared() {
     auto* size = llvm::dyn_cast<llvm::ConstantInt>(operand(2));
     if (!size || size->isZero() || size->getZExtValue() > 16) return false;
@@ -310,10 +329,8 @@ class BufferCall {
     Value* fixed = builder_.CreateZExtOrTrunc(operand(5 + indexed_), builder_.getInt32Ty());
     auto place = address(0, index(3), builder_.CreateAdd(operand(3 + indexed_), fixed), operand(4 + indexed_));
     if (!place) return false;
-    Value* distance = builder_.CreateMul(lane_index(builder_, wave_size_), builder_.getInt32(bits / 8));
-    Value* to = builder_.CreateGEP(builder_.getInt8Ty(), operand(1), builder_.CreateAdd(distance, fixed));
     Value* value = load_buffer(builder_, call_, *place, builder_.getIntNTy(bits));
-    builder_.CreateAlignedStore(value, to, llvm::Align(std::min(bits / 8, 4U)));
+    store_in_turn(builder_, operand(1), fixed, value, wave_size_);
     return finish();
   }
 
@@ -343,6 +360,10 @@ void raise_buffers(llvm::Module& module, uint32_t wave_size) {
   Descriptors descriptors;
   for (llvm::StoreInst* store : stores) descriptors.store(*store);
   for (llvm::CallInst* call : calls) {
+    if (call->getIntrinsicID() == llvm::Intrinsic::amdgcn_global_load_lds) {
+      load_global_to_shared(*call, wave_size);
+      continue;
+    }
     if (call->getCalledFunction()->getName().contains("buffer.")) BufferCall(*call, descriptors, wave_size).raise();
   }
   if (descriptors.all_known()) descriptors.drop();

@@ -28,7 +28,7 @@ void raise_services(llvm::Module& module);         // printf, malloc, assert, tr
 // Throws Error when what is left of the device library talks to the host: named for what the user wrote, not for the
 // wave operations inside it.
 void refuse_host_calls(llvm::Module& module, const bundle::KernelInfo& kernel);
-// Loads, stores and updates by descriptors. Those that are not known stay, to be refused.
+// Loads, stores and updates by descriptors, and loads to shared memory. Those that are not known stay, to be refused.
 void raise_buffers(llvm::Module& module, uint32_t wave_size);
 // One call of an llvm.amdgcn intrinsic; false: not one that is known.
 bool raise_intrinsic(llvm::CallInst& call, const bundle::KernelInfo& kernel);

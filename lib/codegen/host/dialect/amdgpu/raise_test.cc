@@ -124,8 +124,11 @@ TEST(RaiseAssembly, WaitsVanishAndOperandsPass) {
 }
 
 TEST(RaiseAssembly, TheRestIsRefusedWithItsText) {
-  for (const char* text : {"v_strange_u32 $0, $1", "v_add_u32 $0, $1, 1 clamp", "v_mov_b32 $0, v9",
-                           "x: v_mov_b32 $0, $1", "v_mov_b32 $0, $1\\0As_cbranch_vccz x", "v_mov_b32 exec, $1"}) {
+  for (const char* text :
+       {"v_strange_u32 $0, $1", "v_add_u32 $0, $1, 1 clamp", "v_mov_b32 $0, v9", "v_mov_b32 $0, $1\\0As_cbranch_vccz x",
+        "v_mov_b32 exec, $1", "x: v_mov_b32 $0, v3\\0As_branch x", "x: x: v_mov_b32 $0, $1\\0As_branch x",
+        "v_mov_b32 $0, $1\\0As_branch 1f", "s_cbranch_cdbgsys x\\0Ax: v_mov_b32 $0, $1",
+        "buffer_load_dword $1, s[0:3], 0 offen lds"}) {
     EXPECT_NE(
         refusal("%x = call i32 asm \"" + std::string(text) + "\", \"=v,v\"(i32 7)", "").find("inline assembly ('"),
         std::string::npos)

@@ -60,6 +60,7 @@ class BlockOfThreads {
       static_cast<BlockOfThreads*>(context->launch)->meet();
       return uint64_t{0};
     };
+    services.stop = [](BlockContext* context, uint32_t, uint32_t fault, const char*) { context->fault = fault; };
     services.parted = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
     return services;
   }

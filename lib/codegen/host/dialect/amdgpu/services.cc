@@ -9,19 +9,11 @@
 #include "base/error.h"
 #include "codegen/host/abi.h"
 #include "codegen/host/dialect/amdgpu/raise.h"
+#include "codegen/host/dialect/as_type.h"
 #include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
 namespace {
-
-// A value of one of the types that an address has here and there: an integer, a pointer of some address space.
-llvm::Value* as_type(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Type* type) {
-  if (value->getType() == type) return value;
-  if (value->getType()->isPointerTy() && type->isPointerTy()) return builder.CreateAddrSpaceCast(value, type);
-  if (value->getType()->isPointerTy()) return builder.CreatePtrToInt(value, type);
-  if (type->isPointerTy()) return builder.CreateIntToPtr(value, type);
-  return builder.CreateIntCast(value, type, false);
-}
 
 using Arguments = llvm::ArrayRef<llvm::Value*>;
 using Replace = llvm::function_ref<llvm::Value*(llvm::IRBuilderBase&, Arguments)>;

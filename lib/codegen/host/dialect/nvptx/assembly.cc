@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CUDA's inline assembly: PTX, instruction by instruction, on LLVM's values. Registers are what was last written to
-// them; a predicated instruction leaves them as they were where it does not hold. Where there are labels, registers are
-// variables on the stack until all is raised, and the statements behind a label a basic block. What is not known is
-// refused with its text.
+// them; a predicated instruction leaves them as they were where it does not hold. Labels and jumps are basic blocks
+// (assembly_blocks.h). What is not known is refused with its text.
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringMap.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <map>
 
 #include "base/error.h"
+#include "codegen/host/dialect/assembly_blocks.h"
 #include "codegen/host/dialect/nvptx/ptx/carry.h"
 #include "codegen/host/dialect/nvptx/ptx/ptx.h"
 #include "codegen/host/dialect/nvptx/ptx/text.h"
@@ -63,80 +60,43 @@ class Assembly {
     return text + rest.str();
   }
 
-  // Statements with jumps between them. `end_` ends the block that is being made, until it is known where it leads.
+  // Statements with jumps between them.
   bool raise_blocks(llvm::ArrayRef<PtxStatement> statements) {
     if (llvm::any_of(statements, gives_carry) || takes_carry(statements)) return false;
     for (const PtxStatement& statement : statements) {
-      if (!statement.is_label) continue;
-      if (!labels_.try_emplace(statement.name, new_block(statement.name)).second) return false;
-    }
-    for (const PtxStatement& statement : statements) {
       if (statement.name.starts_with(".") && !run(statement)) return false;
     }
-    llvm::SmallVector<llvm::AllocaInst*, 8> variables;
-    llvm::BasicBlock& entry = call_.getFunction()->getEntryBlock();
-    llvm::IRBuilder<> at_entry(&entry, entry.begin());
+    AssemblyBlocks blocks(call_, builder_);
+    for (const PtxStatement& statement : statements) {
+      if (statement.is_label && !blocks.add_label(statement.name)) return false;
+    }
     for (auto& [name, held] : registers_) {
-      llvm::Type* type = held.type ? held.type : held.value->getType();
-      variables.push_back(held.variable = at_entry.CreateAlloca(type));
-      builder_.CreateStore(held.value ? held.value : llvm::Constant::getNullValue(type), held.variable);
+      held.variable = blocks.add_variable(held.type ? held.type : held.value->getType(), held.value);
     }
     carry_ = builder_.getFalse();
-    llvm::BasicBlock* head = call_.getParent();
-    llvm::BasicBlock* tail = llvm::SplitBlock(head, &call_);
-    end_ = head->getTerminator();
-    builder_.SetInsertPoint(end_);
     for (const PtxStatement& statement : statements) {
-      if (!run_in_block(statement)) return false;
+      if (!run_in_block(statement, blocks)) return false;
     }
-    leave_to(tail);
-    builder_.SetInsertPoint(&call_);
+    blocks.end();
     bool given = give_results();
-    llvm::DominatorTree tree(*call_.getFunction());
-    llvm::PromoteMemToReg(variables, tree);
+    blocks.promote();
     return given;
   }
 
-  llvm::BasicBlock* new_block(const llvm::Twine& name) {
-    llvm::BasicBlock* block = llvm::BasicBlock::Create(builder_.getContext(), name, call_.getFunction());
-    new llvm::UnreachableInst(builder_.getContext(), block);
-    return block;
-  }
-  void leave_to(llvm::BasicBlock* target, Value* condition = nullptr, llvm::BasicBlock* otherwise = nullptr) {
-    builder_.SetInsertPoint(end_);
-    if (condition) {
-      builder_.CreateCondBr(condition, target, otherwise);
-    } else {
-      builder_.CreateBr(target);
-    }
-    end_->eraseFromParent();
-  }
-  void go_on_in(llvm::BasicBlock* block) {
-    end_ = block->getTerminator();
-    builder_.SetInsertPoint(end_);
-  }
-
-  bool run_in_block(const PtxStatement& statement) {
+  bool run_in_block(const PtxStatement& statement, AssemblyBlocks& blocks) {
     if (statement.name.starts_with(".")) return true;  // done
     if (statement.is_label) {
-      llvm::BasicBlock* block = labels_.lookup(statement.name);
-      leave_to(block);
-      go_on_in(block);
+      blocks.pass(statement.name);
       return true;
     }
     Value* holds = nullptr;
     if (!statement.guard.empty() && !(holds = guard_of(statement))) return false;
     if (statement.name == "bra" || statement.name == "bra.uni") {
-      llvm::BasicBlock* target = statement.operands.size() == 1 ? labels_.lookup(statement.operands[0]) : nullptr;
-      if (!target) return false;
-      llvm::BasicBlock* next = new_block("");
-      leave_to(target, holds, next);
-      go_on_in(next);
-      return true;
+      return statement.operands.size() == 1 && blocks.jump(statement.operands[0], holds);
     }
-    if (holds) builder_.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(holds, end_, false));
+    if (holds) blocks.only_if(holds);
     bool known = execute(statement);
-    builder_.SetInsertPoint(end_);
+    blocks.join();
     return known;
   }
 
@@ -417,8 +377,6 @@ class Assembly {
   std::map<std::string, Register> registers_;
   llvm::SmallVector<std::string, 4> results_;
   Value* carry_ = nullptr;
-  llvm::StringMap<llvm::BasicBlock*> labels_;
-  llvm::Instruction* end_ = nullptr;
 };
 
 }  // namespace

@@ -460,8 +460,9 @@ TEST(NvptxRefusals, NameWhatIsNotThere) {
   expect("%r = call float @__nv_no_such_f(float 1.0)", "declare float @__nv_no_such_f(float)", "__nv_no_such_f");
   for (const char* text :
        {"wgmma.fence.sync.aligned;", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32;",
-        "add.s32.strange %r1, %r2, 3;", "L: bra M;", "L: L: bra L;", "bra L;", "mov.u32 a, %no_such_register;",
-        "ld.shared::cluster.u32 a, [0];", "add.s32 a, b, 1;", ".reg .b32 <4>;"}) {
+        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {a}, {0}, {0}, {0};", "add.s32.strange %r1, %r2, 3;",
+        "L: bra M;", "L: L: bra L;", "bra L;", "mov.u32 a, %no_such_register;", "ld.shared::cluster.u32 a, [0];",
+        "add.s32 a, b, 1;", ".reg .b32 <4>;"}) {
     std::string said = nvptx_refusal(std::string("call void asm sideeffect \"") + text + "\", \"\"()");
     EXPECT_NE(said.find(std::string("inline assembly ('") + text + "')"), std::string::npos) << text << ": " << said;
   }

@@ -15,15 +15,18 @@ using Builder = llvm::IRBuilderBase;
 
 // What an intrinsic takes after the value: descriptor, index where there is one, offsets, cache hints.
 struct BufferPlace {
-  llvm::SmallVector<Value*, 5> operands;
+  llvm::SmallVector<Value*, 8> operands;
+  Value* fixed = nullptr;  // apart from the offset
   bool indexed = false;
 };
 
 // Operands from `first` on: "v1" or "off", descriptor, scalar offset; and the modifiers.
-std::optional<BufferPlace> read_place(GcnInstruction& instruction, size_t first) {
+enum class FixedOffset { kAdded, kApart };
+std::optional<BufferPlace> read_place(GcnInstruction& instruction, size_t first,
+                                      FixedOffset apart = FixedOffset::kAdded) {
   const GcnStatement& statement = instruction.statement;
   Builder& builder = instruction.builder;
-  if (statement.operands.size() != first + 3 || has_more_than_hints(statement, {"offen", "idxen", "offset"})) {
+  if (statement.operands.size() != first + 3 || has_more_than_hints(statement, {"offen", "idxen", "offset", "lds"})) {
     return std::nullopt;
   }
   std::optional<int64_t> fixed = statement.number("offset", 0);
@@ -43,7 +46,8 @@ std::optional<BufferPlace> read_place(GcnInstruction& instruction, size_t first)
     if (!value) return std::nullopt;
     (place.indexed ? index : offset) = value;
   }
-  offset = builder.CreateAdd(offset, builder.getInt32(static_cast<uint32_t>(*fixed)));
+  place.fixed = builder.getInt32(static_cast<uint32_t>(*fixed));
+  if (apart == FixedOffset::kAdded) offset = builder.CreateAdd(offset, place.fixed);
   Value* descriptor = instruction.registers.read(statement.operands[first + 1], {GcnType::kBits, 32, 4});
   Value* scalar = instruction.registers.read(statement.operands[first + 2], {});
   if (!descriptor || !scalar) return std::nullopt;
@@ -58,9 +62,24 @@ llvm::Type* buffer_type(Builder& builder, unsigned bits) {
   return llvm::FixedVectorType::get(builder.getInt32Ty(), bits / 32);
 }
 
+// To shared memory, lane after lane from where m0 says.
+bool load_to_shared(GcnInstruction& instruction, GcnSize size) {
+  std::optional<BufferPlace> place = read_place(instruction, 0, FixedOffset::kApart);
+  Value* to = instruction.registers.read_shared_address("m0");
+  if (!place || !to || !gcn_goes_to_shared(size)) return false;
+  auto id =
+      place->indexed ? llvm::Intrinsic::amdgcn_struct_buffer_load_lds : llvm::Intrinsic::amdgcn_raw_buffer_load_lds;
+  auto& operands = place->operands;
+  operands.insert(operands.begin() + 1, {to, instruction.builder.getInt32(size.bits / 8)});
+  operands.insert(operands.end() - 1, place->fixed);
+  instruction.builder.CreateIntrinsic(id, {}, operands);
+  return true;
+}
+
 bool load(GcnInstruction& instruction, StringRef name) {
   std::optional<GcnSize> size = gcn_size(name);
   if (!size || size->bits > 128) return false;
+  if (instruction.statement.has("lds")) return load_to_shared(instruction, *size);
   std::optional<BufferPlace> place = read_place(instruction, 1);
   if (!place) return false;
   Builder& builder = instruction.builder;
@@ -75,7 +94,7 @@ bool load(GcnInstruction& instruction, StringRef name) {
 
 bool store(GcnInstruction& instruction, StringRef name) {
   std::optional<GcnSize> size = gcn_size(name);
-  if (!size || size->bits > 128) return false;
+  if (!size || size->bits > 128 || instruction.statement.has("lds")) return false;
   std::optional<BufferPlace> place = read_place(instruction, 1);
   Value* value = place ? instruction.registers.read(instruction.statement.operands[0],
                                                     {GcnType::kBits, std::max(size->bits, 32U), 1})
@@ -131,7 +150,7 @@ llvm::Intrinsic::ID update_id(AtomicRMWInst::BinOp operation, bool indexed) {
 // The old value comes back in the operand's register.
 bool update(GcnInstruction& instruction, StringRef name) {
   std::optional<GcnUpdate> update = gcn_update(name);
-  if (!update || update->exchanges) return false;
+  if (!update || update->exchanges || instruction.statement.has("lds")) return false;
   std::optional<BufferPlace> place = read_place(instruction, 1);
   if (!place) return false;
   auto id = update_id(update->operation, place->indexed);

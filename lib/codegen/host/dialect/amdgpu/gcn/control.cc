@@ -50,6 +50,36 @@ std::optional<uint32_t> parse_register(StringRef text) {
   return values[0] | values[1] << 6 | (values[2] - 1) << 11;
 }
 
+// s_and_saveexec_b64 and its like: exec becomes what the operation makes of the operand and exec; the result is what
+// exec was. Of …_wrexec, it is what exec becomes.
+std::optional<bool> raise_exec(GcnInstruction& instruction) {
+  const GcnStatement& statement = instruction.statement;
+  llvm::IRBuilderBase& builder = instruction.builder;
+  StringRef name = statement.name;
+  if (!name.consume_front("s_") || (!name.consume_back("_b64") && !name.consume_back("_b32"))) return std::nullopt;
+  const bool saves = name.consume_back("_saveexec");
+  if (!saves && !name.consume_back("_wrexec")) return std::nullopt;
+  const bool wide = StringRef(statement.name).ends_with("64");
+  const char* exec = wide ? "exec" : "exec_lo";
+  const GcnType type{GcnType::kBits, wide ? 64U : 32U, 1};
+  if (statement.operands.size() != 2) return false;
+  llvm::Value *given = instruction.registers.read(statement.operands[1], type),
+              *old = instruction.registers.read(exec, type);
+  if (!given) return false;
+  const bool inverts_given = name.ends_with("n1") || name.ends_with("_not0"),
+             inverts_old = name.ends_with("n2") || name.ends_with("_not1");
+  llvm::Value *left = inverts_given ? builder.CreateNot(given) : given,
+              *right = inverts_old ? builder.CreateNot(old) : old, *now = nullptr;
+  for (StringRef suffix : {"n1", "n2", "_not0", "_not1"}) name.consume_back(suffix);
+  if (name == "and" || name == "nand") now = builder.CreateAnd(left, right);
+  if (name == "or" || name == "nor") now = builder.CreateOr(left, right);
+  if (name == "xor" || name == "xnor") now = builder.CreateXor(left, right);
+  if (!now) return false;
+  if (name.starts_with("n") || name == "xnor") now = builder.CreateNot(now);
+  return instruction.registers.write(statement.operands[0], saves ? old : now) &&
+         instruction.registers.write(exec, now) && instruction.registers.write("scc", builder.CreateIsNotNull(now));
+}
+
 }  // namespace
 
 bool raise_gcn_control(GcnInstruction& instruction) {
@@ -57,6 +87,7 @@ bool raise_gcn_control(GcnInstruction& instruction) {
   llvm::IRBuilderBase& builder = instruction.builder;
   StringRef name = statement.name;
   if (does_nothing(name)) return true;
+  if (std::optional<bool> known = raise_exec(instruction)) return *known;
   if (name == "s_barrier" || name == "s_barrier_wait") {
     call_barrier(builder);
     return true;

@@ -19,7 +19,7 @@ struct GcnInstruction {
 };
 
 // The groups. False: it is not one of the group's, or has operands or modifiers that are not known.
-bool raise_gcn_control(GcnInstruction& instruction);     // waits, barriers, ends, hints; hardware registers
+bool raise_gcn_control(GcnInstruction& instruction);     // waits, barriers, ends, hints; hardware registers; exec
 bool raise_gcn_memory(GcnInstruction& instruction);      // flat, global, scratch, scalar
 bool raise_gcn_shared(GcnInstruction& instruction);      // ds
 bool raise_gcn_buffer(GcnInstruction& instruction);      // by descriptors

@@ -91,27 +91,36 @@ TEST(GcnTable, EachRowIsTried) {
   }
 }
 
-// Lanes, with `count` threads of a wave of 64: each stores what `text` gives of its number.
-std::vector<uint32_t> run_lanes(const std::string& text, const std::string& constraints = "=v,v,0") {
+// 64 lanes: each stores what `text` gives of its number. Those from `here` on do not come to it.
+struct Lanes {
+  std::vector<uint32_t> out;
+  uint32_t fault;
+};
+Lanes run_lanes(const std::string& text, const std::string& constraints, const std::string& passes,
+                uint32_t here = 64) {
   std::string ir = kAmdgpuHead;
   ir +=
       "define amdgpu_kernel void @k(ptr addrspace(1) %out) {\n  %t = call i32 @llvm.amdgcn.workitem.id.x()\n"
-      "  %old = add i32 %t, 1000\n  %r = call i32 asm \"" +
-      quoted(text) + "\", \"" + constraints +
-      "\"(i32 %t, i32 %old)\n  %x = zext i32 %t to i64\n  %p = getelementptr i32, ptr addrspace(1) %out, i64 %x\n"
-      "  store i32 %r, ptr addrspace(1) %p\n  ret void\n}\n";
+      "  %old = add i32 %t, 1000\n  %here = icmp ult i32 %t, " +
+      std::to_string(here) + "\n  br i1 %here, label %some, label %all\nsome:\n  %r = call i32 asm \"" + quoted(text) +
+      "\", \"" + constraints +
+      "\"(i32 %t, i32 %old)\n  br label %all\nall:\n  %w = phi i32 [ %r, %some ], [ 0, %0 ]\n"
+      "  %x = zext i32 %t to i64\n  %p = getelementptr i32, ptr addrspace(1) %out, i64 %x\n"
+      "  store i32 %w, ptr addrspace(1) %p\n  ret void\n}\n";
   bundle::KernelInfo kernel = kernel_of_pointers(1);
   kernel.wave_size = 64;
-  AmdgpuCode code(compile(kernel, ir, configuration("default<O3>", "loop")));
-  std::vector<uint32_t> out(64);
-  code.run({out.data()}, 64);
-  return out;
+  AmdgpuCode code(compile(kernel, ir, configuration(passes, "loop")));
+  Lanes lanes{std::vector<uint32_t>(64), 0};
+  lanes.fault = code.run({lanes.out.data()}, 64).fault;
+  return lanes;
 }
 
 template <typename Expected>
-void expect_lanes(const std::string& text, Expected expected, const std::string& constraints = "=v,v,0") {
-  std::vector<uint32_t> out = run_lanes(text, constraints);
-  for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(out[t], expected(t)) << text << ", lane " << t;
+void expect_lanes(const std::string& text, Expected expected, const std::string& constraints = "=v,v,0",
+                  const std::string& passes = "default<O3>") {
+  Lanes lanes = run_lanes(text, constraints, passes);
+  EXPECT_EQ(lanes.fault, 0u);
+  for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(lanes.out[t], expected(t)) << text << ", lane " << t;
 }
 
 TEST(GcnLanes, ValuesOfOtherLanes) {
@@ -128,6 +137,12 @@ TEST(GcnLanes, ValuesOfOtherLanes) {
                [](uint32_t t) { return t >> 4 & 1 ? (t & ~15u) - 1 : t + 1000; });
   expect_lanes("v_mov_b32_dpp $0, $1 dpp8:[7,6,5,4,3,2,1,0]", [](uint32_t t) { return t ^ 7; });
   expect_lanes("ds_swizzle_b32 $0, $1 offset:0x041f\ns_waitcnt lgkmcnt(0)", [](uint32_t t) { return t ^ 1; });
+  auto swizzle = [](const std::string& how) { return "ds_swizzle_b32 $0, $1 offset:swizzle(" + how + ")"; };
+  expect_lanes(swizzle("SWAP,4"), [](uint32_t t) { return t ^ 4; });
+  expect_lanes(swizzle("REVERSE, 8"), [](uint32_t t) { return t ^ 7; });
+  expect_lanes(swizzle("BROADCAST,8,3"), [](uint32_t t) { return (t & ~7u) + 3; });
+  expect_lanes(swizzle("QUAD_PERM, 3, 0, 1, 1"), [](uint32_t t) { return (t & ~3u) + (0x1103 >> t % 4 * 4 & 3); });
+  expect_lanes(swizzle("BITMASK_PERM, \\2201pip\\22"), [](uint32_t t) { return (t & 32) + 8 + (t & 5) + (~t & 2); });
   expect_lanes("v_lshlrev_b32 v3, 2, $1\nv_xor_b32 v3, 12, v3\nds_bpermute_b32 $0, v3, $1",
                [](uint32_t t) { return t ^ 3; });
   expect_lanes("v_lshlrev_b32 v3, 2, $1\nv_xor_b32 v3, 12, v3\nds_permute_b32 $0, v3, $1",
@@ -143,6 +158,94 @@ TEST(GcnLanes, MasksOfLanes) {
   expect_lanes("v_mbcnt_lo_u32_b32 $0, -1, 0\n\tv_mbcnt_hi_u32_b32 $0, -1, $0", [](uint32_t t) { return t; });
   expect_lanes("v_readlane_b32 $0, $1, 9", [](uint32_t) { return 9u; }, "=s,v,0");
   expect_lanes("v_writelane_b32 $0, 77, 9", [](uint32_t t) { return t == 9 ? 77 : t + 1000; });
+}
+
+// Statements that jump, or switch lanes off.
+class GcnControl : public EveryLevel {
+ protected:
+  template <typename Expected>
+  static void expect(const std::string& text, Expected expected) {
+    expect_lanes(text, expected, "=v,v,0", GetParam());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Levels, GcnControl, testing::Values("default<O0>", "default<O3>"));
+
+TEST_P(GcnControl, LanesThatAreOff) {
+  // Vector instructions leave their registers, and bits of masks are zero.
+  expect("v_cmp_gt_u32 vcc, 5, $1\ns_and_saveexec_b64 s[4:5], vcc\nv_mov_b32 $0, 7\ns_mov_b64 exec, s[4:5]",
+         [](uint32_t t) { return t < 5 ? 7 : t + 1000; });
+  expect_lanes(
+      "s_mov_b64 s[4:5], exec\ns_mov_b64 exec, 0xf0\nv_cmp_lt_u32 vcc, 5, $1\ns_mov_b64 exec, s[4:5]\n"
+      "s_bcnt1_i32_b64 s0, vcc\nv_add_u32 $0, $1, s0",
+      [](uint32_t t) { return t + 2; });
+  expect_lanes(
+      "s_mov_b64 s[4:5], exec\ns_mov_b32 exec_hi, 0\nv_add_u32 $0, 1, $0\ns_mov_b32 exec_lo, 0\n"
+      "s_mov_b32 exec_hi, 1\nv_mov_b32 $0, exec_hi\ns_or_b64 exec, exec, s[4:5]",
+      [](uint32_t t) { return t < 32    ? t + 1001
+                              : t == 32 ? 1
+                                        : t + 1000; });
+  expect("v_cmpx_gt_u32 exec, 5, $1\nv_mov_b32 $0, exec_lo\ns_mov_b64 exec, -1",
+         [](uint32_t t) { return t < 5 ? 31 : t + 1000; });
+  expect("v_cmpx_gt_u32 vcc, 5, $1\nv_mov_b32 $0, vcc_lo\ns_mov_b64 exec -1",
+         [](uint32_t t) { return t < 5 ? 31 : t + 1000; });
+  expect("v_cmpx_lt_u32 5, $1\nv_readfirstlane_b32 s0, $1\ns_mov_b64 exec, -1\nv_mov_b32 $0, s0",
+         [](uint32_t) { return 6u; });
+  // The other lanes, by the second half of a branch.
+  expect_lanes(
+      "v_cmp_gt_u32 vcc, 5, $1\ns_and_saveexec_b64 s[4:5], vcc\nv_mov_b32 $0, 7\ns_xor_b64 exec, exec, s[4:5]\n"
+      "v_mov_b32 $0, 8\ns_mov_b64 exec, s[4:5]",
+      [](uint32_t t) { return t < 5 ? 7u : 8u; });
+  // Each operation of 0b0110 and exec, 0b1100.
+  constexpr uint64_t kGiven = 6, kExec = 12;
+  const std::pair<const char*, uint64_t> kOperations[] = {
+      {"and", kGiven & kExec},      {"or", kGiven | kExec},        {"xor", kGiven ^ kExec},
+      {"nand", ~(kGiven & kExec)},  {"nor", ~(kGiven | kExec)},    {"xnor", ~(kGiven ^ kExec)},
+      {"andn1", ~kGiven & kExec},   {"andn2", kGiven & ~kExec},    {"orn1", ~kGiven | kExec},
+      {"orn2", kGiven | ~kExec},    {"and_not0", ~kGiven & kExec}, {"and_not1", kGiven & ~kExec},
+      {"or_not0", ~kGiven | kExec}, {"or_not1", kGiven | ~kExec}};
+  for (const auto& [name, left] : kOperations) {
+    expect("s_mov_b64 s[4:5], exec\ns_mov_b64 exec, 12\ns_" + std::string(name) +
+               "_saveexec_b64 s[6:7], 6\nv_add_u32 $0, s6, exec_lo\ns_mov_b64 exec, s[4:5]",
+           [left = left](uint32_t t) { return left >> t & 1 ? static_cast<uint32_t>(left + kExec) : t + 1000; });
+  }
+  expect("s_mov_b64 s[4:5], exec\ns_andn2_wrexec_b64 s[6:7], 6\ns_mov_b64 exec, s[4:5]\nv_mov_b32 $0, s6",
+         [](uint32_t) { return 0u; });
+}
+
+TEST_P(GcnControl, Jumps) {
+  // A loop of the scalar unit.
+  expect_lanes(
+      "s_mov_b32 s0, 0\nv_mov_b32 $0, $1\nL_${:uid}:\n  v_add_u32 $0, $0, 3\n  s_add_u32 s0, s0, 1\n"
+      "  s_cmp_lt_u32 s0, 5\n  s_cbranch_scc1 L_${:uid}",
+      [](uint32_t t) { return t + 15; });
+  // Each lane as often as its number says.
+  expect_lanes(
+      "s_mov_b64 s[4:5], exec\nv_mov_b32 v3, 0\nv_mov_b32 $0, 0\n"
+      "1: v_cmp_lt_u32 vcc, v3, $1\ns_and_b64 exec, exec, vcc\ns_cbranch_execz 2f\n"
+      "v_add_u32 v3, v3, 1\nv_add_u32 $0, $0, v3\ns_branch 1b\n2: s_mov_b64 exec, s[4:5]",
+      [](uint32_t t) { return t * (t + 1) / 2; });
+  expect("v_cmp_lt_u32 vcc, 100, $1\nv_mov_b32 $0, 1\ns_cbranch_vccz .Lnone\nv_mov_b32 $0, 2\n.Lnone:",
+         [](uint32_t) { return 1u; });
+  expect("v_cmp_lt_u32 vcc, 60, $1\nv_mov_b32 $0, 1\ns_cbranch_vccnz over\nv_mov_b32 $0, 2\nover:",
+         [](uint32_t) { return 1u; });
+  expect_lanes(
+      "v_mov_b32 $0, 1\ns_cbranch_execnz over\nv_mov_b32 $0, 2\nover:\ns_cmp_eq_u32 0, 1\n"
+      "s_cbranch_scc0 end\nv_mov_b32 $0, 3\nend:",
+      [](uint32_t) { return 1u; });
+}
+
+TEST_P(GcnControl, LanesThatAreElsewhere) {
+  const char* text =
+      "s_mov_b64 s[4:5], exec\nv_mov_b32 v3, 0\n1: v_add_u32 v3, v3, 2\nv_cmp_lt_u32 vcc, v3, $1\n"
+      "s_and_b64 exec, exec, vcc\ns_cbranch_execnz 1b\ns_mov_b64 exec, s[4:5]\ns_bcnt1_i32_b64 s0, exec\n"
+      "v_lshl_or_b32 $0, v3, 8, s0";
+  Lanes lanes = run_lanes(text, "=v,v,0", GetParam(), 40);
+  EXPECT_EQ(lanes.fault, 0u);
+  for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(lanes.out[t], t < 40 ? (t < 2 ? 2 : (t + 1) / 2 * 2) << 8 | 40 : 0) << t;
+}
+
+TEST_P(GcnControl, LanesThatStayOffStopTheKernel) {
+  EXPECT_EQ(run_lanes("s_mov_b64 exec, 1\nv_mov_b32 $0, 5", "=v,v,0", GetParam()).fault, uint32_t{kOther});
 }
 
 // Memory: `text` gets shared memory's beginning, the thread's own place in `out`, its number and a descriptor of the
@@ -349,6 +452,46 @@ TEST_P(GcnBuffers, StoresOutOfRangeAreNone) {
   EXPECT_EQ(last[14], 114u);
   EXPECT_EQ(last[15], 15u);
   EXPECT_EQ(last[16], 116u);
+}
+
+// Loads of words 1 and 2 places further than the lane's, at most 16, to words of the tile; then the neighbour's.
+TEST_P(GcnBuffers, LoadsToSharedMemory) {
+  const std::string declarations =
+      "@tile = internal addrspace(3) global [256 x i32] undef, align 16\n"
+      "declare void @llvm.amdgcn.global.load.lds(ptr addrspace(1), ptr addrspace(3), i32, i32, i32)\n";
+  auto load = [&](const std::string& call, unsigned words) {
+    return run_buffer(
+        "  %from = getelementptr i32, ptr addrspace(1) %out, i64 %x\n  %tile = ptrtoint ptr addrspace(3) @tile to "
+        "i32\n" +
+            call + "  call void @llvm.amdgcn.s.barrier()\n  %other = xor i32 %t, 1\n  %n = mul i32 %other, " +
+            std::to_string(words) +
+            "\n  %m = add i32 %n, 1\n  %p = getelementptr i32, ptr addrspace(3) @tile, i32 %m\n"
+            "  %r = load i32, ptr addrspace(3) %p\n  store i32 %r, ptr addrspace(1) %mine\n",
+        declarations, GetParam());
+  };
+  const std::string m0 = "  call void asm sideeffect \"s_mov_b32 m0, $0\\0As_nop 0\\0A";
+  auto in_range = [](uint32_t word) { return word < 16 ? word + 100 : 0; };
+  std::vector<uint32_t> out = load(
+      m0 + "buffer_load_dword $1, $2, 0 offen offset:4 lds\\0As_waitcnt vmcnt(0)\", \"s,v,s,~{memory}\"(i32 %tile, i32 "
+           "%bytes, <4 x i32> %d)\n",
+      1);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], in_range((t ^ 1) + 1)) << t;
+  // Four words a lane: the second.
+  out = load(m0 + "buffer_load_dwordx4 $1, $2, 0 offen lds\", \"s,v,s\"(i32 %tile, i32 %bytes, <4 x i32> %d)\n", 4);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], in_range((t ^ 1) + 1)) << t;
+  out = load(m0 + "buffer_load_dword $1, $2, 0 idxen offset:4 lds\", \"s,v,s\"(i32 %tile, i32 %t, <4 x i32> %e)\n", 1);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) < 4 ? 4 * (t ^ 1) + 101 : 0) << t;
+  for (const char* text : {"global_load_lds_dword $1, off offset:4", "global_load_dword $1, off offset:4 lds"}) {
+    out = load(m0 + text + "\", \"s,v\"(i32 %tile, ptr addrspace(1) %from)\n", 1);
+    for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) + 101) << text << t;
+  }
+  out = load(m0 + "global_load_lds_dword $1, $2 offset:4\", \"s,v,s\"(i32 %tile, i32 %bytes, ptr addrspace(1) %out)\n",
+             1);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) + 101) << t;
+  out = load(
+      "  call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %from, ptr addrspace(3) @tile, i32 4, i32 4, i32 0)\n",
+      1);
+  for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) + 101) << t;
 }
 
 TEST(GcnBuffersToShared, LanesFollowOneAnother) {

@@ -4,6 +4,9 @@
 #include "codegen/host/dialect/amdgpu/gcn/memory.h"
 
 #include <llvm/ADT/StringSwitch.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
+#include <llvm/Support/AMDGPUAddrSpace.h>
 
 namespace mneme::codegen::host {
 namespace {
@@ -36,6 +39,25 @@ Value* address_of(GcnInstruction& instruction, const Place& place) {
   return address ? gcn_behind(builder, address, *offset) : nullptr;
 }
 
+// global_load_lds_dword v[0:1], off: from where m0 says.
+bool raise_load_to_shared(GcnInstruction& instruction, StringRef name) {
+  const auto& operands = instruction.statement.operands;
+  Builder& builder = instruction.builder;
+  std::optional<GcnSize> size = gcn_size(name);
+  std::optional<int64_t> offset = instruction.statement.number("offset", 0);
+  if (!size || !gcn_goes_to_shared(*size) || !offset || operands.empty() || operands.size() > 2) return false;
+  Value *from = address_of(instruction, {"", operands[0], operands.size() == 2 ? operands[1] : ""}),
+        *to = instruction.registers.read_shared_address("m0");
+  if (!from || !to) return false;
+  // The offset counts for both addresses.
+  from = builder.CreateAddrSpaceCast(gcn_behind(builder, from, -*offset),
+                                     builder.getPtrTy(llvm::AMDGPUAS::GLOBAL_ADDRESS));
+  builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_global_load_lds, {},
+                          {from, to, builder.getInt32(size->bits / 8), builder.getInt32(static_cast<uint32_t>(*offset)),
+                           builder.getInt32(0)});
+  return true;
+}
+
 // flat_load_…, global_load_…, …_store_…, …_atomic_….
 bool raise_vector_access(GcnInstruction& instruction, StringRef name, bool flat) {
   const GcnStatement& statement = instruction.statement;
@@ -44,7 +66,11 @@ bool raise_vector_access(GcnInstruction& instruction, StringRef name, bool flat)
   auto operand = [&](size_t i) {
     return i < statement.operands.size() ? StringRef(statement.operands[i]) : StringRef();
   };
-  if (has_more_than_hints(statement, {"offset"})) return false;
+  const bool to_shared = !flat && (statement.has("lds") || name.starts_with("load_lds_"));
+  if (has_more_than_hints(statement, {"offset", to_shared ? "lds" : "offset"})) return false;
+  if (to_shared) {
+    return name.consume_front("load_") && (name.consume_front("lds_"), raise_load_to_shared(instruction, name));
+  }
   // Some leave "off" away.
   size_t count = statement.operands.size();
   bool based = count > 2 && !flat;
@@ -142,6 +168,8 @@ void gcn_store(GcnInstruction& instruction, Value* address, GcnSize size, Value*
   value = size.bits < 32 ? builder.CreateTrunc(value, type) : builder.CreateBitCast(value, type);
   builder.CreateAlignedStore(value, address, memory_align(size.bits), instruction.is_volatile);
 }
+
+bool gcn_goes_to_shared(GcnSize size) { return size.bits == 32 || size.bits == 96 || size.bits == 128; }
 
 Value* gcn_behind(Builder& builder, Value* address, int64_t bytes) {
   if (!bytes) return address;

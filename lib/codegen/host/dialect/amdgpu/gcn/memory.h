@@ -15,6 +15,8 @@ std::optional<GcnSize> gcn_size(llvm::StringRef name);
 // Of any alignment that the GPU allows.
 llvm::Value* gcn_load(GcnInstruction& instruction, llvm::Value* address, GcnSize size);
 void gcn_store(GcnInstruction& instruction, llvm::Value* address, GcnSize size, llvm::Value* value);
+// Whether such loads may go to shared memory, where each lane's follows that of the lane before it.
+bool gcn_goes_to_shared(GcnSize size);
 llvm::Value* gcn_behind(llvm::IRBuilderBase& builder, llvm::Value* address, int64_t bytes);
 
 // An atomic update by name ("add_u32", "smin_x2", "pk_add_f16"): LLVM's operation and the operand's type. Nothing: not

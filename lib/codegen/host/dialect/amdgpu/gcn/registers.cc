@@ -2,12 +2,15 @@
 #include "codegen/host/dialect/amdgpu/gcn/registers.h"
 
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/Support/AMDGPUAddrSpace.h>
 
-#include "codegen/host/dialect/nvptx/ptx/ptx.h"
+#include <utility>
+
+#include "codegen/host/dialect/as_type.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -60,6 +63,12 @@ Dressed undress(StringRef text) {
   dressed.absolute = take("abs(", ")") || take("|", "|");
   dressed.is_signed = take("sext(", ")");
   return dressed;
+}
+
+Value* with_half(Builder& builder, Value* mask, bool upper, Value* half) {
+  llvm::Type* type = mask->getType();
+  Value* kept = builder.CreateAnd(mask, upper ? uint64_t{UINT32_MAX} : uint64_t{UINT32_MAX} << kWord);
+  return builder.CreateOr(kept, builder.CreateShl(builder.CreateZExt(half, type), upper ? kWord : 0));
 }
 
 }  // namespace
@@ -149,6 +158,10 @@ std::optional<std::string> GcnRegisters::bind() {
       rest = rest.drop_front();
       continue;
     }
+    if (rest.consume_front("{:uid}")) {  // a number of the text's own, for labels
+      text += '0';
+      continue;
+    }
     bool braced = rest.consume_front("{");
     StringRef number = rest.take_while(llvm::isDigit);
     rest = rest.drop_front(number.size());
@@ -173,24 +186,108 @@ Value* GcnRegisters::condition_of(Value* value) {
   return builder_.CreateIntrinsic(llvm::Intrinsic::amdgcn_inverse_ballot, {type}, {as_type(builder_, value, type)});
 }
 
+Value* GcnRegisters::get(const Register& from) {
+  if (!from.variable || !from.value) return from.value;
+  return builder_.CreateLoad(from.variable->getAllocatedType(), from.variable);
+}
+
+void GcnRegisters::set(Register& to, Value* value) {
+  if (to.variable) builder_.CreateStore(as_type(builder_, value, to.variable->getAllocatedType()), to.variable);
+  to.value = value;
+}
+
+void GcnRegisters::set_physical(const std::string& name, Value* value) {
+  Register& to = physical_[name];
+  if (blocks_ && !to.variable) to.variable = blocks_->add_variable(value->getType());
+  set(to, value);
+}
+
+void GcnRegisters::keep_in(AssemblyBlocks& blocks) {
+  blocks_ = &blocks;
+  on_ = blocks.add_variable(builder_.getInt1Ty(), builder_.getTrue());
+  auto keep = [&](Register& one, llvm::Type* type) {
+    one.variable = blocks.add_variable(type, one.value ? as_type(builder_, one.value, type) : nullptr);
+  };
+  for (auto& [name, one] : operands_) {
+    if (one.type) keep(one, one.type);
+  }
+  for (auto& [name, one] : physical_) keep(one, one.value->getType());
+}
+
+Value* GcnRegisters::is_on() {
+  if (!on_) return builder_.getTrue();
+  return builder_.CreateLoad(builder_.getInt1Ty(), on_);
+}
+
+void GcnRegisters::begin_vector() { decides_ = blocks_->only_if(is_on()); }
+
+bool GcnRegisters::end_vector() {
+  blocks_->join();
+  llvm::BasicBlock* here = builder_.GetInsertBlock();
+  auto conditions = std::exchange(conditions_, {});
+  for (auto& [name, given] : conditions) {
+    llvm::PHINode* all = llvm::PHINode::Create(builder_.getInt1Ty(), 2, "", here->begin());
+    for (llvm::BasicBlock* from : llvm::predecessors(here)) {
+      all->addIncoming(from == decides_ ? builder_.getFalse() : given, from);
+    }
+    given = all;
+  }
+  decides_ = nullptr;
+  return llvm::all_of(conditions, [&](auto& one) { return write(one.first, one.second); });
+}
+
+// A mask; or one half of it.
+bool GcnRegisters::write_exec(StringRef name, Value* value) {
+  if (!on_ || decides_) return false;
+  if (!value->getType()->isIntegerTy(1) && name != "exec") {
+    value = with_half(builder_, as_mask(is_on(), builder_.getInt64Ty()), name == "exec_hi",
+                      as_type(builder_, value, builder_.getInt32Ty()));
+  }
+  Value* condition = condition_of(value);
+  if (condition) builder_.CreateStore(condition, on_);
+  return condition;
+}
+
+// Kept as a mask, where it is a variable.
+void GcnRegisters::write_vcc(StringRef name, Value* value) {
+  if (!blocks_) {
+    physical_["vcc"].value = value;
+    return;
+  }
+  llvm::Type* type = builder_.getInt64Ty();
+  if (value->getType()->isIntegerTy(1)) {
+    value = as_mask(value, type);
+  } else if (name != "vcc") {
+    Value* old = read_register("vcc");
+    value = with_half(builder_, old ? old : llvm::ConstantInt::get(type, 0), name == "vcc_hi",
+                      as_type(builder_, value, builder_.getInt32Ty()));
+  }
+  set_physical("vcc", as_type(builder_, value, type));
+}
+
 Value* GcnRegisters::read_register(StringRef name) {
   auto operand = operands_.find(name.str());
-  if (operand != operands_.end()) return operand->second.value;
-  if (name == "exec") return as_mask(builder_.getTrue(), builder_.getInt64Ty());
-  if (name == "exec_lo") return as_mask(builder_.getTrue(), builder_.getInt32Ty());
+  if (operand != operands_.end()) return get(operand->second);
+  if (name == "exec") return as_mask(is_on(), builder_.getInt64Ty());
+  if (name == "exec_lo") return as_mask(is_on(), builder_.getInt32Ty());
+  if (name == "exec_hi" || (blocks_ && name == "vcc_hi")) {
+    Value* mask = read_register(name.drop_back(3));
+    return mask ? builder_.CreateTrunc(builder_.CreateLShr(mask, kWord), builder_.getInt32Ty()) : nullptr;
+  }
   if (name == "vcc_lo") name = "vcc";  // of 32 lanes
   std::optional<RegisterRange> range = parse_range(name);
   if (!range) {
     auto found = physical_.find(name.str());
-    return found == physical_.end() ? nullptr : found->second;
+    return found == physical_.end() ? nullptr : get(found->second);
   }
   llvm::Type* type = builder_.getIntNTy(range->count * kWord);
   Value* whole = nullptr;
   for (unsigned i = 0; i < range->count; ++i) {
     auto found = physical_.find(word_name(*range, i));
     if (found == physical_.end()) return nullptr;
-    if (range->count == 1) return found->second;
-    Value* word = builder_.CreateShl(builder_.CreateZExt(found->second, type), i * kWord);
+    Value* word = get(found->second);
+    if (range->count == 1) return word;
+    word = builder_.CreateShl(builder_.CreateZExt(word, type), i * kWord);
     whole = whole ? builder_.CreateOr(whole, word) : word;
   }
   return whole;
@@ -270,18 +367,26 @@ Value* GcnRegisters::read_address(StringRef operand) {
 bool GcnRegisters::write(StringRef name, Value* value) {
   auto operand = operands_.find(name.str());
   bool is_condition = value->getType()->isIntegerTy(1);
+  if (decides_ && is_condition) {
+    conditions_.emplace_back(name.str(), value);
+    return true;
+  }
   if (operand != operands_.end()) {
     llvm::Type* type = operand->second.type;
     if (!type) return false;  // it is no result
     if (is_condition && !type->isIntegerTy(1))
       value = as_mask(value, builder_.getIntNTy(type->getPrimitiveSizeInBits()));
-    operand->second.value = as_type(builder_, value, type);
+    set(operand->second, as_type(builder_, value, type));
     return true;
   }
   if (name == "null") return true;
-  if (name == "vcc_lo") name = "vcc";
-  if (name == "vcc" || name == "scc" || name == "m0") {
-    physical_[name.str()] = value;
+  if (name.starts_with("exec")) return write_exec(name, value);
+  if (name == "vcc" || name == "vcc_lo" || (blocks_ && name == "vcc_hi")) {
+    write_vcc(name, value);
+    return true;
+  }
+  if (name == "scc" || name == "m0") {
+    set_physical(name.str(), value);
     return true;
   }
   std::optional<RegisterRange> range = parse_range(name);
@@ -289,8 +394,8 @@ bool GcnRegisters::write(StringRef name, Value* value) {
   llvm::Type* type = builder_.getIntNTy(range->count * kWord);
   value = is_condition ? as_mask(value, type) : as_type(builder_, value, type);
   for (unsigned i = 0; i < range->count; ++i) {
-    physical_[word_name(*range, i)] =
-        builder_.CreateTrunc(builder_.CreateLShr(value, uint64_t{i} * kWord), builder_.getInt32Ty());
+    Value* word = builder_.CreateTrunc(builder_.CreateLShr(value, uint64_t{i} * kWord), builder_.getInt32Ty());
+    set_physical(word_name(*range, i), word);
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "codegen/host/dialect/amdgpu/gcn/text.h"
+#include "codegen/host/dialect/assembly_blocks.h"
 
 namespace mneme::codegen::host {
 
@@ -48,16 +49,31 @@ class GcnRegisters {
   llvm::Value* read_old(llvm::StringRef operand, const GcnType& type);
 
   bool write(llvm::StringRef operand, llvm::Value* value);
+
+  // From here on registers are variables of these blocks: there are jumps, or lanes that are switched off.
+  void keep_in(AssemblyBlocks& blocks);
+  // Whether this lane is on: its bit of exec.
+  llvm::Value* is_on();
+  // Between these two, instructions of the vector unit run where this lane is on. What they say about each lane is
+  // written to masks behind them, by all lanes, for lanes that are off read masks, too.
+  void begin_vector();
+  bool end_vector();
   // Takes the call's place. False: a result was never written.
   bool give_results();
 
  private:
-  struct Operand {
-    llvm::Type* type = nullptr;    // of a result
-    llvm::Value* value = nullptr;  // null: nothing yet
+  struct Register {
+    llvm::Type* type = nullptr;            // of a result
+    llvm::Value* value = nullptr;          // null: nothing yet
+    llvm::AllocaInst* variable = nullptr;  // where it is kept in its place
   };
 
   llvm::Type* result_type(size_t index) const;
+  llvm::Value* get(const Register& from);
+  void set(Register& to, llvm::Value* value);
+  void set_physical(const std::string& name, llvm::Value* value);
+  bool write_exec(llvm::StringRef name, llvm::Value* value);
+  void write_vcc(llvm::StringRef name, llvm::Value* value);
   llvm::Value* read_register(llvm::StringRef name);
   llvm::Value* read_number(llvm::StringRef text, const GcnType& type);
   llvm::Value* as_mask(llvm::Value* condition, llvm::Type* type);
@@ -65,9 +81,14 @@ class GcnRegisters {
 
   llvm::CallInst& call_;
   llvm::IRBuilderBase& builder_;
-  std::map<std::string, Operand> operands_;       // "$0"
-  std::map<std::string, llvm::Value*> physical_;  // "v3", "s0", 32 bits each; "vcc", "scc", "m0"
-  llvm::SmallVector<std::string, 4> results_;     // their names
+  std::map<std::string, Register> operands_;   // "$0"
+  std::map<std::string, Register> physical_;   // "v3", "s0", 32 bits each; "vcc", "scc", "m0"
+  llvm::SmallVector<std::string, 4> results_;  // their names
+
+  AssemblyBlocks* blocks_ = nullptr;
+  llvm::AllocaInst* on_ = nullptr;
+  llvm::BasicBlock* decides_ = nullptr;  // whether a vector instruction runs; null: none does
+  llvm::SmallVector<std::pair<std::string, llvm::Value*>, 2> conditions_;  // that it gives
 };
 
 }  // namespace mneme::codegen::host

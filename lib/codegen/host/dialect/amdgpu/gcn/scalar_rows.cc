@@ -75,6 +75,35 @@ template <unsigned kBits>
 Value* extend(Builder& b, In in, Type* t) {
   return b.CreateSExt(b.CreateTrunc(in[0], b.getIntNTy(kBits)), t);
 }
+// A bit of the last operand, which the first one names.
+template <bool kSet>
+Value* change_bit(Builder& b, In in, Type* t) {
+  Value* bit = b.CreateShl(llvm::ConstantInt::get(t, 1), gcn_distance(b, in[0], t));
+  return kSet ? b.CreateOr(in[1], bit) : b.CreateAnd(in[1], b.CreateNot(bit));
+}
+template <bool kSet>
+Value* test_bit(Builder& b, In in, Type*) {
+  Type* type = in[0]->getType();
+  Value* bit = b.CreateTrunc(b.CreateLShr(in[0], gcn_distance(b, in[1], type)), b.getInt1Ty());
+  return kSet ? bit : b.CreateNot(bit);
+}
+Value* mask_of_bits(Builder& b, In in, Type* t) {
+  Value* one = llvm::ConstantInt::get(t, 1);
+  Value* mask = b.CreateSub(b.CreateShl(one, gcn_distance(b, in[0], t)), one);
+  return b.CreateShl(mask, gcn_distance(b, in[1], t));
+}
+Value* extend_short(Builder& b, Value* value, bool is_signed) {
+  return b.CreateIntCast(b.CreateTrunc(value, b.getInt16Ty()), b.getInt32Ty(), is_signed);
+}
+template <CmpInst::Predicate kPredicate>
+Value* compare_short(Builder& b, In in, Type*) {
+  return b.CreateICmp(kPredicate, in[0], extend_short(b, in[1], !CmpInst::isUnsigned(kPredicate)));
+}
+template <bool kZeros>
+Value* count(Builder& b, In in, Type* t) {
+  Value* bits = kZeros ? b.CreateNot(in[0]) : in[0];
+  return coded(b, b.CreateZExtOrTrunc(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits), t));
+}
 Value* first_of(Builder&, In in, Type*) { return in[0]; }
 
 constexpr GcnRow kRows[] = {
@@ -103,6 +132,8 @@ constexpr GcnRow kRows[] = {
     {"s_xnor_@", "b32 b64", "@ c: @ @", logic<Instruction::Xor, false, true>},
     {"s_andn2_@", "b32 b64", "@ c: @ @", logic<Instruction::And, true>},
     {"s_orn2_@", "b32 b64", "@ c: @ @", logic<Instruction::Or, true>},
+    {"s_and_not1_@", "b32 b64", "@ c: @ @", logic<Instruction::And, true>},
+    {"s_or_not1_@", "b32 b64", "@ c: @ @", logic<Instruction::Or, true>},
     {"s_not_@", "b32 b64", "@ c: @", [](Builder& b, In in, Type*) { return coded(b, b.CreateNot(in[0])); }},
     {"s_lshl_@", "b32 b64", "@ c: @ b32", shift<Instruction::Shl>},
     {"s_lshr_@", "b32 b64", "@ c: @ b32", shift<Instruction::LShr>},
@@ -122,10 +153,26 @@ constexpr GcnRow kRows[] = {
     {"s_bfe_u32", "", "u32 c: u32 u32", field<llvm::Intrinsic::amdgcn_ubfe>},
     {"s_bfe_i32", "", "i32 c: i32 u32", field<llvm::Intrinsic::amdgcn_sbfe>},
     {"s_brev_@", "b32 b64", "@: @", gcn_intrinsic<llvm::Intrinsic::bitreverse>},
-    {"s_bcnt1_i32_@", "b32 b64", "i32 c: @",
-     [](Builder& b, In in, Type* t) {
-       return coded(b, b.CreateZExtOrTrunc(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, in[0]), t));
+    {"s_absdiff_i32", "", "i32 c: i32 i32",
+     [](Builder& b, In in, Type*) {
+       return coded(b, b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, b.CreateSub(in[0], in[1]), b.getFalse()));
      }},
+    {"s_addk_i32", "", "+i32 c: i32",
+     [](Builder& b, In in, Type* t) -> Value* {
+       Value* more = extend_short(b, in[0], true);
+       return b.CreateIntrinsic(llvm::Intrinsic::sadd_with_overflow, {t}, {in[1], more});
+     }},
+    {"s_mulk_i32", "", "+i32: i32",
+     [](Builder& b, In in, Type*) { return b.CreateMul(in[1], extend_short(b, in[0], true)); }},
+    {"s_bcnt0_i32_@", "b32 b64", "i32 c: @", count<true>},
+    {"s_bcnt1_i32_@", "b32 b64", "i32 c: @", count<false>},
+    {"s_bitset0_@", "b32 b64", "+@: b32", change_bit<false>},
+    {"s_bitset1_@", "b32 b64", "+@: b32", change_bit<true>},
+    {"s_bitcmp0_@", "b32 b64", "c: @ b32", test_bit<false>},
+    {"s_bitcmp1_@", "b32 b64", "c: @ b32", test_bit<true>},
+    {"s_bfm_@", "b32 b64", "@: b32 b32", mask_of_bits},
+    {"s_ff0_i32_@", "b32 b64", "i32: @",
+     [](Builder& b, In in, Type*) { return gcn_count_zeros(b, b.CreateNot(in[0]), false); }},
     {"s_ff1_i32_@", "b32 b64", "i32: @", [](Builder& b, In in, Type*) { return gcn_count_zeros(b, in[0], false); }},
     {"s_ctz_i32_@", "b32 b64", "i32: @", [](Builder& b, In in, Type*) { return gcn_count_zeros(b, in[0], false); }},
     {"s_flbit_i32_@", "b32 b64", "i32: @", [](Builder& b, In in, Type*) { return gcn_count_zeros(b, in[0], true); }},
@@ -138,6 +185,19 @@ constexpr GcnRow kRows[] = {
     {"s_pack_hh_b32_b16", "", "b32: b32 b32", pack<16, 16>},
     {"s_cselect_@", "b32 b64", "@: @ @ c",
      [](Builder& b, In in, Type*) { return b.CreateSelect(in[2], in[0], in[1]); }},
+    {"s_cmov_@", "b32 b64", "+@: @ c", [](Builder& b, In in, Type*) { return b.CreateSelect(in[1], in[0], in[2]); }},
+    {"s_cmovk_i32", "", "+i32: i32 c",
+     [](Builder& b, In in, Type*) { return b.CreateSelect(in[1], extend_short(b, in[0], true), in[2]); }},
+    {"s_cmpk_eq_i32", "", "c: i32 i32", compare_short<CmpInst::ICMP_EQ>},
+    {"s_cmpk_lg_i32", "", "c: i32 i32", compare_short<CmpInst::ICMP_NE>},
+    {"s_cmpk_gt_i32", "", "c: i32 i32", compare_short<CmpInst::ICMP_SGT>},
+    {"s_cmpk_ge_i32", "", "c: i32 i32", compare_short<CmpInst::ICMP_SGE>},
+    {"s_cmpk_lt_i32", "", "c: i32 i32", compare_short<CmpInst::ICMP_SLT>},
+    {"s_cmpk_le_i32", "", "c: i32 i32", compare_short<CmpInst::ICMP_SLE>},
+    {"s_cmpk_gt_u32", "", "c: u32 u32", compare_short<CmpInst::ICMP_UGT>},
+    {"s_cmpk_ge_u32", "", "c: u32 u32", compare_short<CmpInst::ICMP_UGE>},
+    {"s_cmpk_lt_u32", "", "c: u32 u32", compare_short<CmpInst::ICMP_ULT>},
+    {"s_cmpk_le_u32", "", "c: u32 u32", compare_short<CmpInst::ICMP_ULE>},
     {"s_cmp_eq_@", "i32 u32 u64", "c: @ @", compare<CmpInst::ICMP_EQ>},
     {"s_cmp_lg_@", "i32 u32 u64", "c: @ @", compare<CmpInst::ICMP_NE>},
     {"s_cmp_gt_i32", "", "c: i32 i32", compare<CmpInst::ICMP_SGT>},

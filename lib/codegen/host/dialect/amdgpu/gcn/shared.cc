@@ -12,6 +12,43 @@ using llvm::StringRef;
 using llvm::Value;
 using Builder = llvm::IRBuilderBase;
 
+// "swizzle(SWAP,1)" as the offset that says so, in the assembler's words: quads of lanes in another order, or
+// lane & and | or ^ xor, of 32 lanes.
+std::optional<uint32_t> swizzle_offset(StringRef text) {
+  if (!text.consume_front("swizzle(") || !text.consume_back(")")) return std::nullopt;
+  llvm::SmallVector<StringRef, 5> parts;
+  text.split(parts, ',');
+  for (StringRef& part : parts) part = part.trim();
+  uint32_t numbers[4] = {}, given = 0;
+  for (StringRef part : llvm::drop_begin(parts)) {
+    if (given == 4 || (part.getAsInteger(0, numbers[given]) && parts[0] != "BITMASK_PERM")) return std::nullopt;
+    ++given;
+  }
+  auto masks = [](uint32_t and_mask, uint32_t or_mask, uint32_t xor_mask) {
+    return and_mask | or_mask << 5 | xor_mask << 10;
+  };
+  const uint32_t size = numbers[0];
+  const bool is_power = llvm::isPowerOf2_32(size) && size <= 32;
+  if (parts[0] == "QUAD_PERM" && given == 4 && llvm::all_of(numbers, [](uint32_t lane) { return lane < 4; })) {
+    return 0x8000 | numbers[0] | numbers[1] << 2 | numbers[2] << 4 | numbers[3] << 6;
+  }
+  if (parts[0] == "SWAP" && given == 1 && is_power && size <= 16) return masks(31, 0, size);
+  if (parts[0] == "REVERSE" && given == 1 && is_power && size > 1) return masks(31, 0, size - 1);
+  if (parts[0] == "BROADCAST" && given == 2 && is_power && numbers[1] < size) return masks(32 - size, numbers[1], 0);
+  if (parts[0] != "BITMASK_PERM" || given != 1) return std::nullopt;
+  // "01pip": of each bit of the lane's number, the highest first.
+  StringRef bits = parts[1];
+  if (!bits.consume_front("\"") || !bits.consume_back("\"") || bits.size() != 5) return std::nullopt;
+  uint32_t and_mask = 0, or_mask = 0, xor_mask = 0;
+  for (char c : bits) {
+    if (!StringRef("01pi").contains(c)) return std::nullopt;
+    and_mask = and_mask << 1 | (c == 'p' || c == 'i');
+    or_mask = or_mask << 1 | (c == '1');
+    xor_mask = xor_mask << 1 | (c == 'i');
+  }
+  return masks(and_mask, or_mask, xor_mask);
+}
+
 class SharedAccess {
  public:
   SharedAccess(GcnInstruction& instruction, StringRef name) : in_(instruction), name_(name) {}
@@ -124,7 +161,8 @@ class SharedAccess {
 
   bool raise_lanes() {
     Builder& builder = in_.builder;
-    std::optional<int64_t> offset = in_.statement.number("offset", 0);
+    std::optional<int64_t> offset = swizzle_offset(in_.statement.modifiers.lookup("offset"));
+    if (!offset || name_ != "swizzle_b32") offset = in_.statement.number("offset", 0);
     if (!offset || has_more_than_hints(in_.statement, {"offset"})) return false;
     if (name_ == "swizzle_b32" && has_operands(2)) {
       Value* value = in_.registers.read(operand(1), {});

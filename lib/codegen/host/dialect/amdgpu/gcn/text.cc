@@ -57,10 +57,16 @@ void add_word(GcnStatement& statement, StringRef word) {
   statement.modifiers[name] = value.str();
 }
 
+// Of "name:" at the beginning, the name's characters; 0: there is none.
+size_t label_size(StringRef line) {
+  StringRef name = line.take_while([](char c) { return llvm::isAlnum(c) || StringRef("_.$@").contains(c); });
+  return line.drop_front(name.size()).starts_with(":") ? name.size() : 0;
+}
+
 std::optional<GcnStatement> parse_statement(StringRef line) {
   GcnStatement statement;
   StringRef name = line.take_until(is_blank);
-  if (name.contains(':') || name.starts_with(".")) return std::nullopt;
+  if (name.starts_with(".")) return std::nullopt;
   statement.name = name.lower();
   StringRef plain = statement.name;
   for (StringRef encoding : {"_dpp8", "_dpp", "_sdwa", "_e32", "_e64"}) plain.consume_back(encoding);
@@ -124,12 +130,40 @@ std::optional<std::vector<GcnStatement>> parse_gcn(StringRef text) {
   for (StringRef line : lines) {
     for (StringRef comment : {";", "//"}) line = line.split(comment).first;
     line = line.trim();
+    while (size_t size = label_size(line)) {
+      GcnStatement label;
+      label.name = line.take_front(size).str();
+      label.is_label = true;
+      statements.push_back(std::move(label));
+      line = line.drop_front(size + 1).ltrim();
+    }
     if (line.empty()) continue;
     std::optional<GcnStatement> statement = parse_statement(line);
     if (!statement) return std::nullopt;
     statements.push_back(std::move(*statement));
   }
   return statements;
+}
+
+std::optional<size_t> find_label(llvm::ArrayRef<GcnStatement> statements, size_t from, StringRef name) {
+  auto is_it = [&](size_t i) { return statements[i].is_label && statements[i].name == name; };
+  const bool back = name.ends_with("b");
+  const bool numbered =
+      name.size() > 1 && llvm::all_of(name.drop_back(), llvm::isDigit) && (back || name.ends_with("f"));
+  if (numbered) {
+    name = name.drop_back();
+    for (size_t i = from; back ? i-- > 0 : ++i < statements.size();) {
+      if (is_it(i)) return i;
+    }
+    return std::nullopt;
+  }
+  std::optional<size_t> found;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    if (!is_it(i)) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
 }
 
 }  // namespace mneme::codegen::host

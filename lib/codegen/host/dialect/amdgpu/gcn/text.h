@@ -15,6 +15,7 @@ namespace mneme::codegen::host {
 
 struct GcnStatement {
   std::string name;                        // in lower case, without its encoding ("_e32", "_e64", "_dpp", "_sdwa")
+  bool is_label = false;                   // then `name` is the label's, as it is written
   std::vector<std::string> operands;       // "$0", "v[0:1]", "-|$2|", "vcc", "off", "1.0"
   llvm::StringMap<std::string> modifiers;  // "offset": "16"; a flag's value is empty
 
@@ -27,7 +28,10 @@ struct GcnStatement {
   llvm::SmallVector<uint32_t, 8> list(llvm::StringRef modifier) const;
 };
 
-// Its instructions. Nothing: there is a label or a directive. Comments begin with ";" or "//", or are C's.
+// Its instructions and labels. Nothing: there is a directive. Comments begin with ";" or "//", or are C's.
 std::optional<std::vector<GcnStatement>> parse_gcn(llvm::StringRef text);
+// The label that the statement at `from` names: a name, or a number with its direction ("1b", "1f"). Nothing: there is
+// none, or several.
+std::optional<size_t> find_label(llvm::ArrayRef<GcnStatement> statements, size_t from, llvm::StringRef name);
 
 }  // namespace mneme::codegen::host

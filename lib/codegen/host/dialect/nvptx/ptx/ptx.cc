@@ -85,24 +85,6 @@ llvm::StringRef PtxName::take_first() {
   return first;
 }
 
-Value* as_type(Builder& builder, Value* value, llvm::Type* type, bool is_signed) {
-  if (value->getType() == type) return value;
-  // A number written with a point is of whatever type it is for.
-  auto* number = llvm::dyn_cast<llvm::ConstantFP>(value);
-  if (number && number->getType()->isDoubleTy() && (type->isFloatTy() || type->isHalfTy())) {
-    return builder.CreateFPTrunc(number, type);
-  }
-  if (type->isPointerTy()) {
-    if (value->getType()->isPointerTy()) return builder.CreateAddrSpaceCast(value, type);
-    return builder.CreateIntToPtr(as_type(builder, value, builder.getInt64Ty(), is_signed), type);
-  }
-  if (value->getType()->isPointerTy()) value = builder.CreatePtrToInt(value, builder.getInt64Ty());
-  unsigned from = value->getType()->getPrimitiveSizeInBits(), to = type->getPrimitiveSizeInBits();
-  if (!value->getType()->isIntegerTy()) value = builder.CreateBitCast(value, builder.getIntNTy(from));
-  llvm::Type* whole = builder.getIntNTy(to);
-  return builder.CreateBitCast(builder.CreateIntCast(value, whole, is_signed), type);
-}
-
 Value* as_type(Builder& builder, Value* value, const PtxType& type) {
   return as_type(builder, value, type.of(builder.getContext()), type.is_signed());
 }
@@ -132,8 +114,9 @@ PtxResult raise_ptx(Builder& builder, llvm::StringRef text, llvm::ArrayRef<Value
     name.erase(at, kPolicy.size());
     operands = operands.drop_back();
   }
-  for (auto* raise : {raise_ptx_float, raise_ptx_comparison, raise_ptx_conversion, raise_ptx_fp8, raise_ptx_integer,
-                      raise_ptx_bits, raise_ptx_video, raise_ptx_wave, raise_ptx_memory, raise_ptx_control}) {
+  for (auto* raise :
+       {raise_ptx_float, raise_ptx_comparison, raise_ptx_conversion, raise_ptx_fp8, raise_ptx_integer, raise_ptx_bits,
+        raise_ptx_video, raise_ptx_wave, raise_ptx_matrix, raise_ptx_memory, raise_ptx_control}) {
     PtxInstruction instruction{builder, PtxName(name), {operands.begin(), operands.end()}, results, carry};
     if (PtxResult result = raise(instruction)) return result;
   }

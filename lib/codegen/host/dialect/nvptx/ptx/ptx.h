@@ -10,6 +10,8 @@
 #include <initializer_list>
 #include <optional>
 
+#include "codegen/host/dialect/as_type.h"
+
 namespace mneme::codegen::host {
 
 // .u32, .f16x2, .pred.
@@ -59,9 +61,7 @@ struct PtxInstruction {
   llvm::Value** carry = nullptr;  // the flag of add.cc and its like, in assembly
 };
 
-// A value in a register of one type, seen as another. What is wider loses its upper bits; a narrower integer is
-// extended as its new type says.
-llvm::Value* as_type(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Type* type, bool is_signed = false);
+// A value in a register, seen as a type; a narrower integer is extended as that type says.
 llvm::Value* as_type(llvm::IRBuilderBase& builder, llvm::Value* value, const PtxType& type);
 
 // An operation on each element.
@@ -77,6 +77,7 @@ PtxResult raise_ptx_integer(PtxInstruction& instruction);
 PtxResult raise_ptx_bits(PtxInstruction& instruction);
 PtxResult raise_ptx_video(PtxInstruction& instruction);
 PtxResult raise_ptx_wave(PtxInstruction& instruction);
+PtxResult raise_ptx_matrix(PtxInstruction& instruction);
 PtxResult raise_ptx_memory(PtxInstruction& instruction);
 PtxResult raise_ptx_control(PtxInstruction& instruction);
 // All of them.
