@@ -50,6 +50,7 @@ DRIVER = "HIP's names for the driver's calls: tests/programs/cuda and tests/gpu_
 STRUCTURES = "HIP's own structures and answers"
 LOCK_STEP = "counts on lanes that run in lock step, which NVIDIA's need not"
 NO_CUDA = {
+    "assembly_control": AMDS_INSTRUCTIONS,
     "bfloat16": "HIP's own type: bfloat16_native has the compiler's",
     "bit_functions": AMDS_INSTRUCTIONS,
     "buffer_descriptors": AMDS_INSTRUCTIONS,
@@ -87,7 +88,7 @@ NO_CUDA = {
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
 # And what HIP has not; some call the driver, whose library they are linked with as it lies in a toolkit.
-CUDAS_OWN = ["driver_calls", "loaded_code", "runtime_calls", "shared_barriers"]
+CUDAS_OWN = ["driver_calls", "loaded_code", "matrix_fragments", "runtime_calls", "shared_barriers"]
 DRIVERS = ["driver_calls", "loaded_code"]
 STUBS = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda")) / "lib64" / "stubs"
 
