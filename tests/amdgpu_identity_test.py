@@ -66,10 +66,12 @@ OF_BUFFERS = "the descriptors of buffers that it uses have another form in each 
 OF_HALVES = r"moves data across a wave of 64 by llvm.amdgcn.ds.b?permute, which reaches half of one there"
 OF_ROWS = rf"the DPP control 0x142, which only gfx9 has|{OF_HALVES}"
 REFUSED = {
+    "assembly_control": OF_BUFFERS,
     "bit_functions": r"no instruction for llvm.amdgcn.sdot[24]",
     "cooperative_groups": OF_HALVES,
     "device_heap": OF_HALVES,
     "device_new": OF_HALVES,
+    "inline_assembly": r"instruction not supported on this GPU",
     "lane_functions": OF_HALVES,
     "launch_intrinsics": r"llvm.amdgcn.s.getreg takes a number there that means something else",
     "packed_math": r"no instruction for FDOT2",
