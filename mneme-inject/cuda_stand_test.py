@@ -50,11 +50,13 @@ __global__ void other(int* data) { data[0] = 1; }
 #endif
 """
 PTXAS = """
-import sys; sys.path.insert(0, {here!r}); import cuda_binaries
+import re, sys; sys.path.insert(0, {here!r}); import cuda_binaries
 arguments = sys.argv[1:]
 output = arguments[arguments.index("--output-file") + 1]
 source = next(word for word in arguments if word.endswith((".s", ".ptx")))
-open({folder!r} + "/seen.ptx", "w").write(open(source).read())
+text = open(source).read()
+open({folder!r} + "/seen.ptx", "w").write(text)
+variables = re.findall(r"\\.global .*\\.u64 (__mneme_address_\\w+) = ", text)
 open(output, "wb").write({result})
 sys.exit({status})
 """
@@ -76,7 +78,8 @@ output = sys.argv[sys.argv.index("--create") + 1]
 kinds = {{"elf": cuda_binaries.CUBIN, "ptx": cuda_binaries.PTX}}
 open(output, "wb").write(cuda_binaries.fatbin([(kinds[i["kind"]], int(i["sm"]), open(i["file"], "rb").read()) for i in images]))
 """
-CUBIN = 'cuda_binaries.build({".text.kernel": b"code", ".nv.info": b"more"})'
+# Of variables that hold addresses of functions, as of code whose functions the loader places.
+CUBIN = 'cuda_binaries.build({".text.kernel": b"code", ".nv.info": b"more"}, variables)'
 
 
 class Stand(unittest.TestCase):
@@ -216,6 +219,10 @@ __global__ void short_one(int* out, unsigned handle) { *out = read(handle, 1); }
             kernel = re.compile(r"\.visible \.entry _Z4callPi\(.*?\n}\n", re.DOTALL)
             self.assertEqual(kernel.findall(seen), kernel.findall(plain))
             self.assertEqual(len(kernel.findall(plain)), 1)
+            # This ptxas leaves addresses to the loader: the program can be asked for them.
+            cubin, = cuda_binaries.cubins(self.folder / "pointers.o")
+            self.assertEqual(list(cubin.words("__mneme_address_").values()), [0])
+            self.assertEqual(len(variable.findall(cuda_binaries.ptx(self.folder / "pointers.o")[0].rstrip(b"\0").decode())), 1)
         self.assertEqual(self.listed("pointers.o")[0][0], "call(int*)")
 
     def test_device_code_by_itself(self):

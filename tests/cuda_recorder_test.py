@@ -74,6 +74,25 @@ class Recorder(TestCase):
         for line in lines:
             self.assertTrue(line["changed_bytes"], line)
 
+    def check_loaders_addresses(self, kernel):
+        """tests/gpu_stand/loaded_record.cc"""
+        for function, address in zip(kernel["functions"], kernel["function_addresses"], strict=True):
+            self.assertTrue(0x790000000000 <= address < 0x7a0000000000, f"{function} {address:#x}")
+
+    def check_code_for_the_gpu(self, bundle):
+        """The IR that code for the GPU is made of, on the host device."""
+        for kernel in self.parsed(bundle, "kernels/"):
+            folder = self.folder / "ir" / kernel["id"]
+            self.run_well([tool("compile"), "--target", "sm_90", "--assembler", "none", "--save-ir", folder,
+                           "--kernel", "^" + re.escape(kernel["demangled"]) + "$", "-o", os.devnull, bundle])
+            text, = folder.glob("*.ll")
+            if kernel["functions"]:
+                self.assertIn(f"i64 {kernel['function_addresses'][0]}", text.read_text())
+            result = self.run_well([tool("compile"), "--target", "host", "--ir", text, "--kernel",
+                                    "^" + re.escape(kernel["demangled"]) + "$", bundle], [tool("run")], [tool("verify")])
+            lines = [json.loads(line) for line in result.out.decode().splitlines()]
+            self.assertTrue(lines and all(line["changed_bytes"] for line in lines), lines)
+
     # ---- what the runtime's calls do ----
 
     def test_memory(self):
@@ -100,14 +119,17 @@ class Recorder(TestCase):
                 self.check_replays(bundle)
 
     def test_functions(self):
-        """Pointers to functions in memory."""
-        _, bundle = self.capture(self.program("functions"))
+        """Pointers to functions in memory, which lead to where the loader put them: the assembler here has no table."""
+        result, bundle = self.capture(self.program("functions"))
         kernels = {k["name"]: k for k in self.parsed(bundle, "kernels/")}
         self.assertEqual(len(kernels), 2)
         for kernel in kernels.values():
             self.assertEqual(sorted(f[:5] for f in kernel["functions"]), ["_Z6ne", "_Z6sq", "_Z9in"], kernel)
-            self.assertNotIn("function_addresses", kernel, "the assembler here is a script")
+            self.check_loaders_addresses(kernel)
+            self.assertNotEqual(kernel["id"], kernel["bitcode"])
+        self.assertFalse([i["missing"] for of in self.instances(bundle).values() for i in of if "missing" in i], result.error)
         self.check_replays(bundle)
+        self.check_code_for_the_gpu(bundle)
         # Other addresses than those in memory lead nowhere: replays are not verified.
         members = bundles.read(bundle.read_bytes())
         caller, = (k for k in kernels.values() if k["demangled"].startswith("call("))

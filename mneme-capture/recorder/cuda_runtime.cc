@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "memory/arena.h"
+#include "objects/function_address.h"
 #include "objects/ptx_name.h"
 #include "recorder/cuda_devices.h"
 #include "recorder/cuda_textures.h"
@@ -221,6 +222,7 @@ std::vector<MemoryRange> CudaRuntime::remove_variables(void* fat_binary) {
   std::lock_guard lock(mutex_);
   variables_.erase(fat_binary);
   kernels_.erase(fat_binary);
+  std::erase_if(addresses_, [&](const auto& entry) { return std::get<0>(entry.first) == fat_binary; });
   std::vector<MemoryRange> gone;
   for (auto at = found_.begin(); at != found_.end();) {
     if (at->first.first != fat_binary) {
@@ -278,6 +280,40 @@ std::optional<MemoryRange> CudaRuntime::find_variable(void* fat_binary, const st
     return std::nullopt;
   }
   return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+}
+
+// The assembler's are in the kernel's record; what the loader decides the program's variables say.
+std::vector<uint64_t> CudaRuntime::function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel,
+                                                      int device, std::vector<std::string>& missing) {
+  if (!kernel.function_addresses.empty()) return {};
+  std::vector<uint64_t> addresses;
+  for (const std::string& name : kernel.functions) {
+    std::optional<uint64_t> address = function_address(code.handle, name, device);
+    addresses.push_back(address.value_or(0));
+    if (address || !missing.empty()) continue;
+    missing.push_back(fmt::format("the CUDA runtime does not say where the function '{}' lies", name));
+  }
+  if (std::ranges::all_of(addresses, [](uint64_t address) { return address == 0; })) addresses.clear();
+  return addresses;
+}
+
+// What the variable holds that mneme-inject has added for it. 0: there is none, and nothing takes its address. nullopt:
+// it cannot be read.
+std::optional<uint64_t> CudaRuntime::function_address(void* fat_binary, const std::string& name, int device) {
+  {
+    std::lock_guard lock(mutex_);
+    auto known = addresses_.find({fat_binary, name, device});
+    if (known != addresses_.end()) return known->second;
+  }
+  OnDevice there(device);
+  uint64_t address = 0;
+  std::optional<MemoryRange> holder = find_variable(fat_binary, objects::address_symbol(name));
+  if (holder && holder->size == sizeof address &&
+      !QuietStream(devices, device).read(holder->address, std::as_writable_bytes(std::span(&address, 1)))) {
+    return std::nullopt;
+  }
+  std::lock_guard lock(mutex_);
+  return addresses_[{fat_binary, name, device}] = address;
 }
 
 uint64_t CudaRuntime::stack_bytes(int device) {

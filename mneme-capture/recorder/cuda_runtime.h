@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <tuple>
 
 #include "recorder/cuda_api.h"
 #include "recorder/cuda_blocks.h"
@@ -52,6 +53,8 @@ class CudaRuntime final : public Runtime {
   bool zero(MemoryRange memory, int device) override;
   bool point_to_heap(const ProgramCode& code, const std::string& variable, const objects::HeapVariable& heap,
                      int device) override;
+  std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
+                                           std::vector<std::string>& missing) override;
   TexturesOfLaunch textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
                             std::vector<std::string>& missing) override;
   bool copy_array(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address) override;
@@ -92,6 +95,7 @@ class CudaRuntime final : public Runtime {
   int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
   std::optional<MemoryRange> find_variable(void* fat_binary, const std::string& name);
   std::optional<MemoryRange> find_in_code(void* fat_binary, const std::string& name);
+  std::optional<uint64_t> function_address(void* fat_binary, const std::string& name, int device);
 
   std::atomic<uint64_t> used_devices_{0};  // a bit for each that has recorded memory
   Fetches fetches_{devices};
@@ -104,6 +108,7 @@ class CudaRuntime final : public Runtime {
   std::map<void*, Code> code_;                                     // by the driver's handle
   std::set<const void*> functions_;                                // of such code
   std::map<std::pair<void*, std::string>, MemoryRange> found_;
+  std::map<std::tuple<void*, std::string, int>, uint64_t> addresses_;  // of functions, by code, name and device
   FairSharedMutex changes_;
 };
 
