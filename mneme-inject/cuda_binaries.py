@@ -29,8 +29,8 @@ class Cubin:
     def words(self, prefix):
         """What variables whose names begin so hold at first, 8 bytes each."""
         (headers, _), sections, found = self._headers(), self.sections(), {}
-        names = sections[".strtab"]
-        for name, _, _, section, value, size in struct.iter_unpack("<IBBHQQ", sections[".symtab"]):
+        names = sections.get(".strtab")
+        for name, _, _, section, value, size in struct.iter_unpack("<IBBHQQ", sections.get(".symtab", b"")):
             text = names[name:names.index(b"\0", name)].decode()
             if text.startswith(prefix) and size == 8:
                 found[text], = struct.unpack_from("<Q", self.image, headers[section][4] + value)

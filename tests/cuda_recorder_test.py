@@ -150,6 +150,25 @@ class Recorder(TestCase):
         self.assertEqual([symbol[:4] for symbol in symbols], [".str", ".str", ".str", "_ZL7", "__co"], symbols)
         self.check_replays(bundle)
 
+    def test_relocatable_code(self):
+        """The loader is asked for functions, texts and constants that a unit has to itself."""
+        built = {name: self.folder / f"{name}.relocatable" for name in ["functions", "texts"]}
+        for name, program in built.items():
+            self.inject("-fgpu-rdc", "--offload-new-driver", PROGRAMS / f"{name}.cu", "-o", program)
+        _, bundle = self.capture(built["functions"])
+        for kernel in self.parsed(bundle, "kernels/"):
+            self.assertEqual(len(kernel["functions"]), 3)
+            self.check_loaders_addresses(kernel)
+        self.check_replays(bundle)
+        self.check_code_for_the_gpu(bundle)
+        result, bundle = self.capture(built["texts"])
+        instances = self.instances(bundle)
+        self.assertFalse([i["missing"] for of in instances.values() for i in of if "missing" in i], result.error)
+        symbols = [s["symbol"] for s in instances["describe"][0]["segments"] if s.get("symbol")]
+        self.assertEqual(len([symbol for symbol in symbols if "__static__" in symbol]), len(symbols), symbols)
+        self.assertEqual(len(symbols), 5)
+        self.check_replays(bundle)
+
     def test_alignments(self):
         _, bundle = self.capture(self.program("alignments"))
         self.check_replays(bundle)

@@ -48,7 +48,8 @@ LARGEST_RECORDING = 2 << 20  # bytes
 LEVELS = {level: {"passes": f"default<O{level}>", "codegen_opt": int(level) if level.isdigit() else 2} for level in "0123sz"}
 COMPILED = {
     "level": list(LEVELS.values()),
-    "assembler": [{}, {"max_registers": 64}, {"assembler": "none"}],  # none: the driver does
+    # nvjitlink: ptxas where there is none (scripts/gpu-check-programs); none: the driver does
+    "assembler": [{}, {"assembler": "nvjitlink", "max_registers": 64}, {"assembler": "none"}],
     "constants": [{}, {"specialize_args": "all", "specialize_dims": True}],
     "bounds": [{}, {"max_threads": 1024, "min_blocks": 1}],
 }
