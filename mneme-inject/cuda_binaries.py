@@ -29,8 +29,8 @@ class Cubin:
     def words(self, prefix):
         """What variables whose names begin so hold at first, 8 bytes each."""
         (headers, _), sections, found = self._headers(), self.sections(), {}
-        names = sections[".strtab"]
-        for name, _, _, section, value, size in struct.iter_unpack("<IBBHQQ", sections[".symtab"]):
+        names = sections.get(".strtab")
+        for name, _, _, section, value, size in struct.iter_unpack("<IBBHQQ", sections.get(".symtab", b"")):
             text = names[name:names.index(b"\0", name)].decode()
             if text.startswith(prefix) and size == 8:
                 found[text], = struct.unpack_from("<Q", self.image, headers[section][4] + value)
@@ -87,8 +87,14 @@ def parameters(info):
     return [found[i] for i in sorted(found)]
 
 
-def build(sections):
-    """A cubin with these sections, as far as its readers here go."""
+def build(sections, variables=()):
+    """A cubin with these sections, as far as its readers here go; and with variables of 8 bytes, which hold 0."""
+    if variables:
+        names, symbols = b"\0", bytes(24)
+        for i, name in enumerate(variables):
+            symbols += struct.pack("<IBBHQQ", len(names), 0x11, 0, len(sections) + 1, 8 * i, 8)
+            names += name.encode() + b"\0"
+        sections = {**sections, ".nv.global.init": bytes(8 * len(variables)), ".symtab": symbols, ".strtab": names}
     names, body, headers, at = b"\0", b"", [struct.pack("<IIQQQQIIQQ", *[0] * 10)], 64
     for name, contents in [*sections.items(), (".shstrtab", None)]:
         offset, start = at + len(body), len(names)

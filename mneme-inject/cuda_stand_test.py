@@ -49,20 +49,34 @@ __global__ void call(int* data) { data[0] = chosen(thrice(data[1])); }
 __global__ void other(int* data) { data[0] = 1; }
 #endif
 """
+OWN = """
+static __device__ int step(int v) { return v + 1; }
+static __device__ __attribute__((constant)) int (*const table[])(int) = {step, step};
+static __device__ const int squares[] = {0, 1, 4, 9};
+extern "C" __global__ void leave(int (**functions)(int), const char** texts, int* data, int i) {
+  functions[0] = table[i];
+  texts[0] = "left";
+  data[0] = squares[i];
+}
+"""
 PTXAS = """
-import sys; sys.path.insert(0, {here!r}); import cuda_binaries
+import re, sys; sys.path.insert(0, {here!r}); import cuda_binaries
 arguments = sys.argv[1:]
 output = arguments[arguments.index("--output-file") + 1]
 source = next(word for word in arguments if word.endswith((".s", ".ptx")))
-open({folder!r} + "/seen.ptx", "w").write(open(source).read())
+text = open(source).read()
+open({folder!r} + "/seen.ptx", "w").write(text)
+variables = re.findall(r"\\.global .*\\.u64 (__mneme_address_\\w+) = ", text)
 open(output, "wb").write({result})
 sys.exit({status})
 """
 NVLINK = """
 import sys; sys.path.insert(0, {here!r}); import cuda_binaries
-inputs = [open(word, "rb").read() for word in sys.argv[1:] if word.endswith((".o", ".cubin"))]
-units = b"".join(cuda_binaries.Cubin(one).sections()[".mneme.unit"] for one in inputs)
-open(sys.argv[sys.argv.index("-o") + 1], "wb").write(cuda_binaries.build({{".text.linked": b"code", ".mneme.unit": units}}))
+inputs = [cuda_binaries.Cubin(open(word, "rb").read()) for word in sys.argv[1:] if word.endswith((".o", ".cubin"))]
+units = b"".join(one.sections()[".mneme.unit"] for one in inputs)
+variables = sorted({{name for one in inputs for name in one.words("__mneme_address_")}})
+linked = cuda_binaries.build({{".text.linked": b"code", ".mneme.unit": units}}, variables)
+open(sys.argv[sys.argv.index("-o") + 1], "wb").write(linked)
 """
 FATBINARY = """
 import sys; sys.path.insert(0, {here!r}); import cuda_binaries
@@ -76,7 +90,8 @@ output = sys.argv[sys.argv.index("--create") + 1]
 kinds = {{"elf": cuda_binaries.CUBIN, "ptx": cuda_binaries.PTX}}
 open(output, "wb").write(cuda_binaries.fatbin([(kinds[i["kind"]], int(i["sm"]), open(i["file"], "rb").read()) for i in images]))
 """
-CUBIN = 'cuda_binaries.build({".text.kernel": b"code", ".nv.info": b"more"})'
+# Of variables that hold addresses of functions, as of code whose functions the loader places.
+CUBIN = 'cuda_binaries.build({".text.kernel": b"code", ".nv.info": b"more"}, variables)'
 
 
 class Stand(unittest.TestCase):
@@ -216,6 +231,10 @@ __global__ void short_one(int* out, unsigned handle) { *out = read(handle, 1); }
             kernel = re.compile(r"\.visible \.entry _Z4callPi\(.*?\n}\n", re.DOTALL)
             self.assertEqual(kernel.findall(seen), kernel.findall(plain))
             self.assertEqual(len(kernel.findall(plain)), 1)
+            # This ptxas leaves addresses to the loader: the program can be asked for them.
+            cubin, = cuda_binaries.cubins(self.folder / "pointers.o")
+            self.assertEqual(list(cubin.words("__mneme_address_").values()), [0])
+            self.assertEqual(len(variable.findall(cuda_binaries.ptx(self.folder / "pointers.o")[0].rstrip(b"\0").decode())), 1)
         self.assertEqual(self.listed("pointers.o")[0][0], "call(int*)")
 
     def test_device_code_by_itself(self):
@@ -233,6 +252,23 @@ __global__ void short_one(int* out, unsigned handle) { *out = read(handle, 1); }
         self.assertEqual(self.listed("linked.so"), [("uses(int*)", "nvptx64-nvidia-cuda--sm_90")])
         text = self.run_well(EXTRACT, "-S", "linked.so")
         self.assertRegex(text, "(?m)^define .*@_Z5otheri", "the other unit's function")
+
+    def test_names_in_relocatable_code(self):
+        """Of what a unit has to itself and memory may point to: they are the unit's own."""
+        names = {}
+        for unit, more in [("one", 1), ("two", 2), ("again", 1)]:
+            (self.folder / f"{unit}.cu").write_text(DECLARATIONS + OWN + f"__device__ int more() {{ return {more}; }}")
+            self.inject("-fgpu-rdc", "--offload-new-driver", "-c", f"{unit}.cu", "-o", f"{unit}.o")
+            seen = (self.folder / "seen.ptx").read_text()
+            names[unit] = set(re.findall(r"[\w$]+__static__[0-9a-f]{16}", seen))
+            self.assertEqual({name.split("__static__")[0] for name in names[unit]}, {"_ZL4stepi", "_$_str", "_ZL5table"}, seen)
+            step, = (name for name in names[unit] if "step" in name)
+            self.assertRegex(seen, rf"\n\.weak \.global \.align 8 \.u64 __mneme_address_[0-9a-f]{{16}} = {step};\n")
+            for own in names[unit] - {step}:
+                self.assertRegex(seen, rf"\n\.weak \.(global|const) [^;]* {re.escape(own)}\[", "it can be looked up")
+            self.assertRegex(seen, r"\n\.const [^;]* _ZL7squares\[", "it is only read")
+        self.assertEqual(names["one"], names["again"])
+        self.assertFalse(names["one"] & names["two"])
 
     # ---- what goes wrong -----------------------------------------------------------------------
 

@@ -171,8 +171,24 @@ class Cuda(Compiling):
         self.assertEqual(sorted(places), ["_Z5twicef", "_ZN4Base1fEf", "_ZN7Derived1fEf"])
         self.assertEqual(sorted(places.values()), [8, 16, 24])
         self.assertNotEqual(info["id"], info["bitcode"])
-        self.inject("-O0", ARCH, "-g", "-c", "rich.cu", "-o", "debug.o")
-        self.assertNotIn("function_addresses", self.infos("debug.o")["calls"], "they are the loader's")
+        self.assertEqual(self.address_variables("rich.o"), {}, "the program itself is what it is without")
+
+    def address_variables(self, name):
+        """What the variables of a file's first cubin hold, by the functions' numbers; the loader fills in the rest."""
+        words = cuda_binaries.cubins(self.folder / name)[0].words("__mneme_address_")
+        return {variable.removeprefix("__mneme_address_"): word for variable, word in words.items()}
+
+    def test_addresses_of_functions_in_code_for_debuggers(self):
+        """They are the loader's, and the program can be asked for them."""
+        self.inject("-O0", ARCH, "-g", "-c", "rich.cu", "-o", "debug.o", env={"MNEME_DEVICE_HEAP": "vendor"})
+        info = self.infos("debug.o")["calls"]
+        self.assertNotIn("function_addresses", info)
+        self.assertEqual(list(self.address_variables("debug.o").values()), [0] * len(info["functions"]))
+        self.without("-O0", ARCH, "-g", "-c", "rich.cu", "-o", "without.o")
+        ours, plain = (cuda_binaries.cubins(self.folder / name)[0].sections() for name in ["debug.o", "without.o"])
+        texts = [name for name in plain if name.startswith(".text.")]
+        self.assertTrue(texts)
+        self.assertEqual([name for name in texts if ours[name] != plain[name]], [])
 
     def test_header(self):
         self.inject("-O1", "-g", ARCH, "-c", "rich.cu", "-o", "rich.o")

@@ -74,6 +74,25 @@ class Recorder(TestCase):
         for line in lines:
             self.assertTrue(line["changed_bytes"], line)
 
+    def check_loaders_addresses(self, kernel):
+        """tests/gpu_stand/loaded_record.cc"""
+        for function, address in zip(kernel["functions"], kernel["function_addresses"], strict=True):
+            self.assertTrue(0x790000000000 <= address < 0x7a0000000000, f"{function} {address:#x}")
+
+    def check_code_for_the_gpu(self, bundle):
+        """The IR that code for the GPU is made of, on the host device."""
+        for kernel in self.parsed(bundle, "kernels/"):
+            folder = self.folder / "ir" / kernel["id"]
+            self.run_well([tool("compile"), "--target", "sm_90", "--assembler", "none", "--save-ir", folder,
+                           "--kernel", "^" + re.escape(kernel["demangled"]) + "$", "-o", os.devnull, bundle])
+            text, = folder.glob("*.ll")
+            if kernel["functions"]:
+                self.assertIn(f"i64 {kernel['function_addresses'][0]}", text.read_text())
+            result = self.run_well([tool("compile"), "--target", "host", "--ir", text, "--kernel",
+                                    "^" + re.escape(kernel["demangled"]) + "$", bundle], [tool("run")], [tool("verify")])
+            lines = [json.loads(line) for line in result.out.decode().splitlines()]
+            self.assertTrue(lines and all(line["changed_bytes"] for line in lines), lines)
+
     # ---- what the runtime's calls do ----
 
     def test_memory(self):
@@ -100,14 +119,17 @@ class Recorder(TestCase):
                 self.check_replays(bundle)
 
     def test_functions(self):
-        """Pointers to functions in memory."""
-        _, bundle = self.capture(self.program("functions"))
+        """Pointers to functions in memory, which lead to where the loader put them: the assembler here has no table."""
+        result, bundle = self.capture(self.program("functions"))
         kernels = {k["name"]: k for k in self.parsed(bundle, "kernels/")}
         self.assertEqual(len(kernels), 2)
         for kernel in kernels.values():
             self.assertEqual(sorted(f[:5] for f in kernel["functions"]), ["_Z6ne", "_Z6sq", "_Z9in"], kernel)
-            self.assertNotIn("function_addresses", kernel, "the assembler here is a script")
+            self.check_loaders_addresses(kernel)
+            self.assertNotEqual(kernel["id"], kernel["bitcode"])
+        self.assertFalse([i["missing"] for of in self.instances(bundle).values() for i in of if "missing" in i], result.error)
         self.check_replays(bundle)
+        self.check_code_for_the_gpu(bundle)
         # Other addresses than those in memory lead nowhere: replays are not verified.
         members = bundles.read(bundle.read_bytes())
         caller, = (k for k in kernels.values() if k["demangled"].startswith("call("))
@@ -126,6 +148,25 @@ class Recorder(TestCase):
         symbols = self.instances(bundle)["describe"][0]["segments"]
         symbols = sorted(s["symbol"] for s in symbols if s.get("symbol"))
         self.assertEqual([symbol[:4] for symbol in symbols], [".str", ".str", ".str", "_ZL7", "__co"], symbols)
+        self.check_replays(bundle)
+
+    def test_relocatable_code(self):
+        """The loader is asked for functions, texts and constants that a unit has to itself."""
+        built = {name: self.folder / f"{name}.relocatable" for name in ["functions", "texts"]}
+        for name, program in built.items():
+            self.inject("-fgpu-rdc", "--offload-new-driver", PROGRAMS / f"{name}.cu", "-o", program)
+        _, bundle = self.capture(built["functions"])
+        for kernel in self.parsed(bundle, "kernels/"):
+            self.assertEqual(len(kernel["functions"]), 3)
+            self.check_loaders_addresses(kernel)
+        self.check_replays(bundle)
+        self.check_code_for_the_gpu(bundle)
+        result, bundle = self.capture(built["texts"])
+        instances = self.instances(bundle)
+        self.assertFalse([i["missing"] for of in instances.values() for i in of if "missing" in i], result.error)
+        symbols = [s["symbol"] for s in instances["describe"][0]["segments"] if s.get("symbol")]
+        self.assertEqual(len([symbol for symbol in symbols if "__static__" in symbol]), len(symbols), symbols)
+        self.assertEqual(len(symbols), 5)
         self.check_replays(bundle)
 
     def test_alignments(self):
@@ -312,6 +353,20 @@ class Recorder(TestCase):
         instances = self.instances(bundle)
         self.assertEqual({name: [i.get("stack_bytes") for i in of] for name, of in instances.items()},
                          {"shallow": [None], "deep": [16 << 10], "deeper": [32 << 10]})
+        self.check_replays(bundle)
+
+    def test_functions_of_the_runtimes_kernels(self):
+        """Launched by the driver: they are the kernels that start-up code registered."""
+        result, bundle = self.capture(self.program("symbols", "-L", LIBRARIES, "-lcuda"), options=["--occurrences", 2])
+        counts = {name: len(of) for name, of in self.instances(bundle).items()}
+        self.assertEqual(counts, {"add": 2, "scale": 1, "negate": 1}, result.error)
+        self.assertNotIn("never registered", result.error)
+        self.check_replays(bundle)
+
+    def test_pointers(self):
+        """What the driver says of recorded memory is what it says of its own."""
+        result, bundle = self.capture(self.program("pointers", "-L", LIBRARIES, "-lcuda"))
+        self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"add": 1}, result.error)
         self.check_replays(bundle)
 
     def test_heap(self):

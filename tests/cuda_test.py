@@ -93,11 +93,17 @@ CUDAS_OWN = ["driver_calls", "graph_conditions", "graph_memory", "loaded_code", 
 DRIVERS = ["driver_calls", "loaded_code"]
 STUBS = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda")) / "lib64" / "stubs"
 
-# Of several units, or with headers of ours: what is compiled, with which options.
+# Of several units, with headers of ours, or built otherwise: what is compiled, with which options.
+RELOCATABLE = ["-fgpu-rdc", "--offload-new-driver"]
+DEBUGGED = ["-g", "--cuda-noopt-device-debug"]  # at all levels
 OF_THEIR_OWN = {
     "annotated": ([ROOT / "tests" / "annotated.hip"], ["-I", ROOT / "lib" / "annotate"]),
-    "relocatable": ([PROGRAMS / "relocatable" / f"{unit}.hip" for unit in ("main", "scale")],
-                    ["-fgpu-rdc", "--offload-new-driver"]),
+    "relocatable": ([PROGRAMS / "relocatable" / f"{unit}.hip" for unit in ("main", "scale")], RELOCATABLE),
+    "relocatable_pointers": ([PROGRAMS / "relocatable" / f"{unit}.hip" for unit in ("pointers", "pointers_elsewhere")],
+                             RELOCATABLE),
+    **{f"{name}.relocatable": ([PROGRAMS / f"{name}.hip"], RELOCATABLE)
+       for name in ("function_pointers", "stored_texts", "virtual_functions")},
+    **{f"{name}.debugged": ([PROGRAMS / f"{name}.hip"], DEBUGGED) for name in ("function_pointers", "virtual_functions")},
 }
 
 
@@ -165,7 +171,8 @@ class Cuda(CudaCase):
         program = self.build_cuda(name, "-O3")
         recording = self.folder / f"{name}.tar"
         recorded = self.run_well([tool("capture"), "--device", "host", "-o", recording, program])
-        self.assertRegex(recorded.error + recorded.out.decode(), rf"(?m)^{name}: ok$", recorded.text())
+        says = name.split(".")[0]
+        self.assertRegex(recorded.error + recorded.out.decode(), rf"(?m)^{says}: ok$", recorded.text())
         self.keep(name, program, recording)
         lines = []
         # The libraries' kernels are long: a minute for each program without optimisation.

@@ -20,17 +20,19 @@ namespace mneme::ir {
 
 constexpr unsigned kGlobalSpace = 1;  // of either vendor
 
-// A variable that holds the function's address (objects/function_address.h) and can be looked up in the module.
-inline void add_address_variable(llvm::Function& function,
-                                 llvm::GlobalValue::VisibilityTypes visibility = llvm::GlobalValue::DefaultVisibility) {
+// A variable that holds the function's address (objects/function_address.h) and can be looked up in the module. Null:
+// there is one already.
+inline llvm::GlobalVariable* add_address_variable(
+    llvm::Function& function, llvm::GlobalValue::VisibilityTypes visibility = llvm::GlobalValue::DefaultVisibility) {
   llvm::Module& module = *function.getParent();
   std::string name = objects::address_symbol({function.getName().data(), function.getName().size()});
-  if (module.getNamedValue(name)) return;
+  if (module.getNamedValue(name)) return nullptr;
   auto* variable =
       new llvm::GlobalVariable(module, function.getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
                                &function, name, nullptr, llvm::GlobalValue::NotThreadLocal, kGlobalSpace);
   variable->setAlignment(llvm::Align(8));
   variable->setVisibility(visibility);
+  return variable;
 }
 
 // Whether its first contents hold the address of a function: as tables of virtual functions do.

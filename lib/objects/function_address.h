@@ -5,11 +5,12 @@
 // place in a table of the kernel's, 8 for the first function whose address is taken, 16 for the next, and so on:
 // nothing that could be told from other numbers in memory, and replaced. So a kernel's recording says what they were
 // (KernelInfo::function_addresses), and code for it has the same (codegen/nvptx/numbered_functions.h, codegen/host).
-// The recorder learns them from variables that mneme-inject adds to the program, one a function.
+// mneme-inject learns them from variables, one a function, when it builds the program.
 //
-// On AMD's GPUs it is the place that the loader gave the function. Recorder and replay find out what that is from such
-// variables, in the application's code and in the replay's (ir/address_variable.h), and the replay translates what
-// memory holds.
+// In relocatable code, and in code for debuggers, it is the place that the loader gave the function, as on AMD's GPUs.
+// The program has such variables then (ir/address_variable.h), and the recorder asks for what they hold. Code for
+// NVIDIA's GPUs has the same addresses (codegen/nvptx/looked_up_functions.h). On AMD's the replay finds out where its
+// own functions are, and translates what memory holds.
 #pragma once
 #include <cstdint>
 #include <string>

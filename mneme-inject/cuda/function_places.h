@@ -20,7 +20,8 @@ using FunctionPlaces = std::map<std::string, uint64_t>;
 // functions in the order in which their addresses are taken, so that all are where they are without.
 std::string with_address_variables(std::string ptx, std::string_view names);
 
-// What those variables hold in the cubin that was made of it. Empty where they hold something else than places.
+// What those variables hold in the cubin that was made of it. Empty where they hold something else than places: what
+// the loader puts there.
 FunctionPlaces places_in(Bytes cubin, std::string_view names);
 
 // The kernels' records (objects/embedded.h) with the addresses of the functions that they name.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Stands for a CUDA toolkit's ptxas: what PTX carries for us (carried.h) is taken out of it, so that nothing else gets
 // to see it, and becomes sections of the cubin. Where addresses of functions are taken, ptxas runs a second time, to
-// tell where it places them.
+// tell where it places them; where it leaves that to the loader, what it makes then is the result.
 #include <algorithm>
 #include <string_view>
 
@@ -37,20 +37,36 @@ Input take_from_input(const std::vector<std::string>& arguments, const std::stri
   return {};
 }
 
-// What ptxas says was said already.
-inject::FunctionPlaces find_places(const std::string& own, std::vector<std::string> arguments, const Input& input,
-                                   const std::string& output, const std::string& names) {
+// What ptxas says was said already. Empty: it refuses.
+std::string assembled(const std::string& own, std::vector<std::string> arguments, const Input& input,
+                      const std::string& output, const std::string& text) {
   TemporaryFolder folder;
-  std::string ptx = folder.path() + "/places.ptx", cubin = folder.path() + "/places.cubin";
-  write_file(ptx, inject::with_address_variables(input.ptx, names));
+  std::string ptx = folder.path() + "/addresses.ptx", cubin = folder.path() + "/addresses.cubin";
+  write_file(ptx, text);
   for (std::string& word : arguments) {
     if (word == input.path) word = ptx;
     if (word == output) word = cubin;
     if (word.ends_with('=' + output)) word.replace(word.size() - output.size(), output.size(), cubin);
   }
   arguments.insert(arguments.begin(), own);
-  if (run_command(arguments).status != 0 || !file_exists(cubin)) return {};
-  return inject::places_in(bytes_of(read_file(cubin)), names);
+  return run_command(arguments).status == 0 && file_exists(cubin) ? read_file(cubin) : std::string();
+}
+
+// The kernels' records get the places of their functions. Where functions have none, but the loader's addresses, the
+// program gets the variables that hold these, and the recorder asks for them.
+void tell_addresses(const std::string& own, const std::vector<std::string>& arguments, Input& input,
+                    const std::string& output, const std::string& names) {
+  const std::string ptx = inject::with_address_variables(input.ptx, names);
+  const std::string cubin = assembled(own, arguments, input, output, ptx);
+  if (cubin.empty()) return;
+  inject::FunctionPlaces places = inject::places_in(bytes_of(cubin), names);
+  auto records = input.sections.find(std::string(objects::kEmbeddedSection));
+  if (!places.empty()) {
+    if (records != input.sections.end()) records->second = inject::with_places(records->second, places);
+    return;
+  }
+  write_file(input.path, ptx);
+  write_file(output, cubin);
 }
 
 void add_sections(const std::string& cubin, const Sections& sections) {
@@ -70,9 +86,7 @@ int main(int argc, char** argv) {
     int status = inject::run_own(own, arguments);
     if (status != 0 || input.sections.empty() || output.empty()) return status;
     if (auto names = input.sections.extract(std::string(inject::kFunctionsSection))) {
-      auto records = input.sections.find(std::string(objects::kEmbeddedSection));
-      inject::FunctionPlaces places = find_places(own, arguments, input, output, names.mapped());
-      if (records != input.sections.end()) records->second = inject::with_places(records->second, places);
+      tell_addresses(own, arguments, input, output, names.mapped());
     }
     add_sections(output, input.sections);
     return status;

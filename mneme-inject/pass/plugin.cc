@@ -123,15 +123,13 @@ class EmbedWhatIsLeft : public llvm::PassInfoMixin<EmbedWhatIsLeft> {
   std::shared_ptr<Told> told_;
 };
 
-// What recorded memory may point to is to be found when the code is loaded. In relocatable code, names of what is a
-// unit's own do not say which one is meant; and in NVIDIA's, addresses of functions are the loader's, other ones in
-// each process.
+// What recorded memory may point to is to be found when the code is loaded.
 class ExposeAddresses : public llvm::PassInfoMixin<ExposeAddresses> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (!is_gpus(llvm::Triple(module.getTargetTriple())) || is_relocatable()) return llvm::PreservedAnalyses::all();
+    if (!is_gpus(llvm::Triple(module.getTargetTriple()))) return llvm::PreservedAnalyses::all();
     try {
-      expose_pointed(module);
+      expose_pointed(module, is_relocatable());
     } catch (const std::exception& error) {
       module.getContext().emitError(std::string("mneme-inject: ") + error.what());
     }

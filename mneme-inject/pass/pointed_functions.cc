@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "cuda/carried.h"
 #include "cuda/function_places.h"
 #include "ir/address_variable.h"
 #include "pass/embed.h"
 #include "pass/kernel_functions.h"
+#include "pass/own_names.h"
 
 namespace mneme::inject {
 namespace {
@@ -26,18 +28,40 @@ void add_empty_kernel(llvm::Module& module) {
   ir::make_kernel(*kernel);
 }
 
+// But for kernels.
+std::vector<llvm::Function*> with_address_taken(llvm::Module& module) {
+  KernelFunctions kernels = kernels_in(module);
+  std::vector<llvm::Function*> functions;
+  for (llvm::Function& function : module) {
+    const bool is_taken = function.hasAddressTaken(nullptr, false, true, /*IgnoreLLVMUsed=*/true);
+    if (is_taken && !kernels.contains(&function)) functions.push_back(&function);
+  }
+  return functions;
+}
+
 void carry_functions(llvm::Module& module) {
   if (module.getFunction(kOther) || module.getModuleInlineAsm().find(kFunctionsSection) != std::string::npos) return;
-  KernelFunctions kernels = kernels_in(module);
   std::string names;
-  for (const llvm::Function& function : module) {
-    if (function.isDeclaration() || kernels.contains(&function)) continue;
-    if (!function.hasAddressTaken(nullptr, false, true, /*IgnoreLLVMUsed=*/true)) continue;
-    names += function.getName().str() + '\n';
+  for (const llvm::Function* function : with_address_taken(module)) {
+    if (!function->isDeclaration()) names += function->getName().str() + '\n';
   }
   if (names.empty()) return;
   module.appendModuleInlineAsm(carried_lines(kFunctionsSection, names));
-  if (kernels.size() == 1) add_empty_kernel(module);
+  if (kernels_in(module).size() == 1) add_empty_kernel(module);
+}
+
+// Several units may have variables for the same function, and the same unit may be linked twice.
+void export_for_link(llvm::Module& unit) {
+  constexpr auto kShared = llvm::GlobalValue::WeakODRLinkage;
+  for (llvm::Function* function : with_address_taken(unit)) {
+    if (function->isIntrinsic()) continue;
+    if (llvm::GlobalVariable* variable = ir::add_address_variable(*function)) variable->setLinkage(kShared);
+  }
+  for (llvm::GlobalVariable& variable : unit.globals()) {
+    if (!has_own_name(variable)) continue;
+    variable.setName(objects::ptx_name(variable.getName().str()));
+    variable.setLinkage(kShared);
+  }
 }
 
 void export_addresses(llvm::Module& module) {
@@ -54,8 +78,10 @@ void export_addresses(llvm::Module& module) {
 
 }  // namespace
 
-void expose_pointed(llvm::Module& module) {
-  if (!llvm::Triple(module.getTargetTriple()).isNVPTX()) return export_addresses(module);
+void expose_pointed(llvm::Module& module, bool is_relocatable) {
+  const bool is_nvptx = llvm::Triple(module.getTargetTriple()).isNVPTX();
+  if (is_relocatable) return is_nvptx ? export_for_link(module) : void();
+  if (!is_nvptx) return export_addresses(module);
   carry_functions(module);
   for (const bundle::KernelInfo& info : embedded_kernels(module)) ir::expose_constants(module, info);
 }

@@ -12,6 +12,10 @@ namespace mneme::inject {
 // which finds out where the assembler places them (cuda/function_places.h). Where there is but one kernel an empty one
 // is added, since the assembler then has another kind of address, the place in that kernel's code, which no other code
 // for it would share.
-void expose_pointed(llvm::Module& module);
+//
+// Of relocatable code the kernels are not known yet. A unit for NVIDIA's GPUs gets such variables for all functions
+// whose address it takes, which the loader fills, and its constants that have names of their own (own_names.h) are
+// exported. In one for AMD's, names of what is a unit's own do not say which one is meant.
+void expose_pointed(llvm::Module& module, bool is_relocatable);
 
 }  // namespace mneme::inject

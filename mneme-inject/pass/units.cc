@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "cuda/carried.h"
 #include "pass/closure.h"
+#include "pass/own_names.h"
 
 namespace mneme::inject {
 namespace {
@@ -76,10 +77,12 @@ std::string unit_record(const std::string& bitcode) {
 }  // namespace
 
 void carry_unit(llvm::Module& unit) {
+  const bool is_nvptx = llvm::Triple(unit.getTargetTriple()).isNVPTX();
+  if (is_nvptx) name_what_is_its_own(unit);
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(unit);
   share_device_library(*copy);
   std::string bitcode = bitcode_of(*copy);
-  if (llvm::Triple(unit.getTargetTriple()).isNVPTX()) {
+  if (is_nvptx) {
     unit.appendModuleInlineAsm(carried_lines(kUnitSection, unit_record(bitcode)));
     return;
   }

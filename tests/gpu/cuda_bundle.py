@@ -32,7 +32,7 @@ COMPILE = [tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload
 STANDS = ["alignments", "devices", "early_memory", "functions", "graph_conditions", "graph_nodes", "graph_streams",
           "graphs", "heap", "launches", "memory", "per_thread", "texts"]
 # And those that call the driver themselves; what they are given beside that: kernels of their own.
-DRIVERS = ["driver_graphs", "stacks", "virtual_memory"]
+DRIVERS = ["driver_graphs", "pointers", "stacks", "symbols", "virtual_memory"]
 
 # Some are right in optimized code only (scripts/gpu-check-programs says why); the libraries take a minute each.
 NOT_BUILT = {*((name, "-O0") for name in ["cooperative_groups", "wave_operations", *cuda_test.LIBRARIES])}
@@ -48,7 +48,8 @@ LARGEST_RECORDING = 2 << 20  # bytes
 LEVELS = {level: {"passes": f"default<O{level}>", "codegen_opt": int(level) if level.isdigit() else 2} for level in "0123sz"}
 COMPILED = {
     "level": list(LEVELS.values()),
-    "assembler": [{}, {"max_registers": 64}, {"assembler": "none"}],  # none: the driver does
+    # nvjitlink: ptxas where there is none (scripts/gpu-check-programs); none: the driver does
+    "assembler": [{}, {"assembler": "nvjitlink", "max_registers": 64}, {"assembler": "none"}],
     "constants": [{}, {"specialize_args": "all", "specialize_dims": True}],
     "bounds": [{}, {"max_threads": 1024, "min_blocks": 1}],
 }

@@ -18,13 +18,12 @@ llvm::Function* add_function(llvm::Module& module, const std::string& name, llvm
   return function;
 }
 
-// By place. Nothing if there are none, or addresses of another kind.
+// By place.
 std::map<uint64_t, llvm::Function*> functions_by_place(llvm::Module& module, const bundle::KernelInfo& info) {
   std::map<uint64_t, llvm::Function*> places;
   for (const std::string& name : info.functions) {
     uint64_t address = objects::recorded_address(info, name);
     if (address == 0) continue;
-    if (!objects::is_place(address)) return {};
     llvm::Function* function = module.getFunction(name);
     places.emplace(address / objects::kPlaceStep, function && !function->isDeclaration() ? function : nullptr);
   }

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "codegen/gpu_module.h"
+#include "codegen/nvptx/looked_up_functions.h"
 #include "codegen/nvptx/numbered_functions.h"
 #include "ir/address_variable.h"
 #include "ir/llvm_option.h"
@@ -144,7 +145,11 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   ir::check_kept(*module, info.name, configuration.passes);
   if (configuration.ptxas_level > 0) keep_lines_only(*module);
   ir::expose_constants(*module, info);
-  number_functions(*module, info);
+  if (has_to_look_up(info, configuration.assembler)) {
+    look_up_functions(*module, info);
+  } else {
+    number_functions(*module, info);
+  }
   Result result;
   if (texts) result.ir = ir::print_module(*module);
   result.ptx = emit_ptx(*module, *machine);

@@ -158,6 +158,7 @@ TEST(Nvptx, StoresSideBySideBecomeAMemset) {
 // A kernel that calls what its argument points to; `g` may be that.
 constexpr char kCaller[] = R"(target triple = "nvptx64-nvidia-cuda"
 @llvm.compiler.used = appending global [1 x ptr] [ptr @g], section "llvm.metadata"
+@table = addrspace(1) externally_initialized global [2 x ptr] [ptr @f, ptr @g]
 define internal i32 @f(i32 %x) noinline { ret i32 1 }
 define internal i32 @g(i32 %x) noinline { ret i32 2 }
 define void @call(ptr %function, ptr %out) {
@@ -181,6 +182,11 @@ bundle::KernelInfo caller(std::vector<uint64_t> addresses) {
   return info;
 }
 
+std::string_view body_of(std::string_view ptx, std::string_view function) {
+  size_t begin = ptx.find(function);
+  return ptx.substr(begin, ptx.find("\n}", begin) - begin);
+}
+
 // The assembler numbers functions in the order in which code takes their addresses.
 TEST(Nvptx, TakesAddressesOfFunctionsInTheRecordedOrder) {
   std::string ptx = compile(caller({32, 16, 8}), kCaller, configuration("cuda:sm_90")).bytes;
@@ -201,12 +207,36 @@ TEST(Nvptx, TakesAddressesOfFunctionsInTheRecordedOrder) {
   EXPECT_THAT(ptx, Not(HasSubstr(objects::address_symbol("gone"))));
 }
 
-TEST(Nvptx, LeavesFunctionsAloneWhoseAddressesAreOfAnotherKind) {
+// In memory, in code and where it is called: numbers in place of what the loader makes of functions.
+TEST(Nvptx, LooksUpFunctionsWhoseAddressesAreOfAnotherKind) {
   for (const std::vector<uint64_t>& addresses :
        {std::vector<uint64_t>{}, {0, 0, 0}, {0x7f0012345600, 8, 16}, {8, 16, 8 * 5000}, {8, 12, 16}}) {
-    std::string ptx = compile(caller(addresses), kCaller, configuration("cuda:sm_90")).bytes;
-    EXPECT_THAT(ptx, AllOf(HasSubstr(".entry call("), Not(HasSubstr("__mneme_"))));
+    const bundle::KernelInfo info = caller(addresses);
+    const uint64_t f = objects::recorded_or_made_address(info, "f"), g = objects::recorded_or_made_address(info, "g");
+    std::string ptx = compile(info, kCaller, configuration("cuda:sm_90")).bytes;
+    EXPECT_THAT(ptx, HasSubstr(fmt::format("table[2] = {{{}, {}}}", f, g)));
+    // The kernel compares with the number; `f` and `g` themselves are known to the lookup alone.
+    std::string_view kernel = body_of(ptx, ".entry call(");
+    EXPECT_THAT(kernel, AllOf(HasSubstr(std::to_string(f)), HasSubstr("__mneme_function_at"), Not(HasSubstr(", f;"))));
+    std::string_view lookup = body_of(ptx, ") __mneme_function_at(");
+    for (const char* part : {", f;", ", g;", "trap;"}) EXPECT_THAT(lookup, HasSubstr(part));
+    EXPECT_THAT(lookup, HasSubstr(std::to_string(g)));
   }
+}
+
+// nvJitLink makes code of which functions have the loader's addresses, so that places are numbers like any other.
+TEST(Nvptx, LooksUpFunctionsWhereTheAssemblerMakesNoTable) {
+  bundle::Configuration linked = configuration("cuda:sm_90");
+  linked.assembler = "nvjitlink";
+  std::string ptx = compile(caller({32, 16, 8}), kCaller, linked).bytes;
+  EXPECT_THAT(ptx, AllOf(HasSubstr("__mneme_function_at"), HasSubstr("table[2] = {32, 8}"),
+                         Not(HasSubstr("__mneme_take_functions"))));
+  linked.assembler = "ptxas";
+  EXPECT_THAT(compile(caller({32, 16, 8}), kCaller, linked).bytes,
+              AllOf(HasSubstr("__mneme_take_functions"), Not(HasSubstr("__mneme_function_at"))));
+  bundle::KernelInfo none = caller({});
+  none.functions = {};
+  EXPECT_THAT(compile(none, kCaller, linked).bytes, Not(HasSubstr("__mneme_")));
 }
 
 std::string refusal(const std::function<void()>& what) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "memory/arena.h"
+#include "objects/function_address.h"
 #include "objects/ptx_name.h"
 #include "recorder/cuda/devices.h"
 #include "recorder/cuda/textures.h"
@@ -207,9 +208,34 @@ bool CudaRuntime::prepare(const void* host_function, int device) {
   return next_attributes.call_or(kNotSupported, &attributes, host_function) == kSuccess;
 }
 
-void CudaRuntime::add_kernel(void* fat_binary, const void* host_function) {
+bool CudaRuntime::has_code(void* handle) {
   std::lock_guard lock(mutex_);
-  kernels_.try_emplace(fat_binary, host_function);
+  return code_.contains(handle);
+}
+
+void CudaRuntime::add_kernel(void* fat_binary, const void* host_function, const char* name) {
+  std::lock_guard lock(mutex_);
+  kernels_[fat_binary].try_emplace(name, host_function);
+}
+
+// Null: the vendor has none.
+Module CudaRuntime::module_behind(const void* host_function) {
+  Function function = nullptr;
+  Module module = nullptr;
+  if (!succeeds(next_function_of.call_or(kNotSupported, &function, host_function))) return nullptr;
+  return next_module_of.call_or(kNotSupported, &module, function) == kSuccess ? module : nullptr;
+}
+
+const void* CudaRuntime::host_function(Module module, const std::string& name) {
+  std::vector<const void*> of_that_name;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [fat_binary, functions] : kernels_) {
+      if (auto found = functions.find(name); found != functions.end()) of_that_name.push_back(found->second);
+    }
+  }
+  auto found = std::ranges::find(of_that_name, module, [&](const void* one) { return module_behind(one); });
+  return found == of_that_name.end() ? nullptr : *found;
 }
 
 void CudaRuntime::add_variable(void* fat_binary, const void* host_variable, const char* name) {
@@ -221,6 +247,7 @@ std::vector<MemoryRange> CudaRuntime::remove_variables(void* fat_binary) {
   std::lock_guard lock(mutex_);
   variables_.erase(fat_binary);
   kernels_.erase(fat_binary);
+  std::erase_if(addresses_, [&](const auto& entry) { return std::get<0>(entry.first) == fat_binary; });
   std::vector<MemoryRange> gone;
   for (auto at = found_.begin(); at != found_.end();) {
     if (at->first.first != fat_binary) {
@@ -242,16 +269,12 @@ std::optional<MemoryRange> CudaRuntime::find_in_code(void* fat_binary, const std
   {
     std::lock_guard lock(mutex_);
     if (auto loaded = code_.find(fat_binary); loaded != code_.end()) code = loaded->second;
-    if (auto found = kernels_.find(fat_binary); found != kernels_.end()) kernel = found->second;
+    if (auto found = kernels_.find(fat_binary); found != kernels_.end()) kernel = found->second.begin()->second;
   }
   if (!code) {
     if (!kernel) return std::nullopt;
-    Function function = nullptr;
-    if (next_function_of.call_or(kNotSupported, &function, kernel) != kSuccess) {
-      next_last_error.call_or(kNotSupported);
-      return std::nullopt;
-    }
-    if (next_module_of.call_or(kNotSupported, &handle, function) != kSuccess) return std::nullopt;
+    handle = module_behind(kernel);
+    if (!handle) return std::nullopt;
   }
   Address address = 0;
   size_t size = 0;
@@ -278,6 +301,40 @@ std::optional<MemoryRange> CudaRuntime::find_variable(void* fat_binary, const st
     return std::nullopt;
   }
   return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+}
+
+// The assembler's are in the kernel's record; what the loader decides the program's variables say.
+std::vector<uint64_t> CudaRuntime::function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel,
+                                                      int device, std::vector<std::string>& missing) {
+  if (!kernel.function_addresses.empty()) return {};
+  std::vector<uint64_t> addresses;
+  for (const std::string& name : kernel.functions) {
+    std::optional<uint64_t> address = function_address(code.handle, name, device);
+    addresses.push_back(address.value_or(0));
+    if (address || !missing.empty()) continue;
+    missing.push_back(fmt::format("the CUDA runtime does not say where the function '{}' lies", name));
+  }
+  if (std::ranges::all_of(addresses, [](uint64_t address) { return address == 0; })) addresses.clear();
+  return addresses;
+}
+
+// What the variable holds that mneme-inject has added for it. 0: there is none, and nothing takes its address. nullopt:
+// it cannot be read.
+std::optional<uint64_t> CudaRuntime::function_address(void* fat_binary, const std::string& name, int device) {
+  {
+    std::lock_guard lock(mutex_);
+    auto known = addresses_.find({fat_binary, name, device});
+    if (known != addresses_.end()) return known->second;
+  }
+  OnDevice there(device);
+  uint64_t address = 0;
+  std::optional<MemoryRange> holder = find_variable(fat_binary, objects::address_symbol(name));
+  if (holder && holder->size == sizeof address &&
+      !QuietStream(devices, device).read(holder->address, std::as_writable_bytes(std::span(&address, 1)))) {
+    return std::nullopt;
+  }
+  std::lock_guard lock(mutex_);
+  return addresses_[{fat_binary, name, device}] = address;
 }
 
 uint64_t CudaRuntime::stack_bytes(int device) {

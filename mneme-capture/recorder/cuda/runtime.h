@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <tuple>
 
 #include "recorder/core/fair_shared_mutex.h"
 #include "recorder/core/process.h"
@@ -52,13 +53,17 @@ class CudaRuntime final : public Runtime {
   bool zero(MemoryRange memory, int device) override;
   bool point_to_heap(const ProgramCode& code, const std::string& variable, const objects::HeapVariable& heap,
                      int device) override;
+  std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
+                                           std::vector<std::string>& missing) override;
   TexturesOfLaunch textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
                             std::vector<std::string>& missing) override;
   bool copy_array(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address) override;
 
   // What start-up code registers.
-  void add_kernel(void* fat_binary, const void* host_function);
+  void add_kernel(void* fat_binary, const void* host_function, const char* name);
   void add_variable(void* fat_binary, const void* host_variable, const char* name);
+  // The one for the kernel of this name in the module that is behind some of them; null: there is none.
+  const void* host_function(Module module, const std::string& name);
   // Returns where its variables lie that global() has found.
   std::vector<MemoryRange> remove_variables(void* fat_binary);
 
@@ -66,6 +71,7 @@ class CudaRuntime final : public Runtime {
   // by name.
   enum class Code { kModule, kLibrary };
   void add_code(void* handle, Code kind);
+  bool has_code(void* handle);
   void add_function(const void* function);
   std::vector<MemoryRange> remove_code(void* handle);  // as remove_variables()
 
@@ -90,8 +96,10 @@ class CudaRuntime final : public Runtime {
  private:
   template <class Wait>
   int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
+  Module module_behind(const void* host_function);
   std::optional<MemoryRange> find_variable(void* fat_binary, const std::string& name);
   std::optional<MemoryRange> find_in_code(void* fat_binary, const std::string& name);
+  std::optional<uint64_t> function_address(void* fat_binary, const std::string& name, int device);
 
   std::atomic<uint64_t> used_devices_{0};  // a bit for each that has recorded memory
   Fetches fetches_{devices};
@@ -100,10 +108,11 @@ class CudaRuntime final : public Runtime {
   Blocks blocks_;
   std::mutex mutex_;                                               // of the maps
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
-  std::map<void*, const void*> kernels_;                           // one of each fat binary's
+  std::map<void*, std::map<std::string, const void*>> kernels_;    // host functions, by fat binary and name
   std::map<void*, Code> code_;                                     // by the driver's handle
   std::set<const void*> functions_;                                // of such code
   std::map<std::pair<void*, std::string>, MemoryRange> found_;
+  std::map<std::tuple<void*, std::string, int>, uint64_t> addresses_;  // of functions, by code, name and device
   FairSharedMutex changes_;
 };
 

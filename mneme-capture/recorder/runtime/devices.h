@@ -6,6 +6,8 @@
 
 namespace mneme::record {
 
+inline constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // …MemcpyKind, of both vendors
+
 inline constexpr int kNotThere = 801;  // "not supported", both vendors'
 
 // The devices of one vendor's runtime, and what the recorder itself asks of them, by calls that are both vendors' but

@@ -9,7 +9,6 @@ namespace mneme::record {
 namespace {
 
 // Both vendors'.
-constexpr int kDeviceToHost = 2;
 constexpr unsigned kNoTiming = 2;
 
 }  // namespace

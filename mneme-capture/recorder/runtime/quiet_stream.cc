@@ -5,7 +5,6 @@ namespace mneme::record {
 namespace {
 
 // Both vendors'.
-constexpr int kHostToDevice = 1;
 constexpr int kRelaxed = 2;           // of a thread that notes down a graph: other streams do as they like
 constexpr unsigned kNonBlocking = 1;  // does not wait for the default stream
 
@@ -35,6 +34,12 @@ bool QuietStream::write(uint64_t address, std::span<const std::byte> bytes) {
   if (!stream_) return false;
   return finish(devices_.calls.copy_async.call_or(kNotThere, reinterpret_cast<void*>(address), bytes.data(),
                                                   bytes.size(), kHostToDevice, stream_));
+}
+
+bool QuietStream::read(uint64_t address, std::span<std::byte> bytes) {
+  if (!stream_) return false;
+  return finish(devices_.calls.copy_async.call_or(kNotThere, bytes.data(), reinterpret_cast<const void*>(address),
+                                                  bytes.size(), kDeviceToHost, stream_));
 }
 
 }  // namespace mneme::record

@@ -8,8 +8,8 @@
 
 namespace mneme::record {
 
-// A stream of the recorder's own on a device: what it writes waits for nothing of the application's, and does not spoil
-// a graph that a thread notes down meanwhile. In one thread, for as long as it lives.
+// A stream of the recorder's own on a device: what it reads and writes waits for nothing of the application's, and does
+// not spoil a graph that a thread notes down meanwhile. In one thread, for as long as it lives.
 class QuietStream {
  public:
   QuietStream(const Devices& devices, int device);
@@ -20,6 +20,7 @@ class QuietStream {
   // Of device memory. False: the runtime refused.
   bool zero(uint64_t address, uint64_t size);
   bool write(uint64_t address, std::span<const std::byte> bytes);
+  bool read(uint64_t address, std::span<std::byte> bytes);
 
  private:
   bool finish(int status);

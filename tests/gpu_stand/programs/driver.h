@@ -30,6 +30,7 @@ int cuCtxSynchronize();
 int cuCtxSetLimit(int, size_t);
 int cuModuleLoad(CUmodule*, const char*);
 int cuModuleUnload(CUmodule);
+int cuFuncGetModule(CUmodule*, CUfunction);
 int cuModuleGetFunction(CUfunction*, CUmodule, const char*);
 int cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, CUmodule, const char*);
 int cuLibraryLoadData(CUlibrary*, const void*, int*, void**, unsigned, int*, void**, unsigned);
@@ -44,6 +45,8 @@ int cuStreamDestroy_v2(cudaStream_t);
 int cuStreamSynchronize(cudaStream_t);
 int cuMemAlloc_v2(CUdeviceptr*, size_t);
 int cuMemFree_v2(CUdeviceptr);
+int cuPointerGetAttribute(void*, int, CUdeviceptr);
+int cuPointerGetAttributes(unsigned, int*, void**, CUdeviceptr);
 int cuMemAddressReserve(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long);
 int cuMemAddressFree(CUdeviceptr, size_t);
 int cuMemGetAllocationGranularity(size_t*, const MemoryProperties*, int);
@@ -57,6 +60,7 @@ int cuMemsetD8_v2(CUdeviceptr, unsigned char, size_t);
 int cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
 int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
+int cudaGetFuncBySymbol(CUfunction*, const void*);
 int cudaGetDriverEntryPointByVersion(const char*, void**, unsigned, unsigned long long, int*);
 }
 
