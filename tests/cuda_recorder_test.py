@@ -355,6 +355,14 @@ class Recorder(TestCase):
                          {"shallow": [None], "deep": [16 << 10], "deeper": [32 << 10]})
         self.check_replays(bundle)
 
+    def test_functions_of_the_runtimes_kernels(self):
+        """Launched by the driver: they are the kernels that start-up code registered."""
+        result, bundle = self.capture(self.program("symbols", "-L", LIBRARIES, "-lcuda"), options=["--occurrences", 2])
+        counts = {name: len(of) for name, of in self.instances(bundle).items()}
+        self.assertEqual(counts, {"add": 2, "scale": 1, "negate": 1}, result.error)
+        self.assertNotIn("never registered", result.error)
+        self.check_replays(bundle)
+
     def test_heap(self):
         """Kernels allocate from memory that is recorded: also in a graph, and where the vendor's heap is larger."""
         result, bundle = self.capture(self.program("heap"), options=["--occurrences", 2])

@@ -22,7 +22,7 @@ constinit Next<LaunchEx> next_launch_ex_ptsz(kDriver, "cuLaunchKernelEx_ptsz");
 LaunchRequest request_of(Function function, Dimensions grid, Dimensions block, unsigned shared, Stream stream,
                          void** arguments, void** extra) {
   constexpr uintptr_t kEnd = 0;  // CU_LAUNCH_PARAM_END
-  LaunchRequest request = cuda::request_of(Handles::all().function(function), grid, block, nullptr, shared, stream);
+  LaunchRequest request = cuda::request_of(function_of(function), grid, block, nullptr, shared, stream);
   request.arguments = arguments_of(arguments, extra, kEnd);
   return request;
 }

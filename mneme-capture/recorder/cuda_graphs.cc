@@ -75,7 +75,7 @@ constinit const GraphCalls all_calls{
 void ask_about_kernel(GraphNode node, CudaGraphs::Kernel& kernel) {
   if (next_get_kernel.call_or(kNotSupported, node, &kernel.node) == kSuccess) {
     Core* core = recorder();
-    if (core && core->knows(Handles::all().function(kernel.node.function))) return;
+    if (core && core->knows(function_of(kernel.node.function))) return;
   } else {
     all_calls.last_error.call_or(kNotSupported);
   }
@@ -217,8 +217,8 @@ CudaGraphs::Step CudaGraphs::step_of(Graph, GraphNode node, NodeKind kind) {
 LaunchRequest CudaGraphs::request_of(const Step& step, Stream stream) {
   constexpr uintptr_t kEnd = 0;  // CU_LAUNCH_PARAM_END
   const KernelNode& node = step.kernel->node;
-  LaunchRequest request = cuda::request_of(Handles::all().function(node.function), node.grid, node.block,
-                                           node.arguments, node.shared, stream);
+  LaunchRequest request =
+      cuda::request_of(function_of(node.function), node.grid, node.block, node.arguments, node.shared, stream);
   if (step.kernel->drivers) request.arguments = arguments_of(node.arguments, node.extra, kEnd);
   request.cooperative = step.kernel->cooperative;
   request.cluster = dimensions(step.kernel->cluster);

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace mneme::record::cuda {
 
@@ -22,16 +23,23 @@ class Handles {
     std::lock_guard lock(mutex_);
     functions_.erase(handle);
   }
-  // The handle itself if it stands for nothing else.
-  const void* function(const void* handle) {
+  std::optional<const void*> find(const void* handle) {
     std::lock_guard lock(mutex_);
     auto found = functions_.find(handle);
-    return found == functions_.end() ? handle : found->second;
+    return found == functions_.end() ? std::nullopt : std::optional(found->second);
   }
 
  private:
   std::mutex mutex_;
   std::map<const void*, const void*> functions_;
 };
+
+// What the recorder knows a kernel by that is launched by this handle. Where nobody has seen the handle before, the
+// driver is asked for its name and module, and the kernel is the one that start-up code registered by that name. The
+// handle itself if that is none either.
+const void* function_of(const void* handle);
+
+// The host function that start-up code registered for it, by what the driver says; null: there is none.
+const void* registered_function(const void* handle);
 
 }  // namespace mneme::record::cuda

@@ -31,8 +31,8 @@ inline void add_attributes(LaunchRequest& request, const LaunchAttribute* attrib
 template <class Real>
 Error launch(const LaunchRequest& request, const Real& real) {
   Core* core = recorder();
-  // Of a graph that is noted down, kernels are recorded when it is launched.
-  if (!core || runtime().notes_down(request.stream)) return real();
+  // Nothing is launched, or a graph is noted down, whose kernels are recorded when it is launched.
+  if (!core || !request.function || runtime().notes_down(request.stream)) return real();
   // A launch that has not ended when it should have is not recorded; to the application it is one like others.
   Error status = core->launch(request, real);
   return status == kNotReady ? kSuccess : status;

@@ -85,7 +85,7 @@ void __cudaRegisterFunction(void** handle, const char* function, char* device_fu
                               grid_dimensions, warp_size);
   if (Core* core = recorder()) {
     core->add_stub(handle, function, name);
-    runtime().add_kernel(handle, function);
+    runtime().add_kernel(handle, function, name);
   }
 }
 
@@ -144,14 +144,14 @@ Error cudaGetFuncBySymbol(Function* handle, const void* function) {
 
 Error __cudaLaunchKernel(Kernel kernel, Dimensions grid, Dimensions block, void** arguments, size_t shared,
                          Stream stream) {
-  return launch(request_of(Handles::all().function(kernel), grid, block, arguments, shared, stream), [&] {
+  return launch(request_of(function_of(kernel), grid, block, arguments, shared, stream), [&] {
     return next_launch_kernel.call_or(kNotSupported, kernel, grid, block, arguments, shared, stream);
   });
 }
 
 Error __cudaLaunchKernel_ptsz(Kernel kernel, Dimensions grid, Dimensions block, void** arguments, size_t shared,
                               Stream stream) {
-  return launch(request_of(Handles::all().function(kernel), grid, block, arguments, shared, per_thread(stream)), [&] {
+  return launch(request_of(function_of(kernel), grid, block, arguments, shared, per_thread(stream)), [&] {
     return next_launch_kernel_ptsz.call_or(kNotSupported, kernel, grid, block, arguments, shared, stream);
   });
 }

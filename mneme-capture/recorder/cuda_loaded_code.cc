@@ -51,6 +51,11 @@ void forget_code(void* handle) {
 
 Result add_kernel(Result status, void* const* kernel, void* handle, const char* name) {
   if (Core* core = recorder(); core && status == kSuccess) {
+    // Of a module that is behind start-up code's kernels.
+    if (const void* host = runtime().has_code(handle) ? nullptr : registered_function(*kernel)) {
+      Handles::all().add(*kernel, host);
+      return status;
+    }
     Handles::all().remove(*kernel);
     runtime().add_function(*kernel);
     core->add_stub(handle, *kernel, name);

@@ -105,7 +105,7 @@ Result cuLibraryEnumerateKernels(Kernel* kernels, unsigned room, Library library
 
 Result cuKernelGetFunction(Function* function, Kernel kernel) {
   Result status = next_function_of.call_or(kNotSupported, function, kernel);
-  if (recorder() && status == kSuccess) Handles::all().add(*function, Handles::all().function(kernel));
+  if (recorder() && status == kSuccess) Handles::all().add(*function, function_of(kernel));
   return status;
 }
 

@@ -208,9 +208,34 @@ bool CudaRuntime::prepare(const void* host_function, int device) {
   return next_attributes.call_or(kNotSupported, &attributes, host_function) == kSuccess;
 }
 
-void CudaRuntime::add_kernel(void* fat_binary, const void* host_function) {
+bool CudaRuntime::has_code(void* handle) {
   std::lock_guard lock(mutex_);
-  kernels_.try_emplace(fat_binary, host_function);
+  return code_.contains(handle);
+}
+
+void CudaRuntime::add_kernel(void* fat_binary, const void* host_function, const char* name) {
+  std::lock_guard lock(mutex_);
+  kernels_[fat_binary].try_emplace(name, host_function);
+}
+
+// Null: the vendor has none.
+Module CudaRuntime::module_behind(const void* host_function) {
+  Function function = nullptr;
+  Module module = nullptr;
+  if (!succeeds(next_function_of.call_or(kNotSupported, &function, host_function))) return nullptr;
+  return next_module_of.call_or(kNotSupported, &module, function) == kSuccess ? module : nullptr;
+}
+
+const void* CudaRuntime::host_function(Module module, const std::string& name) {
+  std::vector<const void*> of_that_name;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [fat_binary, functions] : kernels_) {
+      if (auto found = functions.find(name); found != functions.end()) of_that_name.push_back(found->second);
+    }
+  }
+  auto found = std::ranges::find(of_that_name, module, [&](const void* one) { return module_behind(one); });
+  return found == of_that_name.end() ? nullptr : *found;
 }
 
 void CudaRuntime::add_variable(void* fat_binary, const void* host_variable, const char* name) {
@@ -244,16 +269,12 @@ std::optional<MemoryRange> CudaRuntime::find_in_code(void* fat_binary, const std
   {
     std::lock_guard lock(mutex_);
     if (auto loaded = code_.find(fat_binary); loaded != code_.end()) code = loaded->second;
-    if (auto found = kernels_.find(fat_binary); found != kernels_.end()) kernel = found->second;
+    if (auto found = kernels_.find(fat_binary); found != kernels_.end()) kernel = found->second.begin()->second;
   }
   if (!code) {
     if (!kernel) return std::nullopt;
-    Function function = nullptr;
-    if (next_function_of.call_or(kNotSupported, &function, kernel) != kSuccess) {
-      next_last_error.call_or(kNotSupported);
-      return std::nullopt;
-    }
-    if (next_module_of.call_or(kNotSupported, &handle, function) != kSuccess) return std::nullopt;
+    handle = module_behind(kernel);
+    if (!handle) return std::nullopt;
   }
   Address address = 0;
   size_t size = 0;

@@ -60,8 +60,10 @@ class CudaRuntime final : public Runtime {
   bool copy_array(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address) override;
 
   // What start-up code registers.
-  void add_kernel(void* fat_binary, const void* host_function);
+  void add_kernel(void* fat_binary, const void* host_function, const char* name);
   void add_variable(void* fat_binary, const void* host_variable, const char* name);
+  // The one for the kernel of this name in the module that is behind some of them; null: there is none.
+  const void* host_function(Module module, const std::string& name);
   // Returns where its variables lie that global() has found.
   std::vector<MemoryRange> remove_variables(void* fat_binary);
 
@@ -69,6 +71,7 @@ class CudaRuntime final : public Runtime {
   // by name.
   enum class Code { kModule, kLibrary };
   void add_code(void* handle, Code kind);
+  bool has_code(void* handle);
   void add_function(const void* function);
   std::vector<MemoryRange> remove_code(void* handle);  // as remove_variables()
 
@@ -93,6 +96,7 @@ class CudaRuntime final : public Runtime {
  private:
   template <class Wait>
   int on_devices(const Wait& wait);  // the thread's and all with recorded memory, until one says an error
+  Module module_behind(const void* host_function);
   std::optional<MemoryRange> find_variable(void* fat_binary, const std::string& name);
   std::optional<MemoryRange> find_in_code(void* fat_binary, const std::string& name);
   std::optional<uint64_t> function_address(void* fat_binary, const std::string& name, int device);
@@ -104,7 +108,7 @@ class CudaRuntime final : public Runtime {
   Blocks blocks_;
   std::mutex mutex_;                                               // of the maps
   std::map<void*, std::map<std::string, const void*>> variables_;  // host variables, by fat binary and name
-  std::map<void*, const void*> kernels_;                           // one of each fat binary's
+  std::map<void*, std::map<std::string, const void*>> kernels_;    // host functions, by fat binary and name
   std::map<void*, Code> code_;                                     // by the driver's handle
   std::set<const void*> functions_;                                // of such code
   std::map<std::pair<void*, std::string>, MemoryRange> found_;

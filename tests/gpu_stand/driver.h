@@ -17,9 +17,12 @@ Result result(Status status) {
   return static_cast<Result>(status);
 }
 
-// Kernels of libraries are functions of modules here, but the function of a kernel is another handle than the kernel,
-// as the driver's is.
+// Kernels of libraries are functions of modules here, and those of start-up code are host functions, but the function
+// of a kernel is another handle, as the driver's is.
 inline constexpr uintptr_t kFunctionOfKernel = 1;
+inline hipFunction_t function_of_kernel(const void* kernel) {
+  return reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(kernel) | kFunctionOfKernel);
+}
 inline hipFunction_t as_hip(hipFunction_t function) {
   return reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(function) & ~kFunctionOfKernel);
 }

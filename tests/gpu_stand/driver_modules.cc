@@ -59,8 +59,16 @@ bool mneme::gpu_stand::is_of_module(const void* function) {
 
 extern "C" {
 
+int mneme_function_of_symbol(const void** kernel, const void* function);
+int cudaGetFuncBySymbol(hipFunction_t* handle, const void* function) {
+  const void* kernel = nullptr;
+  int status = mneme_function_of_symbol(&kernel, function);
+  if (status == 0) *handle = function_of_kernel(kernel);
+  return status;
+}
+
 Result cuFuncGetModule(hipModule_t* module, hipFunction_t function) {
-  *module = module_of(mneme::hostgpu::registered_function(function).program);
+  *module = module_of(mneme::hostgpu::registered_function(as_hip(function)).program);
   return 0;
 }
 
@@ -81,6 +89,11 @@ Result cuModuleGetFunction(hipFunction_t* function, hipModule_t module, const ch
   if (is_block_module(module)) {
     *function = find_block_kernel(name);
     return *function ? 0 : kNotFound;
+  }
+  if (Program* program = program_of(module)) {
+    const void* host = mneme::hostgpu::host_function_of(*program, name);
+    *function = function_of_kernel(host);
+    return host ? 0 : kNotFound;
   }
   hipError_t status = hipModuleGetFunction(function, module, name);
   std::lock_guard lock(mutex);
@@ -105,7 +118,7 @@ Result cuLibraryGetKernel(hipFunction_t* kernel, hipModule_t library, const char
   return cuModuleGetFunction(kernel, library, name);
 }
 Result cuKernelGetFunction(hipFunction_t* function, hipFunction_t kernel) {
-  *function = reinterpret_cast<hipFunction_t>(reinterpret_cast<uintptr_t>(kernel) | kFunctionOfKernel);
+  *function = function_of_kernel(kernel);
   return 0;
 }
 // The driver's answers are the runtime's.

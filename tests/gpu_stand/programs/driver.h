@@ -30,6 +30,7 @@ int cuCtxSynchronize();
 int cuCtxSetLimit(int, size_t);
 int cuModuleLoad(CUmodule*, const char*);
 int cuModuleUnload(CUmodule);
+int cuFuncGetModule(CUmodule*, CUfunction);
 int cuModuleGetFunction(CUfunction*, CUmodule, const char*);
 int cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, CUmodule, const char*);
 int cuLibraryLoadData(CUlibrary*, const void*, int*, void**, unsigned, int*, void**, unsigned);
@@ -57,6 +58,7 @@ int cuMemsetD8_v2(CUdeviceptr, unsigned char, size_t);
 int cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
 int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
+int cudaGetFuncBySymbol(CUfunction*, const void*);
 int cudaGetDriverEntryPointByVersion(const char*, void**, unsigned, unsigned long long, int*);
 }
 
