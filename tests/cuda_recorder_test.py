@@ -363,6 +363,12 @@ class Recorder(TestCase):
         self.assertNotIn("never registered", result.error)
         self.check_replays(bundle)
 
+    def test_pointers(self):
+        """What the driver says of recorded memory is what it says of its own."""
+        result, bundle = self.capture(self.program("pointers", "-L", LIBRARIES, "-lcuda"))
+        self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, {"add": 1}, result.error)
+        self.check_replays(bundle)
+
     def test_heap(self):
         """Kernels allocate from memory that is recorded: also in a graph, and where the vendor's heap is larger."""
         result, bundle = self.capture(self.program("heap"), options=["--occurrences", 2])

@@ -32,7 +32,7 @@ COMPILE = [tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload
 STANDS = ["alignments", "devices", "early_memory", "functions", "graph_nodes", "graph_streams", "graphs", "heap",
           "launches", "memory", "per_thread", "texts"]
 # And those that call the driver themselves; what they are given beside that: kernels of their own.
-DRIVERS = ["driver_graphs", "stacks", "symbols", "virtual_memory"]
+DRIVERS = ["driver_graphs", "pointers", "stacks", "symbols", "virtual_memory"]
 
 # Some are right in optimized code only (scripts/gpu-check-programs says why); the libraries take a minute each.
 NOT_BUILT = {*((name, "-O0") for name in ["cooperative_groups", "wave_operations", *cuda_test.LIBRARIES])}

@@ -122,6 +122,38 @@ Result cuMemSetAccess(Address address, size_t size, const record::Access* access
   return result(hipMemSetAccess(pointer(address), size, reinterpret_cast<const hipMemAccessDesc*>(access), count));
 }
 
+// Of memory that programs map, as the recorder does too, the driver knows no context, nor whether copies of it wait;
+// and all that is mapped at once is one range.
+Result cuPointerGetAttribute(void* data, int which, Address address) {
+  constexpr int kContext = 1, kSynchronises = 6, kRangeStart = 11, kRangeSize = 12;
+  constexpr size_t kMapped = size_t{1} << 40;
+  const bool is_mapped = address - mneme::memory::kDeviceBase < kMapped;
+  int device = 0;
+  hipError_t status = hipPointerGetAttribute(&device, HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer(address));
+  if (status != hipSuccess) return kInvalidValue;
+  switch (which) {
+    case kContext:
+      *static_cast<void**>(data) = is_mapped ? nullptr : &the_context;
+      return 0;
+    case kSynchronises:
+      if (is_mapped) return kInvalidValue;
+      *static_cast<bool*>(data) = false;
+      return 0;
+    case kRangeStart:
+    case kRangeSize:
+      if (!is_mapped) break;
+      *static_cast<uint64_t*>(data) = which == kRangeStart ? mneme::memory::kDeviceBase : kMapped;
+      return 0;
+  }
+  return result(hipPointerGetAttribute(data, static_cast<hipPointer_attribute>(which), pointer(address)));
+}
+Result cuPointerGetAttributes(unsigned count, int* which, void** data, Address address) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (cuPointerGetAttribute(data[i], which[i], address) != 0) *static_cast<bool*>(data[i]) = false;
+  }
+  return 0;
+}
+
 Result cuMemGetAllocationGranularity(size_t* granularity, const record::MemoryProperties*, int) {
   *granularity = size_t{2} << 20;
   return 0;

@@ -45,6 +45,8 @@ int cuStreamDestroy_v2(cudaStream_t);
 int cuStreamSynchronize(cudaStream_t);
 int cuMemAlloc_v2(CUdeviceptr*, size_t);
 int cuMemFree_v2(CUdeviceptr);
+int cuPointerGetAttribute(void*, int, CUdeviceptr);
+int cuPointerGetAttributes(unsigned, int*, void**, CUdeviceptr);
 int cuMemAddressReserve(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long);
 int cuMemAddressFree(CUdeviceptr, size_t);
 int cuMemGetAllocationGranularity(size_t*, const MemoryProperties*, int);

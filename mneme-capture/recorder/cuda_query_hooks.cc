@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The functions of CUDA's driver that describe pointers, as the application finds them first. Recorded device memory is
+// pieces of larger mappings, of which the driver has less to say than of what it allocates.
+#include "recorder/cuda_runtime.h"
+#include "recorder/memory_hooks.h"
+
+namespace mneme::record::cuda {
+namespace {
+
+constinit Next<Result(void*, int, Address)> next_attribute(kDriver, "cuPointerGetAttribute");
+constinit Next<Result(unsigned, int*, void**, Address)> next_attributes(kDriver, "cuPointerGetAttributes");
+constinit Next<Result(void**, int)> next_retain(kDriver, "cuDevicePrimaryCtxRetain");
+constinit Next<Result(int)> next_release(kDriver, "cuDevicePrimaryCtxRelease_v2");
+
+// CU_POINTER_ATTRIBUTE_…
+constexpr int kContext = 1, kSynchronises = 6, kBufferId = 7, kIsManaged = 8, kRangeStart = 11, kRangeSize = 12;
+
+template <class T>
+bool put(void* data, T value) {
+  *static_cast<T*>(data) = value;
+  return true;
+}
+
+// The runtime's, in which memory of its own lies.
+bool put_context(void* data, int device) {
+  void* context = nullptr;
+  if (next_retain.call_or(kNotSupported, &context, device) != kSuccess) return false;
+  next_release.call_or(kNotSupported, device);
+  return put(data, context);
+}
+
+// False: what the driver has said (`status`) is right of memory of its own, too.
+bool answer(void* data, int which, Result status, const Allocations::Known& memory) {
+  if (memory.flags & kManaged && which == kIsManaged) return put(data, true);
+  if (memory.space != Space::kDevice) return false;
+  switch (which) {
+    case kContext:
+      return put_context(data, memory.device);
+    case kSynchronises:  // unless the application has asked for it, and the driver can
+      return status != kSuccess && put(data, false);
+    case kBufferId:
+    case kRangeStart:
+      return put(data, memory.address);
+    case kRangeSize:
+      return put(data, memory.size);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+Result cuPointerGetAttribute(void* data, int which, Address pointer) {
+  Result status = next_attribute.call_or(kNotSupported, data, which, pointer);
+  auto memory = known_to(recorder(), reinterpret_cast<const void*>(pointer));
+  return data && memory && answer(data, which, status, *memory) ? kSuccess : status;
+}
+
+Result cuPointerGetAttributes(unsigned count, int* which, void** data, Address pointer) {
+  Result status = next_attributes.call_or(kNotSupported, count, which, data, pointer);
+  auto memory = known_to(recorder(), reinterpret_cast<const void*>(pointer));
+  for (unsigned i = 0; status == kSuccess && memory && i < count; ++i) answer(data[i], which[i], status, *memory);
+  return status;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+}  // namespace mneme::record::cuda
