@@ -317,7 +317,8 @@ Exit capture_application(int argc, char** argv) {
   for (const auto& [kernel, changes] : capture.changing) {
     if (changes) continue;
     cli::warn(fmt::format(
-        "{}: no recorded launch of it changed memory, so code that does nothing would be verified: record others",
+        "{}: no recorded launch changes memory, which is weak evidence: code that does nothing would be verified, too; "
+        "record other launches",
         kernel));
   }
   if (!session.failure().empty()) throw Error("recording failed: " + session.failure());

@@ -62,6 +62,33 @@ class Pages(unittest.TestCase):
                         block.commands()
 
 
+def said_in_sources():
+    """All texts in the sources, one a line, with `…` for what is filled in."""
+    texts = []
+    for folder in ("lib", "mneme-capture", "mneme-compile", "mneme-extract-ir", "mneme-inject", "mneme-restore", "mneme-run",
+                   "mneme-verify", "scripts"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".cc", ".h", ".list") and not path.stem.endswith("_test"):
+                text = re.sub(r'"\s*\n\s*"', "", path.read_text())
+                texts += re.findall(r'"((?:[^"\\\n]|\\.)*)"', text) if path.suffix != ".list" else text.splitlines()
+    return [re.sub(r"\{[^{}]*\}", "…", text.replace('\\"', '"')) for text in texts]
+
+
+class Messages(unittest.TestCase):
+    """What troubleshooting.md quotes is what the sources say."""
+
+    def test_each_message_is_in_the_sources(self):
+        texts = "\n".join(said_in_sources())
+        page = (ROOT / "docs" / "troubleshooting.md").read_text()
+        for row in re.findall(r"(?m)^\| (`.*?) \|", page):
+            for quoted in re.findall(r"`([^`]+)`", row):
+                for piece in quoted.split("…"):
+                    piece = piece.strip("' ")
+                    if len(piece) >= 12:
+                        with self.subTest(message=quoted, piece=piece):
+                            self.assertIn(piece, texts)
+
+
 class Examples(unittest.TestCase):
     page = None
 
