@@ -6,11 +6,18 @@
     docs_test.py --update docs/tutorial.md   puts what they print into the page, where it is not what the page shows
     docs_test.py --refresh docs/tutorial.md  likewise all that they print, with new times
     docs_test.py                             all that holds of the pages by themselves: links, lengths, navigation
+    MNEME_TEST_SITE=1 docs_test.py Site      builds the site, and looks for its links
 """
 
+import html
+import json
+import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 from pages import Block, blocks_of, is_as_printed, masked, run_page, update
@@ -97,6 +104,27 @@ class Examples(unittest.TestCase):
             self.skipTest("no page was named")
         complaints = [ran.complaint for ran in run_page(self.page) if ran.complaint]
         self.assertEqual(complaints, [], "\n\n".join(complaints))
+
+
+class Site(unittest.TestCase):
+    def test_it_is_built(self):
+        if not os.environ.get("MNEME_TEST_SITE"):
+            self.skipTest("docs.site does that")
+        for program in ("/usr/bin/mkdocs", "doxygen", "mandoc"):
+            if not shutil.which(program):
+                self.skipTest(f"{program} is not installed")
+        with tempfile.TemporaryDirectory(prefix="mneme-site-") as build:
+            built = subprocess.run([ROOT / "scripts" / "docs", build], capture_output=True, text=True)
+            self.assertEqual(built.returncode, 0, built.stderr)
+            site = pathlib.Path(build) / "docs" / "site"
+            for page in ("index.html", "tutorial.html", "specification.html", "man/mneme-run.1.html", "api/index.html"):
+                self.assertTrue((site / page).is_file(), page)
+            for page in site.glob("*.html"):
+                for link in re.findall(r'<a [^>]*href="([^"#?]+)', page.read_text()):
+                    if not re.match(r"[a-z]+:|/", html.unescape(link)):
+                        self.assertTrue((site / link).exists(), f"{page.name}: {link}")
+            found = json.loads((site / "search" / "search_index.json").read_text())["docs"]
+            self.assertTrue(any("--check-memory" in entry["text"] for entry in found))
 
 
 class Comparing(unittest.TestCase):
