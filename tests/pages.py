@@ -7,6 +7,7 @@ A fenced block of `console` has commands, each behind `$ ` (further lines of one
     <!-- file: app.hip = tests/programs/vector_add.hip -->   a file of the repository is in the folder from here on
     <!-- file: app.hip -->      the next block is the text of a file
     <!-- not run: REASON -->    the next block is not run
+    <!-- needs: cuda -->        from here on, blocks are run only where there is a CUDA toolkit
 
 What a command prints is compared with the page, apart from numbers, hashes and verdicts about speed. A line of the page
 that is `…` stands for any number of lines.
@@ -22,7 +23,7 @@ import tempfile
 from support import BUILD, ROOT
 
 FENCE = re.compile(r"( *)```(\w*)\s*")
-COMMENT = re.compile(r"<!-- (file|not run): (.*?) -->")
+COMMENT = re.compile(r"<!-- (file|not run|needs): (.*?) -->")
 TIMEOUT = 1500  # seconds for a page
 INSTALLED = {"/usr/local/share/mneme/grid.mk": ROOT / "scripts" / "grid" / "grid.mk"}  # where the sources have it
 FAILS = re.compile(r"not verified|\bvaries\b|too slow|: error: |\bfailed\b")  # a command that prints this may end with another status than 0
@@ -54,9 +55,16 @@ class Block:
         return self.language in ("console", "sh") and self.reason is None
 
 
+def is_here(need):
+    """Whether this machine has what a page needs."""
+    if need != "cuda":
+        raise ValueError(f"'{need}' is nothing that a page can need")
+    return subprocess.run([BUILD / "bin" / "mneme-inject", "--print-flags", "link", "cuda"], capture_output=True).returncode == 0
+
+
 def blocks_of(text):
     """The blocks of a page, in order. A file that is copied is a block without lines."""
-    blocks, block, comments, indent = [], None, {}, ""
+    blocks, block, comments, indent, missing = [], None, {}, "", None
     for number, line in enumerate(text.splitlines(), 1):
         fence = FENCE.fullmatch(line)
         if block is not None:
@@ -67,10 +75,12 @@ def blocks_of(text):
                 block.lines.append(line.removeprefix(indent))
         elif fence:
             indent, block = fence.group(1), Block(fence.group(2), number + 1)
-            block.file, block.reason = comments.pop("file", None), comments.pop("not run", None)
+            block.file, block.reason = comments.pop("file", None), comments.pop("not run", missing)
         elif comment := COMMENT.fullmatch(line.strip()):
             name, _, source = comment.group(2).partition(" = ")
-            if comment.group(1) == "file" and source:
+            if comment.group(1) == "needs":
+                missing = None if is_here(name) else f"this machine has no {name}"
+            elif comment.group(1) == "file" and source:
                 blocks.append(Block("", number))
                 blocks[-1].file, blocks[-1].copied_from = name, source
             else:
@@ -82,6 +92,7 @@ def masked(line):
     """A line without what differs from run to run."""
     if re.fullmatch(r"status \d+", line):
         return line
+    line = re.sub(r"(no GPU was found|there is an NVIDIA GPU, but '.*' is no CUDA program): using", "using", line)
     line = re.sub(r"^best, trial .*", "best", line)
     line = re.sub(r"\b[0-9a-f]{6,}\b", "HASH", line)
     line = re.sub(r"\b(faster|slower|within noise|too slow)\b", "SPEED", line)
