@@ -40,6 +40,14 @@ class LongNames(TestCase):
                 self.assertEqual(report["name"] in message, whole, message)
                 self.assertLess(len(message) if not whole else 0, 1000)
 
+    def test_an_application(self):
+        source = self.folder / "traps.hip"
+        source.write_text(SOURCE.replace("p[1] == 0", "p[1] != 0"))
+        result = run([tool("capture"), "--max-instances", "0", "--device", "host", self.build(source)])
+        self.assertEqual(result.statuses, [4], result.text())
+        self.assertRegex(result.error, "mneme: kernel 'void broken<Pair<.{20,60}…")
+        self.assertLess(len(result.error), 1000)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
