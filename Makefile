@@ -79,7 +79,7 @@ install: all  ## install under $(DESTDIR)$(PREFIX)
 package: all  ## make a Debian package, ./build/mneme_VERSION_amd64.deb, and print its path
 	cd $(BUILD) && cpack
 
-docs: configure  ## write the API reference and the manual pages as HTML into ./build/docs
+docs: setup  ## write the documentation, the manual pages and the API reference as a site into ./build/docs/site
 	@scripts/docs $(BUILD)
 
 format: setup  ## format the sources

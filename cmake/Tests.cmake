@@ -6,7 +6,7 @@
 #   pipeline   a test program through all tools        amd        code for AMD's GPUs, and their runtime
 #   cuda       CUDA programs, NVIDIA's runtime         stress     random programs
 #   mutants    kernels with a mistake in each          long       takes long; a sample in `make test`
-#                                                      slow       only `make test-all` runs these
+#   docs       examples in README.md and docs/         slow       only `make test-all` runs these
 
 # mneme_labels(test label…)
 function(mneme_labels test)

@@ -25,7 +25,7 @@ class Launches(CaptureCase):
         self.assertLess(sum(counts["--skip", "1"].values()), len(self.instances(self.capture(program))))
 
     def test_launches_that_change_nothing_are_told_of(self):
-        warned = "fill(int*, int): no recorded launch of it changed memory"
+        warned = "fill(int*, int): no recorded launch changes memory"
         program = self.program("repeating")
         self.assertNotIn(warned, self.capture(program, options=["--occurrences", "2"]).error)
         result = self.capture(program, options=["--skip", "1"])

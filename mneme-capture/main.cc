@@ -52,7 +52,7 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.value("--skip", session.skip, "N", "leave out the first N launches of each kernel");
   options.value("--every", session.every, "N", "of the launches of each kernel after those, consider each Nth only");
   options.flag("--only-config", session.only_config,
-               "take launches for alike that have the same dimensions, whatever their arguments are");
+               "launches are alike if their dimensions are the same, whatever their arguments");
   options.choice("--children", settings.children, {"record", "leave"},
                  "record processes that the application forks or starts, too (record, the default), or one only");
   options.value("--ranks", settings.ranks, "RANKS",
@@ -61,7 +61,7 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
                 "address space for each range of recorded memory (default 1T)");
   options.flag("--pass-exit", settings.pass_exit, "end with the application's own exit status when it fails");
   options.flag("--check-memory", settings.check_memory,
-               "host device: find out before each access of a kernel's whether there is memory, and say so if not");
+               "host device: check each access of kernels to memory, and name the first that is wrong");
   options.flag("--keep-aslr", settings.keep_aslr,
                "host device: leave address-space layout randomisation on; addresses differ from run to run");
   options.flag("--summary", settings.summary, "at the end, print what was launched, recorded and skipped, and why");
@@ -317,7 +317,8 @@ Exit capture_application(int argc, char** argv) {
   for (const auto& [kernel, changes] : capture.changing) {
     if (changes) continue;
     cli::warn(fmt::format(
-        "{}: no recorded launch of it changed memory, so code that does nothing would be verified: record others",
+        "{}: no recorded launch changes memory, which is weak evidence: code that does nothing would be verified, too; "
+        "record other launches",
         kernel));
   }
   if (!session.failure().empty()) throw Error("recording failed: " + session.failure());

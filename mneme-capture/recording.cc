@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/long_names.h"
 #include "bundle/segment_runs.h"
 #include "bundle/textures.h"
 #include "cli/options.h"
@@ -170,6 +171,7 @@ void Recording::unwritten(record::Unwritten unwritten) {
 }
 
 record::Selected Recording::query(const record::Query& query) const {
+  note_name(query.demangled);
   return {!capture_.kernels || capture_.kernels->matches(query.demangled)};
 }
 

@@ -87,7 +87,7 @@ void Settings::add_options(cli::Options& options) {
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
   options.flag("--no-fuse", no_fuse_,
                "host device: do not fuse multiply-adds of a recording that a GPU made where the IR allows it");
-  options.flag("--check-memory", check_memory_, "find out before each access to memory whether there is any");
+  options.flag("--check-memory", check_memory_, "host device: check each access to memory");
   options.choice("--assembler", wanted_assembler_, {"auto", "ptxas", "nvjitlink", "none"},
                  "NVIDIA GPUs: what makes a cubin of the PTX (default: ptxas, else nvjitlink, where there is one)");
   options.value("--ptxas-level", ptxas_level_, "LEVEL",

@@ -186,7 +186,7 @@ TEST(Verify, AReplayThatChangedNothingIsNotVerified) {
 TEST(Verify, AReplayOfNothingIsVerifiedAndWarnedOf) {
   Ended ended = verify(one_run("nothing", {.idle = true}));
   EXPECT_EQ(ended.status, 0) << "as the recorded launch did";
-  EXPECT_THAT(ended.errors, HasSubstr("1 of its variants are verified by nothing but launches that changed no memory"));
+  EXPECT_THAT(ended.errors, HasSubstr("1 of its variants are verified only on launches that change no memory"));
   EXPECT_THAT(ended.output, HasSubstr("\"launch_changed_memory\":false"));
   EXPECT_THAT(verify(one_run("right")).output, HasSubstr("\"launch_changed_memory\":true"));
 }

@@ -209,7 +209,7 @@ class Baselines(TestCase):
     def test_a_limit_is_said(self):
         result = self.run_well([tool("compile"), "-O3", self.varying],
                                [tool("run"), "--baseline", EXECUTIONS, "--max-diff", "64K"])
-        self.assertRegex(result.error, "not all that varies is marked: --max-diff")
+        self.assertRegex(result.error, "not all varying bytes are marked: raise --max-diff")
         _, lines = self.verify(result.out, "--lenient")
         self.assertEqual([line["status"] for line in lines], ["not verified"] * 2)
         self.assertRegex(lines[0]["reasons"][0], "as far as was looked at .*--max-diff")

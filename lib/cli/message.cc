@@ -6,6 +6,7 @@
 #include <csignal>
 #include <new>
 
+#include "base/long_names.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 
@@ -17,10 +18,12 @@ std::string& tool_name() {
   return name;
 }
 
+bool whole_names = false;
+
 // One write a message, so that the messages of the stages of a pipeline do not mix within a line.
 void say(const std::string& text) {
   Progress::clear_line();
-  std::string line = tool_name() + ": " + text + "\n";
+  std::string line = tool_name() + ": " + (whole_names ? text : with_short_names(text)) + "\n";
   // Texts come from strangers' bundles, too: nothing in them may steer a terminal.
   auto steers = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F; };
   std::replace_if(line.begin(), line.end(), steers, '?');
@@ -64,6 +67,8 @@ int run_tool(const std::string& tool, const std::function<Exit()>& body) {
   }
   return static_cast<int>(Exit::kBadInput);
 }
+
+void say_whole_names(bool whole) { whole_names = whole; }
 
 void warn(const std::string& message) { say("warning: " + message); }
 

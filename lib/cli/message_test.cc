@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/file.h"
+#include "base/long_names.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 
@@ -29,6 +30,23 @@ TEST(RunTool, TurnsErrorsIntoMessages) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_tool("mneme-test", []() -> Exit { throw std::runtime_error("odd"); }), 2);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "mneme-test: error: odd\n");
+}
+
+TEST(Messages, CutLongNamesUnlessTheyAreWanted) {
+  const std::string name = "run<" + std::string(1000, 'x') + ">(int)";
+  note_name(name);
+  auto said = [&](bool whole) {
+    testing::internal::CaptureStderr();
+    run_tool("mneme-test", [&]() -> Exit {
+      say_whole_names(whole);
+      warn("of " + name);
+      throw Error("with " + name);
+    });
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string cut = cut_in_the_middle(name);
+  EXPECT_EQ(said(true), "mneme-test: warning: of " + name + "\nmneme-test: error: with " + name + "\n");
+  EXPECT_EQ(said(false), "mneme-test: warning: of " + cut + "\nmneme-test: error: with " + cut + "\n");
 }
 
 TEST(Messages, OfManyThatAreAlikeTheFirstFewAreSaid) {

@@ -233,7 +233,8 @@ void Options::parse(int argc, const char* const* argv) {
   }
   if (!help && !version) {
     self.check_filled();
-    return self.read_environment();
+    self.read_environment();
+    return say_whole_names(self.verbose);
   }
   std::string text = help ? format_help(self.help) : fmt::format("{} {}\n", self.tool, version_text());
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {

@@ -65,6 +65,8 @@ std::optional<uint64_t> parse_bytes(const std::string& text);
 // that programs which the tool starts find it as it was.
 int run_tool(const std::string& tool, const std::function<Exit()>& body);
 
+// Whether messages have kernels' long names (base/long_names.h) whole, as with --verbose.
+void say_whole_names(bool whole);
 // "tool: warning: …", "tool: …" on standard error. The tool's name is the one given to run_tool.
 void warn(const std::string& message);
 // The first few of many that are alike, and how many `others` there are besides.

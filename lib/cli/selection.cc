@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/long_names.h"
 #include "cli/stage.h"
 
 namespace mneme::cli {
@@ -33,6 +34,7 @@ std::vector<std::string> Selection::kernel_words() const {
 
 bool Selection::kernel(const bundle::KernelInfo& kernel) const {
   const std::string& name = kernel.demangled.empty() ? kernel.name : kernel.demangled;
+  note_name(name);  // every stage asks this of each kernel before it has anything to say of it
   if (expression_ && !expression_->matches(name)) {
     if (others_.size() <= kOthersNamed) others_.push_back(name);
     return false;

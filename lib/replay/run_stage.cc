@@ -26,8 +26,7 @@ void ReplayOptions::add_options(cli::Options& options) {
                 "how often to do all that, each launch's variants in turn, as mneme-verify --reference needs it to "
                 "compare them (default 1)");
   options.choice("--cache", cache_, {"warm", "cold"},
-                 "cold: what the kernel works on is in no cache when an execution begins; warm (the default): what the "
-                 "one before left there is");
+                 "cold: empty the caches before each execution; warm (the default): leave them as they are");
   options.value("--timeout", runner_.timeout, "SECONDS", "kill a kernel that runs longer (default 60)");
   options.bytes("--max-diff", settings.max_difference, "BYTES",
                 "store at most so much of the memory that differs, for each run; K, M and G are understood "
@@ -35,12 +34,12 @@ void ReplayOptions::add_options(cli::Options& options) {
   options.value("--baseline", baseline_, "N",
                 "first replay the recorded code N times, at least 2, and mark the bytes that vary by themselves");
   options.flag("--check-memory", check_memory_,
-               "host device: also run each kernel compiled to find out before each access whether there is memory");
+               "host device: also run each kernel in code that checks each access to memory");
   options.flag("--poison", settings.poison_shared,
                "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
   options.flag("--move-globals", settings.move_globals,
                "place device variables elsewhere than when they were recorded, and translate the pointers to them");
-  options.flag("--force", runner_.force, "also run recorded launches of which the recording is not complete");
+  options.flag("--force", runner_.force, "also run recorded launches that are not complete");
 }
 
 RunnerOptions ReplayOptions::checked(const cli::Options& options) {

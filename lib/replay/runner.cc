@@ -232,7 +232,7 @@ void Runner::report(const bundle::Baseline& baseline) {
   if (baseline.executions == 0) {
     cli::warn(fmt::format("{}: there is no baseline, because the recorded code failed: {}", what, baseline.reason));
   } else if (!baseline.blocks_complete) {
-    cli::warn(fmt::format("{}: not all that varies is marked: --max-diff is too small for it", what));
+    cli::warn(fmt::format("{}: not all varying bytes are marked: raise --max-diff", what));
   } else if (options_.verbose) {
     cli::note(fmt::format("{}: {} of its segments vary in {} executions of the recorded code", what,
                           baseline.spread.size(), baseline.executions));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/long_names.h"
 #include "base/process.h"
 #include "hostgpu/compile/detached_command.h"
 #include "hostgpu/compile/kernel_cache.h"
@@ -23,8 +24,9 @@ std::string compile(const objects::EmbeddedKernel& kernel, const CompileOptions&
   CommandResult result = run_detached(command, bytes_of(record));
   if (result.status == 0) return std::move(result.output);
   while (!result.errors.empty() && result.errors.back() == '\n') result.errors.pop_back();
-  if (result.errors.starts_with("kernel '")) throw Error(result.errors);  // it says which
-  throw Error::of("kernel '{}' cannot be compiled for the host: {}", kernel.info.demangled,
+  if (result.errors.starts_with("kernel '"))
+    throw Error(with_short_name(result.errors, kernel.info.demangled));  // it says which
+  throw Error::of("kernel '{}' cannot be compiled for the host: {}", cut_in_the_middle(kernel.info.demangled),
                   result.errors.empty() ? "the compiler " + describe_wait_status(result.status) : result.errors);
 }
 
@@ -67,14 +69,15 @@ CompileOptions usual_options() {
 std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel, const CompileOptions& options) {
   std::string compiler = installed_part("mneme-host-compile");
   KernelCache cache(kernel, options, compiler);
+  const std::string name = cut_in_the_middle(kernel.info.demangled);  // what messages call it
   if (auto cached = cache.find()) {
     try {
-      return load(*cached, kernel.info.demangled);
+      return load(*cached, name);
     } catch (const Error&) {
       // A file that is not what it was: compile it again.
     }
   }
-  return load(make(kernel, options, compiler, cache), kernel.info.demangled);
+  return load(make(kernel, options, compiler, cache), name);
 }
 
 std::unique_ptr<device::host::HostCode> code_beside(const device::host::HostCode& other,

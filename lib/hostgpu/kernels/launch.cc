@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/long_names.h"
 #include "device/host/launch.h"
 #include "hostgpu/device/info.h"
 #include "hostgpu/errors.h"
@@ -70,7 +71,7 @@ void tell_if_unrecorded(const bundle::KernelInfo& kernel) {
   say(
       fmt::format("kernel '{}' is launched where the recorder is not loaded, from a library in a namespace of its own "
                   "(dlmopen), or without LD_PRELOAD: its launches are not recorded",
-                  kernel.demangled));
+                  cut_in_the_middle(kernel.demangled)));
 }
 
 void run(const KernelCall& call) {
@@ -83,7 +84,7 @@ void check_bounds(const KernelCall& call) {
   if (int most = most_threads(*call.kernel); threads > static_cast<uint64_t>(most)) {
     throw HipError(hipErrorLaunchFailure,
                    fmt::format("kernel '{}' cannot be launched with {} threads a block: its launch bounds allow {}",
-                               call.kernel->info().demangled, threads, most));
+                               cut_in_the_middle(call.kernel->info().demangled), threads, most));
   }
 }
 
@@ -95,7 +96,7 @@ void check_shared(const KernelCall& call) {
   throw HipError(hipErrorInvalidValue,
                  fmt::format("kernel '{}' cannot be launched with {} bytes of dynamic shared memory: {} are allowed; "
                              "allow more, up to {}, by cudaFuncAttributeMaxDynamicSharedMemorySize",
-                             call.kernel->info().demangled, call.shared, most,
+                             cut_in_the_middle(call.kernel->info().demangled), call.shared, most,
                              there.most - call.kernel->code()->object().shared_static));
 }
 

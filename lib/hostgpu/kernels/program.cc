@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/long_names.h"
 #include "hostgpu/compile/kernel_code.h"
 #include "hostgpu/compile/loaded_record.h"
 #include "hostgpu/errors.h"
@@ -208,8 +209,8 @@ void Program::compile(Kernel& kernel) {
   }
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (took >= kLong) {
-    say(fmt::format("kernel '{}' took {:.1f} s to compile before its first launch", kernel.info().demangled,
-                    took.count()));
+    say(fmt::format("kernel '{}' took {:.1f} s to compile before its first launch",
+                    cut_in_the_middle(kernel.info().demangled), took.count()));
   }
 }
 

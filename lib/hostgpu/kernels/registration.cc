@@ -10,6 +10,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "base/long_names.h"
 #include "hostgpu/api_call.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/extensions.h"
@@ -85,7 +86,7 @@ Kernel& found_kernel(const void* host) {
       // Of IR that cannot be read the program has told.
       if (!function.program->is_damaged())
         say_once(fmt::format("kernel '{}' carries no IR: build the application with mneme-inject",
-                             demangled(function.name)));
+                             cut_in_the_middle(demangled(function.name))));
       throw HipError(hipErrorInvalidDeviceFunction);
     }
     known.store(kernel, std::memory_order_release);

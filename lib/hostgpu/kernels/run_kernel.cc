@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/long_names.h"
 #include "hostgpu/compile/kernel_code.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/kernels/explain_fault.h"
@@ -58,7 +59,10 @@ void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uin
   options.print = [&printer](int stream, std::string_view text) { printer.print(stream, text); };
   options.heap = device_heap();
   options.poison_shared = poisons_shared_memory();
-  options.warn = [](const std::string& sentence) { say(sentence); };
+  auto shortened = [&kernel](const std::string& sentence) {
+    return with_short_name(sentence, kernel.info().demangled);
+  };
+  options.warn = [&](const std::string& sentence) { say(shortened(sentence)); };
   options.waiting = &waiting;
   MemoryTable table;
   if (checks_memory()) {
@@ -70,9 +74,9 @@ void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uin
     device::host::run_grid(kernel.code_for(block), grid, block, shared_bytes, arguments, options);
   } catch (const device::host::KernelFault& fault) {
     auto explained = explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault);
-    throw HipError(code_of(explained, kernel), explained.what());
+    throw HipError(code_of(explained, kernel), shortened(explained.what()));
   } catch (const Error& error) {
-    throw HipError(hipErrorLaunchFailure, error.what());
+    throw HipError(hipErrorLaunchFailure, shortened(error.what()));
   }
 }
 

@@ -101,7 +101,7 @@ void OverrideOptions::add_options(cli::Options& options) {
   options.values("--norm", norms_, "NORM", "of the errors: none (each), l1, l2 or linf");
   options.values("--threshold", thresholds_, "ERROR", "the largest that passes");
   options.values("--scale", scales_, "NUMBER",
-                 "what scaled errors are measured by at least, in place of the root mean square of what was recorded");
+                 "the scale of scaled errors (default: the root mean square of the recorded elements)");
   options.value("--policies", file_, "FILE", "read such judgements from FILE, one json object a line");
 }
 

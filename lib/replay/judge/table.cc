@@ -5,14 +5,13 @@
 #include <map>
 #include <tuple>
 
+#include "base/long_names.h"
 #include "replay/judge/report.h"
 
 namespace mneme::verify {
 namespace {
 
 constexpr size_t kMostReasons = 3;  // below a row
-// Characters of a cell. Names of templates' instances go to tens of thousands; the json lines have the whole.
-constexpr size_t kWidest = 80, kEnd = 20;
 using Line = std::vector<std::string>;
 
 std::string time_text(uint64_t nanoseconds) {
@@ -21,21 +20,6 @@ std::string time_text(uint64_t nanoseconds) {
   if (nanoseconds < 10'000'000) return fmt::format("{:.1f} us", value / 1e3);
   if (nanoseconds < 10'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
   return fmt::format("{:.1f} s", value / 1e9);
-}
-
-// Characters, not bytes, of UTF-8.
-size_t width(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-// The beginning and the end of what is too long: "void run<Functor<…>(Args)".
-std::string shortened(const std::string& text) {
-  if (width(text) <= kWidest) return text;
-  auto is_inside = [](char c) { return (c & 0xC0) == 0x80; };  // a character
-  size_t begin = kWidest - kEnd - 1, end = text.size() - kEnd;
-  while (begin > 0 && is_inside(text[begin])) --begin;
-  while (end < text.size() && is_inside(text[end])) ++end;
-  return text.substr(0, begin) + "…" + text.substr(end);
 }
 
 // "1.25 (1.21 to 1.28) faster"
@@ -50,10 +34,10 @@ Line line_of(const Row& row, bool compared) {
   bool timed = row.run && !row.run->nanoseconds.empty();
   std::string variant = short_hash(row.variant);
   if (row.run && !row.run->same_as.empty()) variant += " = " + short_hash(row.run->same_as);
-  Line line{shortened(printable(row.name)),
+  Line line{cut_in_the_middle(printable(row.name)),
             short_hash(row.instance),
             variant,
-            shortened(printable(row.configuration.passes)),
+            cut_in_the_middle(printable(row.configuration.passes)),
             timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-",
             timed ? time_text(median(row.run->nanoseconds)) : "-"};
   if (compared) line.push_back(row.comparison ? comparison_text(*row.comparison) : "-");
@@ -65,12 +49,12 @@ std::string aligned(const std::vector<Line>& lines, const std::vector<std::strin
   const size_t columns = lines[0].size();
   std::vector<size_t> widths(columns);
   for (const Line& line : lines) {
-    for (size_t c = 0; c < columns; c++) widths[c] = std::max(widths[c], width(line[c]));
+    for (size_t c = 0; c < columns; c++) widths[c] = std::max(widths[c], width_of(line[c]));
   }
   std::string out;
   for (size_t i = 0; i < lines.size(); i++) {
     for (size_t c = 0; c < columns; c++) {
-      std::string space(widths[c] - width(lines[i][c]), ' ');
+      std::string space(widths[c] - width_of(lines[i][c]), ' ');
       bool number = c == 4 || c == 5;
       out += number ? space + lines[i][c] : lines[i][c];
       if (c + 1 == columns) break;

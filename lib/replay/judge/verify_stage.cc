@@ -36,8 +36,8 @@ void warn_of_little_proof(const std::vector<Row>& rows) {
     auto count = std::ranges::count(variants, false, [](const auto& variant) { return variant.second; });
     if (count == 0) continue;
     cli::warn(fmt::format(
-        "kernel '{}': {} of its variants are verified by nothing but launches that changed no memory, as code that "
-        "does nothing would be",
+        "kernel '{}': {} of its variants are verified only on launches that change no memory, which is weak evidence: "
+        "code that does nothing would be verified, too; record other launches",
         kernel, count));
   }
 }
@@ -102,9 +102,8 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   Comparing comparing(reference_, slower_, [&](Row row, const std::vector<bundle::Segment>& segments) {
     if (row.run && row.run->stray_bytes > 0) {
       cli::warn(fmt::format(
-          "kernel '{}', instance {}, variant {} ({}): it changed {} byte(s) beside the recorded memory, such as past "
-          "the end "
-          "of an array, which are not compared",
+          "kernel '{}', instance {}, variant {} ({}): it changes {} byte(s) beside the recorded memory, as stores past "
+          "the end of an array do; they are not compared, and mneme-run --check-memory finds them",
           row.name, short_hash(row.instance), short_hash(row.variant), row.configuration.passes, row.run->stray_bytes));
     }
     if (row.comparison && row.comparison->outcome == kTooSlow) tell(row, kTooSlow, too_slow_text(*row.comparison));

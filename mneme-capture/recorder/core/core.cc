@@ -414,7 +414,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
     return false;
   }
   if (runtime_.is_capturing(request.stream)) {
-    drop(chosen, "it was launched while a graph was noted down from a stream");
+    drop(chosen, "it was launched during stream capture: the kernels of a graph are recorded when it is launched");
     return false;
   }
   if (!runtime_.prepare(request.function, chosen.device)) {
