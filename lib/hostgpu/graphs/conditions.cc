@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nodes whose graphs run as a condition says, which kernels set: CUDA's, which HIP has not. What a graph does next is
 // known when what is before it has been done, so that launching such a graph waits for it.
+#include <algorithm>
+
 #include "hostgpu/errors.h"
 #include "hostgpu/extensions.h"
 #include "hostgpu/graphs/capture.h"
@@ -15,10 +17,12 @@ unsigned value_of(const std::shared_ptr<Queue>& queue, const ConditionCall& call
   return __atomic_load_n(&call.slot->value, __ATOMIC_ACQUIRE);
 }
 
+// A condition decides in the graph that it was made for, and in those within.
 objects::ConditionSlot* slot_in(const ihipGraph& graph, unsigned long long handle) {
+  require(objects::is_ours(handle));
   auto* slot = reinterpret_cast<objects::ConditionSlot*>(objects::slot_of(handle));
-  for (const Condition& condition : graph.conditions) {
-    if (objects::is_ours(handle) && condition.slot == slot) return slot;
+  for (const ihipGraph* outer = &graph; outer; outer = outer->outer) {
+    if (std::ranges::find(outer->conditions, slot, &Condition::slot) != outer->conditions.end()) return slot;
   }
   throw HipError(hipErrorInvalidValue);
 }

@@ -36,6 +36,7 @@ void take_over(hipGraphNode& node, Call call) {
   if (auto* kernel = std::get_if<KernelCall>(&node.call)) node.arguments = argument_list(*kernel);
   for (const auto& child : graphs_in(node.call)) {
     child->embedded = true;
+    child->outer = node.graph;
     if (std::holds_alternative<ConditionCall>(node.call)) node.bodies.push_back(child.get());
   }
 }

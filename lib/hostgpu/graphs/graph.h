@@ -34,7 +34,8 @@ struct ihipGraph {
   std::vector<std::unique_ptr<hipGraphNode>> nodes;  // in the order in which they were added
   ihipGraph* original = nullptr;                     // of which this is a copy
   std::vector<mneme::hostgpu::Condition> conditions;
-  bool embedded = false;  // a child node's: not for hipGraphDestroy
+  bool embedded = false;       // a child node's: not for hipGraphDestroy
+  ihipGraph* outer = nullptr;  // the graph whose node it is in
   ihipGraph() = default;
   ~ihipGraph();
   ihipGraph(const ihipGraph&) = delete;

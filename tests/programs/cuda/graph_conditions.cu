@@ -108,8 +108,8 @@ void choices(Test& test) {
   cudaGraphConditionalHandle again, which;
   check(cudaGraphCreate(&graph, 0));
   check(cudaGraphConditionalHandleCreate(&again, graph, 1, cudaGraphCondAssignDefault));
+  check(cudaGraphConditionalHandleCreate(&which, graph, 7, cudaGraphCondAssignDefault));
   cudaGraph_t body = *add_condition(graph, again, cudaGraphCondTypeWhile, 1);
-  check(cudaGraphConditionalHandleCreate(&which, body, 7, cudaGraphCondAssignDefault));
   void *chosen[] = {&data, &which, &modulus}, *counted[] = {&data, &again, &end};
   cudaGraphNode_t last = add_kernel(body, reinterpret_cast<void*>(choose), dim3(1), chosen);
   cudaGraph_t* cases = add_condition(body, which, cudaGraphCondTypeSwitch, 3, last, &last);
