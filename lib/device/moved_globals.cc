@@ -19,7 +19,8 @@ std::vector<Move> new_places(std::span<const bundle::Segment> segments) {
   uint64_t next = kNewBase;
   for (size_t i = segments.size(); i-- > 0;) {
     const bundle::Segment& segment = segments[i];
-    if (segment.symbol.empty()) continue;
+    // A texture's array is not where code would find it: its segment stands for it only.
+    if (segment.symbol.empty() || segment.symbol.starts_with(bundle::kArraySymbol)) continue;
     uint64_t to = next + segment.address % kBlockSize;
     moves.push_back({segment.address, segment.size, to});
     next = (to + segment.size) / kBlockSize * kBlockSize + kBlockSize;

@@ -126,6 +126,15 @@ TEST_F(MovedGlobals, NothingRightIsWhereTheyWere) {
   EXPECT_EQ(inner->word(kBase + kBlock + 56), 0xCBCBCBCBCBCBCBCB);
 }
 
+TEST_F(MovedGlobals, ArraysOfTexturesStay) {
+  segments[1].symbol = bundle::kArraySymbol + std::string("0");
+  auto* other = new FakeDevice;
+  std::unique_ptr<Device> under{other}, moving = move_globals(*under, segments);
+  moving->execute(*moving->load({}, {}), {{}, {}, 0, "", segments});
+  auto found = std::ranges::find(other->launch.segments, segments[1].symbol, &bundle::Segment::symbol);
+  EXPECT_EQ(found->address, kBase + 256);
+}
+
 TEST_F(MovedGlobals, ReadAsTheyWereRecorded) {
   std::vector<uint64_t> read(words.size());
   device->read(kBase, std::as_writable_bytes(std::span(read)));

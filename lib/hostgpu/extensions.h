@@ -75,8 +75,12 @@ int mneme_hostgpu_memory_node(hipGraphNode* node, mneme::vendor::cuda::Allocatio
 int mneme_hostgpu_make_condition(unsigned long long* handle, ihipGraph* graph, unsigned value, bool reset);
 int mneme_hostgpu_add_condition(hipGraphNode** node, ihipGraph* graph, hipGraphNode* const* before, size_t count,
                                 unsigned long long handle, int kind, unsigned size, ihipGraph*** bodies);
-// Before memory is freed that a graph may have allocated. 1: the graph keeps it, and nothing is to be freed.
+// After memory was given out in the order of a stream. 1: the stream is captured, and the memory is the graph's.
+int mneme_hostgpu_note_allocation(void* memory, size_t size, ihipStream_t* stream);
+// Before memory is freed that a graph may have allocated, at once or in the order of a stream, which may be captured.
+// 1: the graph keeps it, and nothing is to be freed.
 int mneme_hostgpu_give_back(void* memory);
+int mneme_hostgpu_give_back_in(void* memory, ihipStream_t* stream);
 
 int mneme_hostgpu_stream_id(ihipStream_t* stream, unsigned long long* id);  // no other stream ever has it
 // Where an argument lies among a kernel's, and how many bytes it has; each may be null. hipErrorInvalidValue: there are

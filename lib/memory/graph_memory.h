@@ -28,13 +28,16 @@ class GraphMemory {
 
   // `to` was made from `graph`, or contains it, and uses its memory as well.
   void share(Handle graph, Handle to);
+  // These return the memory that neither a graph nor the application has any more, to be released.
+  // `ready` was made from `graph`, and uses its memory in place of what it used before.
+  std::vector<void*> replace(Handle graph, Handle ready);
   // After a launch the application has what the graph allocates and does not free.
-  void launch(Handle graph);
+  std::vector<void*> launch(Handle graph);
+  // The graph is gone.
+  std::vector<void*> remove(Handle graph);
+
   // The application frees it by an ordinary call. True: a graph may use it again, and keeps it.
   bool give_back(void* memory);
-  // The graph is gone. Returns the memory that neither a graph nor the application has, to be released; memory that
-  // the application has is ordinary memory from now on.
-  std::vector<void*> remove(Handle graph);
 
  private:
   struct Piece {
@@ -52,6 +55,9 @@ class GraphMemory {
     auto found = map.find(node);
     return found == map.end() ? std::nullopt : std::optional(found->second);
   }
+
+  void use(Graph& its, const Graph& other);
+  std::vector<void*> leave(const Graph& its);
 
   mutable std::mutex mutex_;
   std::map<void*, Piece> pieces_;
@@ -84,28 +90,66 @@ bool GraphMemory<Allocation>::add_free(Handle graph, Handle node, void* memory) 
 }
 
 template <class Allocation>
-void GraphMemory<Allocation>::share(Handle graph, Handle to) {
-  std::lock_guard lock(mutex_);
-  auto found = graphs_.find(graph);
-  if (found == graphs_.end() || graph == to) return;
-  Graph& its = graphs_[to];  // a map's elements stay where they are
-  its.allocates.insert(its.allocates.end(), found->second.allocates.begin(), found->second.allocates.end());
-  its.frees.insert(its.frees.end(), found->second.frees.begin(), found->second.frees.end());
-  for (void* memory : found->second.allocates) pieces_[memory].graphs++;
+void GraphMemory<Allocation>::use(Graph& its, const Graph& other) {
+  its.allocates.insert(its.allocates.end(), other.allocates.begin(), other.allocates.end());
+  its.frees.insert(its.frees.end(), other.frees.begin(), other.frees.end());
+  for (void* memory : other.allocates) pieces_[memory].graphs++;
+}
+
+// The nodes are known no more. What the application has stays, without a graph.
+template <class Allocation>
+std::vector<void*> GraphMemory<Allocation>::leave(const Graph& its) {
+  std::vector<void*> unused;
+  for (void* memory : its.allocates) {
+    auto piece = pieces_.find(memory);
+    if (--piece->second.graphs > 0 || piece->second.held) continue;
+    unused.push_back(memory);
+    pieces_.erase(piece);
+  }
+  for (Handle node : its.nodes) {
+    allocations_.erase(node);
+    frees_.erase(node);
+  }
+  return unused;
 }
 
 template <class Allocation>
-void GraphMemory<Allocation>::launch(Handle graph) {
+void GraphMemory<Allocation>::share(Handle graph, Handle to) {
   std::lock_guard lock(mutex_);
   auto found = graphs_.find(graph);
-  if (found == graphs_.end()) return;
-  auto set_held = [&](const std::vector<void*>& all, bool held) {
-    for (void* memory : all) {
-      if (auto piece = pieces_.find(memory); piece != pieces_.end()) piece->second.held = held;
-    }
-  };
-  set_held(found->second.allocates, true);
-  set_held(found->second.frees, false);
+  if (found != graphs_.end() && graph != to) use(graphs_[to], found->second);  // a map's elements stay where they are
+}
+
+template <class Allocation>
+std::vector<void*> GraphMemory<Allocation>::replace(Handle graph, Handle ready) {
+  std::lock_guard lock(mutex_);
+  if (graph == ready) return {};
+  Graph before, now;
+  if (auto found = graphs_.find(ready); found != graphs_.end()) {
+    before = std::move(found->second);
+    graphs_.erase(found);
+  }
+  if (auto found = graphs_.find(graph); found != graphs_.end()) use(now, found->second);
+  if (!now.allocates.empty() || !now.frees.empty()) graphs_[ready] = std::move(now);
+  return leave(before);
+}
+
+template <class Allocation>
+std::vector<void*> GraphMemory<Allocation>::launch(Handle graph) {
+  std::lock_guard lock(mutex_);
+  auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return {};
+  for (void* memory : found->second.allocates) pieces_[memory].held = true;
+  std::vector<void*> unused;
+  for (void* memory : found->second.frees) {
+    auto piece = pieces_.find(memory);
+    if (piece == pieces_.end()) continue;
+    piece->second.held = false;
+    if (piece->second.graphs > 0) continue;
+    unused.push_back(memory);
+    pieces_.erase(piece);
+  }
+  return unused;
 }
 
 template <class Allocation>
@@ -114,7 +158,9 @@ bool GraphMemory<Allocation>::give_back(void* memory) {
   auto found = pieces_.find(memory);
   if (found == pieces_.end()) return false;
   found->second.held = false;
-  return true;
+  if (found->second.graphs > 0) return true;
+  pieces_.erase(found);
+  return false;
 }
 
 template <class Allocation>
@@ -122,19 +168,9 @@ std::vector<void*> GraphMemory<Allocation>::remove(Handle graph) {
   std::lock_guard lock(mutex_);
   auto found = graphs_.find(graph);
   if (found == graphs_.end()) return {};
-  std::vector<void*> unused;
-  for (void* memory : found->second.allocates) {
-    auto piece = pieces_.find(memory);
-    if (--piece->second.graphs > 0) continue;
-    if (!piece->second.held) unused.push_back(memory);
-    pieces_.erase(piece);
-  }
-  for (Handle node : found->second.nodes) {
-    allocations_.erase(node);
-    frees_.erase(node);
-  }
+  const Graph its = std::move(found->second);
   graphs_.erase(found);
-  return unused;
+  return leave(its);
 }
 
 }  // namespace mneme::memory

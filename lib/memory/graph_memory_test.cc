@@ -64,6 +64,25 @@ TEST_F(Graphs, MemoryIsThatOfAGraphWithin) {
   EXPECT_THAT(memory.remove(&other), IsEmpty()) << "it is unknown";
 }
 
+TEST_F(Graphs, MemoryIsReplacedWhereAGraphIsUpdated) {
+  allocate(&graph, &first);
+  allocate(&other, &second);
+  EXPECT_THAT(memory.replace(&graph, &ready), IsEmpty());
+  EXPECT_THAT(memory.remove(&graph), IsEmpty());
+  EXPECT_THAT(memory.replace(&other, &ready), ElementsAre(&first));
+  EXPECT_THAT(memory.remove(&other), IsEmpty());
+  EXPECT_THAT(memory.remove(&ready), ElementsAre(&second));
+}
+
+TEST_F(Graphs, MemoryWithoutAGraphIsFreedByAnother) {
+  allocate(&graph, &first);
+  EXPECT_THAT(memory.launch(&graph), IsEmpty());
+  EXPECT_THAT(memory.remove(&graph), IsEmpty()) << "the application has it";
+  ASSERT_TRUE(free(&other, &first));
+  EXPECT_THAT(memory.launch(&other), ElementsAre(&first));
+  EXPECT_THAT(memory.launch(&other), IsEmpty());
+}
+
 TEST_F(Graphs, NodesAreKnownUntilTheirGraphIsGone) {
   memory.add_allocation(&graph, &node, {&first, 7});
   memory.share(&graph, &ready);

@@ -16,6 +16,9 @@ struct ConditionSlot {  // in device memory
 // The vendor's function, and the one that takes its place.
 inline constexpr char kSetCondition[] = "cudaGraphSetConditional", kSetEither[] = "__mneme_set_condition";
 
+// A variable of device code whose kernels take either.
+inline constexpr char kTakesOwnConditions[] = "__mneme_takes_own_conditions";
+
 // Addresses have 48 bits: what is above them says that a handle is ours.
 inline constexpr uint64_t kConditionTag = 0x4d6e, kConditionShift = 48;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Stands for a CUDA toolkit's ptxas: what PTX carries for us (carried.h) is taken out of it, so that nothing else gets
 // to see it, and becomes sections of the cubin. Where addresses of functions are taken, ptxas runs a second time, to
-// tell where it places them; where it leaves that to the loader, what it makes then is the result.
+// tell where it places them. Where it leaves that to the loader, the second cubin is the result: it has variables that
+// hold the addresses.
 #include <algorithm>
 #include <string_view>
 

@@ -15,6 +15,15 @@
 namespace mneme::inject {
 namespace {
 
+// Says that the module's kernels take either handle.
+llvm::GlobalVariable* add_mark(llvm::Module& module) {
+  constexpr unsigned kGlobal = 1;  // address space
+  llvm::Type* byte = llvm::Type::getInt8Ty(module.getContext());
+  return new llvm::GlobalVariable(module, byte, /*isConstant=*/false, llvm::GlobalValue::WeakAnyLinkage,
+                                  llvm::ConstantInt::get(byte, 1), objects::kTakesOwnConditions, nullptr,
+                                  llvm::GlobalValue::NotThreadLocal, kGlobal);
+}
+
 llvm::Function* define_setter(llvm::Module& module, llvm::Function& vendors) {
   using llvm::BasicBlock;
   llvm::LLVMContext& context = module.getContext();
@@ -36,6 +45,7 @@ llvm::Function* define_setter(llvm::Module& module, llvm::Function& vendors) {
   llvm::Value* address = builder.CreateAnd(handle, objects::slot_of(~uint64_t{0}));
   llvm::Value* slot = builder.CreateIntToPtr(address, builder.getPtrTy());
   builder.CreateStore(value, slot);
+  builder.CreateLoad(builder.getInt8Ty(), add_mark(module), /*isVolatile=*/true);  // so that the kernel's code has it
   llvm::Value* beside =
       builder.CreateConstGEP1_64(builder.getInt8Ty(), slot, offsetof(objects::ConditionSlot, vendors));
   llvm::Value* named = builder.CreateLoad(builder.getInt64Ty(), beside);

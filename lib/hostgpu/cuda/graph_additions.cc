@@ -45,12 +45,25 @@ Error cudaGraphConditionalHandleCreate(unsigned long long* handle, hipGraph_t gr
 
 namespace mneme::hostgpu::cuda {
 
+namespace {
+
+// A child that becomes the graph's own has no handle any more.
+Error add_child(Node* node, hipGraph_t graph, const Node* before, size_t count, const vendor::cuda::ChildNode& child) {
+  auto* handle = static_cast<hipGraph_t>(child.graph);
+  hipError_t status = hipGraphAddChildGraphNode(node, graph, before, count, handle);
+  if (status == hipSuccess && child.ownership == vendor::cuda::kOwnershipMove) status = hipGraphDestroy(handle);
+  return error(status);
+}
+
+}  // namespace
+
 Error add_any_node(Node* node, hipGraph_t graph, const Node* before, const void* edges, size_t count,
                    AnyNode* parameters) {
   // In the order of cudaGraphNodeType.
-  enum Kind { kKernel, kCopy, kFill, kHost, kGraph, kEmpty, kWait, kRecord };
+  enum Kind { kKernel, kCopy, kFill, kHost, kWait = 6, kRecord };
   constexpr size_t kBoxOffset = 16;  // of cudaMemcpyNodeParams: flags stand before it
-  if (!parameters || edges) return edges ? kNotSupported : kInvalidValue;
+  if (!parameters) return kInvalidValue;
+  if (edges) return mneme_hostgpu_refuse("cudaGraphAddNode", "edges with data");
   void* first = parameters->words;
   switch (parameters->type) {
     case kKernel:
@@ -63,19 +76,19 @@ Error add_any_node(Node* node, hipGraph_t graph, const Node* before, const void*
       return cudaGraphAddMemsetNode(node, graph, before, count, static_cast<const FillParameters*>(first));
     case kHost:
       return error(hipGraphAddHostNode(node, graph, before, count, static_cast<const hipHostNodeParams*>(first)));
-    case kGraph:
-      return error(hipGraphAddChildGraphNode(node, graph, before, count, *static_cast<hipGraph_t*>(first)));
-    case kEmpty:
+    case vendor::cuda::kGraphNode:
+      return add_child(node, graph, before, count, parameters->child);
+    case vendor::cuda::kEmptyNode:
       return error(hipGraphAddEmptyNode(node, graph, before, count));
     case kWait:
       return error(hipGraphAddEventWaitNode(node, graph, before, count, *static_cast<hipEvent_t*>(first)));
     case kRecord:
       return error(hipGraphAddEventRecordNode(node, graph, before, count, *static_cast<hipEvent_t*>(first)));
-    case mneme::vendor::cuda::kAllocationNode:
+    case vendor::cuda::kAllocationNode:
       return mneme_hostgpu_add_allocation(node, graph, before, count, &parameters->allocation);
-    case mneme::vendor::cuda::kFreeNode:
+    case vendor::cuda::kFreeNode:
       return mneme_hostgpu_add_free(node, graph, before, count, parameters->freed);
-    case mneme::vendor::cuda::kConditionNode: {
+    case vendor::cuda::kConditionNode: {
       auto& ours = parameters->condition;
       return mneme_hostgpu_add_condition(node, graph, before, count, ours.handle, ours.kind, ours.size,
                                          reinterpret_cast<hipGraph_t**>(&ours.bodies));

@@ -18,14 +18,18 @@ Error cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
 Error cudaMallocHost(void** pointer, size_t size) { return error(hipHostMalloc(pointer, size, 0)); }
 Error cudaHostAlloc(void** pointer, size_t size, unsigned flags) { return error(hipHostMalloc(pointer, size, flags)); }
 Error cudaMallocAsync(void** pointer, size_t size, hipStream_t stream) {
-  return error(hipMallocAsync(pointer, size, stream_of(stream)));
+  const hipError_t status = hipMallocAsync(pointer, size, stream_of(stream));
+  if (status == hipSuccess && *pointer) mneme_hostgpu_note_allocation(*pointer, size, stream_of(stream));
+  return error(status);
 }
 Error cudaMallocFromPoolAsync(void** pointer, size_t size, hipMemPool_t pool, hipStream_t stream) {
-  return error(hipMallocFromPoolAsync(pointer, size, pool, stream_of(stream)));
+  const hipError_t status = hipMallocFromPoolAsync(pointer, size, pool, stream_of(stream));
+  if (status == hipSuccess && *pointer) mneme_hostgpu_note_allocation(*pointer, size, stream_of(stream));
+  return error(status);
 }
 Error cudaFree(void* pointer) { return mneme_hostgpu_give_back(pointer) ? 0 : error(hipFree(pointer)); }
 Error cudaFreeAsync(void* pointer, hipStream_t stream) {
-  return mneme_hostgpu_give_back(pointer) ? 0 : error(hipFreeAsync(pointer, stream_of(stream)));
+  return mneme_hostgpu_give_back_in(pointer, stream_of(stream)) ? 0 : error(hipFreeAsync(pointer, stream_of(stream)));
 }
 Error cudaFreeHost(void* pointer) { return error(hipHostFree(pointer)); }
 Error cudaHostRegister(void* pointer, size_t size, unsigned flags) {

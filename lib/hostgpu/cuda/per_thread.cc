@@ -22,6 +22,8 @@ extern "C" {
 
 Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments);
 Error cudaFreeAsync(void* pointer, hipStream_t stream);
+Error cudaMallocAsync(void** pointer, size_t size, hipStream_t stream);
+Error cudaMallocFromPoolAsync(void** pointer, size_t size, hipMemPool_t pool, hipStream_t stream);
 Error cudaStreamGetDevice(hipStream_t stream, int* device);
 Error cudaStreamGetId(hipStream_t stream, unsigned long long* id);
 
@@ -54,10 +56,10 @@ Error cudaGraphLaunch_ptsz(hipGraphExec_t graph, hipStream_t stream) {
 // ---- memory ----
 
 Error cudaMallocAsync_ptsz(void** pointer, size_t size, hipStream_t stream) {
-  return error(hipMallocAsync(pointer, size, own_stream(stream)));
+  return cudaMallocAsync(pointer, size, own_stream(stream));
 }
 Error cudaMallocFromPoolAsync_ptsz(void** pointer, size_t size, hipMemPool_t pool, hipStream_t stream) {
-  return error(hipMallocFromPoolAsync(pointer, size, pool, own_stream(stream)));
+  return cudaMallocFromPoolAsync(pointer, size, pool, own_stream(stream));
 }
 Error cudaFreeAsync_ptsz(void* pointer, hipStream_t stream) { return cudaFreeAsync(pointer, own_stream(stream)); }
 

@@ -2,6 +2,7 @@
 // Nodes whose graphs run as a condition says, which kernels set: CUDA's, which HIP has not. What a graph does next is
 // known when what is before it has been done, so that launching such a graph waits for it.
 #include <algorithm>
+#include <new>
 
 #include "hostgpu/errors.h"
 #include "hostgpu/extensions.h"
@@ -49,7 +50,8 @@ void run_condition(const std::shared_ptr<Queue>& queue, const ConditionCall& cal
   if (value < call.bodies.size()) queue_graph(queue, *call.bodies[value]);
 }
 
-void reset_conditions(const std::shared_ptr<Queue>& queue, const ihipGraph& graph) {
+void begin_launch(const std::shared_ptr<Queue>& queue, const ihipGraph& graph) {
+  drop(graph_memory().launch(&graph));
   for (const Condition& condition : graph.conditions) {
     if (!condition.is_reset) continue;
     const hipError_t status =
@@ -57,7 +59,7 @@ void reset_conditions(const std::shared_ptr<Queue>& queue, const ihipGraph& grap
     require(status == hipSuccess, status);
   }
   for (const auto& node : graph.nodes) {
-    for (const auto& child : graphs_in(node->call)) reset_conditions(queue, *child);
+    for (const auto& child : graphs_in(node->call)) begin_launch(queue, *child);
   }
 }
 
@@ -72,22 +74,22 @@ extern "C" {
 int mneme_hostgpu_make_condition(unsigned long long* handle, hipGraph_t graph, unsigned value, bool reset) {
   AllowUnsafeCalls allowed;
   mneme::vendor::cuda::AllocationNode memory{};
-  hipError_t status = hipMalloc(&memory.pointer, sizeof(mneme::objects::ConditionSlot));
-  if (status == hipSuccess) status = hipMemset(memory.pointer, 0, sizeof(mneme::objects::ConditionSlot));
-  if (status != hipSuccess) return status;
-  status = answer([&] {
+  const hipError_t given = hipMalloc(&memory.pointer, sizeof(mneme::objects::ConditionSlot));
+  if (given != hipSuccess) return given;
+  auto* slot = new (memory.pointer) mneme::objects::ConditionSlot;
+  const hipError_t status = answer([&] {
     auto lock = graph_lock();
     require(handle);
-    checked(graph).conditions.push_back({static_cast<mneme::objects::ConditionSlot*>(memory.pointer), value, reset});
-    *handle = mneme::objects::condition_handle(reinterpret_cast<uint64_t>(memory.pointer));
+    checked(graph).conditions.push_back({slot, value, reset});
+    *handle = mneme::objects::condition_handle(reinterpret_cast<uint64_t>(slot));
   });
   if (status != hipSuccess) {
-    (void)hipFree(memory.pointer);
+    (void)hipFree(slot);
     return status;
   }
   // The graph's, and never the application's.
   graph_memory().add_allocation(graph, nullptr, memory);
-  graph_memory().add_free(graph, nullptr, memory.pointer);
+  graph_memory().add_free(graph, nullptr, slot);
   return hipSuccess;
 }
 

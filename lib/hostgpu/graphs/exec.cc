@@ -54,14 +54,13 @@ hipError_t instantiate(hipGraphExec_t* exec, hipGraph_t graph) {
 
 void launch(hipGraphExec& exec, const std::shared_ptr<Queue>& queue) {
   std::lock_guard one(exec.launching);
-  graph_memory().launch(exec.graph.get());
   if (exec.last && !exec.last->done.load()) {
     Operation turn;
     turn.always = true;
     turn.after.push_back(exec.last);
     submit(queue, std::move(turn));
   }
-  reset_conditions(queue, *exec.graph);
+  begin_launch(queue, *exec.graph);
   queue_graph(queue, *exec.graph);
   Operation end;
   end.always = true;
@@ -98,8 +97,15 @@ void take_calls(ihipGraph& graph, ihipGraph& from) {
   for (size_t i = 0; i < old.size(); ++i) {
     const auto within = graphs_in(old[i]->call), now_within = graphs_in(fresh[i]->call);
     for (size_t child = 0; child < within.size(); ++child) take_calls(*within[child], *now_within[child]);
+    if (auto* condition = std::get_if<ConditionCall>(&old[i]->call)) {
+      const auto& now = std::get<ConditionCall>(fresh[i]->call);
+      condition->slot = now.slot;
+      condition->kind = now.kind;
+    }
     if (within.empty()) set_call(*old[i], fresh[i]->call);
   }
+  graph.conditions = from.conditions;
+  drop(graph_memory().replace(&from, &graph));
 }
 
 }  // namespace
@@ -175,7 +181,7 @@ hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
 
 hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t* error,
                               hipGraphExecUpdateResult* result) {
-  return answer([&] {
+  const hipError_t status = answer([&] {
     auto lock = graph_lock();
     if (result) *result = hipGraphExecUpdateError;
     UpdateResult done = update(*checked_exec(exec)->graph, checked(graph));
@@ -183,6 +189,8 @@ hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNod
     if (error) *error = done.node;
     require(done.result == hipGraphExecUpdateSuccess, hipErrorGraphExecUpdateFailure);
   });
+  release_dropped();
+  return status;
 }
 
 }  // extern "C"

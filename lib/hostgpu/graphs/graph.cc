@@ -199,5 +199,5 @@ ihipGraph::~ihipGraph() {
   auto lock = mneme::hostgpu::graph_lock();
   for (const auto& node : nodes) mneme::hostgpu::graphs().nodes.erase(node.get());
   mneme::hostgpu::graphs().graphs.erase(this);
-  mneme::hostgpu::drop_memory_of(this);
+  mneme::hostgpu::drop(mneme::hostgpu::graph_memory().remove(this));
 }

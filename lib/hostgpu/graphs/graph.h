@@ -78,7 +78,7 @@ std::span<const std::shared_ptr<ihipGraph>> graphs_in(const Call& call);
 void queue_graph(const std::shared_ptr<Queue>& queue, const ihipGraph& graph);
 // conditions.cc. Waits for the stream whenever the value decides.
 void run_condition(const std::shared_ptr<Queue>& queue, const ConditionCall& call);
-// Queues the values that a launch begins with.
-void reset_conditions(const std::shared_ptr<Queue>& queue, const ihipGraph& graph);
+// Queues the values that a launch begins with, and notes whose the graph's memory is.
+void begin_launch(const std::shared_ptr<Queue>& queue, const ihipGraph& graph);
 
 }  // namespace mneme::hostgpu

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "hostgpu/device/info.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/extensions.h"
+#include "hostgpu/graphs/capture.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -22,6 +24,14 @@ Dropped& dropped() {
   return *all;
 }
 
+// Null: the stream is not captured.
+hipGraph_t captured_graph(hipStream_t stream) {
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  hipGraph_t graph = nullptr;
+  const hipError_t asked = hipStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, nullptr, nullptr);
+  return asked == hipSuccess && status == hipStreamCaptureStatusActive ? graph : nullptr;
+}
+
 }  // namespace
 
 memory::GraphMemory<AllocationNode>& graph_memory() {
@@ -29,10 +39,9 @@ memory::GraphMemory<AllocationNode>& graph_memory() {
   return *only;
 }
 
-void drop_memory_of(const ihipGraph* graph) {
-  std::vector<void*> unused = graph_memory().remove(graph);
+void drop(const std::vector<void*>& memory) {
   std::lock_guard lock(dropped().mutex);
-  dropped().memory.insert(dropped().memory.end(), unused.begin(), unused.end());
+  dropped().memory.insert(dropped().memory.end(), memory.begin(), memory.end());
 }
 
 void release_dropped() {
@@ -41,6 +50,7 @@ void release_dropped() {
     std::lock_guard lock(dropped().mutex);
     std::swap(unused, dropped().memory);
   }
+  AllowUnsafeCalls allowed;
   for (void* memory : unused) (void)hipFree(memory);
 }
 
@@ -55,6 +65,8 @@ int mneme_hostgpu_add_allocation(hipGraphNode_t* node, hipGraph_t graph, const h
                                  AllocationNode* parameters) {
   constexpr int kDevice = 1;
   if (!parameters || parameters->location_type != kDevice || !parameters->size) return note_error(hipErrorInvalidValue);
+  AllowUnsafeCalls allowed;
+  OnDevice its(parameters->device);
   hipError_t status = hipMalloc(&parameters->pointer, parameters->size);
   if (status != hipSuccess) return status;
   status = hipGraphAddEmptyNode(node, graph, before, count);
@@ -82,7 +94,22 @@ int mneme_hostgpu_memory_node(hipGraphNode_t node, AllocationNode* allocation, v
   return added ? mneme::vendor::cuda::kAllocationNode : released ? mneme::vendor::cuda::kFreeNode : 0;
 }
 
+int mneme_hostgpu_note_allocation(void* memory, size_t size, hipStream_t stream) {
+  hipGraph_t graph = captured_graph(stream);
+  if (!graph) return 0;
+  AllocationNode allocation{};
+  allocation.pointer = memory;
+  allocation.size = size;
+  graph_memory().add_allocation(graph, nullptr, allocation);
+  return 1;
+}
+
 int mneme_hostgpu_give_back(void* memory) { return graph_memory().give_back(memory) ? 1 : 0; }
+
+int mneme_hostgpu_give_back_in(void* memory, hipStream_t stream) {
+  hipGraph_t graph = captured_graph(stream);
+  return (graph ? graph_memory().add_free(graph, nullptr, memory) : graph_memory().give_back(memory)) ? 1 : 0;
+}
 
 }  // extern "C"
 #pragma GCC visibility pop

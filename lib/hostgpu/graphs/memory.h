@@ -9,8 +9,9 @@ namespace mneme::hostgpu {
 // What graphs allocate by nodes or by calls that a stream captures: memory of hipMalloc. Never destroyed.
 memory::GraphMemory<vendor::cuda::AllocationNode>& graph_memory();
 
-// A graph is gone, the graphs' lock held perhaps. Its memory goes with the next call below, which holds no lock.
-void drop_memory_of(const ihipGraph* graph);
+// Memory that nobody has any more, the graphs' lock held perhaps: it goes with the next call below, which holds no
+// lock.
+void drop(const std::vector<void*>& memory);
 void release_dropped();
 
 }  // namespace mneme::hostgpu

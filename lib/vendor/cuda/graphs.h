@@ -8,7 +8,7 @@
 namespace mneme::vendor::cuda {
 
 // cudaGraphNodeType, CUgraphNodeType
-inline constexpr int kEmptyNode = 5, kAllocationNode = 10, kFreeNode = 11, kConditionNode = 13;
+inline constexpr int kGraphNode = 4, kEmptyNode = 5, kAllocationNode = 10, kFreeNode = 11, kConditionNode = 13;
 
 struct AllocationNode {  // cudaMemAllocNodeParams, CUDA_MEM_ALLOC_NODE_PARAMS
   int type, handle_types;
@@ -20,6 +20,12 @@ struct AllocationNode {  // cudaMemAllocNodeParams, CUDA_MEM_ALLOC_NODE_PARAMS
   size_t access_count, size;
   void* pointer;  // written where the node is added
 };
+
+struct ChildNode {  // cudaChildGraphNodeParams, CUDA_CHILD_GRAPH_NODE_PARAMS
+  void* graph;
+  int ownership;  // before 12.9 it is not there, and zero
+};
+inline constexpr int kOwnershipMove = 1;
 
 struct ConditionNode {  // cudaConditionalNodeParams, CUDA_CONDITIONAL_NODE_PARAMS
   unsigned long long handle;
@@ -36,6 +42,7 @@ struct AnyNode {  // cudaGraphNodeParams, CUgraphNodeParams
     AllocationNode allocation;
     void* freed;
     ConditionNode condition;
+    ChildNode child;
   };
   long long reserved_too;
 };

@@ -11,6 +11,10 @@ static_assert(kEmptyNode == cudaGraphNodeTypeEmpty && kEmptyNode == CU_GRAPH_NOD
 static_assert(kAllocationNode == cudaGraphNodeTypeMemAlloc && kAllocationNode == CU_GRAPH_NODE_TYPE_MEM_ALLOC);
 static_assert(kFreeNode == cudaGraphNodeTypeMemFree && kFreeNode == CU_GRAPH_NODE_TYPE_MEM_FREE);
 static_assert(kConditionNode == cudaGraphNodeTypeConditional && kConditionNode == CU_GRAPH_NODE_TYPE_CONDITIONAL);
+static_assert(kGraphNode == cudaGraphNodeTypeGraph && kGraphNode == CU_GRAPH_NODE_TYPE_GRAPH);
+static_assert(sizeof(ChildNode) == sizeof(cudaChildGraphNodeParams));
+static_assert(offsetof(ChildNode, ownership) == offsetof(cudaChildGraphNodeParams, ownership));
+static_assert(kOwnershipMove == cudaGraphChildGraphOwnershipMove);
 static_assert(sizeof(ConditionNode) == sizeof(cudaConditionalNodeParams));
 static_assert(offsetof(ConditionNode, bodies) == offsetof(cudaConditionalNodeParams, phGraph_out));
 static_assert(offsetof(ConditionNode, bodies) == offsetof(CUDA_CONDITIONAL_NODE_PARAMS, phGraph_out));

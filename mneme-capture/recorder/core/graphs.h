@@ -2,24 +2,19 @@
 // The application's graphs that are ready to be launched, whatever the vendor, and how their kernels are recorded: when
 // a graph is launched it is done node by node, as long as some of its kernels are to be.
 //
-// A vendor is a type with
-//   Kernel                                 what is kept of a kernel's node
-//   const GraphCalls& calls()
-//   NodeKind kind_of(GraphNode)            throws
-//   GraphStep<Kernel> step_of(Graph, GraphNode, NodeKind)
-//                                          of a kernel or another node that does something; throws
-//   LaunchRequest request_of(const GraphStep<Kernel>&, void* stream)
-//   int launch(const LaunchRequest&, const GraphStep<Kernel>&, void* stream)
-//                                          records a kernel's
-//   int perform(GraphExec, void* stream)   another node's
-//   Graph own_graph()                      that copies of kernels' nodes are added to; null: nodes are not copied
-//   singly GraphStep<Kernel> copied_step(GraphNode, Graph own)
-//                                          of a kernel's node, by a copy of it; throws
-//   std::optional<GraphDecision> decision_of(GraphNode)
-//   std::optional<unsigned> value_of(const GraphDecision&, void* stream)
-//   void begin(GraphExec, void* stream, bool whole)
-//                                          before the application's is run, node by node or whole
-// all static.
+// A vendor is a type with these static members:
+//   Kernel                     what is kept of a kernel's node
+//   calls()                    the vendor's GraphCalls
+//   kind_of(node)              throws
+//   step_of(graph, node, kind) of a kernel or another node that does something; throws
+//   own_graph()                that nodes are copied to one by one; null: they are not
+//   copied_step(node, own)     of a kernel's node, by a copy of it; throws
+//   decision_of(node)          about which graphs a value decides there
+//   get_value(decision, stream, &value)
+//   begin(ready, stream, whole)  before the application's graph runs, node by node or whole
+//   request_of(step, stream)   of a kernel's
+//   launch(request, step, stream)  records a kernel's
+//   perform(alone, stream)     another node's
 #pragma once
 #include <exception>
 #include <functional>
@@ -208,9 +203,8 @@ void Graphs<Vendor>::add_steps(Graph graph, Graph own, Steps& steps) {
       case NodeKind::kCondition:
         if (auto decision = Vendor::decision_of(node)) {
           steps.push_back({.node = node, .decision = std::move(decision)});
-          std::vector<Steps> bodies;
-          for (Graph body : steps.back().decision->bodies) add_steps(body, own, bodies.emplace_back());
-          steps.back().bodies = std::move(bodies);
+          auto& step = steps.back();
+          for (Graph body : step.decision->bodies) add_steps(body, own, step.bodies.emplace_back());
           break;
         }
         [[fallthrough]];
@@ -328,13 +322,12 @@ int run_steps(const typename Graphs<Vendor>::Steps& steps, void* stream);
 
 template <class Vendor>
 int run_decision(const GraphStep<typename Vendor::Kernel>& step, void* stream) {
-  constexpr int kUnknown = 999;  // …ErrorUnknown, of both vendors
   const GraphDecision& decision = *step.decision;
   for (;;) {
-    const std::optional<unsigned> value = Vendor::value_of(decision, stream);
-    if (!value) return kUnknown;
+    unsigned value = 0;
+    if (const int status = Vendor::get_value(decision, stream, &value); status != 0) return status;
     const bool loops = decision.kind == GraphDecision::kWhile;
-    const size_t which = decision.kind == GraphDecision::kSwitch ? *value : *value ? 0 : loops ? step.bodies.size() : 1;
+    const size_t which = decision.kind == GraphDecision::kSwitch ? value : value ? 0 : loops ? step.bodies.size() : 1;
     if (which >= step.bodies.size()) return 0;
     const int status = run_steps<Vendor>(step.bodies[which], stream);
     if (status != 0 || !loops) return status;

@@ -69,8 +69,9 @@ struct NodeParameters {
 
 // CUgraphNodeType
 using vendor::cuda::AllocationNode, vendor::cuda::AnyNode, vendor::cuda::ConditionNode;
+using vendor::cuda::ChildNode, vendor::cuda::kGraphNode, vendor::cuda::kOwnershipMove;
 using vendor::cuda::kAllocationNode, vendor::cuda::kConditionNode, vendor::cuda::kEmptyNode, vendor::cuda::kFreeNode;
-inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4;
+inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3;
 inline constexpr int kWaitNode = 6, kRecordNode = 7;
 
 struct PointerAttributes {  // cudaPointerAttributes

@@ -31,7 +31,6 @@ static_assert(sizeof(NodeParameters) >= sizeof(cudaMemcpy3DParms) &&
 static_assert(sizeof(NodeParameters) >= sizeof(cudaHostNodeParams));
 static_assert(kKernelNode == CU_GRAPH_NODE_TYPE_KERNEL && kCopyNode == CU_GRAPH_NODE_TYPE_MEMCPY);
 static_assert(kFillNode == CU_GRAPH_NODE_TYPE_MEMSET && kHostNode == CU_GRAPH_NODE_TYPE_HOST);
-static_assert(kGraphNode == CU_GRAPH_NODE_TYPE_GRAPH);
 static_assert(kWaitNode == CU_GRAPH_NODE_TYPE_WAIT_EVENT && kRecordNode == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
 static_assert(sizeof(DriverKernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));
 static_assert(offsetof(DriverKernelNode, arguments) == offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));

@@ -15,7 +15,6 @@ namespace {
 using objects::ConditionSlot;
 
 constinit Next<Error(void*, const void*, size_t, int, Stream)> next_copy(kLibrary, "cudaMemcpyAsync");
-constinit Next<Error(void*, const void*, size_t, int)> next_copy_now(kLibrary, "cudaMemcpy");
 constinit Next<Error(Stream)> next_synchronize(kLibrary, "cudaStreamSynchronize");
 
 constexpr unsigned kAssignDefault = 1;  // cudaGraphCondAssignDefault
@@ -50,48 +49,49 @@ void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
+// A kernel that mneme-inject did not compile, or an earlier one did, knows the driver's handles only.
 Error make_condition(ConditionHandle* handle, Graph graph, unsigned value, unsigned flags,
                      const std::function<Error(ConditionHandle*)>& real) {
-  ConditionHandle vendors = 0;
-  const Error status = real(handle ? &vendors : handle);
-  if (status != kSuccess || !handle) return status;
-  *handle = vendors;
+  const Error status = real(handle);
+  if (status != kSuccess || !handle || !recorder() || !runtime().has_variable(objects::kTakesOwnConditions)) {
+    return status;
+  }
   Graph root = nullptr;
   {
     std::lock_guard lock(conditions().mutex);
     root = conditions().root_of(graph);
   }
   void* slot = allocate_for_graph(root, sizeof(ConditionSlot));
-  if (!slot) return kSuccess;
-  const ConditionSlot empty;
-  if (change(next_copy_now, slot, &empty, sizeof empty, kHostToDevice) != kSuccess) return kSuccess;
-  *handle = objects::condition_handle(reinterpret_cast<uint64_t>(slot));
+  const auto address = reinterpret_cast<uint64_t>(slot);
+  if (!slot || !runtime().zero({address, sizeof(ConditionSlot)}, runtime().device())) return status;
   std::lock_guard lock(conditions().mutex);
-  conditions().by_graph[root].push_back(
-      {reinterpret_cast<Address>(slot), vendors, value, (flags & kAssignDefault) != 0});
-  return kSuccess;
+  conditions().by_graph[root].push_back({address, *handle, value, (flags & kAssignDefault) != 0});
+  *handle = objects::condition_handle(address);
+  return status;
 }
 
 Error add_condition(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Error(AnyNode*)>& add) {
   const ConditionHandle ours = parameters->condition.handle;
-  if (!objects::is_ours(ours)) return add(parameters);
-  const Address slot = objects::slot_of(ours);
   std::optional<Condition> known;
-  {
+  if (objects::is_ours(ours)) {
     std::lock_guard lock(conditions().mutex);
-    const auto& all = conditions().by_graph[conditions().root_of(graph)];
-    auto found = std::ranges::find(all, slot, &Condition::slot);
-    if (found != all.end()) known = *found;
+    auto all = conditions().by_graph.find(conditions().root_of(graph));
+    if (all != conditions().by_graph.end()) {
+      auto found = std::ranges::find(all->second, objects::slot_of(ours), &Condition::slot);
+      if (found != all->second.end()) known = *found;
+    }
   }
   if (known) parameters->condition.handle = known->vendors;
   const Error status = add(parameters);
   parameters->condition.handle = ours;
-  if (status != kSuccess || !known) return status;
+  if (status != kSuccess) return status;
   const ConditionNode& added = parameters->condition;
-  GraphDecision decision{slot, static_cast<GraphDecision::Kind>(added.kind), {}};
+  GraphDecision decision{0, static_cast<GraphDecision::Kind>(added.kind), {}};
   decision.bodies.assign(added.bodies, added.bodies + added.size);
   std::lock_guard lock(conditions().mutex);
   for (Graph body : decision.bodies) conditions().parents[body] = graph;
+  if (!known) return status;
+  decision.value = known->slot;
   conditions().decisions[*node] = {conditions().root_of(graph), std::move(decision)};
   return status;
 }
@@ -102,26 +102,25 @@ std::optional<GraphDecision> decision_of(GraphNode node) {
   return found == conditions().decisions.end() ? std::nullopt : std::optional(found->second.second);
 }
 
-std::optional<unsigned> value_of(const GraphDecision& decision, Stream stream) {
-  unsigned value = 0;
-  if (next_synchronize.call_or(kNotSupported, stream) != kSuccess) return std::nullopt;
-  if (next_copy_now.call_or(kNotSupported, &value, pointer(decision.value), sizeof value, kDeviceToHost) != kSuccess) {
-    return std::nullopt;
-  }
-  return value;
+Error get_value(const GraphDecision& decision, Stream stream, unsigned* value) {
+  const Error status =
+      next_copy.call_or(kNotSupported, value, pointer(decision.value), sizeof *value, kDeviceToHost, stream);
+  return status == kSuccess ? next_synchronize.call_or(kNotSupported, stream) : status;
 }
 
 void share_conditions(const void* graph, const void* to) {
   std::lock_guard lock(conditions().mutex);
   auto found = conditions().by_graph.find(graph);
-  if (found != conditions().by_graph.end() && graph != to) conditions().by_graph[to] = found->second;
+  if (found == conditions().by_graph.end() || graph == to) return;
+  std::vector<Condition>& theirs = conditions().by_graph[to];
+  theirs.insert(theirs.end(), found->second.begin(), found->second.end());
 }
 
 void release_conditions(const void* graph) {
   std::lock_guard lock(conditions().mutex);
   conditions().by_graph.erase(graph);
   std::erase_if(conditions().decisions, [&](const auto& decision) { return decision.second.first == graph; });
-  // From the leaves on: a parent is looked up by its own parent.
+  // All are found before any goes: a part is found by those that it is in.
   std::vector<const void*> parts;
   for (const auto& [part, parent] : conditions().parents) {
     if (conditions().root_of(parent) == graph) parts.push_back(part);

@@ -6,14 +6,15 @@
 #include <functional>
 #include <optional>
 
-#include "recorder/cuda/api.h"
 #include "recorder/core/graphs.h"
+#include "recorder/cuda/api.h"
 
 namespace mneme::record::cuda {
 
 using ConditionHandle = unsigned long long;
 
-// The application makes a condition; `real` makes the driver's.
+// The application makes a condition; `real` makes the driver's, which the application gets where the program has no
+// kernels that take ours.
 Error make_condition(ConditionHandle* handle, Graph graph, unsigned value, unsigned flags,
                      const std::function<Error(ConditionHandle*)>& real);
 // It adds a node that one decides about; `add` adds what is in the parameters.
@@ -21,8 +22,8 @@ Error add_condition(GraphNode* node, Graph graph, AnyNode* parameters, const std
 
 // What decides about the node; nothing: no condition of ours does.
 std::optional<GraphDecision> decision_of(GraphNode node);
-// The value, when all that the stream was given is done; nothing: that failed.
-std::optional<unsigned> value_of(const GraphDecision& decision, Stream stream);
+// The value, when all that the stream was given is done.
+Error get_value(const GraphDecision& decision, Stream stream, unsigned* value);
 
 // After calls of the application's that succeeded, as for memory (graph_memory.h).
 void share_conditions(const void* graph, const void* to);

@@ -8,16 +8,22 @@ Error begun(Error status) {
   return status;
 }
 
-Error ended(Error status) {
-  if (has_capture_ended(status) && runtime().captures.load() > 0) --runtime().captures;
+// A graph that was captured in vain is gone.
+Error end_capture(Stream stream, const std::function<Error()>& real) {
+  Graph captured = recorder() ? captured_graph(stream) : nullptr;
+  const Error status = real();
+  if (!has_capture_ended(status)) return status;
+  if (runtime().captures.load() > 0) --runtime().captures;
+  if (status != kSuccess && captured) release_memory(captured);
   return status;
 }
 
 Error launch_graph(GraphExec ready, Stream stream, const std::function<Error()>& real) {
   Core* core = recorder();
   if (!core || runtime().notes_down(stream)) return real();
-  use_memory(ready);
-  return launch_graph_of<CudaGraphs>(*core, ready, stream, real);
+  const Error status = launch_graph_of<CudaGraphs>(*core, ready, stream, real);
+  if (status == kSuccess) use_memory(ready);
+  return status;
 }
 
 }  // namespace mneme::record::cuda

@@ -8,12 +8,12 @@
 
 namespace mneme::record::cuda {
 
-// What a function has returned that begins, or ends, to note down a graph from a stream.
+// What a function has returned that begins to capture a stream; one that ends it, which `real` calls.
 Error begun(Error status);
-Error ended(Error status);
+Error end_capture(Stream stream, const std::function<Error()>& real);
 // One that made a graph ready, or changed what one does that is.
 inline Error made(Error status, GraphExec* ready, Graph graph) {
-  if (status == kSuccess) share_memory(graph, *ready);
+  if (status == kSuccess) replace_memory(graph, *ready);
   return graph_made<CudaGraphs>(recorder(), status, ready, graph);
 }
 inline void unmade(GraphExec ready) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/cuda/graph_memory.h"
 
+#include <mutex>
+#include <utility>
+#include <vector>
+
 #include "memory/graph_memory.h"
+#include "recorder/core/memory_hooks.h"
 #include "recorder/cuda/graph_conditions.h"
 #include "recorder/cuda/runtime.h"
-#include "recorder/core/memory_hooks.h"
 
 namespace mneme::record::cuda {
 namespace {
@@ -18,7 +22,15 @@ memory::GraphMemory<AllocationNode>& graph_memory() {
   return *only;
 }
 
-// The graph that the stream's calls become nodes of; null: the driver does not tell.
+// Null: the recorder gives none.
+void* allocate(int device, size_t size) {
+  Core* core = first_recorder();
+  const bool ours = core && core->recording() && size > 0 && Core::is_recorded(device);
+  return ours ? core->allocate(Space::kDevice, size, 0, device) : nullptr;
+}
+
+}  // namespace
+
 Graph captured_graph(Stream stream) {
   int capturing = 0;
   unsigned long long id = 0;
@@ -28,15 +40,6 @@ Graph captured_graph(Stream stream) {
   const Result status = next_capture.call_or(kNotSupported, stream, &capturing, &id, &graph, &before, &count);
   return status == kSuccess ? graph : nullptr;
 }
-
-// Null: the recorder gives none.
-void* allocate(int device, size_t size) {
-  Core* core = first_recorder();
-  const bool ours = core && core->recording() && size > 0 && Core::is_recorded(device);
-  return ours ? core->allocate(Space::kDevice, size, 0, device) : nullptr;
-}
-
-}  // namespace
 
 Error add_allocation(GraphNode* node, Graph graph, AllocationNode* parameters, const AddEmpty& add, const Real& real) {
   const bool ours = node && parameters && parameters->location_type == kLocationDevice;
@@ -59,6 +62,15 @@ Error add_free(GraphNode* node, Graph graph, void* memory, const AddEmpty& add, 
   return kSuccess;
 }
 
+// A child that becomes the graph's own has no handle any more.
+Error add_child(Graph graph, const ChildNode& child, const Real& real) {
+  const Error status = real();
+  if (status != kSuccess) return status;
+  share_memory(child.graph, graph);
+  if (child.ownership == kOwnershipMove) release_memory(child.graph);
+  return status;
+}
+
 Error add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Error(AnyNode*)>& add) {
   AnyNode empty{};
   empty.type = kEmptyNode;
@@ -67,6 +79,7 @@ Error add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::func
   const int type = parameters ? parameters->type : kEmptyNode;
   if (type == kAllocationNode) return add_allocation(node, graph, &parameters->allocation, add_empty, real);
   if (type == kFreeNode) return add_free(node, graph, parameters->freed, add_empty, real);
+  if (type == kGraphNode) return add_child(graph, parameters->child, real);
   if (type == kConditionNode && node) return add_condition(node, graph, parameters, add);
   return real();
 }
@@ -114,21 +127,39 @@ Error take_back_in_order(Stream stream, void* pointer, const Real& real) {
 
 bool give_graphs_memory_back(void* pointer) { return recorder() && graph_memory().give_back(pointer); }
 
+// To release waits for the device, which would spoil a graph that is being captured.
+void release(const std::vector<void*>& memory) {
+  static auto* kept = new std::pair<std::mutex, std::vector<void*>>;
+  std::vector<void*> unused;
+  {
+    std::lock_guard lock(kept->first);
+    kept->second.insert(kept->second.end(), memory.begin(), memory.end());
+    if (runtime().captures.load() == 0) std::swap(unused, kept->second);
+  }
+  for (void* each : unused) recorder()->release(each);
+}
+
 void share_memory(const void* graph, const void* to) {
   if (!recorder()) return;
   graph_memory().share(graph, to);
   share_conditions(graph, to);
 }
 
+void replace_memory(const void* graph, GraphExec ready) {
+  if (!recorder()) return;
+  release_conditions(ready);
+  share_conditions(graph, ready);
+  release(graph_memory().replace(graph, ready));
+}
+
 void use_memory(GraphExec ready) {
-  if (recorder()) graph_memory().launch(ready);
+  if (recorder()) release(graph_memory().launch(ready));
 }
 
 void release_memory(const void* graph) {
-  Core* core = recorder();
-  if (!core) return;
+  if (!recorder()) return;
   release_conditions(graph);
-  for (void* memory : graph_memory().remove(graph)) core->release(memory);
+  release(graph_memory().remove(graph));
 }
 
 }  // namespace mneme::record::cuda

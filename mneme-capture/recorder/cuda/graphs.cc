@@ -260,8 +260,8 @@ CudaGraphs::Step CudaGraphs::copied_step(GraphNode node, Graph own) {
 
 std::optional<GraphDecision> CudaGraphs::decision_of(GraphNode node) { return cuda::decision_of(node); }
 
-std::optional<unsigned> CudaGraphs::value_of(const GraphDecision& decision, Stream stream) {
-  return cuda::value_of(decision, stream);
+Error CudaGraphs::get_value(const GraphDecision& decision, Stream stream, unsigned* value) {
+  return cuda::get_value(decision, stream, value);
 }
 
 void CudaGraphs::begin(GraphExec ready, Stream stream, bool whole) { begin_conditions(ready, stream, whole); }

@@ -25,7 +25,7 @@ struct CudaGraphs {
   static Graph own_graph();
   static Step copied_step(GraphNode node, Graph own);
   static std::optional<GraphDecision> decision_of(GraphNode node);
-  static std::optional<unsigned> value_of(const GraphDecision& decision, Stream stream);
+  static Error get_value(const GraphDecision& decision, Stream stream, unsigned* value);
   static void begin(GraphExec ready, Stream stream, bool whole);
 };
 

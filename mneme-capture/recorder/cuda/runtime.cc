@@ -303,6 +303,16 @@ std::optional<MemoryRange> CudaRuntime::find_variable(void* fat_binary, const st
   return MemoryRange{reinterpret_cast<uint64_t>(address), size};
 }
 
+bool CudaRuntime::has_variable(const std::string& name) {
+  std::vector<void*> codes;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [fat_binary, functions] : kernels_) codes.push_back(fat_binary);
+    for (const auto& [handle, kind] : code_) codes.push_back(handle);
+  }
+  return std::ranges::any_of(codes, [&](void* code) { return find_variable(code, name).has_value(); });
+}
+
 // The assembler's are in the kernel's record; what the loader decides the program's variables say.
 std::vector<uint64_t> CudaRuntime::function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel,
                                                       int device, std::vector<std::string>& missing) {

@@ -90,6 +90,8 @@ class CudaRuntime final : public Runtime {
 
   // How many graphs the application is noting down from streams: meanwhile waiting for the device would spoil them.
   std::atomic<int> captures{0};
+  // Whether any device code of the program has a variable of this name.
+  bool has_variable(const std::string& name);
   // Whether what is given to this stream is only noted down.
   bool notes_down(void* stream);
 

@@ -24,7 +24,7 @@ struct HipGraphs {
   static Graph own_graph() { return nullptr; }
   static Step copied_step(GraphNode, Graph) { throw GraphTrouble(kUntold); }
   static std::optional<GraphDecision> decision_of(GraphNode) { return std::nullopt; }
-  static std::optional<unsigned> value_of(const GraphDecision&, Stream) { return std::nullopt; }
+  static Error get_value(const GraphDecision&, Stream, unsigned*) { return kNotSupported; }
   static void begin(GraphExec, Stream, bool) {}
 };
 

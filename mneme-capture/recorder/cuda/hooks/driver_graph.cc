@@ -162,10 +162,12 @@ Result cuStreamBeginCaptureToGraph_ptsz(Stream stream, Graph graph, const GraphN
   return begun(next_capture_to_ptsz.call_or(kNotSupported, stream, graph, after, edges, count, mode));
 }
 
-Result cuStreamEndCapture(Stream stream, Graph* graph) { return ended(next_end.call_or(kNotSupported, stream, graph)); }
+Result cuStreamEndCapture(Stream stream, Graph* graph) {
+  return end_capture(stream, [&] { return next_end.call_or(kNotSupported, stream, graph); });
+}
 
 Result cuStreamEndCapture_ptsz(Stream stream, Graph* graph) {
-  return ended(next_end_ptsz.call_or(kNotSupported, stream, graph));
+  return end_capture(per_thread(stream), [&] { return next_end_ptsz.call_or(kNotSupported, stream, graph); });
 }
 
 }  // extern "C"

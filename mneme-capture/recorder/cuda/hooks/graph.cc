@@ -157,11 +157,11 @@ Error cudaStreamBeginCaptureToGraph_ptsz(Stream stream, Graph graph, const Graph
 }
 
 Error cudaStreamEndCapture(Stream stream, Graph* graph) {
-  return ended(next_end_capture.call_or(kNotSupported, stream, graph));
+  return end_capture(stream, [&] { return next_end_capture.call_or(kNotSupported, stream, graph); });
 }
 
 Error cudaStreamEndCapture_ptsz(Stream stream, Graph* graph) {
-  return ended(next_end_capture_ptsz.call_or(kNotSupported, stream, graph));
+  return end_capture(per_thread(stream), [&] { return next_end_capture_ptsz.call_or(kNotSupported, stream, graph); });
 }
 
 }  // extern "C"

@@ -72,9 +72,7 @@ Error add_free_by(const AddFree& next, GraphNode* node, Graph graph, const Graph
 
 Error add_child_by(const AddChild& next, GraphNode* node, Graph graph, const GraphNode* before, size_t count,
                    Graph child) {
-  const Error status = next.call_or(kNotSupported, node, graph, before, count, child);
-  if (status == kSuccess) share_memory(child, graph);
-  return status;
+  return add_child(graph, {child, 0}, [&] { return next.call_or(kNotSupported, node, graph, before, count, child); });
 }
 
 Error add_by(const AddAny& next, bool data, GraphNode* node, Graph graph, const GraphNode* before, uintptr_t fourth,

@@ -38,7 +38,7 @@ bool answer(void* data, int which, Result status, const Allocations::Known& memo
       return put_context(data, memory.device);
     case kSynchronises:  // unless the application has asked for it, and the driver can
       return status != kSuccess && put(data, false);
-    case kBufferId:
+    case kBufferId:  // as unique: memory at an address of the arena's is the same memory for good
     case kRangeStart:
       return put(data, memory.address);
     case kRangeSize:
