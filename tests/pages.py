@@ -156,7 +156,9 @@ def run_page(page):
             elif block.is_run:
                 for command, expected in block.commands():
                     add(block, command, expected)
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("MNEME_")}
+        # Nor are the examples part of the make that runs the tests.
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("MNEME_") and key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
         environment["PATH"] = f"{BUILD / 'bin'}:{environment['PATH']}"
         environment["CPLUS_INCLUDE_PATH"] = str(ROOT / "lib" / "annotate")
         subprocess.run(["bash", "-c", "\n".join(script)], cwd=folder, env=environment, timeout=TIMEOUT)
