@@ -123,7 +123,7 @@ class EmbedWhatIsLeft : public llvm::PassInfoMixin<EmbedWhatIsLeft> {
   std::shared_ptr<Told> told_;
 };
 
-// What recorded memory may point to is to be found when the code is loaded.
+// Exports functions and variables that recorded memory may point to, so that the loaded code can be asked for them.
 class ExposeAddresses : public llvm::PassInfoMixin<ExposeAddresses> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {

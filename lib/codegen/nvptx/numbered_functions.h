@@ -11,9 +11,9 @@ namespace mneme::codegen::nvptx {
 // them, or uses a variable that holds them: first in external functions, as they are declared, then in others, then in
 // kernels. So a first function, called by a kernel that nobody launches, takes them in the recorded order, with empty
 // functions for those that this code lacks.
-// The kernel's own code is left alone; there being another one makes the assembler use a table at all. An assembler may
-// number them otherwise: whoever loads the code finds that out by the variables of ir/address_variable.h. Where
-// addresses are of another kind they are looked up (looked_up_functions.h).
+// The kernel's own code is left alone. The assembler uses a table only if there is a second kernel. An assembler may
+// number functions in another order: the loader of the code compares the variables of ir/address_variable.h. Addresses
+// of another kind are looked up (looked_up_functions.h).
 void number_functions(llvm::Module& module, const bundle::KernelInfo& info);
 
 }  // namespace mneme::codegen::nvptx

@@ -43,7 +43,7 @@ struct BlockCode {
 BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundle::KernelInfo& kernel,
                          uint32_t most_threads);
 
-// What else whoever runs a kernel is to know of it: members of CodeObject (abi.h).
+// Properties of a kernel that its caller needs: members of CodeObject (abi.h).
 struct Traits {
   bool ordered;
   uint32_t waits;         // Waits
