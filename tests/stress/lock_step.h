@@ -35,6 +35,17 @@ constexpr U kInputs = 256, kTables = 4, kOutputs = 6;  // as in lock_step_interp
 inline __device__ U64 whole(U value) { return value | U64{value * 0x9e3779b1u} << 32; }
 inline __device__ U folded(U64 value) { return static_cast<U>(value ^ value >> 32); }
 
+// A test of which the compiler does not know whether it is another one's: lock_step_source.py says why.
+inline __device__ bool opaque(bool test) {
+  U word = test;
+#ifdef __CUDACC__
+  asm volatile("" : "+r"(word));
+#else
+  asm volatile("" : "+v"(word));
+#endif
+  return word != 0;
+}
+
 // What memory holds at first.
 inline __host__ __device__ U filled(U index, U salt) { return ((index + salt) * 2654435761u) >> 7; }
 

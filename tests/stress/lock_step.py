@@ -3,10 +3,13 @@
 """Random programs whose lanes exchange values in step, on the host device, against an interpreter that is in step.
 
   lock_step.py [--seed S] [--kernels N] [--seconds T]   programs S, S + 1, …: N of them, or as many as fit the time
+  lock_step.py --seed S --kernels 1 --target NAME --level L   program S as a failure names it
   lock_step.py --self                                   whether this tells right from wrong
 
 Each program is run in both forms, is recorded, and is replayed in both forms at all levels; with --modes M, each file of
-programs in M of these modes, chosen by the seed. $MNEME_BUILD is the build folder. On a difference the program is made small and printed, and the exit status is 1. --keep leaves the applications.
+programs in M of these modes, chosen by the seed. Targets and levels take turns. $MNEME_BUILD is the build folder. On a
+difference the program is reduced and printed with the command that shows it again, and the exit status is 1. --keep
+leaves the applications.
 """
 
 import argparse
@@ -31,12 +34,14 @@ REDUCING = 120  # seconds that making a program small may take
 NAMED = 20      # failures at most that are named one by one
 
 
-def targets(dialect):
-    if dialect == "cuda" and not lock_step_trial.has_toolkit():
-        raise SystemExit("lock_step: there is no CUDA toolkit that mneme-inject finds")
-    if dialect:
-        return TARGETS[dialect]
-    return TARGETS["hip"] + (TARGETS["cuda"] if lock_step_trial.has_toolkit() else [])
+def targets(options):
+    asked = [target for dialect in TARGETS.values() for target in dialect if target.name == options.target]
+    cuda = TARGETS["cuda"]
+    if (options.dialect == "cuda" or asked == cuda) and not lock_step_trial.has_toolkit():
+        raise SystemExit("lock_step: mneme-inject finds no CUDA toolkit")
+    if asked or options.dialect:
+        return asked or TARGETS[options.dialect]
+    return TARGETS["hip"] + (cuda if lock_step_trial.has_toolkit() else [])
 
 
 class Session:
@@ -48,13 +53,14 @@ class Session:
 
     def run(self):
         start, number = time.monotonic(), 0
-        chosen = targets(self.options.dialect)
+        chosen = targets(self.options)
+        levels = [self.options.level] if self.options.level else BUILT_AT
         while self.goes_on(time.monotonic() - start):
             count = FEW if self.options.seconds else BATCH
             if self.options.kernels:
                 count = min(count, self.options.kernels - self.programs)
             self.batch(self.options.seed + self.programs, count, chosen[number % len(chosen)],
-                       BUILT_AT[number // len(chosen) % len(BUILT_AT)])
+                       levels[number // len(chosen) % len(levels)])
             number += 1
         print(f"{self.programs} programs: {len(self.failed)} go wrong ({time.monotonic() - start:.0f} s)")
         if self.failed:
@@ -97,7 +103,8 @@ class Session:
             where = "all modes" if len(wrong) == modes else ", ".join(f"{form} {step}" for form, step, _ in wrong)
             kinds = " and ".join(sorted({memory.kind for memory in program.memories}))
             print(f"FAILED: {program.name} ({program.flavour}, {kinds}, {target.name}, built at {level}, "
-                  f"{program.blocks} blocks of {shape}): {where}", flush=True)
+                  f"{program.blocks} blocks of {shape}): {where}\n"
+                  f"  shown by --seed {program.seed} --kernels 1 --target {target.name} --level={level}", flush=True)
 
     def say(self, name, trial, said):
         """How an application differs, for failures that do not come again."""
@@ -157,7 +164,7 @@ class Session:
 
 def test_itself(options, folder):
     """With barriers, programs depend on no order of lanes; and what is wrong shows."""
-    for target in targets(options.dialect):
+    for target in targets(options):
         expected = [lock_step_programs.program(options.seed + i, target.wave, barriers=True) for i in range(FEW)]
         trial = Trial(folder / target.name, expected, target, BUILT_AT[0])
         trial.build()
@@ -182,6 +189,8 @@ def main():
     parser.add_argument("--kernels", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--dialect", choices=sorted(TARGETS), help="this one only; else each that there is, in turn")
+    parser.add_argument("--target", choices=[target.name for dialect in TARGETS.values() for target in dialect])
+    parser.add_argument("--level", choices=BUILT_AT, help="that applications are built at: --level=-O3")
     parser.add_argument("--modes", type=int, default=0)
     parser.add_argument("--flavour", choices=sorted({*lock_step_programs.FLAVOURS}), help="programs of this one only")
     parser.add_argument("--keep", action="store_true")

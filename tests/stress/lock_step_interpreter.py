@@ -5,7 +5,7 @@ Lanes of different waves have nothing to do with each other between barriers, so
 waves in step, one after the other. Lanes that do not take a branch, or have left a loop, wait until the others come.
 """
 
-from lock_step_tree import SIZES, Binary, Constant, Element, Input, Variable, filled
+from lock_step_tree import SIZES, Binary, Constant, Element, Input, Variable, everything_in, filled
 
 MASK = 0xffffffff
 INPUTS, TABLES, OUTPUTS = 256, 4, 6  # the same in lock_step.h
@@ -37,6 +37,30 @@ def inputs():
 def table(number, lane, wave):
     """The first is each lane's own number; the others turn lanes about."""
     return lane if number == 0 else (lane * (2 * number + 5) + 3 * number) % wave
+
+
+def decides(first, then, wave):
+    """Whether, in all lanes for which the first test holds, or in all others, the second one comes out the same."""
+    if first == then:
+        return True
+    parts = list(everything_in([first, then]))
+    names = {part.name for part in parts if isinstance(part, Variable)}
+    if names != {"lane"} or any(isinstance(part, (Input, Element)) for part in parts):
+        return False
+    outcomes = {True: set(), False: set()}
+    for lane in range(wave):
+        number = Lane(lane=lane)
+        outcomes[bool(number_of(first, number))].add(bool(number_of(then, number)))
+    return any(len(outcome) == 1 for outcome in outcomes.values())
+
+
+def number_of(node, lane):
+    """A value that needs no memory."""
+    if isinstance(node, Constant):
+        return node.value
+    if isinstance(node, Variable):
+        return lane[node.name]
+    return int(OPERATIONS[node.op](number_of(node.left, lane), number_of(node.right, lane))) & MASK
 
 
 class Lane(dict):

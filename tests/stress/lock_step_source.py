@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs of lock_step.py as HIP's text, for lock_step.h."""
 
+from lock_step_interpreter import decides
 from lock_step_tree import (SIZES, Binary, Break, Call, Constant, Element, If, Input, Leave, Loop, Memory, Set, Store,
                             Variable, everything_in)
 
@@ -22,6 +23,7 @@ class Source:
         self.program = program
         self.volatile = "volatile " if program.flavour == "volatile" else ""
         self.lines, self.depth = [], 0
+        self.tests = []  # of branches, in the function so far
 
     def line(self, text):
         self.lines.append("  " * self.depth + text)
@@ -47,6 +49,15 @@ class Source:
         if isinstance(node, Binary) and text.startswith("(U)("):
             return text[4:-1]
         return f"{text} != 0u"
+
+    def branch(self, node):
+        """A test that decides a branch. Where an earlier one decides it already, LLVM would lead each lane from one
+        branch right into a side of the other, past the place where lanes join in between."""
+        text = self.test(node)
+        if any(decides(test, node, self.program.wave) for test in self.tests):
+            text = f"opaque({text})"
+        self.tests.append(node)
+        return text
 
     def type(self, memory, name):
         return self.volatile + name.upper().replace("U", "A" if memory.aliased else "U")
@@ -136,10 +147,10 @@ class Source:
             return
         outside = node.order_outside and ORDER[self.program.flavour] is not None
         if node.otherwise:
-            self.block(f"if ({self.test(node.test)}) {{", node.then, None)
+            self.block(f"if ({self.branch(node.test)}) {{", node.then, None)
             self.block("} else {", node.otherwise)
         else:
-            self.block(f"if ({self.test(node.test)}) {{", node.then, ordered=not outside)
+            self.block(f"if ({self.branch(node.test)}) {{", node.then, ordered=not outside)
             if outside:
                 self.line(ORDER[self.program.flavour])
 
@@ -156,10 +167,10 @@ class Source:
         self.block(head, node.body)
 
     def Break(self, node):
-        self.line(f"if ({self.test(node.test)}) break;")
+        self.line(f"if ({self.branch(node.test)}) break;")
 
     def Leave(self, node):
-        self.line(f"if ({self.test(node.test)}) return;")
+        self.line(f"if ({self.branch(node.test)}) return;")
 
     def Barrier(self, _):
         self.line("__syncthreads();")
@@ -231,6 +242,7 @@ class Source:
         program = self.program
         for function in program.functions:
             self.function(function)
+            self.tests = []
         x, y, _ = program.shape
         self.line(f"__global__ void {program.name}(U* out, const U* in, const U* table, U8* scratch, U a, U b) {{")
         self.depth += 1

@@ -168,8 +168,13 @@ void return_at_ends(llvm::Module& module, const bundle::KernelInfo& kernel) {
   end->eraseFromParent();
 }
 
+// Conditional branches stay: where two have one condition, simplifycfg leads each lane from the first right into a side
+// of the second, past the place where the lanes join in between.
 void promote_locals(llvm::Module& module) {
-  ir::optimize(module, "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa),globaldce", nullptr);
+  ir::optimize(module,
+               "function(sroa,early-cse,simplifycfg<no-simplify-cond-branch>,instcombine<no-verify-fixpoint>,sroa),"
+               "globaldce",
+               nullptr);
 }
 
 void relax_shared_atomics(llvm::Module& module) {

@@ -93,6 +93,10 @@ LanesInStep keep_lanes_in_step(llvm::Module& module, const std::string& kernel, 
     SyncPlaces found = find_places(function, context, function.getName() == kernel);
     llvm::append_range(places, found.places);
     if (found.dimensions) result.dimensions = found.dimensions;
+    if (!found.unordered.empty()) {
+      result.remarks.push_back("lanes keep no order between " + found.unordered +
+                               ": in or behind a loop in which lanes of a wave may wait for each other");
+    }
   }
   for (const SyncPlace& place : places) {
     llvm::IRBuilder<> builder(place.before);

@@ -92,6 +92,45 @@ TEST(InStep, OfGlobalMemoryOnlyVolatileAccessesCount) {
             "sl");
 }
 
+TEST(InStep, LoopsInWhichLanesWaitForEachOtherKeepNoOrder) {
+  const std::string volatile_exchange = "store volatile i32 1, ptr %in\n%v = load volatile i32, ptr @flag\n";
+  auto behind = [&](const std::string& body, const std::string& between = "") {
+    return sequence("%t = call i32 @mneme.local.id.x()\nbr label %head\nhead:\n" + body +
+                    "br i1 %go, label %head, label %end\nend:\n" + between + volatile_exchange + "ret void");
+  };
+  const std::string own_flag = "%f = getelementptr i32, ptr @flag, i32 %t\n%w = load volatile i32, ptr %f\n";
+  EXPECT_EQ(behind(own_flag + "%go = icmp eq i32 %w, 0\n"), "lsl");
+  EXPECT_EQ(behind("%w = load volatile i32, ptr @flag\n%go = icmp ne i32 %w, %t\n"), "lsl");  // whose turn it is
+  EXPECT_EQ(behind("%w = atomicrmw xchg ptr @flag, i32 1 monotonic\n%go = icmp ne i32 %w, 0\n"), "sl");
+  // Where lanes meet, none waits any more.
+  EXPECT_EQ(behind(own_flag + "%go = icmp eq i32 %w, 0\n", "call void @mneme.barrier()\n"), "lBsMl");
+  // All lanes wait for the same.
+  EXPECT_EQ(behind("%w = load volatile i32, ptr @flag\n%go = icmp eq i32 %w, 0\n"), "lMsMl");
+  // A branch in a loop is no wait, nor is a loop that ends by its counter.
+  EXPECT_EQ(sequence(R"(
+  %t = call i32 @mneme.local.id.x()
+  %o = xor i32 %t, 1
+  %p = getelementptr i32, ptr %in, i32 %t
+  %q = getelementptr i32, ptr %in, i32 %o
+  br label %head
+head:
+  %i = phi i32 [ 0, %0 ], [ %j, %next ]
+  %w = load volatile i32, ptr %p
+  %z = icmp eq i32 %w, 0
+  br i1 %z, label %next, label %then
+then:
+  store volatile i32 %w, ptr %p
+  %v = load volatile i32, ptr %q
+  br label %next
+next:
+  %j = add i32 %i, 1
+  %go = icmp ult i32 %j, 5
+  br i1 %go, label %head, label %end
+end:
+  ret void)"),
+            "lMsMl");
+}
+
 TEST(InStep, PointersThatMayLeadThere) {
   // Chosen between two, and one kept in a local variable, as code that nobody optimised has it.
   constexpr char kId[] = "%t = call i32 @mneme.local.id.x()\n";

@@ -26,6 +26,7 @@
 #include "codegen/host/neutral/neutral.h"
 #include "codegen/host/sync/hazards.h"
 #include "codegen/host/sync/sides.h"
+#include "codegen/host/sync/wait_loops.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -118,29 +119,6 @@ bool may_spin(llvm::Function& function) {
   });
 }
 
-// Whether a loop may wait for another work-item: it branches by what it reads by volatile or atomic accesses.
-bool may_wait(const llvm::Loop& loop) {
-  llvm::SmallPtrSet<const llvm::Value*, 16> read;
-  llvm::SmallVector<const llvm::Instruction*, 16> work;
-  for (const llvm::BasicBlock* block : loop.blocks()) {
-    for (const llvm::Instruction& instruction : *block) {
-      if (instruction.mayReadFromMemory() && (instruction.isVolatile() || instruction.isAtomic())) {
-        work.push_back(&instruction);
-      }
-    }
-  }
-  while (!work.empty()) {
-    const llvm::Instruction* from = work.pop_back_val();
-    for (const llvm::User* user : from->users()) {
-      auto* next = llvm::dyn_cast<llvm::Instruction>(user);
-      if (!next || !loop.contains(next)) continue;
-      if (llvm::isa<llvm::BranchInst, llvm::SwitchInst>(next)) return true;
-      if (!llvm::isa<llvm::PHINode>(next) && read.insert(next).second) work.push_back(next);
-    }
-  }
-  return false;
-}
-
 // LLVM's analyses of a function as it stands.
 struct Analyses {
   Analyses(llvm::Function& function, Uniformity::Of of)
@@ -183,8 +161,7 @@ class Synchronisation {
                  dimensions_, context.wave_size) {
     for (const SharedAccess& access : accesses_) hazards_.learn_limits(access);
     for (llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
-      if (!may_wait(*loop)) continue;
-      for (llvm::BasicBlock* block : reachable_blocks(loop->getHeader(), nullptr)) waiting_.insert(block);
+      if (may_wait_within_wave(*loop, analyses_.dominators, analyses_.uniformity)) add_waiting(*loop);
     }
     for (const Uniformity::Parting& parting : analyses_.uniformity.partings()) {
       partings_.insert(parting.branch->getParent());
@@ -201,10 +178,26 @@ class Synchronisation {
 
   SyncPlaces find() {
     std::vector<SyncPlace> places = find_places();
-    return {std::move(places), hazards_.takes_lanes_to_differ() ? dimensions_ : 0};
+    return {std::move(places), hazards_.takes_lanes_to_differ() ? dimensions_ : 0, std::move(unordered_)};
   }
 
  private:
+  // All that lanes come to, from the head of a loop in which they may wait for others of their wave to the next place
+  // where they meet.
+  void add_waiting(const llvm::Loop& loop) {
+    llvm::SmallSetVector<const llvm::BasicBlock*, 16> blocks;
+    blocks.insert(loop.getHeader());
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      bool meets = false;
+      for (const llvm::Instruction& instruction : *blocks[i]) {
+        meets = is_place(instruction);
+        if (meets) break;
+        waiting_.insert(&instruction);
+      }
+      if (!meets) blocks.insert(llvm::succ_begin(blocks[i]), llvm::succ_end(blocks[i]));
+    }
+  }
+
   std::vector<SyncPlace> find_places() {
     std::vector<SyncPlace> places;
     while (places.size() < kMostChosen) {
@@ -353,7 +346,9 @@ class Synchronisation {
       for (unsigned earlier : before.by_round[round].set_bits()) {
         if (!is_considered(accesses_[earlier], accesses_[later], before.fenced[earlier])) continue;
         if (round_loops && !in_one_loop(accesses_[earlier], accesses_[later], round)) continue;
-        if (is_hazard(earlier, later, round)) return earlier;
+        if (!is_hazard(earlier, later, round)) continue;
+        if (!is_left(accesses_[earlier], accesses_[later])) return earlier;
+        if (unordered_.empty()) unordered_ = both(accesses_[earlier], accesses_[later]);
       }
     }
     return std::nullopt;
@@ -361,13 +356,18 @@ class Synchronisation {
 
   bool is_considered(const SharedAccess& earlier, const SharedAccess& later, bool fenced) const {
     if (earlier.space != Space::kGlobal && later.space != Space::kGlobal) return true;
-    // A lane that waits for another one of its wave must not hold that up, not even behind the loop.
-    if (waiting_.contains(later.instruction->getParent())) return false;
     if (fenced || (earlier.is_volatile && later.is_volatile)) return true;
     // What is exchanged with fences is overwritten without one.
     if (!has_fences_ || !earlier.pointer || !later.pointer) return has_fences_;
     if (earlier.space == Space::kEither || later.space == Space::kEither) return true;
     return llvm::getUnderlyingObject(earlier.pointer, 0) == llvm::getUnderlyingObject(later.pointer, 0);
+  }
+
+  // Whether the two keep no order: a lane that waits for another one of its wave must not hold that up, not even behind
+  // the loop.
+  bool is_left(const SharedAccess& earlier, const SharedAccess& later) const {
+    bool shared = earlier.space != Space::kGlobal && later.space != Space::kGlobal;
+    return !shared && waiting_.contains(later.instruction);
   }
 
   // Whether the loop of that depth is around both.
@@ -471,7 +471,8 @@ class Synchronisation {
   bool spins_;
   unsigned dimensions_;
   Hazards hazards_;
-  llvm::SmallPtrSet<const llvm::BasicBlock*, 16> waiting_;  // in and behind loops that may wait
+  llvm::SmallPtrSet<const llvm::Instruction*, 16> waiting_;  // what add_waiting() found
+  std::string unordered_;
   llvm::SmallPtrSet<llvm::BasicBlock*, 16> partings_;       // where work-items take different ways
   llvm::DenseMap<const llvm::BasicBlock*, std::vector<size_t>> in_block_;
   std::map<const llvm::Loop*, llvm::BitVector> in_loop_;

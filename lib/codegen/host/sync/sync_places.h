@@ -29,6 +29,8 @@ struct SyncPlaces {
   std::vector<SyncPlace> places;
   // Not 0: that is enough only where lanes of a wave differ in so many dimensions, the first ones.
   unsigned dimensions = 0;
+  // Two accesses, as in SyncPlace, that keep no order since lanes of a wave may wait for each other there; or empty.
+  std::string unordered;
 };
 
 // Changes nothing in the function. A call counts as an access, so what was done before a function is called, and what

@@ -6,6 +6,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "codegen/host/analysis/reachable.h"
 #include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
@@ -70,6 +71,20 @@ class LoopExits {
 
   WaitsFor waits_for() const { return waits_for_; }
 
+  // Whether a lane that stays in the loop would leave it if it looked again as others leave: each exit depends on loads
+  // from places that are the same for all lanes, and otherwise on uniform values.
+  bool leaves_together(const Uniformity& uniformity) const {
+    return llvm::all_of(followed_, [&](llvm::Value* value) {
+      if (uniformity.is_uniform(*value)) return true;
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(value)) return uniformity.is_uniform(*load->getPointerOperand());
+      auto* instruction = llvm::cast<llvm::Instruction>(value);
+      if (llvm::isa<llvm::PHINode>(value) || instruction->mayReadOrWriteMemory()) return false;
+      return llvm::all_of(instruction->operands(), [&](llvm::Value* operand) {
+        return followed_.contains(operand) || uniformity.is_uniform(*operand);
+      });
+    });
+  }
+
  private:
   bool inside(llvm::Value* value) const {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
@@ -127,25 +142,33 @@ class LoopExits {
   }
 
   // Which of its values a phi has depends on the branches since the ways to it parted.
-  void follow_ways_to(const llvm::PHINode& phi) {
+  void follow_ways_to(llvm::PHINode& phi) {
     const llvm::BasicBlock* block = phi.getParent();
-    llvm::SmallPtrSet<const llvm::BasicBlock*, 4> ways;
-    for (const llvm::BasicBlock* way : phi.blocks()) {
+    llvm::SmallPtrSet<llvm::BasicBlock*, 4> ways;
+    for (llvm::BasicBlock* way : phi.blocks()) {
       if (loop_.contains(way)) ways.insert(way);
     }
     if (ways.size() < 2) return;
     const llvm::DomTreeNode* parted = dominators_.getNode(block)->getIDom();
-    for (const llvm::BasicBlock* way : ways) {
+    for (llvm::BasicBlock* way : ways) {
       follow_condition(*way);
       if (way != parted->getBlock()) follow_ways(way, parted->getBlock());
     }
   }
 
+  // Whether a way from one block of the loop to its next round leaves out another.
+  bool may_miss(llvm::BasicBlock* from, llvm::BasicBlock* left_out) const {
+    auto leaves = [&](llvm::BasicBlock* block) { return !loop_.contains(block); };
+    return llvm::any_of(llvm::successors(from), [&](llvm::BasicBlock* next) {
+      return reachable_blocks(next, left_out, leaves).contains(loop_.getHeader());
+    });
+  }
+
   // What had to hold to get from a block of the loop, `from` if not null, to another.
-  void follow_ways(const llvm::BasicBlock* to, const llvm::BasicBlock* from) {
+  void follow_ways(llvm::BasicBlock* to, const llvm::BasicBlock* from) {
     for (const llvm::DomTreeNode* node = dominators_.getNode(to)->getIDom(); node; node = node->getIDom()) {
       if (!loop_.contains(node->getBlock())) break;
-      follow_condition(*node->getBlock());
+      if (may_miss(node->getBlock(), to)) follow_condition(*node->getBlock());
       if (node->getBlock() == from) break;
     }
   }
@@ -310,6 +333,12 @@ class LoopExits {
 
 WaitsFor waits_for(const llvm::Loop& loop, const llvm::DominatorTree& dominators) {
   return LoopExits(loop, dominators).waits_for();
+}
+
+bool may_wait_within_wave(const llvm::Loop& loop, const llvm::DominatorTree& dominators,
+                          const Uniformity& uniformity) {
+  LoopExits exits(loop, dominators);
+  return exits.waits_for() != WaitsFor::kNobody && !exits.leaves_together(uniformity);
 }
 
 }  // namespace mneme::codegen::host
