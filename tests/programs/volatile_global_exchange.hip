@@ -50,6 +50,18 @@ __global__ void take_while_odd(const int* in, int* out, volatile int* scratch) {
   out[t] = v;
 }
 
+// A lane adds its neighbour's value until its own is odd, five times at most.
+__global__ void add_until_odd(const int* in, int* out, volatile int* scratch) {
+  unsigned t = blockIdx.x * kThreads + threadIdx.x, neighbour = t / kWave * kWave + (t + 5) % kWave;
+  int v = 2 * in[t];
+  for (unsigned round = 0; round < 5; ++round) {
+    scratch[t] = v;
+    v += scratch[neighbour] / 2;
+    if (v & 1) break;
+  }
+  out[t] = v;
+}
+
 // All lanes of a block wait for the block before it, then exchange values.
 __global__ void sum_in_turn(const int* in, int* out, volatile int* scratch, volatile unsigned* turn) {
   unsigned t = blockIdx.x * kThreads + threadIdx.x;
@@ -94,6 +106,17 @@ int main() {
       if (round <= i % 4 && (before[i] & 1)) taken[i] += 3 * before[i ^ 4];
     }
   }
+  std::vector<int> added(kCount), left_there(kCount), going(kCount, 1);
+  for (unsigned i = 0; i < kCount; ++i) added[i] = 2 * in[i];
+  for (unsigned round = 0; round < 5; ++round) {
+    for (unsigned i = 0; i < kCount; ++i) {
+      if (going[i]) left_there[i] = added[i];
+    }
+    for (unsigned i = 0; i < kCount; ++i) {
+      if (going[i]) added[i] += left_there[i / kWave * kWave + (i + 5) % kWave] / 2;
+      if (added[i] & 1) going[i] = 0;
+    }
+  }
   int *device_in = to_device(in), *device_out = device_array<int>(kCount),
       *scratch = to_device(std::vector<int>(kCount));
   sum_volatile<<<kBlocks, kThreads>>>(device_in, device_out, scratch);
@@ -106,6 +129,8 @@ int main() {
   test.equal("tell, with fences", to_host(device_out, kCount), told);
   take_while_odd<<<kBlocks, kThreads>>>(device_in, device_out, scratch);
   test.equal("take while odd", to_host(device_out, kCount), taken);
+  add_until_odd<<<kBlocks, kThreads>>>(device_in, device_out, scratch);
+  test.equal("add until odd", to_host(device_out, kCount), added);
   unsigned* turn = to_device(std::vector<unsigned>(1));
   sum_in_turn<<<kBlocks, kThreads>>>(device_in, device_out, scratch, turn);
   test.equal("sum, in turn", to_host(device_out, kCount), sums);

@@ -106,7 +106,14 @@ TEST(InStep, LoopsInWhichLanesWaitForEachOtherKeepNoOrder) {
   EXPECT_EQ(behind(own_flag + "%go = icmp eq i32 %w, 0\n", "call void @mneme.barrier()\n"), "lBsMl");
   // All lanes wait for the same.
   EXPECT_EQ(behind("%w = load volatile i32, ptr @flag\n%go = icmp eq i32 %w, 0\n"), "lMsMl");
-  // A branch in a loop is no wait, nor is a loop that ends by its counter.
+  // So many rounds, and no more.
+  EXPECT_EQ(sequence("%t = call i32 @mneme.local.id.x()\nbr label %head\nhead:\n"
+                     "%i = phi i32 [ 0, %0 ], [ %j, %next ]\n" +
+                     own_flag + "%z = icmp eq i32 %w, 0\nbr i1 %z, label %next, label %end\nnext:\n"
+                     "%j = add i32 %i, 1\n%go = icmp ult i32 %j, 5\nbr i1 %go, label %head, label %end\nend:\n" +
+                     volatile_exchange + "ret void"),
+            "lMsMl");
+  // A branch in a loop is no wait.
   EXPECT_EQ(sequence(R"(
   %t = call i32 @mneme.local.id.x()
   %o = xor i32 %t, 1

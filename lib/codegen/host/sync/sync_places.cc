@@ -161,6 +161,8 @@ class Synchronisation {
                  dimensions_, context.wave_size) {
     for (const SharedAccess& access : accesses_) hazards_.learn_limits(access);
     for (llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
+      // One whose rounds are counted ends whatever it reads.
+      if (!llvm::isa<llvm::SCEVCouldNotCompute>(analyses_.evolution.getSymbolicMaxBackedgeTakenCount(loop))) continue;
       if (may_wait_within_wave(*loop, analyses_.dominators, analyses_.uniformity)) add_waiting(*loop);
     }
     for (const Uniformity::Parting& parting : analyses_.uniformity.partings()) {
