@@ -72,16 +72,16 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
 void check(Settings& settings, std::optional<cli::Expression>& kernels) {
   if (settings.command.empty()) throw Error("no application was given; try --help");
   if (!settings.kernel.empty()) kernels.emplace("--kernel", settings.kernel);
-  if (settings.session.occurrences == 0) throw Error("--occurrences has to be at least 1");
-  if (settings.session.every == 0) throw Error("--every has to be at least 1");
+  if (settings.session.occurrences == 0) throw Error("--occurrences must be at least 1");
+  if (settings.session.every == 0) throw Error("--every must be at least 1");
   if (settings.host_devices == 0 || settings.host_devices > uint64_t{memory::kMostDevices}) {
-    throw Error::of("--host-devices has to be 1 to {}", memory::kMostDevices);
+    throw Error::of("--host-devices must be from 1 to {}", memory::kMostDevices);
   }
   settings.session.children = settings.children == "record";
   uint64_t& range = settings.session.range_size;
   const uint64_t most = kMaxRange / settings.host_devices;
   if (range < kChunk || range > most) {
-    throw Error::of("--va-size has to be between 64M and {}T", most >> 40);
+    throw Error::of("--va-size must be between 64M and {}T", most >> 40);
   }
   range = (range + kChunk - 1) / kChunk * kChunk;
 }
@@ -119,7 +119,7 @@ Device choose_by_application(const std::vector<std::string>& command) {
       return Device::kHip;
     }
     cli::note(
-        fmt::format("there is an AMD GPU, but '{}' is no HIP program as far as can be seen: using the host device "
+        fmt::format("there is an AMD GPU, but '{}' does not use the HIP runtime: using the host device "
                     "(--device hip uses the GPU)",
                     command[0]));
     return Device::kHost;
@@ -129,7 +129,8 @@ Device choose_by_application(const std::vector<std::string>& command) {
       cli::note("using the NVIDIA GPU");
       return Device::kCuda;
     case ProgramKind::kHip:
-      cli::note(fmt::format("there is an NVIDIA GPU, but '{}' is no CUDA program: using the host device", command[0]));
+      cli::note(fmt::format("there is an NVIDIA GPU, but '{}' does not use the CUDA runtime: using the host device",
+                            command[0]));
       return Device::kHost;
     case ProgramKind::kUnknown:
       break;
@@ -154,8 +155,8 @@ void warn_of_static_runtime(const std::vector<std::string>& command, Device devi
   std::string program = with_static_cudart(command, device == Device::kHost ? stand_in_folder(device) : "");
   if (program.empty()) return;
   cli::warn(
-      fmt::format("'{}' has the CUDA runtime in itself, of which nothing is seen: link it with the shared one, as "
-                  "mneme-inject does, or by nvcc's -cudart shared",
+      fmt::format("'{}' is linked with the static CUDA runtime, whose launches are not seen: link the shared one, as "
+                  "mneme-inject and nvcc -cudart shared do",
                   program));
 }
 

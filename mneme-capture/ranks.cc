@@ -16,7 +16,7 @@ int64_t parse_rank(std::string_view text, const std::string& all) {
   int64_t rank = -1;
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
   if (error != std::errc() || stop != text.data() + text.size() || rank < 0 || rank > kLastRank) {
-    throw Error::of("--ranks '{}': '{}' is no rank; 'all', '2' and '0,4-7' are understood", all, text);
+    throw Error::of("--ranks '{}': '{}' is not a rank; 'all', '2' and '0,4-7' are understood", all, text);
   }
   return rank;
 }

@@ -296,7 +296,7 @@ class Configurations(TestCase):
         source.write_text("int nothing;")
         subprocess.run(["clang++-19", "-fPIC", "-shared", source, "-o", self.folder / "none.so"], check=True)
         for file in ["none.so", "plugin.cc"]:
-            self.refused("is no plugin with passes for this LLVM", "--load-pass-plugin", self.folder / file)
+            self.refused("is not a pass plugin for this LLVM", "--load-pass-plugin", self.folder / file)
         self.refused("absent.so", "--load-pass-plugin", self.folder / "absent.so")
 
     def test_executions(self):

@@ -74,7 +74,8 @@ struct Outcomes {
     if (failures.empty()) return;
     if (compiled == 0) throw failures.front();
     for (const Error& failure : failures) cli::warn(failure.what());
-    throw Error::of("{} of {} kernels were not compiled, as is said above", failures.size(), failures.size() + compiled);
+    throw Error::of("{} of {} kernels were not compiled; the reasons stand above", failures.size(),
+                    failures.size() + compiled);
   }
 };
 
@@ -230,7 +231,7 @@ Exit run(int argc, char** argv) {
   outcomes.report();
   if (!settings.follows()) check_instances(settings.asked(), met);
   if (refused > 0) {
-    throw Error::of("{} line(s) of --variants were not compiled, as was said of each", refused);
+    throw Error::of("{} line(s) of --variants were not compiled, as reported for each", refused);
   }
   return Exit::kSuccess;
 }

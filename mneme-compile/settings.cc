@@ -187,7 +187,7 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   if (as_recorded_) {
     for (const std::string& other : options.all_given()) {
       if (std::ranges::find(kWithRecorded, other) != std::end(kWithRecorded)) continue;
-      throw Error::of("--as-recorded leaves nothing to choose: {} does not go with it", other);
+      throw Error::of("--as-recorded and {} exclude each other", other);
     }
   }
   if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);
@@ -205,7 +205,7 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
     if (timeout_ <= 0) throw Error("--compile-timeout must be more than 0 seconds");
     open_variants(bundle_on_input);
   } else if (follows()) {
-    throw Error("--follow says what becomes of the lines of --variants, which is not given");
+    throw Error("--follow needs --variants");
   }
   if (!target_.empty()) wanted_for(target_);
 }

@@ -217,7 +217,7 @@ std::vector<Asked> parse_variants(std::string_view text, const std::string& name
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     all.push_back(parse_variant(line, number, name, defaults));
   }
-  if (all.empty()) throw Error::of("{} has no configuration in it: a line of json each is expected", name);
+  if (all.empty()) throw Error::of("{} holds no configuration: one JSON object a line is expected", name);
   return all;
 }
 

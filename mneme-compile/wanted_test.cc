@@ -174,8 +174,8 @@ TEST(Variants, WhatCannotBeIsSaidWithItsLine) {
   EXPECT_THAT(fault("{\"specialize_args\":\"2nd\"}"), HasSubstr("'specialize_args' takes all, or arguments"));
   EXPECT_THAT(fault("{\"instance\":\"" + digest_of("x").hex() + "\"}"), HasSubstr("'instance' says whose values"));
   EXPECT_THAT(fault("{\"plugins\":\"x\"}"), HasSubstr("no plugin with the digest 'x' is loaded"));
-  EXPECT_EQ(fault("\n \n"), "'file' has no configuration in it: a line of json each is expected");
-  EXPECT_EQ(fault(""), "'file' has no configuration in it: a line of json each is expected");
+  EXPECT_EQ(fault("\n \n"), "'file' holds no configuration: one JSON object a line is expected");
+  EXPECT_EQ(fault(""), "'file' holds no configuration: one JSON object a line is expected");
 }
 
 // What says the same has one id, and what says nothing that of the time when nobody could say it.

@@ -118,7 +118,7 @@ class Binaries {
  private:
   void add_archive(const std::string& name, Bytes file) {
     auto archive = llvm::object::Archive::create(llvm::MemoryBufferRef(llvm::StringRef(text_of(file)), name));
-    if (!archive) throw Error::of("{} is no static library: {}", name, llvm::toString(archive.takeError()));
+    if (!archive) throw Error::of("{} is not a static library: {}", name, llvm::toString(archive.takeError()));
     llvm::Error failure = llvm::Error::success();
     for (const llvm::object::Archive::Child& child : (*archive)->children(failure)) {
       auto member = child.getMemoryBufferRef();

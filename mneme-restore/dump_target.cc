@@ -51,7 +51,7 @@ DumpTarget::DumpTarget(std::string folder) : folder_(std::move(folder)) {
   std::error_code error;
   bool empty = fs::is_empty(folder_, error);
   if (error) throw Error::of("cannot read the folder '{}': {}", folder_, error.message());
-  if (!empty) throw Error::of("the folder '{}' is not empty; name a new one", folder_);
+  if (!empty) throw Error::of("the folder '{}' is not empty; name an empty or new one", folder_);
 }
 
 void DumpTarget::take(const bundle::KernelMember& kernel) {

@@ -117,9 +117,9 @@ Exit restore_bundles(int argc, char** argv) {
     output.set_path(executable);
   }
 
-  if (raw && packs) throw Error("--raw and --packs are two forms of the same memory; give one of them");
+  if (raw && packs) throw Error("--raw and --packs exclude each other");
   if ((raw || packs) && (check || !dump.empty() || !executable.empty())) {
-    throw Error("--raw and --packs say how a bundle is written, and none is with --check, --dump or --executable");
+    throw Error("--raw and --packs need a bundle to write: leave them out with --check, --dump and --executable");
   }
   const bool writes_bundle = executable.empty() && dump.empty() && !check;
   packs = writes_bundle && (packs || (!raw && paths.size() > 1));

@@ -88,7 +88,7 @@ Digest digest_of_file(int file, Header header, uint64_t size, const std::string&
 void begin_program(int file, const std::string& name, const std::string& executable) {
   struct stat info{};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    throw Error::of("{} is no file that a program can be written to", name);
+    throw Error::of("{} is not a file that a program can be written to", name);
   }
   std::string bytes = read_file(executable);
   uint64_t at = header_place(bytes);

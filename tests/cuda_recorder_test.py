@@ -227,7 +227,7 @@ class Recorder(TestCase):
             self.assertIn("using the NVIDIA GPU", error)
         error, device = self.automatic(hip, env=self.environment)
         self.assertEqual(device, "host", error)
-        self.assertRegex(error, "NVIDIA GPU, but .*small.* is no CUDA program: using the host device")
+        self.assertRegex(error, "NVIDIA GPU, but .*small.* does not use the CUDA runtime: using the host device")
         error, device = self.automatic(cuda, env=self.no_driver())
         self.assertEqual(device, "host", error)
         self.assertRegex(error, "no GPU was found: using the host device")

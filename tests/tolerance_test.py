@@ -332,7 +332,7 @@ class Tolerances(TestCase):
                                  (["--segment", "tight"], "--segment tight: none of --dtype, --kind, --norm, --threshold and --scale"),
                                  (["--dtype", "f80"], "--dtype: 'f80' is none of"),
                                  (["--norm", "l3"], "--norm: 'l3' is none of none, l1, l2, linf"),
-                                 (["--threshold", "-1"], "'-1' is not a number from 0")):
+                                 (["--threshold", "-1"], "'-1' is not a number of 0 or more")):
             with self.subTest(options=options):
                 self.assert_refused(run([tool("verify"), *options, runs]), 2, pattern)
 

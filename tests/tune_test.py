@@ -354,7 +354,7 @@ class Tune(TestCase):
                                        (["--space", self.folder / "none.py"], 2, "none.py"),
                                        (["--kernel", "nothing"], 2, "no recorded launch"),
                                        (["--kernel", ""], 2, "one kernel is tuned at a time"),
-                                       (["--kernel", "("], 2, "--kernel '(' is no regular expression"),
+                                       (["--kernel", "("], 2, "--kernel '(' is not a valid regular expression"),
                                        (["--seed", "-1"], 2, "--seed takes a number from 0"),
                                        (["--warmup", "-1"], 2, "--warmup takes a number from 0"),
                                        (["--time", "nan"], 2, "--time takes a number of seconds above 0"),

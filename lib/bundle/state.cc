@@ -45,7 +45,8 @@ State parse_state(Bytes bytes, const std::string& where) {
   std::memcpy(&count, bytes.data() + 8, 8);
   if (version != kVersion) throw Error::of("{} is a state of version {}, which is not known", where, version);
   if ((bytes.size() - kHeaderSize) % kEntrySize != 0 || count != (bytes.size() - kHeaderSize) / kEntrySize) {
-    throw Error::of("{} says that it lists {} blocks, which its size of {} bytes belies", where, count, bytes.size());
+    throw Error::of("{} says that it lists {} blocks, which does not match its size of {} bytes", where, count,
+                    bytes.size());
   }
   State state;
   state.blocks.resize(count);
@@ -86,7 +87,8 @@ std::vector<Digest> parse_kept(Bytes bytes, const std::string& where) {
   std::memcpy(&count, bytes.data() + 8, 8);
   if (version != kVersion) throw Error::of("{} is a list of version {}, which is not known", where, version);
   if ((bytes.size() - kHeaderSize) % Digest::kSize != 0 || count != (bytes.size() - kHeaderSize) / Digest::kSize) {
-    throw Error::of("{} says that it lists {} blocks, which its size of {} bytes belies", where, count, bytes.size());
+    throw Error::of("{} says that it lists {} blocks, which does not match its size of {} bytes", where, count,
+                    bytes.size());
   }
   std::vector<Digest> blocks;
   for (size_t at = kHeaderSize; at < bytes.size(); at += Digest::kSize) {

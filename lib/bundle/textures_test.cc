@@ -137,7 +137,7 @@ TEST(Textures, InstancesAreChecked) {
   EXPECT_EQ(fault([](InstanceInfo& i) { i.arrays[0].width = 6; }),
             "it: 'arrays[0].address' is of no segment that has the array's size");
   EXPECT_EQ(fault([](InstanceInfo& i) { i.arrays[0].format = 77; }),
-            "it: 'arrays[0].format' is of an array that cannot be");
+            "it: 'arrays[0].format' describes an array that no GPU has");
   EXPECT_EQ(fault([](InstanceInfo& i) { std::swap(i.arrays[0], i.arrays[1]); }),
             "it: 'arrays[1].address' is not behind that of the array ahead of it");
   EXPECT_EQ(fault([](InstanceInfo& i) { i.textures[0].address = 0x400000000000; }),
@@ -148,7 +148,7 @@ TEST(Textures, InstancesAreChecked) {
             "it: 'textures[1].argument' lies in or before the handle ahead of it");
   EXPECT_NE(fault([](InstanceInfo& i) { i.textures[2].argument = 25; }).find("more than 24"), std::string::npos);
   EXPECT_EQ(fault([](InstanceInfo& i) { i.textures[2].channels = 9; }),
-            "it: 'textures[2].width' is of a texture that cannot be");
+            "it: 'textures[2].width' describes a texture that no GPU has");
   EXPECT_EQ(fault([](InstanceInfo& i) { i.textures[2].width = UINT64_MAX; }),
             "it: 'textures[2].width' goes beyond the last address");
 }

@@ -75,7 +75,7 @@ void warn(const std::string& message) { say("warning: " + message); }
 void warn_of_each(const std::vector<std::string>& messages, const std::string& others) {
   constexpr size_t kFew = 3;
   for (size_t i = 0; i < std::min(kFew, messages.size()); i++) warn(messages[i]);
-  if (messages.size() > kFew) warn(fmt::format("and so it is with {} more {}", messages.size() - kFew, others));
+  if (messages.size() > kFew) warn(fmt::format("and {} more {}", messages.size() - kFew, others));
 }
 void note(const std::string& message) { say(message); }
 

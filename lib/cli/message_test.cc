@@ -61,7 +61,7 @@ TEST(Messages, OfManyThatAreAlikeTheFirstFewAreSaid) {
   const std::string three = "mneme-test: warning: a\nmneme-test: warning: b\nmneme-test: warning: c\n";
   EXPECT_EQ(said({}), "");
   EXPECT_EQ(said({"a", "b", "c"}), three);
-  EXPECT_EQ(said({"a", "b", "c", "d", "e"}), three + "mneme-test: warning: and so it is with 2 more kernels\n");
+  EXPECT_EQ(said({"a", "b", "c", "d", "e"}), three + "mneme-test: warning: and 2 more kernels\n");
 }
 
 TEST(RunTool, MakesAClosedPipeAnError) {

@@ -97,7 +97,7 @@ struct Options::Implementation {
       if (with_value.count(own[i])) {
         i++;
       } else if (own[i].ends_with('=') && with_value.count(own[i].substr(0, own[i].size() - 1))) {
-        throw Error::of("{} says no value behind the '='; see {} --help", own[i], tool);
+        throw Error::of("{} has no value after '='; see {} --help", own[i], tool);
       }
     }
   }
@@ -150,7 +150,8 @@ void Options::value(const std::string& names, uint64_t& target, const std::strin
   implementation_->add(names, value, help, [&target, names](const std::string& text) {
     const char* end = text.data() + text.size();
     auto [stop, error] = std::from_chars(text.data(), end, target);
-    if (error != std::errc() || stop != end) throw Error::of("{}: '{}' is not a whole number from 0", names, text);
+    if (error != std::errc() || stop != end)
+      throw Error::of("{}: '{}' is not a whole number of 0 or more", names, text);
   });
 }
 
@@ -159,7 +160,7 @@ void Options::value(const std::string& names, double& target, const std::string&
     const char* end = text.data() + text.size();
     auto [stop, error] = std::from_chars(text.data(), end, target);
     if (error != std::errc() || stop != end || !(target >= 0) || std::isinf(target)) {
-      throw Error::of("{}: '{}' is not a number from 0", names, text);
+      throw Error::of("{}: '{}' is not a number of 0 or more", names, text);
     }
   });
 }

@@ -76,8 +76,8 @@ TEST(Options, ReadEveryKind) {
 }
 
 TEST(Options, TakeNoOtherWordForAValue) {
-  EXPECT_EQ(Tool().failure({"--output=", "--keep"}), "--output= says no value behind the '='; see mneme-test --help");
-  EXPECT_EQ(Tool().failure({"--passes=", "x"}), "--passes= says no value behind the '='; see mneme-test --help");
+  EXPECT_EQ(Tool().failure({"--output=", "--keep"}), "--output= has no value after '='; see mneme-test --help");
+  EXPECT_EQ(Tool().failure({"--passes=", "x"}), "--passes= has no value after '='; see mneme-test --help");
   Tool tool;
   tool.parse({"--passes", "--output=", "-k"});
   EXPECT_EQ(tool.many, (Words{"--output="})) << "is a value itself";
@@ -88,7 +88,7 @@ TEST(Options, TakeNoEmptyValues) {
   EXPECT_EQ(Tool().failure({"-o", ""}), "the value of --output is empty; see mneme-test --help");
   EXPECT_EQ(Tool().failure({"-ko", ""}), "the value of --output is empty; see mneme-test --help");
   EXPECT_EQ(Tool().failure({"--passes", "a", "--passes", ""}), "the value of --passes is empty; see mneme-test --help");
-  EXPECT_EQ(Tool().failure({"--number", ""}), "--number: '' is not a whole number from 0");
+  EXPECT_EQ(Tool().failure({"--number", ""}), "--number: '' is not a whole number of 0 or more");
   Tool tool;
   tool.options.file(tool.file, "FILE", "input");
   EXPECT_EQ(tool.failure({""}), "the value of FILE is empty; see mneme-test --help");

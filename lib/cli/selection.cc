@@ -23,7 +23,7 @@ void Selection::check() {
   bool hexadecimal = std::all_of(instance_.begin(), instance_.end(),
                                  [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
   if (!hexadecimal || instance_.size() > 2 * Digest::kSize) {
-    throw Error::of("--instance '{}' is no prefix of a hash: up to 32 hexadecimal digits are expected", instance_);
+    throw Error::of("--instance '{}' is not the beginning of a hash: give up to 32 hexadecimal digits", instance_);
   }
 }
 

@@ -194,7 +194,7 @@ std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std:
     }
     if (holds_handle(kernel, kernel.arguments[number])) {
       throw Error::of(
-          "argument {} of kernel '{}' is no constant: it holds the handle of a texture or a surface, which is "
+          "argument {} of kernel '{}' is not a constant: it holds the handle of a texture or a surface, which is "
           "another one in each process",
           number, kernel.demangled);
     }

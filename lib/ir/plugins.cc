@@ -43,7 +43,7 @@ std::string load_plugin(const std::string& path) {
   llvm::Expected<llvm::PassPlugin> plugin =
       llvm::PassPlugin::Load(path.find('/') == std::string::npos ? "./" + path : path);
   if (!plugin) {
-    throw Error::of("'{}' is no plugin with passes for this LLVM ({}): {}", path, LLVM_VERSION_STRING,
+    throw Error::of("'{}' is not a pass plugin for this LLVM ({}): {}", path, LLVM_VERSION_STRING,
                     llvm::toString(plugin.takeError()));
   }
   loaded().emplace(name, *plugin);

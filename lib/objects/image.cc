@@ -23,7 +23,7 @@ bool is_elf(Bytes bytes) { return starts_with(bytes, 0, std::string_view(ELFMAG,
 size_t size_of_elf(Bytes elf, const std::string& where) {
   if (elf.size() < sizeof(Elf64_Ehdr) || std::to_integer<int>(elf[EI_CLASS]) != ELFCLASS64 ||
       std::to_integer<int>(elf[EI_DATA]) != ELFDATA2LSB) {
-    throw Error::of("{} is no 64-bit little-endian ELF file", where);
+    throw Error::of("{} is not a 64-bit little-endian ELF file", where);
   }
   uint64_t table = word_at<uint64_t>(elf, offsetof(Elf64_Ehdr, e_shoff));
   uint64_t count = word_at<uint16_t>(elf, offsetof(Elf64_Ehdr, e_shnum));
@@ -52,7 +52,7 @@ std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size
   uint16_t machine = bytes.size() < sizeof(Elf64_Ehdr) ? 0 : word_at<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine));
   if (machine == kAmdGpu) return {{"amdgcn-amd-amdhsa", bytes, nullptr}};
   if (machine == kCudaMachine) return {{std::string(kCudaTriple), bytes, nullptr}};
-  throw Error::of("{} is no code for a GPU", where);
+  throw Error::of("{} is not code for a GPU", where);
 }
 
 size_t size_of_image(const std::byte* image, const std::string& where) {

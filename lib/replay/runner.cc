@@ -78,8 +78,8 @@ void Runner::take(bundle::InstanceMember instance) {
   }
   if (reader_.info().memory == "none") {
     throw Error::of(
-        "the bundle holds no memory to replay from: it has been through mneme-run, which keeps it only if told so "
-        "(--keep)");
+        "the bundle holds no memory to replay from: it went through mneme-run, which drops it without "
+        "--keep");
   }
   if (!instance.info.missing.empty() && !options_.force) {
     refuse(instance.info);

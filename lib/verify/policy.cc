@@ -36,7 +36,7 @@ Policy parse_policy(std::string_view annotation, const std::string& where) {
   policy.kind = static_cast<Kind>(in.choice("kind", {kKinds[0], kKinds[1], kKinds[2], kKinds[3]}));
   policy.norm = static_cast<Norm>(in.choice("norm", {kNorms[0], kNorms[1], kNorms[2], kNorms[3]}));
   if (in.has("scale")) policy.scale = in.real("scale");
-  if (policy.scale && !(*policy.scale > 0 && std::isfinite(*policy.scale))) in.fail("scale", "is no number above 0");
+  if (policy.scale && !(*policy.scale > 0 && std::isfinite(*policy.scale))) in.fail("scale", "is not a number above 0");
   policy.tag = in.text_or("tag", "");
   if (!in.has("ignore")) return policy;
   uint64_t end = 0;

@@ -31,7 +31,7 @@ class Expression:
         if failed:
             reason = ctypes.create_string_buffer(256)
             self.library.regerror(failed, self.compiled, reason, ctypes.c_size_t(len(reason)))
-            raise Wrong(f"--kernel '{text}' is no regular expression: {reason.value.decode(errors='replace')}")
+            raise Wrong(f"--kernel '{text}' is not a valid regular expression: {reason.value.decode(errors='replace')}")
 
     def matches(self, name):
         start = name.encode(errors="surrogatepass")[:self.MATCHED_BYTES]

@@ -21,7 +21,7 @@ const char* problem_with(Type wanted) {
     case Type::kBoolean:
       return "is not true or false";
     default:
-      return "is not a whole number from 0 on";
+      return "is not a whole number of 0 or more";
   }
 }
 
@@ -162,7 +162,7 @@ std::vector<std::string> Object::texts(const char* key) const {
 std::vector<uint64_t> Object::numbers(const char* key) const {
   std::vector<uint64_t> out;
   for_items(key, [&](size_t item, size_t) {
-    if (document_[item].type != Type::kNatural) fail(key, "holds something that is not a whole number from 0 on");
+    if (document_[item].type != Type::kNatural) fail(key, "holds something that is not a whole number of 0 or more");
     out.push_back(document_[item].number);
   });
   return out;

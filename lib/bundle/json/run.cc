@@ -52,7 +52,8 @@ Observation parse_observation(const json::Object& in) {
                           in.number("tail"), parse_norms(in, "absolute"), parse_norms(in, "relative")};
   if (!in.has("scale")) return observation;
   observation.scale = in.real("scale");
-  if (!(*observation.scale >= 0) || !std::isfinite(*observation.scale)) in.fail("scale", "is not a number from 0 on");
+  if (!(*observation.scale >= 0) || !std::isfinite(*observation.scale))
+    in.fail("scale", "is not a number of 0 or more");
   observation.scaled = parse_norms(in, "scaled");
   observation.ulps = parse_norms(in, "ulps");
   return observation;

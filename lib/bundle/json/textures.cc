@@ -22,7 +22,7 @@ template <class Numbers>
 Numbers numbers_of(const Object& in, const char* key) {
   std::vector<uint64_t> list = in.numbers(key);
   Numbers numbers;
-  if (list.size() != numbers.size()) in.fail(key, fmt::format("is no list of {} numbers", numbers.size()));
+  if (list.size() != numbers.size()) in.fail(key, fmt::format("is not a list of {} numbers", numbers.size()));
   for (size_t i = 0; i < list.size(); ++i) {
     numbers[i] = static_cast<typename Numbers::value_type>(list[i]);
     if (numbers[i] != list[i]) in.fail(key, "has a number that is too large");
@@ -41,7 +41,7 @@ TextureArray parse_array(const Object& in, const std::vector<Segment>& segments)
   array.flags = in.number32("flags");
   array.levels = in.number32("levels");
   const std::optional<ArrayLayout> layout = layout_of(array);
-  if (!layout) in.fail("format", "is of an array that cannot be");
+  if (!layout) in.fail("format", "describes an array that no GPU has");
   auto segment = std::ranges::lower_bound(segments, array.address, {}, &Segment::address);
   if (segment == segments.end() || segment->address != array.address || segment->size != layout->bytes) {
     in.fail("address", "is of no segment that has the array's size");
@@ -71,7 +71,7 @@ TextureObject parse_object(const Object& in, const InstanceInfo& info) {
       object.pitch = in.number("pitch");
     }
     const std::optional<uint64_t> bytes = bytes_in_memory(object);
-    if (!bytes) in.fail("width", "is of a texture that cannot be");
+    if (!bytes) in.fail("width", "describes a texture that no GPU has");
     if (*bytes > UINT64_MAX - object.address) in.fail("width", "goes beyond the last address");
   }
   if (object.surface) return object;

@@ -83,7 +83,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
                const bundle::InstanceInfo* instance, bool texts, bool embed) {
   refuse_host_options(info, configuration);
   std::optional<TargetId> target = parse_target_id(std::string_view(configuration.target).substr(sizeof "hip:" - 1));
-  if (!target) throw Error::of("'{}' is no AMD GPU that this version has code for", configuration.target);
+  if (!target) throw Error::of("'{}' is not an AMD GPU that this version has code for", configuration.target);
   ir::set_llvm_option("amdgpu-internalize-symbols");  // clang's driver passes that for HIP with -mllvm
   ir::check_pipeline(configuration.passes, configuration.plugins);
   llvm::LLVMContext context;

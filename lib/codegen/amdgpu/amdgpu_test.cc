@@ -600,7 +600,7 @@ TEST(AmdgpuResources, MalformedCodeObjectsAreRefused) {
   ASSERT_NE(note, std::string::npos);
   std::string wrong = good;
   wrong[note] = 'B';
-  EXPECT_EQ(read(wrong), "it has no note that says what its kernels take");
+  EXPECT_EQ(read(wrong), "it has no metadata about its kernels");
   wrong = good;
   wrong[note - 7] = '\x7f';
   EXPECT_EQ(read(wrong), "it: a note is cut short");

@@ -27,7 +27,7 @@ llvm::StringRef metadata_note(Bytes notes, const std::string& where) {
     }
     at = contents + objects::align_up(size, 4);
   }
-  throw Error::of("{} has no note that says what its kernels take", where);
+  throw Error::of("{} has no metadata about its kernels", where);
 }
 
 constexpr uint32_t kMostRegisters = 512, kMostScalarRegisters = 256, kMostThreads = 1024;
@@ -40,7 +40,7 @@ uint32_t number(llvm::msgpack::MapDocNode& map, const char* key, const std::stri
   uint64_t value = std::numeric_limits<uint64_t>::max();
   if (node.getKind() == llvm::msgpack::Type::UInt) value = node.getUInt();
   if (node.getKind() == llvm::msgpack::Type::Int && node.getInt() >= 0) value = static_cast<uint64_t>(node.getInt());
-  if (value > most) throw Error::of("{}: '{}' is no such number", where, key);
+  if (value > most) throw Error::of("{}: '{}' is not a number that metadata may hold", where, key);
   return static_cast<uint32_t>(value);
 }
 
@@ -51,7 +51,7 @@ bundle::Resources resources_in_code_object(Bytes code_object, const std::string&
   llvm::msgpack::Document document;
   Bytes notes = objects::elf_section(code_object, ".note", where);
   if (!document.readFromBlob(metadata_note(notes, where), /*Multi=*/false) || !document.getRoot().isMap()) {
-    throw Error::of("{}: what its kernels take cannot be read", where);
+    throw Error::of("{}: the metadata about its kernels cannot be read", where);
   }
   llvm::msgpack::DocNode kernels = document.getRoot().getMap()["amdhsa.kernels"];
   if (!kernels.isArray()) throw Error::of("{} lists no kernels", where);

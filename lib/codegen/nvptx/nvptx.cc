@@ -71,7 +71,7 @@ llvm::FPOpFusion::FPOpFusionMode fusion(const llvm::Module& module, bool asked) 
 std::unique_ptr<llvm::TargetMachine> make_machine(const llvm::Module& module,
                                                   const bundle::Configuration& configuration) {
   std::string processor = configuration.target.substr(sizeof "cuda:" - 1);
-  if (!is_processor(processor)) throw Error::of("'{}' is no NVIDIA GPU that this LLVM knows", processor);
+  if (!is_processor(processor)) throw Error::of("'{}' is not an NVIDIA GPU that this LLVM knows", processor);
   std::optional<llvm::CodeGenOptLevel> level = llvm::CodeGenOpt::getLevel(configuration.codegen_opt);
   if (!level) throw Error::of("the code generation level {} is not one of 0, 1, 2, 3", configuration.codegen_opt);
   llvm::TargetOptions options;

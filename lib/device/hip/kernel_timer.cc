@@ -46,7 +46,7 @@ Result KernelTimer::stop() { return events_.stop(); }
 uint64_t KernelTimer::by_profiler(const Launch& launch, uint64_t by_events) const {
   constexpr uint64_t kClocks = 100'000;  // nanoseconds
   const uint64_t taken = profiler_->taken(&launch);
-  if (taken > by_events + by_events / 16 + kClocks) throw Error("it says that a kernel took longer than it can have");
+  if (taken > by_events + by_events / 16 + kClocks) throw Error("it reports a kernel time longer than the launch took");
   return taken;
 }
 

@@ -39,7 +39,7 @@ void Profiler::set_up(void* library) {
   in_configuration = this;
   const RocprofilerStatus status = functions_.rocprofiler_force_configure(configure);
   in_configuration = nullptr;
-  if (status != 0) throw Error::of("it cannot be configured (status {})", status);
+  if (status != 0) throw Error::of("it refuses its configuration (status {})", status);
   if (wrong_) throw Error(wrong_);
 }
 
@@ -73,7 +73,7 @@ void Profiler::check_library() const {
     throw Error("its number for dispatches is not known here");
   }
   int status = 0;
-  if (functions_.rocprofiler_is_initialized(&status) != 0 || status != 0) throw Error("somebody else uses it already");
+  if (functions_.rocprofiler_is_initialized(&status) != 0 || status != 0) throw Error("another tool uses it");
 }
 
 ToolConfiguration* Profiler::configure(uint32_t, const char*, uint32_t, void*) {

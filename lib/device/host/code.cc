@@ -31,7 +31,7 @@ std::unique_ptr<HostCode> HostCode::load(const std::string& path, const std::str
   std::unique_ptr<HostCode> code(new HostCode(handle));
   code->object_ = static_cast<CodeObject*>(::dlsym(handle, codegen::host::kEntrySymbol));
   if (!code->object_) {
-    throw Error::of("the code of kernel '{}' is no code for the host device: it lacks '{}'", kernel,
+    throw Error::of("the code of kernel '{}' is not code for the host device: it lacks '{}'", kernel,
                     codegen::host::kEntrySymbol);
   }
   if (code->object_->version != codegen::host::kAbiVersion) {

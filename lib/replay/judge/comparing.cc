@@ -40,12 +40,12 @@ Comparing::Comparing(std::string reference, double bound, Take next)
     : reference_(std::move(reference)), bound_(bound), next_(std::move(next)) {
   bool hash = !reference_.empty() && reference_.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!reference_.empty() && reference_ != kFirst && !hash) {
-    throw Error::of("--reference '{}' is neither 'first' nor how the hash of a variant begins", reference_);
+    throw Error::of("--reference '{}' is neither 'first' nor the beginning of a variant's hash", reference_);
   }
   if (bound_ == 0) return;
-  if (reference_.empty()) throw Error("--fail-if-slower compares with the variant that --reference names: give both");
+  if (reference_.empty()) throw Error("--fail-if-slower needs --reference");
   if (!(bound_ >= 1)) {
-    throw Error::of("--fail-if-slower {:g}: it is a factor of times, at least 1; with 1.1 a tenth more passes", bound_);
+    throw Error::of("--fail-if-slower {:g}: give a ratio of at least 1; 1.1 accepts 10 % more time", bound_);
   }
 }
 

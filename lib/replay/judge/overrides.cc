@@ -18,7 +18,7 @@ double parse_threshold(const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();
   auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= 0)) throw Error::of("'{}' is not a number from 0", text);
+  if (error != std::errc() || stop != end || !(value >= 0)) throw Error::of("'{}' is not a number of 0 or more", text);
   return value;
 }
 
@@ -34,7 +34,7 @@ Value parse_name(const std::string& text, std::initializer_list<Value> values) {
 
 double parse_scale(const std::string& text) {
   double value = parse_threshold(text);
-  if (!(value > 0 && std::isfinite(value))) throw Error::of("'{}' is no number above 0", text);
+  if (!(value > 0 && std::isfinite(value))) throw Error::of("'{}' is not a number above 0", text);
   return value;
 }
 
@@ -84,9 +84,9 @@ Override parse_override(std::string_view line, const std::string& where) {
   if (in.has("threshold")) over.threshold = in.real("threshold");
   if (over.threshold && !(*over.threshold >= 0)) in.fail("threshold", "is negative");
   if (in.has("scale")) over.scale = in.real("scale");
-  if (over.scale && !(*over.scale > 0 && std::isfinite(*over.scale))) in.fail("scale", "is no number above 0");
+  if (over.scale && !(*over.scale > 0 && std::isfinite(*over.scale))) in.fail("scale", "is not a number above 0");
   if (in.has("segment") && over.segment.empty()) in.fail("segment", "is empty: without it, all segments are meant");
-  if (says_nothing(over)) throw Error::of("{}: there is none of dtype, kind, norm, threshold and scale", where);
+  if (says_nothing(over)) throw Error::of("{}: give dtype, kind, norm, threshold or scale", where);
   return over;
 }
 
@@ -122,8 +122,7 @@ std::vector<Override> OverrideOptions::overrides(const cli::Options& options) co
   }
   for (const Override& over : all) {
     if (!says_nothing(over)) continue;
-    throw Error::of("--segment {}: none of --dtype, --kind, --norm, --threshold and --scale is behind it",
-                    over.segment);
+    throw Error::of("--segment {}: give --dtype, --kind, --norm, --threshold or --scale after it", over.segment);
   }
   return all;
 }

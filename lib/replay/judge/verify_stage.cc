@@ -84,11 +84,11 @@ void VerifyOptions::add_options(cli::Options& options) {
 
 void VerifyOptions::check(const cli::Options& options) {
   rules_.overrides = overrides_.overrides(options);
-  if (options.given("--infer-kind") && !infer_) throw Error("--infer-kind says how --infer judges: give that as well");
+  if (options.given("--infer-kind") && !infer_) throw Error("--infer-kind needs --infer");
   if (infer_) rules_.infer = infer_kind_ == "relative" ? Kind::kRelative : Kind::kScaled;
   rules_.strictness.equal_nans = nan_ == "equal";
   if (slower_ == 0 && options.given("--fail-if-slower")) {
-    throw Error("--fail-if-slower 0: it is a factor of times, at least 1; with 1.1 a tenth more passes");
+    throw Error("--fail-if-slower 0: give a ratio of at least 1; 1.1 accepts 10 % more time");
   }
 }
 

@@ -82,9 +82,9 @@ std::optional<std::string> annotation_json(const mneme_annotation_v1& annotation
   } else if (annotation.norm >= std::size(kNorms)) {
     trouble = "its norm is unknown";
   } else if (!(annotation.threshold >= 0) || !std::isfinite(annotation.threshold)) {
-    trouble = "its threshold is not a number from 0 on";
+    trouble = "its threshold is not a number of 0 or more";
   } else if (!(scale >= 0) || !std::isfinite(scale)) {
-    trouble = "its scale is not a number from 0 on";
+    trouble = "its scale is not a number of 0 or more";
   }
   if (!trouble.empty()) return std::nullopt;
 
