@@ -32,8 +32,7 @@ std::vector<Place> places_of(llvm::Function& function, HasPlaces has_places) {
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
     if (!call) continue;
-    std::optional<Operation> operation;
-    if (call->getCalledFunction()) operation = operation_of(*call->getCalledFunction());
+    std::optional<Operation> operation = operation_at(*call);
     if (operation ? is_place(*operation) : has_places(*call)) {
       places.push_back({call, operation, 0});
     }

@@ -15,12 +15,6 @@ namespace {
 
 constexpr llvm::StringLiteral kUniform = "mneme.uniform";
 
-std::optional<Operation> operation_at(const llvm::Instruction& instruction) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (!call || !call->getCalledFunction()) return std::nullopt;
-  return operation_of(*call->getCalledFunction());
-}
-
 // What the launch is like, which no kernel changes.
 bool reads_launch(const llvm::Instruction& instruction) {
   auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);

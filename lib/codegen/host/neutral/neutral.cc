@@ -115,6 +115,12 @@ void fence_compiler(llvm::CallBase& assembly) {
   if (assembly.doesNotAccessMemory()) return;
   llvm::IRBuilder<>(&assembly).CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
 }
+bool within_block(const llvm::FenceInst& fence) {
+  llvm::SmallVector<llvm::StringRef, 8> names;
+  fence.getContext().getSyncScopeNames(names);
+  llvm::StringRef name = fence.getSyncScopeID() < names.size() ? names[fence.getSyncScopeID()] : "";
+  return name.starts_with("workgroup") || name.starts_with("wavefront") || name.starts_with("singlethread");
+}
 llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition) {
   return call_convergent(builder, kBallot, builder.getInt64Ty(), {condition});
 }
@@ -194,6 +200,18 @@ std::optional<Operation> operation_of(const llvm::Function& function) {
   return std::nullopt;
 }
 
+std::optional<Operation> operation_at(const llvm::Value& value) {
+  auto* call = llvm::dyn_cast<llvm::CallInst>(&value);
+  if (!call || !call->getCalledFunction()) return std::nullopt;
+  return operation_of(*call->getCalledFunction());
+}
+
+std::optional<unsigned> queried_dimension(const llvm::Value& value, Query query) {
+  auto operation = operation_at(value);
+  if (!operation || operation->kind != OperationKind::kQuery || operation->query != query) return std::nullopt;
+  return operation->dimension;
+}
+
 bool is_block_place(const Operation& operation) {
   return operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kBarrierCount ||
          operation.kind == OperationKind::kBarrierGrid;
@@ -222,9 +240,9 @@ bool lanes_meet(const llvm::Module& module) {
 std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function& function) {
   std::vector<std::pair<llvm::CallInst*, Operation>> found;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (!call || !call->getCalledFunction()) continue;
-    if (auto operation = operation_of(*call->getCalledFunction())) found.emplace_back(call, *operation);
+    if (auto operation = operation_at(instruction)) {
+      found.emplace_back(llvm::cast<llvm::CallInst>(&instruction), *operation);
+    }
   }
   return found;
 }

@@ -4,6 +4,7 @@
 // ordinary IR in one address space. A dialect raises to it (dialect/amdgpu/raise.cc), a target lowers from it.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
 #include <optional>
@@ -50,6 +51,9 @@ llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
 // In place of inline assembly that clobbers memory, asm("" ::: "memory") too: no access is moved over it. A fence of
 // one thread, until lanes are kept in step (sync/in_step.h).
 void fence_compiler(llvm::CallBase& assembly);
+
+// Whether it orders memory for no more than the block's work-items.
+bool within_block(const llvm::FenceInst& fence);
 
 // `void mneme.step()`: work-items that go through a loop in step pass here one after the other, and nobody waits for
 // anybody who does not come (step_loops.h). Only in the loop form.
@@ -103,6 +107,9 @@ bool is_yield(const Operation& operation);
 bool is_place(const Operation& operation);
 // What a function is, if it is a neutral operation.
 std::optional<Operation> operation_of(const llvm::Function& function);
+// The operation that a value is a call of, if it is one; and the dimension that it asks about, if it is this query.
+std::optional<Operation> operation_at(const llvm::Value& value);
+std::optional<unsigned> queried_dimension(const llvm::Value& value, Query query);
 // Whether a module has places of waves.
 bool lanes_meet(const llvm::Module& module);
 // The calls of neutral operations in a function.

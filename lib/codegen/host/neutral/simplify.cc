@@ -52,16 +52,7 @@ void relax_between(llvm::Instruction& instruction, llvm::function_ref<void()> lo
   }
 }
 
-// The dimension that is asked about, if the value is such a query.
-std::optional<unsigned> dimension_of(llvm::Value* value, Query query) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(value);
-  if (!call || !call->getCalledFunction()) return std::nullopt;
-  auto operation = operation_of(*call->getCalledFunction());
-  if (!operation || operation->kind != OperationKind::kQuery || operation->query != query) return std::nullopt;
-  return operation->dimension;
-}
-
-bool is_query(llvm::Value* value, Query query) { return dimension_of(value, query).has_value(); }
+bool is_query(llvm::Value* value, Query query) { return queried_dimension(*value, query).has_value(); }
 
 // With product = blockIdx * stride, the stride: 0 if that is the block's size, nothing if it is no such product.
 std::optional<uint32_t> stride_of(llvm::Value* product, unsigned& dimension) {
@@ -79,7 +70,7 @@ std::optional<uint32_t> stride_of(llvm::Value* product, unsigned& dimension) {
   } else {
     return std::nullopt;
   }
-  std::optional<unsigned> asked = dimension_of(group, Query::kGroupId);
+  std::optional<unsigned> asked = queried_dimension(*group, Query::kGroupId);
   if (!asked || number > kMostStride) return std::nullopt;
   dimension = *asked;
   return static_cast<uint32_t>(number);

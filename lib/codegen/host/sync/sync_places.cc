@@ -32,12 +32,6 @@ namespace {
 
 constexpr unsigned kMostChosen = 64;  // places that are chosen with care; the others are where they are needed
 
-std::optional<Operation> operation_at(const llvm::Instruction& instruction) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (!call || !call->getCalledFunction()) return std::nullopt;
-  return operation_of(*call->getCalledFunction());
-}
-
 bool is_place(const llvm::Instruction& instruction) {
   auto operation = operation_at(instruction);
   return operation && (is_block_place(*operation) || is_wave_place(*operation));
