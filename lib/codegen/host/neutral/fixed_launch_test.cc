@@ -92,7 +92,7 @@ Result compiled(const std::function<void(bundle::Configuration&)>& change, const
   configuration.form = form;
   change(configuration);
   bundle::InstanceInfo one = instance();
-  return compile(kernel(), kKernel, configuration, &one, true);
+  return compile(kernel(), kKernel, configuration, &one, {.texts = true});
 }
 
 Result plain() {
