@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The fiber form: a block's work-items each run on a stack of their own, and say so to whoever runs the block when they
-// come to a place where they meet (Services in abi.h). Slow, but such a place may be anywhere, and little can go wrong.
+// The fiber form: each work-item of a block runs on a stack of its own, and calls a service where it comes to a
+// collective (Services in abi.h); the caller then switches to another.
+//
+//   call void @mneme.barrier()   ──▶   call i64 @mneme.service.meet(i32 kMeetBlock, i32 1, …)
+//
+// Slow, but a collective may be anywhere, and little can go wrong. Relies on order_places (places.h) for the number of
+// each collective.
 #pragma once
 #include <llvm/IR/Module.h>
 

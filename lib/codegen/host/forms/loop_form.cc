@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A block as loops over its work-items, one for each region of code between two places where they meet.
+// A block as loops over its work-items, one for each region of code between two collectives.
 //
-// A region starts at the kernel's entry or behind a place (a barrier, or an operation of a wave), and ends at the
-// places that can be reached next or at the kernel's end. Values that live on from one region to another are kept in
-// arrays with an element a work-item, so the loops over work-items vectorise; those that are the same for all are
-// ordinary variables. Usually all work-items arrive at the same place; what they ask of each other there is answered,
-// from such arrays to such arrays, and the next loop runs the region behind it. Where they did not, each wave goes on
-// by itself (apart.h) until all meet at a barrier again.
+//   mneme.item:                                   mneme.run_block:
+//     s[t] = in[t]                                  for (t…) s[t] = in[t]              region 1
+//     mneme.barrier()                      ──▶
+//     out[t] = s[n - 1 - t]                         for (t…) out[t] = s[n - 1 - t]     region 2
+//
+// A region starts at the kernel's entry or behind a collective (a barrier, or an operation of a wave), and ends at the
+// collectives that can be reached next or at the kernel's end. Values that live on from one region to another are kept in
+// arrays with an element a work-item, so the loops over work-items vectorise; those that are uniform are ordinary
+// variables. Usually all work-items arrive at the same collective; it is computed from such arrays to such arrays, and
+// the next loop runs the region behind it. Where they did not, each wave goes on by itself (apart.h) until all are at one
+// barrier again.
+//
+// Relies on collectives standing in the item only, and on order_places (places.h) for where the lanes of a wave
+// reconverge.
 #include "base/error.h"
 #include "codegen/host/abi.h"
 #include "codegen/host/forms/apart.h"
