@@ -59,10 +59,9 @@ class Order {
  public:
   Order(llvm::Function& function, const Uniformity* uniformity, HasPlaces has_places)
       : function_(function), has_places_(has_places) {
-    if (uniformity) {
-      partings_.emplace();
-      for (const Uniformity::Parting& parting : uniformity->partings()) partings_->insert(parting.branch->getParent());
-    }
+    if (!uniformity) return;
+    forks_.emplace();
+    for (const Uniformity::DivergentBranch& branch : uniformity->divergent_branches()) forks_->insert(branch.fork());
   }
 
   std::vector<Place> make() {
@@ -93,12 +92,12 @@ class Order {
   }
 
   bool wants_place(const llvm::Loop& loop) {
-    bool has_place = false, parts = false;
+    bool has_place = false, diverges = false;
     for (llvm::BasicBlock* block : loop.blocks()) {
       has_place |= by_block_.count(block) > 0;
-      if (block->getTerminator()->getNumSuccessors() > 1) parts |= !partings_ || partings_->count(block);
+      if (block->getTerminator()->getNumSuccessors() > 1) diverges |= !forks_ || forks_->count(block);
     }
-    return has_place && parts;
+    return has_place && diverges;
   }
 
   // A place that every iteration passes once.
@@ -233,7 +232,7 @@ class Order {
 
   llvm::Function& function_;
   HasPlaces has_places_;
-  std::optional<std::set<llvm::BasicBlock*>> partings_;  // blocks at whose end lanes may part
+  std::optional<std::set<llvm::BasicBlock*>> forks_;  // of divergent branches; nothing: unknown
   llvm::DominatorTree dominators_;
   llvm::LoopInfo loops_;
   llvm::MapVector<llvm::BasicBlock*, std::vector<Place>> by_block_;

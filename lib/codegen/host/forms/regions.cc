@@ -166,14 +166,14 @@ std::set<uint32_t> Regions::exits_of(const std::set<llvm::BasicBlock*>& blocks) 
 
 // Whether work-items that enter these blocks, a region, together may come out at different places.
 bool Regions::may_part(const std::set<llvm::BasicBlock*>& blocks) {
-  for (const Uniformity::Parting& parting : uniformity_->partings()) {
-    llvm::BasicBlock* block = parting.branch->getParent();
-    if (!blocks.count(block) || exits_.count(block)) continue;
+  for (auto [branch, join] : uniformity_->divergent_branches()) {
+    llvm::BasicBlock* fork = branch->getParent();
+    if (!blocks.count(fork) || exits_.count(fork)) continue;
     std::set<llvm::BasicBlock*> ways;
     bool some_join = false;
-    for (llvm::BasicBlock* next : llvm::successors(block)) {
-      ways.merge(reachable(next, parting.join));
-      some_join |= parting.join && reachable(next, nullptr).count(parting.join);
+    for (llvm::BasicBlock* next : llvm::successors(fork)) {
+      ways.merge(reachable(next, join));
+      some_join |= join && reachable(next, nullptr).count(join);
     }
     size_t outcomes = exits_of(ways).size() + (some_join ? 1 : 0);
     if (outcomes > 1) return true;

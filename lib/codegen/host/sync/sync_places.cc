@@ -180,9 +180,9 @@ class Synchronisation {
       if (!may_wait(*loop)) continue;
       for (llvm::BasicBlock* block : reachable_blocks(loop->getHeader(), nullptr)) waiting_.insert(block);
     }
-    for (const Uniformity::Parting& parting : analyses_.uniformity.partings()) {
-      partings_.insert(parting.branch->getParent());
-      for (auto& [side, joins] : Sides(*parting.branch->getParent(), parting.join).joins()) {
+    for (const Uniformity::DivergentBranch& branch : analyses_.uniformity.divergent_branches()) {
+      partings_.insert(branch.fork());
+      for (auto& [side, joins] : Sides(*branch.fork(), branch.reconvergence).joins()) {
         joins_around_[side].append(joins.begin(), joins.end());
       }
     }
@@ -432,12 +432,10 @@ class Synchronisation {
 
   // Whether one way only ends, without synchronising with anybody: those who take the other stay together.
   bool leaves_at(llvm::BasicBlock& fork) {
-    return llvm::any_of(llvm::successors(&fork), [&](llvm::BasicBlock* next) {
-      std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
-      return !blocks.count(&fork) && llvm::none_of(blocks, [&](llvm::BasicBlock* block) {
-        return llvm::any_of(*block, [&](llvm::Instruction& instruction) { return syncs_before(instruction); });
-      });
-    });
+    auto syncs = [&](llvm::BasicBlock* block) {
+      return llvm::any_of(*block, [&](llvm::Instruction& instruction) { return syncs_before(instruction); });
+    };
+    return !ending_side(fork, syncs).empty();
   }
 
   // Whether there is a way that does not come by the end of a block, on which nobody synchronises.
