@@ -338,7 +338,7 @@ class Configurations(TestCase):
         self.assertIn("addrspace(", texts["raise"])
         self.assertNotIn("addrspace(", texts["flatten"])
         self.assertIn("mneme.local.id.x", texts["flatten"])
-        self.assertIn("define void @mneme.run_block(", texts["block"])
+        self.assertIn("define internal void @mneme.run_block(", texts["block"])
         variants = [self.variants(one) for one in (plain, bundle)]
         self.assertEqual(variants[0], variants[1])
         self.assertEqual([*printed("--print-after", "all")[1]], names)

@@ -167,6 +167,8 @@ llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel
   llvm::Function& item = *llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, kItemFunction, module);
   item.setDoesNotThrow();
   Context(module).mark(*item.getArg(0));
+  for (unsigned dimension = 0; dimension < 3; ++dimension)
+    item.getArg(1 + dimension)->setName(llvm::StringRef("xyz").substr(dimension, 1));
   item.splice(item.begin(), &entry);
 
   llvm::IRBuilder<> builder(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());

@@ -306,6 +306,8 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
                                           "mneme.region." + std::to_string(number), module_);
   function->setDoesNotThrow();
   Context(module_).mark(*function->getArg(0));
+  constexpr const char* kNames[] = {"x", "y", "z", "frames", "count", "index"};
+  for (unsigned i = 0; i < std::size(kNames); ++i) function->getArg(i + 1)->setName(kNames[i]);
   // Of the block function's parameter that is known; saying it again here would leave, inlined, a declaration of the
   // scope in the loop over work-items, which counts as an access that may depend on another iteration's.
   function->removeParamAttr(0, llvm::Attribute::NoAlias);
