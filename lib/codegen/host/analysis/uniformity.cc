@@ -87,6 +87,7 @@ class Spread {
     branches.push_back({fork.getTerminator(), join});
     std::set<llvm::BasicBlock*> blocks =
         ending_side(fork, [](llvm::BasicBlock* block) { return has(*block, is_place); });
+    if (!blocks.empty()) mark_counters(fork, blocks);
     if (blocks.empty()) {
       blocks = branches.back().sides();
       // Who gives way to others goes on when it can: they do not meet where the ways do.
@@ -100,6 +101,20 @@ class Spread {
       for (llvm::Instruction& instruction : *block) {
         for (llvm::User* user : instruction.users()) {
           if (!blocks.count(llvm::cast<llvm::Instruction>(user)->getParent())) mark(&instruction);
+        }
+      }
+    }
+  }
+
+  // Those that end leave a loop in different iterations: of what is computed in it each has its own.
+  void mark_counters(llvm::BasicBlock& fork, const std::set<llvm::BasicBlock*>& ending) {
+    std::set<llvm::BasicBlock*> behind = Uniformity::DivergentBranch{fork.getTerminator(), nullptr}.sides();
+    if (!behind.count(&fork)) return;  // in no loop
+    for (llvm::BasicBlock* block : ending) {
+      for (llvm::Instruction& user : *block) {
+        for (llvm::Value* operand : user.operands()) {
+          auto* value = llvm::dyn_cast<llvm::Instruction>(operand);
+          if (value && behind.count(value->getParent()) && !ending.count(value->getParent())) mark(value);
         }
       }
     }
