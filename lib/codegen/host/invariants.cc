@@ -2,6 +2,8 @@
 #include "codegen/host/invariants.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/SCCIterator.h>
+#include <llvm/Analysis/CallGraph.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
@@ -105,10 +107,17 @@ std::string indirect_call(const Compilation& compilation) {
 }
 
 std::string call_to_inline(const Compilation& compilation) {
-  return find(compilation, [](const llvm::Instruction& instruction) {
+  llvm::CallGraph graph(*compilation.module);
+  llvm::SmallPtrSet<const llvm::Function*, 8> recursive;
+  for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
+    if (!component.hasCycle()) continue;
+    for (const llvm::CallGraphNode* node : *component) recursive.insert(node->getFunction());
+  }
+  return find(compilation, [&](const llvm::Instruction& instruction) {
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
-    return callee && !callee->isDeclaration() && callee->hasFnAttribute(llvm::Attribute::AlwaysInline);
+    return callee && !callee->isDeclaration() && callee->hasFnAttribute(llvm::Attribute::AlwaysInline) &&
+           !recursive.contains(callee);
   });
 }
 
