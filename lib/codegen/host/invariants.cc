@@ -224,7 +224,7 @@ std::string shared_atomic(const Compilation& compilation) {
 std::string misplaced_collective(const Compilation& compilation) {
   return find(compilation, [&](const llvm::Instruction& instruction) {
     bool is_kernel = instruction.getFunction()->getName() == compilation.kernel.name;
-    return is_call_of(instruction, is_place) && (compilation.fibers || !is_kernel);
+    return is_call_of(instruction, is_convergence_point) && (compilation.fibers || !is_kernel);
   });
 }
 

@@ -145,7 +145,7 @@ size_t count_collectives(llvm::Module& module) {
   size_t count = 0;
   for (llvm::Function& function : module) {
     for (auto& [call, operation] : operations_in(function)) {
-      count += is_block_place(operation) || is_wave_place(operation);
+      count += is_block_collective(operation) || is_wave_collective(operation);
     }
   }
   return count;
@@ -160,8 +160,8 @@ bool use_fibers(Compilation& c) {
   if (needs_fibers(*c.module, c.kernel)) return true;
   if (c.collectives <= kMostLoops) return false;
   c.remarks.push_back(
-      fmt::format("runs in fibers, since {} loops between the places where its work-items meet would "
-                  "take long to compile (--form loop makes them)",
+      fmt::format("runs in fibers, since {} loops between its barriers and wave operations would take long to compile "
+                  "(--form loop makes them)",
                   c.collectives));
   return true;
 }
@@ -169,7 +169,7 @@ bool use_fibers(Compilation& c) {
 void choose_form(Compilation& c) {
   c.collectives = count_collectives(*c.module);
   c.fibers = use_fibers(c);
-  if (c.fibers) lower_places(*c.module);
+  if (c.fibers) lower_convergence_points(*c.module);
 }
 
 void call_services(Compilation& c) { lower_services(*c.module); }
@@ -283,7 +283,7 @@ constexpr Pass kPasses[] = {
     {"atomics", "relax_shared_atomics", "Atomic operations on shared memory are loads and stores in a fixed order.",
      relax_atomics, shared_atomic},
     {"ids", "mark_global_ids", "The sum of a block's and a work-item's id does not overflow.", bound_ids},
-    {"form", "needs_fibers, lower_places",
+    {"form", "needs_fibers, lower_convergence_points",
      "Collectives are in the kernel only (loop form), or calls of services (fiber form).", choose_form,
      misplaced_collective, "item"},
     {"services", "lower_services", "A service is a call through the context's table.", call_services, service_call},

@@ -86,7 +86,7 @@ class Spread {
     llvm::BasicBlock* join = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
     branches.push_back({fork.getTerminator(), join});
     std::set<llvm::BasicBlock*> blocks =
-        ending_side(fork, [](llvm::BasicBlock* block) { return has(*block, is_place); });
+        ending_side(fork, [](llvm::BasicBlock* block) { return has(*block, is_convergence_point); });
     if (!blocks.empty()) mark_counters(fork, blocks);
     if (blocks.empty()) {
       blocks = branches.back().sides();

@@ -170,16 +170,17 @@ void simplify_loops(llvm::Function& item) {
   }
 }
 
-// Work-items may be at several places of such code at once.
-bool has_places_but_barriers(llvm::Function& item) {
-  return llvm::any_of(operations_in(item),
-                      [](auto& found) { return is_place(found.second) && !is_block_place(found.second); });
+// Work-items may be at several convergence points of such code at once.
+bool has_collectives_but_barriers(llvm::Function& item) {
+  return llvm::any_of(operations_in(item), [](auto& found) {
+    return is_convergence_point(found.second) && !is_block_collective(found.second);
+  });
 }
 
 }  // namespace
 
 void step_through_loops(llvm::Function& item) {
-  if (has_places_but_barriers(item)) return;
+  if (has_collectives_but_barriers(item)) return;
   simplify_loops(item);
   LoopChoice choice(item);
   std::vector<llvm::Loop*> loops = choice.take();

@@ -5,9 +5,9 @@
 namespace mneme::codegen::host {
 
 // A loop that all work-items of a block go round equally often, such as that over the inner dimension of a matrix
-// product, becomes one that they go round in step: each iteration begins with `mneme.step` (neutral.h), and so does what
-// follows the loop. The loop over work-items is then the innermost one, and vectorises where neighbouring work-items
-// touch neighbouring elements.
+// product, becomes one that they go round in step: each iteration begins with `mneme.step` (neutral.h), and so does
+// what follows the loop. The loop over work-items is then the innermost one, and vectorises where neighbouring
+// work-items touch neighbouring elements.
 //
 //   for (t…) for (k…) sum[t] += a[k] * b[k][t]   ──▶   for (k…) for (t…) sum[t] += a[k] * b[k][t]
 //

@@ -12,8 +12,8 @@ namespace mneme::codegen::host {
 //
 //   load float, ptr addrspace(1) %p   ──▶   load float, ptr %p
 //
-// Relies on raise(), which keeps the memory classes of variables (neutral.h) as attributes. Throws Error naming `kernel`
-// for IR whose pointers cannot be widened (pointers made out of 32-bit integers).
+// Relies on raise(), which keeps the memory classes of variables (neutral.h) as attributes. Throws Error naming
+// `kernel` for IR whose pointers cannot be widened (pointers made out of 32-bit integers).
 std::unique_ptr<llvm::Module> flatten_address_spaces(const llvm::Module& device, const llvm::DataLayout& layout,
                                                      const std::string& triple, const std::string& kernel);
 

@@ -39,7 +39,7 @@ SyncPlaces find_places(llvm::Function& function, const SyncContext& context, boo
 
 bool is_place_call(const llvm::Instruction& instruction) {
   auto operation = operation_at(instruction);
-  return operation && (is_block_place(*operation) || is_wave_place(*operation));
+  return operation && (is_block_collective(*operation) || is_wave_collective(*operation));
 }
 
 // What holds within one thread does not hold between the lanes that share a loop: they may store halves of a word that
@@ -87,7 +87,7 @@ LanesInStep keep_lanes_in_step(llvm::Module& module, const std::string& kernel, 
   }
   for (const SyncPlace& place : places) {
     llvm::IRBuilder<> builder(place.before);
-    place.of_block ? call_barrier(builder) : call_wave_meet(builder);
+    place.of_block ? call_barrier(builder) : call_wave_sync(builder);
     result.remarks.push_back("lanes synchronise between " + place.between);
   }
   for (llvm::Function& function : module) {

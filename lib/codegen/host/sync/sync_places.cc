@@ -34,7 +34,7 @@ constexpr unsigned kMostChosen = 64;  // places that are chosen with care; the o
 
 bool is_place(const llvm::Instruction& instruction) {
   auto operation = operation_at(instruction);
-  return operation && (is_block_place(*operation) || is_wave_place(*operation));
+  return operation && (is_block_collective(*operation) || is_wave_collective(*operation));
 }
 
 // The dimensions that blocks have, as far as a kernel asks.
@@ -224,7 +224,7 @@ class Synchronisation {
   llvm::ArrayRef<llvm::BasicBlock*> joins_behind(const llvm::Instruction& instruction) const {
     auto chosen = places_.find(&instruction);
     auto operation = operation_at(instruction);
-    bool of_block = (chosen != places_.end() && chosen->second) || (operation && is_block_place(*operation));
+    bool of_block = (chosen != places_.end() && chosen->second) || (operation && is_block_collective(*operation));
     auto joins = joins_around_.find(instruction.getParent());
     if (of_block || joins == joins_around_.end()) return {};
     return joins->second;
@@ -426,7 +426,7 @@ class Synchronisation {
 
   bool has_barrier_behind(llvm::BasicBlock& fork) {
     return llvm::any_of(operations_in(function_), [&](const auto& found) {
-      return is_block_place(found.second) && analyses_.dominators.properlyDominates(&fork, found.first->getParent());
+      return is_block_collective(found.second) && analyses_.dominators.properlyDominates(&fork, found.first->getParent());
     });
   }
 
@@ -482,11 +482,11 @@ bool has_fence(llvm::Function& function) {
       at = forwards ? at->getNextNode() : at->getPrevNode();
     }
     auto operation = at ? operation_at(*at) : std::nullopt;
-    return operation && is_block_place(*operation);
+    return operation && is_block_collective(*operation);
   };
   return llvm::any_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
     auto operation = operation_at(instruction);
-    if (operation && operation->kind == OperationKind::kWaveMeet) return true;
+    if (operation && operation->kind == OperationKind::kWaveSync) return true;
     return llvm::isa<llvm::FenceInst>(instruction) && !beside(&instruction, true) && !beside(&instruction, false);
   });
 }

@@ -53,8 +53,8 @@ class LoopExits {
         if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) add_store(*store);
         auto operation = operation_at(instruction);
         if (!operation) continue;
-        has_barrier_ |= is_block_place(*operation);
-        has_fence_ |= operation->kind == OperationKind::kWaveMeet;  // or it was one
+        has_barrier_ |= is_block_collective(*operation);
+        has_fence_ |= operation->kind == OperationKind::kWaveSync;  // or it was one
       }
     }
     llvm::SmallVector<llvm::BasicBlock*, 8> exiting;
