@@ -60,7 +60,7 @@ function(mneme_python_test name script)
   endif()
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77
-    ENVIRONMENT "MNEME_BUILD=${CMAKE_BINARY_DIR};XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests/cache"
+    ENVIRONMENT "MNEME_BUILD=${CMAKE_BINARY_DIR};XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests/cache;MNEME_VERIFY_PASSES=1"
     TIMEOUT 7200)  # a pipe that hangs is ended, and named, by the tests themselves, long before
   mneme_wing(wing)
   mneme_labels(${name} ${wing} ${ARG_LABELS})

@@ -5,6 +5,7 @@ the texts that --save-ir keeps; from the command line to the verdict."""
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -318,6 +319,37 @@ class Configurations(TestCase):
         for what in ['"key"="value"', '"target-cpu"="haswell"']:
             self.assertEqual(len([ir for ir, _ in texts.values() if what in ir]), 2)
         self.assert_refused(run([tool("compile"), "--save-ir", "/proc/none", self.recording]), 2, "cannot make the folder")
+
+    def test_print_after(self):
+        listed = self.run_well([tool("compile"), "--print-after", "list"]).out.decode()
+        names = re.findall(r"(?m)^(\w+) +[A-Z].*\.$", listed)
+        self.assertEqual(names[:3] + names[-1:], ["configure", "raise", "flatten", "finish"])
+
+        def printed(*options):
+            result = run([tool("compile"), "--kernel", "^add", *options, self.recording])
+            self.assertEqual(result.status, 0, result.text())
+            parts = re.split(r"(?m)^; IR of 'add\(.*\)' after (\w+): .*\.$", result.error)
+            return result.out, dict(zip(parts[1::2], parts[2::2]))
+
+        plain, nothing = printed()
+        self.assertEqual(nothing, {})
+        bundle, texts = printed("--print-after", "flatten,block", "--print-after", "raise")
+        self.assertEqual([*texts], ["raise", "flatten", "block"])
+        self.assertIn("addrspace(", texts["raise"])
+        self.assertNotIn("addrspace(", texts["flatten"])
+        self.assertIn("mneme.local.id.x", texts["flatten"])
+        self.assertIn("define internal void @mneme.run_block(", texts["block"])
+        variants = [self.variants(one) for one in (plain, bundle)]
+        self.assertEqual(variants[0], variants[1])
+        self.assertEqual([*printed("--print-after", "all")[1]], names)
+        # What was printed before a failure stays.
+        result = run([tool("compile"), "--kernel", "^add", "--print-after", "object", "--passes", "internalize", self.recording])
+        self.assertEqual(result.status, 2)
+        self.assertIn("after object: ", result.error)
+
+        self.refused(f"--print-after: 'unroll' is no pass; there are all, {', '.join(names)}", "--print-after", "raise,unroll")
+        self.refused("does not go with --variants", "--print-after", "all", "--variants", self.lines({}))
+        self.refused("not for --target hip:gfx90a", "--print-after", "all", "--target", "gfx90a")
 
     def test_fast_math_is_in_the_code(self):
         for ir, _ in self.texts("--fast-math", "fast", "-O1").values():

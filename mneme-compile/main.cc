@@ -88,7 +88,8 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   if (now.empty()) return;
   const Wanted& wanted = now[0];
   const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
-  codegen::Given given{instance, !settings.texts_folder().empty(), settings.embeds_ir(), recorded_ir(kernel, settings)};
+  codegen::Given given{instance, !settings.texts_folder().empty(), settings.embeds_ir(), recorded_ir(kernel, settings),
+                       settings.print_after()};
   codegen::Code code;
   try {
     code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);

@@ -2,17 +2,21 @@
 #include "settings.h"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/stage.h"
 #include "codegen/choices.h"
+#include "codegen/host/host.h"
 #include "ir/optimize.h"
 #include "ir/plugins.h"
 
@@ -24,9 +28,9 @@ constexpr uint64_t kMostJobs = 1024;
 constexpr uint32_t kMostThreads = 1024, kMostBlocks = 64;  // as a configuration may have them
 
 // What does not change the code that --as-recorded compiles.
-constexpr std::string_view kWithRecorded[] = {"--as-recorded",     "--target",  "--assembler", "--jobs",
-                                              "--compile-timeout", "--save-ir", "--instance",  "--kernel",
-                                              "--output",          "--verbose"};
+constexpr std::string_view kWithRecorded[] = {"--as-recorded",     "--target",  "--assembler",  "--jobs",
+                                              "--compile-timeout", "--save-ir", "--instance",   "--kernel",
+                                              "--output",          "--verbose", "--print-after"};
 
 // As clang pairs them: the size levels generate code like -O2.
 int codegen_level(const std::string& level) { return level == "s" || level == "z" ? 2 : std::stoi(level); }
@@ -55,6 +59,30 @@ bundle::Dim3 dimensions_of(const char* option, std::string_view text, size_t mos
     if (more) rest.remove_prefix(comma + 1);
   }
   return {numbers[0], numbers[1], numbers[2]};
+}
+
+// The passes in lists with commas between them. Prints what there are, and ends, for "list".
+std::vector<std::string> passes_named(const std::vector<std::string>& lists) {
+  const std::vector<codegen::host::PassInfo> known = codegen::host::pass_list();
+  std::vector<std::string> passes, names;
+  for (const auto& pass : known) names.push_back(pass.name);
+  for (const std::string& list : lists) {
+    std::istringstream text(list);
+    for (std::string name; std::getline(text, name, ',');) {
+      if (name == "list") {
+        for (const auto& pass : known) fmt::print("{:<11} {}\n", pass.name, pass.holds);
+        std::exit(0);
+      }
+      if (name == "all") {
+        passes = names;
+      } else if (std::ranges::find(names, name) != names.end()) {
+        passes.push_back(name);
+      } else {
+        throw Error::of("--print-after: '{}' is no pass; there are all, {}", name, fmt::join(names, ", "));
+      }
+    }
+  }
+  return passes;
 }
 
 void make_folder(const std::string& path) {
@@ -118,6 +146,10 @@ void Settings::add_options(cli::Options& options) {
   options.flag("--specialize-dims", specialize_dims_, "compile for each instance with its grid and block as constants");
   options.value("--save-ir", texts_folder_, "DIR",
                 "also write the optimised IR and the assembly of each variant to DIR/VARIANT.ll and .s");
+  options.values(
+      "--print-after", print_after_, "PASS[,PASS]",
+      "host device: print the IR to standard error after these passes of the compiler; all: after each; list: "
+      "print their names, and end");
   options.flag("--embed-ir", embeds_ir_,
                "AMD's GPUs: put the IR into the code, for mneme-run --device hip on a machine that has no such GPU");
   options.value("--variants", variants_file_, "FILE",
@@ -192,6 +224,10 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   }
   if (codegen_ > 3) throw Error::of("--codegen-opt takes a level from 0 to 3, not {}", codegen_);
   if (ptxas_level_ > 3) throw Error::of("--ptxas-level takes a level from 0 to 3, not {}", ptxas_level_);
+  print_after_ = passes_named(print_after_);
+  if (!print_after_.empty() && in_bulk()) {
+    throw Error("--print-after prints what one variant goes through: it does not go with --variants");
+  }
   for (const std::string& file : {ir_file_, variants_file_}) cli::keep_as_input(file);
   if (!ir_file_.empty()) edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
   by_options_ = asked(options);
@@ -279,6 +315,10 @@ const std::vector<Wanted>& Settings::wanted_for(const std::string& target) {
   auto is_amds = [](const Wanted& one) { return one.configuration.target.starts_with("hip:"); };
   if (embeds_ir_ && !follows() && std::ranges::none_of(all, is_amds)) {
     throw Error::of("--embed-ir is for AMD's GPUs, not for --target {}", all.at(0).configuration.target);
+  }
+  if (!print_after_.empty() && !all.at(0).configuration.target.starts_with("host:")) {
+    throw Error::of("--print-after is for the host device's compiler, not for --target {}",
+                    all.at(0).configuration.target);
   }
   return wanted_.emplace(target, std::move(all)).first->second;
 }

@@ -44,6 +44,8 @@ class Settings {
   const std::string& texts_folder() const { return texts_folder_; }
   // Whether code objects for AMD's GPUs carry what they were made of.
   bool embeds_ir() const { return embeds_ir_; }
+  // Passes of the host device's compiler after which the IR is printed.
+  const std::vector<std::string>& print_after() const { return print_after_; }
   const std::optional<std::string>& edited_ir() const { return edited_ir_; }
   uint64_t jobs() const { return jobs_; }
   double timeout() const { return timeout_; }
@@ -60,7 +62,7 @@ class Settings {
   std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto", variants_file_;
   uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, code_object_ = 0, jobs_ = 0;
   std::string cpu_, features_, launch_bounds_, fast_math_, attributes_, grid_, block_, specialize_args_, texts_folder_;
-  std::vector<std::string> plugins_;
+  std::vector<std::string> plugins_, print_after_;
   uint64_t unroll_threshold_ = 0, inline_threshold_ = 0, shared_mem_ = 0;
   double timeout_ = 300;
   bool fuse_ = false, no_fuse_ = false, check_memory_ = false, as_recorded_ = false, specialize_dims_ = false,

@@ -65,7 +65,7 @@ Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::
     code.assembly = std::move(compiled.assembly);
     code.replaced = host::replaced_functions(info, ir);
   } else {
-    host::Result compiled = host::compile(info, ir, configuration, given.instance, given.texts);
+    host::Result compiled = host::compile(info, ir, configuration, given.instance, {given.texts, given.print_after});
     code = {std::move(compiled.code), "code.so", std::move(compiled.form), std::move(compiled.stores)};
     code.ir = std::move(compiled.ir);
     code.assembly = std::move(compiled.assembly);

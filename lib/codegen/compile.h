@@ -32,6 +32,8 @@ struct Given {
   // The recorded kernel's IR, where other is compiled in its place: what is stored where is what that one stores, else
   // wrong code would choose the tolerance that it is judged by.
   std::string_view recorded = {};
+  // Passes of the host device's compiler (host/pipeline.h) after which the IR goes to standard error.
+  std::vector<std::string> print_after = {};
 };
 
 // The target that is meant: "sm_90" is "cuda:sm_90", "gfx90a" "hip:gfx90a", "host" what this machine's CPU has. Throws

@@ -77,8 +77,8 @@ struct Services {
   void (*check)(BlockContext*, uint32_t thread, const void* origin, const void* address, uint64_t size,
                 uint32_t access /* MemoryAccess */, uint32_t align);
 
-  // Every block of the grid meets here (once a block, when all its work-items have come).
-  void (*meet_grid)(BlockContext*, uint32_t thread);
+  // A barrier of the grid (called once a block, when all its work-items have come).
+  void (*converge_grid)(BlockContext*, uint32_t thread);
 
   // assert(): says so on stderr and ends the launch.
   void (*fail_assertion)(BlockContext*, uint32_t thread, const char* assertion, const char* file, uint32_t line,
@@ -89,17 +89,17 @@ struct Services {
   // For code in the fiber form (fiber_form.cc). Calls `item` for each work-item of the block, each on a stack of its
   // own. Returns when all have ended.
   void (*run_items)(BlockContext*, uint32_t thread, ItemFunction item, uint32_t wave_size);
-  // A work-item comes to where it meets others, at the place with this number (places.h) of the function it is in.
-  // Returns when they have met, with what the operation gives.
-  uint64_t (*meet)(BlockContext*, uint32_t thread, uint32_t meeting /* Meeting */, uint32_t place, uint64_t value,
-                   uint64_t otherwise, uint32_t lane);
-  // Before and after a call of a function with such places: the call's own number.
-  void (*enter)(BlockContext*, uint32_t thread, uint32_t place);
+  // A work-item comes to the convergence point with this number (places.h) of the function it is in. Returns when the
+  // others have, with what the operation gives.
+  uint64_t (*converge)(BlockContext*, uint32_t thread, uint32_t collective /* CollectiveKind */, uint32_t point,
+                       uint64_t value, uint64_t otherwise, uint32_t lane);
+  // Before and after a call of a function with convergence points: the call's own number.
+  void (*enter)(BlockContext*, uint32_t thread, uint32_t point);
   void (*leave)(BlockContext*, uint32_t thread);
 
   // A barrier was released that not all work-items of the block came to. Each of `count` is, by its linear index, at
-  // the barrier of the given number, or has ended (kEndedPlace). `thread` is 0.
-  void (*parted)(BlockContext*, uint32_t thread, const uint32_t* places, uint32_t count);
+  // the barrier of the given number, or has ended (kEndedPoint). `thread` is 0.
+  void (*diverged)(BlockContext*, uint32_t thread, const uint32_t* points, uint32_t count);
 
   // Images, by the addresses of their descriptors (device/host/services/images.h). A texel outside reads as zeros and
   // takes no stores. `shape`: dimensions, and whether z is a layer (ImageShape).
@@ -127,7 +127,7 @@ struct Services {
 enum ImageShape : uint32_t { kImageDimensions = 3, kImageLayers = 4 };
 enum ImageQuery : uint32_t { kChannelType = 0, kChannelOrder = 1 };
 
-inline constexpr uint32_t kEndedPlace = ~0u;
+inline constexpr uint32_t kEndedPoint = ~0u;
 // Of a block, static and dynamic together: no less than any GPU has, so that what was recorded there can be replayed.
 inline constexpr uint32_t kMaxSharedBytes = 256 * 1024;
 // The lower halves of addresses in shared memory are no less, so that one tells from a distance from its beginning.
@@ -135,26 +135,26 @@ inline constexpr uint32_t kLeastSharedAddress = 1 << 20;
 static_assert(kMaxSharedBytes <= kLeastSharedAddress);
 inline constexpr uint32_t kWallClockRate = 100'000;  // kHz, as on AMD's GPUs
 
-// Places where work-items meet, as neutral.h describes them.
-enum Meeting : uint32_t {
-  kMeetBlock = 0,
-  kMeetBlockCount = 1,
-  kMeetGrid = 2,
-  kWaveMeet = 3,
+// Collectives, as neutral.h describes them.
+enum CollectiveKind : uint32_t {
+  kBlockBarrier = 0,
+  kBlockCount = 1,
+  kGridBarrier = 2,
+  kWaveSync = 3,
   kWaveBallot = 4,
   kWavePermute = 5,
   kWaveFirst = 6,
-  kYield = 7  // no meeting: the others go on, but with `value` 1 not the wave's lanes at later places
+  kYield = 7  // none: the others go on, but with `value` 1 not the wave's lanes at later collectives
 };
 
 enum MemoryAccess : uint32_t { kReads = 0, kWrites = 1, kUpdates = 2 };
 
 // Members of Services, in order.
 inline constexpr const char* kServiceNames[] = {
-    "stop",         "print_begin", "print_string",   "print_words", "allocate",    "release",
-    "check",        "meet_grid",   "fail_assertion", "wall_clock",  "run_items",   "meet",
-    "enter",        "leave",       "parted",         "image_load",  "image_store", "image_sample",
-    "image_gather", "image_query", "yield",          "print_count", "allocate_in", "release_in"};
+    "stop",         "print_begin",   "print_string",   "print_words", "allocate",    "release",
+    "check",        "converge_grid", "fail_assertion", "wall_clock",  "run_items",   "converge",
+    "enter",        "leave",         "diverged",       "image_load",  "image_store", "image_sample",
+    "image_gather", "image_query",   "yield",          "print_count", "allocate_in", "release_in"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address
@@ -176,7 +176,7 @@ struct GlobalSlot {
 
 // How blocks wait for each other: bits.
 enum Waits : uint32_t {
-  kWaitAtGrid = 1,  // at meet_grid: all must be there at once
+  kWaitAtGrid = 1,  // at converge_grid: all must be there at once
   kWaitByYield = 2  // those that wait give way to others
 };
 

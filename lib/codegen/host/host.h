@@ -2,6 +2,7 @@
 // Device IR to an x86-64 shared object (abi.h). Free of LLVM's headers, so that callers compile fast.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bundle/format.h"
@@ -22,6 +23,18 @@ struct Result {
   std::vector<std::string> replaced;  // as replaced_functions gives them
 };
 
+// What else is wanted of a compilation.
+struct Wishes {
+  bool texts = false;                         // Result's `ir` and `assembly`
+  std::vector<std::string> print_after = {};  // passes after which the IR goes to standard error
+};
+
+// The passes, in order (pipeline.h).
+struct PassInfo {
+  std::string name, functions, holds;
+};
+std::vector<PassInfo> pass_list();
+
 // Whether the IR was compiled for a debugger: with debug information, and not to be optimised.
 bool is_for_debugging(const bundle::KernelInfo& info, std::string_view ir);
 
@@ -30,7 +43,7 @@ bool is_for_debugging(const bundle::KernelInfo& info, std::string_view ir);
 // Not confined: a caller handling a stranger's IR runs it in a confined child. `instance`: whose values it is
 // specialised to, where the configuration says so; else may be null.
 Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
-               const bundle::InstanceInfo* instance = nullptr, bool texts = false);
+               const bundle::InstanceInfo* instance = nullptr, const Wishes& wishes = {});
 
 // What the kernel stores through which pointer. Throws as compile() does, for what the host device lacks too.
 std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& info, std::string_view ir);

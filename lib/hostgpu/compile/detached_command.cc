@@ -94,7 +94,7 @@ int go_between(void* argument) {
 
 std::vector<std::string> clean_environment() {
   std::vector<std::string> kept;
-  for (const char* name : {"PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "MNEME_LIBDIR"}) {
+  for (const char* name : {"PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "MNEME_LIBDIR", "MNEME_VERIFY_PASSES"}) {
     if (const char* value = std::getenv(name)) kept.push_back(std::string(name) + "=" + value);
   }
   return kept;

@@ -22,23 +22,22 @@
 namespace mneme::codegen::host {
 namespace {
 
-using HasPlaces = llvm::function_ref<bool(const llvm::CallInst&)>;
+using MayConverge = llvm::function_ref<bool(const llvm::CallInst&)>;
 
-// A place of the function itself, where it is known to be: on every way past it lanes stop.
-bool stops(const Place& place) { return place.operation.has_value(); }
+// One of the function itself, where it is known to be: on every way past it lanes stop.
+bool stops(const ConvergencePoint& point) { return point.operation.has_value(); }
 
-std::vector<Place> places_of(llvm::Function& function, HasPlaces has_places) {
-  std::vector<Place> places;
+std::vector<ConvergencePoint> points_of(llvm::Function& function, MayConverge may_converge) {
+  std::vector<ConvergencePoint> points;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
     if (!call) continue;
-    std::optional<Operation> operation;
-    if (call->getCalledFunction()) operation = operation_of(*call->getCalledFunction());
-    if (operation ? is_place(*operation) : has_places(*call)) {
-      places.push_back({call, operation, 0});
+    std::optional<Operation> operation = operation_at(*call);
+    if (operation ? is_convergence_point(*operation) : may_converge(*call)) {
+      points.push_back({call, operation, 0});
     }
   }
-  return places;
+  return points;
 }
 
 // Cycles that are entered at several blocks have no iterations to speak of until they are given a header.
@@ -58,20 +57,19 @@ bool is_irreducible(llvm::Function& function) {
 
 class Order {
  public:
-  Order(llvm::Function& function, const Uniformity* uniformity, HasPlaces has_places)
-      : function_(function), has_places_(has_places) {
-    if (uniformity) {
-      partings_.emplace();
-      for (const Uniformity::Parting& parting : uniformity->partings()) partings_->insert(parting.branch->getParent());
-    }
+  Order(llvm::Function& function, const Uniformity* uniformity, MayConverge may_converge)
+      : function_(function), may_converge_(may_converge) {
+    if (!uniformity) return;
+    forks_.emplace();
+    for (const Uniformity::DivergentBranch& branch : uniformity->divergent_branches()) forks_->insert(branch.fork());
   }
 
-  std::vector<Place> make() {
+  std::vector<ConvergencePoint> make() {
     find_loops();
     for (llvm::Loop* loop : loops_.getLoopsInPreorder()) {
-      if (!wants_place(*loop)) continue;
-      const Place* found = on_every_way_round(*loop);
-      last_in_[loop->getHeader()] = found ? found->call : meet_at_latch(*loop);
+      if (!wants_point(*loop)) continue;
+      const ConvergencePoint* found = on_every_way_round(*loop);
+      last_in_[loop->getHeader()] = found ? found->call : sync_at_latch(*loop);
     }
     find_loops();
     append(nullptr, function_.getEntryBlock());
@@ -87,42 +85,42 @@ class Order {
     loops_.releaseMemory();
     loops_.analyze(dominators_);
     by_block_.clear();
-    for (const Place& place : places_of(function_, has_places_)) {
-      llvm::BasicBlock* block = place.call->getParent();
-      if (dominators_.isReachableFromEntry(block)) by_block_[block].push_back(place);
+    for (const ConvergencePoint& point : points_of(function_, may_converge_)) {
+      llvm::BasicBlock* block = point.call->getParent();
+      if (dominators_.isReachableFromEntry(block)) by_block_[block].push_back(point);
     }
   }
 
-  bool wants_place(const llvm::Loop& loop) {
-    bool has_place = false, parts = false;
+  bool wants_point(const llvm::Loop& loop) {
+    bool has_point = false, diverges = false;
     for (llvm::BasicBlock* block : loop.blocks()) {
-      has_place |= by_block_.count(block) > 0;
-      if (block->getTerminator()->getNumSuccessors() > 1) parts |= !partings_ || partings_->count(block);
+      has_point |= by_block_.count(block) > 0;
+      if (block->getTerminator()->getNumSuccessors() > 1) diverges |= !forks_ || forks_->count(block);
     }
-    return has_place && parts;
+    return has_point && diverges;
   }
 
-  // A place that every iteration passes once.
-  const Place* on_every_way_round(const llvm::Loop& loop) {
+  // A convergence point that every iteration passes once.
+  const ConvergencePoint* on_every_way_round(const llvm::Loop& loop) {
     llvm::SmallVector<llvm::BasicBlock*, 4> latches;
     loop.getLoopLatches(latches);
-    for (auto& [block, places] : by_block_) {
+    for (auto& [block, points] : by_block_) {
       if (loops_.getLoopFor(block) != &loop) continue;
       if (!llvm::all_of(latches, [&](llvm::BasicBlock* latch) { return dominators_.dominates(block, latch); }))
         continue;
-      auto found = llvm::find_if(places, stops);
-      if (found != places.end()) return &*found;
+      auto found = llvm::find_if(points, stops);
+      if (found != points.end()) return &*found;
     }
     return nullptr;
   }
 
-  // The ways back to the loop's header go through one block, in which lanes meet.
-  llvm::CallInst* meet_at_latch(llvm::Loop& loop) {
+  // The ways back to the loop's header go through one block, in which lanes synchronise.
+  llvm::CallInst* sync_at_latch(llvm::Loop& loop) {
     llvm::SmallVector<llvm::BasicBlock*, 4> latches;
     loop.getLoopLatches(latches);
     llvm::BasicBlock* latch = llvm::SplitBlockPredecessors(loop.getHeader(), latches, ".latch", &dominators_, &loops_);
     llvm::IRBuilder<> builder(latch->getTerminator());
-    return call_wave_meet(builder);
+    return call_wave_sync(builder);
   }
 
   // What stands for a block in the loop (or the function, null): itself, or the header of the inner loop that it is in.
@@ -133,9 +131,9 @@ class Order {
     return inner->getHeader();
   }
 
-  // Appends the places of a loop, or of the function, so that one that can be reached from another in the same
-  // iteration comes after it, and inner loops' stay side by side. Iterations end behind the loop's last place, or else
-  // where the header begins.
+  // Appends the convergence points of a loop, or of the function, so that one that can be reached from another in the
+  // same iteration comes after it, and inner loops' stay side by side. Iterations end behind the loop's last one, or
+  // else where the header begins.
   void append(llvm::Loop* loop, llvm::BasicBlock& head) {
     auto last = last_in_.find(&head);
     bool cut = loop && last != last_in_.end();
@@ -167,24 +165,25 @@ class Order {
       auto here = by_block_.find(block);
       if (here == by_block_.end()) continue;
       bool behind = !cut || block != start;
-      for (const Place& place : here->second) {
-        if (behind) ordered_.push_back(place);
-        behind |= cut && place.call == last->second;
+      for (const ConvergencePoint& point : here->second) {
+        if (behind) ordered_.push_back(point);
+        behind |= cut && point.call == last->second;
       }
     }
     if (!cut) return;
-    for (const Place& place : by_block_[start]) {
-      ordered_.push_back(place);
-      if (place.call == last->second) break;
+    for (const ConvergencePoint& point : by_block_[start]) {
+      ordered_.push_back(point);
+      if (point.call == last->second) break;
     }
   }
 
-  // Of ways that part, those that wait most are visited first and so come last in the order: lanes on the others need
-  // not wait for them.
+  // Of ways that diverge, those that wait most are visited first and so come last in the order: lanes on the others
+  // need not wait for them.
   void put_waits_first(llvm::Loop* loop, Successors& next) {
     std::set<llvm::BasicBlock*> waits;
-    for (auto& [block, places] : by_block_) {
-      bool yields = llvm::any_of(places, [](const Place& place) { return stops(place) && is_yield(*place.operation); });
+    for (auto& [block, points] : by_block_) {
+      bool yields = llvm::any_of(
+          points, [](const ConvergencePoint& point) { return stops(point) && is_yield(*point.operation); });
       if (yields && (!loop || loop->contains(block))) waits.insert(stand_in(loop, block));
     }
     if (waits.empty()) return;
@@ -233,30 +232,31 @@ class Order {
   }
 
   llvm::Function& function_;
-  HasPlaces has_places_;
-  std::optional<std::set<llvm::BasicBlock*>> partings_;  // blocks at whose end lanes may part
+  MayConverge may_converge_;
+  std::optional<std::set<llvm::BasicBlock*>> forks_;  // of divergent branches; nothing: unknown
   llvm::DominatorTree dominators_;
   llvm::LoopInfo loops_;
-  llvm::MapVector<llvm::BasicBlock*, std::vector<Place>> by_block_;
+  llvm::MapVector<llvm::BasicBlock*, std::vector<ConvergencePoint>> by_block_;
   std::map<llvm::BasicBlock*, llvm::CallInst*> last_in_;  // loops, by header
-  std::vector<Place> ordered_;
+  std::vector<ConvergencePoint> ordered_;
 };
 
 }  // namespace
 
-std::vector<Place> order_places(llvm::Function& function, const Uniformity* uniformity, HasPlaces has_places) {
-  std::vector<Place> places = places_of(function, has_places);
-  bool none_of_wave =
-      llvm::all_of(places, [](const Place& place) { return place.operation && !is_wave_place(*place.operation); });
+std::vector<ConvergencePoint> order_convergence_points(llvm::Function& function, const Uniformity* uniformity,
+                                                       MayConverge may_converge) {
+  std::vector<ConvergencePoint> points = points_of(function, may_converge);
+  bool none_of_wave = llvm::all_of(
+      points, [](const ConvergencePoint& point) { return point.operation && !is_wave_collective(*point.operation); });
   if (none_of_wave) {
-    for (uint32_t i = 0; i < places.size(); ++i) places[i].number = i + 1;
-    return places;
+    for (uint32_t i = 0; i < points.size(); ++i) points[i].number = i + 1;
+    return points;
   }
   if (is_irreducible(function)) {
     make_reducible(function);
     uniformity = nullptr;
   }
-  return Order(function, uniformity, has_places).make();
+  return Order(function, uniformity, may_converge).make();
 }
 
 }  // namespace mneme::codegen::host

@@ -28,4 +28,20 @@ inline std::set<llvm::BasicBlock*> reachable_blocks(
   return seen;
 }
 
+// Of a block that ends in a branch with two ways, the blocks of a way that only ends: it leads back neither to the
+// block nor to one at which work-items `stop`. Those who take the other way stay together. Of two such ways, the
+// shorter
+// (`if (i < n) { … }` around all there is); empty: neither is.
+inline std::set<llvm::BasicBlock*> ending_side(llvm::BasicBlock& fork,
+                                               llvm::function_ref<bool(llvm::BasicBlock*)> stop) {
+  std::set<llvm::BasicBlock*> side;
+  if (fork.getTerminator()->getNumSuccessors() != 2) return side;
+  for (llvm::BasicBlock* next : llvm::successors(&fork)) {
+    std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
+    bool ends = !blocks.count(&fork) && llvm::none_of(blocks, stop);
+    if (ends && (side.empty() || blocks.size() < side.size())) side = std::move(blocks);
+  }
+  return side;
+}
+
 }  // namespace mneme::codegen::host

@@ -15,12 +15,6 @@ namespace {
 
 constexpr llvm::StringLiteral kUniform = "mneme.uniform";
 
-std::optional<Operation> operation_at(const llvm::Instruction& instruction) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (!call || !call->getCalledFunction()) return std::nullopt;
-  return operation_of(*call->getCalledFunction());
-}
-
 // What the launch is like, which no kernel changes.
 bool reads_launch(const llvm::Instruction& instruction) {
   auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
@@ -74,7 +68,7 @@ class Spread {
         auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
         if (!instruction) continue;
         if (instruction->isTerminator() && instruction->getNumSuccessors() > 1) {
-          part_at(*const_cast<llvm::Instruction*>(instruction));
+          diverge_at(*const_cast<llvm::BasicBlock*>(instruction->getParent()));
         } else {
           mark(instruction);
         }
@@ -83,50 +77,47 @@ class Spread {
   }
 
   std::set<const llvm::Value*> divergent;
-  std::vector<Uniformity::Parting> partings;
+  std::vector<Uniformity::DivergentBranch> branches;
 
  private:
-  void part_at(llvm::Instruction& branch) {
-    llvm::BasicBlock* block = branch.getParent();
-    if (!parted_.insert(block).second) return;
-    llvm::DomTreeNode* node = joins_.getNode(block);
+  void diverge_at(llvm::BasicBlock& fork) {
+    if (!forks_.insert(&fork).second) return;
+    llvm::DomTreeNode* node = joins_.getNode(&fork);
     llvm::BasicBlock* join = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
-    partings.push_back({&branch, join});
-    std::set<llvm::BasicBlock*> ways;
-    if (!leaves(block, ways)) {
-      ways = ways_from(*block, join);
+    branches.push_back({fork.getTerminator(), join});
+    std::set<llvm::BasicBlock*> blocks =
+        ending_side(fork, [](llvm::BasicBlock* block) { return has(*block, is_convergence_point); });
+    if (!blocks.empty()) mark_counters(fork, blocks);
+    if (blocks.empty()) {
+      blocks = branches.back().sides();
       // Who gives way to others goes on when it can: they do not meet where the ways do.
-      if (llvm::any_of(ways, [](llvm::BasicBlock* way) { return has(*way, is_yield); })) join = nullptr;
-      if (!join) ways = ways_from(*block, nullptr);
+      if (llvm::any_of(blocks, [](llvm::BasicBlock* block) { return has(*block, is_yield); })) join = nullptr;
+      if (!join) blocks = Uniformity::DivergentBranch{fork.getTerminator(), nullptr}.sides();
       if (join) mark_phis(*join);
     }
-    for (llvm::BasicBlock* way : ways) {
-      mark_phis(*way);
+    for (llvm::BasicBlock* block : blocks) {
+      mark_phis(*block);
       // Work-items may be round a loop a different number of times.
-      for (llvm::Instruction& instruction : *way) {
+      for (llvm::Instruction& instruction : *block) {
         for (llvm::User* user : instruction.users()) {
-          if (!ways.count(llvm::cast<llvm::Instruction>(user)->getParent())) mark(&instruction);
+          if (!blocks.count(llvm::cast<llvm::Instruction>(user)->getParent())) mark(&instruction);
         }
       }
     }
   }
 
-  static std::set<llvm::BasicBlock*> ways_from(llvm::BasicBlock& block, llvm::BasicBlock* join) {
-    std::set<llvm::BasicBlock*> ways;
-    for (llvm::BasicBlock* next : llvm::successors(&block)) ways.merge(reachable_blocks(next, join));
-    return ways;
-  }
-
-  // One way out only ends, without meeting anybody again: those who take the other stay together.
-  bool leaves(llvm::BasicBlock* block, std::set<llvm::BasicBlock*>& ways) {
-    if (std::distance(llvm::succ_begin(block), llvm::succ_end(block)) != 2) return false;
-    for (llvm::BasicBlock* next : llvm::successors(block)) {
-      std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
-      bool ends = !blocks.count(block) && llvm::none_of(blocks, [](llvm::BasicBlock* b) { return has(*b, is_place); });
-      // If both do, the shorter: `if (i < n) { … }` around all there is.
-      if (ends && (ways.empty() || blocks.size() < ways.size())) ways = std::move(blocks);
+  // Those that end leave a loop in different iterations: of what is computed in it each has its own.
+  void mark_counters(llvm::BasicBlock& fork, const std::set<llvm::BasicBlock*>& ending) {
+    std::set<llvm::BasicBlock*> behind = Uniformity::DivergentBranch{fork.getTerminator(), nullptr}.sides();
+    if (!behind.count(&fork)) return;  // in no loop
+    for (llvm::BasicBlock* block : ending) {
+      for (llvm::Instruction& user : *block) {
+        for (llvm::Value* operand : user.operands()) {
+          auto* value = llvm::dyn_cast<llvm::Instruction>(operand);
+          if (value && behind.count(value->getParent()) && !ending.count(value->getParent())) mark(value);
+        }
+      }
     }
-    return !ways.empty();
   }
 
   void mark_phis(llvm::BasicBlock& block) {
@@ -134,11 +125,21 @@ class Spread {
   }
 
   llvm::PostDominatorTree joins_;
-  std::set<llvm::BasicBlock*> parted_;
+  std::set<llvm::BasicBlock*> forks_;
   std::vector<const llvm::Value*> work_;
 };
 
 }  // namespace
+
+std::set<llvm::BasicBlock*> Uniformity::DivergentBranch::sides() const {
+  std::set<llvm::BasicBlock*> blocks;
+  for (llvm::BasicBlock* next : llvm::successors(fork())) blocks.merge(reachable_blocks(next, reconvergence));
+  return blocks;
+}
+
+bool Uniformity::is_divergent_branch(const llvm::BasicBlock& fork) const {
+  return llvm::any_of(branches_, [&](const DivergentBranch& branch) { return branch.fork() == &fork; });
+}
 
 void mark_uniform(llvm::Instruction& value) { value.setMetadata(kUniform, llvm::MDNode::get(value.getContext(), {})); }
 
@@ -153,7 +154,7 @@ Uniformity::Uniformity(llvm::Function& function, Of of) {
   }
   spread.run();
   divergent_ = std::move(spread.divergent);
-  partings_ = std::move(spread.partings);
+  branches_ = std::move(spread.branches);
 }
 
 }  // namespace mneme::codegen::host

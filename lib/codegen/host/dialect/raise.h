@@ -7,8 +7,14 @@
 namespace mneme::codegen::host {
 
 // Rewrites a kernel's IR, in whichever vendor's dialect its triple names, to the neutral form, but for address spaces,
-// which are only noted down as memory classes (flatten_address_spaces follows). Throws Error naming the first thing
-// that the host device does not have.
+// which are kept as memory classes (flatten_address_spaces follows).
+//
+//   call i32 @llvm.amdgcn.workitem.id.x()          call i32 @mneme.local.id.x()
+//   call void @llvm.nvvm.barrier0()         ──▶    call void @mneme.barrier()
+//   call float @__ocml_sin_f32(float %x)           mneme's sine, inlined
+//
+// Relies on IR as clang emits it for a GPU, its device library linked. Throws Error naming the first thing that the host
+// device does not have.
 void raise(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse);
 
 // Its part for kernels that have Mneme's allocator (kernel_heap.cc), whatever the dialect.

@@ -7,8 +7,8 @@
 namespace mneme::codegen::host {
 namespace {
 
-// The smallest and the largest place at which a work-item is.
-std::pair<llvm::Value*, llvm::Value*> range_of_places(llvm::IRBuilder<>& builder, const Frames& frames,
+// The smallest and the largest convergence point at which a work-item is.
+std::pair<llvm::Value*, llvm::Value*> range_of_points(llvm::IRBuilder<>& builder, const Frames& frames,
                                                       llvm::Value* exact) {
   llvm::BasicBlock& entry = builder.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> top(&entry, entry.begin());
@@ -17,7 +17,7 @@ std::pair<llvm::Value*, llvm::Value*> range_of_places(llvm::IRBuilder<>& builder
   builder.CreateStore(builder.getInt32(~0u), low);
   builder.CreateStore(builder.getInt32(0), high);
   make_loop(builder, exact, nullptr, [&](llvm::Value* index) {
-    llvm::Value* at = builder.CreateLoad(word, place_address(builder, frames, index));
+    llvm::Value* at = builder.CreateLoad(word, point_address(builder, frames, index));
     auto merge = [&](llvm::Value* variable, llvm::Intrinsic::ID how) {
       builder.CreateStore(builder.CreateBinaryIntrinsic(how, builder.CreateLoad(word, variable), at), variable);
     };
@@ -33,8 +33,8 @@ llvm::BasicBlock* add_block(llvm::IRBuilder<>& builder, const char* name) {
 
 }  // namespace
 
-llvm::Value* place_address(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* index) {
-  return builder.CreateInBoundsGEP(builder.getInt32Ty(), frames.places, index);
+llvm::Value* point_address(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* index) {
+  return builder.CreateInBoundsGEP(builder.getInt32Ty(), frames.points, index);
 }
 
 llvm::Value* lanes_of_wave(llvm::IRBuilder<>& builder, uint32_t wave_size, llvm::Value* first, llvm::Value* exact) {
@@ -51,21 +51,21 @@ void for_each_wave(llvm::IRBuilder<>& builder, uint32_t wave_size, llvm::Value* 
   make_loop(builder, waves, nullptr, [&](llvm::Value* wave) { body(builder.CreateMul(wave, size, "", true, true)); });
 }
 
-Apart::Apart(llvm::Module& module, const std::vector<Region>& regions, uint32_t wave_size)
+DivergedBlock::DivergedBlock(llvm::Module& module, const std::vector<Region>& regions, uint32_t wave_size)
     : module_(module), regions_(regions), wave_size_(wave_size) {}
 
-bool Apart::has(bool (*is_kind)(const Operation&)) const {
+bool DivergedBlock::has(bool (*is_kind)(const Operation&)) const {
   return llvm::any_of(regions_,
-                      [&](const Region& region) { return region.exchange && is_kind(region.exchange->operation); });
+                      [&](const Region& region) { return region.collective && is_kind(region.collective->operation); });
 }
 
-bool Apart::goes_in_step() const {
+bool DivergedBlock::goes_in_step() const {
   return llvm::any_of(regions_, [](const Region& region) { return region.begins_step(); });
 }
 
-// `i1 (ptr context, ptr frames, i64 count, ptr places, i64 first, i64 last)`: one wave's part of a round. Whether a
+// `i1 (ptr context, ptr frames, i64 count, ptr points, i64 first, i64 last)`: one wave's part of a round. Whether a
 // lane did more than to look again at what it waits for.
-llvm::Function* Apart::make_wave_function() {
+llvm::Function* DivergedBlock::make_wave_function() {
   llvm::IRBuilder<> builder(module_.getContext());
   llvm::Type *pointer = builder.getPtrTy(), *wide = builder.getInt64Ty();
   auto* type = llvm::FunctionType::get(builder.getInt1Ty(), {pointer, pointer, wide, pointer, wide, wide}, false);
@@ -85,10 +85,10 @@ llvm::Function* Apart::make_wave_function() {
   builder.CreateBr(next);
   builder.SetInsertPoint(next);
   auto* lanes = llvm::FixedVectorType::get(builder.getInt32Ty(), wave_size_);
-  llvm::Value* at = builder.CreateAlignedLoad(lanes, place_address(builder, frames, first), llvm::Align(4));
-  // Those that yielded hold up the lanes at later places, or where no lanes meet nobody.
+  llvm::Value* at = builder.CreateAlignedLoad(lanes, point_address(builder, frames, first), llvm::Align(4));
+  // Those that yielded hold up the lanes at later convergence points; without collectives of waves, nobody.
   llvm::Value *numbers = at, *end = builder.getInt32(kYields);
-  if (has(is_yield) && has(is_wave_place)) {
+  if (has(is_yield) && has(is_wave_collective)) {
     numbers = builder.CreateAnd(at, builder.CreateVectorSplat(wave_size_, builder.getInt32(~kYields)));
     end = builder.getInt32(kWaits);
   }
@@ -105,7 +105,7 @@ llvm::Function* Apart::make_wave_function() {
     llvm::BasicBlock* here = add_block(builder, "at");
     where->addCase(builder.getInt32(number), here);
     builder.SetInsertPoint(here);
-    bool yields = is_yield(regions_[number - 1].exchange->operation);
+    bool yields = is_yield(regions_[number - 1].collective->operation);
     if (yields) {  // all who are here have let others go on, and wait for the next round
       llvm::BasicBlock* look = add_block(builder, "look");
       builder.CreateCondBr(builder.CreateIsNull(active), none, look);
@@ -114,7 +114,7 @@ llvm::Function* Apart::make_wave_function() {
     emit_case(builder, number, frames, first, last, active);
     llvm::Value* more = builder.getTrue();
     if (yields) {
-      llvm::Value* then = builder.CreateAlignedLoad(lanes, place_address(builder, frames, first), llvm::Align(4));
+      llvm::Value* then = builder.CreateAlignedLoad(lanes, point_address(builder, frames, first), llvm::Align(4));
       llvm::Value* same = builder.CreateVectorSplat(wave_size_, builder.getInt32(number | kYields));
       llvm::Value* left = builder.CreateAnd(here_mask, builder.CreateICmpNE(then, same));
       more = builder.CreateOr(builder.CreateOrReduce(left), builder.CreateLoad(builder.getInt1Ty(), moved));
@@ -126,29 +126,29 @@ llvm::Function* Apart::make_wave_function() {
 }
 
 // The lanes that are at the start of a region go through it.
-void Apart::emit_case(llvm::IRBuilder<>& builder, uint32_t number, const Frames& frames, llvm::Value* first,
-                      llvm::Value* last, llvm::Value* active) {
+void DivergedBlock::emit_case(llvm::IRBuilder<>& builder, uint32_t number, const Frames& frames, llvm::Value* first,
+                              llvm::Value* last, llvm::Value* active) {
   const Region& region = regions_[number - 1];
-  if (region.exchange && is_wave_place(region.exchange->operation))
-    meet_wave(builder, *region.exchange, frames, wave_size_, first, active);
-  for_items_between(builder, frames.context, first, last, region.alone_loop->metadata(),
+  if (region.collective && is_wave_collective(region.collective->operation))
+    compute_wave_collective(builder, *region.collective, frames, wave_size_, first, active);
+  for_items_between(builder, frames.context, first, last, region.diverged_loop->metadata(),
                     [&](llvm::Value* x, llvm::Value* y, llvm::Value* z, llvm::Value* index) {
                       llvm::BasicBlock *run = add_block(builder, "run"), *skip = add_block(builder, "skip");
-                      llvm::Value* address = place_address(builder, frames, index);
+                      llvm::Value* address = point_address(builder, frames, index);
                       llvm::LoadInst* at = builder.CreateLoad(builder.getInt32Ty(), address);
-                      region.alone_loop->mark(*at);
+                      region.diverged_loop->mark(*at);
                       builder.CreateCondBr(builder.CreateICmpEQ(at, builder.getInt32(number)), run, skip);
                       builder.SetInsertPoint(run);
-                      llvm::CallInst* result =
-                          builder.CreateCall(region.alone, {frames.context, x, y, z, frames.base, frames.count, index});
-                      region.alone_loop->mark(*builder.CreateStore(builder.CreateExtractValue(result, 0), address));
+                      llvm::CallInst* result = builder.CreateCall(
+                          region.diverged, {frames.context, x, y, z, frames.base, frames.count, index});
+                      region.diverged_loop->mark(*builder.CreateStore(builder.CreateExtractValue(result, 0), address));
                       builder.CreateBr(skip);
                       builder.SetInsertPoint(skip);
                     });
 }
 
-void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact, llvm::Value* place,
-                 llvm::BasicBlock* done, llvm::BasicBlock* rejoin, llvm::Value* rejoins) {
+void DivergedBlock::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact, llvm::Value* point,
+                         llvm::BasicBlock* done, llvm::BasicBlock* rejoin, llvm::Value* rejoins) {
   llvm::Function* wave = make_wave_function();
   // Beyond the last work-item, as if they had ended.
   llvm::BasicBlock *pad = add_block(builder, "pad"), *round = add_block(builder, "round");
@@ -156,7 +156,7 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
   builder.CreateCondBr(builder.CreateIsNull(missing), round, pad);
   builder.SetInsertPoint(pad);
   make_loop(builder, missing, nullptr, [&](llvm::Value* i) {
-    builder.CreateStore(builder.getInt32(kEnded), place_address(builder, frames, builder.CreateAdd(exact, i)));
+    builder.CreateStore(builder.getInt32(kEnded), point_address(builder, frames, builder.CreateAdd(exact, i)));
   });
   builder.CreateBr(round);
 
@@ -168,12 +168,12 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
     llvm::Value* last = builder.CreateBinaryIntrinsic(
         llvm::Intrinsic::umin, exact, builder.CreateAdd(first, builder.getInt64(wave_size_), "", true, true));
     llvm::Value* more =
-        builder.CreateCall(wave, {frames.context, frames.base, frames.count, frames.places, first, last});
+        builder.CreateCall(wave, {frames.context, frames.base, frames.count, frames.points, first, last});
     builder.CreateStore(builder.CreateOr(more, builder.CreateLoad(builder.getInt1Ty(), moved)), moved);
   });
-  auto [low, high] = range_of_places(builder, frames, exact);
-  llvm::BasicBlock *waiting = add_block(builder, "waiting"), *together = add_block(builder, "together"),
-                   *large = add_block(builder, "large"), *parted = add_block(builder, "parted"),
+  auto [low, high] = range_of_points(builder, frames, exact);
+  llvm::BasicBlock *waiting = add_block(builder, "waiting"), *converged = add_block(builder, "converged"),
+                   *large = add_block(builder, "large"), *apart = add_block(builder, "diverged"),
                    *go_on = add_block(builder, "go.on");
   builder.CreateCondBr(builder.CreateICmpEQ(low, builder.getInt32(kEnded)), done, waiting);
   builder.SetInsertPoint(waiting);
@@ -187,15 +187,15 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
     builder.CreateBr(round);
     builder.SetInsertPoint(met);
   }
-  builder.CreateCondBr(builder.CreateICmpEQ(low, high), together, parted);
-  builder.SetInsertPoint(together);
+  builder.CreateCondBr(builder.CreateICmpEQ(low, high), converged, apart);
+  builder.SetInsertPoint(converged);
   builder.CreateCondBr(rejoins, large, go_on);
   builder.SetInsertPoint(large);
-  builder.CreateStore(low, place);
+  builder.CreateStore(low, point);
   builder.CreateBr(rejoin);
-  builder.SetInsertPoint(parted);
-  call_through_table(builder, "parted", builder.getVoidTy(), frames.context, builder.getInt32(0),
-                     {frames.places, builder.CreateTrunc(exact, builder.getInt32Ty())});
+  builder.SetInsertPoint(apart);
+  call_through_table(builder, "diverged", builder.getVoidTy(), frames.context, builder.getInt32(0),
+                     {frames.points, builder.CreateTrunc(exact, builder.getInt32Ty())});
   builder.CreateBr(go_on);
   builder.SetInsertPoint(go_on);
   release(builder, frames, exact);
@@ -203,10 +203,10 @@ void Apart::emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* 
 }
 
 // All that yielded go on.
-void Apart::let_look_again(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact) {
+void DivergedBlock::let_look_again(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact) {
   ParallelLoop loop(builder.getContext());
   make_loop(builder, exact, loop.metadata(), [&](llvm::Value* index) {
-    llvm::Value* address = place_address(builder, frames, index);
+    llvm::Value* address = point_address(builder, frames, index);
     llvm::LoadInst* at = builder.CreateLoad(builder.getInt32Ty(), address);
     loop.mark(*at);
     llvm::Value* yields = builder.CreateICmpULT(at, builder.getInt32(kWaits));
@@ -216,19 +216,19 @@ void Apart::let_look_again(llvm::IRBuilder<>& builder, const Frames& frames, llv
 }
 
 // All that wait for the block go on.
-void Apart::release(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact) {
+void DivergedBlock::release(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact) {
   bool grid = false;
   for (uint32_t number = 2; number <= regions_.size(); ++number) {
-    const Exchange& exchange = *regions_[number - 1].exchange;
-    if (!is_block_place(exchange.operation)) continue;
-    grid |= exchange.operation.kind == OperationKind::kBarrierGrid;
-    meet_block(builder, exchange, frames, exact, builder.getInt32(number | kWaits));
+    const Collective& collective = *regions_[number - 1].collective;
+    if (!is_block_collective(collective.operation)) continue;
+    grid |= collective.operation.kind == OperationKind::kBarrierGrid;
+    compute_block_collective(builder, collective, frames, exact, builder.getInt32(number | kWaits));
   }
   llvm::Type* word = builder.getInt32Ty();
-  if (grid) call_through_table(builder, "meet_grid", builder.getVoidTy(), frames.context, builder.getInt32(0), {});
+  if (grid) call_through_table(builder, "converge_grid", builder.getVoidTy(), frames.context, builder.getInt32(0), {});
   ParallelLoop loop(builder.getContext());
   make_loop(builder, exact, loop.metadata(), [&](llvm::Value* index) {
-    llvm::Value* address = place_address(builder, frames, index);
+    llvm::Value* address = point_address(builder, frames, index);
     llvm::LoadInst* at = builder.CreateLoad(word, address);
     loop.mark(*at);
     llvm::Value* ended = builder.CreateICmpEQ(at, builder.getInt32(kEnded));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Running a block whose work-items are at different places.
+// Running a block whose work-items have diverged.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
@@ -10,16 +10,17 @@
 
 namespace mneme::codegen::host {
 
-// Emits code that goes on, in rounds, until all work-items have ended (and goes to `done`) or all are at the same place
-// of the block (`rejoin`, with that place in `place`, an i32 variable); only to their end if `rejoins`, an i1, is
+// Emits code that goes on, in rounds, until all work-items have ended (and goes to `done`) or all are at the same
+// barrier
+// (`rejoin`, with its number in `point`, an i32 variable); only to their end if `rejoins`, an i1, is
 // false. In each round every wave for itself goes on until each of its lanes has ended or waits for the block: from the
-// smallest place at which some lanes are, for as long as there is any. If all that are there have yielded, it goes on
-// in the next round.
-class Apart {
+// smallest convergence point at which some lanes are, for as long as there is any. If all that are there have yielded,
+// it goes on in the next round.
+class DivergedBlock {
  public:
-  Apart(llvm::Module& module, const std::vector<Region>& regions, uint32_t wave_size);
+  DivergedBlock(llvm::Module& module, const std::vector<Region>& regions, uint32_t wave_size);
 
-  void emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact, llvm::Value* place,
+  void emit(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* exact, llvm::Value* point,
             llvm::BasicBlock* done, llvm::BasicBlock* rejoin, llvm::Value* rejoins);
 
  private:
@@ -43,7 +44,7 @@ llvm::Value* lanes_of_wave(llvm::IRBuilder<>& builder, uint32_t wave_size, llvm:
 void for_each_wave(llvm::IRBuilder<>& builder, uint32_t wave_size, llvm::Value* exact,
                    llvm::function_ref<void(llvm::Value*)> body);
 
-// Where an i32 says at which place the work-item is.
-llvm::Value* place_address(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* index);
+// Where an i32 says at which convergence point the work-item is.
+llvm::Value* point_address(llvm::IRBuilder<>& builder, const Frames& frames, llvm::Value* index);
 
 }  // namespace mneme::codegen::host

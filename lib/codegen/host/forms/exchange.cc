@@ -18,80 +18,81 @@ llvm::Value* element(llvm::IRBuilder<>& builder, const Slot& slot, const Frames&
   return slot_address(builder, slot, frames.base, frames.count, index);
 }
 
-llvm::Value* read(llvm::IRBuilder<>& builder, const Brought& brought, const Frames& frames, llvm::Value* index,
+llvm::Value* read(llvm::IRBuilder<>& builder, const Operand& operand, const Frames& frames, llvm::Value* index,
                   const ParallelLoop& loop) {
-  if (brought.constant) return brought.constant;
-  llvm::LoadInst* load = builder.CreateLoad(brought.slot->type, element(builder, *brought.slot, frames, index));
+  if (operand.constant) return operand.constant;
+  llvm::LoadInst* load = builder.CreateLoad(operand.slot->type, element(builder, *operand.slot, frames, index));
   loop.mark(*load);
   return load;
 }
 
-void write(llvm::IRBuilder<>& builder, const Brought& result, const Frames& frames, llvm::Value* index,
+void write(llvm::IRBuilder<>& builder, const Operand& result, const Frames& frames, llvm::Value* index,
            llvm::Value* value, const ParallelLoop& loop) {
   loop.mark(*builder.CreateStore(value, element(builder, *result.slot, frames, index)));
 }
 
 // The same result for all lanes of a wave.
-void spread(llvm::IRBuilder<>& builder, const Exchange& exchange, const Frames& frames, uint32_t wave_size,
+void spread(llvm::IRBuilder<>& builder, const Collective& collective, const Frames& frames, uint32_t wave_size,
             llvm::Value* first, llvm::Value* value) {
-  if (!exchange.result.slot) return;
+  if (!collective.result.slot) return;
   llvm::Value* all = builder.CreateVectorSplat(wave_size, value);
-  builder.CreateAlignedStore(all, element(builder, *exchange.result.slot, frames, first),
+  builder.CreateAlignedStore(all, element(builder, *collective.result.slot, frames, first),
                              llvm::Align(value->getType()->getIntegerBitWidth() / 8));
 }
 
-llvm::Value* lanes_that_say_so(llvm::IRBuilder<>& builder, const Exchange& exchange, const Frames& frames,
+llvm::Value* lanes_that_say_so(llvm::IRBuilder<>& builder, const Collective& collective, const Frames& frames,
                                uint32_t wave_size, llvm::Value* first) {
-  if (exchange.value.constant) return builder.CreateSExt(exchange.value.constant, builder.getInt64Ty());
+  if (collective.value.constant) return builder.CreateSExt(collective.value.constant, builder.getInt64Ty());
   auto* type = llvm::FixedVectorType::get(builder.getInt8Ty(), wave_size);
   llvm::Value* said =
-      builder.CreateAlignedLoad(type, element(builder, *exchange.value.slot, frames, first), llvm::Align(1));
+      builder.CreateAlignedLoad(type, element(builder, *collective.value.slot, frames, first), llvm::Align(1));
   llvm::Value* mask = builder.CreateBitCast(builder.CreateIsNotNull(said), builder.getIntNTy(wave_size));
   return builder.CreateZExt(mask, builder.getInt64Ty());
 }
 
-// Tells exchanges apart whose answers are worked out by different code.
-std::string name_of(const Exchange& exchange) {
+// Distinguishes collectives that are computed by different code.
+std::string name_of(const Collective& collective) {
   std::string name;
   llvm::raw_string_ostream text(name);
-  text << "mneme.meet." << static_cast<int>(exchange.operation.kind);
-  for (const Brought* brought : {&exchange.value, &exchange.otherwise, &exchange.lane, &exchange.result}) {
+  text << "mneme.converge." << static_cast<int>(collective.operation.kind);
+  for (const Operand* operand : {&collective.value, &collective.otherwise, &collective.lane, &collective.result}) {
     text << '.';
-    if (brought->constant) {
+    if (operand->constant) {
       text << 'c';
-      brought->constant->printAsOperand(text, false);
-    } else if (brought->slot) {
-      text << brought->slot->offset;
+      operand->constant->printAsOperand(text, false);
+    } else if (operand->slot) {
+      text << operand->slot->offset;
     }
   }
   return name;
 }
 
-void answer_wave(llvm::IRBuilder<>& builder, const Exchange& exchange, const Frames& frames, uint32_t wave_size,
+void answer_wave(llvm::IRBuilder<>& builder, const Collective& collective, const Frames& frames, uint32_t wave_size,
                  llvm::Value* first, llvm::Value* active) {
   ParallelLoop loop(builder.getContext());
-  switch (exchange.operation.kind) {
+  switch (collective.operation.kind) {
     case OperationKind::kBallot:
-      spread(builder, exchange, frames, wave_size, first,
-             builder.CreateAnd(active, lanes_that_say_so(builder, exchange, frames, wave_size, first)));
+      spread(builder, collective, frames, wave_size, first,
+             builder.CreateAnd(active, lanes_that_say_so(builder, collective, frames, wave_size, first)));
       break;
     case OperationKind::kFirst: {
       llvm::Value* lowest = builder.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active, builder.getTrue());
       llvm::Value* index = builder.CreateAdd(first, lowest, "", true, true);
-      spread(builder, exchange, frames, wave_size, first, read(builder, exchange.value, frames, index, loop));
+      spread(builder, collective, frames, wave_size, first, read(builder, collective.value, frames, index, loop));
       break;
     }
     case OperationKind::kPermute:
       make_loop(builder, builder.getInt64(wave_size), loop.metadata(), [&](llvm::Value* lane) {
         llvm::Value* index = builder.CreateAdd(first, lane, "", true, true);
-        // Who does not take part may have brought anything.
-        llvm::Value* from = builder.CreateZExt(read(builder, exchange.lane, frames, index, loop), builder.getInt64Ty());
+        // The operands of lanes that do not take part may be anything.
+        llvm::Value* from =
+            builder.CreateZExt(read(builder, collective.lane, frames, index, loop), builder.getInt64Ty());
         from = builder.CreateAnd(from, wave_size - 1);
         llvm::Value* here = builder.CreateTrunc(builder.CreateLShr(active, from), builder.getInt1Ty());
         llvm::Value* source = builder.CreateAdd(first, from, "", true, true);
-        llvm::Value* value = read(builder, exchange.value, frames, source, loop);
-        llvm::Value* otherwise = read(builder, exchange.otherwise, frames, index, loop);
-        write(builder, exchange.result, frames, index, builder.CreateSelect(here, value, otherwise), loop);
+        llvm::Value* value = read(builder, collective.value, frames, source, loop);
+        llvm::Value* otherwise = read(builder, collective.otherwise, frames, index, loop);
+        write(builder, collective.result, frames, index, builder.CreateSelect(here, value, otherwise), loop);
       });
       break;
     default:
@@ -101,7 +102,7 @@ void answer_wave(llvm::IRBuilder<>& builder, const Exchange& exchange, const Fra
 
 }  // namespace
 
-llvm::AllocaInst* Exchanges::local(const std::string& name, llvm::Type* type) {
+llvm::AllocaInst* Collectives::local(const std::string& name, llvm::Type* type) {
   llvm::AllocaInst*& known = locals_[name];
   if (!known) {
     llvm::BasicBlock& entry = item_.getEntryBlock();
@@ -110,87 +111,88 @@ llvm::AllocaInst* Exchanges::local(const std::string& name, llvm::Type* type) {
   return known;
 }
 
-bool Exchanges::owns(const llvm::AllocaInst& local) const {
+bool Collectives::owns(const llvm::AllocaInst& local) const {
   return llvm::any_of(locals_, [&](const auto& known) { return known.second == &local; });
 }
 
-Brought Exchanges::bring(llvm::IRBuilder<>& builder, llvm::Value* value, const char* name) {
+Operand Collectives::take_operand(llvm::IRBuilder<>& builder, llvm::Value* value, const char* name) {
   if (llvm::isa<llvm::UndefValue>(value)) return {.constant = llvm::Constant::getNullValue(value->getType())};
   if (auto* constant = llvm::dyn_cast<llvm::Constant>(value)) return {.constant = constant};
   if (value->getType()->isIntegerTy(1)) value = builder.CreateZExt(value, builder.getInt8Ty());
-  Brought brought = {.local = local(name + width_of(value->getType()), value->getType())};
-  builder.CreateStore(value, brought.local);
-  return brought;
+  Operand operand = {.local = local(name + width_of(value->getType()), value->getType())};
+  builder.CreateStore(value, operand.local);
+  return operand;
 }
 
-Exchange Exchanges::replace(llvm::CallInst& call, const Operation& operation) {
+Collective Collectives::replace(llvm::CallInst& call, const Operation& operation) {
   llvm::IRBuilder<> before(&call);
-  Exchange exchange = {operation, {}, {}, {}, {}};
-  if (call.arg_size() > 0) exchange.value = bring(before, call.getArgOperand(0), "value");
+  Collective collective = {operation, {}, {}, {}, {}};
+  if (call.arg_size() > 0) collective.value = take_operand(before, call.getArgOperand(0), "value");
   if (operation.kind == OperationKind::kPermute) {
     bool same = call.getArgOperand(1) == call.getArgOperand(0);
-    exchange.otherwise = same ? exchange.value : bring(before, call.getArgOperand(1), "otherwise");
-    exchange.lane = bring(before, call.getArgOperand(2), "lane");
+    collective.otherwise = same ? collective.value : take_operand(before, call.getArgOperand(1), "otherwise");
+    collective.lane = take_operand(before, call.getArgOperand(2), "lane");
   }
-  if (call.getType()->isVoidTy() || call.use_empty()) return exchange;
-  exchange.result.local = local("result" + width_of(call.getType()), call.getType());
+  if (call.getType()->isVoidTy() || call.use_empty()) return collective;
+  collective.result.local = local("result" + width_of(call.getType()), call.getType());
   llvm::IRBuilder<> after(call.getNextNode());
-  llvm::LoadInst* result = after.CreateLoad(call.getType(), exchange.result.local);
+  llvm::LoadInst* result = after.CreateLoad(call.getType(), collective.result.local);
   if (operation.kind == OperationKind::kBarrierCount) mark_uniform(*result);
   call.replaceAllUsesWith(result);
-  return exchange;
+  return collective;
 }
 
-void meet_wave(llvm::IRBuilder<>& builder, const Exchange& exchange, const Frames& frames, uint32_t wave_size,
-               llvm::Value* first, llvm::Value* active) {
-  if (!exchange.result.slot) return;  // nobody asks
+void compute_wave_collective(llvm::IRBuilder<>& builder, const Collective& collective, const Frames& frames,
+                             uint32_t wave_size, llvm::Value* first, llvm::Value* active) {
+  if (!collective.result.slot) return;  // nobody asks
   llvm::Module& module = *builder.GetInsertBlock()->getModule();
   llvm::Type *pointer = builder.getPtrTy(), *wide = builder.getInt64Ty();
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), {pointer, wide, wide, wide}, false);
-  auto* function = llvm::cast<llvm::Function>(module.getOrInsertFunction(name_of(exchange), type).getCallee());
+  auto* function = llvm::cast<llvm::Function>(module.getOrInsertFunction(name_of(collective), type).getCallee());
   if (function->empty()) {
     function->setLinkage(llvm::GlobalValue::InternalLinkage);
     function->setDoesNotThrow();
     function->addFnAttr(llvm::Attribute::NoInline);
     llvm::IRBuilder<> inside(llvm::BasicBlock::Create(module.getContext(), "entry", function));
     Frames same = {nullptr, function->getArg(0), function->getArg(1), nullptr};
-    answer_wave(inside, exchange, same, wave_size, function->getArg(2), function->getArg(3));
+    answer_wave(inside, collective, same, wave_size, function->getArg(2), function->getArg(3));
     inside.CreateRetVoid();
   }
   builder.CreateCall(function, {frames.base, frames.count, first, active});
 }
 
-void meet_block(llvm::IRBuilder<>& builder, const Exchange& exchange, const Frames& frames, llvm::Value* exact,
-                llvm::Value* place) {
-  if (exchange.operation.kind == OperationKind::kBarrierGrid) {
-    if (!place) call_through_table(builder, "meet_grid", builder.getVoidTy(), frames.context, builder.getInt32(0), {});
+void compute_block_collective(llvm::IRBuilder<>& builder, const Collective& collective, const Frames& frames,
+                              llvm::Value* exact, llvm::Value* point) {
+  if (collective.operation.kind == OperationKind::kBarrierGrid) {
+    if (!point)
+      call_through_table(builder, "converge_grid", builder.getVoidTy(), frames.context, builder.getInt32(0), {});
     return;
   }
-  if (!exchange.result.slot) return;
+  if (!collective.result.slot) return;
   ParallelLoop loop(builder.getContext());
   llvm::BasicBlock& entry = builder.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::Value* sum = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(builder.getInt32Ty());
   builder.CreateStore(builder.getInt32(0), sum);
   make_loop(builder, exact, nullptr, [&](llvm::Value* index) {
-    llvm::Value* says = builder.CreateZExt(read(builder, exchange.value, frames, index, loop), builder.getInt32Ty());
-    if (place) {
+    llvm::Value* says = builder.CreateZExt(read(builder, collective.value, frames, index, loop), builder.getInt32Ty());
+    if (point) {
       llvm::Value* at = builder.CreateLoad(builder.getInt32Ty(),
-                                           builder.CreateInBoundsGEP(builder.getInt32Ty(), frames.places, index));
-      says = builder.CreateSelect(builder.CreateICmpEQ(at, place), says, builder.getInt32(0));
+                                           builder.CreateInBoundsGEP(builder.getInt32Ty(), frames.points, index));
+      says = builder.CreateSelect(builder.CreateICmpEQ(at, point), says, builder.getInt32(0));
     }
     builder.CreateStore(builder.CreateAdd(builder.CreateLoad(builder.getInt32Ty(), sum), says), sum);
   });
   llvm::Value* total = builder.CreateLoad(builder.getInt32Ty(), sum);
   make_loop(builder, exact, loop.metadata(), [&](llvm::Value* index) {
     llvm::Value* result = total;
-    if (place) {  // elsewhere other results wait to be taken
+    if (point) {  // elsewhere other results wait to be taken
       llvm::Value* at = builder.CreateLoad(builder.getInt32Ty(),
-                                           builder.CreateInBoundsGEP(builder.getInt32Ty(), frames.places, index));
+                                           builder.CreateInBoundsGEP(builder.getInt32Ty(), frames.points, index));
       llvm::Value* old =
-          builder.CreateLoad(builder.getInt32Ty(), element(builder, *exchange.result.slot, frames, index));
-      result = builder.CreateSelect(builder.CreateICmpEQ(at, place), total, old);
+          builder.CreateLoad(builder.getInt32Ty(), element(builder, *collective.result.slot, frames, index));
+      result = builder.CreateSelect(builder.CreateICmpEQ(at, point), total, old);
     }
-    write(builder, exchange.result, frames, index, result, loop);
+    write(builder, collective.result, frames, index, result, loop);
   });
 }
 

@@ -13,42 +13,35 @@
 namespace mneme::codegen::host {
 namespace {
 
-bool has_places_itself(llvm::Function& function) {
-  return llvm::any_of(operations_in(function), [](const auto& found) { return is_place(found.second); });
+bool converges_itself(llvm::Function& function) {
+  return llvm::any_of(operations_in(function), [](const auto& found) { return is_convergence_point(found.second); });
 }
 
-// Where work-items may meet: in a function itself, or in what it calls.
-class MeetingFunctions {
+// Functions with convergence points: in themselves, or in what they call.
+class ConvergingFunctions {
  public:
-  explicit MeetingFunctions(llvm::Module& module) {
+  explicit ConvergingFunctions(llvm::Module& module) {
     for (llvm::Function& function : module) {
-      if (has_places_itself(function)) insert(function);
+      if (converges_itself(function)) functions_.insert(&function);
     }
     for (size_t before = 0; before != functions_.size();) {
       before = functions_.size();
       for (llvm::Function& function : module) {
-        if (llvm::any_of(llvm::instructions(function), [&](auto& instruction) { return may_be_in(instruction); })) {
-          insert(function);
-        }
+        auto converges = [&](const llvm::Instruction& instruction) { return may_converge(instruction); };
+        if (llvm::any_of(llvm::instructions(function), converges)) functions_.insert(&function);
       }
     }
   }
 
-  bool may_be_in(const llvm::Function& function) const { return functions_.count(&function); }
-  bool may_be_in(const llvm::Instruction& instruction) const {
+  bool contains(const llvm::Function& function) const { return functions_.count(&function); }
+  // Whether it is a call of one. All calls are direct.
+  bool may_converge(const llvm::Instruction& instruction) const {
     auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (!call || call->isInlineAsm()) return false;
-    return call->getCalledFunction() ? may_be_in(*call->getCalledFunction()) : behind_pointers_;
+    return call && call->getCalledFunction() && contains(*call->getCalledFunction());
   }
 
  private:
-  void insert(const llvm::Function& function) {
-    functions_.insert(&function);
-    behind_pointers_ |= function.hasAddressTaken();
-  }
-
   std::set<const llvm::Function*> functions_;
-  bool behind_pointers_ = false;
 };
 
 // What the vendor's compiler concluded about functions that hardly touch memory no longer holds when others run
@@ -75,14 +68,14 @@ void publish(llvm::IRBuilderBase& builder) {
   }
 }
 
-host::Meeting meeting_of(OperationKind kind) {
+host::CollectiveKind kind_of(OperationKind kind) {
   switch (kind) {
     case OperationKind::kBarrierCount:
-      return kMeetBlockCount;
+      return kBlockCount;
     case OperationKind::kBarrierGrid:
-      return kMeetGrid;
-    case OperationKind::kWaveMeet:
-      return kWaveMeet;
+      return kGridBarrier;
+    case OperationKind::kWaveSync:
+      return kWaveSync;
     case OperationKind::kBallot:
       return kWaveBallot;
     case OperationKind::kPermute:
@@ -92,62 +85,55 @@ host::Meeting meeting_of(OperationKind kind) {
     case OperationKind::kYield:
       return kYield;
     default:
-      return kMeetBlock;
+      return kBlockBarrier;
   }
 }
 
-// `holds_up`: whether lanes at later places of the wave wait for one that yields.
-void lower_place(const Place& place, bool holds_up) {
-  llvm::CallInst& call = *place.call;
+// `holds_up`: whether lanes at later convergence points of the wave wait for one that yields.
+void lower_operation(const ConvergencePoint& point, bool holds_up) {
+  llvm::CallInst& call = *point.call;
   llvm::IRBuilder<> builder(&call);
   auto argument = [&](unsigned i, llvm::Type* type) -> llvm::Value* {
-    if (i >= call.arg_size()) return llvm::ConstantInt::get(type, is_yield(*place.operation) && holds_up);
+    if (i >= call.arg_size()) return llvm::ConstantInt::get(type, is_yield(*point.operation) && holds_up);
     return builder.CreateZExtOrTrunc(call.getArgOperand(i), type);
   };
   llvm::Value* result = call_service(
-      builder, "meet", builder.getInt64Ty(),
-      {builder.getInt32(meeting_of(place.operation->kind)), builder.getInt32(place.number),
+      builder, "converge", builder.getInt64Ty(),
+      {builder.getInt32(kind_of(point.operation->kind)), builder.getInt32(point.number),
        argument(0, builder.getInt64Ty()), argument(1, builder.getInt64Ty()), argument(2, builder.getInt32Ty())});
   publish(builder);
   if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(builder.CreateZExtOrTrunc(result, call.getType()));
   call.eraseFromParent();
 }
 
-// A call that may lead to several functions counts as one place for each, told apart by their addresses.
-void lower_call(const Place& place, llvm::Function& base) {
-  place.call->setTailCallKind(llvm::CallInst::TCK_NoTail);
-  llvm::IRBuilder<> before(place.call);
-  llvm::IRBuilder<> after(place.call->getNextNode());
-  auto enter = [&](llvm::Value* number) {
-    call_service(before, "enter", before.getVoidTy(), {number});
-    call_service(after, "leave", after.getVoidTy(), {});
-  };
-  enter(before.getInt32(place.number));
-  if (place.call->getCalledFunction()) return;
-  llvm::Value* offset = before.CreatePtrDiff(before.getInt8Ty(), place.call->getCalledOperand(), &base);
-  enter(before.CreateTrunc(offset, before.getInt32Ty()));
+// A call of a function with convergence points.
+void lower_call(const ConvergencePoint& point) {
+  point.call->setTailCallKind(llvm::CallInst::TCK_NoTail);
+  llvm::IRBuilder<> before(point.call), after(point.call->getNextNode());
+  call_service(before, "enter", before.getVoidTy(), {before.getInt32(point.number)});
+  call_service(after, "leave", after.getVoidTy(), {});
 }
 
 }  // namespace
 
 bool needs_fibers(llvm::Module& module, const bundle::KernelInfo& kernel) {
   return llvm::any_of(module, [&](llvm::Function& function) {
-    return function.getName() != kernel.name && has_places_itself(function);
+    return function.getName() != kernel.name && converges_itself(function);
   });
 }
 
-void lower_places(llvm::Module& module) {
-  MeetingFunctions meeting(module);
-  bool hold_up = lanes_meet(module);
+void lower_convergence_points(llvm::Module& module) {
+  ConvergingFunctions converging(module);
+  bool hold_up = has_wave_collectives(module);
   for (llvm::Function& function : module) {
-    if (!meeting.may_be_in(function)) continue;
+    if (!converging.contains(function)) continue;
     forget_memory_effects(function);
-    auto may_be_in = [&](const llvm::CallInst& call) { return meeting.may_be_in(call); };
-    for (const Place& place : order_places(function, nullptr, may_be_in)) {
-      if (place.operation) {
-        lower_place(place, hold_up);
+    auto may_converge = [&](const llvm::CallInst& call) { return converging.may_converge(call); };
+    for (const ConvergencePoint& point : order_convergence_points(function, nullptr, may_converge)) {
+      if (point.operation) {
+        lower_operation(point, hold_up);
       } else {
-        lower_call(place, function);
+        lower_call(point);
       }
     }
   }

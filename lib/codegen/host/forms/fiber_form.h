@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The fiber form: a block's work-items each run on a stack of their own, and say so to whoever runs the block when they
-// come to a place where they meet (Services in abi.h). Slow, but such a place may be anywhere, and little can go wrong.
+// The fiber form: each work-item of a block runs on a stack of its own, and calls a service where it comes to a
+// collective (Services in abi.h); the caller then switches to another.
+//
+//   call void @mneme.barrier()   ──▶   call i64 @mneme.service.converge(i32 kBlockBarrier, i32 1, …)
+//
+// Slow, but a collective may be anywhere, and little can go wrong. Relies on order_convergence_points
+// (places.h) for the number of each.
 #pragma once
 #include <llvm/IR/Module.h>
 
@@ -9,14 +14,14 @@
 
 namespace mneme::codegen::host {
 
-// Whether work-items meet in functions that could not be inlined into the kernel: then it is the only form.
+// Whether functions that could not be inlined into the kernel have convergence points: then it is the only form.
 bool needs_fibers(llvm::Module& module, const bundle::KernelInfo& kernel);
 
-// Calls services at all places where work-items meet and around calls of functions with such places. Comes before
-// lower_services().
-void lower_places(llvm::Module& module);
+// Calls services at all convergence points and around calls of functions with such. Relies on all calls being direct.
+// Comes before lower_services().
+void lower_convergence_points(llvm::Module& module);
 
-// `void mneme.run_block(ptr context)` out of the item, in which no places are left.
+// `void mneme.run_block(ptr context)` out of the item, in which no convergence point is left.
 BlockCode make_fiber_form(llvm::Module& module, llvm::Function& item, uint32_t wave_size);
 
 }  // namespace mneme::codegen::host

@@ -34,7 +34,7 @@ class Answers {
         return context_;
       case OperationKind::kQuery:
         break;
-      default:  // places, where work-items meet
+      default:  // collectives
         return nullptr;
     }
     llvm::Value*& known = queries_[static_cast<size_t>(operation.query)][operation.dimension];
@@ -130,7 +130,7 @@ void answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
     std::optional<Answers> answers;
     std::vector<llvm::CallInst*> answered;  // erased last: the answers may be computed ahead of one of them
     for (auto& [call, operation] : operations_in(function)) {
-      if (is_place(operation)) {
+      if (is_convergence_point(operation)) {
         if (is_item) continue;
         throw Error::of(
             "kernel '{}' has a barrier or wave operation in '{}', a function that is recursive: that takes the form "
@@ -167,6 +167,8 @@ llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel
   llvm::Function& item = *llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, kItemFunction, module);
   item.setDoesNotThrow();
   Context(module).mark(*item.getArg(0));
+  for (unsigned dimension = 0; dimension < 3; ++dimension)
+    item.getArg(1 + dimension)->setName(llvm::StringRef("xyz").substr(dimension, 1));
   item.splice(item.begin(), &entry);
 
   llvm::IRBuilder<> builder(&*item.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());

@@ -47,10 +47,15 @@ void for_each_item(llvm::IRBuilder<>& builder, llvm::Value* context, llvm::MDNod
     return builder.CreateAdd(first, builder.CreateZExt(i, builder.getInt64Ty()), "", true, true);
   };
   make_loop(builder, size[2], nullptr, [&](llvm::Value* z) {
+    z->setName("z");
     llvm::Value* plane = builder.CreateMul(builder.CreateZExt(z, builder.getInt64Ty()), wide[1], "", true, true);
     make_loop(builder, size[1], nullptr, [&](llvm::Value* y) {
+      y->setName("y");
       llvm::Value* row = builder.CreateMul(step(plane, y), wide[0], "", true, true);
-      make_loop(builder, size[0], metadata, [&](llvm::Value* x) { body(x, y, z, step(row, x)); });
+      make_loop(builder, size[0], metadata, [&](llvm::Value* x) {
+        x->setName("x");
+        body(x, y, z, step(row, x));
+      });
     });
   });
 }

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A block as loops over its work-items, one for each region of code between two places where they meet.
+// A block as loops over its work-items, one for each region of code between two collectives.
 //
-// A region starts at the kernel's entry or behind a place (a barrier, or an operation of a wave), and ends at the
-// places that can be reached next or at the kernel's end. Values that live on from one region to another are kept in
-// arrays with an element a work-item, so the loops over work-items vectorise; those that are the same for all are
-// ordinary variables. Usually all work-items arrive at the same place; what they ask of each other there is answered,
-// from such arrays to such arrays, and the next loop runs the region behind it. Where they did not, each wave goes on
-// by itself (apart.h) until all meet at a barrier again.
+//   mneme.item:                                   mneme.run_block:
+//     s[t] = in[t]                                  for (t…) s[t] = in[t]              region 1
+//     mneme.barrier()                      ──▶
+//     out[t] = s[n - 1 - t]                         for (t…) out[t] = s[n - 1 - t]     region 2
+//
+// A region starts at the kernel's entry or behind a collective (a barrier, or an operation of a wave), and ends at the
+// collectives that can be reached next or at the kernel's end. Values that live on from one region to another are kept
+// in arrays with an element a work-item, so the loops over work-items vectorise; those that are uniform are ordinary
+// variables. Usually all work-items arrive at the same collective; it is computed from such arrays to such arrays, and
+// the next loop runs the region behind it. Where they did not, each wave goes on by itself (apart.h) until all are at
+// one barrier again.
+//
+// Relies on collectives standing in the item only, and on order_convergence_points (places.h) for where the lanes of a
+// wave reconverge.
 #include "base/error.h"
 #include "codegen/host/abi.h"
 #include "codegen/host/forms/apart.h"
@@ -41,15 +49,15 @@ class Schedule {
     for (const Slot& slot : slots_) {
       if (slot.uniform) uniform_.emplace_back(&slot, builder_.CreateAlloca(slot.type));
     }
-    result_place_ = builder_.CreateAlloca(builder_.getInt32Ty());
+    result_point_ = builder_.CreateAlloca(builder_.getInt32Ty());
     low_ = builder_.CreateAlloca(builder_.getInt32Ty());
     high_ = builder_.CreateAlloca(builder_.getInt32Ty());
     done_ = block("done");
     reserve();
     for (size_t i = 0; i < regions_.size(); ++i) heads_.push_back(block("region"));
     begin();
-    for (uint32_t number = 1; number <= regions_.size(); ++number) run_together(number);
-    if (apart_) run_apart();
+    for (uint32_t number = 1; number <= regions_.size(); ++number) run_converged(number);
+    if (diverged_) run_diverged();
     builder_.SetInsertPoint(done_);
     builder_.CreateRetVoid();
     return *function_;
@@ -71,7 +79,7 @@ class Schedule {
     count_ =
         builder_.CreateAnd(builder_.CreateAdd(exact_, builder_.getInt64(kAlign - 1)), builder_.getInt64(~(kAlign - 1)));
     frames_ = type_.load(builder_, context_, Context::kFrames);
-    places_ = builder_.CreateGEP(builder_.getInt8Ty(), frames_,
+    points_ = builder_.CreateGEP(builder_.getInt8Ty(), frames_,
                                  builder_.CreateMul(count_, builder_.getInt64(bytes_per_item_)));
     llvm::Value* needed = builder_.CreateMul(count_, builder_.getInt64(bytes_per_item_ + sizeof(uint32_t)));
     llvm::BasicBlock* fits = block("fits");
@@ -93,69 +101,70 @@ class Schedule {
       return;
     }
     llvm::BasicBlock* small = block("small");
-    apart_ = block("apart");
+    diverged_ = block("diverged");
     llvm::Value* width = type_.load(builder_, context_, Context::kBlock, 0);
     in_step_ = builder_.CreateICmpUGE(width, builder_.getInt32(kFewestInStep));
     builder_.CreateCondBr(in_step_, heads_[0], small);
     builder_.SetInsertPoint(small);
     make_loop(builder_, exact_, nullptr, [&](llvm::Value* index) {
-      builder_.CreateStore(builder_.getInt32(1), place_address(builder_, frames(), index));
+      builder_.CreateStore(builder_.getInt32(1), point_address(builder_, frames(), index));
     });
-    builder_.CreateBr(apart_);
+    builder_.CreateBr(diverged_);
   }
 
-  llvm::BasicBlock* target(uint32_t place) {
-    return place == kEnded ? done_ : heads_[(place & ~(kWaits | kYields)) - 1];
+  llvm::BasicBlock* target(uint32_t point) {
+    return point == kEnded ? done_ : heads_[(point & ~(kWaits | kYields)) - 1];
   }
 
-  Frames frames() const { return {context_, frames_, count_, places_}; }
+  Frames frames() const { return {context_, frames_, count_, points_}; }
 
   // All work-items have come to where a region begins.
-  void meet(const Exchange& exchange) {
-    if (is_block_place(exchange.operation)) {
-      meet_block(builder_, exchange, frames(), exact_, nullptr);
-    } else if (is_yield(exchange.operation)) {
+  void converge(const Collective& collective) {
+    if (is_block_collective(collective.operation)) {
+      compute_block_collective(builder_, collective, frames(), exact_, nullptr);
+    } else if (is_yield(collective.operation)) {
       call_through_table(builder_, "yield", builder_.getVoidTy(), context_, builder_.getInt32(0),
                          {builder_.getInt32(0)});
-    } else if (exchange.result.slot) {
+    } else if (collective.result.slot) {
       for_each_wave(builder_, wave_size_, exact_, [&](llvm::Value* first) {
-        meet_wave(builder_, exchange, frames(), wave_size_, first, lanes_of_wave(builder_, wave_size_, first, exact_));
+        compute_wave_collective(builder_, collective, frames(), wave_size_, first,
+                                lanes_of_wave(builder_, wave_size_, first, exact_));
       });
     }
   }
 
   // All work-items, which are at the start of this region.
-  void run_together(uint32_t number) {
+  void run_converged(uint32_t number) {
     const Region& region = regions_[number - 1];
     builder_.SetInsertPoint(heads_[number - 1]);
-    if (region.exchange) meet(*region.exchange);
+    if (region.collective) converge(*region.collective);
     std::vector<llvm::Value*> arguments = {context_, nullptr, nullptr, nullptr, frames_, count_, nullptr};
     for (auto [slot, variable] : uniform_) arguments.push_back(builder_.CreateLoad(slot->type, variable));
-    if (region.parts) {
+    if (region.diverges) {
       builder_.CreateStore(builder_.getInt32(~0u), low_);
       builder_.CreateStore(builder_.getInt32(0), high_);
     }
-    for_each_item(builder_, context_, region.together_loop->metadata(),
+    for_each_item(builder_, context_, region.converged_loop->metadata(),
                   [&](llvm::Value* x, llvm::Value* y, llvm::Value* z, llvm::Value* index) {
                     arguments[1] = x, arguments[2] = y, arguments[3] = z, arguments[6] = index;
-                    llvm::CallInst* result = builder_.CreateCall(region.together, arguments);
+                    llvm::CallInst* result = builder_.CreateCall(region.converged, arguments);
                     result->addFnAttr(llvm::Attribute::AlwaysInline);
-                    llvm::Value* place = builder_.CreateExtractValue(result, 0);
-                    if (region.parts) {
-                      note_place(place, index, *region.together_loop);
+                    llvm::Value* point = builder_.CreateExtractValue(result, 0);
+                    if (region.diverges) {
+                      note_point(point, index, *region.converged_loop);
                     } else if (region.exits.size() > 1) {
-                      builder_.CreateStore(place, result_place_);
+                      builder_.CreateStore(point, result_point_);
                     }
-                    if (!region.parts) take_uniform(region, result);
+                    if (!region.diverges) take_uniform(region, result);
                   });
-    if (region.parts) {
-      go_on_if_together(number);
+    if (region.diverges) {
+      go_on_if_converged(number);
     } else {
-      go_on(region, region.exits.size() > 1 ? builder_.CreateLoad(builder_.getInt32Ty(), result_place_) : nullptr);
+      go_on(region, region.exits.size() > 1 ? builder_.CreateLoad(builder_.getInt32Ty(), result_point_) : nullptr);
     }
   }
 
-  // They stay together, so any work-item's values will do: the last one's are left.
+  // They stay converged, so any work-item's values will do: the last one's are left.
   void take_uniform(const Region& region, llvm::Value* result) {
     for (unsigned i = 0; i < uniform_.size(); ++i) {
       auto [slot, variable] = uniform_[i];
@@ -163,40 +172,40 @@ class Schedule {
     }
   }
 
-  void note_place(llvm::Value* place, llvm::Value* index, const ParallelLoop& loop) {
-    loop.mark(*builder_.CreateStore(place, place_address(builder_, frames(), index)));
-    merge(low_, place, llvm::Intrinsic::umin);
-    merge(high_, place, llvm::Intrinsic::umax);
+  void note_point(llvm::Value* point, llvm::Value* index, const ParallelLoop& loop) {
+    loop.mark(*builder_.CreateStore(point, point_address(builder_, frames(), index)));
+    merge(low_, point, llvm::Intrinsic::umin);
+    merge(high_, point, llvm::Intrinsic::umax);
   }
 
-  void merge(llvm::Value* variable, llvm::Value* place, llvm::Intrinsic::ID how) {
+  void merge(llvm::Value* variable, llvm::Value* point, llvm::Intrinsic::ID how) {
     llvm::Value* old = builder_.CreateLoad(builder_.getInt32Ty(), variable);
-    builder_.CreateStore(builder_.CreateBinaryIntrinsic(how, old, place), variable);
+    builder_.CreateStore(builder_.CreateBinaryIntrinsic(how, old, point), variable);
   }
 
-  void go_on(const Region& region, llvm::Value* place) {
+  void go_on(const Region& region, llvm::Value* point) {
     // A region that never ends well (it traps) has no exit at all.
     llvm::BasicBlock* otherwise = region.exits.empty() ? done_ : target(*region.exits.begin());
-    if (!place) {
+    if (!point) {
       builder_.CreateBr(otherwise);
       return;
     }
-    llvm::SwitchInst* next = builder_.CreateSwitch(place, otherwise);
+    llvm::SwitchInst* next = builder_.CreateSwitch(point, otherwise);
     for (uint32_t exit : region.exits) {
       if (target(exit) != otherwise) next->addCase(builder_.getInt32(exit), target(exit));
     }
   }
 
-  void go_on_if_together(uint32_t number) {
+  void go_on_if_converged(uint32_t number) {
     const Region& region = regions_[number - 1];
     llvm::Value* low = builder_.CreateLoad(builder_.getInt32Ty(), low_);
     llvm::Value* high = builder_.CreateLoad(builder_.getInt32Ty(), high_);
-    llvm::BasicBlock* together = block("together");
-    llvm::BasicBlock* part = block("part");
-    if (!apart_) apart_ = block("apart");
-    builder_.CreateCondBr(builder_.CreateICmpEQ(low, high), together, part);
+    llvm::BasicBlock* converged = block("converged");
+    llvm::BasicBlock* diverge = block("diverge");
+    if (!diverged_) diverged_ = block("diverged");
+    builder_.CreateCondBr(builder_.CreateICmpEQ(low, high), converged, diverge);
 
-    builder_.SetInsertPoint(together);
+    builder_.SetInsertPoint(converged);
     for (auto [slot, variable] : uniform_) {
       if (!region.written.count(slot)) continue;
       llvm::Value* first = slot_address(builder_, *slot, frames_, count_, builder_.getInt64(0));
@@ -205,7 +214,7 @@ class Schedule {
     go_on(region, low);
 
     // From here on each has its own of what they had in common.
-    builder_.SetInsertPoint(part);
+    builder_.SetInsertPoint(diverge);
     for_each_item(builder_, context_, nullptr, [&](llvm::Value*, llvm::Value*, llvm::Value*, llvm::Value* index) {
       for (auto [slot, variable] : uniform_) {
         if (region.written.count(slot)) continue;
@@ -213,22 +222,23 @@ class Schedule {
                              slot_address(builder_, *slot, frames_, count_, index));
       }
     });
-    builder_.CreateBr(apart_);
+    builder_.CreateBr(diverged_);
   }
 
-  // Work-items at different places, until they are together again.
-  void run_apart() {
-    builder_.SetInsertPoint(apart_);
+  // Work-items that have diverged, until they have converged again.
+  void run_diverged() {
+    builder_.SetInsertPoint(diverged_);
     llvm::BasicBlock* rejoin = block("rejoin");
-    Apart(module_, regions_, wave_size_).emit(builder_, frames(), exact_, result_place_, done_, rejoin, in_step_);
+    DivergedBlock(module_, regions_, wave_size_)
+        .emit(builder_, frames(), exact_, result_point_, done_, rejoin, in_step_);
     builder_.SetInsertPoint(rejoin);
     for (auto [slot, variable] : uniform_) {
       llvm::Value* first = slot_address(builder_, *slot, frames_, count_, builder_.getInt64(0));
       builder_.CreateStore(builder_.CreateLoad(slot->type, first), variable);
     }
-    llvm::SwitchInst* next = builder_.CreateSwitch(builder_.CreateLoad(builder_.getInt32Ty(), result_place_), done_);
+    llvm::SwitchInst* next = builder_.CreateSwitch(builder_.CreateLoad(builder_.getInt32Ty(), result_point_), done_);
     for (uint32_t number = 2; number <= regions_.size(); ++number) {
-      if (!is_block_place(regions_[number - 1].exchange->operation)) continue;
+      if (!is_block_collective(regions_[number - 1].collective->operation)) continue;
       next->addCase(builder_.getInt32(number | kWaits), heads_[number - 1]);
     }
   }
@@ -241,12 +251,12 @@ class Schedule {
   Context type_;
   llvm::IRBuilder<> builder_;
   llvm::Function* function_ = nullptr;
-  llvm::Value *context_ = nullptr, *frames_ = nullptr, *places_ = nullptr, *exact_ = nullptr, *count_ = nullptr;
-  llvm::Value *result_place_ = nullptr, *low_ = nullptr, *high_ = nullptr;
+  llvm::Value *context_ = nullptr, *frames_ = nullptr, *points_ = nullptr, *exact_ = nullptr, *count_ = nullptr;
+  llvm::Value *result_point_ = nullptr, *low_ = nullptr, *high_ = nullptr;
   llvm::Value* in_step_ = nullptr;  // i1
   std::vector<std::pair<const Slot*, llvm::AllocaInst*>> uniform_;
   std::vector<llvm::BasicBlock*> heads_;
-  llvm::BasicBlock *done_ = nullptr, *apart_ = nullptr;
+  llvm::BasicBlock *done_ = nullptr, *diverged_ = nullptr;
 };
 
 }  // namespace
@@ -256,16 +266,16 @@ BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundl
   if (!item.hasFnAttribute(kKeepLocals) && most_threads >= kFewestInStep) step_through_loops(item);
   share_code(item);
   Regions regions(module, item);
-  std::vector<Region> parts = regions.make();
-  bool has_wave_places = llvm::any_of(
-      parts, [](const Region& region) { return region.exchange && is_wave_place(region.exchange->operation); });
-  if (has_wave_places && kernel.wave_size != 32 && kernel.wave_size != 64) {
+  std::vector<Region> made = regions.make();
+  bool of_waves = llvm::any_of(
+      made, [](const Region& region) { return region.collective && is_wave_collective(region.collective->operation); });
+  if (of_waves && kernel.wave_size != 32 && kernel.wave_size != 64) {
     throw Error::of("kernel '{}' has operations of waves of {} threads: the host device has those of 32 and of 64",
                     kernel.demangled, kernel.wave_size);
   }
-  uint32_t keeps = parts.size() > 1 ? kKeepsFrames : kKeepsNothing;
-  uint32_t wave_size = has_wave_places ? kernel.wave_size : 64;
-  return {&Schedule(module, std::move(parts), regions.slots(), regions.bytes_per_item(), wave_size).make(), keeps};
+  uint32_t keeps = made.size() > 1 ? kKeepsFrames : kKeepsNothing;
+  uint32_t wave_size = of_waves ? kernel.wave_size : 64;
+  return {&Schedule(module, std::move(made), regions.slots(), regions.bytes_per_item(), wave_size).make(), keeps};
 }
 
 }  // namespace mneme::codegen::host

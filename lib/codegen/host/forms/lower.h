@@ -16,25 +16,34 @@ namespace mneme::codegen::host {
 // On the kernel: some of its arguments are constants (codegen/adjust.h).
 inline constexpr char kFixedArguments[] = "mneme-fixed-arguments";
 
-// The steps, in order. Each leaves valid IR.
-
-// Turns `void kernel(arguments…)` into `void mneme.item(ptr context, i32 x, i32 y, i32 z)`, the work-item
-// at (x, y, z) of the context's block; neutral queries are answered, barriers are left. Returns it.
-// Throws Error when the IR's arguments are not the recorded ones, or for a barrier in a function that
-// could not be inlined.
+// The kernel becomes the work-item at (x, y, z) of the context's block. Neutral queries are answered; collectives stay.
+//
+//   void @kernel(ptr %out, i32 %n)   ──▶   void @mneme.item(ptr %context, i32 %x, i32 %y, i32 %z)
+//   call i32 @mneme.local.id.x()     ──▶   %x
+//   %n                               ──▶   load i32 from the context's argument bytes
+//
+// Relies on lower_services: what is left of the neutral form are queries and collectives. Returns the function. Throws
+// Error when the IR's arguments are not the recorded ones, or for a barrier in a function that could not be inlined.
 llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel);
 // Tells functions that were not inlined which work-item they run for, if there are any. To be said where `item` begins,
 // and again wherever others may have had their turn.
 void publish_item(llvm::IRBuilderBase& builder, llvm::Function& item);
 
-// Replaces shared variables by their places in the context's shared memory; returns the static bytes.
+// Shared variables become their offsets in the context's shared memory:
+//
+//   @tile   ──▶   getelementptr i8, ptr %shared, i64 256
+//
+// Returns the static bytes.
 uint64_t lower_shared_memory(llvm::Module& module, const bundle::KernelInfo& kernel);
 
-// Replaces device variables by loads of their addresses from a table; returns the table (an array of
-// GlobalSlot) and its length.
+// Device variables become loads of their addresses from a table, which the caller fills in:
+//
+//   @counter   ──▶   load ptr, ptr @mneme.globals[0].address
+//
+// Returns the table (an array of GlobalSlot) and its length.
 std::pair<llvm::Constant*, uint64_t> lower_device_variables(llvm::Module& module, const bundle::KernelInfo& kernel);
 
-// Make `void mneme.run_block(ptr context)` out of the item.
+// `void mneme.run_block(ptr context)` out of the item: loops over work-items (loop_form.cc), or fibers (fiber_form.h).
 struct BlockCode {
   llvm::Function* run_block;
   uint32_t keeps;  // Keeps (abi.h)

@@ -18,7 +18,7 @@ class ParallelLoop {
   llvm::MDNode* metadata_;
 };
 
-// Between two places where work-items meet they are not ordered among each other, so accesses of different ones never
+// Between two collectives work-items are not ordered among each other, so accesses of different ones never
 // depend on each other: a loop over work-items is parallel, and LLVM need not prove it. Marks the accesses in `item`,
 // but for those that may be to its own stack (which all iterations share) and those that are ordered (neutral.h).
 ParallelLoop mark_parallel(llvm::Function& item);

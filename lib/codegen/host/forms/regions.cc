@@ -44,7 +44,7 @@ bool is_dear(const llvm::Instruction& instruction) {
   return llvm::isa<llvm::CallInst>(instruction) && instruction.getType()->isFPOrFPVectorTy();
 }
 
-uint32_t place_of(const llvm::ReturnInst& back) {
+uint32_t point_of(const llvm::ReturnInst& back) {
   return static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(back.getReturnValue())->getZExtValue());
 }
 
@@ -59,12 +59,12 @@ llvm::Value* slot_address(llvm::IRBuilderBase& builder, const Slot& slot, llvm::
 }
 
 Regions::Regions(llvm::Module& module, llvm::Function& item)
-    : module_(module), item_(item), builder_(module.getContext()), exchanges_(item) {
+    : module_(module), item_(item), builder_(module.getContext()), collectives_(item) {
   gather_locals();
   hoist_what_each_region_can_compute();
-  find_places();
+  find_convergence_points();
   uniformity_ = std::make_unique<Uniformity>(item);
-  cut_at_places();
+  cut_at_convergence_points();
   for (llvm::BasicBlock* start : starts_) {
     builder_.SetInsertPoint(&*start->getFirstNonPHIOrDbgOrAlloca());
     publish_item(builder_, item);
@@ -112,33 +112,33 @@ void Regions::hoist_what_each_region_can_compute() {
   }
 }
 
-// Numbers places, and lets what work-items bring to them and take from them go through local variables.
-void Regions::find_places() {
-  bool has_wave_places = llvm::any_of(operations_in(item_), [](auto& found) { return is_wave_place(found.second); });
+// Numbers convergence points, and lets operands and results of collectives go through local variables.
+void Regions::find_convergence_points() {
+  bool of_waves = llvm::any_of(operations_in(item_), [](auto& found) { return is_wave_collective(found.second); });
   std::optional<Uniformity> uniformity;
-  if (has_wave_places) uniformity.emplace(item_);
-  places_ = order_places(item_, uniformity ? &*uniformity : nullptr);
-  auto of_wave = [](const Place& place) { return !is_block_place(*place.operation); };
-  std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
+  if (of_waves) uniformity.emplace(item_);
+  points_ = order_convergence_points(item_, uniformity ? &*uniformity : nullptr);
+  auto of_wave = [](const ConvergencePoint& point) { return !is_block_collective(*point.operation); };
+  std::sort(points_.begin(), points_.end(), [&](const ConvergencePoint& a, const ConvergencePoint& b) {
     return std::pair(of_wave(a), a.number) < std::pair(of_wave(b), b.number);
   });
-  // Where nobody meets: first, so that lanes go on from there before others behind it meet.
-  std::vector<Place> passages;
+  // Where nobody waits: first, so that lanes go on from there before others behind it converge.
+  std::vector<ConvergencePoint> passages;
   for (auto& [call, operation] : operations_in(item_)) {
     if (is_step(operation) || is_joint(operation)) passages.push_back({call, operation, 0});
   }
-  places_.insert(places_.begin(), passages.begin(), passages.end());
-  for (Place& place : places_) {
-    place.number = static_cast<uint32_t>(&place - places_.data()) + 2;
-    exchange_behind_.push_back(exchanges_.replace(*place.call, *place.operation));
+  points_.insert(points_.begin(), passages.begin(), passages.end());
+  for (ConvergencePoint& point : points_) {
+    point.number = static_cast<uint32_t>(&point - points_.data()) + 2;
+    collective_behind_.push_back(collectives_.replace(*point.call, *point.operation));
   }
 }
 
-// Each place ends its block; the block behind it starts a region.
-void Regions::cut_at_places() {
-  std::map<llvm::CallInst*, const Place*> by_call;
-  for (const Place& place : places_) by_call[place.call] = &place;
-  starts_.resize(places_.size() + 1);
+// Each convergence point ends its block; the block behind it starts a region.
+void Regions::cut_at_convergence_points() {
+  std::map<llvm::CallInst*, const ConvergencePoint*> by_call;
+  for (const ConvergencePoint& point : points_) by_call[point.call] = &point;
+  starts_.resize(points_.size() + 1);
   for (auto& [call, operation] : operations_in(item_)) {  // in order within each block
     auto found = by_call.find(call);
     if (found == by_call.end()) continue;
@@ -146,12 +146,12 @@ void Regions::cut_at_places() {
     llvm::BasicBlock* before = call->getParent();
     starts_[number - 1] = before->splitBasicBlock(call->getNextNode(), "region");
     call->eraseFromParent();
-    exits_[before] = number | (is_block_place(operation) ? kWaits : 0) | (is_yield(operation) ? kYields : 0);
+    exits_[before] = number | (is_block_collective(operation) ? kWaits : 0) | (is_yield(operation) ? kYields : 0);
     if (is_step(operation)) steps_.insert(number);
   }
 }
 
-// The places that these blocks of a region lead to.
+// The convergence points that these blocks of a region lead to.
 std::set<uint32_t> Regions::exits_of(const std::set<llvm::BasicBlock*>& blocks) {
   std::set<uint32_t> exits;
   for (llvm::BasicBlock* block : blocks) {
@@ -164,16 +164,16 @@ std::set<uint32_t> Regions::exits_of(const std::set<llvm::BasicBlock*>& blocks) 
   return exits;
 }
 
-// Whether work-items that enter these blocks, a region, together may come out at different places.
-bool Regions::may_part(const std::set<llvm::BasicBlock*>& blocks) {
-  for (const Uniformity::Parting& parting : uniformity_->partings()) {
-    llvm::BasicBlock* block = parting.branch->getParent();
-    if (!blocks.count(block) || exits_.count(block)) continue;
+// Whether work-items that enter these blocks, a region, converged may leave them diverged.
+bool Regions::may_diverge(const std::set<llvm::BasicBlock*>& blocks) {
+  for (auto [branch, join] : uniformity_->divergent_branches()) {
+    llvm::BasicBlock* fork = branch->getParent();
+    if (!blocks.count(fork) || exits_.count(fork)) continue;
     std::set<llvm::BasicBlock*> ways;
     bool some_join = false;
-    for (llvm::BasicBlock* next : llvm::successors(block)) {
-      ways.merge(reachable(next, parting.join));
-      some_join |= parting.join && reachable(next, nullptr).count(parting.join);
+    for (llvm::BasicBlock* next : llvm::successors(fork)) {
+      ways.merge(reachable(next, join));
+      some_join |= join && reachable(next, nullptr).count(join);
     }
     size_t outcomes = exits_of(ways).size() + (some_join ? 1 : 0);
     if (outcomes > 1) return true;
@@ -181,7 +181,7 @@ bool Regions::may_part(const std::set<llvm::BasicBlock*>& blocks) {
   return false;
 }
 
-// Blocks that can be reached from a region's start without meeting `stop` or a place.
+// Blocks that can be reached from a region's start without meeting `stop` or a convergence point.
 std::set<llvm::BasicBlock*> Regions::reachable(llvm::BasicBlock* start, llvm::BasicBlock* stop) {
   return reachable_blocks(start, stop, [&](llvm::BasicBlock* block) { return exits_.count(block) > 0; });
 }
@@ -219,8 +219,8 @@ void Regions::keep_values_across_regions() {
     auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     if (!local) continue;
     // Whoever has its address may use it in a region that does not show it.
-    bool in_memory = exchanges_.owns(*local) || !llvm::isAllocaPromotable(local);
-    slots_.push_back({local, local->getAllocatedType(), false, 0, 0, exchanges_.owns(*local), in_memory});
+    bool in_memory = collectives_.owns(*local) || !llvm::isAllocaPromotable(local);
+    slots_.push_back({local, local->getAllocatedType(), false, 0, 0, collectives_.owns(*local), in_memory});
   }
   auto groups = coalesce(values, [&](llvm::Instruction& a, llvm::Instruction& b) {
     return uniformity_->is_uniform(a) == uniformity_->is_uniform(b);
@@ -255,24 +255,24 @@ void Regions::lay_out_slots() {
   }
   std::map<const llvm::AllocaInst*, const Slot*> by_local;
   for (const Slot& slot : slots_) by_local[slot.local] = &slot;
-  for (Exchange& exchange : exchange_behind_) {
-    for (Brought* brought : {&exchange.value, &exchange.otherwise, &exchange.lane, &exchange.result}) {
-      if (brought->local) brought->slot = by_local.at(brought->local);
+  for (Collective& collective : collective_behind_) {
+    for (Operand* operand : {&collective.value, &collective.otherwise, &collective.lane, &collective.result}) {
+      if (operand->local) operand->slot = by_local.at(operand->local);
     }
   }
 }
 
 std::vector<Region> Regions::make() {
   std::vector<Region> regions;
-  bool parts = !steps_.empty();
+  bool diverge = !steps_.empty();
   for (uint32_t number = 1; number <= starts_.size(); ++number) {
     regions.push_back(make_region(number));
-    parts |= regions.back().parts;
+    diverge |= regions.back().diverges;
   }
-  for (uint32_t number = 1; parts && number <= starts_.size(); ++number) {
+  for (uint32_t number = 1; diverge && number <= starts_.size(); ++number) {
     Region& region = regions[number - 1];
-    region.alone = make_function(number, false, region);
-    region.alone_loop = mark_parallel(*region.alone);
+    region.diverged = make_function(number, false, region);
+    region.diverged_loop = mark_parallel(*region.diverged);
   }
   item_.eraseFromParent();
   return regions;
@@ -280,32 +280,34 @@ std::vector<Region> Regions::make() {
 
 Region Regions::make_region(uint32_t number) {
   Region region;
-  if (number > 1) region.exchange = exchange_behind_[number - 2];
+  if (number > 1) region.collective = collective_behind_[number - 2];
   std::set<llvm::BasicBlock*> blocks = reachable(starts_[number - 1], nullptr);
   region.exits = exits_of(blocks);
-  region.parts = region.exits.size() > 1 && may_part(blocks);
-  region.together = make_function(number, true, region);
-  region.together_loop = mark_parallel(*region.together);
+  region.diverges = region.exits.size() > 1 && may_diverge(blocks);
+  region.converged = make_function(number, true, region);
+  region.converged_loop = mark_parallel(*region.converged);
   return region;
 }
 
-llvm::Function* Regions::make_function(uint32_t number, bool together, Region& region) {
+llvm::Function* Regions::make_function(uint32_t number, bool converged, Region& region) {
   llvm::Type* pointer = builder_.getPtrTy();
   llvm::Type* word = builder_.getInt32Ty();
   llvm::Type* wide = builder_.getInt64Ty();
   std::vector<llvm::Type*> parameters = {pointer, word, word, word, pointer, wide, wide};
   std::vector<llvm::Type*> results = {word};
   for (const Slot& slot : slots_) {
-    if (!together || !slot.uniform) continue;
+    if (!converged || !slot.uniform) continue;
     parameters.push_back(slot.type);
     results.push_back(slot.type);
   }
-  // Built to return the place alone; uniform values join it at the end.
+  // Built to return the convergence point alone; uniform values join it at the end.
   auto* type = llvm::FunctionType::get(llvm::StructType::get(module_.getContext(), results), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
                                           "mneme.region." + std::to_string(number), module_);
   function->setDoesNotThrow();
   Context(module_).mark(*function->getArg(0));
+  constexpr const char* kNames[] = {"x", "y", "z", "frames", "count", "index"};
+  for (unsigned i = 0; i < std::size(kNames); ++i) function->getArg(i + 1)->setName(kNames[i]);
   // Of the block function's parameter that is known; saying it again here would leave, inlined, a declaration of the
   // scope in the loop over work-items, which counts as an access that may depend on another iteration's.
   function->removeParamAttr(0, llvm::Attribute::NoAlias);
@@ -319,12 +321,12 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
     llvm::RemapDbgRecordRange(&module_, instruction.getDbgRecordRange(), map, flags);
   }
   auto copy = [&](llvm::BasicBlock* block) { return llvm::cast<llvm::BasicBlock>(&*map[block]); };
-  auto leave_for = [&](uint32_t place) {
-    return llvm::ReturnInst::Create(module_.getContext(), builder_.getInt32(place));
+  auto leave_for = [&](uint32_t point) {
+    return llvm::ReturnInst::Create(module_.getContext(), builder_.getInt32(point));
   };
   for (llvm::ReturnInst* back : returns_of(*function)) llvm::ReplaceInstWithInst(back, leave_for(kEnded));
   for (auto [block, next] : exits_) {
-    if (together || !steps_.count(next)) end_block(*copy(block), leave_for(next));
+    if (converged || !steps_.count(next)) end_block(*copy(block), leave_for(next));
   }
   if (number > 1) end_block(*copy(entry_), llvm::BranchInst::Create(copy(starts_[number - 1])));
   llvm::removeUnreachableBlocks(*function);
@@ -335,22 +337,22 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
   for (const Slot& slot : slots_) {
     auto* local = llvm::cast<llvm::AllocaInst>(&*map[slot.local]);
     // Most are of other regions, where there are many.
-    if (local->use_empty() && !(together && slot.uniform)) continue;
+    if (local->use_empty() && !(converged && slot.uniform)) continue;
     bool stored = llvm::any_of(local->users(), [&](llvm::User* user) {
       auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
       return store && store->getPointerOperand() == local;
     });
-    if (slot.exchanged) {
+    if (slot.in_collective) {
       connect(*function, slot, *local, nullptr, nullptr);
       continue;
     }
-    if (together && stored) region.written.insert(&slot);
+    if (converged && stored) region.written.insert(&slot);
     llvm::Value* initial = nullptr;
     bool keep = stored;
-    if (together && slot.uniform) {
+    if (converged && slot.uniform) {
       initial = function->getArg(parameter++);
       uniform.push_back(local);
-      keep &= region.parts;
+      keep &= region.diverges;
     } else if (number > 1 && !slot.in_memory) {
       builder_.SetInsertPoint(&*function->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
       initial = builder_.CreateLoad(
@@ -361,7 +363,7 @@ llvm::Function* Regions::make_function(uint32_t number, bool together, Region& r
   for (llvm::ReturnInst* back : returns_of(*function)) {
     builder_.SetInsertPoint(back);
     llvm::Value* result = llvm::PoisonValue::get(function->getReturnType());
-    result = builder_.CreateInsertValue(result, builder_.getInt32(place_of(*back)), 0);
+    result = builder_.CreateInsertValue(result, builder_.getInt32(point_of(*back)), 0);
     for (unsigned i = 0; i < uniform.size(); ++i) {
       llvm::Value* value = builder_.CreateLoad(uniform[i]->getAllocatedType(), uniform[i]);
       result = builder_.CreateInsertValue(result, value, i + 1);
@@ -408,7 +410,7 @@ void Regions::connect(llvm::Function& function, const Slot& slot, llvm::AllocaIn
   }
   if (!kept) return;
   for (llvm::ReturnInst* back : returns_of(function)) {
-    if (place_of(*back) == kEnded) continue;  // nothing is kept of a work-item that ended
+    if (point_of(*back) == kEnded) continue;  // nothing is kept of a work-item that ended
     builder_.SetInsertPoint(back);
     kept->emplace_back(builder_.CreateStore(builder_.CreateLoad(slot.type, &local), element()), initial);
   }

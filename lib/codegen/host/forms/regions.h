@@ -15,10 +15,10 @@
 
 namespace mneme::codegen::host {
 
-// A work-item's place: the number of the region that it is to run next, with kWaits if it waits for the whole block
-// before that, or with kYields if it lets others go on before; or that it has ended. The lanes of a wave that has
-// parted go on from the smallest number.
-inline constexpr uint32_t kEnded = kEndedPlace;
+// A work-item's convergence point: the number of the region that it is to run next, with kWaits if it waits for the
+// whole block before that, or with kYields if it lets others go on before; or that it has ended. The lanes of a wave
+// that has diverged go on from the smallest number.
+inline constexpr uint32_t kEnded = kEndedPoint;
 inline constexpr uint32_t kWaits = 1u << 31;
 inline constexpr uint32_t kYields = 1u << 30;
 
@@ -26,31 +26,31 @@ inline constexpr uint32_t kYields = 1u << 30;
 struct Slot {
   llvm::AllocaInst* local;  // where the work-item function keeps it
   llvm::Type* type;
-  bool uniform;         // the same for all work-items that are at the same place
+  bool uniform;         // the same for all work-items that are at the same convergence point
   uint64_t offset = 0;  // of its array in the frames: bytes for each work-item of the block
   uint64_t stride = 0;  // bytes from a work-item's element to the next one's: its size, and more if it wants aligning
-  bool exchanged = false;  // used where work-items meet: read and written right there
-  bool in_memory = false;  // its address is taken, or it is exchanged: always the array's element, never a register
+  bool in_collective = false;  // an operand or result of collectives: read and written there
+  bool in_memory = false;  // its address is taken, or it is a collective's: always the array's element, never a register
 };
 
-// The code between two places where work-items meet, for one of them.
+// The code between two convergence points, for one work-item.
 struct Region {
-  std::optional<Exchange> exchange;  // how it begins, but for the first
-  bool begins_step() const { return exchange && is_step(exchange->operation); }
-  // `{i32 place, uniform values…} (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index, uniform values…)`
-  // for when all work-items are at the same place: uniform values come and go as such. `count` is the
+  std::optional<Collective> collective;  // how it begins, but for the first
+  bool begins_step() const { return collective && is_step(collective->operation); }
+  // `{i32 point, uniform values…} (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index, uniform values…)`
+  // for when all work-items are at the same convergence point: uniform values come and go as such. `count` is the
   // rounded number of work-items, `index` this one's.
-  llvm::Function* together = nullptr;
-  // `i32 place (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index)` for when they are not: each
+  llvm::Function* converged = nullptr;
+  // `i32 point (ptr context, i32 x, y, z, ptr frames, i64 count, i64 index)` for when they are not: each
   // keeps its own of everything in the frames, and nobody goes through loops in step.
-  llvm::Function* alone = nullptr;
-  std::optional<ParallelLoop> together_loop, alone_loop;  // for loops that call them
-  std::set<uint32_t> exits;                               // places that it leads to
-  bool parts = false;  // whether work-items may come out at different ones; uniform values then go to the frames
+  llvm::Function* diverged = nullptr;
+  std::optional<ParallelLoop> converged_loop, diverged_loop;  // for loops that call them
+  std::set<uint32_t> exits;                                   // convergence points that it leads to
+  bool diverges = false;  // whether work-items may come out at different ones; uniform values then go to the frames
   std::set<const Slot*> written;  // slots that it may change
 };
 
-// Cuts the work-item function (lower.h) at its places.
+// Cuts the work-item function (lower.h) at its convergence points.
 class Regions {
  public:
   Regions(llvm::Module& module, llvm::Function& item);
@@ -63,17 +63,17 @@ class Regions {
  private:
   void gather_locals();
   void hoist_what_each_region_can_compute();
-  void find_places();
-  void cut_at_places();
+  void find_convergence_points();
+  void cut_at_convergence_points();
   std::set<llvm::BasicBlock*> reachable(llvm::BasicBlock* start, llvm::BasicBlock* stop);
   std::set<uint32_t> exits_of(const std::set<llvm::BasicBlock*>& blocks);
-  bool may_part(const std::set<llvm::BasicBlock*>& blocks);
+  bool may_diverge(const std::set<llvm::BasicBlock*>& blocks);
   bool is_needed_across_regions(llvm::Instruction& value);
   const std::set<llvm::BasicBlock*>& reached_without(llvm::BasicBlock* block);
   void keep_values_across_regions();
   void lay_out_slots();
   Region make_region(uint32_t number);
-  llvm::Function* make_function(uint32_t number, bool together, Region& region);
+  llvm::Function* make_function(uint32_t number, bool converged, Region& region);
   using Kept = std::vector<std::pair<llvm::StoreInst*, llvm::Value*>>;  // with what the slot began with
   void connect(llvm::Function& function, const Slot& slot, llvm::AllocaInst& local, llvm::Value* initial, Kept* kept);
 
@@ -83,10 +83,10 @@ class Regions {
   std::unique_ptr<Uniformity> uniformity_;
   llvm::BasicBlock* entry_ = nullptr;
   std::vector<llvm::BasicBlock*> starts_;  // of region n at n - 1
-  Exchanges exchanges_;
-  std::vector<Place> places_;  // those of the block first; region n begins behind that at n - 2
-  std::vector<Exchange> exchange_behind_;
-  llvm::MapVector<llvm::BasicBlock*, uint32_t> exits_;  // blocks that end at a place, and which
+  Collectives collectives_;
+  std::vector<ConvergencePoint> points_;  // those of the block first; region n begins behind that at n - 2
+  std::vector<Collective> collective_behind_;
+  llvm::MapVector<llvm::BasicBlock*, uint32_t> exits_;  // blocks that end at a convergence point, and which
   std::set<uint32_t> steps_;                            // those that are steps only
   std::map<llvm::BasicBlock*, std::set<llvm::BasicBlock*>> reached_without_;
   std::vector<Slot> slots_;

@@ -17,7 +17,7 @@ namespace {
 using Blocks = std::set<llvm::BasicBlock*>;
 
 bool ends_region(const Operation& operation) {
-  return is_place(operation) || is_step(operation) || is_joint(operation);
+  return is_convergence_point(operation) || is_step(operation) || is_joint(operation);
 }
 
 class Copies {
@@ -27,7 +27,7 @@ class Copies {
       if (ends_region(operation)) last_[call->getParent()] = call;
     }
     count(reached(item.getEntryBlock()));
-    for (auto& [block, place] : last_) {
+    for (auto& [block, point] : last_) {
       Blocks blocks;
       for (llvm::BasicBlock* next : llvm::successors(block)) blocks.merge(reached(*next));
       count(blocks);
@@ -44,7 +44,7 @@ class Copies {
   }
 
  private:
-  // Up to the blocks with the next places.
+  // Up to the blocks with the next convergence points.
   Blocks reached(llvm::BasicBlock& start) {
     Blocks found = {&start};
     std::vector<llvm::BasicBlock*> work = {&start};
@@ -63,7 +63,7 @@ class Copies {
     for (llvm::BasicBlock* block : blocks) ++copies_[block];
   }
 
-  llvm::MapVector<llvm::BasicBlock*, llvm::CallInst*> last_;  // of a block's places
+  llvm::MapVector<llvm::BasicBlock*, llvm::CallInst*> last_;  // of a block's convergence points
   std::map<llvm::BasicBlock*, size_t> copies_;                // regions that have one
 };
 

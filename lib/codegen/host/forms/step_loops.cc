@@ -62,12 +62,9 @@ class LoopChoice {
         library_info_(library_),
         evolution_(item, library_info_, assumptions_, dominators_, loops_) {
     // Where only some work-items may be.
-    for (const Uniformity::Parting& parting : uniformity_.partings()) {
-      branches_.insert(parting.branch);
-      if (leaves(*parting.branch)) continue;
-      for (llvm::BasicBlock* next : llvm::successors(parting.branch->getParent())) {
-        parted_.merge(reachable_blocks(next, parting.join));
-      }
+    auto in_loop = [&](llvm::BasicBlock* block) { return loops_.getLoopFor(block) != nullptr; };
+    for (const Uniformity::DivergentBranch& branch : uniformity_.divergent_branches()) {
+      if (ending_side(*branch.fork(), in_loop).empty()) sides_.merge(branch.sides());
     }
   }
 
@@ -82,19 +79,11 @@ class LoopChoice {
   }
 
  private:
-  // One way out of the branch only ends: whoever is behind the other is all there is.
-  bool leaves(llvm::Instruction& branch) {
-    return llvm::any_of(llvm::successors(branch.getParent()), [&](llvm::BasicBlock* next) {
-      std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
-      return llvm::all_of(blocks, [&](llvm::BasicBlock* block) { return !loops_.getLoopFor(block); });
-    });
-  }
-
   bool is_uniform(const llvm::Loop& loop) {
-    if (parted_.count(loop.getHeader()) || !loop.isLoopSimplifyForm()) return false;
+    if (sides_.count(loop.getHeader()) || !loop.isLoopSimplifyForm()) return false;
     llvm::SmallVector<llvm::BasicBlock*, 4> exiting;
     loop.getExitingBlocks(exiting);
-    return exiting.size() == 1 && !branches_.count(exiting.front()->getTerminator());
+    return exiting.size() == 1 && !uniformity_.is_divergent_branch(*exiting.front());
   }
 
   bool is_worth_it(llvm::Loop& loop) {
@@ -168,8 +157,7 @@ class LoopChoice {
   llvm::TargetLibraryInfoImpl library_;
   llvm::TargetLibraryInfo library_info_;
   llvm::ScalarEvolution evolution_;
-  std::set<llvm::Instruction*> branches_;
-  std::set<llvm::BasicBlock*> parted_;
+  std::set<llvm::BasicBlock*> sides_;  // of divergent branches
 };
 
 void simplify_loops(llvm::Function& item) {
@@ -182,16 +170,17 @@ void simplify_loops(llvm::Function& item) {
   }
 }
 
-// Work-items may be at several places of such code at once.
-bool has_places_but_barriers(llvm::Function& item) {
-  return llvm::any_of(operations_in(item),
-                      [](auto& found) { return is_place(found.second) && !is_block_place(found.second); });
+// Work-items may be at several convergence points of such code at once.
+bool has_collectives_but_barriers(llvm::Function& item) {
+  return llvm::any_of(operations_in(item), [](auto& found) {
+    return is_convergence_point(found.second) && !is_block_collective(found.second);
+  });
 }
 
 }  // namespace
 
 void step_through_loops(llvm::Function& item) {
-  if (has_places_but_barriers(item)) return;
+  if (has_collectives_but_barriers(item)) return;
   simplify_loops(item);
   LoopChoice choice(item);
   std::vector<llvm::Loop*> loops = choice.take();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Places where work-items meet, in the loop form: kernels written with neutral operations, run, against what each
+// Collectives in the loop form: kernels written with neutral operations, run, against what each
 // thread is bound to see.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ declare i64 @llvm.ctpop.i64(i64)
 declare void @mneme.barrier() convergent nounwind
 declare i32 @mneme.barrier.count(i1) convergent nounwind
 declare void @mneme.barrier.grid() convergent nounwind
-declare void @mneme.wave.meet() convergent nounwind
+declare void @mneme.wave.sync() convergent nounwind
 declare i64 @mneme.wave.ballot(i1) convergent nounwind
 declare i32 @mneme.wave.permute.i32(i32, i32, i32) convergent nounwind
 declare i64 @mneme.wave.permute.i64(i64, i64, i32) convergent nounwind
@@ -58,7 +58,7 @@ end:
 using Values = std::vector<int>;
 
 struct Calls {
-  int parted = 0, grid = 0, yields = 0;
+  int diverged = 0, grid = 0, yields = 0;
   std::vector<uint32_t> places;
 };
 Calls& calls() {
@@ -118,10 +118,10 @@ class WaveTest : public testing::TestWithParam<std::tuple<const char*, uint32_t>
  private:
   static void run(const CodeObject& object, Values& in, Values& out) {
     Services services = {};
-    services.meet_grid = [](BlockContext*, uint32_t) { ++calls().grid; };
+    services.converge_grid = [](BlockContext*, uint32_t) { ++calls().grid; };
     services.yield = [](BlockContext*, uint32_t, uint32_t) { ++calls().yields; };
-    services.parted = [](BlockContext*, uint32_t, const uint32_t* places, uint32_t count) {
-      ++calls().parted;
+    services.diverged = [](BlockContext*, uint32_t, const uint32_t* places, uint32_t count) {
+      ++calls().diverged;
       calls().places.assign(places, places + count);
     };
     std::vector<uint64_t> room(1 << 16), shared(64);
@@ -337,7 +337,7 @@ join:
            for (int n : in) odd += n & 1;
            return in[0] + (in.size() > 1 ? in[1] : 100) + 1000 * odd + 1000000 * static_cast<int>(in.size());
          });
-  EXPECT_EQ(calls().parted, 0);
+  EXPECT_EQ(calls().diverged, 0);
 }
 
 TEST_P(WaveTest, LanesThatEndedAreMissedNowhere) {
@@ -359,10 +359,10 @@ stay:
            for (size_t i = 0; i < in.size(); ++i) odd += in[i] >= 2 && i % 2;
            return odd * 1000 + count(t, in, [&](int i) { return in[i] >= 2; });
          });
-  EXPECT_GT(calls().parted, 0);
+  EXPECT_GT(calls().diverged, 0);
   EXPECT_EQ(calls().places.size(), 256u);
-  EXPECT_EQ(calls().places[0], kEndedPlace);
-  EXPECT_NE(calls().places[64], kEndedPlace);
+  EXPECT_EQ(calls().places[0], kEndedPoint);
+  EXPECT_NE(calls().places[64], kEndedPoint);
 }
 
 // The parts of a block that wait at different barriers go on together, as they do on a GPU.
@@ -381,7 +381,7 @@ join:
   %r = phi i32 [ 5, %one ], [ 6, %other ]
   br label %done)",
          [&](int t, const Values& in) { return in[t] < 2 ? 5 : 6; });
-  EXPECT_GT(calls().parted, 0);
+  EXPECT_GT(calls().diverged, 0);
 }
 
 TEST_P(WaveTest, ABlockMeetsTheGridOnce) {

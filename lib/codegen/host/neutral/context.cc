@@ -9,6 +9,11 @@ namespace mneme::codegen::host {
 namespace {
 
 constexpr char kThreadContext[] = "mneme.thread.context";
+// For whoever reads the IR.
+constexpr char kTypeName[] = "mneme.context";
+constexpr const char* kMemberNames[] = {"arguments",   "implicit",     "dispatch", "shared", "frames",
+                                        "frames_size", "group",        "block",    "grid",   "shared_dynamic",
+                                        "fault",       "fault_thread", "services", "launch"};
 
 llvm::GlobalVariable& thread_variable(llvm::Module& module, llvm::StringRef name, llvm::Type* type) {
   if (llvm::GlobalVariable* variable = module.getNamedGlobal(name)) return *variable;
@@ -24,8 +29,11 @@ Context::Context(llvm::Module& module) : launch_(fixed_launch(module)) {
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
   llvm::Type* word = llvm::Type::getInt32Ty(context);
   llvm::Type* triple = llvm::ArrayType::get(word, 3);
-  type_ = llvm::StructType::get(context, {pointer, pointer, pointer, pointer, pointer, llvm::Type::getInt64Ty(context),
-                                          triple, triple, triple, word, word, word, pointer, pointer});
+  llvm::Type* members[] = {pointer, pointer, pointer, pointer, pointer, llvm::Type::getInt64Ty(context),
+                           triple,  triple,  triple,  word,    word,    word,
+                           pointer, pointer};
+  type_ = llvm::StructType::getTypeByName(context, kTypeName);
+  if (!type_ || type_->elements() != llvm::ArrayRef(members)) type_ = llvm::StructType::create(members, kTypeName);
 }
 
 llvm::Value* Context::address(llvm::IRBuilderBase& builder, llvm::Value* context, Member member, unsigned index) const {
@@ -41,8 +49,12 @@ llvm::Value* Context::load(llvm::IRBuilderBase& builder, llvm::Value* context, M
     return builder.getInt32(index == 0 ? size.x : index == 1 ? size.y : size.z);
   }
   llvm::Type* type = type_->getElementType(member);
-  if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) type = array->getElementType();
-  llvm::LoadInst* load = builder.CreateLoad(type, address(builder, context, member, index));
+  std::string name = kMemberNames[member];
+  if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
+    type = array->getElementType();
+    (name += '.') += "xyz"[index];
+  }
+  llvm::LoadInst* load = builder.CreateLoad(type, address(builder, context, member, index), name);
   llvm::MDNode* empty = llvm::MDNode::get(builder.getContext(), {});
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
   if (member == kBlock) {
@@ -67,6 +79,7 @@ void Context::mark(llvm::Argument& argument) const {
   attributes.addDereferenceableAttr(layout.getTypeAllocSize(type_));
   attributes.addAlignmentAttr(llvm::Align(8));
   argument.addAttrs(attributes);
+  argument.setName("context");
 }
 
 llvm::Value* context_in(llvm::Function& function, llvm::IRBuilderBase& builder) {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Code for launches of one grid and one block only.
+// Code for launches of one grid and one block only: `--specialize-dims`.
+//
+//   i < mneme.local.size.x() * n   ──▶   i < 128 * n      and, ahead of all work-items: another launch is refused
+//
+// The launch is kept as metadata of the module (mneme.launch), which make_item reads when it answers queries.
 #pragma once
 #include <llvm/IR/Module.h>
 

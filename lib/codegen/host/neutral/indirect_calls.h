@@ -6,10 +6,14 @@
 
 namespace mneme::codegen::host {
 
-// In flat IR: turns each call through a pointer into a choice between direct calls of the functions that it may lead to
-// (those of its type whose address is taken, or that are external), which can then be inlined and may hold barriers;
-// and the addresses of functions into numbers (function_addresses.h). A pointer that leads to none of them ends the
-// launch.
+// Calls through pointers become a choice between direct calls of the functions that the pointer may lead to: those of
+// its type whose address is taken, or that are external. These can then be inlined and may hold barriers. Addresses of
+// functions become numbers (function_addresses.h).
+//
+//   call void %f(i32 %a)   ──▶   switch (number of %f) { case 17: g(a); … default: stop }
+//
+// Relies on flat IR with the kernel's name kept; makes all other functions internal. A pointer that leads to none of
+// them ends the launch.
 void lower_indirect_calls(llvm::Module& module, const bundle::KernelInfo& kernel);
 
 }  // namespace mneme::codegen::host

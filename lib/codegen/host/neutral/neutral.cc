@@ -20,7 +20,7 @@ constexpr llvm::StringLiteral kContext = "mneme.context";
 constexpr llvm::StringLiteral kBarrier = "mneme.barrier";
 constexpr llvm::StringLiteral kBarrierCount = "mneme.barrier.count";
 constexpr llvm::StringLiteral kBarrierGrid = "mneme.barrier.grid";
-constexpr llvm::StringLiteral kMeetOfWave = "mneme.wave.meet";
+constexpr llvm::StringLiteral kWaveSyncName = "mneme.wave.sync";
 constexpr llvm::StringLiteral kStep = "mneme.step";
 constexpr llvm::StringLiteral kJoint = "mneme.joint";
 constexpr llvm::StringLiteral kBallot = "mneme.wave.ballot";
@@ -46,7 +46,7 @@ llvm::FunctionCallee declare_pure(llvm::Module& module, llvm::StringRef name, ll
   return callee;
 }
 
-// Where work-items meet: it stays where it is in the flow of control, and memory may have changed behind it.
+// A convergence point: it stays where it is in the flow of control, and memory may have changed behind it.
 llvm::CallInst* call_convergent(llvm::IRBuilderBase& builder, llvm::StringRef name, llvm::Type* result,
                                 llvm::ArrayRef<llvm::Value*> arguments) {
   llvm::SmallVector<llvm::Type*, 3> types;
@@ -108,12 +108,18 @@ llvm::CallInst* call_barrier_count(llvm::IRBuilderBase& builder, llvm::Value* co
 llvm::CallInst* call_grid_barrier(llvm::IRBuilderBase& builder) {
   return call_convergent(builder, kBarrierGrid, builder.getVoidTy(), {});
 }
-llvm::CallInst* call_wave_meet(llvm::IRBuilderBase& builder) {
-  return call_convergent(builder, kMeetOfWave, builder.getVoidTy(), {});
+llvm::CallInst* call_wave_sync(llvm::IRBuilderBase& builder) {
+  return call_convergent(builder, kWaveSyncName, builder.getVoidTy(), {});
 }
 void fence_compiler(llvm::CallBase& assembly) {
   if (assembly.doesNotAccessMemory()) return;
   llvm::IRBuilder<>(&assembly).CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
+}
+bool within_block(const llvm::FenceInst& fence) {
+  llvm::SmallVector<llvm::StringRef, 8> names;
+  fence.getContext().getSyncScopeNames(names);
+  llvm::StringRef name = fence.getSyncScopeID() < names.size() ? names[fence.getSyncScopeID()] : "";
+  return name.starts_with("workgroup") || name.starts_with("wavefront") || name.starts_with("singlethread");
 }
 llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition) {
   return call_convergent(builder, kBallot, builder.getInt64Ty(), {condition});
@@ -171,7 +177,7 @@ std::optional<Operation> operation_of(const llvm::Function& function) {
                                                                      {kBarrier, OperationKind::kBarrier},
                                                                      {kBarrierCount, OperationKind::kBarrierCount},
                                                                      {kBarrierGrid, OperationKind::kBarrierGrid},
-                                                                     {kMeetOfWave, OperationKind::kWaveMeet},
+                                                                     {kWaveSyncName, OperationKind::kWaveSync},
                                                                      {kBallot, OperationKind::kBallot},
                                                                      {kYieldOfItem, OperationKind::kYield},
                                                                      {kStep, OperationKind::kStep},
@@ -194,13 +200,25 @@ std::optional<Operation> operation_of(const llvm::Function& function) {
   return std::nullopt;
 }
 
-bool is_block_place(const Operation& operation) {
+std::optional<Operation> operation_at(const llvm::Value& value) {
+  auto* call = llvm::dyn_cast<llvm::CallInst>(&value);
+  if (!call || !call->getCalledFunction()) return std::nullopt;
+  return operation_of(*call->getCalledFunction());
+}
+
+std::optional<unsigned> queried_dimension(const llvm::Value& value, Query query) {
+  auto operation = operation_at(value);
+  if (!operation || operation->kind != OperationKind::kQuery || operation->query != query) return std::nullopt;
+  return operation->dimension;
+}
+
+bool is_block_collective(const Operation& operation) {
   return operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kBarrierCount ||
          operation.kind == OperationKind::kBarrierGrid;
 }
 
-bool is_wave_place(const Operation& operation) {
-  return operation.kind == OperationKind::kWaveMeet || operation.kind == OperationKind::kBallot ||
+bool is_wave_collective(const Operation& operation) {
+  return operation.kind == OperationKind::kWaveSync || operation.kind == OperationKind::kBallot ||
          operation.kind == OperationKind::kPermute || operation.kind == OperationKind::kFirst;
 }
 
@@ -208,23 +226,23 @@ bool is_step(const Operation& operation) { return operation.kind == OperationKin
 bool is_joint(const Operation& operation) { return operation.kind == OperationKind::kJoint; }
 bool is_yield(const Operation& operation) { return operation.kind == OperationKind::kYield; }
 
-bool is_place(const Operation& operation) {
-  return is_block_place(operation) || is_wave_place(operation) || is_yield(operation);
+bool is_convergence_point(const Operation& operation) {
+  return is_block_collective(operation) || is_wave_collective(operation) || is_yield(operation);
 }
 
-bool lanes_meet(const llvm::Module& module) {
+bool has_wave_collectives(const llvm::Module& module) {
   return llvm::any_of(module, [](const llvm::Function& function) {
     auto operation = operation_of(function);
-    return operation && is_wave_place(*operation) && !function.use_empty();
+    return operation && is_wave_collective(*operation) && !function.use_empty();
   });
 }
 
 std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function& function) {
   std::vector<std::pair<llvm::CallInst*, Operation>> found;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (!call || !call->getCalledFunction()) continue;
-    if (auto operation = operation_of(*call->getCalledFunction())) found.emplace_back(call, *operation);
+    if (auto operation = operation_at(instruction)) {
+      found.emplace_back(llvm::cast<llvm::CallInst>(&instruction), *operation);
+    }
   }
   return found;
 }

@@ -4,6 +4,7 @@
 // ordinary IR in one address space. A dialect raises to it (dialect/amdgpu/raise.cc), a target lowers from it.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
 #include <optional>
@@ -25,7 +26,7 @@ llvm::Value* call_context(llvm::IRBuilderBase& builder);
 llvm::Value* thread_index(llvm::IRBuilderBase& builder);
 llvm::Value* lane_index(llvm::IRBuilderBase& builder, uint32_t wave_size);
 
-// Places where work-items meet. At those of the block, every work-item of it that has not ended:
+// Collectives. Of the block, for every work-item of it that has not ended:
 //   void mneme.barrier()
 //   i32 mneme.barrier.count(i1)        how many brought `true`
 //   void mneme.barrier.grid()          every block's
@@ -33,15 +34,15 @@ llvm::CallInst* call_barrier(llvm::IRBuilderBase& builder);
 llvm::CallInst* call_barrier_count(llvm::IRBuilderBase& builder, llvm::Value* condition);
 llvm::CallInst* call_grid_barrier(llvm::IRBuilderBase& builder);
 
-// At those of a wave (`wave_size` work-items, consecutive by thread_index), the lanes that are at this very place in
-// the same iterations of the loops around it; others have ended or are elsewhere.
-//   void mneme.wave.meet()                    no more than that
+// Of a wave (`wave_size` work-items, consecutive by thread_index), for the lanes that are at this very one in the same
+// iterations of the loops around it; others have ended or are elsewhere.
+//   void mneme.wave.sync()                    no more than that
 //   i64 mneme.wave.ballot(i1)                 a bit for each lane that brought `true`
 //   T mneme.wave.permute.T(T, T, i32 lane)    the first value of `lane` (below the wave's size); where that lane is not
 //                                             here, one's own second value
 //   T mneme.wave.first.T(T)                   the value of the lowest lane here
 // T: i32 or i64.
-llvm::CallInst* call_wave_meet(llvm::IRBuilderBase& builder);
+llvm::CallInst* call_wave_sync(llvm::IRBuilderBase& builder);
 llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition);
 llvm::CallInst* call_permute(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Value* otherwise,
                              llvm::Value* lane);
@@ -51,13 +52,16 @@ llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
 // one thread, until lanes are kept in step (sync/in_step.h).
 void fence_compiler(llvm::CallBase& assembly);
 
+// Whether it orders memory for no more than the block's work-items.
+bool within_block(const llvm::FenceInst& fence);
+
 // `void mneme.step()`: work-items that go through a loop in step pass here one after the other, and nobody waits for
 // anybody who does not come (step_loops.h). Only in the loop form.
 llvm::CallInst* call_step(llvm::IRBuilderBase& builder);
 // `void mneme.joint()`: the same for code that is to be there once (share_code.h).
 llvm::CallInst* call_joint(llvm::IRBuilderBase& builder);
-// `void mneme.yield()`: the work-item waits by reading memory again and again; the others go on meanwhile. Nobody meets
-// anybody there, but lanes that are at a later place of their wave wait for those that are here (waits.h).
+// `void mneme.yield()`: the work-item waits by reading memory again and again; the others go on meanwhile. Nobody waits
+// there for anybody, but lanes that are at a later collective of their wave wait for those that are here (waits.h).
 llvm::CallInst* call_yield(llvm::IRBuilderBase& builder);
 
 // `mneme.service.<name>`: one of abi.h's Services; `arguments` are those after the thread.
@@ -78,7 +82,7 @@ enum class OperationKind {
   kBarrier,
   kBarrierCount,
   kBarrierGrid,
-  kWaveMeet,
+  kWaveSync,
   kBallot,
   kPermute,
   kFirst,
@@ -93,18 +97,21 @@ struct Operation {
   unsigned dimension;
   unsigned service = 0;  // index in Services
 };
-// Whether work-items meet there: of the block, or of a wave.
-bool is_block_place(const Operation& operation);
-bool is_wave_place(const Operation& operation);
+// Whether it is a collective of the block, or of a wave.
+bool is_block_collective(const Operation& operation);
+bool is_wave_collective(const Operation& operation);
 bool is_step(const Operation& operation);
 bool is_joint(const Operation& operation);
 bool is_yield(const Operation& operation);
-// Where a work-item may stop for others: any of these.
-bool is_place(const Operation& operation);
+// A convergence point: where a work-item may stop for others. A collective, or a yield.
+bool is_convergence_point(const Operation& operation);
 // What a function is, if it is a neutral operation.
 std::optional<Operation> operation_of(const llvm::Function& function);
-// Whether a module has places of waves.
-bool lanes_meet(const llvm::Module& module);
+// The operation that a value is a call of, if it is one; and the dimension that it asks about, if it is this query.
+std::optional<Operation> operation_at(const llvm::Value& value);
+std::optional<unsigned> queried_dimension(const llvm::Value& value, Query query);
+// Whether a module has collectives of waves.
+bool has_wave_collectives(const llvm::Module& module);
 // The calls of neutral operations in a function.
 std::vector<std::pair<llvm::CallInst*, Operation>> operations_in(llvm::Function& function);
 

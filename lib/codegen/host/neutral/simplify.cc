@@ -52,16 +52,7 @@ void relax_between(llvm::Instruction& instruction, llvm::function_ref<void()> lo
   }
 }
 
-// The dimension that is asked about, if the value is such a query.
-std::optional<unsigned> dimension_of(llvm::Value* value, Query query) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(value);
-  if (!call || !call->getCalledFunction()) return std::nullopt;
-  auto operation = operation_of(*call->getCalledFunction());
-  if (!operation || operation->kind != OperationKind::kQuery || operation->query != query) return std::nullopt;
-  return operation->dimension;
-}
-
-bool is_query(llvm::Value* value, Query query) { return dimension_of(value, query).has_value(); }
+bool is_query(llvm::Value* value, Query query) { return queried_dimension(*value, query).has_value(); }
 
 // With product = blockIdx * stride, the stride: 0 if that is the block's size, nothing if it is no such product.
 std::optional<uint32_t> stride_of(llvm::Value* product, unsigned& dimension) {
@@ -79,7 +70,7 @@ std::optional<uint32_t> stride_of(llvm::Value* product, unsigned& dimension) {
   } else {
     return std::nullopt;
   }
-  std::optional<unsigned> asked = dimension_of(group, Query::kGroupId);
+  std::optional<unsigned> asked = queried_dimension(*group, Query::kGroupId);
   if (!asked || number > kMostStride) return std::nullopt;
   dimension = *asked;
   return static_cast<uint32_t>(number);
@@ -103,12 +94,12 @@ void bound_group_ids(llvm::Module& module, const std::array<uint32_t, 3>& stride
 
 void inline_into_kernel(llvm::Module& module) {
   // Code that calls long functions over and over would take LLVM minutes once all of it were in one place: LLVM's own
-  // inliner then decides, but for functions in which work-items meet, may wait or end.
+  // inliner then decides, but for functions that converge, may wait or end.
   constexpr uint64_t kTooManyInstructions = 15000, kAlwaysInlined = 100;
   llvm::CallGraph graph(module);
   // What a function would have if all were inlined into it; and those that must be, for what they do is the caller's.
   llvm::DenseMap<llvm::Function*, uint64_t> sizes;
-  llvm::SmallPtrSet<llvm::Function*, 8> meeting;
+  llvm::SmallPtrSet<llvm::Function*, 8> converging;
   std::vector<llvm::Function*> inlined;
   for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
     bool recursive = component->size() > 1 || calls_itself(*component->front());
@@ -117,15 +108,15 @@ void inline_into_kernel(llvm::Module& module) {
       if (!function || function->isDeclaration()) continue;
       uint64_t size = function->getInstructionCount();
       for (const llvm::Instruction& instruction : llvm::instructions(*function)) {
-        if (instruction.isAtomic() || instruction.isVolatile()) meeting.insert(function);
+        if (instruction.isAtomic() || instruction.isVolatile()) converging.insert(function);
       }
       for (const auto& [call, callee] : *node) {
         llvm::Function* called = callee->getFunction();
         if (!called) continue;
         size = std::min(size + sizes.lookup(called), uint64_t{1} << 32);
         auto operation = operation_of(*called);
-        if (is_end(*called) || (operation && is_place(*operation)) || meeting.contains(called)) {
-          meeting.insert(function);
+        if (is_end(*called) || (operation && is_convergence_point(*operation)) || converging.contains(called)) {
+          converging.insert(function);
         }
       }
       sizes[function] = size;
@@ -134,12 +125,12 @@ void inline_into_kernel(llvm::Module& module) {
   }
   bool small = llvm::all_of(sizes, [](const auto& sized) { return sized.second <= kTooManyInstructions; });
   for (llvm::Function* function : inlined) {
-    if (small || sizes[function] <= kAlwaysInlined || meeting.contains(function)) {
+    if (small || sizes[function] <= kAlwaysInlined || converging.contains(function)) {
       function->addFnAttr(llvm::Attribute::AlwaysInline);
     }
   }
   ir::optimize(module, "always-inline,globaldce", nullptr);
-  // What is there but never reached would still be a place where work-items meet.
+  // What is there but never reached would still be a convergence point.
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) llvm::removeUnreachableBlocks(function);
   }

@@ -37,8 +37,7 @@ bool is_own(const llvm::Value* object) {
   if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
     return memory_class(*variable) == MemoryClass::kPrivateConstant;
   }
-  auto* call = llvm::dyn_cast<llvm::CallInst>(object);
-  return call && call->getCalledFunction() && operation_of(*call->getCalledFunction());
+  return operation_at(*object).has_value();
 }
 
 class Checks {

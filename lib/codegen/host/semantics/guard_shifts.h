@@ -10,7 +10,12 @@ enum class Overshift {
   kClamps,  // NVIDIA's: nothing is left but, of a signed number shifted right, its sign
 };
 
-// LLVM leaves such a shift undefined, and makes another thing of it at each level. Here it is what it is on the GPU.
+// LLVM leaves such a shift undefined, and each level makes another thing of it. Here it is what it is on the GPU:
+//
+//   kWraps:  shl i32 %a, %n   ──▶   shl i32 %a, (and %n, 31)
+//   kClamps: shl i32 %a, %n   ──▶   select (icmp ult %n, 32), shl i32 %a, %n, 0
+//
+// A shift whose amount is known to be small enough stays. Relies on running ahead of all that folds a shift to poison.
 void guard_shifts(llvm::Module& module, Overshift overshift);
 
 }  // namespace mneme::codegen::host

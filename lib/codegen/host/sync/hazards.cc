@@ -10,7 +10,6 @@
 
 #include <array>
 
-#include "codegen/host/analysis/reachable.h"
 #include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
@@ -32,10 +31,8 @@ Hazards::Hazards(llvm::DominatorTree& dominators, llvm::LoopInfo& loops, llvm::S
       sums_(evolution, loops, uniformity, dimensions),
       joins_(*dominators.getRoot()->getParent()) {
   most_ids_.fill(kMostThreads - 1);
-  for (const Uniformity::Parting& parting : uniformity.partings()) {
-    for (llvm::BasicBlock* next : llvm::successors(parting.branch->getParent())) {
-      for (llvm::BasicBlock* block : reachable_blocks(next, parting.join)) divergent_.insert(block);
-    }
+  for (const Uniformity::DivergentBranch& branch : uniformity.divergent_branches()) {
+    for (llvm::BasicBlock* block : branch.sides()) divergent_.insert(block);
   }
 }
 

@@ -13,13 +13,6 @@
 namespace mneme::codegen::host {
 namespace {
 
-bool within_block(const llvm::FenceInst& fence) {
-  llvm::SmallVector<llvm::StringRef, 8> names;
-  fence.getContext().getSyncScopeNames(names);
-  llvm::StringRef name = fence.getSyncScopeID() < names.size() ? names[fence.getSyncScopeID()] : "";
-  return name.starts_with("workgroup") || name.starts_with("wavefront") || name.starts_with("singlethread");
-}
-
 // Whether numbers and pointers are still kept in memory, as code has it that is not to be optimised.
 bool keeps_locals(llvm::Function& function) {
   return llvm::any_of(llvm::instructions(function), [](llvm::Instruction& instruction) {
@@ -45,10 +38,8 @@ SyncPlaces find_places(llvm::Function& function, const SyncContext& context, boo
 }
 
 bool is_place_call(const llvm::Instruction& instruction) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (!call || !call->getCalledFunction()) return false;
-  auto operation = operation_of(*call->getCalledFunction());
-  return operation && (is_block_place(*operation) || is_wave_place(*operation));
+  auto operation = operation_at(instruction);
+  return operation && (is_block_collective(*operation) || is_wave_collective(*operation));
 }
 
 // What holds within one thread does not hold between the lanes that share a loop: they may store halves of a word that
@@ -100,7 +91,7 @@ LanesInStep keep_lanes_in_step(llvm::Module& module, const std::string& kernel, 
   }
   for (const SyncPlace& place : places) {
     llvm::IRBuilder<> builder(place.before);
-    place.of_block ? call_barrier(builder) : call_wave_meet(builder);
+    place.of_block ? call_barrier(builder) : call_wave_sync(builder);
     result.remarks.push_back("lanes synchronise between " + place.between);
   }
   for (llvm::Function& function : module) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The lanes of a wave run in step on a GPU: where two of them touch the same bytes, one of them writing, they do so in
-// program order. Here lanes run one after the other, so between two such accesses they synchronise (mneme.wave.meet):
+// program order. Here lanes run one after the other, so between two such accesses they synchronise (mneme.wave.sync):
 //
 //   s[t] = x;                               s[t] = x;
-//   y = s[63 - t];              ──▶         wave.meet
+//   y = s[63 - t];              ──▶         wave.sync
 //                                           y = s[63 - t];
 //
 // After this pass, on every way from an access to a later one there is a place where the lanes of a wave meet, unless

@@ -19,7 +19,7 @@ constexpr char kDeclarations[] = R"(
 @other_flag = external global i32 #1
 declare void @mneme.barrier()
 declare i64 @mneme.wave.ballot(i1)
-declare void @mneme.wave.meet()
+declare void @mneme.wave.sync()
 declare void @other(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @mneme.local.id.x()
@@ -48,10 +48,10 @@ std::string sequence(const std::string& body, const std::string& declarations = 
     if (operation && operation->kind == OperationKind::kQuery) continue;
     if (!operation) {
       found += 'c';
-    } else if (operation->kind == OperationKind::kWaveMeet) {
+    } else if (operation->kind == OperationKind::kWaveSync) {
       found += 'M';
     } else {
-      found += is_block_place(*operation) ? 'B' : 'V';
+      found += is_block_collective(*operation) ? 'B' : 'V';
     }
   }
   return found;
@@ -180,7 +180,7 @@ TEST(InStep, ABranchesMeetingIsNoneForThoseWhoPassItBy) {
 loop:
   %i = phi i32 [ 0, %0 ], [ %more, %loop ]
   store i32 %i, ptr %p
-  call void @mneme.wave.meet()
+  call void @mneme.wave.sync()
   %more = add i32 %i, 1
   %goes = icmp ult i32 %more, %t
   br i1 %goes, label %loop, label %end
@@ -204,12 +204,12 @@ turn:
 one:
   %p = getelementptr i32, ptr @tile, i32 %i
   store i32 %t, ptr %p
-  call void @mneme.wave.meet()
+  call void @mneme.wave.sync()
   br label %both
 both:
   %q = getelementptr i32, ptr @tile, i32 %i
   %v = load i32, ptr %q
-  call void @mneme.wave.meet()
+  call void @mneme.wave.sync()
   %more = shl i32 %i, 1
   br label %loop
 end:

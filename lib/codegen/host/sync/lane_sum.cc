@@ -19,11 +19,7 @@ constexpr int64_t kLargest = int64_t{1} << 40;  // of factors and constants; bey
 // The dimension of the work-item's id or block's size that a value is.
 std::optional<unsigned> query_of(const llvm::SCEV* number, Query query) {
   auto* unknown = llvm::dyn_cast<llvm::SCEVUnknown>(number);
-  auto* call = unknown ? llvm::dyn_cast<llvm::CallInst>(unknown->getValue()) : nullptr;
-  if (!call || !call->getCalledFunction()) return std::nullopt;
-  auto operation = operation_of(*call->getCalledFunction());
-  if (!operation || operation->kind != OperationKind::kQuery || operation->query != query) return std::nullopt;
-  return operation->dimension;
+  return unknown ? queried_dimension(*unknown->getValue(), query) : std::nullopt;
 }
 
 int64_t floor_to(int64_t value, uint64_t modulus) {

@@ -21,11 +21,6 @@ bool is_shared(const llvm::GlobalVariable& variable) {
   return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
 }
 
-bool is_operation(const llvm::Value& value) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(&value);
-  return call && call->getCalledFunction() && operation_of(*call->getCalledFunction());
-}
-
 }  // namespace
 
 Spaces::Spaces(const llvm::Module& module, const llvm::Function* kernel)
@@ -60,7 +55,7 @@ std::optional<Space> Spaces::of_object(const llvm::Value* object) const {
     bool from_outside = (variable && !is_shared(*variable)) || (argument && argument->getParent() == kernel_);
     return from_outside ? Space::kGlobal : either;
   }
-  if (is_operation(*object)) return Space::kGlobal;
+  if (operation_at(*object)) return Space::kGlobal;
   return either;
 }
 
@@ -92,7 +87,7 @@ std::vector<SharedAccess> shared_accesses(llvm::Function& function, const Spaces
       auto* copy = llvm::dyn_cast<llvm::AnyMemTransferInst>(bytes);
       if (copy) add(copy->getRawSource(), count, true, false);
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
-      if (llvm::isa<llvm::IntrinsicInst>(call) || is_operation(*call) || call->doesNotAccessMemory()) continue;
+      if (llvm::isa<llvm::IntrinsicInst>(call) || operation_at(*call) || call->doesNotAccessMemory()) continue;
       bool is_known = !call->getCalledFunction() || !call->getCalledFunction()->isDeclaration();
       if (is_known && calls == Calls::kNothing) continue;
       bool writes = !is_known || calls == Calls::kWrite;

@@ -33,15 +33,9 @@ namespace {
 
 constexpr unsigned kMostChosen = 64;  // places that are chosen with care; the others are where they are needed
 
-std::optional<Operation> operation_at(const llvm::Instruction& instruction) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (!call || !call->getCalledFunction()) return std::nullopt;
-  return operation_of(*call->getCalledFunction());
-}
-
 bool is_place(const llvm::Instruction& instruction) {
   auto operation = operation_at(instruction);
-  return operation && (is_block_place(*operation) || is_wave_place(*operation));
+  return operation && (is_block_collective(*operation) || is_wave_collective(*operation));
 }
 
 // The dimensions that blocks have, as far as a kernel asks.
@@ -165,9 +159,9 @@ class Synchronisation {
       if (!llvm::isa<llvm::SCEVCouldNotCompute>(analyses_.evolution.getSymbolicMaxBackedgeTakenCount(loop))) continue;
       if (may_wait_within_wave(*loop, analyses_.dominators, analyses_.uniformity)) add_waiting(*loop);
     }
-    for (const Uniformity::Parting& parting : analyses_.uniformity.partings()) {
-      partings_.insert(parting.branch->getParent());
-      for (auto& [side, joins] : Sides(*parting.branch->getParent(), parting.join).joins()) {
+    for (const Uniformity::DivergentBranch& branch : analyses_.uniformity.divergent_branches()) {
+      partings_.insert(branch.fork());
+      for (auto& [side, joins] : Sides(*branch.fork(), branch.reconvergence).joins()) {
         joins_around_[side].append(joins.begin(), joins.end());
       }
     }
@@ -225,7 +219,7 @@ class Synchronisation {
   llvm::ArrayRef<llvm::BasicBlock*> joins_behind(const llvm::Instruction& instruction) const {
     auto chosen = places_.find(&instruction);
     auto operation = operation_at(instruction);
-    bool of_block = (chosen != places_.end() && chosen->second) || (operation && is_block_place(*operation));
+    bool of_block = (chosen != places_.end() && chosen->second) || (operation && is_block_collective(*operation));
     auto joins = joins_around_.find(instruction.getParent());
     if (of_block || joins == joins_around_.end()) return {};
     return joins->second;
@@ -434,18 +428,16 @@ class Synchronisation {
 
   bool has_barrier_behind(llvm::BasicBlock& fork) {
     return llvm::any_of(operations_in(function_), [&](const auto& found) {
-      return is_block_place(found.second) && analyses_.dominators.properlyDominates(&fork, found.first->getParent());
+      return is_block_collective(found.second) && analyses_.dominators.properlyDominates(&fork, found.first->getParent());
     });
   }
 
   // Whether one way only ends, without synchronising with anybody: those who take the other stay together.
   bool leaves_at(llvm::BasicBlock& fork) {
-    return llvm::any_of(llvm::successors(&fork), [&](llvm::BasicBlock* next) {
-      std::set<llvm::BasicBlock*> blocks = reachable_blocks(next, nullptr);
-      return !blocks.count(&fork) && llvm::none_of(blocks, [&](llvm::BasicBlock* block) {
-        return llvm::any_of(*block, [&](llvm::Instruction& instruction) { return syncs_before(instruction); });
-      });
-    });
+    auto syncs = [&](llvm::BasicBlock* block) {
+      return llvm::any_of(*block, [&](llvm::Instruction& instruction) { return syncs_before(instruction); });
+    };
+    return !ending_side(fork, syncs).empty();
   }
 
   // Whether there is a way that does not come by the end of a block, on which nobody synchronises.
@@ -493,11 +485,11 @@ bool has_fence(llvm::Function& function) {
       at = forwards ? at->getNextNode() : at->getPrevNode();
     }
     auto operation = at ? operation_at(*at) : std::nullopt;
-    return operation && is_block_place(*operation);
+    return operation && is_block_collective(*operation);
   };
   return llvm::any_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
     auto operation = operation_at(instruction);
-    if (operation && operation->kind == OperationKind::kWaveMeet) return true;
+    if (operation && operation->kind == OperationKind::kWaveSync) return true;
     return llvm::isa<llvm::FenceInst>(instruction) && !beside(&instruction, true) && !beside(&instruction, false);
   });
 }

@@ -52,12 +52,10 @@ class LoopExits {
       for (llvm::Instruction& instruction : *block) {
         has_fence_ |= llvm::isa<llvm::FenceInst>(instruction);
         if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) add_store(*store);
-        auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-        if (!call || !call->getCalledFunction()) continue;
-        auto operation = operation_of(*call->getCalledFunction());
+        auto operation = operation_at(instruction);
         if (!operation) continue;
-        has_barrier_ |= is_block_place(*operation);
-        has_fence_ |= operation->kind == OperationKind::kWaveMeet;  // or it was one
+        has_barrier_ |= is_block_collective(*operation);
+        has_fence_ |= operation->kind == OperationKind::kWaveSync;  // or it was one
       }
     }
     llvm::SmallVector<llvm::BasicBlock*, 8> exiting;

@@ -53,7 +53,7 @@ void yield_at_latch(llvm::BasicBlock& header, const llvm::DominatorTree& dominat
 
 WaitsFor yield_in_waits(llvm::Module& module) {
   WaitsFor all = WaitsFor::kNobody;
-  bool each_time = lanes_meet(module);  // then they do each time round a loop
+  bool each_time = has_wave_collectives(module);  // then they do each time round a loop
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && (each_time || may_wait(function))) functions.push_back(&function);

@@ -9,7 +9,12 @@ namespace mneme::codegen::host {
 // The vectoriser makes one access of several to neighbouring fields, `p[i].x` and `p[i].y`, for which it moves loads up
 // and stores down. In a loop whose iterations are marked as independent of each other it takes the accesses of one
 // iteration for independent, too, and moves a load over a store to the same place. Here an access that must not be
-// moved so gets an address that the vectoriser cannot compare with others. Runs before the vectoriser.
+// moved so gets an address that the vectoriser cannot compare with others:
+//
+//   store …, ptr %p        store …, ptr %p
+//   load …, ptr %q   ──▶   load …, ptr (freeze %q)
+//
+// Relies on the marks of parallel.h. Runs before the vectoriser.
 struct KeepOrder : llvm::PassInfoMixin<KeepOrder> {
   static constexpr char kName[] = "mneme-keep-order";
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);

@@ -15,13 +15,13 @@ namespace mneme::device::host {
 namespace {
 
 using codegen::host::BlockContext;
-using codegen::host::Meeting;
+using codegen::host::CollectiveKind;
 
 constexpr uint64_t kStackSize = 256 * 1024;
 
-bool of_block(Meeting meeting) {
-  return meeting == codegen::host::kMeetBlock || meeting == codegen::host::kMeetBlockCount ||
-         meeting == codegen::host::kMeetGrid;
+bool of_block(CollectiveKind collective) {
+  return collective == codegen::host::kBlockBarrier || collective == codegen::host::kBlockCount ||
+         collective == codegen::host::kGridBarrier;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void ItemFibers::run(BlockContext& context, codegen::host::ItemFunction item, ui
     for (uint32_t first = 0; first < count; first += wave_size) {
       settle(block.subspan(first, std::min(wave_size, count - first)));
     }
-  } while (look_again(block, wave_size) || meet_in_block(block));
+  } while (look_again(block, wave_size) || converge_block(block));
 }
 
 void ItemFibers::begin(uint32_t count) {
@@ -61,7 +61,7 @@ void ItemFibers::settle(Lanes wave) {
     for (WorkItem& item : wave) {
       if (item.state == State::kReady) resume(item);
     }
-    if (!meet_in_wave(wave)) return;
+    if (!converge_wave(wave)) return;
   }
 }
 
@@ -99,7 +99,7 @@ void ItemFibers::start(void* argument) {
 }
 
 // False if nobody waits for the wave, or only for lanes that have yielded.
-bool ItemFibers::meet_in_wave(Lanes wave) {
+bool ItemFibers::converge_wave(Lanes wave) {
   const WorkItem* first = nullptr;
   for (const WorkItem& item : wave) {
     bool counts = item.state == State::kAtWave || (item.state == State::kYields && item.value);
@@ -115,7 +115,7 @@ bool ItemFibers::meet_in_wave(Lanes wave) {
     ballot |= (wave[lane].value & 1) << lane;
   }
   for (WorkItem* item : here) {
-    switch (item->meeting) {
+    switch (item->collective) {
       case codegen::host::kWaveBallot:
         item->result = ballot;
         break;
@@ -156,7 +156,7 @@ bool ItemFibers::look_again(Lanes block, uint32_t wave_size) {
 }
 
 // All have ended or wait for the block. False if nobody is left.
-bool ItemFibers::meet_in_block(Lanes block) {
+bool ItemFibers::converge_block(Lanes block) {
   const WorkItem* first = nullptr;
   bool together = true, grid = false;
   uint64_t count = 0;
@@ -164,12 +164,12 @@ bool ItemFibers::meet_in_block(Lanes block) {
     bool waits = item.state == State::kAtBlock;
     if (waits && !first) first = &item;
     together &= waits && item.where == first->where;
-    grid |= waits && item.meeting == codegen::host::kMeetGrid;
-    count += waits && item.meeting == codegen::host::kMeetBlockCount && (item.value & 1);
+    grid |= waits && item.collective == codegen::host::kGridBarrier;
+    count += waits && item.collective == codegen::host::kBlockCount && (item.value & 1);
   }
   if (!first) return false;
-  if (!together) tell_that_parted(block);
-  if (grid) context_->services->meet_grid(context_, 0);
+  if (!together) tell_that_diverged(block);
+  if (grid) context_->services->converge_grid(context_, 0);
   for (WorkItem& item : block) {
     if (item.state != State::kAtBlock) continue;
     item.result = count;
@@ -178,25 +178,28 @@ bool ItemFibers::meet_in_block(Lanes block) {
   return true;
 }
 
-void ItemFibers::tell_that_parted(Lanes block) {
-  // A place may lie in calls: it goes by the number of the first that waits there.
-  places_.clear();
+void ItemFibers::tell_that_diverged(Lanes block) {
+  // A point may lie in calls: it goes by the number of the first that waits there.
+  points_.clear();
   for (const WorkItem& item : block) {
     auto here = [&](const WorkItem& other) { return other.state == State::kAtBlock && other.where == item.where; };
-    places_.push_back(item.state == State::kEnded ? codegen::host::kEndedPlace
+    points_.push_back(item.state == State::kEnded ? codegen::host::kEndedPoint
                                                   : static_cast<uint32_t>(std::ranges::find_if(block, here)->index));
   }
-  context_->services->parted(context_, 0, places_.data(), static_cast<uint32_t>(places_.size()));
+  context_->services->diverged(context_, 0, points_.data(), static_cast<uint32_t>(points_.size()));
 }
 
-uint64_t ItemFibers::meet(Meeting meeting, uint32_t place, uint64_t value, uint64_t otherwise, uint32_t lane) {
+uint64_t ItemFibers::converge(CollectiveKind collective, uint32_t point, uint64_t value, uint64_t otherwise,
+                              uint32_t lane) {
   WorkItem& item = items_[running_.value()];
-  item.meeting = meeting;
+  item.collective = collective;
   item.value = value;
   item.otherwise = otherwise;
   item.lane = lane;
-  item.state = of_block(meeting) ? State::kAtBlock : meeting == codegen::host::kYield ? State::kYields : State::kAtWave;
-  item.where.push_back(place);
+  item.state = of_block(collective)                  ? State::kAtBlock
+               : collective == codegen::host::kYield ? State::kYields
+                                                     : State::kAtWave;
+  item.where.push_back(point);
   note_movement(item);
   item.fiber.pause();
   item.where.pop_back();
@@ -213,7 +216,7 @@ void ItemFibers::note_movement(WorkItem& item) {
   }
 }
 
-void ItemFibers::enter(uint32_t place) { items_[running_.value()].where.push_back(place); }
+void ItemFibers::enter(uint32_t point) { items_[running_.value()].where.push_back(point); }
 
 void ItemFibers::leave() { items_[running_.value()].where.pop_back(); }
 

@@ -14,10 +14,11 @@
 
 namespace mneme::device::host {
 
-// One work-item runs at a time, up to a place where it meets others. Waves take turns: the lanes of one go on until
-// each has ended or waits for the block. Of those that wait for their wave the ones at the least place
-// (codegen/host/analysis/places.h) take part in one operation and go on first. When nobody can, those that wait for the
-// block do. Those that yield go on when all others had their turn. However a block was left, the next can be run.
+// One work-item runs at a time, up to a convergence point. Waves take turns: the lanes of one go on until
+// each has ended or waits for the block. Of those that wait for their wave the ones at the least
+// convergence point (codegen/host/analysis/places.h) take part in one operation and go on first. When nobody can, those
+// that wait for the block do. Those that yield go on when all others had their turn. However a block was left, the next
+// can be run.
 class ItemFibers {
  public:
   ItemFibers();
@@ -26,8 +27,9 @@ class ItemFibers {
   void run(codegen::host::BlockContext& context, codegen::host::ItemFunction item, uint32_t wave_size);
 
   // What the running work-item asks for, as in abi.h's Services.
-  uint64_t meet(codegen::host::Meeting meeting, uint32_t place, uint64_t value, uint64_t otherwise, uint32_t lane);
-  void enter(uint32_t place);
+  uint64_t converge(codegen::host::CollectiveKind collective, uint32_t point, uint64_t value, uint64_t otherwise,
+                    uint32_t lane);
+  void enter(uint32_t point);
   void leave();
 
   // The linear index of the work-item that is running, or was when the block was left by a jump. Forgets it.
@@ -43,8 +45,8 @@ class ItemFibers {
     State state = State::kReady;
     std::optional<uint32_t> stack;
     // What it brought to where it waits.
-    codegen::host::Meeting meeting = codegen::host::kMeetBlock;
-    std::vector<uint32_t> where;  // the calls that it is in, outermost first, then the place
+    codegen::host::CollectiveKind collective = codegen::host::kBlockBarrier;
+    std::vector<uint32_t> where;  // the calls that it is in, outermost first, then the point
     uint64_t value = 0, otherwise = 0;
     uint32_t lane = 0;
     uint64_t result = 0;
@@ -58,10 +60,10 @@ class ItemFibers {
   void give_stack(WorkItem& item);
   void note_movement(WorkItem& item);
   static void start(void* item);
-  static bool meet_in_wave(Lanes wave);
+  static bool converge_wave(Lanes wave);
   bool look_again(Lanes block, uint32_t wave_size);
-  bool meet_in_block(Lanes block);
-  void tell_that_parted(Lanes block);
+  bool converge_block(Lanes block);
+  void tell_that_diverged(Lanes block);
 
   Stacks stacks_;
   std::vector<uint32_t> free_stacks_;
@@ -70,7 +72,7 @@ class ItemFibers {
   std::vector<WorkItem> items_;
   std::optional<uint32_t> running_;
   bool moved_ = false;  // whether a work-item has got further since all had their turn
-  std::vector<uint32_t> places_;
+  std::vector<uint32_t> points_;
 };
 
 // Those that are not in use are kept for the next launch.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Who of a block's work-items goes on, and what they get where they meet.
+// Who of a block's work-items goes on, and what collectives give them.
 #include "device/host/fibers/item_fibers.h"
 
 #include <gmock/gmock.h>
@@ -29,10 +29,10 @@ class Block {
     fibers_.run(block_, item, wave_size);
   }
 
-  uint64_t meet(Meeting meeting, uint32_t place, uint64_t value = 0, uint64_t otherwise = 0, uint32_t lane = 0) {
-    return fibers_.meet(meeting, place, value, otherwise, lane);
+  uint64_t converge(CollectiveKind collective, uint32_t point, uint64_t value = 0, uint64_t otherwise = 0, uint32_t lane = 0) {
+    return fibers_.converge(collective, point, value, otherwise, lane);
   }
-  void enter(uint32_t place) { fibers_.enter(place); }
+  void enter(uint32_t point) { fibers_.enter(point); }
   void leave() { fibers_.leave(); }
 
  private:
@@ -50,7 +50,7 @@ TEST(ItemFibers, BallotsCountLanesThatAreThere) {
   std::vector<uint64_t> ballots(10);
   Block(10, 4, [&](Block& block, uint32_t me) {
     if (me == 1) return;
-    ballots[me] = block.meet(kWaveBallot, 1, me != 2);
+    ballots[me] = block.converge(kWaveBallot, 1, me != 2);
   });
   EXPECT_THAT(ballots, ElementsAre(9, 0, 9, 9, 15, 15, 15, 15, 3, 3));
 }
@@ -59,7 +59,7 @@ TEST(ItemFibers, PermutesAmongLanesThatAreThere) {
   std::vector<uint64_t> got(8);
   Block(8, 8, [&](Block& block, uint32_t me) {
     if (me == 5) return;
-    got[me] = block.meet(kWavePermute, 1, 10 + me, 100 + me, (me + 2) % 8);
+    got[me] = block.converge(kWavePermute, 1, 10 + me, 100 + me, (me + 2) % 8);
   });
   EXPECT_THAT(got, ElementsAre(12, 13, 14, 103, 16, 0, 10, 11));
 }
@@ -67,17 +67,17 @@ TEST(ItemFibers, PermutesAmongLanesThatAreThere) {
 TEST(ItemFibers, TheFirstIsTheLowestLaneThere) {
   std::vector<uint64_t> got(6);
   Block(6, 4, [&](Block& block, uint32_t me) {
-    if (me > 0) got[me] = block.meet(kWaveFirst, 1, 10 + me);
+    if (me > 0) got[me] = block.converge(kWaveFirst, 1, 10 + me);
   });
   EXPECT_THAT(got, ElementsAre(0, 11, 11, 11, 14, 14));
 }
 
-// Lanes that part, and meet again behind: those at the lesser place go first.
+// Lanes that part, and meet again behind: those at the lesser point go first.
 TEST(ItemFibers, LesserPlacesGoFirst) {
   std::vector<uint64_t> inside(4), behind(4);
   Block(4, 4, [&](Block& block, uint32_t me) {
-    for (uint32_t i = 0; i < me; ++i) inside[me] = block.meet(kWaveBallot, 1, 1);
-    behind[me] = block.meet(kWaveBallot, 2, 1);
+    for (uint32_t i = 0; i < me; ++i) inside[me] = block.converge(kWaveBallot, 1, 1);
+    behind[me] = block.converge(kWaveBallot, 2, 1);
   });
   EXPECT_THAT(inside, ElementsAre(0, 14, 12, 8));
   EXPECT_THAT(behind, ElementsAre(15, 15, 15, 15));
@@ -88,9 +88,9 @@ TEST(ItemFibers, PlacesInCallsAreToldApart) {
   Block(4, 4, [&](Block& block, uint32_t me) {
     uint32_t depth = me / 2 + 1;
     for (uint32_t i = 0; i < depth; ++i) block.enter(1);
-    in_calls[me] = block.meet(kWaveBallot, 2, 1);
+    in_calls[me] = block.converge(kWaveBallot, 2, 1);
     for (uint32_t i = 0; i < depth; ++i) block.leave();
-    behind[me] = block.meet(kWaveBallot, 3, 1);
+    behind[me] = block.converge(kWaveBallot, 3, 1);
   });
   EXPECT_THAT(in_calls, ElementsAre(3, 3, 12, 12));
   EXPECT_THAT(behind, ElementsAre(15, 15, 15, 15));
@@ -100,11 +100,11 @@ TEST(ItemFibers, PlacesInCallsAreToldApart) {
 TEST(ItemFibers, BarriersAreForTheBlock) {
   std::vector<uint32_t> order;
   Block(4, 2, [&](Block& block, uint32_t me) {
-    for (uint32_t i = 0; i < me; ++i) block.meet(kWaveMeet, 1);
+    for (uint32_t i = 0; i < me; ++i) block.converge(kWaveSync, 1);
     order.push_back(me);
-    EXPECT_EQ(block.meet(kMeetBlockCount, 2, me % 2), 2u);
+    EXPECT_EQ(block.converge(kBlockCount, 2, me % 2), 2u);
     EXPECT_EQ(order.size(), 4u);
-    EXPECT_EQ(block.meet(kMeetBlockCount, 3, me > 0), 3u);
+    EXPECT_EQ(block.converge(kBlockCount, 3, me > 0), 3u);
   });
   EXPECT_THAT(order, ElementsAre(0, 1, 2, 3));
 }
@@ -112,7 +112,7 @@ TEST(ItemFibers, BarriersAreForTheBlock) {
 TEST(ItemFibers, ThoseThatYieldLetTheOthersGoOn) {
   std::vector<uint32_t> order;
   Block(6, 4, [&](Block& block, uint32_t me) {
-    while (order.size() < 5 - me) block.meet(kYield, 1);
+    while (order.size() < 5 - me) block.converge(kYield, 1);
     order.push_back(me);
   });
   EXPECT_THAT(order, ElementsAre(5, 4, 3, 2, 1, 0));
@@ -123,8 +123,8 @@ TEST(ItemFibers, AWaveMeetsWhenItsLanesWaitNoMore) {
   bool set = false;
   std::vector<uint64_t> ballots(8);
   Block(8, 4, [&](Block& block, uint32_t me) {
-    while (me == 0 && !set) block.meet(kYield, 1, 1);
-    ballots[me] = block.meet(kWaveBallot, 2, 1);
+    while (me == 0 && !set) block.converge(kYield, 1, 1);
+    ballots[me] = block.converge(kWaveBallot, 2, 1);
     if (me == 7) set = true;
   });
   EXPECT_THAT(ballots, Each(15));

@@ -10,7 +10,7 @@ RunningBlock& block_of(BlockContext* context) { return *static_cast<RunningBlock
 
 }  // namespace
 
-void meet_grid(BlockContext* context, uint32_t) {
+void converge_grid(BlockContext* context, uint32_t) {
   block_of(context).pause = Pause::kAtGrid;
   block_of(context).fiber->pause();
 }
@@ -26,12 +26,13 @@ void run_items(BlockContext* context, uint32_t, codegen::host::ItemFunction item
   block_of(context).items->run(*context, item, wave_size);
 }
 
-uint64_t meet(BlockContext* context, uint32_t, uint32_t meeting, uint32_t place, uint64_t value, uint64_t otherwise,
-              uint32_t lane) {
-  return block_of(context).items->meet(static_cast<codegen::host::Meeting>(meeting), place, value, otherwise, lane);
+uint64_t converge(BlockContext* context, uint32_t, uint32_t collective, uint32_t point, uint64_t value,
+                  uint64_t otherwise, uint32_t lane) {
+  return block_of(context).items->converge(static_cast<codegen::host::CollectiveKind>(collective), point, value,
+                                           otherwise, lane);
 }
 
-void enter(BlockContext* context, uint32_t, uint32_t place) { block_of(context).items->enter(place); }
+void enter(BlockContext* context, uint32_t, uint32_t point) { block_of(context).items->enter(point); }
 
 void leave(BlockContext* context, uint32_t) { block_of(context).items->leave(); }
 

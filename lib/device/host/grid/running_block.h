@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the host device keeps with a block's context, and the services by which its work-items and blocks meet.
+// What the host device keeps with a block's context, and the services by which its work-items and blocks converge.
 #pragma once
 #include <optional>
 
@@ -32,13 +32,13 @@ struct RunningBlock : codegen::host::BlockContext {
 };
 
 // Members of Services (codegen/host/abi.h).
-void meet_grid(codegen::host::BlockContext* context, uint32_t thread);
+void converge_grid(codegen::host::BlockContext* context, uint32_t thread);
 void yield(codegen::host::BlockContext* context, uint32_t thread, uint32_t moved);
 void run_items(codegen::host::BlockContext* context, uint32_t thread, codegen::host::ItemFunction item,
                uint32_t wave_size);
-uint64_t meet(codegen::host::BlockContext* context, uint32_t thread, uint32_t meeting, uint32_t place, uint64_t value,
-              uint64_t otherwise, uint32_t lane);
-void enter(codegen::host::BlockContext* context, uint32_t thread, uint32_t place);
+uint64_t converge(codegen::host::BlockContext* context, uint32_t thread, uint32_t collective, uint32_t point,
+                  uint64_t value, uint64_t otherwise, uint32_t lane);
+void enter(codegen::host::BlockContext* context, uint32_t thread, uint32_t point);
 void leave(codegen::host::BlockContext* context, uint32_t thread);
 
 }  // namespace mneme::device::host

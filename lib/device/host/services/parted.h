@@ -10,9 +10,9 @@ namespace mneme::device::host {
 
 // A member of Services (codegen/host/abi.h): a barrier was released that not all threads of the block came to. Says so
 // through RunOptions::warn, once a kernel and process.
-void parted(codegen::host::BlockContext* context, uint32_t thread, const uint32_t* places, uint32_t count);
+void diverged(codegen::host::BlockContext* context, uint32_t thread, const uint32_t* points, uint32_t count);
 
 // The sentence that it says, to read after "kernel 'k', block (0, 0, 0): ".
-std::string describe_parted(const uint32_t (&block)[3], std::span<const uint32_t> places);
+std::string describe_diverged(const uint32_t (&block)[3], std::span<const uint32_t> points);
 
 }  // namespace mneme::device::host

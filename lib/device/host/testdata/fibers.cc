@@ -14,7 +14,7 @@ struct Arguments {
 };
 
 uint64_t barrier(BlockContext* context, uint32_t x) {
-  return context->services->meet(context, x, kMeetBlockCount, 1, 1, 0, 0);
+  return context->services->converge(context, x, kBlockCount, 1, 1, 0, 0);
 }
 
 unsigned endless(BlockContext* context, unsigned depth) {

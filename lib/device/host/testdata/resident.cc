@@ -23,13 +23,13 @@ void run_block(BlockContext* context) {
   static_cast<unsigned*>(context->frames)[0] = me;
   for (unsigned round = 0; round < arguments.rounds; ++round) {
     arguments.numbers[me] = *kept;
-    context->services->meet_grid(context, 0);
+    context->services->converge_grid(context, 0);
     *kept = arguments.numbers[(me + 1) % count];
     if (me == arguments.fault && round + 1 == arguments.rounds) {
       context->services->stop(context, 0, kAborted, nullptr);
     }
     if (me > arguments.fault) return;
-    context->services->meet_grid(context, 0);
+    context->services->converge_grid(context, 0);
   }
   arguments.numbers[me] = static_cast<unsigned*>(context->frames)[0] == me ? *kept : ~0u;
 }

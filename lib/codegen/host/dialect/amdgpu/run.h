@@ -56,12 +56,12 @@ class BlockOfThreads {
     services.run_items = [](BlockContext* context, uint32_t, ItemFunction item, uint32_t) {
       static_cast<BlockOfThreads*>(context->launch)->run(*context, item);
     };
-    services.meet = [](BlockContext* context, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t) {
-      static_cast<BlockOfThreads*>(context->launch)->meet();
+    services.converge = [](BlockContext* context, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t) {
+      static_cast<BlockOfThreads*>(context->launch)->converge();
       return uint64_t{0};
     };
     services.stop = [](BlockContext* context, uint32_t, uint32_t fault, const char*) { context->fault = fault; };
-    services.parted = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
+    services.diverged = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
     return services;
   }
 
@@ -78,7 +78,7 @@ class BlockOfThreads {
       });
     }
   }
-  void meet() {
+  void converge() {
     turn_.unlock();
     barrier_->arrive_and_wait();
     turn_.lock();

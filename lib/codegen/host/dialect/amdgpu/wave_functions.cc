@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The device library's functions in which work-items meet, by name: a vote is one neutral operation, and inside the
+// The device library's collectives, by name: a vote is one neutral operation, and inside the
 // library several.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>

@@ -330,7 +330,7 @@ Raised raise_wave_intrinsic(Builder& builder, llvm::CallInst& call, uint32_t wav
       return operand(0);
 
     case llvm::Intrinsic::amdgcn_wave_barrier:
-      call_wave_meet(builder);
+      call_wave_sync(builder);
       return nullptr;
     default:
       return std::nullopt;

@@ -93,7 +93,7 @@ Raised raise_redux(Builder& builder, llvm::CallInst& call, StringRef name) {
 
 Raised raise_barrier(Builder& builder, llvm::CallInst& call, StringRef name) {
   if (name == "bar.warp.sync") {
-    call_wave_meet(builder);
+    call_wave_sync(builder);
   } else if (name == "barrier.sync.cnt" || name == "barrier") {
     meet_at_named_barrier(builder, operand(call, 0), operand(call, 1));
   } else if (name == "barrier0" || name == "barrier.n" || name == "barrier.sync" || name == "bar.sync") {

@@ -78,13 +78,13 @@ class NvptxCode {
     };
     services.allocate = [](BlockContext*, uint32_t, uint64_t size) { return std::malloc(size); };
     services.release = [](BlockContext*, uint32_t, void* address) { std::free(address); };
-    services.meet_grid = [](BlockContext* context, uint32_t) { ++events_of(context).grids; };
+    services.converge_grid = [](BlockContext* context, uint32_t) { ++events_of(context).grids; };
     services.wall_clock = [](BlockContext*, uint32_t) { return uint64_t{5}; };
     services.yield = [](BlockContext* context, uint32_t, uint32_t) { ++events_of(context).yields; };
     services.print_count = [](BlockContext*, uint32_t, const char* format) {
       return static_cast<uint32_t>(std::string_view(format).size());
     };
-    services.parted = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
+    services.diverged = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
     std::vector<uint64_t> room(1 << 17);
     std::vector<uint64_t> shared(8192, 0xa5a5a5a5a5a5a5a5);
     uint32_t implicit[64] = {1, 1, 1};

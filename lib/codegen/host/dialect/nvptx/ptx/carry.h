@@ -13,8 +13,13 @@ namespace mneme::codegen::host {
 llvm::Value* read_carry(llvm::IRBuilderBase& builder);
 void write_carry(llvm::IRBuilderBase& builder, llvm::Value* carry);
 
-// Keeps the flag in a local variable, once what the kernel calls is inlined. Throws Error where a function that could
-// not be inlined adds one and gives none: it is to have it of its caller.
+// Keeps the flag in a local variable.
+//
+//   call void @mneme.carry.write(i1 %c)          store i1 %c, ptr %flag
+//   %d = call i1 @mneme.carry.read()      ──▶    %d = load i1, ptr %flag
+//
+// Relies on inlining. Throws Error where a function that could not be inlined adds one and gives none: it is to have it
+// of its caller.
 void place_carries(llvm::Module& module, const bundle::KernelInfo& kernel);
 
 }  // namespace mneme::codegen::host

@@ -28,7 +28,7 @@ PtxResult raise_barrier(PtxInstruction& instruction) {
   name.take("aligned");
   if (name.take("warp")) {
     if (!name.take("sync") || !name.is_used_up()) return std::nullopt;
-    call_wave_meet(builder);
+    call_wave_sync(builder);
     return PtxValues{};
   }
   auto number = [&](Value* operand) { return as_type(builder, operand, builder.getInt32Ty()); };

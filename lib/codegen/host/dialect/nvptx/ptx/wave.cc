@@ -113,7 +113,7 @@ PtxResult raise_elect(PtxInstruction& instruction) {
   if (!instruction.name.take("sync") || !instruction.name.is_used_up() || instruction.operands.size() != 1) {
     return std::nullopt;
   }
-  call_wave_meet(builder);
+  call_wave_sync(builder);
   Value* leader = lowest(builder, as_type(builder, instruction.operands[0], builder.getInt32Ty()));
   Value* chosen = builder.CreateICmpEQ(leader, lane_of(builder));
   if (instruction.results == 1) return PtxValues{leader};
