@@ -5,37 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "vendor/common.h"
 #include "vendor/cuda/graphs.h"
 
 namespace mneme::record::cuda {
 
-using Error = int;  // cudaError_t
-inline constexpr Error kSuccess = 0;
-inline constexpr Error kNotReady = 600;
-inline constexpr Error kNotSupported = 801;
+using namespace vendor;
 
-using Stream = void*;
-inline constexpr uintptr_t kPerThreadStream = 2;  // cudaStreamPerThread
-// The stream that functions mean whose names end in _ptsz: programs call them that are compiled for a default stream of
-// each thread's.
-inline Stream per_thread(Stream stream) { return stream ? stream : reinterpret_cast<Stream>(kPerThreadStream); }
-using MemoryPool = void*;
 using Array = void*;
-using Event = void*;   // cudaEvent_t
 using Kernel = void*;  // cudaKernel_t, CUkernel
-
-struct Dimensions {  // dim3
-  uint32_t x, y, z;
-};
-
-struct PitchedPointer {  // cudaPitchedPtr
-  void* ptr;
-  size_t pitch, xsize, ysize;
-};
-
-struct Extent {  // cudaExtent
-  size_t width, height, depth;
-};
 
 struct LaunchAttribute {  // cudaLaunchAttribute
   int which;
@@ -87,27 +65,15 @@ struct FunctionAttributes {  // cudaFuncAttributes, and room for what later vers
   char bytes[1024];
 };
 
-// What __cudaRegisterFatBinary gets.
-struct FatBinaryWrapper {
-  uint32_t magic;
-  uint32_t version;
-  const std::byte* data;
-  void* unused;
-};
-inline constexpr uint32_t kWrapperMagic = 0x466243b1;
-
-inline constexpr unsigned kRegisterPortable = 1;  // cudaHostRegister…
-inline constexpr unsigned kRegisterMapped = 2;
-inline constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // cudaMemcpy…
+inline constexpr uint32_t kWrapperMagic = 0x466243b1;  // of a FatBinaryWrapper
 
 // ---- the driver's ----
 
-using Result = int;  // CUresult
 using Address = unsigned long long;
 using Handle = unsigned long long;  // CUmemGenericAllocationHandle
-using Module = void*;
 using Library = void*;
-using Function = void*;
+
+inline constexpr uintptr_t kParameterEnd = 0;  // CU_LAUNCH_PARAM_END
 
 struct DriverLaunchConfig {  // CUlaunchConfig
   Dimensions grid, block;
@@ -131,12 +97,6 @@ struct EdgeData {  // CUgraphEdgeData
   unsigned char bytes[8];
 };
 
-struct Location {  // CUmemLocation
-  int type;
-  int id;
-};
-inline constexpr int kLocationDevice = 1;
-
 struct MemoryProperties {  // CUmemAllocationProp
   int type;
   int handle_types;
@@ -146,12 +106,4 @@ struct MemoryProperties {  // CUmemAllocationProp
   unsigned short usage;
   unsigned char reserved[4];
 };
-inline constexpr int kPinned = 1;
-
-struct Access {  // CUmemAccessDesc
-  Location location;
-  int flags;
-};
-inline constexpr int kReadWrite = 3;  // 0: none
-
 }  // namespace mneme::record::cuda

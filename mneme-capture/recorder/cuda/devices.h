@@ -4,7 +4,14 @@
 
 namespace mneme::record::cuda {
 
-extern const Devices devices;
+inline constexpr char kLibrary[] = "libcudart.so.13";
+inline constexpr char kDriver[] = "libcuda.so.1";
+// The driver's functions are cuMemAlloc, …, the runtime's cudaMalloc and __cudaLaunchKernel.
+consteval const char* library_of(const char* name) {
+  return name[0] == 'c' && name[1] == 'u' && name[2] < 'a' ? kDriver : kLibrary;
+}
+
+inline constinit const Devices devices{kLibrary, "cuda"};
 
 inline bool succeeds(int status) { return devices.succeeds(status); }
 

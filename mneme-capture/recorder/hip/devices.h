@@ -4,7 +4,10 @@
 
 namespace mneme::record::hip {
 
-extern const Devices devices;
+inline constexpr char kLibrary[] = "libamdhip64.so.5";
+consteval const char* library_of(const char*) { return kLibrary; }
+
+inline constinit const Devices devices{kLibrary, "hip"};
 
 inline bool succeeds(int status) { return devices.succeeds(status); }
 
