@@ -793,7 +793,7 @@ class Interface(unittest.TestCase):
 
     def setUp(self):
         files = [*(RECORDER / "hip").rglob("*.*"), RECORDER / "runtime" / "devices.h", RECORDER / "core" / "graphs.h",
-                 ROOT / "lib" / "vendor" / "common.h"]
+                 ROOT / "lib" / "vendor" / "common.h", ROOT / "lib" / "vendor" / "hip" / "api.h"]
         self.sources = {path.name: path.read_text() for path in files if "_test" not in path.name}
 
     def test_structures(self):

@@ -52,6 +52,9 @@ inline constexpr unsigned kRegisterPortable = 1, kRegisterMapped = 2;  // …Hos
 inline constexpr unsigned kNoTiming = 2;                               // …EventDisableTiming
 inline constexpr int kStackSize = 0, kHeapSize = 2;                    // …LimitStackSize, …LimitMallocHeapSize
 
+// Keys of what is passed in place of a launch's arguments (…_LAUNCH_PARAM_…); each vendor has another one for the end.
+inline constexpr uintptr_t kParameterBuffer = 1, kParameterSize = 2;
+
 // What __…RegisterFatBinary gets.
 struct FatBinaryWrapper {
   uint32_t magic;

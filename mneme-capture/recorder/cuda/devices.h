@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "recorder/runtime/devices.h"
+#include "vendor/cuda/api.h"
 
 namespace mneme::record::cuda {
+
+using namespace vendor::cuda;
+using vendor::cuda::Kernel;  // the message to the parent has the name, too
 
 inline constexpr char kLibrary[] = "libcudart.so.13";
 inline constexpr char kDriver[] = "libcuda.so.1";

@@ -4,7 +4,6 @@
 
 #include "recorder/core/process.h"
 #include "recorder/core/vendor_runtime.h"
-#include "recorder/cuda/api.h"
 #include "recorder/cuda/blocks.h"
 #include "recorder/cuda/devices.h"
 #include "recorder/runtime/hook.h"

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "bundle/textures.h"
-#include "recorder/cuda/api.h"
 #include "recorder/cuda/runtime.h"
 #include "recorder/runtime/next.h"
 #include "vendor/cuda/textures.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <chrono>
 
-#include "recorder/cuda/api.h"
+#include "recorder/cuda/devices.h"
 
 namespace mneme::record::cuda {
 

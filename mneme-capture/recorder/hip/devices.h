@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "recorder/runtime/devices.h"
+#include "vendor/hip/api.h"
 
 namespace mneme::record::hip {
+
+using namespace vendor::hip;
 
 inline constexpr char kLibrary[] = "libamdhip64.so.5";
 consteval const char* library_of(const char*) { return kLibrary; }

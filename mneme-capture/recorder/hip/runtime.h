@@ -5,7 +5,6 @@
 
 #include "recorder/core/process.h"
 #include "recorder/core/vendor_runtime.h"
-#include "recorder/hip/api.h"
 #include "recorder/hip/devices.h"
 #include "recorder/hip/virtual_memory.h"
 #include "recorder/runtime/hook.h"

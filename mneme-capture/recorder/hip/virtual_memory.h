@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "recorder/hip/api.h"
+#include "recorder/hip/devices.h"
 #include "recorder/link/protocol.h"
 
 namespace mneme::record::hip {

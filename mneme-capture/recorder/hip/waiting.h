@@ -2,7 +2,7 @@
 #pragma once
 #include <chrono>
 
-#include "recorder/hip/api.h"
+#include "recorder/hip/devices.h"
 
 namespace mneme::record::hip {
 

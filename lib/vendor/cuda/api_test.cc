@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What api.h declares is what a toolkit's headers say, where there is one.
-#include "recorder/cuda/api.h"
+#include "vendor/cuda/api.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-namespace mneme::record::cuda {
+namespace mneme::vendor::cuda {
 
 static_assert(kNotReady == cudaErrorNotReady && kNotSupported == cudaErrorNotSupported);
 static_assert(sizeof(Dimensions) == sizeof(dim3));
@@ -54,8 +54,8 @@ static_assert(offsetof(MemoryProperties, location) == offsetof(CUmemAllocationPr
 static_assert(sizeof(Access) == sizeof(CUmemAccessDesc) && kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(CU_MEM_ACCESS_FLAGS_PROT_NONE == 0);
 
-}  // namespace mneme::record::cuda
+}  // namespace mneme::vendor::cuda
 #endif
 
 // The comparison is the compiler's; this says that it took place.
-TEST(CudaApi, AgreesWithTheToolkitsHeaders) { EXPECT_EQ(mneme::record::cuda::kSuccess, 0); }
+TEST(CudaApi, AgreesWithTheToolkitsHeaders) { EXPECT_EQ(mneme::vendor::kSuccess, 0); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The part of CUDA's runtime interface (12, 13) that is hooked or called, and of the driver's, declared here so that no
-// toolkit is needed to build. api_test.cc compares it with the toolkit's headers where there is one.
+// The part of CUDA's runtime interface (12, 13) that is hooked, called or played, and of the driver's, declared here so
+// that no toolkit is needed to build. api_test.cc compares it with the toolkit's headers where there is one.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,11 +8,8 @@
 #include "vendor/common.h"
 #include "vendor/cuda/graphs.h"
 
-namespace mneme::record::cuda {
+namespace mneme::vendor::cuda {
 
-using namespace vendor;
-
-using Array = void*;
 using Kernel = void*;  // cudaKernel_t, CUkernel
 
 struct LaunchAttribute {  // cudaLaunchAttribute
@@ -46,9 +43,6 @@ struct NodeParameters {
 };
 
 // CUgraphNodeType
-using vendor::cuda::AllocationNode, vendor::cuda::AnyNode, vendor::cuda::ConditionNode;
-using vendor::cuda::ChildNode, vendor::cuda::kGraphNode, vendor::cuda::kOwnershipMove;
-using vendor::cuda::kAllocationNode, vendor::cuda::kConditionNode, vendor::cuda::kEmptyNode, vendor::cuda::kFreeNode;
 inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3;
 inline constexpr int kWaitNode = 6, kRecordNode = 7;
 
@@ -69,8 +63,8 @@ inline constexpr uint32_t kWrapperMagic = 0x466243b1;  // of a FatBinaryWrapper
 
 // ---- the driver's ----
 
-using Address = unsigned long long;
-using Handle = unsigned long long;  // CUmemGenericAllocationHandle
+using Address = unsigned long long;  // CUdeviceptr
+using Handle = unsigned long long;   // CUmemGenericAllocationHandle
 using Library = void*;
 
 inline constexpr uintptr_t kParameterEnd = 0;  // CU_LAUNCH_PARAM_END
@@ -106,4 +100,4 @@ struct MemoryProperties {  // CUmemAllocationProp
   unsigned short usage;
   unsigned char reserved[4];
 };
-}  // namespace mneme::record::cuda
+}  // namespace mneme::vendor::cuda

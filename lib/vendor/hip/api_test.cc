@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What api.h declares is what the vendor's header says, where there is one.
-#include "recorder/hip/api.h"
+#include "vendor/hip/api.h"
 
 #include <gtest/gtest.h>
-
-#include "recorder/core/kernels.h"
 
 #if __has_include(<hip/hip_runtime_api.h>)
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DISABLE_CPP_FUNCTIONS__ 1
 #include <hip/hip_runtime_api.h>
 
-namespace mneme::record::hip {
+namespace mneme::vendor::hip {
 
 static_assert(sizeof(Dimensions) == sizeof(dim3));
 static_assert(sizeof(PitchedPointer) == sizeof(hipPitchedPtr));
@@ -65,8 +63,8 @@ TEST(HipApi, ParametersOfModuleLaunchesAreTheVendors) {
   EXPECT_EQ(kParameterEnd, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_END));
 }
 
-}  // namespace mneme::record::hip
+}  // namespace mneme::vendor::hip
 #endif
 
 // The comparison is the compiler's; this says that it took place.
-TEST(HipApi, AgreesWithTheVendorsHeader) { EXPECT_EQ(mneme::record::hip::kSuccess, 0); }
+TEST(HipApi, AgreesWithTheVendorsHeader) { EXPECT_EQ(mneme::vendor::kSuccess, 0); }

@@ -7,9 +7,7 @@
 
 #include "vendor/common.h"
 
-namespace mneme::record::hip {
-
-using namespace vendor;
+namespace mneme::vendor::hip {
 
 inline constexpr Status kInvalidValue = 1, kOutOfMemory = 2;
 using Handle = void*;  // hipMemGenericAllocationHandle_t
@@ -94,4 +92,4 @@ inline constexpr uintptr_t kParameterEnd = 3;
 // Launch bounds of a cooperative launch over several devices: passed on, never looked into.
 struct LaunchParameters;
 
-}  // namespace mneme::record::hip
+}  // namespace mneme::vendor::hip
