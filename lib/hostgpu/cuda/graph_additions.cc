@@ -3,7 +3,6 @@
 #include "hostgpu/cuda/cuda.h"
 #include "hostgpu/cuda/versions.h"
 #include "hostgpu/extensions.h"
-#include "vendor/cuda/graphs.h"
 
 using namespace mneme::hostgpu::cuda;
 using mneme::vendor::cuda::AllocationNode;
@@ -15,7 +14,7 @@ extern "C" {
 
 // graphs.cc
 Error cudaGraphAddKernelNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
-                             const KernelNodeParameters* parameters);
+                             const KernelNode* parameters);
 Error cudaGraphAddMemsetNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
                              const FillParameters* parameters);
 
@@ -67,7 +66,7 @@ Error add_any_node(Node* node, hipGraph_t graph, const Node* before, const void*
   void* first = parameters->words;
   switch (parameters->type) {
     case kKernel:
-      return cudaGraphAddKernelNode(node, graph, before, count, static_cast<const KernelNodeParameters*>(first));
+      return cudaGraphAddKernelNode(node, graph, before, count, static_cast<const KernelNode*>(first));
     case kCopy:
       return error(hipGraphAddMemcpyNode(
           node, graph, before, count,

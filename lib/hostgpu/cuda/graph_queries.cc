@@ -11,11 +11,12 @@ extern "C" {
 Error cudaGraphNodeFindInClone(Node* found, Node original, hipGraph_t clone) {
   return error(hipGraphNodeFindInClone(found, original, clone));
 }
-Error cudaGraphKernelNodeGetParams(Node node, KernelNodeParameters* parameters) {
+Error cudaGraphKernelNodeGetParams(Node node, KernelNode* parameters) {
   hipKernelNodeParams hips{};
   hipError_t status = hipGraphKernelNodeGetParams(node, parameters ? &hips : nullptr);
   if (status != hipSuccess) return error(status);
-  *parameters = {hips.func, hips.gridDim, hips.blockDim, hips.sharedMemBytes, hips.kernelParams, hips.extra};
+  *parameters = {hips.func,           as_cuda(hips.gridDim), as_cuda(hips.blockDim),
+                 hips.sharedMemBytes, hips.kernelParams,     hips.extra};
   return 0;
 }
 Error cudaGraphMemsetNodeGetParams(Node node, FillParameters* parameters) {

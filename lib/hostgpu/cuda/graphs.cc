@@ -5,11 +5,11 @@
 namespace mneme::hostgpu::cuda {
 namespace {
 
-hipKernelNodeParams as_hip(const KernelNodeParameters& ours) {
+hipKernelNodeParams as_hip(const KernelNode& ours) {
   hipKernelNodeParams hips{};
-  hips.func = ours.function;
-  hips.gridDim = ours.grid;
-  hips.blockDim = ours.block;
+  hips.func = const_cast<void*>(ours.function);
+  hips.gridDim = cuda::as_hip(ours.grid);
+  hips.blockDim = cuda::as_hip(ours.block);
   hips.sharedMemBytes = ours.shared;
   hips.kernelParams = ours.arguments;
   hips.extra = ours.extra;
@@ -53,7 +53,7 @@ Error cudaGraphDestroy(hipGraph_t graph) { return error(hipGraphDestroy(graph));
 Error cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) { return error(hipGraphClone(clone, graph)); }
 
 Error cudaGraphAddKernelNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
-                             const KernelNodeParameters* parameters) {
+                             const KernelNode* parameters) {
   if (!parameters) return kInvalidValue;
   hipKernelNodeParams hips = as_hip(*parameters);
   return error(hipGraphAddKernelNode(node, graph, before, count, &hips));
@@ -105,12 +105,12 @@ Error cudaGraphNodeGetType(Node node, int* type) {
   *type = memory ? memory : type_of(hips);
   return error(status);
 }
-Error cudaGraphKernelNodeSetParams(Node node, const KernelNodeParameters* parameters) {
+Error cudaGraphKernelNodeSetParams(Node node, const KernelNode* parameters) {
   if (!parameters) return kInvalidValue;
   hipKernelNodeParams hips = as_hip(*parameters);
   return error(hipGraphKernelNodeSetParams(node, &hips));
 }
-Error cudaGraphExecKernelNodeSetParams(hipGraphExec_t graph, Node node, const KernelNodeParameters* parameters) {
+Error cudaGraphExecKernelNodeSetParams(hipGraphExec_t graph, Node node, const KernelNode* parameters) {
   if (!parameters) return kInvalidValue;
   hipKernelNodeParams hips = as_hip(*parameters);
   return error(hipGraphExecKernelNodeSetParams(graph, node, &hips));

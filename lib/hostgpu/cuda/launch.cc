@@ -37,7 +37,8 @@ Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void
   if (!config) return kInvalidValue;
   Wishes wishes = wishes_of(config->attributes, config->count);
   if (wishes.clusters) return mneme_hostgpu_refuse("cudaLaunchKernelExC", kNoClusters);
-  return launch(function, config->grid, config->block, arguments, config->shared, config->stream, wishes.cooperative);
+  return launch(function, as_hip(config->grid), as_hip(config->block), arguments, config->shared,
+                as_hip(config->stream), wishes.cooperative);
 }
 
 // A kernel's handle is the host function that stands for it.

@@ -43,7 +43,7 @@ Error cudaLaunchCooperativeKernel_ptsz(const void* function, dim3 grid, dim3 blo
 Error cudaLaunchKernelExC_ptsz(const LaunchConfig* config, const void* function, void** arguments) {
   if (!config) return kInvalidValue;
   LaunchConfig own_config = *config;
-  own_config.stream = own_stream(config->stream);
+  own_config.stream = mneme::vendor::per_thread(config->stream);
   return cudaLaunchKernelExC(&own_config, function, arguments);
 }
 Error cudaLaunchHostFunc_ptsz(hipStream_t stream, hipHostFn_t function, void* data) {

@@ -23,6 +23,8 @@ static_assert(sizeof(LaunchConfig) == sizeof(cudaLaunchConfig_t));
 static_assert(offsetof(LaunchConfig, stream) == offsetof(cudaLaunchConfig_t, stream));
 static_assert(offsetof(LaunchConfig, attributes) == offsetof(cudaLaunchConfig_t, attrs));
 static_assert(offsetof(PointerAttributes, type) == offsetof(cudaPointerAttributes, type));
+static_assert(offsetof(PointerAttributes, host_pointer) == offsetof(cudaPointerAttributes, hostPointer));
+static_assert(CUDART_VERSION < 13000 || sizeof(PointerAttributes) == sizeof(cudaPointerAttributes));
 static_assert(sizeof(KernelNode) == sizeof(cudaKernelNodeParams));
 static_assert(offsetof(KernelNode, shared) == offsetof(cudaKernelNodeParams, sharedMemBytes));
 static_assert(offsetof(KernelNode, arguments) == offsetof(cudaKernelNodeParams, kernelParams));
@@ -33,6 +35,7 @@ static_assert(kKernelNode == CU_GRAPH_NODE_TYPE_KERNEL && kCopyNode == CU_GRAPH_
 static_assert(kFillNode == CU_GRAPH_NODE_TYPE_MEMSET && kHostNode == CU_GRAPH_NODE_TYPE_HOST);
 static_assert(kWaitNode == CU_GRAPH_NODE_TYPE_WAIT_EVENT && kRecordNode == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
 static_assert(sizeof(DriverKernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+static_assert(offsetof(DriverKernelNode, shared) == offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes));
 static_assert(offsetof(DriverKernelNode, arguments) == offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
 static_assert(offsetof(DriverKernelNode, kernel) == offsetof(CUDA_KERNEL_NODE_PARAMS, kern));
 static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData));
@@ -48,6 +51,7 @@ static_assert(offsetof(DriverLaunchConfig, block) == offsetof(CUlaunchConfig, bl
 static_assert(offsetof(DriverLaunchConfig, shared) == offsetof(CUlaunchConfig, sharedMemBytes));
 static_assert(offsetof(DriverLaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
 static_assert(offsetof(DriverLaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(DriverLaunchConfig, count) == offsetof(CUlaunchConfig, numAttrs));
 static_assert(sizeof(Location) == sizeof(CUmemLocation) && kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
 static_assert(sizeof(MemoryProperties) == sizeof(CUmemAllocationProp) && kPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(offsetof(MemoryProperties, location) == offsetof(CUmemAllocationProp, location));

@@ -11,29 +11,12 @@
 namespace mneme::hostgpu::cuda::driver {
 
 using Result = int;  // CUresult
+using vendor::cuda::DriverKernelNode, vendor::cuda::DriverLaunchConfig, vendor::cuda::MemoryProperties;
 inline constexpr Result kInvalidHandle = 400, kNotFound = 500;
 
 using Context = hipCtx_t;
 using Module = hipModule_t;
 using Function = hipFunction_t;  // or CUkernel: both are HIP's function
-
-struct DriverLaunchConfig {  // CUlaunchConfig
-  unsigned grid[3], block[3];
-  unsigned shared;
-  hipStream_t stream;
-  const LaunchAttribute* attributes;
-  unsigned count;
-};
-
-struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS_v2
-  Function function;
-  unsigned grid[3], block[3];
-  unsigned shared;
-  void** arguments;
-  void** extra;
-  Function kernel;  // in place of a function
-  Context context;
-};
 
 // CUDA_MEMCPY2D and CUDA_MEMCPY3D.
 inline constexpr int kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3, kUnifiedMemory = 4;  // CUmemorytype
@@ -61,15 +44,6 @@ struct BoxSide {
 struct BoxCopy {
   BoxSide from, to;
   size_t width, height, depth;
-};
-
-struct AllocationProperties {  // CUmemAllocationProp
-  int type, handle_types;
-  hipMemLocation location;
-  void* win32;
-  unsigned char compression, rdma;
-  unsigned short usage;
-  unsigned char reserved[4];
 };
 
 // HIP's numbers are the driver's where both have them; the rest are the runtime's.
