@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What graphs have that HIP's have not: nodes that allocate memory, conditions, and nodes of any kind by one function.
-#include "hostgpu/cuda/cuda.h"
+#include "hostgpu/cuda/functions.h"
 #include "hostgpu/cuda/versions.h"
 #include "hostgpu/extensions.h"
 
@@ -11,12 +11,6 @@ using mneme::vendor::cuda::AnyNode;
 using Node = hipGraphNode_t;
 
 extern "C" {
-
-// graphs.cc
-Error cudaGraphAddKernelNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
-                             const KernelNode* parameters);
-Error cudaGraphAddMemsetNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
-                             const FillParameters* parameters);
 
 Error cudaGraphAddMemAllocNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
                                AllocationNode* parameters) {

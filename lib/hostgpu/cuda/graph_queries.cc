@@ -8,9 +8,6 @@ using Node = hipGraphNode_t;
 
 extern "C" {
 
-Error cudaGraphNodeFindInClone(Node* found, Node original, hipGraph_t clone) {
-  return error(hipGraphNodeFindInClone(found, original, clone));
-}
 Error cudaGraphKernelNodeGetParams(Node node, KernelNode* parameters) {
   hipKernelNodeParams hips{};
   hipError_t status = hipGraphKernelNodeGetParams(node, parameters ? &hips : nullptr);
@@ -25,15 +22,6 @@ Error cudaGraphMemsetNodeGetParams(Node node, FillParameters* parameters) {
   if (status != hipSuccess) return error(status);
   *parameters = {hips.dst, hips.pitch, hips.value, hips.elementSize, hips.width, hips.height};
   return 0;
-}
-Error cudaGraphMemcpyNodeGetParams(Node node, hipMemcpy3DParms* box) {
-  return error(hipGraphMemcpyNodeGetParams(node, box));
-}
-Error cudaGraphHostNodeGetParams(Node node, hipHostNodeParams* parameters) {
-  return error(hipGraphHostNodeGetParams(node, parameters));
-}
-Error cudaGraphChildGraphNodeGetGraph(Node node, hipGraph_t* graph) {
-  return error(hipGraphChildGraphNodeGetGraph(node, graph));
 }
 
 }  // extern "C"

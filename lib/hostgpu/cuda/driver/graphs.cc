@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "hostgpu/cuda/driver/boxes.h"
-#include "hostgpu/cuda/driver/runtime.h"
+#include "hostgpu/cuda/functions.h"
 #include "hostgpu/cuda/versions.h"
 
 namespace mneme::hostgpu::cuda::driver {
@@ -127,10 +127,10 @@ Result cuGraphExecMemcpyNodeSetParams(hipGraphExec_t made, Node node, const BoxC
 
 Result cuGraphAddMemsetNode(Node* node, Graph graph, const Node* before, size_t count, const FillParameters* fill,
                             Context) {
-  return forward<cudaGraphAddMemsetNode>(node, graph, before, count, fill);
+  return mneme::hostgpu::cuda::driver::forward<cudaGraphAddMemsetNode>(node, graph, before, count, fill);
 }
 Result cuGraphExecMemsetNodeSetParams(hipGraphExec_t made, Node node, const FillParameters* fill, Context) {
-  return forward<cudaGraphExecMemsetNodeSetParams>(made, node, fill);
+  return mneme::hostgpu::cuda::driver::forward<cudaGraphExecMemsetNodeSetParams>(made, node, fill);
 }
 
 Result cuGraphAddDependencies_v2(Graph graph, const Node* from, const Node* to, const EdgeData* edges, size_t count) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hostgpu/cuda/driver/driver.h"
-#include "hostgpu/cuda/driver/runtime.h"
+#include "hostgpu/cuda/functions.h"
 
 #if __has_include(<cuda.h>)
 #define __CUDA_API_VERSION_INTERNAL  // all versions of all functions
