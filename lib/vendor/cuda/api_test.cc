@@ -55,6 +55,11 @@ static_assert(offsetof(DriverLaunchConfig, count) == offsetof(CUlaunchConfig, nu
 static_assert(sizeof(Location) == sizeof(CUmemLocation) && kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
 static_assert(sizeof(MemoryProperties) == sizeof(CUmemAllocationProp) && kPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(offsetof(MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(MemoryProperties, compression) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(offsetof(Access, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE && kRegisterMapped == CU_MEMHOSTREGISTER_DEVICEMAP);
+static_assert(kStackSize == CU_LIMIT_STACK_SIZE && kHeapSize == CU_LIMIT_MALLOC_HEAP_SIZE);
+static_assert(kNoTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(sizeof(Access) == sizeof(CUmemAccessDesc) && kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(CU_MEM_ACCESS_FLAGS_PROT_NONE == 0);
 

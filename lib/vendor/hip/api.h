@@ -35,17 +35,17 @@ inline constexpr int kAttributeDeviceOrdinal = 9;
 inline constexpr int kAttributeRangeStart = 11;
 inline constexpr int kAttributeRangeSize = 12;
 
-struct MemoryProperties {  // hipMemAllocationProp, in HIP 5.2
+struct MemoryPropertiesOf52 {  // hipMemAllocationProp, in HIP 5.2
   unsigned char compression;
   Location location;
-  int requested_handle_type;
+  int handle_type;
   int type;
   unsigned short usage;
   void* win32_metadata;
 };
-struct MemoryPropertiesNow {  // in ROCm 6 and 7, and the last of ROCm 5
+struct MemoryProperties {  // in ROCm 6 and 7, and the last of ROCm 5
   int type;
-  int requested_handle_type;
+  int handle_type;
   Location location;
   void* win32_metadata;
   unsigned char compression, direct_rdma;

@@ -28,13 +28,15 @@ static_assert(kAttributeDeviceOrdinal == HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kAttributeRangeStart == HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 static_assert(kAttributeRangeSize == HIP_POINTER_ATTRIBUTE_RANGE_SIZE);
 // The form of ROCm 6 and 7, as its documentation has it, is in no header here.
-static_assert(sizeof(MemoryPropertiesNow) == 32 && offsetof(MemoryPropertiesNow, requested_handle_type) == 4 &&
-              offsetof(MemoryPropertiesNow, location) == 8 && offsetof(MemoryPropertiesNow, win32_metadata) == 16 &&
-              offsetof(MemoryPropertiesNow, compression) == 24 && offsetof(MemoryPropertiesNow, usage) == 26);
-static_assert(sizeof(MemoryProperties) == sizeof(hipMemAllocationProp));
-static_assert(offsetof(MemoryProperties, location) == offsetof(hipMemAllocationProp, location));
-static_assert(offsetof(MemoryProperties, requested_handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));
-static_assert(offsetof(MemoryProperties, type) == offsetof(hipMemAllocationProp, type));
+static_assert(sizeof(MemoryProperties) == 32 && offsetof(MemoryProperties, handle_type) == 4 &&
+              offsetof(MemoryProperties, location) == 8 && offsetof(MemoryProperties, win32_metadata) == 16 &&
+              offsetof(MemoryProperties, compression) == 24 && offsetof(MemoryProperties, usage) == 26);
+static_assert(sizeof(MemoryPropertiesOf52) == sizeof(hipMemAllocationProp));
+static_assert(offsetof(MemoryPropertiesOf52, location) == offsetof(hipMemAllocationProp, location));
+static_assert(offsetof(MemoryPropertiesOf52, handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));
+static_assert(offsetof(MemoryPropertiesOf52, type) == offsetof(hipMemAllocationProp, type));
+static_assert(offsetof(MemoryPropertiesOf52, win32_metadata) == offsetof(hipMemAllocationProp, win32HandleMetaData));
+static_assert(sizeof(Location) == sizeof(hipMemLocation) && offsetof(Location, id) == offsetof(hipMemLocation, id));
 static_assert(sizeof(Access) == sizeof(hipMemAccessDesc));
 static_assert(offsetof(Access, flags) == offsetof(hipMemAccessDesc, flags));
 static_assert(sizeof(PoolProperties) == sizeof(hipMemPoolProps));

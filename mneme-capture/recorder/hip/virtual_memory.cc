@@ -51,15 +51,15 @@ Status VirtualMemory::create(Handle* handle, uint64_t size, int device) {
   // A release that takes this for a larger structure finds zeros behind it.
   alignas(16) std::byte properties[kLargestProperties] = {};
   if (newer_) {
-    MemoryPropertiesNow now{};
+    MemoryProperties now{};
     now.type = kPinned;
     now.location = {kLocationDevice, device};
     std::memcpy(properties, &now, sizeof now);
   } else {
-    MemoryProperties of_5_2{};
+    MemoryPropertiesOf52 of_5_2{};
     of_5_2.type = kPinned;
     of_5_2.location = {kLocationDevice, device};
-    if (runtime().is_stand_in()) of_5_2.requested_handle_type = kFileDescriptor;
+    if (runtime().is_stand_in()) of_5_2.handle_type = kFileDescriptor;
     std::memcpy(properties, &of_5_2, sizeof of_5_2);
   }
   return next::hipMemCreate(handle, size, properties, 0);
@@ -69,7 +69,7 @@ std::optional<int> VirtualMemory::device_of(Handle handle) {
   alignas(16) std::byte properties[kLargestProperties] = {};
   if (!succeeds(next::hipMemGetAllocationPropertiesFromHandle(properties, handle))) return std::nullopt;
   Location location{};
-  const size_t place = newer_ ? offsetof(MemoryPropertiesNow, location) : offsetof(MemoryProperties, location);
+  const size_t place = newer_ ? offsetof(MemoryProperties, location) : offsetof(MemoryPropertiesOf52, location);
   std::memcpy(&location, properties + place, sizeof location);
   if (location.type != kLocationDevice) return std::nullopt;
   return location.id;

@@ -157,12 +157,12 @@ HOOKED Status hipMemAddressReserve(void** pointer, size_t size, size_t alignment
   return next(pointer, size, alignment, wanted, flags);
 }
 
-HOOKED Status hipMemCreate(Handle* handle, size_t size, const MemoryProperties* properties, Flags flags) {
+HOOKED Status hipMemCreate(Handle* handle, size_t size, const MemoryPropertiesOf52* properties, Flags flags) {
   NEXT(hipMemCreate);
   // The stand-in's structure is 5.2's; others' is not looked into.
-  if (runtime().recording() && runtime().is_stand_in() && properties && properties->requested_handle_type == 0) {
-    MemoryProperties shareable = *properties;
-    shareable.requested_handle_type = kFileDescriptor;
+  if (runtime().recording() && runtime().is_stand_in() && properties && properties->handle_type == 0) {
+    MemoryPropertiesOf52 shareable = *properties;
+    shareable.handle_type = kFileDescriptor;
     if (next(handle, size, &shareable, flags) == kSuccess) return kSuccess;
   }
   return next(handle, size, properties, flags);
