@@ -189,9 +189,10 @@ class PlantedViolations(unittest.TestCase):
         upwards = {**good, f"{wing}/neutral/neutral.h": '#include "codegen/host/dialect/nvptx/ptx/ptx.h"\n'}
         self.assertEqual(len(list(wrong_rooms(upwards))), 1)
         recorder = "mneme-capture/recorder"
-        upwards = {f"{recorder}/core/core.h": '#include "recorder/cuda/api.h"\n', f"{recorder}/cuda/api.h": ""}
+        upwards = {f"{recorder}/core/core.h": '#include "recorder/cuda/runtime.h"\n', f"{recorder}/cuda/runtime.h": ""}
         self.assertEqual(len(list(wrong_rooms(upwards))), 1)
-        strangers = {f"{recorder}/hip/api.h": '#include "recorder/cuda/api.h"\n', f"{recorder}/cuda/api.h": ""}
+        strangers = {f"{recorder}/hip/runtime.h": '#include "recorder/cuda/runtime.h"\n',
+                     f"{recorder}/cuda/runtime.h": ""}
         self.assertEqual(len(list(wrong_rooms(strangers))), 1)
 
     def test_sizes(self):

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "memory/arena.h"
-#include "recorder/cuda/api.h"
+#include "vendor/cuda/api.h"
 
 using namespace mneme::gpu_stand;
-namespace record = mneme::record::cuda;
+namespace declared = mneme::vendor::cuda;
 
 namespace {
 
@@ -99,26 +99,26 @@ Result cuMemAddressReserve(Address* address, size_t size, size_t align, Address 
   return result(status);
 }
 Result cuMemAddressFree(Address address, size_t size) { return result(hipMemAddressFree(pointer(address), size)); }
-Result cuMemCreate(record::Handle* handle, size_t size, const record::MemoryProperties* properties,
+Result cuMemCreate(declared::Handle* handle, size_t size, const declared::MemoryProperties* properties,
                    unsigned long long flags) {
   hipMemAllocationProp hips{};
   hips.type = static_cast<hipMemAllocationType>(properties->type);
   hips.location = {static_cast<hipMemLocationType>(properties->location.type), properties->location.id};
   hipMemGenericAllocationHandle_t made = nullptr;
   hipError_t status = hipMemCreate(&made, size, &hips, flags);
-  *handle = reinterpret_cast<record::Handle>(made);
+  *handle = reinterpret_cast<declared::Handle>(made);
   return result(status);
 }
-Result cuMemRelease(record::Handle handle) {
+Result cuMemRelease(declared::Handle handle) {
   return result(hipMemRelease(reinterpret_cast<hipMemGenericAllocationHandle_t>(handle)));
 }
-Result cuMemMap(Address address, size_t size, size_t offset, record::Handle handle, unsigned long long flags) {
+Result cuMemMap(Address address, size_t size, size_t offset, declared::Handle handle, unsigned long long flags) {
   return result(
       hipMemMap(pointer(address), size, offset, reinterpret_cast<hipMemGenericAllocationHandle_t>(handle), flags));
 }
 Result cuMemUnmap(Address address, size_t size) { return result(hipMemUnmap(pointer(address), size)); }
-Result cuMemSetAccess(Address address, size_t size, const record::Access* access, size_t count) {
-  static_assert(sizeof(record::Access) == sizeof(hipMemAccessDesc));
+Result cuMemSetAccess(Address address, size_t size, const mneme::vendor::Access* access, size_t count) {
+  static_assert(sizeof(mneme::vendor::Access) == sizeof(hipMemAccessDesc));
   return result(hipMemSetAccess(pointer(address), size, reinterpret_cast<const hipMemAccessDesc*>(access), count));
 }
 
@@ -154,17 +154,17 @@ Result cuPointerGetAttributes(unsigned count, int* which, void** data, Address a
   return 0;
 }
 
-Result cuMemGetAllocationGranularity(size_t* granularity, const record::MemoryProperties*, int) {
+Result cuMemGetAllocationGranularity(size_t* granularity, const declared::MemoryProperties*, int) {
   *granularity = size_t{2} << 20;
   return 0;
 }
-Result cuMemRetainAllocationHandle(record::Handle* handle, void* address) {
+Result cuMemRetainAllocationHandle(declared::Handle* handle, void* address) {
   hipMemGenericAllocationHandle_t retained = nullptr;
   hipError_t status = hipMemRetainAllocationHandle(&retained, address);
-  *handle = reinterpret_cast<record::Handle>(retained);
+  *handle = reinterpret_cast<declared::Handle>(retained);
   return result(status);
 }
-Result cuMemGetAllocationPropertiesFromHandle(record::MemoryProperties* properties, record::Handle handle) {
+Result cuMemGetAllocationPropertiesFromHandle(declared::MemoryProperties* properties, declared::Handle handle) {
   hipMemAllocationProp hips{};
   hipError_t status =
       hipMemGetAllocationPropertiesFromHandle(&hips, reinterpret_cast<hipMemGenericAllocationHandle_t>(handle));

@@ -5,17 +5,17 @@
 #include <vector>
 
 #include "driver.h"
-#include "recorder/cuda/api.h"
+#include "vendor/cuda/api.h"
 
 using namespace mneme::gpu_stand;
-namespace record = mneme::record::cuda;
+namespace declared = mneme::vendor::cuda;
 
 using Node = hipGraphNode_t;
 
 // Those of the runtime's stand-in that take kernels of its own only, and graphs without memory of their own.
 extern "C" {
 int cudaGraphNodeGetType(Node node, int* type);
-int mneme_get_kernel_node(Node node, record::KernelNode* parameters);
+int mneme_get_kernel_node(Node node, declared::KernelNode* parameters);
 int mneme_clone_graph(hipGraph_t* clone, hipGraph_t graph);
 }
 
@@ -29,12 +29,12 @@ bool is_not_copied(hipGraph_t graph) {
   if (count && hipGraphGetNodes(graph, nodes.data(), &count) != hipSuccess) return false;
   return std::ranges::any_of(nodes, [](Node node) {
     int type = 0;
-    return cudaGraphNodeGetType(node, &type) == 0 && type >= record::kAllocationNode;
+    return cudaGraphNodeGetType(node, &type) == 0 && type >= declared::kAllocationNode;
   });
 }
 
 // A module's functions are known to the runtime's stand-in, but not to NVIDIA's runtime.
-hipKernelNodeParams hips_of(const record::DriverKernelNode& node) {
+hipKernelNodeParams hips_of(const declared::DriverKernelNode& node) {
   hipKernelNodeParams hips{};
   hips.func = as_hip(static_cast<hipFunction_t>(node.function ? node.function : node.kernel));
   hips.gridDim = {node.grid.x, node.grid.y, node.grid.z};
@@ -44,7 +44,7 @@ hipKernelNodeParams hips_of(const record::DriverKernelNode& node) {
   return hips;
 }
 
-record::Dimensions dimensions(dim3 d) { return {d.x, d.y, d.z}; }
+mneme::vendor::Dimensions dimensions(dim3 d) { return {d.x, d.y, d.z}; }
 
 }  // namespace
 
@@ -73,11 +73,11 @@ Result cudaGraphKernelNodeGetAttribute(Node, int, void* value) {
 // ---- kernels of modules ----
 
 Result cuGraphAddKernelNode_v2(Node* node, hipGraph_t graph, const Node* before, size_t count,
-                               const record::DriverKernelNode* parameters) {
+                               const declared::DriverKernelNode* parameters) {
   hipKernelNodeParams hips = hips_of(*parameters);
   return result(hipGraphAddKernelNode(node, graph, before, count, &hips));
 }
-Result cuGraphKernelNodeGetParams_v2(Node node, record::DriverKernelNode* parameters) {
+Result cuGraphKernelNodeGetParams_v2(Node node, declared::DriverKernelNode* parameters) {
   hipKernelNodeParams hips{};
   hipError_t status = hipGraphKernelNodeGetParams(node, &hips);
   if (status != hipSuccess) return result(status);
@@ -91,15 +91,15 @@ Result cuGraphKernelNodeGetParams_v2(Node node, record::DriverKernelNode* parame
                  nullptr};
   return 0;
 }
-Result cuGraphKernelNodeSetParams_v2(Node node, const record::DriverKernelNode* parameters) {
+Result cuGraphKernelNodeSetParams_v2(Node node, const declared::DriverKernelNode* parameters) {
   hipKernelNodeParams hips = hips_of(*parameters);
   return result(hipGraphKernelNodeSetParams(node, &hips));
 }
-Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t ready, Node node, const record::DriverKernelNode* parameters) {
+Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t ready, Node node, const declared::DriverKernelNode* parameters) {
   hipKernelNodeParams hips = hips_of(*parameters);
   return result(hipGraphExecKernelNodeSetParams(ready, node, &hips));
 }
-int cudaGraphKernelNodeGetParams(Node node, record::KernelNode* parameters) {
+int cudaGraphKernelNodeGetParams(Node node, declared::KernelNode* parameters) {
   constexpr int kInvalidDeviceFunction = 98;
   int status = mneme_get_kernel_node(node, parameters);
   return status == 0 && is_of_module(parameters->function) ? kInvalidDeviceFunction : status;
@@ -136,7 +136,7 @@ int cudaGraphExecEventRecordNodeSetEvent(hipGraphExec_t ready, Node node, hipEve
 // ---- memory ----
 
 int cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) {
-  return is_not_copied(graph) ? record::kNotSupported : mneme_clone_graph(clone, graph);
+  return is_not_copied(graph) ? mneme::vendor::kNotSupported : mneme_clone_graph(clone, graph);
 }
 
 Result cuStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,

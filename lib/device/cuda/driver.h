@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 
+#include "vendor/cuda/api.h"
 #include "vendor/cuda/textures.h"
 
 namespace mneme::device::cuda {
@@ -17,46 +18,18 @@ struct Stream;
 struct Event;
 using Handle = unsigned long long;  // CUmemGenericAllocationHandle
 
-struct Location {  // CUmemLocation
-  int type;
-  int id;
-};
-inline constexpr int kLocationDevice = 1;
-
-struct MemoryProperties {  // CUmemAllocationProp
-  int type;
-  int handle_types;
-  Location location;
-  void* win32_metadata;
-  unsigned char compression, rdma;
-  unsigned short usage;
-  unsigned char reserved[4];
-};
-inline constexpr int kPinned = 1;
-
-struct Access {  // CUmemAccessDesc
-  Location location;
-  int flags;
-};
-inline constexpr int kReadWrite = 3;
+using vendor::Access, vendor::Location, vendor::kLocationDevice, vendor::kPinned, vendor::kReadWrite;
+using vendor::kNoTiming, vendor::kRegisterMapped, vendor::kRegisterPortable, vendor::kStackSize;
+using vendor::cuda::kLaunchClusterDimension, vendor::cuda::kLaunchCooperative, vendor::cuda::LaunchAttribute;
+using vendor::cuda::MemoryProperties;
 
 inline constexpr int kMinimumGranularity = 0;
-inline constexpr unsigned kRegisterPortable = 1, kRegisterMapped = 2;  // CU_MEMHOSTREGISTER_…
 inline constexpr int kMaxDynamicShared = 8;                   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr int kSecondCacheSize = 38;                   // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 inline constexpr int kMultiprocessors = 16;                   // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-inline constexpr int kStackSize = 0;                          // CU_LIMIT_STACK_SIZE
 inline constexpr int kErrorLogBuffer = 5, kErrorLogSize = 6;  // CU_JIT_ERROR_LOG_BUFFER…
-inline constexpr unsigned kNoTiming = 2;                      // CU_EVENT_DISABLE_TIMING
 inline constexpr Result kNotFound = 500;
 inline constexpr int kNonPortableCluster = 14;  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
-
-struct LaunchAttribute {  // CUlaunchAttribute
-  int which;
-  char padding[4];
-  unsigned value[16];
-};
-inline constexpr int kLaunchCooperative = 2, kLaunchClusterDimension = 4;  // CU_LAUNCH_ATTRIBUTE_…
 
 struct LaunchConfiguration {  // CUlaunchConfig
   unsigned grid[3], block[3];

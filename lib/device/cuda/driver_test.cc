@@ -14,30 +14,17 @@
 namespace mneme::device::cuda {
 
 static_assert(sizeof(Address) == sizeof(CUdeviceptr) && sizeof(Handle) == sizeof(CUmemGenericAllocationHandle));
-static_assert(sizeof(Location) == sizeof(CUmemLocation) && kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
-static_assert(sizeof(MemoryProperties) == sizeof(CUmemAllocationProp));
-static_assert(offsetof(MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
-static_assert(offsetof(MemoryProperties, compression) == offsetof(CUmemAllocationProp, allocFlags));
-static_assert(kPinned == CU_MEM_ALLOCATION_TYPE_PINNED && kMinimumGranularity == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-static_assert(sizeof(Access) == sizeof(CUmemAccessDesc) && offsetof(Access, flags) == offsetof(CUmemAccessDesc, flags));
-static_assert(kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-static_assert(kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE && kRegisterMapped == CU_MEMHOSTREGISTER_DEVICEMAP);
+static_assert(kMinimumGranularity == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 static_assert(kMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(kErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER && kErrorLogSize == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 static_assert(kNotFound == CUDA_ERROR_NOT_FOUND);
 static_assert(kNonPortableCluster == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
-static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
-static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
-static_assert(kLaunchCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-static_assert(kLaunchClusterDimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 static_assert(sizeof(LaunchConfiguration) == sizeof(CUlaunchConfig));
 static_assert(offsetof(LaunchConfiguration, block) == offsetof(CUlaunchConfig, blockDimX));
 static_assert(offsetof(LaunchConfiguration, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));
 static_assert(offsetof(LaunchConfiguration, stream) == offsetof(CUlaunchConfig, hStream));
 static_assert(offsetof(LaunchConfiguration, attributes) == offsetof(CUlaunchConfig, attrs));
 static_assert(kSecondCacheSize == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-static_assert(kStackSize == CU_LIMIT_STACK_SIZE);
-static_assert(kNoTiming == CU_EVENT_DISABLE_TIMING);
 
 #if __has_include(<cupti_activity.h>)
 }  // namespace mneme::device::cuda

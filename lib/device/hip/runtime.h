@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "vendor/hip/api.h"
+
 namespace mneme::device::hip {
 
 using Result = int;  // 0: all is well
@@ -16,41 +18,13 @@ struct Stream;
 struct Event;
 struct Allocation;  // hipMemGenericAllocationHandle_t
 
-struct Location {  // hipMemLocation
-  int type;
-  int id;
-};
-inline constexpr int kLocationDevice = 1;
+using vendor::Access, vendor::Location, vendor::kLocationDevice, vendor::kPinned, vendor::kReadWrite;
+using vendor::kNoTiming, vendor::kRegisterMapped, vendor::kRegisterPortable;
+using vendor::kStackSize;  // where it can be set
+using vendor::hip::MemoryProperties, vendor::hip::MemoryPropertiesOf52;
 
-struct MemoryPropertiesOf52 {  // hipMemAllocationProp, in HIP 5.2
-  unsigned char compression;
-  Location location;
-  int handle_type;
-  int type;
-  unsigned short usage;
-  void* win32_metadata;
-};
-struct MemoryProperties {  // in the last of ROCm 5, and in 6 and 7
-  int type;
-  int handle_type;
-  Location location;
-  void* win32_metadata;
-  unsigned char compression, direct_rdma;
-  unsigned short usage;
-};
-inline constexpr int kPinned = 1;
-
-struct Access {  // hipMemAccessDesc
-  Location location;
-  int flags;
-};
-inline constexpr int kReadWrite = 3;
-
-inline constexpr int kCopyAnyWay = 4;                                  // hipMemcpyDefault
-inline constexpr unsigned kRegisterPortable = 1, kRegisterMapped = 2;  // hipHostRegister…
-inline constexpr unsigned kNoTiming = 2;                               // hipEventDisableTiming
-inline constexpr int kSecondCacheSize = 19;                            // hipDeviceAttributeL2CacheSize
-inline constexpr int kStackSize = 0;                                   // hipLimitStackSize, where it can be set
+inline constexpr int kCopyAnyWay = 4;        // hipMemcpyDefault
+inline constexpr int kSecondCacheSize = 19;  // hipDeviceAttributeL2CacheSize
 // Keys of hipModuleLaunchKernel's `extra`: what follows is the bytes of all arguments, and a pointer to their number.
 inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 3;
 

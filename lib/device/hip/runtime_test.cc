@@ -65,18 +65,6 @@ MNEME_ALIKE(hipMemUnmap);
 MNEME_ALIKE(hipMemSetAccess);
 #undef MNEME_ALIKE
 
-static_assert(sizeof(Location) == sizeof(hipMemLocation) && offsetof(Location, id) == offsetof(hipMemLocation, id));
-static_assert(sizeof(Access) == sizeof(hipMemAccessDesc) &&
-              offsetof(Access, flags) == offsetof(hipMemAccessDesc, flags));
-static_assert(sizeof(MemoryPropertiesOf52) == sizeof(hipMemAllocationProp));
-static_assert(offsetof(MemoryPropertiesOf52, location) == offsetof(hipMemAllocationProp, location));
-static_assert(offsetof(MemoryPropertiesOf52, handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));
-static_assert(offsetof(MemoryPropertiesOf52, type) == offsetof(hipMemAllocationProp, type));
-static_assert(offsetof(MemoryPropertiesOf52, win32_metadata) == offsetof(hipMemAllocationProp, win32HandleMetaData));
-// The form of ROCm 6 and 7, as its documentation has it, is in no header here.
-static_assert(sizeof(MemoryProperties) == 32 && offsetof(MemoryProperties, handle_type) == 4 &&
-              offsetof(MemoryProperties, location) == 8 && offsetof(MemoryProperties, win32_metadata) == 16 &&
-              offsetof(MemoryProperties, compression) == 24 && offsetof(MemoryProperties, usage) == 26);
 static_assert(kOutOfMemory == hipErrorOutOfMemory && kNotFound == hipErrorNotFound);
 static_assert(kLocationDevice == hipMemLocationTypeDevice && kPinned == hipMemAllocationTypePinned);
 static_assert(kReadWrite == hipMemAccessFlagsProtReadWrite && kCopyAnyWay == hipMemcpyDefault);

@@ -4,16 +4,18 @@
 // needed to build; cuda_test.cc compares it with the toolkit's headers where there is one.
 #pragma once
 #include "hostgpu/hip.h"
-#include "vendor/cuda/graphs.h"
+#include "vendor/cuda/api.h"
 
 namespace mneme::hostgpu::cuda {
 
 using Error = int;  // cudaError_t
+using vendor::cuda::EdgeData, vendor::cuda::KernelNode, vendor::cuda::LaunchAttribute, vendor::cuda::LaunchConfig;
+using vendor::cuda::PointerAttributes;
 
 constexpr Error error(hipError_t status) { return static_cast<Error>(status); }
 
 inline constexpr Error kInvalidValue = 1;
-inline constexpr Error kNotSupported = 801;
+using vendor::kNotSupported;
 
 // cudaStreamLegacy is HIP's null; cudaStreamPerThread has the same number in both.
 inline hipStream_t stream_of(hipStream_t stream) {
@@ -24,6 +26,11 @@ inline hipStream_t stream_of(hipStream_t stream) {
 // The same of a program for which null is the calling thread's own stream.
 inline hipStream_t own_stream(hipStream_t stream) { return stream ? stream_of(stream) : hipStreamPerThread; }
 
+inline dim3 as_hip(vendor::Dimensions size) { return {size.x, size.y, size.z}; }
+inline vendor::Dimensions as_cuda(dim3 size) { return {size.x, size.y, size.z}; }
+inline hipStream_t as_hip(vendor::Stream stream) { return reinterpret_cast<hipStream_t>(stream); }
+inline hipMemLocation as_hip(vendor::Location place) { return {static_cast<hipMemLocationType>(place.type), place.id}; }
+
 inline hipMemcpyKind kind_of(int kind) { return static_cast<hipMemcpyKind>(kind); }
 
 // CUDA has a location where HIP has a device.
@@ -32,31 +39,9 @@ inline int device_of(const hipMemLocation& location) {
   return location.type == kDevice ? location.id : hipCpuDeviceId;
 }
 
-// An attribute of a launch, of which only its first number is looked at.
-struct LaunchAttribute {
-  int which;
-  int padding;
-  int value;
-  char rest[60];
-};
-inline constexpr int kLaunchCooperative = 2;
-inline constexpr int kLaunchClusterDimension = 4;
-
 // Attributes of streams, by the numbers that those of launches have.
 inline constexpr int kStreamWindow = 1, kStreamSynchronization = 3, kStreamPriority = 8, kStreamDomains = 9;
 inline constexpr int kStreamDomain = 10;
-
-struct EdgeData {  // cudaGraphEdgeData
-  unsigned char from_port, to_port, type, reserved[5];
-};
-
-struct LaunchConfig {  // cudaLaunchConfig_t
-  dim3 grid, block;
-  size_t shared;
-  hipStream_t stream;
-  LaunchAttribute* attributes;
-  unsigned count;
-};
 
 struct CopyAttributes {  // cudaMemcpyAttributes
   int source_order;
@@ -65,13 +50,6 @@ struct CopyAttributes {  // cudaMemcpyAttributes
 };
 inline constexpr int kDuringCall = 2;  // cudaMemcpySrcAccessOrderDuringApiCall
 
-struct PointerAttributes {  // cudaPointerAttributes
-  int type;
-  int device;
-  void* device_pointer;
-  void* host_pointer;
-  long reserved[8];
-};
 inline constexpr int kUnregistered = 0, kHost = 1, kDevice = 2, kManaged = 3;  // cudaMemoryType…
 
 struct FunctionAttributes {  // cudaFuncAttributes
@@ -79,14 +57,6 @@ struct FunctionAttributes {  // cudaFuncAttributes
   int max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, shared_carveout;
   int cluster[6];
   int reserved[16];
-};
-
-struct KernelNodeParameters {  // cudaKernelNodeParams
-  void* function;
-  dim3 grid, block;
-  unsigned shared;
-  void** arguments;
-  void** extra;
 };
 
 struct FillParameters {  // cudaMemsetParams

@@ -16,16 +16,8 @@ namespace {
 
 Layout our_layout() {
   return {
-      SIZE(LaunchAttribute),
-      PLACE(LaunchAttribute, value),
-      SIZE(LaunchConfig),
-      PLACE(LaunchConfig, attributes),
-      SIZE(PointerAttributes),
-      PLACE(PointerAttributes, host_pointer),
       SIZE(FunctionAttributes),
       PLACE(FunctionAttributes, max_dynamic_shared),
-      SIZE(KernelNodeParameters),
-      PLACE(KernelNodeParameters, arguments),
       SIZE(FillParameters),
       PLACE(FillParameters, width),
       SIZE(PoolProperties),
@@ -51,8 +43,6 @@ Layout our_layout() {
       VALUE(kHost),
       VALUE(kDevice),
       VALUE(kManaged),
-      VALUE(kLaunchCooperative),
-      VALUE(kLaunchClusterDimension),
       VALUE(kStreamWindow),
       VALUE(kStreamSynchronization),
       VALUE(kStreamPriority),
@@ -68,7 +58,6 @@ Layout our_layout() {
       VALUE(hipMemcpyDefault),
       VALUE(hipFuncAttributeMaxDynamicSharedMemorySize),
       VALUE(hipLimitMallocHeapSize),
-      SIZE(EdgeData),
       VALUE(hipMemAdviseUnsetAccessedBy),
       VALUE(hipStreamCaptureModeRelaxed),
       VALUE(hipErrorInvalidValue),

@@ -96,23 +96,14 @@ using namespace mneme::hostgpu::cuda;
 
 extern "C" {
 
-Error cudaGetDeviceCount(int* count) { return error(hipGetDeviceCount(count)); }
-Error cudaGetDevice(int* device) { return error(hipGetDevice(device)); }
-Error cudaSetDevice(int device) { return error(hipSetDevice(device)); }
 Error cudaInitDevice(int device, unsigned, unsigned) {
   int count = 0;
   hipError_t status = hipGetDeviceCount(&count);
   return status == hipSuccess && (device < 0 || device >= count) ? error(hipErrorInvalidDevice) : error(status);
 }
 Error cudaSetValidDevices(const int*, int) { return 0; }
-Error cudaSetDeviceFlags(unsigned flags) { return error(hipSetDeviceFlags(flags)); }
-Error cudaGetDeviceFlags(unsigned* flags) { return error(hipGetDeviceFlags(flags)); }
-Error cudaDeviceSynchronize() { return error(hipDeviceSynchronize()); }
-Error cudaDeviceReset() { return error(hipDeviceReset()); }
 
 Error cudaDeviceGetAttribute(int* value, int which, int device) { return attribute(value, which, device); }
-Error cudaDeviceGetPCIBusId(char* id, int size, int device) { return error(hipDeviceGetPCIBusId(id, size, device)); }
-Error cudaDeviceGetByPCIBusId(int* device, const char* id) { return error(hipDeviceGetByPCIBusId(device, id)); }
 Error cudaDeviceGetLimit(size_t* value, int limit) {
   if (limit != kLimitPrintf) return error(hipDeviceGetLimit(value, static_cast<hipLimit_t>(limit)));
   if (!value) return kInvalidValue;
@@ -125,14 +116,6 @@ Error cudaDeviceSetLimit(int limit, size_t value) {
   printf_limit = value;
   return 0;
 }
-Error cudaDeviceSetCacheConfig(int config) {
-  return error(hipDeviceSetCacheConfig(static_cast<hipFuncCache_t>(config)));
-}
-Error cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  return error(hipDeviceCanAccessPeer(can, device, peer));
-}
-Error cudaDeviceEnablePeerAccess(int peer, unsigned flags) { return error(hipDeviceEnablePeerAccess(peer, flags)); }
-Error cudaDeviceDisablePeerAccess(int peer) { return error(hipDeviceDisablePeerAccess(peer)); }
 Error cudaCtxResetPersistingL2Cache() { return 0; }
 Error cudaProfilerStart() { return 0; }
 Error cudaProfilerStop() { return 0; }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What graphs have that HIP's have not: nodes that allocate memory, conditions, and nodes of any kind by one function.
-#include "hostgpu/cuda/cuda.h"
+#include "hostgpu/cuda/functions.h"
 #include "hostgpu/cuda/versions.h"
 #include "hostgpu/extensions.h"
-#include "vendor/cuda/graphs.h"
 
 using namespace mneme::hostgpu::cuda;
 using mneme::vendor::cuda::AllocationNode;
@@ -12,12 +11,6 @@ using mneme::vendor::cuda::AnyNode;
 using Node = hipGraphNode_t;
 
 extern "C" {
-
-// graphs.cc
-Error cudaGraphAddKernelNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
-                             const KernelNodeParameters* parameters);
-Error cudaGraphAddMemsetNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
-                             const FillParameters* parameters);
 
 Error cudaGraphAddMemAllocNode(Node* node, hipGraph_t graph, const Node* before, size_t count,
                                AllocationNode* parameters) {
@@ -67,7 +60,7 @@ Error add_any_node(Node* node, hipGraph_t graph, const Node* before, const void*
   void* first = parameters->words;
   switch (parameters->type) {
     case kKernel:
-      return cudaGraphAddKernelNode(node, graph, before, count, static_cast<const KernelNodeParameters*>(first));
+      return cudaGraphAddKernelNode(node, graph, before, count, static_cast<const KernelNode*>(first));
     case kCopy:
       return error(hipGraphAddMemcpyNode(
           node, graph, before, count,

@@ -8,14 +8,12 @@ using Node = hipGraphNode_t;
 
 extern "C" {
 
-Error cudaGraphNodeFindInClone(Node* found, Node original, hipGraph_t clone) {
-  return error(hipGraphNodeFindInClone(found, original, clone));
-}
-Error cudaGraphKernelNodeGetParams(Node node, KernelNodeParameters* parameters) {
+Error cudaGraphKernelNodeGetParams(Node node, KernelNode* parameters) {
   hipKernelNodeParams hips{};
   hipError_t status = hipGraphKernelNodeGetParams(node, parameters ? &hips : nullptr);
   if (status != hipSuccess) return error(status);
-  *parameters = {hips.func, hips.gridDim, hips.blockDim, hips.sharedMemBytes, hips.kernelParams, hips.extra};
+  *parameters = {hips.func,           as_cuda(hips.gridDim), as_cuda(hips.blockDim),
+                 hips.sharedMemBytes, hips.kernelParams,     hips.extra};
   return 0;
 }
 Error cudaGraphMemsetNodeGetParams(Node node, FillParameters* parameters) {
@@ -24,15 +22,6 @@ Error cudaGraphMemsetNodeGetParams(Node node, FillParameters* parameters) {
   if (status != hipSuccess) return error(status);
   *parameters = {hips.dst, hips.pitch, hips.value, hips.elementSize, hips.width, hips.height};
   return 0;
-}
-Error cudaGraphMemcpyNodeGetParams(Node node, hipMemcpy3DParms* box) {
-  return error(hipGraphMemcpyNodeGetParams(node, box));
-}
-Error cudaGraphHostNodeGetParams(Node node, hipHostNodeParams* parameters) {
-  return error(hipGraphHostNodeGetParams(node, parameters));
-}
-Error cudaGraphChildGraphNodeGetGraph(Node node, hipGraph_t* graph) {
-  return error(hipGraphChildGraphNodeGetGraph(node, graph));
 }
 
 }  // extern "C"

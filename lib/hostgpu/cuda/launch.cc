@@ -23,11 +23,6 @@ using namespace mneme::hostgpu::cuda;
 
 extern "C" {
 
-Error cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                       hipStream_t stream) {
-  return launch(function, grid, block, arguments, shared, stream);
-}
-
 Error cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                                   hipStream_t stream) {
   return launch(function, grid, block, arguments, shared, stream, true);
@@ -37,7 +32,8 @@ Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void
   if (!config) return kInvalidValue;
   Wishes wishes = wishes_of(config->attributes, config->count);
   if (wishes.clusters) return mneme_hostgpu_refuse("cudaLaunchKernelExC", kNoClusters);
-  return launch(function, config->grid, config->block, arguments, config->shared, config->stream, wishes.cooperative);
+  return launch(function, as_hip(config->grid), as_hip(config->block), arguments, config->shared,
+                as_hip(config->stream), wishes.cooperative);
 }
 
 // A kernel's handle is the host function that stands for it.
@@ -47,14 +43,6 @@ Error __cudaGetKernel(const void** kernel, const void* function) {
 }
 Error cudaGetKernel(const void** kernel, const void* function) { return __cudaGetKernel(kernel, function); }
 Error cudaGetFuncBySymbol(const void** kernel, const void* function) { return __cudaGetKernel(kernel, function); }
-Error __cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
-                         hipStream_t stream) {
-  return launch(kernel, grid, block, arguments, shared, stream);
-}
-
-Error cudaLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* data) {
-  return error(hipLaunchHostFunc(stream_of(stream), function, data));
-}
 
 Error cudaFuncGetAttributes(FunctionAttributes* attributes, const void* function) {
   hipFuncAttributes hips{};
@@ -71,12 +59,6 @@ Error cudaFuncGetAttributes(FunctionAttributes* attributes, const void* function
   attributes->max_dynamic_shared = hips.maxDynamicSharedSizeBytes;
   attributes->shared_carveout = hips.preferredShmemCarveout;
   return 0;
-}
-Error cudaFuncSetAttribute(const void* function, int which, int value) {
-  return error(hipFuncSetAttribute(function, static_cast<hipFuncAttribute>(which), value));
-}
-Error cudaFuncSetCacheConfig(const void* function, int config) {
-  return error(hipFuncSetCacheConfig(function, static_cast<hipFuncCache_t>(config)));
 }
 
 Error cudaFuncGetName(const char** name, const void* function) {

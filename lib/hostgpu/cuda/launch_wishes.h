@@ -12,10 +12,10 @@ inline Wishes wishes_of(const LaunchAttribute* attributes, unsigned count) {
   Wishes wishes;
   for (unsigned i = 0; i < count; ++i) {
     const LaunchAttribute& attribute = attributes[i];
-    if (attribute.which == kLaunchCooperative) wishes.cooperative = attribute.value != 0;
+    if (attribute.which == vendor::cuda::kLaunchCooperative) wishes.cooperative = attribute.value[0] != 0;
     // The first extent, and with it the others, may be one.
-    if (attribute.which == kLaunchClusterDimension) {
-      const auto* extents = reinterpret_cast<const unsigned*>(&attribute.value);
+    if (attribute.which == vendor::cuda::kLaunchClusterDimension) {
+      const auto& extents = attribute.value;
       wishes.clusters = extents[0] * extents[1] * extents[2] > 1;
     }
   }

@@ -44,13 +44,6 @@ Error cudaLibraryLoadFromFile(hipModule_t* library, const char* path, int*, void
   if (path && is_ptx_file(path)) return refuse_ptx();
   return error(hipModuleLoad(library, path));
 }
-Error cudaLibraryUnload(hipModule_t library) { return error(hipModuleUnload(library)); }
-Error cudaLibraryGetKernel(hipFunction_t* kernel, hipModule_t library, const char* name) {
-  return error(hipModuleGetFunction(kernel, library, name));
-}
-Error cudaLibraryGetGlobal(void** address, size_t* size, hipModule_t library, const char* name) {
-  return error(hipModuleGetGlobal(address, size, library, name));
-}
 Error cudaLibraryGetKernelCount(unsigned* count, hipModule_t library) {
   if (!count) return kInvalidValue;
   for (*count = 0; mneme_hostgpu_kernel_name(library, *count);) ++*count;
@@ -62,7 +55,7 @@ Error cudaLibraryEnumerateKernels(hipFunction_t* kernels, unsigned room, hipModu
   for (unsigned i = 0; i < room; ++i) {
     const char* name = mneme_hostgpu_kernel_name(library, i);
     if (!name) return i ? 0 : error(hipErrorInvalidHandle);
-    if (Error status = cudaLibraryGetKernel(&kernels[i], library, name)) return status;
+    if (Error status = error(hipModuleGetFunction(&kernels[i], library, name))) return status;
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "hostgpu/cuda/cuda.h"
-#include "hostgpu/cuda/fat_binary.h"
+#include "vendor/hip/api.h"
 
 // As the application's start-up code calls them, so that a recorder sees them.
 extern "C" {
@@ -22,7 +22,7 @@ hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, hi
 namespace mneme::hostgpu::cuda {
 namespace {
 
-constexpr uint32_t kHips = 0x48495046;
+using Wrapper = vendor::FatBinaryWrapper;
 
 // Wrappers stay: a recorder may keep what it is given. Never destroyed.
 Wrapper& as_hip(const Wrapper& wrapper) {
@@ -30,7 +30,8 @@ Wrapper& as_hip(const Wrapper& wrapper) {
   static auto* all = new std::deque<Wrapper>;
   std::lock_guard lock(*mutex);
   // One that is not understood is refused as HIP's would be.
-  return all->emplace_back(Wrapper{wrapper.magic == kWrapperMagic ? kHips : 0, 1, wrapper.data, nullptr});
+  return all->emplace_back(
+      Wrapper{wrapper.magic == vendor::cuda::kWrapperMagic ? vendor::hip::kWrapperMagic : 0, 1, wrapper.data, nullptr});
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ using namespace mneme::hostgpu::cuda;
 
 extern "C" {
 
-void** __cudaRegisterFatBinary(const Wrapper* wrapper) {
+void** __cudaRegisterFatBinary(const mneme::vendor::FatBinaryWrapper* wrapper) {
   return wrapper ? __hipRegisterFatBinary(&as_hip(*wrapper)) : nullptr;
 }
 void __cudaRegisterFatBinaryEnd(void**) {}

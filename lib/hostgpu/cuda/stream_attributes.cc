@@ -76,16 +76,9 @@ extern "C" {
 Error cudaStreamGetAttribute(hipStream_t stream, int which, void* value) {
   return get(stream_of(stream), which, value);
 }
-Error cudaStreamGetAttribute_ptsz(hipStream_t stream, int which, void* value) {
-  return get(own_stream(stream), which, value);
-}
 Error cudaStreamSetAttribute(hipStream_t stream, int which, const void* value) {
   return set(stream_of(stream), which, value);
 }
-Error cudaStreamSetAttribute_ptsz(hipStream_t stream, int which, const void* value) {
-  return set(own_stream(stream), which, value);
-}
 Error cudaStreamCopyAttributes(hipStream_t to, hipStream_t from) { return copy(stream_of(to), stream_of(from)); }
-Error cudaStreamCopyAttributes_ptsz(hipStream_t to, hipStream_t from) { return copy(own_stream(to), own_stream(from)); }
 
 }  // extern "C"

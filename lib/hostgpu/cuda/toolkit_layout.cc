@@ -11,16 +11,8 @@ namespace mneme::hostgpu::cuda {
 Layout toolkit_layout() {
 #if defined(CUDART_VERSION) && CUDART_VERSION >= 13000
   return {
-      {"LaunchAttribute", sizeof(cudaLaunchAttribute)},
-      {"LaunchAttribute.value", offsetof(cudaLaunchAttribute, val)},
-      {"LaunchConfig", sizeof(cudaLaunchConfig_t)},
-      {"LaunchConfig.attributes", offsetof(cudaLaunchConfig_t, attrs)},
-      {"PointerAttributes", sizeof(cudaPointerAttributes)},
-      {"PointerAttributes.host_pointer", offsetof(cudaPointerAttributes, hostPointer)},
       {"FunctionAttributes", sizeof(cudaFuncAttributes)},
       {"FunctionAttributes.max_dynamic_shared", offsetof(cudaFuncAttributes, maxDynamicSharedSizeBytes)},
-      {"KernelNodeParameters", sizeof(cudaKernelNodeParams)},
-      {"KernelNodeParameters.arguments", offsetof(cudaKernelNodeParams, kernelParams)},
       {"FillParameters", sizeof(cudaMemsetParams)},
       {"FillParameters.width", offsetof(cudaMemsetParams, width)},
       {"PoolProperties", sizeof(cudaMemPoolProps)},
@@ -46,8 +38,6 @@ Layout toolkit_layout() {
       {"kHost", cudaMemoryTypeHost},
       {"kDevice", cudaMemoryTypeDevice},
       {"kManaged", cudaMemoryTypeManaged},
-      {"kLaunchCooperative", cudaLaunchAttributeCooperative},
-      {"kLaunchClusterDimension", cudaLaunchAttributeClusterDimension},
       {"kStreamWindow", cudaStreamAttributeAccessPolicyWindow},
       {"kStreamSynchronization", cudaStreamAttributeSynchronizationPolicy},
       {"kStreamPriority", cudaStreamAttributePriority},
@@ -63,7 +53,6 @@ Layout toolkit_layout() {
       {"hipMemcpyDefault", cudaMemcpyDefault},
       {"hipFuncAttributeMaxDynamicSharedMemorySize", cudaFuncAttributeMaxDynamicSharedMemorySize},
       {"hipLimitMallocHeapSize", cudaLimitMallocHeapSize},
-      {"EdgeData", sizeof(cudaGraphEdgeData)},
       {"hipMemAdviseUnsetAccessedBy", cudaMemAdviseUnsetAccessedBy},
       {"hipStreamCaptureModeRelaxed", cudaStreamCaptureModeRelaxed},
       {"hipErrorInvalidValue", cudaErrorInvalidValue},

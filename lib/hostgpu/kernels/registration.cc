@@ -14,18 +14,10 @@
 #include "hostgpu/api_call.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/extensions.h"
+#include "vendor/hip/api.h"
 
 namespace mneme::hostgpu {
 namespace {
-
-constexpr uint32_t kWrapperMagic = 0x48495046;  // "HIPF"
-
-struct Wrapper {
-  uint32_t magic;
-  uint32_t version;
-  const std::byte* data;
-  void* unused;
-};
 
 struct Shadow {
   Program* program = nullptr;
@@ -157,8 +149,8 @@ using namespace mneme::hostgpu;
 extern "C" {
 
 void** __hipRegisterFatBinary(const void* data) {
-  const auto* wrapper = static_cast<const Wrapper*>(data);
-  if (!wrapper || wrapper->magic != kWrapperMagic || wrapper->version != 1) {
+  const auto* wrapper = static_cast<const mneme::vendor::FatBinaryWrapper*>(data);
+  if (!wrapper || wrapper->magic != mneme::vendor::hip::kWrapperMagic || wrapper->version != 1) {
     say("the application registers device code of a kind that is not understood; build it with mneme-inject");
     return nullptr;
   }

@@ -17,6 +17,7 @@
 #include "recorder/memory/delivery.h"
 #include "recorder/memory/outside.h"
 #include "recorder/memory/pool_use.h"
+#include "recorder/runtime/next.h"
 #include "recorder/runtime/runtime.h"
 
 struct mneme_annotation_v1;
@@ -70,10 +71,8 @@ class Core {
   void annotate(const void* pointer, const mneme_annotation_v1* annotation) noexcept;  // null: takes it away
 
   // Performs a launch by calling `real`, which returns the vendor's status, and records it if it is to be.
-  template <class Real>
   int launch(const LaunchRequest& request, const Real& real) noexcept;
   // Performs a launch of a kind that cannot be recorded.
-  template <class Real>
   int pass(const std::string& kernel, const char* reason, const Real& real) noexcept;
   std::string kernel_name(const void* function) noexcept;
   bool knows(const void* function) noexcept;  // as a kernel
@@ -195,51 +194,5 @@ class Core {
   std::set<std::string> warned_of_;          // variables of which parts are annotated
   std::map<std::string, Recording> passed_;  // launches of kinds that cannot be recorded, by kernel
 };
-
-template <class Real>
-int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
-  Nested nested;
-  if (!nested.outermost()) return real();
-  if (!recording()) {
-    if (heaps_.any()) give_heap(request);
-    count_unrecorded();
-    return real();
-  }
-  std::optional<Chosen> chosen;
-  std::optional<Uncancelled> uncancelled;  // it takes time to make
-  {
-    std::shared_lock ordinary(launches_);
-    if (count_if_settled(request)) return real();
-    uncancelled.emplace();
-    chosen = choose(request);
-    if (!chosen) return real();
-  }
-  std::unique_lock alone(launches_);
-  Hold hold(runtime_);
-  if (!begin(request, *chosen)) return real();
-  return end(request, *chosen, real());
-}
-
-template <class Real>
-int Core::pass(const std::string& kernel, const char* reason, const Real& real) noexcept {
-  Nested nested;
-  if (!nested.outermost()) return real();
-  if (!recording()) {
-    count_unrecorded();
-    return real();
-  }
-  std::shared_lock ordinary(launches_);
-  try {
-    std::lock_guard lock(mutex_);
-    connection_->counters().add(Counters::kLaunches);
-    Recording& passed = passed_.try_emplace(kernel, limits_).first->second;
-    count_launch(passed, kernel);
-    count(passed, kernel, reason, true);
-  } catch (...) {
-    connection_->counters().add(Counters::kUnrecorded);
-    stop();
-  }
-  return real();
-}
 
 }  // namespace mneme::record

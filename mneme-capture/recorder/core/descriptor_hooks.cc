@@ -42,7 +42,7 @@ int close_but_ours(unsigned first, unsigned last, int flags) {
     bool within = ours >= 0 && static_cast<unsigned>(ours) <= last;
     unsigned end = within ? static_cast<unsigned>(ours) - 1 : last;
     if (!within || first < static_cast<unsigned>(ours)) {
-      int status = next_close_range ? next_close_range.call_or(-1, first, end, flags) : nothing_to_call();
+      int status = next_close_range ? next_close_range(first, end, flags) : nothing_to_call();
       if (status != 0) return status;
     }
     if (!within || static_cast<unsigned>(ours) == last) return 0;
@@ -54,10 +54,10 @@ int close_but_ours(unsigned first, unsigned last, int flags) {
 void close_one_by_one(int first) {
   for (int ours = kept::next_from(static_cast<unsigned>(first)); ours >= 0;
        ours = kept::next_from(static_cast<unsigned>(first))) {
-    for (; first < ours; ++first) next_close.call_or(-1, first);
+    for (; first < ours; ++first) next_close(first);
     ++first;
   }
-  next_closefrom.call(first);
+  next_closefrom(first);
 }
 
 }  // namespace
@@ -69,13 +69,13 @@ extern "C" {
 int close(int number) {
   using namespace mneme::record;
   if (kept::is(number)) return not_open();
-  return next_close ? next_close.call_or(-1, number) : nothing_to_call();
+  return next_close ? next_close(number) : nothing_to_call();
 }
 
 int close_range(unsigned first, unsigned last, int flags) noexcept {
   using namespace mneme::record;
   if (flags & ~CLOSE_RANGE_UNSHARE || first > last) {  // ours are closed by exec anyway
-    return next_close_range ? next_close_range.call_or(-1, first, last, flags) : nothing_to_call();
+    return next_close_range ? next_close_range(first, last, flags) : nothing_to_call();
   }
   return close_but_ours(first, last, flags);
 }
@@ -90,14 +90,14 @@ int dup2(int from, int to) noexcept {
   using namespace mneme::record;
   if (kept::is(from)) return not_open();
   if (kept::is(to) && ::fcntl(from, F_GETFD) >= 0) kept::move_away(to);
-  return next_dup2 ? next_dup2.call_or(-1, from, to) : nothing_to_call();
+  return next_dup2 ? next_dup2(from, to) : nothing_to_call();
 }
 
 int dup3(int from, int to, int flags) noexcept {
   using namespace mneme::record;
   if (kept::is(from)) return not_open();
   if (kept::is(to) && ::fcntl(from, F_GETFD) >= 0) kept::move_away(to);
-  return next_dup3 ? next_dup3.call_or(-1, from, to, flags) : nothing_to_call();
+  return next_dup3 ? next_dup3(from, to, flags) : nothing_to_call();
 }
 
 }  // extern "C"

@@ -18,9 +18,9 @@ const char* why_not_taken_apart(NodeKind kind) {
 
 std::vector<GraphNode> nodes_of(const GraphCalls& calls, Graph graph) {
   size_t count = 0;
-  need(calls.nodes.call_or(-1, graph, nullptr, &count));
+  need(calls.nodes(graph, nullptr, &count));
   std::vector<GraphNode> nodes(count);
-  if (count) need(calls.nodes.call_or(-1, graph, nodes.data(), &count));
+  if (count) need(calls.nodes(graph, nodes.data(), &count));
   return nodes;
 }
 
@@ -47,31 +47,30 @@ std::vector<GraphNode> nodes_in_order(const GraphCalls& calls, Graph graph) {
 }
 
 LastTime::~LastTime() {
-  if (event_) calls_.destroy_event.call_or(-1, event_);
+  if (event_) calls_.others.destroy_event(event_);
 }
 
 // Where the last time the runtime did it there is no telling when that ends; it is rare.
 void LastTime::await(void* stream, bool whole) {
   std::lock_guard lock(mutex_);
-  if (way_ == Way::kNodes) calls_.wait_for_event.call_or(-1, stream, event_, 0);
-  if (way_ == Way::kWhole && !whole) calls_.synchronize_all.call_or(-1);
+  if (way_ == Way::kNodes) calls_.others.wait_for_event(stream, event_, 0);
+  if (way_ == Way::kWhole && !whole) calls_.others.synchronize();
   way_ = Way::kNone;
 }
 
 void LastTime::set(void* stream, bool whole) {
-  constexpr unsigned kNoTiming = 2;  // of both vendors
   std::lock_guard lock(mutex_);
   if (whole) {
     way_ = Way::kWhole;
     return;
   }
-  if (!event_ && calls_.create_event.call_or(-1, &event_, kNoTiming) != 0) event_ = nullptr;
-  if (event_ && calls_.record_event.call_or(-1, event_, stream) == 0) {
+  if (!event_ && calls_.others.create_event(&event_, kNoTiming) != 0) event_ = nullptr;
+  if (event_ && calls_.others.record_event(event_, stream) == 0) {
     way_ = Way::kNodes;
     return;
   }
-  calls_.last_error.call_or(-1);
-  calls_.synchronize.call_or(-1, stream);
+  calls_.others.get_last_error();
+  calls_.others.synchronize_stream(stream);
 }
 
 }  // namespace mneme::record

@@ -4,7 +4,7 @@
 //
 // A vendor is a type with these static members:
 //   Kernel                     what is kept of a kernel's node
-//   calls()                    the vendor's GraphCalls
+//   calls(), runtime()         the vendor's GraphCalls and its VendorRuntime
 //   kind_of(node)              throws
 //   step_of(graph, node, kind) of a kernel or another node that does something; throws
 //   own_graph()                that nodes are copied to one by one; null: they are not
@@ -12,9 +12,12 @@
 //   decision_of(node)          about which graphs a value decides there
 //   get_value(decision, stream, &value)
 //   begin(ready, stream, whole)  before the application's graph runs, node by node or whole
+//   made(graph, ready)         the application made the graph ready, or updated one that is
+//   launched(ready)            launched one
+//   gone(graph)                destroyed a graph, or one that was ready
+//   captured(stream)           the graph that the stream's calls become nodes of, if it is of use; else null
 //   request_of(step, stream)   of a kernel's
 //   launch(request, step, stream)  records a kernel's
-//   perform(alone, stream)     another node's
 #pragma once
 #include <exception>
 #include <functional>
@@ -25,8 +28,7 @@
 #include <string>
 #include <vector>
 
-#include "recorder/core/core.h"
-#include "recorder/runtime/next.h"
+#include "recorder/core/vendor_runtime.h"
 
 namespace mneme::record {
 
@@ -34,30 +36,28 @@ using Graph = void*;      // …Graph_t
 using GraphExec = void*;  // …GraphExec_t
 using GraphNode = void*;  // …GraphNode_t
 
-// Calls that are both vendors' but for their names. 0 is success.
+// Calls that are both vendors' but for how their names begin. 0 is success.
 struct GraphCalls {
-  Next<int(Graph* copy, Graph)> clone;
-  Next<int(GraphNode* copy, GraphNode, Graph of)> find;
-  Next<int(Graph)> destroy;
-  Next<int(GraphExec)> destroy_ready;
+  constexpr GraphCalls(const Devices::Calls& others, const char* library, const char* prefix, const char* driver,
+                       const char* drivers_prefix, int (*edges)(Graph, GraphNode*, GraphNode*, size_t*))
+      : others(others),
+        library(library),
+        prefix(prefix),
+        nodes(driver, drivers_prefix, "GraphGetNodes"),
+        edges(edges) {}
+  const Devices::Calls& others;
+  const char* library;
+  const char* prefix;
+  Next<int(Graph*, unsigned flags)> create{library, prefix, "GraphCreate"};
+  Next<int(Graph* copy, Graph)> clone{library, prefix, "GraphClone"};
+  Next<int(GraphNode* copy, GraphNode, Graph of)> find{library, prefix, "GraphNodeFindInClone"};
+  Next<int(Graph)> destroy{library, prefix, "GraphDestroy"};
+  Next<int(GraphExec)> destroy_ready{library, prefix, "GraphExecDestroy"};
+  Next<int(GraphExec, void* stream)> launch{library, prefix, "GraphLaunch"};
+  Next<int(GraphNode, Graph*)> get_child{library, prefix, "GraphChildGraphNodeGetGraph"};
   Next<int(Graph, GraphNode*, size_t*)> nodes;
   int (*edges)(Graph, GraphNode* from, GraphNode* to, size_t*);
-  Next<int(GraphNode, Graph*)> get_child;
-  Next<int()> last_error;
-  Next<int(void** event, unsigned flags)> create_event;
-  Next<int(void* event, void* stream)> record_event;
-  Next<int(void* stream, void* event, unsigned flags)> wait_for_event;
-  Next<int(void* event)> destroy_event;
-  Next<int(void* stream)> synchronize;
-  Next<int()> synchronize_all;
 };
-
-// Whether no more is noted down from the stream, by what the call that was to end it returned: what was noted down in
-// vain has ended, too; where it is the wrong stream or thread, nothing has.
-inline bool has_capture_ended(int status) {
-  constexpr int kInvalidated = 901, kUnjoined = 904;  // …ErrorStreamCapture…, of both vendors
-  return status == 0 || status == kInvalidated || status == kUnjoined;
-}
 
 enum class NodeKind { kKernel, kGraph, kEmpty, kOther, kMemory, kCondition, kForeign };
 
@@ -157,7 +157,7 @@ class Graphs {
   struct Copy {
     ~Copy() {
       release(plan.steps);
-      if (graph) Vendor::calls().destroy.call_or(-1, graph);
+      if (graph) Vendor::calls().destroy(graph);
     }
     // `from`: what the copy is of, of which single nodes are copied now. Null: it is one of all nodes.
     void make_plan(Graph from = nullptr);
@@ -169,7 +169,7 @@ class Graphs {
   };
 
   static void release(GraphExec alone) {
-    if (alone) Vendor::calls().destroy_ready.call_or(-1, alone);
+    if (alone) Vendor::calls().destroy_ready(alone);
   }
   static void release(const Steps& steps) {
     for (const auto& step : steps) {
@@ -195,7 +195,7 @@ void Graphs<Vendor>::add_steps(Graph graph, Graph own, Steps& steps) {
                                                          : Vendor::step_of(graph, node, kind));
         break;
       case NodeKind::kGraph:
-        need(Vendor::calls().get_child.call_or(-1, node, &child));
+        need(Vendor::calls().get_child(node, &child));
         add_steps(child, own, steps);
         break;
       case NodeKind::kEmpty:
@@ -223,7 +223,7 @@ void Graphs<Vendor>::Copy::make_plan(Graph from) {
     add_steps(from ? from : graph, from ? graph : nullptr, plan.steps);
   } catch (const std::exception& error) {
     plan.trouble = error.what();
-    Vendor::calls().last_error.call_or(-1);  // our question, not the application's error
+    Vendor::calls().others.get_last_error();  // our question, not the application's error
   }
 }
 
@@ -231,8 +231,8 @@ void Graphs<Vendor>::Copy::make_plan(Graph from) {
 template <class Vendor>
 void Graphs<Vendor>::add(GraphExec ready, Graph graph) {
   auto copy = std::make_shared<Copy>();
-  if (Vendor::calls().clone.call_or(-1, &copy->graph, graph) != 0) {
-    Vendor::calls().last_error.call_or(-1);
+  if (Vendor::calls().clone(&copy->graph, graph) != 0) {
+    Vendor::calls().others.get_last_error();
     copy->graph = Vendor::own_graph();
     copy->make_plan(graph);
   }
@@ -260,7 +260,7 @@ void Graphs<Vendor>::set_kernel(GraphExec ready, GraphNode node, const std::func
   Copy& copy = *found->second;
   try {
     GraphNode ours = nullptr;
-    need(Vendor::calls().find.call_or(-1, &ours, node, copy.graph));
+    need(Vendor::calls().find(&ours, node, copy.graph));
     need(change(ours));
     for (auto& step : copy.plan.steps) {
       if (step.node != ours) continue;
@@ -270,7 +270,7 @@ void Graphs<Vendor>::set_kernel(GraphExec ready, GraphNode node, const std::func
     }
   } catch (const std::exception&) {
     copy.plan.trouble = "a node was changed after the graph was made ready, and its copy could not be";
-    Vendor::calls().last_error.call_or(-1);
+    Vendor::calls().others.get_last_error();
   }
 }
 
@@ -290,27 +290,9 @@ std::optional<typename Graphs<Vendor>::Known> Graphs<Vendor>::find(GraphExec rea
   return Known{{copy, &copy->plan}, copy->last_time};
 }
 
-// ---- what hooks do, after the call that the application made, of which `status` is what it returned ----
-
-// A graph was made ready, or what one does that is was changed.
-template <class Vendor>
-int graph_made(Core* core, int status, GraphExec* ready, Graph graph) {
-  if (core && core->recording() && status == 0) Graphs<Vendor>::all().add(*ready, graph);
-  return status;
-}
-
-// A node was changed that is no kernel's: what it does now is not what it did when the graph was made ready.
-template <class Vendor>
-int graph_changed(Core* core, int status, GraphExec ready) {
-  if (core && status == 0) {
-    Graphs<Vendor>::all().lose(ready, "a node that is no kernel's was changed after the graph was made ready");
-  }
-  return status;
-}
-
 // One for each kernel, whether its turn comes or not.
 template <class Vendor>
-void add_requests(const typename Graphs<Vendor>::Steps& steps, void* stream, std::vector<LaunchRequest>& requests) {
+void add_requests(const typename Graphs<Vendor>::Steps& steps, Stream stream, std::vector<LaunchRequest>& requests) {
   for (const auto& step : steps) {
     if (step.kernel) requests.push_back(Vendor::request_of(step, stream));
     for (const auto& body : step.bodies) add_requests<Vendor>(body, stream, requests);
@@ -318,10 +300,10 @@ void add_requests(const typename Graphs<Vendor>::Steps& steps, void* stream, std
 }
 
 template <class Vendor>
-int run_steps(const typename Graphs<Vendor>::Steps& steps, void* stream);
+Status run_steps(const typename Graphs<Vendor>::Steps& steps, Stream stream);
 
 template <class Vendor>
-int run_decision(const GraphStep<typename Vendor::Kernel>& step, void* stream) {
+Status run_decision(const GraphStep<typename Vendor::Kernel>& step, Stream stream) {
   const GraphDecision& decision = *step.decision;
   for (;;) {
     unsigned value = 0;
@@ -335,24 +317,27 @@ int run_decision(const GraphStep<typename Vendor::Kernel>& step, void* stream) {
 }
 
 template <class Vendor>
-int run_steps(const typename Graphs<Vendor>::Steps& steps, void* stream) {
+Status run_steps(const typename Graphs<Vendor>::Steps& steps, Stream stream) {
   for (const auto& step : steps) {
     const int status = step.decision ? run_decision<Vendor>(step, stream)
-                       : step.kernel ? Vendor::launch(Vendor::request_of(step, stream), step, stream)
-                                     : Vendor::perform(step.alone, stream);
+                       : step.kernel
+                           ? Vendor::launch(Vendor::request_of(step, stream), step, stream)
+                           : change(Vendor::runtime(), [&] { return Vendor::calls().launch(step.alone, stream); });
     if (status != 0) return status;
   }
   return 0;
 }
 
-// One whose kernels are only counted is launched as it is, by `real`.
-template <class Vendor, class Real>
-int launch_graph_of(Core& core, GraphExec ready, void* stream, const Real& real) {
+// ---- what hooks do, of which `real` makes the application's own call ----
+
+// It launches a graph. One whose kernels are only counted is launched as it is.
+template <class Vendor>
+Status launch_graph_of(Core& core, GraphExec ready, Stream stream, const Real& real) {
   const auto known = Graphs<Vendor>::all().find(ready);
   auto whole = [&] {
     if (known) known->last_time->await(stream, true);
     Vendor::begin(ready, stream, true);
-    const int status = real();
+    const Status status = real();
     if (known) known->last_time->set(stream, true);
     return status;
   };
@@ -366,9 +351,76 @@ int launch_graph_of(Core& core, GraphExec ready, void* stream, const Real& real)
   if (core.count_settled(requests)) return whole();
   known->last_time->await(stream, false);
   Vendor::begin(ready, stream, false);
-  if (const int status = run_steps<Vendor>(plan->steps, stream); status != 0) return status;
+  if (const Status status = run_steps<Vendor>(plan->steps, stream); status != kSuccess) return status;
   known->last_time->set(stream, false);
-  return 0;
+  return kSuccess;
+}
+
+template <class Vendor>
+Status launch_graph(VendorRuntime& runtime, const Real& real, GraphExec ready, Stream stream) {
+  Core* core = runtime.gpu_recorder();
+  if (!core || runtime.notes_down(stream)) return real();
+  const Status status = launch_graph_of<Vendor>(*core, ready, stream, real);
+  if (status == kSuccess) Vendor::launched(ready);
+  return status;
+}
+
+// It makes a graph ready, updates one that is, or destroys one.
+template <class Vendor>
+Status make_ready(VendorRuntime& runtime, const Real& real, GraphExec* ready, Graph graph, ...) {
+  const Status status = real();
+  if (status != kSuccess) return status;
+  Vendor::made(graph, *ready);
+  Core* core = runtime.gpu_recorder();
+  if (core && core->recording()) Graphs<Vendor>::all().add(*ready, graph);
+  return status;
+}
+template <class Vendor>
+Status update_ready(VendorRuntime& runtime, const Real& real, GraphExec ready, Graph graph, ...) {
+  return make_ready<Vendor>(runtime, real, &ready, graph);
+}
+template <class Vendor>
+Status destroy_ready(VendorRuntime& runtime, const Real& real, GraphExec ready) {
+  if (runtime.gpu_recorder()) Graphs<Vendor>::all().remove(ready);
+  Vendor::gone(ready);
+  return real();
+}
+
+// It changes a kernel's node of one that is ready, as `change` does a copy's. Or another node: what it does now is not
+// what it did when the graph was made ready.
+template <class Vendor, const auto& change>
+Status set_kernel(VendorRuntime& runtime, const Real& real, GraphExec ready, GraphNode node, const void* parameters) {
+  const Status status = real();
+  if (runtime.gpu_recorder() && status == kSuccess) {
+    Graphs<Vendor>::all().set_kernel(ready, node, [&](GraphNode ours) { return change(ours, parameters); });
+  }
+  return status;
+}
+template <class Vendor>
+Status set_node(VendorRuntime& runtime, const Real& real, GraphExec ready, ...) {
+  const Status status = real();
+  if (runtime.gpu_recorder() && status == kSuccess) {
+    Graphs<Vendor>::all().lose(ready, "a node that is no kernel's was changed after the graph was made ready");
+  }
+  return status;
+}
+
+// It begins to note a graph down from a stream, or ends it: what was noted down in vain has ended, too, and is gone;
+// where it is the wrong stream or thread, nothing has.
+inline Status begin_capture(VendorRuntime& runtime, const Real& real, ...) {
+  const Status status = real();
+  if (status == kSuccess) ++runtime.captures;
+  return status;
+}
+template <class Vendor>
+Status end_capture(VendorRuntime& runtime, const Real& real, Stream stream, ...) {
+  constexpr Status kInvalidated = 901, kUnjoined = 904;  // …ErrorStreamCapture…, of both vendors
+  Graph captured = Vendor::captured(stream);
+  const Status status = real();
+  if (status != kSuccess && status != kInvalidated && status != kUnjoined) return status;
+  if (runtime.captures.load() > 0) --runtime.captures;
+  if (status != kSuccess && captured) Vendor::gone(captured);
+  return status;
 }
 
 }  // namespace mneme::record

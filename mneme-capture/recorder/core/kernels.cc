@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "vendor/common.h"
 
 namespace mneme::record {
 
@@ -110,9 +111,9 @@ Arguments arguments_of(void* const* list, void* const* extra, uintptr_t end) {
   size_t size = 0;
   for (void* const* at = extra; reinterpret_cast<uintptr_t>(*at) != end; at += 2) {
     auto kind = reinterpret_cast<uintptr_t>(*at);
-    if (kind == kParameterBuffer) {
+    if (kind == vendor::kParameterBuffer) {
       buffer = static_cast<const std::byte*>(at[1]);
-    } else if (kind == kParameterSize && at[1]) {
+    } else if (kind == vendor::kParameterSize && at[1]) {
       size = *static_cast<const size_t*>(at[1]);
     } else {
       return arguments;  // the runtime will refuse it

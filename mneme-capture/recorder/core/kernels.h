@@ -103,7 +103,6 @@ struct LaunchRequest {
   bundle::Dim3 cluster = {};  // blocks
 };
 // Those of a launch of a module's function: the list, or what a list of keys and values says that ends with `end`.
-inline constexpr uintptr_t kParameterBuffer = 1, kParameterSize = 2;  // of both vendors
 Arguments arguments_of(void* const* list, void* const* extra, uintptr_t end);
 // The bytes that the kernel gets, padding zeroed.
 std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments);

@@ -21,19 +21,19 @@ asm(".pushsection .rodata\n"
 extern "C" __attribute__((visibility("hidden"))) const char mneme_block_kernels[];
 
 namespace mneme::record::cuda {
+
+CALL(Status, cuModuleLoadData, Module*, const void*)
+CALL(Status, cuModuleGetFunction, Function*, Module, const char*)
+CALL(Status, cuLaunchKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
+     void**, void**)
+CALL(Status, cudaMalloc, void**, size_t)
+CALL(Status, cudaFree, void*)
+CALL(Status, cudaMemcpy, void*, const void*, size_t, int)
+CALL(Status, cudaHostGetDevicePointer, void**, void*, unsigned)
+
 namespace {
 
 static_assert(kDigestedWords * sizeof(Word) == bundle::kBlockSize);
-
-constinit Next<Result(Module*, const void*)> next_load(kDriver, "cuModuleLoadData");
-constinit Next<Result(Function*, Module, const char*)> next_function(kDriver, "cuModuleGetFunction");
-constinit Next<Result(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
-                      void**)>
-    next_launch(kDriver, "cuLaunchKernel");
-constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "cudaMalloc");
-constinit Next<Error(void*)> next_free(kLibrary, "cudaFree");
-constinit Next<Error(void*, const void*, size_t, int)> next_copy(kLibrary, "cudaMemcpy");
-constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "cudaHostGetDevicePointer");
 
 // Asking for digests of less than that takes longer than fetching it all.
 constexpr uint64_t kWorthDigests = 16 << 20;
@@ -45,11 +45,11 @@ Blocks::Loaded Blocks::load() {
   Module module = nullptr;
   Function digest = nullptr, gather = nullptr;
   const DigestKeys keys = digest_keys();
-  bool ready = next_load.call_or(kNotSupported, &module, mneme_block_kernels) == kSuccess &&
-               next_function.call_or(kNotSupported, &gather, module, "gather_blocks") == kSuccess &&
-               next_function.call_or(kNotSupported, &digest, module, "digest_blocks") == kSuccess &&
-               succeeds(next_malloc.call_or(kNotSupported, &loaded.keys, sizeof keys)) &&
-               succeeds(next_copy.call_or(kNotSupported, loaded.keys, &keys, sizeof keys, kHostToDevice));
+  bool ready = next::cuModuleLoadData(&module, mneme_block_kernels) == kSuccess &&
+               next::cuModuleGetFunction(&gather, module, "gather_blocks") == kSuccess &&
+               next::cuModuleGetFunction(&digest, module, "digest_blocks") == kSuccess &&
+               succeeds(next::cudaMalloc(&loaded.keys, sizeof keys)) &&
+               succeeds(next::cudaMemcpy(loaded.keys, &keys, sizeof keys, kHostToDevice));
   if (ready) loaded.digest = digest, loaded.gather = gather;
   return loaded;
 }
@@ -62,10 +62,10 @@ Blocks::Loaded& Blocks::loaded(int device) {
 
 bool Blocks::make_room(Loaded& loaded, uint64_t count) {
   if (loaded.room >= count) return true;
-  if (loaded.out) next_free.call_or(kNotSupported, loaded.out);
+  if (loaded.out) next::cudaFree(loaded.out);
   loaded.out = nullptr;
   loaded.room = 0;
-  if (!succeeds(next_malloc.call_or(kNotSupported, &loaded.out, count * sizeof(Word[2])))) return false;
+  if (!succeeds(next::cudaMalloc(&loaded.out, count * sizeof(Word[2])))) return false;
   loaded.room = count;
   return true;
 }
@@ -77,11 +77,11 @@ bool Blocks::digest(int device, uint64_t address, std::span<Digest> digests) {
   auto blocks = static_cast<unsigned>(count);
   void* arguments[] = {&address, &blocks, &loaded.keys, &loaded.out};
   constexpr unsigned kAtOnce = kDigestThreads / kParts;
-  Result status = next_launch.call_or(kNotSupported, loaded.digest, (blocks + kAtOnce - 1) / kAtOnce, 1, 1,
-                                      kDigestThreads, 1, 1, 0, nullptr, arguments, nullptr);
+  Status status = next::cuLaunchKernel(loaded.digest, (blocks + kAtOnce - 1) / kAtOnce, 1, 1, kDigestThreads, 1, 1, 0,
+                                       nullptr, arguments, nullptr);
   static_assert(sizeof(Digest) == sizeof(Word[2]));
   return status == kSuccess &&
-         succeeds(next_copy.call_or(kNotSupported, digests.data(), loaded.out, count * sizeof(Digest), kDeviceToHost));
+         succeeds(next::cudaMemcpy(digests.data(), loaded.out, count * sizeof(Digest), kDeviceToHost));
 }
 
 bool Blocks::gather(int device, std::span<const Piece> pieces, std::byte* to) {
@@ -89,14 +89,14 @@ bool Blocks::gather(int device, std::span<const Piece> pieces, std::byte* to) {
   if (blocks.empty()) return false;
   Loaded& loaded = this->loaded(device);
   void* out = nullptr;
-  if (!loaded.gather || !succeeds(next_device_pointer.call_or(kNotSupported, &out, to, 0))) return false;
+  if (!loaded.gather || !succeeds(next::cudaHostGetDevicePointer(&out, to, 0))) return false;
   for (size_t first = 0; first < blocks.size(); first += kGatheredAtOnce) {
     const size_t count = std::min<size_t>(blocks.size() - first, kGatheredAtOnce);
     Gathered from{};
     for (size_t i = 0; i < count; ++i) from.blocks[i] = reinterpret_cast<const Word*>(blocks[first + i]);
     void* arguments[] = {&from, &out};
-    Result status = next_launch.call_or(kNotSupported, loaded.gather, static_cast<unsigned>(count), 1, 1,
-                                        kGatherThreads, 1, 1, 0, nullptr, arguments, nullptr);
+    Status status = next::cuLaunchKernel(loaded.gather, static_cast<unsigned>(count), 1, 1, kGatherThreads, 1, 1, 0,
+                                         nullptr, arguments, nullptr);
     if (status != kSuccess) return false;  // the pieces are copied, behind what has begun
     out = static_cast<std::byte*>(out) + count * bundle::kBlockSize;
   }

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/digest.h"
-#include "recorder/cuda/api.h"
+#include "recorder/cuda/devices.h"
 #include "recorder/link/protocol.h"
 
 namespace mneme::record::cuda {

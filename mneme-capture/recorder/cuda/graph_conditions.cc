@@ -14,9 +14,6 @@ namespace {
 
 using objects::ConditionSlot;
 
-constinit Next<Error(void*, const void*, size_t, int, Stream)> next_copy(kLibrary, "cudaMemcpyAsync");
-constinit Next<Error(Stream)> next_synchronize(kLibrary, "cudaStreamSynchronize");
-
 constexpr unsigned kAssignDefault = 1;  // cudaGraphCondAssignDefault
 
 struct Condition {
@@ -50,9 +47,7 @@ void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 }  // namespace
 
 // A kernel that mneme-inject did not compile, or an earlier one did, knows the driver's handles only.
-Error make_condition(ConditionHandle* handle, Graph graph, unsigned value, unsigned flags,
-                     const std::function<Error(ConditionHandle*)>& real) {
-  const Error status = real(handle);
+Status make_condition(ConditionHandle* handle, Graph graph, unsigned value, unsigned flags, Status status) {
   if (status != kSuccess || !handle || !recorder() || !runtime().has_variable(objects::kTakesOwnConditions)) {
     return status;
   }
@@ -70,7 +65,7 @@ Error make_condition(ConditionHandle* handle, Graph graph, unsigned value, unsig
   return status;
 }
 
-Error add_condition(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Error(AnyNode*)>& add) {
+Status add_condition(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Status(AnyNode*)>& add) {
   const ConditionHandle ours = parameters->condition.handle;
   std::optional<Condition> known;
   if (objects::is_ours(ours)) {
@@ -82,7 +77,7 @@ Error add_condition(GraphNode* node, Graph graph, AnyNode* parameters, const std
     }
   }
   if (known) parameters->condition.handle = known->vendors;
-  const Error status = add(parameters);
+  const Status status = add(parameters);
   parameters->condition.handle = ours;
   if (status != kSuccess) return status;
   const ConditionNode& added = parameters->condition;
@@ -96,16 +91,17 @@ Error add_condition(GraphNode* node, Graph graph, AnyNode* parameters, const std
   return status;
 }
 
-std::optional<GraphDecision> decision_of(GraphNode node) {
+// What decides about the node; nothing: no condition of ours does.
+std::optional<GraphDecision> CudaGraphs::decision_of(GraphNode node) {
   std::lock_guard lock(conditions().mutex);
   auto found = conditions().decisions.find(node);
   return found == conditions().decisions.end() ? std::nullopt : std::optional(found->second.second);
 }
 
-Error get_value(const GraphDecision& decision, Stream stream, unsigned* value) {
-  const Error status =
-      next_copy.call_or(kNotSupported, value, pointer(decision.value), sizeof *value, kDeviceToHost, stream);
-  return status == kSuccess ? next_synchronize.call_or(kNotSupported, stream) : status;
+// The value, when all that the stream was given is done.
+Status CudaGraphs::get_value(const GraphDecision& decision, Stream stream, unsigned* value) {
+  const Status status = devices.calls.copy_async(value, pointer(decision.value), sizeof *value, kDeviceToHost, stream);
+  return status == kSuccess ? devices.calls.synchronize_stream(stream) : status;
 }
 
 void share_conditions(const void* graph, const void* to) {
@@ -128,7 +124,7 @@ void release_conditions(const void* graph) {
   for (const void* part : parts) conditions().parents.erase(part);
 }
 
-void begin_conditions(GraphExec ready, Stream stream, bool whole) {
+void CudaGraphs::begin(GraphExec ready, Stream stream, bool whole) {
   std::vector<Condition> its;
   {
     std::lock_guard lock(conditions().mutex);
@@ -137,7 +133,8 @@ void begin_conditions(GraphExec ready, Stream stream, bool whole) {
     its = found->second;
   }
   auto put = [&](Address to, const auto& value) {
-    change(next_copy, pointer(to), &value, sizeof value, kHostToDevice, stream);
+    auto copy = [&] { return devices.calls.copy_async(pointer(to), &value, sizeof value, kHostToDevice, stream); };
+    change(cuda::runtime(), copy);
   };
   for (const Condition& condition : its) {
     put(condition.slot + offsetof(ConditionSlot, vendors), whole ? condition.vendors : ConditionHandle{0});

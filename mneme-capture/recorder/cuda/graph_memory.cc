@@ -11,10 +11,10 @@
 #include "recorder/cuda/runtime.h"
 
 namespace mneme::record::cuda {
-namespace {
 
-constinit Next<Result(Stream, int*, unsigned long long*, Graph*, const GraphNode**, size_t*)> next_capture(
-    kDriver, "cuStreamGetCaptureInfo_v2");
+CALL(Status, cuStreamGetCaptureInfo_v2, Stream, int*, unsigned long long*, Graph*, const GraphNode**, size_t*)
+
+namespace {
 
 // Never destroyed: applications destroy graphs from destructors that run last.
 memory::GraphMemory<AllocationNode>& graph_memory() {
@@ -22,30 +22,31 @@ memory::GraphMemory<AllocationNode>& graph_memory() {
   return *only;
 }
 
-// Null: the recorder gives none.
-void* allocate(int device, size_t size) {
-  Core* core = first_recorder();
-  const bool ours = core && core->recording() && size > 0 && Core::is_recorded(device);
-  return ours ? core->allocate(Space::kDevice, size, 0, device) : nullptr;
-}
-
-}  // namespace
-
+// The graph that the stream's calls become nodes of; null: the stream is not captured.
 Graph captured_graph(Stream stream) {
   int capturing = 0;
   unsigned long long id = 0;
   Graph graph = nullptr;
   const GraphNode* before = nullptr;
   size_t count = 0;
-  const Result status = next_capture.call_or(kNotSupported, stream, &capturing, &id, &graph, &before, &count);
+  const Status status = next::cuStreamGetCaptureInfo_v2(stream, &capturing, &id, &graph, &before, &count);
   return status == kSuccess ? graph : nullptr;
 }
 
-Error add_allocation(GraphNode* node, Graph graph, AllocationNode* parameters, const AddEmpty& add, const Real& real) {
+// Null: the recorder gives none.
+void* allocate(int device, size_t size) {
+  Core* core = runtime().recording();
+  const bool ours = core && size > 0 && Core::is_recorded(device);
+  return ours ? core->allocate(Space::kDevice, size, 0, device) : nullptr;
+}
+
+}  // namespace
+
+Status add_allocation(GraphNode* node, Graph graph, AllocationNode* parameters, const Real& add, const Real& real) {
   const bool ours = node && parameters && parameters->location_type == kLocationDevice;
   void* memory = ours ? allocate(parameters->device, parameters->size) : nullptr;
   if (!memory) return real();
-  if (const Error status = add(); status != kSuccess) {
+  if (const Status status = add(); status != kSuccess) {
     recorder()->release(memory);
     return status;
   }
@@ -54,24 +55,24 @@ Error add_allocation(GraphNode* node, Graph graph, AllocationNode* parameters, c
   return kSuccess;
 }
 
-Error add_free(GraphNode* node, Graph graph, void* memory, const AddEmpty& add, const Real& real) {
+Status add_free(GraphNode* node, Graph graph, void* memory, const Real& add, const Real& real) {
   if (!node || !known_to(recorder(), memory)) return real();
-  const Error status = add();
+  const Status status = add();
   if (status != kSuccess) return status;
   graph_memory().add_free(graph, *node, memory);
   return kSuccess;
 }
 
 // A child that becomes the graph's own has no handle any more.
-Error add_child(Graph graph, const ChildNode& child, const Real& real) {
-  const Error status = real();
+Status add_child(Graph graph, const ChildNode& child, const Real& real) {
+  const Status status = real();
   if (status != kSuccess) return status;
   share_memory(child.graph, graph);
-  if (child.ownership == kOwnershipMove) release_memory(child.graph);
+  if (child.ownership == kOwnershipMove) CudaGraphs::gone(child.graph);
   return status;
 }
 
-Error add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Error(AnyNode*)>& add) {
+Status add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Status(AnyNode*)>& add) {
   AnyNode empty{};
   empty.type = kEmptyNode;
   auto add_empty = [&] { return add(&empty); };
@@ -96,15 +97,15 @@ void* allocate_for_graph(Graph graph, size_t size) {
 std::optional<AllocationNode> find_allocation(GraphNode node) { return graph_memory().allocation(node); }
 std::optional<void*> find_free(GraphNode node) { return graph_memory().freed(node); }
 
-Error type_asked(Error status, GraphNode node, int* type) {
+Status type_asked(Status status, GraphNode node, int* type) {
   if (status != kSuccess || !type || *type != kEmptyNode) return status;
   if (find_allocation(node)) *type = kAllocationNode;
   if (find_free(node)) *type = kFreeNode;
   return status;
 }
 
-Error give_in_order(Stream stream, void** pointer, size_t size, const Real& real) {
-  start();
+Status give_in_order(Stream stream, void** pointer, size_t size, const Real& real) {
+  runtime().start();
   const int device = runtime().device();
   if (!runtime().notes_down(stream)) return give_in(recorder(), stream, device, pointer, size, real);
   Graph graph = pointer ? captured_graph(stream) : nullptr;
@@ -116,7 +117,7 @@ Error give_in_order(Stream stream, void** pointer, size_t size, const Real& real
   return kSuccess;
 }
 
-Error take_back_in_order(Stream stream, void* pointer, const Real& real) {
+Status take_back_in_order(Stream stream, void* pointer, const Real& real) {
   if (!runtime().notes_down(stream)) {
     if (give_graphs_memory_back(pointer)) return kSuccess;
     return take_back_in(recorder(), stream, pointer, real);
@@ -145,18 +146,20 @@ void share_memory(const void* graph, const void* to) {
   share_conditions(graph, to);
 }
 
-void replace_memory(const void* graph, GraphExec ready) {
+void CudaGraphs::made(Graph graph, GraphExec ready) {
   if (!recorder()) return;
   release_conditions(ready);
   share_conditions(graph, ready);
   release(graph_memory().replace(graph, ready));
 }
 
-void use_memory(GraphExec ready) {
+void CudaGraphs::launched(GraphExec ready) {
   if (recorder()) release(graph_memory().launch(ready));
 }
 
-void release_memory(const void* graph) {
+Graph CudaGraphs::captured(Stream stream) { return recorder() ? captured_graph(stream) : nullptr; }
+
+void CudaGraphs::gone(const void* graph) {
   if (!recorder()) return;
   release_conditions(graph);
   release(graph_memory().remove(graph));

@@ -9,16 +9,14 @@
 
 namespace mneme::record::cuda {
 
-using AddEmpty = std::function<Error()>;  // adds an empty node in place of the application's
-using Real = std::function<Error()>;      // the application's own call
-
-// A node that allocates, or frees, is added to the graph. What is not the recorder's to give is `real`'s.
-Error add_allocation(GraphNode* node, Graph graph, AllocationNode* parameters, const AddEmpty& add, const Real& real);
-Error add_free(GraphNode* node, Graph graph, void* memory, const AddEmpty& add, const Real& real);
+// `add` adds an empty node in place of the application's. A node that allocates, or frees, is added to the graph. What
+// is not the recorder's to give is `real`'s.
+Status add_allocation(GraphNode* node, Graph graph, AllocationNode* parameters, const Real& add, const Real& real);
+Status add_free(GraphNode* node, Graph graph, void* memory, const Real& add, const Real& real);
 // One that has a graph of its own.
-Error add_child(Graph graph, const ChildNode& child, const Real& real);
+Status add_child(Graph graph, const ChildNode& child, const Real& real);
 // A node of any kind; `add` adds what is in the parameters that it is given.
-Error add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Error(AnyNode*)>& add);
+Status add_any(GraphNode* node, Graph graph, AnyNode* parameters, const std::function<Status(AnyNode*)>& add);
 
 // Memory of the thread's device that the graph and those made from it have; null: the recorder gives none.
 void* allocate_for_graph(Graph graph, size_t size);
@@ -27,21 +25,15 @@ void* allocate_for_graph(Graph graph, size_t size);
 std::optional<AllocationNode> find_allocation(GraphNode node);
 std::optional<void*> find_free(GraphNode node);
 // The application asks for a node's type, and was given that of the node in its place.
-Error type_asked(Error status, GraphNode node, int* type);
+Status type_asked(Status status, GraphNode node, int* type);
 
-// The graph that the stream's calls become nodes of; null: the stream is not captured.
-Graph captured_graph(Stream stream);
 // Memory that is given out, or freed, in the order of a stream, which may be captured.
-Error give_in_order(Stream stream, void** pointer, size_t size, const Real& real);
-Error take_back_in_order(Stream stream, void* pointer, const Real& real);
+Status give_in_order(Stream stream, void** pointer, size_t size, const Real& real);
+Status take_back_in_order(Stream stream, void* pointer, const Real& real);
 // A graph's memory is freed by an ordinary call. False: it is no graph's.
 bool give_graphs_memory_back(void* pointer);
 
-// After calls of the application's that succeeded: `to` is a copy of the graph, or has it in a node; `ready` was made
-// from it, or updated; it was launched; the graph, or one that was ready to be launched, is destroyed.
+// After a call of the application's that succeeded: `to` is a copy of the graph, or has it in a node.
 void share_memory(const void* graph, const void* to);
-void replace_memory(const void* graph, GraphExec ready);
-void use_memory(GraphExec ready);
-void release_memory(const void* graph);
 
 }  // namespace mneme::record::cuda

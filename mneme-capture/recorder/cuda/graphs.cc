@@ -1,92 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/cuda/graphs.h"
 
-#include "recorder/cuda/graph_conditions.h"
 #include "recorder/cuda/handles.h"
-#include "recorder/cuda/launch.h"
 
 namespace mneme::record::cuda {
-namespace {
 
-constinit Next<Error(Graph*, unsigned)> next_create(kLibrary, "cudaGraphCreate");
-constinit Next<Error(GraphExec*, Graph, unsigned long long)> next_instantiate(kLibrary,
-                                                                              "cudaGraphInstantiateWithFlags");
-constinit Next<Error(GraphNode, KernelNode*)> next_get_kernel(kLibrary, "cudaGraphKernelNodeGetParams");
-constinit Next<Error(GraphNode, int, void*)> next_get_attribute(kLibrary, "cudaGraphKernelNodeGetAttribute");
+CALL(Status, cudaGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long)
+CALL(Status, cudaGraphKernelNodeGetParams, GraphNode, KernelNode*)
+CALL(Status, cudaGraphKernelNodeGetAttribute, GraphNode, int, void*)
 // The runtime's functions for these take other arguments in other versions.
-constinit Next<Result(Graph, GraphNode*, GraphNode*, size_t*)> next_edges(kDriver, "cuGraphGetEdges");
-constinit Next<Result(Graph, GraphNode*, GraphNode*, EdgeData*, size_t*)> next_edges_with_data(kDriver,
-                                                                                               "cuGraphGetEdges_v2");
-constinit Next<Result(GraphNode, int*)> next_type(kDriver, "cuGraphNodeGetType");
-constinit Next<Result(GraphNode, DriverKernelNode*)> next_get_drivers(kDriver, "cuGraphKernelNodeGetParams_v2");
+CALL(Status, cuGraphGetEdges, Graph, GraphNode*, GraphNode*, size_t*)
+CALL(Status, cuGraphGetEdges_v2, Graph, GraphNode*, GraphNode*, EdgeData*, size_t*)
+CALL(Status, cuGraphNodeGetType, GraphNode, int*)
+CALL(Status, cuGraphKernelNodeGetParams_v2, GraphNode, DriverKernelNode*)
+CALL(Status, cudaGraphAddKernelNode, GraphNode*, Graph, const GraphNode*, size_t, const KernelNode*)
+CALL(Status, cuGraphAddKernelNode_v2, GraphNode*, Graph, const GraphNode*, size_t, const DriverKernelNode*)
+CALL(Status, cudaGraphMemcpyNodeGetParams, GraphNode, NodeParameters*)
+CALL(Status, cudaGraphMemsetNodeGetParams, GraphNode, NodeParameters*)
+CALL(Status, cudaGraphHostNodeGetParams, GraphNode, NodeParameters*)
+CALL(Status, cudaGraphAddMemcpyNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)
+CALL(Status, cudaGraphAddMemsetNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)
+CALL(Status, cudaGraphAddHostNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)
+CALL(Status, cudaGraphEventRecordNodeGetEvent, GraphNode, Event*)
+CALL(Status, cudaGraphEventWaitNodeGetEvent, GraphNode, Event*)
+CALL(Status, cudaGraphAddEventRecordNode, GraphNode*, Graph, const GraphNode*, size_t, Event)
+CALL(Status, cudaGraphAddEventWaitNode, GraphNode*, Graph, const GraphNode*, size_t, Event)
+CALL(Status, cudaLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
+CALL(Status, cudaLaunchKernelExC, const LaunchConfig*, const void*, void**)
+CALL(Status, cuLaunchKernel, const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
+     void**, void**)
+CALL(Status, cuLaunchKernelEx, const DriverLaunchConfig*, const void*, void**, void**)
 
-constinit Next<Error(GraphNode*, Graph, const GraphNode*, size_t, const KernelNode*)> next_add_kernel(
-    kLibrary, "cudaGraphAddKernelNode");
-constinit Next<Result(GraphNode*, Graph, const GraphNode*, size_t, const DriverKernelNode*)> next_add_drivers(
-    kDriver, "cuGraphAddKernelNode_v2");
-
-using Get = Next<Error(GraphNode, NodeParameters*)>;
-using Add = Next<Error(GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)>;
-constinit Get next_get_copy(kLibrary, "cudaGraphMemcpyNodeGetParams");
-constinit Get next_get_fill(kLibrary, "cudaGraphMemsetNodeGetParams");
-constinit Get next_get_host(kLibrary, "cudaGraphHostNodeGetParams");
-constinit Add next_add_copy(kLibrary, "cudaGraphAddMemcpyNode");
-constinit Add next_add_fill(kLibrary, "cudaGraphAddMemsetNode");
-constinit Add next_add_host(kLibrary, "cudaGraphAddHostNode");
-
-using GetEvent = Next<Error(GraphNode, Event*)>;
-using AddEvent = Next<Error(GraphNode*, Graph, const GraphNode*, size_t, Event)>;
-constinit GetEvent next_get_record(kLibrary, "cudaGraphEventRecordNodeGetEvent");
-constinit GetEvent next_get_wait(kLibrary, "cudaGraphEventWaitNodeGetEvent");
-constinit AddEvent next_add_record(kLibrary, "cudaGraphAddEventRecordNode");
-constinit AddEvent next_add_wait(kLibrary, "cudaGraphAddEventWaitNode");
-
-constinit Next<Error(GraphExec, Stream)> next_launch(kLibrary, "cudaGraphLaunch");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_kernel(
-    kLibrary, "cudaLaunchKernel");
-constinit Next<Error(const LaunchConfig*, const void*, void**)> next_launch_kernel_ex(kLibrary, "cudaLaunchKernelExC");
-constinit Next<Result(const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
-                      void**)>
-    next_launch_drivers(kDriver, "cuLaunchKernel");
-constinit Next<Result(const DriverLaunchConfig*, const void*, void**, void**)> next_launch_drivers_ex(
-    kDriver, "cuLaunchKernelEx");
+namespace {
 
 // Edges that let a kernel begin before another one has ended have data, of which older drivers know nothing; a kernel
 // that begins later than it may does the same.
 int get_edges(Graph graph, GraphNode* from, GraphNode* to, size_t* count) {
   std::vector<EdgeData> data(*count);
-  Result status = next_edges_with_data.call_or(kNotSupported, graph, from, to, from ? data.data() : nullptr, count);
-  return status == kNotSupported ? next_edges.call_or(kNotSupported, graph, from, to, count) : status;
+  Status status = next::cuGraphGetEdges_v2(graph, from, to, from ? data.data() : nullptr, count);
+  return status == kNotSupported ? next::cuGraphGetEdges(graph, from, to, count) : status;
 }
 
-constinit const GraphCalls all_calls{
-    .clone{kLibrary, "cudaGraphClone"},
-    .find{kLibrary, "cudaGraphNodeFindInClone"},
-    .destroy{kLibrary, "cudaGraphDestroy"},
-    .destroy_ready{kLibrary, "cudaGraphExecDestroy"},
-    .nodes{kDriver, "cuGraphGetNodes"},
-    .edges = get_edges,
-    .get_child{kLibrary, "cudaGraphChildGraphNodeGetGraph"},
-    .last_error{kLibrary, "cudaGetLastError"},
-    .create_event{kLibrary, "cudaEventCreateWithFlags"},
-    .record_event{kLibrary, "cudaEventRecord"},
-    .wait_for_event{kLibrary, "cudaStreamWaitEvent"},
-    .destroy_event{kLibrary, "cudaEventDestroy"},
-    .synchronize{kLibrary, "cudaStreamSynchronize"},
-    .synchronize_all{kLibrary, "cudaDeviceSynchronize"},
-};
+constinit const GraphCalls all_calls{devices.calls, kLibrary, "cuda", kDriver, "cu", get_edges};
 
 // The kernel as the application's runtime has it. What that does not know was added by the driver's functions, or by
 // another runtime (a library may have its own): the driver knows it.
 void ask_about_kernel(GraphNode node, CudaGraphs::Kernel& kernel) {
-  if (next_get_kernel.call_or(kNotSupported, node, &kernel.node) == kSuccess) {
+  if (next::cudaGraphKernelNodeGetParams(node, &kernel.node) == kSuccess) {
     Core* core = recorder();
     if (core && core->knows(function_of(kernel.node.function))) return;
   } else {
-    all_calls.last_error.call_or(kNotSupported);
+    all_calls.others.get_last_error();
   }
   DriverKernelNode drivers{};
-  need(next_get_drivers.call_or(kNotSupported, node, &drivers));
+  need(next::cuGraphKernelNodeGetParams_v2(node, &drivers));
   kernel.drivers = true;
   kernel.node = {drivers.function ? drivers.function : drivers.kernel,
                  drivers.grid,
@@ -103,16 +70,16 @@ CudaGraphs::Kernel kernel_of(GraphNode node) {
     throw GraphTrouble("a kernel in the graph has its arguments in one buffer");
   }
   unsigned value[16] = {};
-  if (next_get_attribute.call_or(kNotSupported, node, kLaunchDeviceUpdatable, value) != kSuccess) {
-    all_calls.last_error.call_or(kNotSupported);  // older ones do not know of it
+  if (next::cudaGraphKernelNodeGetAttribute(node, kLaunchDeviceUpdatable, value) != kSuccess) {
+    all_calls.others.get_last_error();  // older ones do not know of it
   } else if (value[0]) {
     throw GraphTrouble("kernels change the graph while it runs");
   }
   value[0] = 0;
-  need(next_get_attribute.call_or(kNotSupported, node, kLaunchCooperative, value));
+  need(next::cudaGraphKernelNodeGetAttribute(node, kLaunchCooperative, value));
   kernel.cooperative = value[0] != 0;
   value[0] = value[1] = value[2] = 0;
-  need(next_get_attribute.call_or(kNotSupported, node, kLaunchClusterDimension, value));
+  need(next::cudaGraphKernelNodeGetAttribute(node, kLaunchClusterDimension, value));
   if (value[0] && value[1] && value[2]) kernel.cluster = {value[0], value[1], value[2]};
   return kernel;
 }
@@ -122,46 +89,45 @@ template <class AddNode>
 GraphExec graph_of(const AddNode& add) {
   Graph graph = nullptr;
   GraphExec ready = nullptr;
-  need(next_create.call_or(kNotSupported, &graph, 0));
-  Error status = add(graph);
-  if (status == kSuccess) status = next_instantiate.call_or(kNotSupported, &ready, graph, 0);
-  all_calls.destroy.call_or(kNotSupported, graph);
+  need(all_calls.create(&graph, 0));
+  Status status = add(graph);
+  if (status == kSuccess) status = next::cudaGraphInstantiateWithFlags(&ready, graph, 0);
+  all_calls.destroy(graph);
   need(status);
   return ready;
 }
 
-GraphExec alone(GraphNode node, const Get& get, const Add& add) {
-  NodeParameters parameters{};
-  need(get.call_or(kNotSupported, node, &parameters));
+// By its parameters, or its event.
+template <class What, class Get, class Add>
+GraphExec alone(GraphNode node, What what, const Get& get, const Add& add) {
   GraphNode made = nullptr;
-  return graph_of([&](Graph graph) { return add.call_or(kNotSupported, &made, graph, nullptr, 0, &parameters); });
-}
-
-GraphExec alone(GraphNode node, const GetEvent& get, const AddEvent& add) {
-  Event event = nullptr;
-  GraphNode made = nullptr;
-  need(get.call_or(kNotSupported, node, &event));
-  return graph_of([&](Graph graph) { return add.call_or(kNotSupported, &made, graph, nullptr, 0, event); });
+  need(get(node, &what));
+  return graph_of([&](Graph graph) {
+    if constexpr (std::is_pointer_v<What>)
+      return add(&made, graph, nullptr, 0, what);
+    else
+      return add(&made, graph, nullptr, 0, &what);
+  });
 }
 
 GraphExec alone(GraphNode node) {
   int type = -1;
-  need(next_type.call_or(kNotSupported, node, &type));
+  need(next::cuGraphNodeGetType(node, &type));
   switch (type) {
     case kCopyNode:
-      return alone(node, next_get_copy, next_add_copy);
+      return alone(node, NodeParameters{}, next::cudaGraphMemcpyNodeGetParams, next::cudaGraphAddMemcpyNode);
     case kFillNode:
-      return alone(node, next_get_fill, next_add_fill);
+      return alone(node, NodeParameters{}, next::cudaGraphMemsetNodeGetParams, next::cudaGraphAddMemsetNode);
     case kHostNode:
-      return alone(node, next_get_host, next_add_host);
+      return alone(node, NodeParameters{}, next::cudaGraphHostNodeGetParams, next::cudaGraphAddHostNode);
     case kRecordNode:
-      return alone(node, next_get_record, next_add_record);
+      return alone(node, Event(), next::cudaGraphEventRecordNodeGetEvent, next::cudaGraphAddEventRecordNode);
     default:
-      return alone(node, next_get_wait, next_add_wait);
+      return alone(node, Event(), next::cudaGraphEventWaitNodeGetEvent, next::cudaGraphAddEventWaitNode);
   }
 }
 
-Error launch_kernel(const CudaGraphs::Kernel& kernel, Stream stream) {
+Status launch_kernel(const CudaGraphs::Kernel& kernel, Stream stream) {
   const KernelNode& k = kernel.node;
   const Dimensions& cluster = kernel.cluster;
   LaunchAttribute attributes[2] = {};
@@ -172,17 +138,17 @@ Error launch_kernel(const CudaGraphs::Kernel& kernel, Stream stream) {
   }
   if (kernel.drivers) {
     if (count == 0) {
-      return next_launch_drivers.call_or(kNotSupported, k.function, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y,
-                                         k.block.z, k.shared, stream, k.arguments, k.extra);
+      return next::cuLaunchKernel(k.function, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y, k.block.z, k.shared,
+                                  stream, k.arguments, k.extra);
     }
     DriverLaunchConfig config{k.grid, k.block, k.shared, stream, attributes, count};
-    return next_launch_drivers_ex.call_or(kNotSupported, &config, k.function, k.arguments, k.extra);
+    return next::cuLaunchKernelEx(&config, k.function, k.arguments, k.extra);
   }
   if (count == 0) {
-    return next_launch_kernel.call_or(kNotSupported, k.function, k.grid, k.block, k.arguments, k.shared, stream);
+    return next::cudaLaunchKernel(k.function, k.grid, k.block, k.arguments, k.shared, stream);
   }
   LaunchConfig config{k.grid, k.block, k.shared, stream, attributes, count};
-  return next_launch_kernel_ex.call_or(kNotSupported, &config, k.function, k.arguments);
+  return next::cudaLaunchKernelExC(&config, k.function, k.arguments);
 }
 
 }  // namespace
@@ -191,7 +157,7 @@ const GraphCalls& CudaGraphs::calls() { return all_calls; }
 
 NodeKind CudaGraphs::kind_of(GraphNode node) {
   int type = -1;
-  need(next_type.call_or(kNotSupported, node, &type));
+  need(next::cuGraphNodeGetType(node, &type));
   switch (type) {
     case kKernelNode:
       return NodeKind::kKernel;
@@ -221,23 +187,22 @@ CudaGraphs::Step CudaGraphs::step_of(Graph, GraphNode node, NodeKind kind) {
 }
 
 LaunchRequest CudaGraphs::request_of(const Step& step, Stream stream) {
-  constexpr uintptr_t kEnd = 0;  // CU_LAUNCH_PARAM_END
   const KernelNode& node = step.kernel->node;
+  const Arguments arguments = arguments_of(node.arguments, step.kernel->drivers ? node.extra : nullptr, kParameterEnd);
   LaunchRequest request =
-      cuda::request_of(function_of(node.function), node.grid, node.block, node.arguments, node.shared, stream);
-  if (step.kernel->drivers) request.arguments = arguments_of(node.arguments, node.extra, kEnd);
+      record::request_of(function_of(node.function), node.grid, node.block, node.shared, stream, arguments);
   request.cooperative = step.kernel->cooperative;
-  request.cluster = dimensions(step.kernel->cluster);
+  request.cluster = {step.kernel->cluster.x, step.kernel->cluster.y, step.kernel->cluster.z};
   return request;
 }
 
-Error CudaGraphs::launch(const LaunchRequest& request, const Step& step, Stream stream) {
-  return cuda::launch(request, [&] { return launch_kernel(*step.kernel, stream); });
+Status CudaGraphs::launch(const LaunchRequest& request, const Step& step, Stream stream) {
+  return record::launch(cuda::runtime(), request, [&] { return launch_kernel(*step.kernel, stream); });
 }
 
 Graph CudaGraphs::own_graph() {
   Graph graph = nullptr;
-  return next_create.call_or(kNotSupported, &graph, 0) == kSuccess ? graph : nullptr;
+  return all_calls.create(&graph, 0) == kSuccess ? graph : nullptr;
 }
 
 // The copy has the arguments, which the application's node may not have any more when it is launched.
@@ -246,26 +211,16 @@ CudaGraphs::Step CudaGraphs::copied_step(GraphNode node, Graph own) {
   KernelNode& kernel = step.kernel->node;
   if (step.kernel->drivers) {
     DriverKernelNode drivers{};
-    need(next_get_drivers.call_or(kNotSupported, node, &drivers));
-    need(next_add_drivers.call_or(kNotSupported, &step.node, own, nullptr, 0, &drivers));
-    need(next_get_drivers.call_or(kNotSupported, step.node, &drivers));
+    need(next::cuGraphKernelNodeGetParams_v2(node, &drivers));
+    need(next::cuGraphAddKernelNode_v2(&step.node, own, nullptr, 0, &drivers));
+    need(next::cuGraphKernelNodeGetParams_v2(step.node, &drivers));
     kernel.arguments = drivers.arguments;
     kernel.extra = drivers.extra;
   } else {
-    need(next_add_kernel.call_or(kNotSupported, &step.node, own, nullptr, 0, &kernel));
-    need(next_get_kernel.call_or(kNotSupported, step.node, &kernel));
+    need(next::cudaGraphAddKernelNode(&step.node, own, nullptr, 0, &kernel));
+    need(next::cudaGraphKernelNodeGetParams(step.node, &kernel));
   }
   return step;
 }
-
-std::optional<GraphDecision> CudaGraphs::decision_of(GraphNode node) { return cuda::decision_of(node); }
-
-Error CudaGraphs::get_value(const GraphDecision& decision, Stream stream, unsigned* value) {
-  return cuda::get_value(decision, stream, value);
-}
-
-void CudaGraphs::begin(GraphExec ready, Stream stream, bool whole) { begin_conditions(ready, stream, whole); }
-
-Error CudaGraphs::perform(GraphExec alone, Stream stream) { return change(next_launch, alone, stream); }
 
 }  // namespace mneme::record::cuda

@@ -17,16 +17,23 @@ struct CudaGraphs {
   using Step = GraphStep<Kernel>;
 
   static const GraphCalls& calls();
+  static CudaRuntime& runtime() { return cuda::runtime(); }
   static NodeKind kind_of(GraphNode node);
   static Step step_of(Graph graph, GraphNode node, NodeKind kind);
   static LaunchRequest request_of(const Step& step, Stream stream);
-  static Error launch(const LaunchRequest& request, const Step& step, Stream stream);
-  static Error perform(GraphExec alone, Stream stream);
+  static Status launch(const LaunchRequest& request, const Step& step, Stream stream);
   static Graph own_graph();
   static Step copied_step(GraphNode node, Graph own);
+
+  // Conditions (graph_conditions.cc).
   static std::optional<GraphDecision> decision_of(GraphNode node);
-  static Error get_value(const GraphDecision& decision, Stream stream, unsigned* value);
+  static Status get_value(const GraphDecision& decision, Stream stream, unsigned* value);
   static void begin(GraphExec ready, Stream stream, bool whole);
+  // Memory that graphs allocate (graph_memory.cc).
+  static void made(Graph graph, GraphExec ready);
+  static void launched(GraphExec ready);
+  static void gone(const void* graph);
+  static Graph captured(Stream stream);
 };
 
 }  // namespace mneme::record::cuda

@@ -4,17 +4,18 @@
 #include "recorder/cuda/runtime.h"
 
 namespace mneme::record::cuda {
-namespace {
 
-constinit Next<Result(const char**, Function)> next_name(kDriver, "cuFuncGetName");
-constinit Next<Result(Module*, Function)> next_module(kDriver, "cuFuncGetModule");
-constinit Next<Result(Function*, Kernel)> next_function(kDriver, "cuKernelGetFunction");
+CALL(Status, cuFuncGetName, const char**, Function)
+CALL(Status, cuFuncGetModule, Module*, Function)
+CALL(Status, cuKernelGetFunction, Function*, Kernel)
+
+namespace {
 
 const void* host_function(Function function) {
   const char* name = nullptr;
   Module module = nullptr;
-  if (next_name.call_or(kNotSupported, &name, function) != kSuccess || !name) return nullptr;
-  if (next_module.call_or(kNotSupported, &module, function) != kSuccess) return nullptr;
+  if (next::cuFuncGetName(&name, function) != kSuccess || !name) return nullptr;
+  if (next::cuFuncGetModule(&module, function) != kSuccess) return nullptr;
   return runtime().host_function(module, name);
 }
 
@@ -25,7 +26,7 @@ const void* registered_function(const void* handle) {
   auto* function = const_cast<void*>(handle);
   if (const void* found = host_function(function)) return found;
   Function of_kernel = nullptr;
-  const bool is_kernel = next_function.call_or(kNotSupported, &of_kernel, function) == kSuccess;
+  const bool is_kernel = next::cuKernelGetFunction(&of_kernel, function) == kSuccess;
   return is_kernel ? host_function(of_kernel) : nullptr;
 }
 

@@ -8,24 +8,25 @@
 
 #include "base/error.h"
 #include "bundle/textures.h"
-#include "recorder/cuda/api.h"
 #include "recorder/cuda/runtime.h"
 #include "recorder/runtime/next.h"
 #include "vendor/cuda/textures.h"
 
 namespace mneme::record::cuda {
-namespace {
 
 namespace driver = vendor::cuda;
-using bundle::TextureSource;
 
-constinit Next<Result(driver::Resource*, driver::Object)> next_texture_resource(kDriver, "cuTexObjectGetResourceDesc");
-constinit Next<Result(driver::Sampling*, driver::Object)> next_sampling(kDriver, "cuTexObjectGetTextureDesc");
-constinit Next<Result(driver::View*, driver::Object)> next_view(kDriver, "cuTexObjectGetResourceViewDesc");
-constinit Next<Result(driver::Resource*, driver::Object)> next_surface_resource(kDriver, "cuSurfObjectGetResourceDesc");
-constinit Next<Result(driver::ArrayDescription*, driver::Array)> next_array(kDriver, "cuArray3DGetDescriptor_v2");
-constinit Next<Result(driver::Array*, driver::Array, unsigned)> next_level(kDriver, "cuMipmappedArrayGetLevel");
-constinit Next<Result(const driver::Copy*)> next_copy(kDriver, "cuMemcpy3D_v2");
+CALL(Status, cuTexObjectGetResourceDesc, driver::Resource*, driver::Object)
+CALL(Status, cuTexObjectGetTextureDesc, driver::Sampling*, driver::Object)
+CALL(Status, cuTexObjectGetResourceViewDesc, driver::View*, driver::Object)
+CALL(Status, cuSurfObjectGetResourceDesc, driver::Resource*, driver::Object)
+CALL(Status, cuArray3DGetDescriptor_v2, driver::ArrayDescription*, driver::Array)
+CALL(Status, cuMipmappedArrayGetLevel, driver::Array*, driver::Array, unsigned)
+CALL(Status, cuMemcpy3D_v2, const driver::Copy*)
+
+namespace {
+
+using bundle::TextureSource;
 
 constexpr unsigned kMostLevels = 32;
 
@@ -43,8 +44,8 @@ class Asking {
     std::memcpy(&value, arguments.data() + object.argument, sizeof value);
     if (value == 0) return;  // none, which the kernel does not use
     driver::Resource resource{};
-    const auto& next = handle.surface ? next_surface_resource : next_texture_resource;
-    if (next.call_or(kNotSupported, &resource, value) != kSuccess) {
+    const auto& next = handle.surface ? next::cuSurfObjectGetResourceDesc : next::cuTexObjectGetResourceDesc;
+    if (next(&resource, value) != kSuccess) {
       throw mneme::Error::of("the driver knows no {} by the handle {:#x} at byte {} of the arguments",
                              handle.surface ? "surface" : "texture", value, object.argument);
     }
@@ -85,14 +86,14 @@ class Asking {
 
   void add_sampling(bundle::TextureObject& object, driver::Object handle) {
     driver::Sampling sampling{};
-    if (next_sampling.call_or(kNotSupported, &sampling, handle) != kSuccess) {
+    if (next::cuTexObjectGetTextureDesc(&sampling, handle) != kSuccess) {
       throw mneme::Error("the driver does not say how a texture is sampled");
     }
     std::ranges::copy(sampling.words, object.sampling.begin());
     std::ranges::copy(border_of(handle), object.sampling.begin() + driver::kBorder);
     driver::View view{};
     // Where there is none it is an error, or nothing is written.
-    if (next_view.call_or(kNotSupported, &view, handle) != kSuccess) return;
+    if (next::cuTexObjectGetResourceViewDesc(&view, handle) != kSuccess) return;
     const std::array<uint64_t, 8> numbers = {static_cast<uint64_t>(view.format),
                                              view.width,
                                              view.height,
@@ -111,7 +112,7 @@ class Asking {
     std::vector<void*> levels{array};
     if (mipmapped) levels = levels_of(array);
     driver::ArrayDescription said{};
-    if (levels.empty() || next_array.call_or(kNotSupported, &said, levels[0]) != kSuccess) {
+    if (levels.empty() || next::cuArray3DGetDescriptor_v2(&said, levels[0]) != kSuccess) {
       throw mneme::Error("the driver does not say what a texture's array is");
     }
     bundle::TextureArray described;
@@ -136,7 +137,7 @@ class Asking {
     std::vector<void*> levels;
     driver::Array level = nullptr;
     while (levels.size() < kMostLevels &&
-           next_level.call_or(kNotSupported, &level, array, static_cast<unsigned>(levels.size())) == kSuccess) {
+           next::cuMipmappedArrayGetLevel(&level, array, static_cast<unsigned>(levels.size())) == kSuccess) {
       levels.push_back(level);
     }
     return levels;
@@ -176,7 +177,7 @@ bool begin_to_copy(const bundle::TextureArray& array, const std::vector<void*>& 
   const std::optional<bundle::ArrayLayout> layout = bundle::layout_of(array);
   for (size_t level = 0; level < levels.size(); ++level) {
     const driver::Copy copy = driver::copy_of(levels[level], address, layout.value().levels.at(level), false);
-    if (next_copy.call_or(kNotSupported, &copy) != kSuccess) return false;
+    if (next::cuMemcpy3D_v2(&copy) != kSuccess) return false;
   }
   return true;
 }

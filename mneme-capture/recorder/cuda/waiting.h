@@ -2,12 +2,12 @@
 #pragma once
 #include <chrono>
 
-#include "recorder/cuda/api.h"
+#include "recorder/cuda/devices.h"
 
 namespace mneme::record::cuda {
 
 // Wait for what is in a stream, or for all that the thread's device has to do. kStillRunning: not in this time.
-Error wait_for(Stream stream, std::chrono::milliseconds patience);
-Error wait_for_device(std::chrono::milliseconds patience);
+Status wait_for(void* stream, std::chrono::milliseconds patience);
+Status wait_for_device(std::chrono::milliseconds patience);
 
 }  // namespace mneme::record::cuda

@@ -1,43 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/hip/graphs.h"
 
-#include "recorder/hip/launch.h"
-
 namespace mneme::record::hip {
+
+CALL(Status, hipGraphAddEmptyNode, GraphNode*, Graph, const GraphNode*, size_t)
+CALL(Status, hipGraphAddKernelNode, GraphNode*, Graph, const GraphNode*, size_t, const KernelNode*)
+CALL(Status, hipGraphNodeGetType, GraphNode, int*)
+CALL(Status, hipGraphDestroyNode, GraphNode)
+CALL(Status, hipGraphInstantiate, GraphExec*, Graph, GraphNode*, char*, size_t)
+CALL(Status, hipGraphGetEdges, Graph, GraphNode*, GraphNode*, size_t*)
+CALL(Status, hipGraphKernelNodeGetParams, GraphNode, KernelNode*)
+CALL(Status, hipGraphKernelNodeGetAttribute, GraphNode, int, void*)
+
 namespace {
 
-constinit Next<Error(Graph*, unsigned)> next_create(kLibrary, "hipGraphCreate");
-constinit Next<Error(GraphNode*, Graph, const GraphNode*, size_t)> next_add_empty(kLibrary, "hipGraphAddEmptyNode");
-constinit Next<Error(GraphNode*, Graph, const GraphNode*, size_t, const KernelNode*)> next_add_kernel(
-    kLibrary, "hipGraphAddKernelNode");
-constinit Next<Error(GraphNode, int*)> next_type(kLibrary, "hipGraphNodeGetType");
-constinit Next<Error(GraphNode)> next_destroy_node(kLibrary, "hipGraphDestroyNode");
-constinit Next<Error(GraphExec*, Graph, GraphNode*, char*, size_t)> next_instantiate(kLibrary, "hipGraphInstantiate");
-constinit Next<Error(Graph, GraphNode*, GraphNode*, size_t*)> next_edges(kLibrary, "hipGraphGetEdges");
-constinit Next<Error(GraphNode, KernelNode*)> next_get_kernel(kLibrary, "hipGraphKernelNodeGetParams");
-constinit Next<Error(GraphNode, int, void*)> next_get_attribute(kLibrary, "hipGraphKernelNodeGetAttribute");
-constinit Next<Error(GraphExec, Stream)> next_launch(kLibrary, "hipGraphLaunch");
-
 int get_edges(Graph graph, GraphNode* from, GraphNode* to, size_t* count) {
-  return next_edges.call_or(kNotSupported, graph, from, to, count);
+  return next::hipGraphGetEdges(graph, from, to, count);
 }
 
-constinit const GraphCalls all_calls{
-    .clone{kLibrary, "hipGraphClone"},
-    .find{kLibrary, "hipGraphNodeFindInClone"},
-    .destroy{kLibrary, "hipGraphDestroy"},
-    .destroy_ready{kLibrary, "hipGraphExecDestroy"},
-    .nodes{kLibrary, "hipGraphGetNodes"},
-    .edges = get_edges,
-    .get_child{kLibrary, "hipGraphChildGraphNodeGetGraph"},
-    .last_error{kLibrary, "hipGetLastError"},
-    .create_event{kLibrary, "hipEventCreateWithFlags"},
-    .record_event{kLibrary, "hipEventRecord"},
-    .wait_for_event{kLibrary, "hipStreamWaitEvent"},
-    .destroy_event{kLibrary, "hipEventDestroy"},
-    .synchronize{kLibrary, "hipStreamSynchronize"},
-    .synchronize_all{kLibrary, "hipDeviceSynchronize"},
-};
+constinit const GraphCalls all_calls{devices.calls, kLibrary, "hip", kLibrary, "hip", get_edges};
 
 // The types' numbers begin with 1 in early releases, which have other ones behind the first eight, and with 0 in later
 // ones. Which these are is seen by a node that does nothing.
@@ -45,10 +26,10 @@ int first_type() {
   Graph graph = nullptr;
   GraphNode node = nullptr;
   int type = -1;
-  need(next_create.call_or(kNotSupported, &graph, 0));
-  Error status = next_add_empty.call_or(kNotSupported, &node, graph, nullptr, 0);
-  if (status == kSuccess) status = next_type.call_or(kNotSupported, node, &type);
-  all_calls.destroy.call_or(kNotSupported, graph);
+  need(all_calls.create(&graph, 0));
+  Status status = next::hipGraphAddEmptyNode(&node, graph, nullptr, 0);
+  if (status == kSuccess) status = next::hipGraphNodeGetType(node, &type);
+  all_calls.destroy(graph);
   need(status);
   const int first = type - kEmptyNode;
   if (first != 0 && first != 1) throw GraphTrouble(kUntold);
@@ -60,18 +41,18 @@ GraphExec alone(Graph graph, GraphNode node) {
   Graph copy = nullptr;
   GraphNode ours = nullptr;
   GraphExec ready = nullptr;
-  need(all_calls.clone.call_or(kNotSupported, &copy, graph));
+  need(all_calls.clone(&copy, graph));
   try {
-    need(all_calls.find.call_or(kNotSupported, &ours, node, copy));
+    need(all_calls.find(&ours, node, copy));
     for (GraphNode other : nodes_of(all_calls, copy)) {
-      if (other != ours) need(next_destroy_node.call_or(kNotSupported, other));
+      if (other != ours) need(next::hipGraphDestroyNode(other));
     }
-    need(next_instantiate.call_or(kNotSupported, &ready, copy, nullptr, nullptr, 0));
+    need(next::hipGraphInstantiate(&ready, copy, nullptr, nullptr, 0));
   } catch (const GraphTrouble&) {
-    all_calls.destroy.call_or(kNotSupported, copy);
+    all_calls.destroy(copy);
     throw;
   }
-  all_calls.destroy.call_or(kNotSupported, copy);
+  all_calls.destroy(copy);
   return ready;
 }
 
@@ -81,10 +62,10 @@ GraphExec alone(const KernelNode& kernel) {
   Graph graph = nullptr;
   GraphNode node = nullptr;
   GraphExec ready = nullptr;
-  need(next_create.call_or(kNotSupported, &graph, 0));
-  bool made = succeeds(next_add_kernel.call_or(kNotSupported, &node, graph, nullptr, 0, &kernel)) &&
-              succeeds(next_instantiate.call_or(kNotSupported, &ready, graph, nullptr, nullptr, 0));
-  all_calls.destroy.call_or(kNotSupported, graph);
+  need(all_calls.create(&graph, 0));
+  bool made = succeeds(next::hipGraphAddKernelNode(&node, graph, nullptr, 0, &kernel)) &&
+              succeeds(next::hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  all_calls.destroy(graph);
   return made ? ready : nullptr;
 }
 
@@ -95,7 +76,7 @@ bool is_cooperative(GraphNode node) {
     alignas(16) int value;
     char more[252];  // as large as any attribute
   } attribute{};
-  return succeeds(next_get_attribute.call_or(kNotSupported, node, kCooperative, &attribute)) && attribute.value != 0;
+  return succeeds(next::hipGraphKernelNodeGetAttribute(node, kCooperative, &attribute)) && attribute.value != 0;
 }
 
 }  // namespace
@@ -105,7 +86,7 @@ const GraphCalls& HipGraphs::calls() { return all_calls; }
 NodeKind HipGraphs::kind_of(GraphNode node) {
   static const int first = first_type();
   int type = -1;
-  need(next_type.call_or(kNotSupported, node, &type));
+  need(next::hipGraphNodeGetType(node, &type));
   switch (type - first) {
     case kKernelNode:
       return NodeKind::kKernel;
@@ -131,7 +112,7 @@ HipGraphs::Step HipGraphs::step_of(Graph graph, GraphNode node, NodeKind kind) {
   Step step{.node = node};
   if (kind == NodeKind::kKernel) {
     step.kernel.emplace();
-    need(next_get_kernel.call_or(kNotSupported, node, &step.kernel->node));
+    need(next::hipGraphKernelNodeGetParams(node, &step.kernel->node));
     step.kernel->cooperative = is_cooperative(node);
     if (!step.kernel->cooperative) step.alone = alone(step.kernel->node);
   }
@@ -141,21 +122,14 @@ HipGraphs::Step HipGraphs::step_of(Graph graph, GraphNode node, NodeKind kind) {
 
 LaunchRequest HipGraphs::request_of(const Step& step, Stream stream) {
   const KernelNode& node = step.kernel->node;
-  LaunchRequest request;
-  request.function = node.function;
-  request.grid = dimensions(node.grid);
-  request.block = dimensions(node.block);
-  request.shared_bytes = node.shared;
-  request.arguments = arguments_of(node.arguments, node.extra, kParameterEnd);
-  request.stream = stream;
+  const Arguments arguments = arguments_of(node.arguments, node.extra, kParameterEnd);
+  LaunchRequest request = record::request_of(node.function, node.grid, node.block, node.shared, stream, arguments);
   request.cooperative = step.kernel->cooperative;
   return request;
 }
 
-Error HipGraphs::launch(const LaunchRequest& request, const Step& step, Stream stream) {
-  return hip::launch(request, [&] { return next_launch.call_or(kNotSupported, step.alone, stream); });
+Status HipGraphs::launch(const LaunchRequest& request, const Step& step, Stream stream) {
+  return record::launch(hip::runtime(), request, [&] { return all_calls.launch(step.alone, stream); });
 }
-
-Error HipGraphs::perform(GraphExec alone, Stream stream) { return change(next_launch, alone, stream); }
 
 }  // namespace mneme::record::hip

@@ -16,16 +16,20 @@ struct HipGraphs {
   using Step = GraphStep<Kernel>;
 
   static const GraphCalls& calls();
+  static HipRuntime& runtime() { return hip::runtime(); }
   static NodeKind kind_of(GraphNode node);
   static Step step_of(Graph graph, GraphNode node, NodeKind kind);
   static LaunchRequest request_of(const Step& step, Stream stream);
-  static Error launch(const LaunchRequest& request, const Step& step, Stream stream);
-  static Error perform(GraphExec alone, Stream stream);
+  static Status launch(const LaunchRequest& request, const Step& step, Stream stream);
   static Graph own_graph() { return nullptr; }
   static Step copied_step(GraphNode, Graph) { throw GraphTrouble(kUntold); }
   static std::optional<GraphDecision> decision_of(GraphNode) { return std::nullopt; }
-  static Error get_value(const GraphDecision&, Stream, unsigned*) { return kNotSupported; }
+  static Status get_value(const GraphDecision&, Stream, unsigned*) { return kNotSupported; }
   static void begin(GraphExec, Stream, bool) {}
+  static void made(Graph, GraphExec) {}
+  static void launched(GraphExec) {}
+  static void gone(const void*) {}
+  static Graph captured(Stream) { return nullptr; }
 };
 
 }  // namespace mneme::record::hip

@@ -12,32 +12,23 @@
 #include "recorder/runtime/quiet_stream.h"
 
 namespace mneme::record::hip {
-namespace {
 
-constinit Next<Error(void*, size_t, unsigned)> next_register(kLibrary, "hipHostRegister");
-constinit Next<Error(void*)> next_free(kLibrary, "hipFree");
-constinit Next<Error(void*)> next_unregister(kLibrary, "hipHostUnregister");
-constinit Next<Error()> next_device_synchronize(kLibrary, "hipDeviceSynchronize");
-constinit Next<Error(Stream, int*)> next_is_capturing(kLibrary, "hipStreamIsCapturing");
-constinit Next<int(Stream)> next_stream_device(kLibrary, "hipGetStreamDeviceId");
-constinit Next<const char*(Error)> next_error_string(kLibrary, "hipGetErrorString");
-constinit Next<Error(const void*)> next_prepare(kLibrary, "mneme_hostgpu_prepare");
-constinit Next<Error(unsigned)> next_settle(kLibrary, "mneme_hostgpu_settle");
-constinit Next<void()> next_hold(kLibrary, "mneme_hostgpu_hold");
-constinit Next<void()> next_let_go(kLibrary, "mneme_hostgpu_let_go");
-constinit Next<Error(void*, const char*, void**, size_t*)> next_global(kLibrary, "mneme_hostgpu_global");
-constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "hipHostGetDevicePointer");
-constinit Next<Error(size_t*, int)> next_limit(kLibrary, "hipDeviceGetLimit");
-constinit Next<Error(int, size_t)> next_set_limit(kLibrary, "hipDeviceSetLimit");
-constinit Next<Error(int*)> next_version(kLibrary, "hipRuntimeGetVersion");
-constinit Next<Error(void**, const void*)> next_symbol_address(kLibrary, "hipGetSymbolAddress");
-constinit Next<Error(size_t*, const void*)> next_symbol_size(kLibrary, "hipGetSymbolSize");
-constinit Next<Error(void**, size_t*, Module, const char*)> next_module_global(kLibrary, "hipModuleGetGlobal");
-constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
-    kLibrary, "__hipRegisterVar");
-constinit Next<Error(void*, const void*, size_t, int)> next_memcpy(kLibrary, "hipMemcpy");
-constinit Next<Error(const void*, const void*, size_t, size_t, int)> next_to_symbol(kLibrary, "hipMemcpyToSymbol");
-thread_local bool holds = false;
+CALL(Status, hipFree, void*)
+CALL(int, hipGetStreamDeviceId, void*)
+CALL(Status, mneme_hostgpu_prepare, const void*)
+CALL(Status, mneme_hostgpu_settle, unsigned)
+CALL(void, mneme_hostgpu_hold)
+CALL(void, mneme_hostgpu_let_go)
+CALL(Status, mneme_hostgpu_global, void*, const char*, void**, size_t*)
+CALL(Status, hipHostGetDevicePointer, void**, void*, unsigned)
+CALL(Status, hipDeviceSetLimit, int, size_t)
+CALL(Status, hipRuntimeGetVersion, int*)
+CALL(Status, hipModuleGetGlobal, void**, size_t*, Module, const char*)
+CALL(void, __hipRegisterVar, void*, void*, char*, const char*, int, size_t, int, int)
+CALL(Status, hipMemcpy, void*, const void*, size_t, int)
+CALL(Status, hipMemcpyToSymbol, const void*, const void*, size_t, size_t, int)
+
+namespace {
 
 constexpr char kWhere[] = "the application's device code";
 
@@ -70,60 +61,32 @@ void HipRuntime::unreserve(uint64_t base, uint64_t size) { memory_.unreserve(bas
 
 std::optional<Fd> HipRuntime::back(uint64_t address, uint64_t size, int device) {
   std::optional<Fd> backed = memory_.back(address, size, device);
-  if (backed) backed_devices_.fetch_or(uint64_t{1} << device);
+  if (backed) use(device);
   return backed;
 }
 
 void HipRuntime::unback(uint64_t address, uint64_t size) { memory_.unback(address, size); }
 
 bool HipRuntime::adopt_host(void* address, uint64_t size) {
-  unsigned flags = kRegisterMapped | (devices.several() ? kRegisterPortable : 0);
-  if (!succeeds(next_register.call_or(kNotSupported, address, size, flags))) return false;
+  if (!VendorRuntime::adopt_host(address, size)) return false;
   if (is_stand_in()) return true;
   // Pointers to it are recorded as they are, so that the device has to have it at the host's address.
   void* there = nullptr;
-  if (succeeds(next_device_pointer.call_or(kNotSupported, &there, address, 0)) && there == address) return true;
+  if (succeeds(next::hipHostGetDevicePointer(&there, address, 0)) && there == address) return true;
   disown_host(address);
   throw mneme::Error(
       "this GPU sees host memory at other addresses than the host does, so what kernels do with it cannot be recorded");
 }
 
-void HipRuntime::disown_host(void* address) { succeeds(next_unregister.call_or(kNotSupported, address)); }
+bool HipRuntime::works() { return succeeds(next::hipFree(nullptr)); }
 
-int HipRuntime::device_count() { return devices.count(); }
-
-int HipRuntime::device() { return devices.current(); }
-
-bool HipRuntime::works() { return succeeds(next_free.call_or(kNotSupported, nullptr)); }
-
-int HipRuntime::device_of(void* stream) {
-  // This one and what lies below are streams of the thread's device.
-  if (!devices.several() || reinterpret_cast<uintptr_t>(stream) <= kPerThread) return device();
-  int device = next_stream_device.call_or(-1, stream);
-  return device >= 0 ? device : this->device();
+int HipRuntime::ask_device_of(void* stream) {
+  return next::hipGetStreamDeviceId ? next::hipGetStreamDeviceId(stream) : -1;
 }
 
 int HipRuntime::synchronize(std::chrono::milliseconds patience) {
-  if (is_stand_in()) return next_settle.call_or(kNotSupported, static_cast<unsigned>(patience.count()));
+  if (is_stand_in()) return next::mneme_hostgpu_settle(static_cast<unsigned>(patience.count()));
   return on_devices([&](int device) { return wait_for_device(device, patience); });
-}
-
-template <class Wait>
-int HipRuntime::on_devices(const Wait& wait) {
-  Error status = kSuccess;
-  const uint64_t devices = backed_devices_.load() | uint64_t{1} << device();
-  for (int device = 0; device < memory::kMostDevices && status == kSuccess; ++device) {
-    if (devices >> device & 1) status = wait(device);
-  }
-  return status;
-}
-
-int HipRuntime::wait() {
-  if (!devices.several()) return next_device_synchronize.call_or(kNotSupported);
-  return on_devices([](int device) {
-    OnDevice there(device);
-    return next_device_synchronize.call_or(kNotSupported);
-  });
 }
 
 int HipRuntime::synchronize(void* stream, std::chrono::milliseconds patience) {
@@ -134,68 +97,41 @@ int HipRuntime::synchronize(void* stream, std::chrono::milliseconds patience) {
 
 // The vendor's runtime has no such thing: there the hooks of what changes memory wait.
 void HipRuntime::hold() {
-  if (is_stand_in()) return next_hold.call();
-  changes_.lock();
-  holds = true;
+  if (is_stand_in()) return next::mneme_hostgpu_hold();
+  VendorRuntime::hold();
 }
 
 void HipRuntime::let_go() {
-  if (is_stand_in()) return next_let_go.call();
-  holds = false;
-  changes_.unlock();
-}
-
-HipRuntime::Changing::Changing(HipRuntime& runtime)
-    : runtime_(runtime), locked_(core() && !runtime.is_stand_in() && !holds) {
-  if (locked_) runtime_.changes_.lock_shared();
-}
-
-HipRuntime::Changing::~Changing() {
-  if (locked_) runtime_.changes_.unlock_shared();
+  if (is_stand_in()) return next::mneme_hostgpu_let_go();
+  VendorRuntime::let_go();
 }
 
 bool HipRuntime::is_stand_in() {
-  static const bool is = static_cast<bool>(next_settle);
+  static const bool is = static_cast<bool>(next::mneme_hostgpu_settle);
   return is;
 }
 
 bool HipRuntime::is_capturing(void* stream) {
   // AMD's runtime answers with an error where anything is waited for meanwhile, and the graph is lost.
-  return (!is_stand_in() && captures.load(std::memory_order_relaxed) > 0) || notes_down(stream);
-}
-
-bool HipRuntime::notes_down(void* stream) {
-  if (captures.load(std::memory_order_relaxed) == 0) return false;  // asking is not free
-  int capturing = 0;
-  return succeeds(next_is_capturing.call_or(kNotSupported, stream, &capturing)) && capturing != 0;
-}
-
-std::string HipRuntime::error_text(int error) {
-  const char* text = next_error_string.call_or(nullptr, error);
-  return text ? text : "HIP error " + std::to_string(error);
+  return (!is_stand_in() && VendorRuntime::is_capturing(stream)) || notes_down(stream);
 }
 
 bool HipRuntime::prepare(const void* host_function, int device) {
   OnDevice there(device);
-  return !next_prepare || succeeds(next_prepare.call_or(kNotSupported, host_function));
+  return !next::mneme_hostgpu_prepare || succeeds(next::mneme_hostgpu_prepare(host_function));
 }
 
+// Releases that cannot be asked for one do not say how large it is, either.
 uint64_t HipRuntime::stack_bytes(int device) {
-  constexpr int kStackSize = 0;         // hipLimitStackSize
-  constexpr size_t kUsualStack = 1024;  // unless the application asks for another
-  // Releases that cannot be asked for one do not say how large it is, either.
-  if (!next_set_limit) return 0;
-  OnDevice there(device);
-  size_t bytes = 0;
-  return succeeds(next_limit.call_or(kNotSupported, &bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
+  return next::hipDeviceSetLimit ? VendorRuntime::stack_bytes(device) : 0;
 }
 
-Error HipRuntime::is_of_6_or_later(bool& is) {
+Status HipRuntime::is_of_6_or_later(bool& is) {
   constexpr int kFirst = 60'000'000;
   static std::atomic<int> known = 0;
   int version = known;
   if (version == 0) {
-    if (Error status = next_version.call_or(kNotSupported, &version)) return status;
+    if (Status status = next::hipRuntimeGetVersion(&version)) return status;
     known = version;
   }
   is = version >= kFirst;
@@ -203,11 +139,6 @@ Error HipRuntime::is_of_6_or_later(bool& is) {
 }
 
 // ---- variables ----
-
-void HipRuntime::add_variable(void* fat_binary, const void* host_variable, const char* name) {
-  std::lock_guard lock(mutex_);
-  variables_[fat_binary][name] = host_variable;
-}
 
 void HipRuntime::add_reference(void* fat_binary, const char* name) {
   std::lock_guard lock(mutex_);
@@ -233,7 +164,7 @@ bool HipRuntime::lead_to(void* fat_binary, const char* name, void* memory) try {
   if (!variable) return false;
   for (int device = 0; device < devices.count(); ++device) {
     OnDevice there(device);
-    if (!succeeds(next_to_symbol.call_or(kNotSupported, variable, &memory, sizeof memory, 0, kHostToDevice))) {
+    if (!succeeds(next::hipMemcpyToSymbol(variable, &memory, sizeof memory, 0, kHostToDevice))) {
       return false;
     }
   }
@@ -293,17 +224,17 @@ std::vector<uint64_t> HipRuntime::function_addresses(const ProgramCode& code, co
 uint64_t HipRuntime::function_address(const ProgramCode& code, const std::string& name, int device) {
   {
     std::lock_guard lock(mutex_);
-    auto known = functions_.find({code.handle, name, device});
-    if (known != functions_.end()) return known->second;
+    auto known = addresses_.find({code.handle, name, device});
+    if (known != addresses_.end()) return known->second;
   }
   OnDevice there(device);
   uint64_t address = 0;
   std::optional<MemoryRange> holder = find_variable(code, objects::address_symbol(name));
   if (!holder || holder->size != sizeof address) return 0;
   const void* from = reinterpret_cast<const void*>(holder->address);
-  if (!succeeds(next_memcpy.call_or(kNotSupported, &address, from, sizeof address, kDeviceToHost))) return 0;
+  if (!succeeds(next::hipMemcpy(&address, from, sizeof address, kDeviceToHost))) return 0;
   std::lock_guard lock(mutex_);
-  functions_[{code.handle, name, device}] = address;
+  addresses_[{code.handle, name, device}] = address;
   return address;
 }
 
@@ -313,19 +244,14 @@ void HipRuntime::add_module(Module module) {
 }
 
 std::vector<MemoryRange> HipRuntime::remove_code(void* handle) {
-  std::lock_guard lock(mutex_);
-  variables_.erase(handle);
-  managed_.erase(handle);
-  references_.erase(handle);
-  images_.erase(handle);
-  modules_.erase(handle);
-  std::erase_if(functions_, [&](const auto& entry) { return std::get<0>(entry.first) == handle; });
-  std::vector<MemoryRange> gone;
-  std::erase_if(found_, [&](const auto& entry) {
-    if (entry.first.first == handle) gone.push_back(entry.second);
-    return entry.first.first == handle;
-  });
-  return gone;
+  {
+    std::lock_guard lock(mutex_);
+    managed_.erase(handle);
+    references_.erase(handle);
+    images_.erase(handle);
+    modules_.erase(handle);
+  }
+  return VendorRuntime::remove_code(handle);
 }
 
 // Start-up code has one for each variable that the application's source has outside of functions. For what the compiler
@@ -337,11 +263,11 @@ const void* HipRuntime::host_variable(const ProgramCode& code, const std::string
   // Registered in a way of its own.
   if (managed_[code.handle].contains(name) || references_[code.handle].contains(name)) return nullptr;
   const uint64_t size = exported_size(code, name);
-  if (size == 0 || !next_register_variable) return nullptr;
+  if (size == 0 || !next::__hipRegisterVar) return nullptr;
   void* variable = &host_variables_.emplace_back();
   auto [entry, fresh] = registered.emplace(name, variable);
-  next_register_variable.call(code.handle, variable, const_cast<char*>(entry->first.c_str()), entry->first.c_str(), 0,
-                              size, 0, 0);
+  next::__hipRegisterVar(code.handle, variable, const_cast<char*>(entry->first.c_str()), entry->first.c_str(), 0, size,
+                         0, 0);
   return variable;
 }
 
@@ -352,54 +278,28 @@ std::optional<MemoryRange> HipRuntime::find_variable(const ProgramCode& code, co
     std::lock_guard lock(mutex_);
     module = modules_.contains(code.handle);
   }
+  if (!module) {
+    const void* variable = host_variable(code, name);
+    return variable ? find_by_host(variable) : std::nullopt;
+  }
   void* address = nullptr;
   size_t size = 0;
-  bool found = false;
-  if (module) {
-    found = succeeds(next_module_global.call_or(kNotSupported, &address, &size, code.handle, name.c_str()));
-  } else if (const void* variable = host_variable(code, name)) {
-    found = succeeds(next_symbol_address.call_or(kNotSupported, &address, variable)) &&
-            succeeds(next_symbol_size.call_or(kNotSupported, &size, variable));
-  }
+  bool found = succeeds(next::hipModuleGetGlobal(&address, &size, code.handle, name.c_str()));
   return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
 }
 
-// ---- the heap from which kernels allocate ----
-
+// The stand-in's heap is recorded.
 std::optional<uint64_t> HipRuntime::heap_limit(int device) {
-  if (is_stand_in()) return std::nullopt;  // its heap is recorded
-  constexpr int kHeapSize = 2;             // hipLimitMallocHeapSize
-  OnDevice there(device);
-  size_t bytes = 0;
-  if (!succeeds(devices.calls.get_limit.call_or(kNotSupported, &bytes, kHeapSize))) return std::nullopt;
-  return bytes;
-}
-
-bool HipRuntime::zero(MemoryRange memory, int device) {
-  return QuietStream(devices, device).zero(memory.address, memory.size);
-}
-
-bool HipRuntime::point_to_heap(const ProgramCode& code, const std::string& variable, const objects::HeapVariable& heap,
-                               int device) {
-  QuietStream stream(devices, device);
-  std::optional<MemoryRange> found = find_variable(code, variable);
-  return found && found->size == sizeof heap && stream.write(found->address, std::as_bytes(std::span(&heap, 1)));
+  return is_stand_in() ? std::nullopt : VendorRuntime::heap_limit(device);
 }
 
 std::optional<MemoryRange> HipRuntime::global(const ProgramCode& code, const std::string& name, int device) {
+  if (!is_stand_in()) return VendorRuntime::global(code, name, device);
   OnDevice there(device);
-  if (is_stand_in()) {
-    void* address = nullptr;
-    size_t size = 0;
-    if (next_global.call_or(kNotSupported, code.handle, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
-    return MemoryRange{reinterpret_cast<uint64_t>(address), size};
-  }
-  std::optional<MemoryRange> range = find_variable(code, name);
-  if (!range) return std::nullopt;
-  backed_devices_.fetch_or(uint64_t{1} << device);
-  std::lock_guard lock(mutex_);
-  found_[{code.handle, name}] = *range;
-  return range;
+  void* address = nullptr;
+  size_t size = 0;
+  if (next::mneme_hostgpu_global(code.handle, name.c_str(), &address, &size) != kSuccess) return std::nullopt;
+  return MemoryRange{reinterpret_cast<uint64_t>(address), size};
 }
 
 // Never destroyed: applications call HIP from destructors that run last.

@@ -11,22 +11,23 @@
 #include "recorder/memory/address.h"
 
 namespace mneme::record::hip {
-namespace {
 
-constinit Next<Error(void**, size_t, size_t, void*, unsigned long long)> next_reserve(kLibrary, "hipMemAddressReserve");
-constinit Next<Error(void*, size_t)> next_unreserve(kLibrary, "hipMemAddressFree");
-constinit Next<Error(Handle*, size_t, const void*, unsigned long long)> next_create(kLibrary, "hipMemCreate");
-constinit Next<Error(Handle)> next_release(kLibrary, "hipMemRelease");
-constinit Next<Error(void*, size_t, size_t, Handle, unsigned long long)> next_map(kLibrary, "hipMemMap");
-constinit Next<Error(void*, size_t)> next_unmap(kLibrary, "hipMemUnmap");
-constinit Next<Error(void*, size_t, const MemoryAccess*, size_t)> next_set_access(kLibrary, "hipMemSetAccess");
-constinit Next<Error(void*, Handle, int, unsigned long long)> next_export(kLibrary, "hipMemExportToShareableHandle");
-constinit Next<Error(void*, Handle)> next_properties(kLibrary, "hipMemGetAllocationPropertiesFromHandle");
-constinit Next<Error(int*, int, int)> next_can_access(kLibrary, "hipDeviceCanAccessPeer");
-constinit Next<Error(void*, int, size_t)> next_set(kLibrary, "hipMemset");
-constinit Next<Error(void**, size_t)> next_malloc(kLibrary, "hipMalloc");
-constinit Next<Error(void*)> next_free(kLibrary, "hipFree");
-constinit Next<Error(size_t*, size_t*)> next_memory_info(kLibrary, "hipMemGetInfo");
+CALL(Status, hipMemAddressReserve, void**, size_t, size_t, void*, unsigned long long)
+CALL(Status, hipMemAddressFree, void*, size_t)
+CALL(Status, hipMemCreate, Handle*, size_t, const void*, unsigned long long)
+CALL(Status, hipMemRelease, Handle)
+CALL(Status, hipMemMap, void*, size_t, size_t, Handle, unsigned long long)
+CALL(Status, hipMemUnmap, void*, size_t)
+CALL(Status, hipMemSetAccess, void*, size_t, const Access*, size_t)
+CALL(Status, hipMemExportToShareableHandle, void*, Handle, int, unsigned long long)
+CALL(Status, hipMemGetAllocationPropertiesFromHandle, void*, Handle)
+CALL(Status, hipDeviceCanAccessPeer, int*, int, int)
+CALL(Status, hipMemset, void*, int, size_t)
+CALL(Status, hipMalloc, void**, size_t)
+CALL(Status, hipFree, void*)
+CALL(Status, hipMemGetInfo, size_t*, size_t*)
+
+namespace {
 
 constexpr uint64_t kGranularity = 2 << 20;
 constexpr uint64_t kLeast = 64 << 20;       // of memory that is worth an allocation of its own
@@ -34,11 +35,11 @@ constexpr uint64_t kForOthers = 512 << 20;  // that the runtime needs itself, fo
 constexpr size_t kLargestProperties = 128;  // bytes, of any release so far and some more
 
 // The devices that may use each other's memory get access to all that is recorded.
-std::vector<MemoryAccess> access_for(int device) {
-  std::vector<MemoryAccess> list = {{{kLocationDevice, device}, kReadWrite}};
+std::vector<Access> access_for(int device) {
+  std::vector<Access> list = {{{kLocationDevice, device}, kReadWrite}};
   for (int other = 0; other < devices.count(); ++other) {
     int can = 0;
-    if (other == device || !succeeds(next_can_access.call_or(kNotSupported, &can, other, device)) || !can) continue;
+    if (other == device || !succeeds(next::hipDeviceCanAccessPeer(&can, other, device)) || !can) continue;
     list.push_back({{kLocationDevice, other}, kReadWrite});
   }
   return list;
@@ -46,29 +47,29 @@ std::vector<MemoryAccess> access_for(int device) {
 
 }  // namespace
 
-Error VirtualMemory::create(Handle* handle, uint64_t size, int device) {
+Status VirtualMemory::create(Handle* handle, uint64_t size, int device) {
   // A release that takes this for a larger structure finds zeros behind it.
   alignas(16) std::byte properties[kLargestProperties] = {};
   if (newer_) {
-    MemoryPropertiesNow now{};
+    MemoryProperties now{};
     now.type = kPinned;
     now.location = {kLocationDevice, device};
     std::memcpy(properties, &now, sizeof now);
   } else {
-    MemoryProperties of_5_2{};
+    MemoryPropertiesOf52 of_5_2{};
     of_5_2.type = kPinned;
     of_5_2.location = {kLocationDevice, device};
-    if (runtime().is_stand_in()) of_5_2.requested_handle_type = kFileDescriptor;
+    if (runtime().is_stand_in()) of_5_2.handle_type = kFileDescriptor;
     std::memcpy(properties, &of_5_2, sizeof of_5_2);
   }
-  return next_create.call_or(kNotSupported, handle, size, properties, 0);
+  return next::hipMemCreate(handle, size, properties, 0);
 }
 
 std::optional<int> VirtualMemory::device_of(Handle handle) {
   alignas(16) std::byte properties[kLargestProperties] = {};
-  if (!succeeds(next_properties.call_or(kNotSupported, properties, handle))) return std::nullopt;
-  MemoryLocation location{};
-  const size_t place = newer_ ? offsetof(MemoryPropertiesNow, location) : offsetof(MemoryProperties, location);
+  if (!succeeds(next::hipMemGetAllocationPropertiesFromHandle(properties, handle))) return std::nullopt;
+  Location location{};
+  const size_t place = newer_ ? offsetof(MemoryProperties, location) : offsetof(MemoryPropertiesOf52, location);
   std::memcpy(&location, properties + place, sizeof location);
   if (location.type != kLocationDevice) return std::nullopt;
   return location.id;
@@ -81,18 +82,17 @@ VirtualMemory::Trial VirtualMemory::try_memory(uint64_t address, int device) {
   for (bool newer : {true, false}) {
     newer_ = newer;
     Handle handle = nullptr;
-    Error status = create(&handle, kGranularity, device);
+    Status status = create(&handle, kGranularity, device);
     if (!succeeds(status)) {
       if (status == kOutOfMemory) return Trial::kNoMemory;
       continue;
     }
-    const MemoryAccess access{{kLocationDevice, device}, kReadWrite};
-    bool mapped = succeeds(next_map.call_or(kNotSupported, pointer_to(address), kGranularity, 0, handle, 0));
-    bool works = mapped &&
-                 succeeds(next_set_access.call_or(kNotSupported, pointer_to(address), kGranularity, &access, 1)) &&
-                 succeeds(next_set.call_or(kNotSupported, pointer_to(address), 0, kGranularity));
-    const bool free = !mapped || succeeds(next_unmap.call_or(kNotSupported, pointer_to(address), kGranularity));
-    succeeds(next_release.call_or(kNotSupported, handle));
+    const Access access{{kLocationDevice, device}, kReadWrite};
+    bool mapped = succeeds(next::hipMemMap(pointer_to(address), kGranularity, 0, handle, 0));
+    bool works = mapped && succeeds(next::hipMemSetAccess(pointer_to(address), kGranularity, &access, 1)) &&
+                 succeeds(next::hipMemset(pointer_to(address), 0, kGranularity));
+    const bool free = !mapped || succeeds(next::hipMemUnmap(pointer_to(address), kGranularity));
+    succeeds(next::hipMemRelease(handle));
     if (!free) return Trial::kFails;  // nothing else can be put there
     if (works) return Trial::kWorks;
   }
@@ -102,13 +102,13 @@ VirtualMemory::Trial VirtualMemory::try_memory(uint64_t address, int device) {
 MemoryRange VirtualMemory::reserve(uint64_t base, uint64_t size, int device) {
   if (tried_ && !works_) return reserve_plain(size, device);
   void* got = nullptr;
-  Error status = next_reserve.call_or(kNotSupported, &got, size, kGranularity, pointer_to(base), 0);
+  Status status = next::hipMemAddressReserve(&got, size, kGranularity, pointer_to(base), 0);
   if (status == kSuccess && got == pointer_to(base)) {
     Trial trial = runtime().is_stand_in() || tried_ ? Trial::kWorks : try_memory(base, device);
     if (trial == Trial::kWorks) tried_ = works_ = true;
     if (trial != Trial::kFails) return {base, size};
   }
-  if (succeeds(status)) succeeds(next_unreserve.call_or(kNotSupported, got, size));
+  if (succeeds(status)) succeeds(next::hipMemAddressFree(got, size));
   if (status == kSuccess && got != pointer_to(base)) {
     throw mneme::Error::of(
         "the address range {:#x} to {:#x}, where device memory is recorded, is taken or too large in the application's "
@@ -134,12 +134,12 @@ MemoryRange VirtualMemory::reserve(uint64_t base, uint64_t size, int device) {
 MemoryRange VirtualMemory::reserve_plain(uint64_t most, int device) {
   OnDevice there(device);
   size_t left = 0, total = 0;
-  if (!succeeds(next_memory_info.call_or(kNotSupported, &left, &total))) left = kLeast;
+  if (!succeeds(next::hipMemGetInfo(&left, &total))) left = kLeast;
   uint64_t size = std::min<uint64_t>(most, left > 2 * kForOthers ? left - std::max(kForOthers, left / 8) : left / 2);
   for (size = size / bundle::kBlockSize * bundle::kBlockSize; size >= kLeast;
        size = size / 2 / kGranularity * kGranularity) {
     void* whole = nullptr;
-    if (!succeeds(next_malloc.call_or(kNotSupported, &whole, size)) || !whole) continue;
+    if (!succeeds(next::hipMalloc(&whole, size)) || !whole) continue;
     auto begin = reinterpret_cast<uint64_t>(whole);
     const uint64_t aligned = (begin + bundle::kBlockSize - 1) / bundle::kBlockSize * bundle::kBlockSize;
     const uint64_t whole_blocks = (begin + size - aligned) / bundle::kBlockSize * bundle::kBlockSize;
@@ -162,11 +162,11 @@ VirtualMemory::Plain* VirtualMemory::plain_with(uint64_t address) {
 void VirtualMemory::unreserve(uint64_t base, uint64_t size) {
   std::lock_guard lock(mutex_);
   if (Plain* plain = plain_with(base)) {
-    succeeds(next_free.call_or(kNotSupported, plain->whole));
+    succeeds(next::hipFree(plain->whole));
     plain_.erase(plain_.begin() + (plain - plain_.data()));
     return;
   }
-  succeeds(next_unreserve.call_or(kNotSupported, pointer_to(base), size));
+  succeeds(next::hipMemAddressFree(pointer_to(base), size));
 }
 
 std::optional<Fd> VirtualMemory::back(uint64_t address, uint64_t size, int device) {
@@ -180,16 +180,14 @@ std::optional<Fd> VirtualMemory::back(uint64_t address, uint64_t size, int devic
   OnDevice there(device);
   Handle handle = nullptr;
   if (!succeeds(create(&handle, size, device))) return std::nullopt;
-  const std::vector<MemoryAccess> access = access_for(device);
+  const std::vector<Access> access = access_for(device);
   int descriptor = -1;
-  bool mapped = succeeds(next_map.call_or(kNotSupported, pointer_to(address), size, 0, handle, 0));
-  bool ready =
-      mapped &&
-      succeeds(next_set_access.call_or(kNotSupported, pointer_to(address), size, access.data(), access.size())) &&
-      (!runtime().is_stand_in() ||
-       succeeds(next_export.call_or(kNotSupported, &descriptor, handle, kFileDescriptor, 0)));
-  if (mapped && !ready) succeeds(next_unmap.call_or(kNotSupported, pointer_to(address), size));
-  succeeds(next_release.call_or(kNotSupported, handle));  // a mapping keeps the memory
+  bool mapped = succeeds(next::hipMemMap(pointer_to(address), size, 0, handle, 0));
+  bool ready = mapped && succeeds(next::hipMemSetAccess(pointer_to(address), size, access.data(), access.size())) &&
+               (!runtime().is_stand_in() ||
+                succeeds(next::hipMemExportToShareableHandle(&descriptor, handle, kFileDescriptor, 0)));
+  if (mapped && !ready) succeeds(next::hipMemUnmap(pointer_to(address), size));
+  succeeds(next::hipMemRelease(handle));  // a mapping keeps the memory
   if (!ready) return std::nullopt;
   return descriptor >= 0 ? Fd(descriptor) : Fd();
 }
@@ -202,7 +200,7 @@ void VirtualMemory::unback(uint64_t address, uint64_t size) {
       return;
     }
   }
-  succeeds(next_unmap.call_or(kNotSupported, pointer_to(address), size));
+  succeeds(next::hipMemUnmap(pointer_to(address), size));
 }
 
 uint64_t VirtualMemory::taken_ahead(int device) {

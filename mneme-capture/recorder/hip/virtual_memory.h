@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "recorder/hip/api.h"
+#include "recorder/hip/devices.h"
 #include "recorder/link/protocol.h"
 
 namespace mneme::record::hip {
@@ -36,7 +36,7 @@ class VirtualMemory {
 
   enum class Trial { kWorks, kNoMemory, kFails };
   Trial try_memory(uint64_t address, int device);
-  Error create(Handle* handle, uint64_t size, int device);
+  Status create(Handle* handle, uint64_t size, int device);
   MemoryRange reserve_plain(uint64_t most, int device);
   Plain* plain_with(uint64_t address);  // with the lock held
 

@@ -15,7 +15,7 @@ constexpr unsigned kNoTiming = 2;
 
 void Fetches::check(int status) const {
   if (devices_.succeeds(status)) return;
-  const char* text = devices_.calls.error_string.call_or(nullptr, status);
+  const char* text = devices_.calls.error_string(status);
   throw Error("device memory cannot be read: " + (text ? text : "error " + std::to_string(status)));
 }
 
@@ -23,7 +23,7 @@ void* Fetches::take_event(int device) {
   std::vector<void*>& unused = unused_[device];
   void* event = nullptr;
   if (unused.empty()) {
-    check(devices_.calls.create_event.call_or(kNotThere, &event, kNoTiming));
+    check(devices_.calls.create_event(&event, kNoTiming));
   } else {
     event = unused.back();
     unused.pop_back();
@@ -34,7 +34,7 @@ void* Fetches::take_event(int device) {
 void Fetches::copy(std::span<const Piece> pieces, std::byte* to) const {
   for (const Piece& piece : pieces) {
     const void* from = reinterpret_cast<const void*>(piece.address);
-    check(devices_.calls.copy_async.call_or(kNotThere, to, from, piece.size, kDeviceToHost, nullptr));
+    check(devices_.calls.copy_async(to, from, piece.size, kDeviceToHost, nullptr));
     to += piece.size;
   }
 }
@@ -51,7 +51,7 @@ void Fetches::begin(const std::vector<Piece>& pieces, std::byte* to, const Gathe
     if (!gather || !gather(some, to)) copy(some, to);
     for (const Piece& piece : some) to += piece.size;
     first = last;
-    check(devices_.calls.record_event.call_or(kNotThere, marks.back().second, nullptr));
+    check(devices_.calls.record_event(marks.back().second, nullptr));
   }
   under_way_.push_back(std::move(marks));
 }
@@ -62,7 +62,7 @@ void Fetches::await() {
   under_way_.pop_front();
   for (auto [device, event] : marks) {
     Entered there(devices_, device);
-    check(devices_.calls.synchronize_event.call_or(kNotThere, event));
+    check(devices_.calls.synchronize_event(event));
     unused_[device].push_back(event);
   }
 }

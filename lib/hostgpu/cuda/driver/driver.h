@@ -3,37 +3,18 @@
 // graphs, modules and functions are HIP's; addresses are numbers, which are passed as pointers are. Declared here so
 // that no toolkit is needed to build; shapes_test.cc compares it with the toolkit's headers where there is one.
 #pragma once
-#include <tuple>
-
-#include "hostgpu/cuda/cuda.h"
+#include "hostgpu/cuda/forward.h"
 #include "hostgpu/extensions.h"
 
 namespace mneme::hostgpu::cuda::driver {
 
 using Result = int;  // CUresult
+using vendor::cuda::DriverKernelNode, vendor::cuda::DriverLaunchConfig, vendor::cuda::MemoryProperties;
 inline constexpr Result kInvalidHandle = 400, kNotFound = 500;
 
 using Context = hipCtx_t;
 using Module = hipModule_t;
 using Function = hipFunction_t;  // or CUkernel: both are HIP's function
-
-struct DriverLaunchConfig {  // CUlaunchConfig
-  unsigned grid[3], block[3];
-  unsigned shared;
-  hipStream_t stream;
-  const LaunchAttribute* attributes;
-  unsigned count;
-};
-
-struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS_v2
-  Function function;
-  unsigned grid[3], block[3];
-  unsigned shared;
-  void** arguments;
-  void** extra;
-  Function kernel;  // in place of a function
-  Context context;
-};
 
 // CUDA_MEMCPY2D and CUDA_MEMCPY3D.
 inline constexpr int kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3, kUnifiedMemory = 4;  // CUmemorytype
@@ -63,15 +44,6 @@ struct BoxCopy {
   size_t width, height, depth;
 };
 
-struct AllocationProperties {  // CUmemAllocationProp
-  int type, handle_types;
-  hipMemLocation location;
-  void* win32;
-  unsigned char compression, rdma;
-  unsigned short usage;
-  unsigned char reserved[4];
-};
-
 // HIP's numbers are the driver's where both have them; the rest are the runtime's.
 Result result(hipError_t status);
 inline Result result(Error status) { return result(static_cast<hipError_t>(status)); }
@@ -97,44 +69,17 @@ Result answer(const Body& body) {
 
 // ---- functions that only pass their arguments on (forwarded.def) ----
 
-template <auto Function>
-struct Signature;
-template <class Result, class... Parameters, Result (*Function)(Parameters...)>
-struct Signature<Function> {
-  static constexpr size_t kCount = sizeof...(Parameters);
-  template <size_t I>
-  using Parameter = std::tuple_element_t<I, std::tuple<Parameters...>>;
-};
-template <auto Function, size_t I>
-using Parameter = typename Signature<Function>::template Parameter<I>;
-
-template <class Any>
-Any passed(Any argument) {
-  return argument;
-}
-inline hipStream_t passed(hipStream_t stream) { return stream_of(stream); }
-template <class Any>
-Any passed_by_thread(Any argument) {
-  return argument;
-}
-inline hipStream_t passed_by_thread(hipStream_t stream) { return own_stream(stream); }
-
 template <auto Function, class... Arguments>
 Result forward(Arguments... arguments) {
-  return answer([&] { return Function(passed(arguments)...); });
+  return answer([&] { return cuda::forward<Function>(arguments...); });
 }
-// Of a program for which null is the calling thread's own stream.
 template <auto Function, class... Arguments>
 Result forward_by_thread(Arguments... arguments) {
-  return answer([&] { return Function(passed_by_thread(arguments)...); });
+  return answer([&] { return cuda::forward_by_thread<Function>(arguments...); });
 }
-// In that stream, and done: `Function` takes a stream last.
 template <auto Function, class... Arguments>
 Result forward_and_wait(Arguments... arguments) {
-  return answer([&] {
-    auto status = Function(arguments..., hipStreamPerThread);
-    return status ? status : static_cast<decltype(status)>(hipStreamSynchronize(hipStreamPerThread));
-  });
+  return answer([&] { return cuda::forward_and_wait<Function>(arguments...); });
 }
 
 }  // namespace mneme::hostgpu::cuda::driver

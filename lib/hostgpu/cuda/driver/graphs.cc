@@ -4,29 +4,29 @@
 #include <algorithm>
 
 #include "hostgpu/cuda/driver/boxes.h"
-#include "hostgpu/cuda/driver/runtime.h"
+#include "hostgpu/cuda/functions.h"
 #include "hostgpu/cuda/versions.h"
 
 namespace mneme::hostgpu::cuda::driver {
 namespace {
 
-hipKernelNodeParams as_hip(const KernelNode& node) {
+hipKernelNodeParams as_hip(const DriverKernelNode& node) {
   hipKernelNodeParams hips{};
   hips.func = node.function ? node.function : node.kernel;
-  hips.gridDim = {node.grid[0], node.grid[1], node.grid[2]};
-  hips.blockDim = {node.block[0], node.block[1], node.block[2]};
+  hips.gridDim = cuda::as_hip(node.grid);
+  hips.blockDim = cuda::as_hip(node.block);
   hips.sharedMemBytes = node.shared;
   hips.kernelParams = node.arguments;
   return hips;
 }
 
 // Packed arguments are for launches.
-bool is_usable(const KernelNode* node) { return node && !node->extra; }
+bool is_usable(const DriverKernelNode* node) { return node && !node->extra; }
 
 // Before CUDA 12 the structure ends after what is first in it.
-constexpr size_t kFirstNodeBytes = offsetof(KernelNode, kernel);
-KernelNode as_now(const void* first) {
-  KernelNode node{};
+constexpr size_t kFirstNodeBytes = offsetof(DriverKernelNode, kernel);
+DriverKernelNode as_now(const void* first) {
+  DriverKernelNode node{};
   if (first) std::copy_n(static_cast<const std::byte*>(first), kFirstNodeBytes, reinterpret_cast<std::byte*>(&node));
   return node;
 }
@@ -35,6 +35,7 @@ KernelNode as_now(const void* first) {
 }  // namespace mneme::hostgpu::cuda::driver
 
 using namespace mneme::hostgpu::cuda::driver;
+using mneme::hostgpu::cuda::as_cuda;
 using mneme::hostgpu::cuda::EdgeData;
 using mneme::hostgpu::cuda::FillParameters;
 using mneme::hostgpu::cuda::kInvalidValue;
@@ -46,20 +47,20 @@ using Node = hipGraphNode_t;
 
 extern "C" {
 
-Result cuGraphAddKernelNode_v2(Node* node, Graph graph, const Node* before, size_t count, const KernelNode* kernel) {
+Result cuGraphAddKernelNode_v2(Node* node, Graph graph, const Node* before, size_t count,
+                               const DriverKernelNode* kernel) {
   if (!is_usable(kernel)) return kInvalidValue;
   hipKernelNodeParams hips = as_hip(*kernel);
   return answer([&] { return hipGraphAddKernelNode(node, graph, before, count, &hips); });
 }
-Result cuGraphKernelNodeGetParams_v2(Node node, KernelNode* kernel) {
+Result cuGraphKernelNodeGetParams_v2(Node node, DriverKernelNode* kernel) {
   if (!kernel) return kInvalidValue;
   hipKernelNodeParams hips{};
   Result status = answer([&] { return hipGraphKernelNodeGetParams(node, &hips); });
-  const dim3 &grid = hips.gridDim, &block = hips.blockDim;
   if (status == 0) {
-    *kernel = {static_cast<Function>(hips.func),
-               {grid.x, grid.y, grid.z},
-               {block.x, block.y, block.z},
+    *kernel = {hips.func,
+               as_cuda(hips.gridDim),
+               as_cuda(hips.blockDim),
                hips.sharedMemBytes,
                hips.kernelParams,
                nullptr,
@@ -68,12 +69,12 @@ Result cuGraphKernelNodeGetParams_v2(Node node, KernelNode* kernel) {
   }
   return status;
 }
-Result cuGraphKernelNodeSetParams_v2(Node node, const KernelNode* kernel) {
+Result cuGraphKernelNodeSetParams_v2(Node node, const DriverKernelNode* kernel) {
   if (!is_usable(kernel)) return kInvalidValue;
   hipKernelNodeParams hips = as_hip(*kernel);
   return answer([&] { return hipGraphKernelNodeSetParams(node, &hips); });
 }
-Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t made, Node node, const KernelNode* kernel) {
+Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t made, Node node, const DriverKernelNode* kernel) {
   if (!is_usable(kernel)) return kInvalidValue;
   hipKernelNodeParams hips = as_hip(*kernel);
   return answer([&] { return hipGraphExecKernelNodeSetParams(made, node, &hips); });
@@ -81,21 +82,21 @@ Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t made, Node node, const K
 
 // And as they were before CUDA 12.
 Result cuGraphAddKernelNode(Node* node, Graph graph, const Node* before, size_t count, const void* kernel) {
-  KernelNode now = as_now(kernel);
+  DriverKernelNode now = as_now(kernel);
   return cuGraphAddKernelNode_v2(node, graph, before, count, kernel ? &now : nullptr);
 }
 Result cuGraphKernelNodeGetParams(Node node, void* kernel) {
-  KernelNode now{};
+  DriverKernelNode now{};
   Result status = cuGraphKernelNodeGetParams_v2(node, kernel ? &now : nullptr);
   if (status == 0) std::copy_n(reinterpret_cast<std::byte*>(&now), kFirstNodeBytes, static_cast<std::byte*>(kernel));
   return status;
 }
 Result cuGraphKernelNodeSetParams(Node node, const void* kernel) {
-  KernelNode now = as_now(kernel);
+  DriverKernelNode now = as_now(kernel);
   return cuGraphKernelNodeSetParams_v2(node, kernel ? &now : nullptr);
 }
 Result cuGraphExecKernelNodeSetParams(hipGraphExec_t made, Node node, const void* kernel) {
-  KernelNode now = as_now(kernel);
+  DriverKernelNode now = as_now(kernel);
   return cuGraphExecKernelNodeSetParams_v2(made, node, kernel ? &now : nullptr);
 }
 
@@ -126,10 +127,10 @@ Result cuGraphExecMemcpyNodeSetParams(hipGraphExec_t made, Node node, const BoxC
 
 Result cuGraphAddMemsetNode(Node* node, Graph graph, const Node* before, size_t count, const FillParameters* fill,
                             Context) {
-  return forward<cudaGraphAddMemsetNode>(node, graph, before, count, fill);
+  return mneme::hostgpu::cuda::driver::forward<cudaGraphAddMemsetNode>(node, graph, before, count, fill);
 }
 Result cuGraphExecMemsetNodeSetParams(hipGraphExec_t made, Node node, const FillParameters* fill, Context) {
-  return forward<cudaGraphExecMemsetNodeSetParams>(made, node, fill);
+  return mneme::hostgpu::cuda::driver::forward<cudaGraphExecMemsetNodeSetParams>(made, node, fill);
 }
 
 Result cuGraphAddDependencies_v2(Graph graph, const Node* from, const Node* to, const EdgeData* edges, size_t count) {

@@ -19,7 +19,7 @@ struct Launch {
 };
 
 // The keys are HIP's, but for the one that ends the list.
-std::vector<void*> as_hip(void** extra) {
+std::vector<void*> list_of(void** extra) {
   std::vector<void*> list;
   for (void** at = extra; at && *at; at += 2) list.insert(list.end(), {at[0], at[1]});
   list.push_back(HIP_LAUNCH_PARAM_END);
@@ -33,7 +33,7 @@ Result launch(const Launch& it) {
       return hipModuleLaunchCooperativeKernel(it.function, grid.x, grid.y, grid.z, block.x, block.y, block.z, it.shared,
                                               it.stream, it.arguments);
     }
-    std::vector<void*> list = as_hip(it.extra);
+    std::vector<void*> list = list_of(it.extra);
     return hipModuleLaunchKernel(it.function, grid.x, grid.y, grid.z, block.x, block.y, block.z, it.shared, it.stream,
                                  it.arguments, it.extra ? list.data() : nullptr);
   });
@@ -45,15 +45,8 @@ Result launch(const DriverLaunchConfig* config, Function function, void** argume
   Wishes wishes = wishes_of(config->attributes, config->count);
   if (wishes.clusters) return answer([] { return mneme_hostgpu_refuse("cuLaunchKernelEx", kNoClusters); });
   if (wishes.cooperative && extra) return kInvalidValue;
-  const unsigned *grid = config->grid, *block = config->block;
-  return launch({function,
-                 {grid[0], grid[1], grid[2]},
-                 {block[0], block[1], block[2]},
-                 config->shared,
-                 stream(config->stream),
-                 arguments,
-                 extra,
-                 wishes.cooperative});
+  return launch({function, as_hip(config->grid), as_hip(config->block), config->shared, stream(as_hip(config->stream)),
+                 arguments, extra, wishes.cooperative});
 }
 
 // HIP's number is one of blocks that fill a device; the size of the block is asked for again where shared memory

@@ -103,6 +103,7 @@ hipError_t default_pool(hipMemPool_t* pool, const hipMemLocation* location) {
 }  // namespace mneme::hostgpu::cuda::driver
 
 using namespace mneme::hostgpu::cuda::driver;
+using mneme::hostgpu::cuda::as_hip;
 using mneme::hostgpu::cuda::CopyAttributes;
 using mneme::hostgpu::cuda::device_of;
 using mneme::hostgpu::cuda::kInvalidValue;
@@ -229,33 +230,32 @@ Result cuMemGetDefaultMemPool(hipMemPool_t* pool, const hipMemLocation* location
   return forward<default_pool>(pool, location);
 }
 
-Result cuMemCreate(hipMemGenericAllocationHandle_t* handle, size_t size, const AllocationProperties* properties,
+Result cuMemCreate(hipMemGenericAllocationHandle_t* handle, size_t size, const MemoryProperties* properties,
                    unsigned long long flags) {
   if (!properties) return kInvalidValue;
   hipMemAllocationProp hips{};
   hips.type = static_cast<hipMemAllocationType>(properties->type);
   hips.requestedHandleType = static_cast<hipMemAllocationHandleType>(properties->handle_types);
-  hips.location = properties->location;
+  hips.location = as_hip(properties->location);
   return answer([&] { return hipMemCreate(handle, size, &hips, flags); });
 }
-Result cuMemGetAllocationGranularity(size_t* size, const AllocationProperties* properties, int which) {
+Result cuMemGetAllocationGranularity(size_t* size, const MemoryProperties* properties, int which) {
   if (!properties) return kInvalidValue;
   hipMemAllocationProp hips{};
   hips.type = static_cast<hipMemAllocationType>(properties->type);
-  hips.location = properties->location;
+  hips.location = as_hip(properties->location);
   return answer([&] {
     return hipMemGetAllocationGranularity(size, &hips, static_cast<hipMemAllocationGranularity_flags>(which));
   });
 }
-Result cuMemGetAllocationPropertiesFromHandle(AllocationProperties* properties,
-                                              hipMemGenericAllocationHandle_t handle) {
+Result cuMemGetAllocationPropertiesFromHandle(MemoryProperties* properties, hipMemGenericAllocationHandle_t handle) {
   if (!properties) return kInvalidValue;
   hipMemAllocationProp hips{};
   *properties = {};
   Result status = answer([&] { return hipMemGetAllocationPropertiesFromHandle(&hips, handle); });
   properties->type = hips.type;
   properties->handle_types = hips.requestedHandleType;
-  properties->location = hips.location;
+  properties->location = {hips.location.type, hips.location.id};
   return status;
 }
 

@@ -2,7 +2,7 @@
 // Code that programs load, and its kernels, as far as their functions are no other's. The options are for a compiler
 // that is not here.
 #include "hostgpu/cuda/driver/driver.h"
-#include "hostgpu/cuda/driver/runtime.h"
+#include "hostgpu/cuda/functions.h"
 
 using namespace mneme::hostgpu::cuda::driver;
 using mneme::hostgpu::cuda::kInvalidValue;

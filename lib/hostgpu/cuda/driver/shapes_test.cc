@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hostgpu/cuda/driver/driver.h"
-#include "hostgpu/cuda/driver/runtime.h"
+#include "hostgpu/cuda/functions.h"
 
 #if __has_include(<cuda.h>)
 #define __CUDA_API_VERSION_INTERNAL  // all versions of all functions
@@ -48,14 +48,7 @@ TEST(DriverInterface, IsTheToolkits) {
 #define SIZE(ours, theirs) EXPECT_EQ(sizeof(ours), sizeof(theirs)) << #theirs
 #define PLACE(ours, member, theirs, name) EXPECT_EQ(offsetof(ours, member), offsetof(theirs, name)) << #theirs "." #name
 #define VALUE(ours, theirs) EXPECT_EQ(static_cast<int>(ours), static_cast<int>(theirs)) << #theirs
-  SIZE(DriverLaunchConfig, CUlaunchConfig);
-  PLACE(DriverLaunchConfig, stream, CUlaunchConfig, hStream);
-  PLACE(DriverLaunchConfig, count, CUlaunchConfig, numAttrs);
-  SIZE(LaunchAttribute, CUlaunchAttribute);
-  SIZE(KernelNode, CUDA_KERNEL_NODE_PARAMS_v2);
-  PLACE(KernelNode, shared, CUDA_KERNEL_NODE_PARAMS_v2, sharedMemBytes);
-  PLACE(KernelNode, kernel, CUDA_KERNEL_NODE_PARAMS_v2, kern);
-  EXPECT_EQ(sizeof(CUDA_KERNEL_NODE_PARAMS_v1), offsetof(KernelNode, kernel));
+  EXPECT_EQ(sizeof(CUDA_KERNEL_NODE_PARAMS_v1), offsetof(DriverKernelNode, kernel));
   SIZE(FillParameters, CUDA_MEMSET_NODE_PARAMS_v1);
   PLACE(FillParameters, width, CUDA_MEMSET_NODE_PARAMS_v1, width);
   SIZE(RowsCopy, CUDA_MEMCPY2D_v2);
@@ -69,8 +62,6 @@ TEST(DriverInterface, IsTheToolkits) {
   SIZE(BoxCopy, CUDA_MEMCPY3D_PEER);
   PLACE(BoxCopy, to.reserved, CUDA_MEMCPY3D_PEER, dstContext);
   PLACE(BoxCopy, to.height, CUDA_MEMCPY3D_PEER, dstHeight);
-  SIZE(AllocationProperties, CUmemAllocationProp);
-  PLACE(AllocationProperties, location, CUmemAllocationProp, location);
   SIZE(PoolProperties, CUmemPoolProps);
   PLACE(PoolProperties, location, CUmemPoolProps, location);
   SIZE(CopyAttributes, CUmemcpyAttributes);

@@ -1,170 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The functions of CUDA's runtime for graphs, as the application finds them first.
-#include "recorder/cuda/graph_launch.h"
+// The functions of CUDA's runtime and of its driver for graphs that are ready to be launched, and that note graphs down
+// from streams. Both have the same graphs.
+#include "recorder/cuda/graphs.h"
 
 namespace mneme::record::cuda {
 namespace {
 
-constinit Next<Error(GraphExec, Stream)> next_launch(kLibrary, "cudaGraphLaunch");
-constinit Next<Error(GraphExec, Stream)> next_launch_ptsz(kLibrary, "cudaGraphLaunch_ptsz");
-// Older versions have more arguments.
-constinit Next<Error(GraphExec*, Graph, unsigned long long, void*, size_t)> next_instantiate(kLibrary,
-                                                                                             "cudaGraphInstantiate");
-constinit Next<Error(GraphExec*, Graph, unsigned long long)> next_instantiate_flags(kLibrary,
-                                                                                    "cudaGraphInstantiateWithFlags");
-constinit Next<Error(GraphExec*, Graph, void*)> next_instantiate_params(kLibrary, "cudaGraphInstantiateWithParams");
-constinit Next<Error(GraphExec*, Graph, void*)> next_instantiate_params_ptsz(kLibrary,
-                                                                             "cudaGraphInstantiateWithParams_ptsz");
-constinit Next<Error(GraphExec)> next_destroy(kLibrary, "cudaGraphExecDestroy");
-constinit Next<Error(GraphExec, Graph, void*, void*)> next_update(kLibrary, "cudaGraphExecUpdate");
-constinit Next<Error(GraphExec, GraphNode, const KernelNode*)> next_set_kernel(kLibrary,
-                                                                               "cudaGraphExecKernelNodeSetParams");
-constinit Next<Error(GraphNode, const KernelNode*)> next_set_copys_kernel(kLibrary, "cudaGraphKernelNodeSetParams");
-using Set = Next<Error(GraphExec, GraphNode, const void*)>;
-constinit Set next_set(kLibrary, "cudaGraphExecNodeSetParams");
-constinit Set next_set_copy(kLibrary, "cudaGraphExecMemcpyNodeSetParams");
-constinit Set next_set_fill(kLibrary, "cudaGraphExecMemsetNodeSetParams");
-constinit Set next_set_host(kLibrary, "cudaGraphExecHostNodeSetParams");
-constinit Set next_set_child(kLibrary, "cudaGraphExecChildGraphNodeSetParams");
-constinit Set next_set_record(kLibrary, "cudaGraphExecEventRecordNodeSetEvent");
-constinit Set next_set_wait(kLibrary, "cudaGraphExecEventWaitNodeSetEvent");
-constinit Next<Error(GraphExec, GraphNode, unsigned)> next_enable(kLibrary, "cudaGraphNodeSetEnabled");
-constinit Next<Error(GraphExec, GraphNode, void*, const void*, size_t, int)> next_set_copy_1d(
-    kLibrary, "cudaGraphExecMemcpyNodeSetParams1D");
-constinit Next<Error(GraphExec, GraphNode, const void*, const void*, size_t, size_t, int)> next_set_to_symbol(
-    kLibrary, "cudaGraphExecMemcpyNodeSetParamsToSymbol");
-constinit Next<Error(GraphExec, GraphNode, void*, const void*, size_t, size_t, int)> next_set_from_symbol(
-    kLibrary, "cudaGraphExecMemcpyNodeSetParamsFromSymbol");
-constinit Next<Error(Stream, int)> next_begin_capture(kLibrary, "cudaStreamBeginCapture");
-constinit Next<Error(Stream, int)> next_begin_capture_ptsz(kLibrary, "cudaStreamBeginCapture_ptsz");
-using CaptureTo = Next<Error(Stream, Graph, const GraphNode*, const void*, size_t, int)>;
-constinit CaptureTo next_capture_to(kLibrary, "cudaStreamBeginCaptureToGraph");
-constinit CaptureTo next_capture_to_ptsz(kLibrary, "cudaStreamBeginCaptureToGraph_ptsz");
-constinit Next<Error(Stream, Graph*)> next_end_capture(kLibrary, "cudaStreamEndCapture");
-constinit Next<Error(Stream, Graph*)> next_end_capture_ptsz(kLibrary, "cudaStreamEndCapture_ptsz");
+constexpr auto launch = launch_graph<CudaGraphs>;
+constexpr auto instantiate = make_ready<CudaGraphs>;
+constexpr auto update = update_ready<CudaGraphs>;
+constexpr auto destroy = destroy_ready<CudaGraphs>;
+constexpr auto set = set_node<CudaGraphs>;
+constexpr auto end = end_capture<CudaGraphs>;
+// As the function does that changes the node of a graph that is not ready.
+template <const auto& change>
+constexpr auto set_kernel_by = set_kernel<CudaGraphs, change>;
 
 }  // namespace
 
-#pragma GCC visibility push(default)
-extern "C" {
+// ---- the runtime's ----
+HOOK_PTSZ(launch, cudaGraphLaunch, GraphExec, Stream)
+// Older versions have more arguments.
+HOOK(instantiate, cudaGraphInstantiate, GraphExec*, Graph, unsigned long long, void*, size_t)
+HOOK(instantiate, cudaGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long)
+HOOK_PTSZ(instantiate, cudaGraphInstantiateWithParams, GraphExec*, Graph, void*)
+HOOK(destroy, cudaGraphExecDestroy, GraphExec)
+HOOK(update, cudaGraphExecUpdate, GraphExec, Graph, void*, void*)
 
-Error cudaGraphLaunch(GraphExec ready, Stream stream) {
-  return launch_graph(ready, stream, [&] { return next_launch.call_or(kNotSupported, ready, stream); });
-}
+CALL(Status, cudaGraphKernelNodeSetParams, GraphNode, const void*)
+HOOK(set_kernel_by<next::cudaGraphKernelNodeSetParams>, cudaGraphExecKernelNodeSetParams, GraphExec, GraphNode,
+     const void*)
+HOOK(set, cudaGraphExecNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set, cudaGraphExecMemcpyNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set, cudaGraphExecMemcpyNodeSetParams1D, GraphExec, GraphNode, void*, const void*, size_t, int)
+HOOK(set, cudaGraphExecMemcpyNodeSetParamsToSymbol, GraphExec, GraphNode, const void*, const void*, size_t, size_t, int)
+HOOK(set, cudaGraphExecMemcpyNodeSetParamsFromSymbol, GraphExec, GraphNode, void*, const void*, size_t, size_t, int)
+HOOK(set, cudaGraphExecMemsetNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set, cudaGraphExecHostNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set, cudaGraphExecChildGraphNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set, cudaGraphExecEventRecordNodeSetEvent, GraphExec, GraphNode, Event)
+HOOK(set, cudaGraphExecEventWaitNodeSetEvent, GraphExec, GraphNode, Event)
+HOOK(set, cudaGraphNodeSetEnabled, GraphExec, GraphNode, unsigned)
 
-Error cudaGraphLaunch_ptsz(GraphExec ready, Stream stream) {
-  return launch_graph(ready, per_thread(stream),
-                      [&] { return next_launch_ptsz.call_or(kNotSupported, ready, stream); });
-}
+HOOK_PTSZ(begin_capture, cudaStreamBeginCapture, Stream, int)
+HOOK_PTSZ(begin_capture, cudaStreamBeginCaptureToGraph, Stream, Graph, const GraphNode*, const void*, size_t, int)
+HOOK_PTSZ(end, cudaStreamEndCapture, Stream, Graph*)
 
-Error cudaGraphInstantiate(GraphExec* ready, Graph graph, unsigned long long flags, void* more, size_t size) {
-  return made(next_instantiate.call_or(kNotSupported, ready, graph, flags, more, size), ready, graph);
-}
+// ---- the driver's ----
+HOOK_PTSZ(launch, cuGraphLaunch, GraphExec, Stream)
+// The oldest have room for a log.
+HOOK(instantiate, cuGraphInstantiate, GraphExec*, Graph, GraphNode*, char*, size_t)
+HOOK(instantiate, cuGraphInstantiate_v2, GraphExec*, Graph, GraphNode*, char*, size_t)
+HOOK(instantiate, cuGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long)
+HOOK_PTSZ(instantiate, cuGraphInstantiateWithParams, GraphExec*, Graph, void*)
+HOOK(destroy, cuGraphExecDestroy, GraphExec)
+HOOK(update, cuGraphExecUpdate, GraphExec, Graph, GraphNode*, int*)
+HOOK(update, cuGraphExecUpdate_v2, GraphExec, Graph, void*)
 
-Error cudaGraphInstantiateWithFlags(GraphExec* ready, Graph graph, unsigned long long flags) {
-  return made(next_instantiate_flags.call_or(kNotSupported, ready, graph, flags), ready, graph);
-}
+// A kernel's parameters begin alike in both versions of these; the newer has more.
+CALL(Status, cuGraphKernelNodeSetParams, GraphNode, const void*)
+CALL(Status, cuGraphKernelNodeSetParams_v2, GraphNode, const void*)
+HOOK(set_kernel_by<next::cuGraphKernelNodeSetParams>, cuGraphExecKernelNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set_kernel_by<next::cuGraphKernelNodeSetParams_v2>, cuGraphExecKernelNodeSetParams_v2, GraphExec, GraphNode,
+     const void*)
+HOOK(set, cuGraphExecNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set, cuGraphExecMemcpyNodeSetParams, GraphExec, GraphNode, const void*, void*)
+HOOK(set, cuGraphExecMemsetNodeSetParams, GraphExec, GraphNode, const void*, void*)
+HOOK(set, cuGraphExecHostNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set, cuGraphExecChildGraphNodeSetParams, GraphExec, GraphNode, const void*)
+HOOK(set, cuGraphExecEventRecordNodeSetEvent, GraphExec, GraphNode, Event)
+HOOK(set, cuGraphExecEventWaitNodeSetEvent, GraphExec, GraphNode, Event)
+HOOK(set, cuGraphNodeSetEnabled, GraphExec, GraphNode, unsigned)
 
-Error cudaGraphInstantiateWithParams(GraphExec* ready, Graph graph, void* parameters) {
-  return made(next_instantiate_params.call_or(kNotSupported, ready, graph, parameters), ready, graph);
-}
-
-Error cudaGraphInstantiateWithParams_ptsz(GraphExec* ready, Graph graph, void* parameters) {
-  return made(next_instantiate_params_ptsz.call_or(kNotSupported, ready, graph, parameters), ready, graph);
-}
-
-Error cudaGraphExecDestroy(GraphExec ready) {
-  unmade(ready);
-  return next_destroy.call_or(kNotSupported, ready);
-}
-
-Error cudaGraphExecUpdate(GraphExec ready, Graph graph, void* result, void* more) {
-  return made(next_update.call_or(kNotSupported, ready, graph, result, more), &ready, graph);
-}
-
-Error cudaGraphExecKernelNodeSetParams(GraphExec ready, GraphNode node, const KernelNode* parameters) {
-  Error status = next_set_kernel.call_or(kNotSupported, ready, node, parameters);
-  if (recorder() && status == kSuccess) {
-    Graphs<CudaGraphs>::all().set_kernel(
-        ready, node, [&](GraphNode ours) { return next_set_copys_kernel.call_or(kNotSupported, ours, parameters); });
-  }
-  return status;
-}
-
-Error cudaGraphExecNodeSetParams(GraphExec ready, GraphNode node, const void* parameters) {
-  return set(next_set, ready, node, parameters);
-}
-
-Error cudaGraphExecMemcpyNodeSetParams(GraphExec ready, GraphNode node, const void* parameters) {
-  return set(next_set_copy, ready, node, parameters);
-}
-
-Error cudaGraphExecMemcpyNodeSetParams1D(GraphExec ready, GraphNode node, void* to, const void* from, size_t size,
-                                         int kind) {
-  return set(next_set_copy_1d, ready, node, to, from, size, kind);
-}
-
-Error cudaGraphExecMemcpyNodeSetParamsToSymbol(GraphExec ready, GraphNode node, const void* to, const void* from,
-                                               size_t size, size_t offset, int kind) {
-  return set(next_set_to_symbol, ready, node, to, from, size, offset, kind);
-}
-
-Error cudaGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec ready, GraphNode node, void* to, const void* from,
-                                                 size_t size, size_t offset, int kind) {
-  return set(next_set_from_symbol, ready, node, to, from, size, offset, kind);
-}
-
-Error cudaGraphExecMemsetNodeSetParams(GraphExec ready, GraphNode node, const void* parameters) {
-  return set(next_set_fill, ready, node, parameters);
-}
-
-Error cudaGraphExecHostNodeSetParams(GraphExec ready, GraphNode node, const void* parameters) {
-  return set(next_set_host, ready, node, parameters);
-}
-
-Error cudaGraphExecChildGraphNodeSetParams(GraphExec ready, GraphNode node, const void* graph) {
-  return set(next_set_child, ready, node, graph);
-}
-
-Error cudaGraphExecEventRecordNodeSetEvent(GraphExec ready, GraphNode node, Event event) {
-  return set(next_set_record, ready, node, event);
-}
-
-Error cudaGraphExecEventWaitNodeSetEvent(GraphExec ready, GraphNode node, Event event) {
-  return set(next_set_wait, ready, node, event);
-}
-
-Error cudaGraphNodeSetEnabled(GraphExec ready, GraphNode node, unsigned enabled) {
-  return set(next_enable, ready, node, enabled);
-}
-
-Error cudaStreamBeginCapture(Stream stream, int mode) {
-  return begun(next_begin_capture.call_or(kNotSupported, stream, mode));
-}
-
-Error cudaStreamBeginCapture_ptsz(Stream stream, int mode) {
-  return begun(next_begin_capture_ptsz.call_or(kNotSupported, stream, mode));
-}
-
-Error cudaStreamBeginCaptureToGraph(Stream stream, Graph graph, const GraphNode* after, const void* edges, size_t count,
-                                    int mode) {
-  return begun(next_capture_to.call_or(kNotSupported, stream, graph, after, edges, count, mode));
-}
-
-Error cudaStreamBeginCaptureToGraph_ptsz(Stream stream, Graph graph, const GraphNode* after, const void* edges,
-                                         size_t count, int mode) {
-  return begun(next_capture_to_ptsz.call_or(kNotSupported, stream, graph, after, edges, count, mode));
-}
-
-Error cudaStreamEndCapture(Stream stream, Graph* graph) {
-  return end_capture(stream, [&] { return next_end_capture.call_or(kNotSupported, stream, graph); });
-}
-
-Error cudaStreamEndCapture_ptsz(Stream stream, Graph* graph) {
-  return end_capture(per_thread(stream), [&] { return next_end_capture_ptsz.call_or(kNotSupported, stream, graph); });
-}
-
-}  // extern "C"
-#pragma GCC visibility pop
+HOOK_PTSZ(begin_capture, cuStreamBeginCapture_v2, Stream, int)
+HOOK_PTSZ(begin_capture, cuStreamBeginCaptureToGraph, Stream, Graph, const GraphNode*, const void*, size_t, int)
+HOOK_PTSZ(end, cuStreamEndCapture, Stream, Graph*)
 
 }  // namespace mneme::record::cuda

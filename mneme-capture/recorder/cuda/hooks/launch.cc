@@ -1,67 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The CUDA functions through which device code is registered and launched, as the application finds them first. With
-// the stand-in they pass everything on: what it calls is recorded.
-#include "recorder/cuda/launch.h"
+// The functions of CUDA's runtime and of its driver through which device code is registered and launched. With the
+// stand-in they pass everything on: what it calls is recorded.
 #include "recorder/cuda/handles.h"
+#include "recorder/cuda/runtime.h"
 
 namespace mneme::record::cuda {
 namespace {
 
-constinit Next<void**(const void*)> next_register_binary(kLibrary, "__cudaRegisterFatBinary");
-constinit Next<void(void**)> next_unregister_binary(kLibrary, "__cudaUnregisterFatBinary");
-constinit Next<void(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*)>
-    next_register_function(kLibrary, "__cudaRegisterFunction");
-constinit Next<void(void**, char*, char*, const char*, int, size_t, int, int)> next_register_variable(
-    kLibrary, "__cudaRegisterVar");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_launch(kLibrary,
-                                                                                               "cudaLaunchKernel");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_ptsz(
-    kLibrary, "cudaLaunchKernel_ptsz");
-constinit Next<Error(const LaunchConfig*, const void*, void**)> next_launch_ex(kLibrary, "cudaLaunchKernelExC");
-constinit Next<Error(const LaunchConfig*, const void*, void**)> next_launch_ex_ptsz(kLibrary,
-                                                                                    "cudaLaunchKernelExC_ptsz");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_cooperative(
-    kLibrary, "cudaLaunchCooperativeKernel");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_cooperative_ptsz(
-    kLibrary, "cudaLaunchCooperativeKernel_ptsz");
-constinit Next<Error(Kernel*, const void*)> next_get_kernel(kLibrary, "__cudaGetKernel");
-constinit Next<Error(Kernel*, const void*)> next_kernel_of(kLibrary, "cudaGetKernel");
-constinit Next<Error(Function*, const void*)> next_function_of(kLibrary, "cudaGetFuncBySymbol");
-constinit Next<Error(Kernel, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_kernel(kLibrary,
-                                                                                                 "__cudaLaunchKernel");
-constinit Next<Error(Kernel, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_kernel_ptsz(
-    kLibrary, "__cudaLaunchKernel_ptsz");
+template <bool cooperative = false>
+Status launch_kernel(CudaRuntime& runtime, const Real& real, const void* function, Dimensions grid, Dimensions block,
+                     void** arguments, size_t shared, Stream stream) {
+  LaunchRequest request = request_of(function, grid, block, shared, stream, {arguments, {}});
+  request.cooperative = cooperative;
+  return launch(runtime, request, real);
+}
 
-template <class Next>
-Error launch_with(const LaunchConfig* config, const void* function, void** arguments, bool of_thread,
-                  const Next& next) {
-  auto real = [&] { return next.call_or(kNotSupported, config, function, arguments); };
+Status launch_handle(CudaRuntime& runtime, const Real& real, Kernel kernel, Dimensions grid, Dimensions block,
+                     void** arguments, size_t shared, Stream stream) {
+  return launch_kernel(runtime, real, function_of(kernel), grid, block, arguments, shared, stream);
+}
+
+// By the driver.
+Status launch_function(CudaRuntime& runtime, const Real& real, Function function, unsigned grid_x, unsigned grid_y,
+                       unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       Stream stream, void** arguments, void** extra) {
+  return launch(runtime,
+                request_of(function_of(function), {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream,
+                           arguments_of(arguments, extra, kParameterEnd)),
+                real);
+}
+Status launch_together(CudaRuntime& runtime, const Real& real, Function function, unsigned grid_x, unsigned grid_y,
+                       unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       Stream stream, void** arguments) {
+  return launch_kernel<true>(runtime, real, function_of(function), {grid_x, grid_y, grid_z},
+                             {block_x, block_y, block_z}, arguments, shared, stream);
+}
+
+// With attributes, of which some decide what the kernel does; others are about when it runs.
+template <class Config>
+Status launch_with(const Real& real, const Config& config, Stream stream, const void* function,
+                   const Arguments& arguments) {
+  LaunchRequest request = request_of(function, config.grid, config.block, config.shared, stream, arguments);
+  for (unsigned i = 0; config.attributes && i < config.count; ++i) {
+    const auto& [which, padding, value] = config.attributes[i];
+    if (which == kLaunchCooperative) request.cooperative = value[0] != 0;
+    if (which == kLaunchClusterDimension) request.cluster = {value[0], value[1], value[2]};
+  }
+  return launch(runtime(), request, real);
+}
+template <bool by_thread>
+Status launch_ex(CudaRuntime&, const Real& real, const LaunchConfig* config, const void* function, void** arguments) {
   if (!config) return real();
-  Stream stream = of_thread ? per_thread(config->stream) : config->stream;
-  LaunchRequest request = request_of(function, config->grid, config->block, arguments, config->shared, stream);
-  add_attributes(request, config->attributes, config->count);
-  return launch(request, real);
+  return launch_with(real, *config, by_thread ? per_thread(config->stream) : config->stream, function, {arguments, {}});
+}
+template <bool by_thread>
+Status launch_driver_ex(CudaRuntime&, const Real& real, const DriverLaunchConfig* config, Function function,
+                        void** arguments, void** extra) {
+  if (!config) return real();
+  return launch_with(real, *config, by_thread ? per_thread(config->stream) : config->stream, function_of(function),
+                     arguments_of(arguments, extra, kParameterEnd));
 }
 
-template <class Real>
-Error launch_cooperative(LaunchRequest request, const Real& real) {
-  request.cooperative = true;
-  return launch(request, real);
-}
-
-Error stand_for(Error status, void* const* handle, const void* function) {
-  if (recorder() && status == kSuccess) Handles::all().add(*handle, function);
+// A handle of the kernel's, that the runtime gives out.
+Status get_handle(CudaRuntime& runtime, const Real& real, void** handle, const void* function) {
+  const Status status = real();
+  if (runtime.recorder() && status == kSuccess) Handles::all().add(*handle, function);
   return status;
 }
 
 }  // namespace
 
-#pragma GCC visibility push(default)
-extern "C" {
-
-void** __cudaRegisterFatBinary(const FatBinaryWrapper* wrapper) {
-  start();
-  void** handle = next_register_binary.call_or(nullptr, wrapper);
+HOOKED void** __cudaRegisterFatBinary(const FatBinaryWrapper* wrapper) {
+  NEXT(__cudaRegisterFatBinary);
+  runtime().start();
+  void** handle = next(wrapper);
   if (Core* core = recorder()) {
     bool known = wrapper && wrapper->magic == kWrapperMagic;
     core->add_fat_binary(handle, known ? wrapper->data : nullptr);
@@ -69,94 +81,44 @@ void** __cudaRegisterFatBinary(const FatBinaryWrapper* wrapper) {
   return handle;
 }
 
-void __cudaUnregisterFatBinary(void** handle) {
-  if (Core* core = recorder()) {
-    core->remove_fat_binary(handle);
-    for (const MemoryRange& variable : runtime().remove_variables(handle)) {
-      core->remove_mapped(reinterpret_cast<void*>(variable.address), variable.size);
-    }
-  }
-  next_unregister_binary.call(handle);
+HOOKED void __cudaUnregisterFatBinary(void** handle) {
+  NEXT(__cudaUnregisterFatBinary);
+  forget_code(runtime(), handle);
+  next(handle);
 }
 
-void __cudaRegisterFunction(void** handle, const char* function, char* device_function, const char* name, int threads,
-                            void* thread, void* block, void* block_dimensions, void* grid_dimensions, int* warp_size) {
-  next_register_function.call(handle, function, device_function, name, threads, thread, block, block_dimensions,
-                              grid_dimensions, warp_size);
+HOOKED void __cudaRegisterFunction(void** handle, const char* function, char* device_function, const char* name,
+                                   int threads, void* thread, void* block, void* block_dimensions,
+                                   void* grid_dimensions, int* warp_size) {
+  NEXT(__cudaRegisterFunction);
+  next(handle, function, device_function, name, threads, thread, block, block_dimensions, grid_dimensions, warp_size);
   if (Core* core = recorder()) {
     core->add_stub(handle, function, name);
     runtime().add_kernel(handle, function, name);
   }
 }
 
-void __cudaRegisterVar(void** handle, char* variable, char* device_variable, const char* name, int external,
-                       size_t size, int constant, int global) {
-  next_register_variable.call(handle, variable, device_variable, name, external, size, constant, global);
+HOOKED void __cudaRegisterVar(void** handle, char* variable, char* device_variable, const char* name, int external,
+                              size_t size, int constant, int global) {
+  NEXT(__cudaRegisterVar);
+  next(handle, variable, device_variable, name, external, size, constant, global);
   if (recorder()) runtime().add_variable(handle, variable, name);
 }
 
-Error cudaLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
-                       Stream stream) {
-  return launch(request_of(function, grid, block, arguments, shared, stream),
-                [&] { return next_launch.call_or(kNotSupported, function, grid, block, arguments, shared, stream); });
-}
+HOOK_PTSZ(launch_kernel<>, cudaLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
+HOOK_PTSZ(launch_kernel<true>, cudaLaunchCooperativeKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
+HOOK_PTSZ(launch_handle, __cudaLaunchKernel, Kernel, Dimensions, Dimensions, void**, size_t, Stream)
+HOOK_PTSZ(launch_function, cuLaunchKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+          unsigned, Stream, void**, void**)
+HOOK_PTSZ(launch_together, cuLaunchCooperativeKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned,
+          unsigned, unsigned, Stream, void**)
+HOOK(launch_ex<false>, cudaLaunchKernelExC, const LaunchConfig*, const void*, void**)
+HOOK(launch_ex<true>, cudaLaunchKernelExC_ptsz, const LaunchConfig*, const void*, void**)
+HOOK(launch_driver_ex<false>, cuLaunchKernelEx, const DriverLaunchConfig*, Function, void**, void**)
+HOOK(launch_driver_ex<true>, cuLaunchKernelEx_ptsz, const DriverLaunchConfig*, Function, void**, void**)
 
-Error cudaLaunchKernel_ptsz(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
-                            Stream stream) {
-  return launch(request_of(function, grid, block, arguments, shared, per_thread(stream)), [&] {
-    return next_launch_ptsz.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
-  });
-}
-
-Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
-  return launch_with(config, function, arguments, false, next_launch_ex);
-}
-
-Error cudaLaunchKernelExC_ptsz(const LaunchConfig* config, const void* function, void** arguments) {
-  return launch_with(config, function, arguments, true, next_launch_ex_ptsz);
-}
-
-Error cudaLaunchCooperativeKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
-                                  size_t shared, Stream stream) {
-  return launch_cooperative(request_of(function, grid, block, arguments, shared, stream), [&] {
-    return next_cooperative.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
-  });
-}
-
-Error cudaLaunchCooperativeKernel_ptsz(const void* function, Dimensions grid, Dimensions block, void** arguments,
-                                       size_t shared, Stream stream) {
-  return launch_cooperative(request_of(function, grid, block, arguments, shared, per_thread(stream)), [&] {
-    return next_cooperative_ptsz.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
-  });
-}
-
-Error __cudaGetKernel(Kernel* kernel, const void* function) {
-  return stand_for(next_get_kernel.call_or(kNotSupported, kernel, function), kernel, function);
-}
-
-Error cudaGetKernel(Kernel* kernel, const void* function) {
-  return stand_for(next_kernel_of.call_or(kNotSupported, kernel, function), kernel, function);
-}
-
-Error cudaGetFuncBySymbol(Function* handle, const void* function) {
-  return stand_for(next_function_of.call_or(kNotSupported, handle, function), handle, function);
-}
-
-Error __cudaLaunchKernel(Kernel kernel, Dimensions grid, Dimensions block, void** arguments, size_t shared,
-                         Stream stream) {
-  return launch(request_of(function_of(kernel), grid, block, arguments, shared, stream), [&] {
-    return next_launch_kernel.call_or(kNotSupported, kernel, grid, block, arguments, shared, stream);
-  });
-}
-
-Error __cudaLaunchKernel_ptsz(Kernel kernel, Dimensions grid, Dimensions block, void** arguments, size_t shared,
-                              Stream stream) {
-  return launch(request_of(function_of(kernel), grid, block, arguments, shared, per_thread(stream)), [&] {
-    return next_launch_kernel_ptsz.call_or(kNotSupported, kernel, grid, block, arguments, shared, stream);
-  });
-}
-
-}  // extern "C"
-#pragma GCC visibility pop
+HOOK(get_handle, __cudaGetKernel, Kernel*, const void*)
+HOOK(get_handle, cudaGetKernel, Kernel*, const void*)
+HOOK(get_handle, cudaGetFuncBySymbol, Function*, const void*)
 
 }  // namespace mneme::record::cuda

@@ -1,115 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The functions of CUDA's driver that load device code at run time, as the application finds them first.
-#include <algorithm>
-
+// The functions of CUDA's driver and of its runtime that load device code at run time. The runtime calls the driver's
+// by itself, not through the recorder; the handles of both are the same.
+#include "base/file.h"
 #include "recorder/cuda/handles.h"
-#include "recorder/cuda/loaded_code.h"
+#include "recorder/cuda/runtime.h"
 
 namespace mneme::record::cuda {
+
+CALL(Status, cuModuleGetFunctionCount, unsigned*, Module)
+CALL(Status, cuLibraryGetKernelCount, unsigned*, Library)
+CALL(Status, cudaLibraryGetKernelCount, unsigned*, Library)
+CALL(Status, cuFuncGetName, const char**, Function)
+CALL(Status, cuKernelGetName, const char**, Kernel)
+
 namespace {
 
-constinit Next<Result(Module*, const char*)> next_load(kDriver, "cuModuleLoad");
-constinit Next<Result(Module*, const void*)> next_load_data(kDriver, "cuModuleLoadData");
-constinit Next<Result(Module*, const void*, unsigned, int*, void**)> next_load_data_ex(kDriver, "cuModuleLoadDataEx");
-constinit Next<Result(Module*, const void*)> next_load_fat_binary(kDriver, "cuModuleLoadFatBinary");
-constinit Next<Result(Module)> next_unload(kDriver, "cuModuleUnload");
-constinit Next<Result(Function*, Module, const char*)> next_get_function(kDriver, "cuModuleGetFunction");
-constinit Next<Result(Library*, const void*, int*, void**, unsigned, int*, void**, unsigned)> next_load_library(
-    kDriver, "cuLibraryLoadData");
-constinit Next<Result(Library*, const char*, int*, void**, unsigned, int*, void**, unsigned)> next_load_library_file(
-    kDriver, "cuLibraryLoadFromFile");
-constinit Next<Result(Library)> next_unload_library(kDriver, "cuLibraryUnload");
-constinit Next<Result(Kernel*, Library, const char*)> next_get_kernel(kDriver, "cuLibraryGetKernel");
-constinit Next<Result(Function*, Kernel)> next_function_of(kDriver, "cuKernelGetFunction");
-constinit Next<Result(unsigned*, Module)> next_count(kDriver, "cuModuleGetFunctionCount");
-constinit Next<Result(Function*, unsigned, Module)> next_enumerate(kDriver, "cuModuleEnumerateFunctions");
-constinit Next<Result(const char**, Function)> next_name(kDriver, "cuFuncGetName");
-constinit Next<Result(unsigned*, Library)> next_kernel_count(kDriver, "cuLibraryGetKernelCount");
-constinit Next<Result(Kernel*, unsigned, Library)> next_enumerate_kernels(kDriver, "cuLibraryEnumerateKernels");
-constinit Next<Result(const char**, Kernel)> next_kernel_name(kDriver, "cuKernelGetName");
+using Code = CudaRuntime::Code;
 
-}  // namespace
-
-#pragma GCC visibility push(default)
-extern "C" {
-
-Result cuModuleLoad(Module* module, const char* path) {
-  start();
-  return add_file(next_load.call_or(kNotSupported, module, path), module, CudaRuntime::Code::kModule, path);
+// As the application may free its image, the recorder has a copy, which `bytes` makes.
+template <Code kind, class Bytes>
+Status loaded(CudaRuntime& runtime, Status status, void* const* handle, const Bytes& bytes) {
+  Core* core = runtime.recorder();
+  if (!core || status != kSuccess) return status;
+  runtime.add_code(*handle, kind);
+  try {
+    core->add_module(*handle, bytes());
+  } catch (const std::exception&) {
+    core->add_fat_binary(*handle, nullptr);  // its kernels will be counted as not recordable
+  }
+  return status;
+}
+template <Code kind>
+Status load_file(CudaRuntime& runtime, const Real& real, void** handle, const char* path, ...) {
+  runtime.start();
+  return loaded<kind>(runtime, real(), handle, [&] { return read_file(path); });
+}
+// A module is made from a fat binary, or from a wrapper that leads to one.
+template <Code kind>
+Status load_image(CudaRuntime& runtime, const Real& real, void** handle, const void* image, ...) {
+  runtime.start();
+  return loaded<kind>(runtime, real(), handle, [&] {
+    const auto* wrapper = static_cast<const FatBinaryWrapper*>(image);
+    const auto* bytes = wrapper->magic == kWrapperMagic ? wrapper->data : static_cast<const std::byte*>(image);
+    return std::string(reinterpret_cast<const char*>(bytes), objects::size_of_image(bytes, "a module"));
+  });
 }
 
-Result cuModuleLoadData(Module* module, const void* image) {
-  start();
-  return add_image(next_load_data.call_or(kNotSupported, module, image), module, CudaRuntime::Code::kModule, image);
+// What its variables and functions were is to be forgotten while they are there.
+Status unload(CudaRuntime& runtime, const Real& real, void* handle) {
+  forget_code(runtime, handle);
+  return real();
 }
 
-Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, int* options, void** values) {
-  start();
-  return add_image(next_load_data_ex.call_or(kNotSupported, module, image, count, options, values), module,
-                   CudaRuntime::Code::kModule, image);
+void add_kernel(Core& core, void* kernel, void* handle, const char* name) {
+  // Of a module that is behind start-up code's kernels.
+  if (const void* host = runtime().has_code(handle) ? nullptr : registered_function(kernel)) {
+    Handles::all().add(kernel, host);
+    return;
+  }
+  Handles::all().remove(kernel);
+  runtime().add_function(kernel);
+  core.add_stub(handle, kernel, name);
 }
 
-Result cuModuleLoadFatBinary(Module* module, const void* image) {
-  start();
-  return add_image(next_load_fat_binary.call_or(kNotSupported, module, image), module, CudaRuntime::Code::kModule,
-                   image);
-}
-
-Result cuModuleUnload(Module module) {
-  forget_code(module);
-  return next_unload.call_or(kNotSupported, module);
-}
-
-Result cuModuleGetFunction(Function* function, Module module, const char* name) {
-  return add_kernel(next_get_function.call_or(kNotSupported, function, module, name), function, module, name);
-}
-
-Result cuModuleEnumerateFunctions(Function* functions, unsigned room, Module module) {
-  unsigned count = 0;
-  Result status = next_enumerate.call_or(kNotSupported, functions, room, module);
-  if (status != kSuccess || next_count.call_or(kNotSupported, &count, module) != kSuccess) return status;
-  return add_kernels(status, functions, std::min(room, count), module, next_name);
-}
-
-Result cuLibraryLoadData(Library* library, const void* image, int* options, void** values, unsigned count,
-                         int* library_options, void** library_values, unsigned library_count) {
-  start();
-  Result status = next_load_library.call_or(kNotSupported, library, image, options, values, count, library_options,
-                                            library_values, library_count);
-  return add_image(status, library, CudaRuntime::Code::kLibrary, image);
-}
-
-Result cuLibraryLoadFromFile(Library* library, const char* path, int* options, void** values, unsigned count,
-                             int* library_options, void** library_values, unsigned library_count) {
-  start();
-  Result status = next_load_library_file.call_or(kNotSupported, library, path, options, values, count, library_options,
-                                                 library_values, library_count);
-  return add_file(status, library, CudaRuntime::Code::kLibrary, path);
-}
-
-Result cuLibraryUnload(Library library) {
-  forget_code(library);
-  return next_unload_library.call_or(kNotSupported, library);
-}
-
-Result cuLibraryGetKernel(Kernel* kernel, Library library, const char* name) {
-  return add_kernel(next_get_kernel.call_or(kNotSupported, kernel, library, name), kernel, library, name);
-}
-
-Result cuLibraryEnumerateKernels(Kernel* kernels, unsigned room, Library library) {
-  unsigned count = 0;
-  Result status = next_enumerate_kernels.call_or(kNotSupported, kernels, room, library);
-  if (status != kSuccess || next_kernel_count.call_or(kNotSupported, &count, library) != kSuccess) return status;
-  return add_kernels(status, kernels, std::min(room, count), library, next_kernel_name);
-}
-
-Result cuKernelGetFunction(Function* function, Kernel kernel) {
-  Result status = next_function_of.call_or(kNotSupported, function, kernel);
-  if (recorder() && status == kSuccess) Handles::all().add(*function, function_of(kernel));
+Status get_kernel(CudaRuntime& runtime, const Real& real, void** kernel, void* handle, const char* name) {
+  const Status status = real();
+  if (Core* core = runtime.recorder(); core && status == kSuccess) add_kernel(*core, *kernel, handle, name);
   return status;
 }
 
-}  // extern "C"
-#pragma GCC visibility pop
+// Several, whose number and names others say.
+template <const auto& count_of, const auto& name_of>
+Status enumerate(CudaRuntime& runtime, const Real& real, void** kernels, unsigned room, void* handle) {
+  unsigned count = 0;
+  const Status status = real();
+  Core* core = runtime.recorder();
+  if (!core || status != kSuccess || count_of(&count, handle) != kSuccess) return status;
+  for (unsigned i = 0; i < std::min(room, count); ++i) {
+    const char* name = nullptr;
+    // Where there is room for more than there are, the rest is as it was.
+    if (!kernels[i] || name_of(&name, kernels[i]) != kSuccess || !name) break;
+    add_kernel(*core, kernels[i], handle, name);
+  }
+  return status;
+}
+constexpr auto enumerate_functions = enumerate<next::cuModuleGetFunctionCount, next::cuFuncGetName>;
+constexpr auto enumerate_kernels = enumerate<next::cuLibraryGetKernelCount, next::cuKernelGetName>;
+constexpr auto enumerate_by_runtime = enumerate<next::cudaLibraryGetKernelCount, next::cuKernelGetName>;
+
+Status get_function(CudaRuntime& runtime, const Real& real, Function* function, Kernel kernel) {
+  const Status status = real();
+  if (runtime.recorder() && status == kSuccess) Handles::all().add(*function, function_of(kernel));
+  return status;
+}
+
+}  // namespace
+
+HOOK(load_file<Code::kModule>, cuModuleLoad, Module*, const char*)
+HOOK(load_image<Code::kModule>, cuModuleLoadData, Module*, const void*)
+HOOK(load_image<Code::kModule>, cuModuleLoadDataEx, Module*, const void*, unsigned, int*, void**)
+HOOK(load_image<Code::kModule>, cuModuleLoadFatBinary, Module*, const void*)
+HOOK(unload, cuModuleUnload, Module)
+HOOK(get_kernel, cuModuleGetFunction, Function*, Module, const char*)
+HOOK(enumerate_functions, cuModuleEnumerateFunctions, Function*, unsigned, Module)
+
+HOOK(load_image<Code::kLibrary>, cuLibraryLoadData, Library*, const void*, int*, void**, unsigned, int*, void**,
+     unsigned)
+HOOK(load_file<Code::kLibrary>, cuLibraryLoadFromFile, Library*, const char*, int*, void**, unsigned, int*, void**,
+     unsigned)
+HOOK(unload, cuLibraryUnload, Library)
+HOOK(get_kernel, cuLibraryGetKernel, Kernel*, Library, const char*)
+HOOK(enumerate_kernels, cuLibraryEnumerateKernels, Kernel*, unsigned, Library)
+HOOK(get_function, cuKernelGetFunction, Function*, Kernel)
+
+HOOK(load_image<Code::kLibrary>, cudaLibraryLoadData, Library*, const void*, int*, void**, unsigned, int*, void**,
+     unsigned)
+HOOK(load_file<Code::kLibrary>, cudaLibraryLoadFromFile, Library*, const char*, int*, void**, unsigned, int*, void**,
+     unsigned)
+HOOK(unload, cudaLibraryUnload, Library)
+HOOK(get_kernel, cudaLibraryGetKernel, Kernel*, Library, const char*)
+HOOK(enumerate_by_runtime, cudaLibraryEnumerateKernels, Kernel*, unsigned, Library)
 
 }  // namespace mneme::record::cuda

@@ -5,12 +5,11 @@
 #include "recorder/cuda/runtime.h"
 
 namespace mneme::record::cuda {
-namespace {
 
-constinit Next<Result(void*, int, Address)> next_attribute(kDriver, "cuPointerGetAttribute");
-constinit Next<Result(unsigned, int*, void**, Address)> next_attributes(kDriver, "cuPointerGetAttributes");
-constinit Next<Result(void**, int)> next_retain(kDriver, "cuDevicePrimaryCtxRetain");
-constinit Next<Result(int)> next_release(kDriver, "cuDevicePrimaryCtxRelease_v2");
+CALL(Status, cuDevicePrimaryCtxRetain, void**, int)
+CALL(Status, cuDevicePrimaryCtxRelease_v2, int)
+
+namespace {
 
 // CU_POINTER_ATTRIBUTE_…
 constexpr int kContext = 1, kSynchronises = 6, kBufferId = 7, kIsManaged = 8, kRangeStart = 11, kRangeSize = 12;
@@ -24,13 +23,13 @@ bool put(void* data, T value) {
 // The runtime's, in which memory of its own lies.
 bool put_context(void* data, int device) {
   void* context = nullptr;
-  if (next_retain.call_or(kNotSupported, &context, device) != kSuccess) return false;
-  next_release.call_or(kNotSupported, device);
+  if (next::cuDevicePrimaryCtxRetain(&context, device) != kSuccess) return false;
+  next::cuDevicePrimaryCtxRelease_v2(device);
   return put(data, context);
 }
 
 // False: what the driver has said (`status`) is right of memory of its own, too.
-bool answer(void* data, int which, Result status, const Allocations::Known& memory) {
+bool answer(void* data, int which, Status status, const Allocations::Known& memory) {
   if (memory.flags & kManaged && which == kIsManaged) return put(data, true);
   if (memory.space != Space::kDevice) return false;
   switch (which) {
@@ -48,25 +47,22 @@ bool answer(void* data, int which, Result status, const Allocations::Known& memo
   }
 }
 
-}  // namespace
-
-#pragma GCC visibility push(default)
-extern "C" {
-
-Result cuPointerGetAttribute(void* data, int which, Address pointer) {
-  Result status = next_attribute.call_or(kNotSupported, data, which, pointer);
-  auto memory = known_to(recorder(), reinterpret_cast<const void*>(pointer));
+Status attribute(CudaRuntime& runtime, const Real& real, void* data, int which, void* pointer) {
+  const Status status = real();
+  auto memory = known_to(runtime.recorder(), pointer);
   return data && memory && answer(data, which, status, *memory) ? kSuccess : status;
 }
 
-Result cuPointerGetAttributes(unsigned count, int* which, void** data, Address pointer) {
-  Result status = next_attributes.call_or(kNotSupported, count, which, data, pointer);
-  auto memory = known_to(recorder(), reinterpret_cast<const void*>(pointer));
+Status attributes(CudaRuntime& runtime, const Real& real, unsigned count, int* which, void** data, void* pointer) {
+  const Status status = real();
+  auto memory = known_to(runtime.recorder(), pointer);
   for (unsigned i = 0; status == kSuccess && memory && i < count; ++i) answer(data[i], which[i], status, *memory);
   return status;
 }
 
-}  // extern "C"
-#pragma GCC visibility pop
+}  // namespace
+
+HOOK(attribute, cuPointerGetAttribute, void*, int, void*)
+HOOK(attributes, cuPointerGetAttributes, unsigned, int*, void**, void*)
 
 }  // namespace mneme::record::cuda

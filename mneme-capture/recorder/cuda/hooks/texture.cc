@@ -22,13 +22,6 @@ struct RuntimesSampling {
   uint32_t border[4];  // floats or integers
 };
 
-constinit Next<Error(Object*, const void*, const RuntimesSampling*, const void*)> next_create(
-    kLibrary, "cudaCreateTextureObject");
-constinit Next<Error(Object)> next_destroy(kLibrary, "cudaDestroyTextureObject");
-constinit Next<Result(Object*, const driver::Resource*, const driver::Sampling*, const driver::View*)>
-    next_create_driver(kDriver, "cuTexObjectCreate");
-constinit Next<Result(Object)> next_destroy_driver(kDriver, "cuTexObjectDestroy");
-
 std::mutex mutex;
 std::map<Object, Border>& borders() {  // never destroyed: textures are made and destroyed to the last
   static auto* all = new std::map<Object, Border>;
@@ -44,9 +37,25 @@ void remember(Object texture, const uint32_t* border) noexcept try {
 } catch (const std::bad_alloc&) {
 }
 
-void forget(Object texture) noexcept {
-  std::lock_guard lock(mutex);
-  borders().erase(texture);
+Status create(CudaRuntime&, const Real& real, Object* texture, const void*, const RuntimesSampling* sampling,
+              const void*) {
+  const Status status = real();
+  if (status == kSuccess && texture && sampling) remember(*texture, sampling->border);
+  return status;
+}
+Status create_drivers(CudaRuntime&, const Real& real, Object* texture, const driver::Resource*,
+                      const driver::Sampling* sampling, const driver::View*) {
+  const Status status = real();
+  if (status == kSuccess && texture && sampling) remember(*texture, sampling->words + driver::kBorder);
+  return status;
+}
+
+Status destroy(CudaRuntime&, const Real& real, Object texture) {
+  {
+    std::lock_guard lock(mutex);
+    borders().erase(texture);
+  }
+  return real();
 }
 
 }  // namespace
@@ -57,33 +66,9 @@ Border border_of(Object texture) {
   return known == borders().end() ? Border{} : known->second;
 }
 
+HOOK(create, cudaCreateTextureObject, Object*, const void*, const RuntimesSampling*, const void*)
+HOOK(create_drivers, cuTexObjectCreate, Object*, const driver::Resource*, const driver::Sampling*, const driver::View*)
+HOOK(destroy, cudaDestroyTextureObject, Object)
+HOOK(destroy, cuTexObjectDestroy, Object)
+
 }  // namespace mneme::record::cuda
-
-using namespace mneme::record::cuda;
-
-#pragma GCC visibility push(default)
-extern "C" {
-
-Error cudaCreateTextureObject(Object* texture, const void* resource, const RuntimesSampling* sampling,
-                              const void* view) {
-  Error status = next_create.call_or(kNotSupported, texture, resource, sampling, view);
-  if (status == kSuccess && texture && sampling) remember(*texture, sampling->border);
-  return status;
-}
-Error cudaDestroyTextureObject(Object texture) {
-  forget(texture);
-  return next_destroy.call_or(kNotSupported, texture);
-}
-Result cuTexObjectCreate(Object* texture, const driver::Resource* resource, const driver::Sampling* sampling,
-                         const driver::View* view) {
-  Result status = next_create_driver.call_or(kNotSupported, texture, resource, sampling, view);
-  if (status == kSuccess && texture && sampling) remember(*texture, sampling->words + driver::kBorder);
-  return status;
-}
-Result cuTexObjectDestroy(Object texture) {
-  forget(texture);
-  return next_destroy_driver.call_or(kNotSupported, texture);
-}
-
-}  // extern "C"
-#pragma GCC visibility pop

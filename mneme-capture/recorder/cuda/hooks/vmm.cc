@@ -8,18 +8,14 @@
 #include "recorder/memory/mapped_memory.h"
 
 namespace mneme::record::cuda {
-namespace {
 
 using Flags = unsigned long long;
 
-constinit Next<Result(Address*, size_t, size_t, Address, Flags)> next_reserve(kDriver, "cuMemAddressReserve");
-constinit Next<Result(Address, size_t)> next_unreserve(kDriver, "cuMemAddressFree");
-constinit Next<Result(Address, size_t, size_t, Handle, Flags)> next_map(kDriver, "cuMemMap");
-constinit Next<Result(Address, size_t)> next_unmap(kDriver, "cuMemUnmap");
-constinit Next<Result(Address, size_t, const Access*, size_t)> next_set_access(kDriver, "cuMemSetAccess");
-constinit Next<Result(Handle*, void*)> next_retain(kDriver, "cuMemRetainAllocationHandle");
-constinit Next<Result(Handle)> next_release(kDriver, "cuMemRelease");
-constinit Next<Result(MemoryProperties*, Handle)> next_properties(kDriver, "cuMemGetAllocationPropertiesFromHandle");
+CALL(Status, cuMemAddressReserve, Address*, size_t, size_t, Address, Flags)
+CALL(Status, cuMemAddressFree, Address, size_t)
+CALL(Status, cuMemGetAllocationPropertiesFromHandle, MemoryProperties*, Handle)
+
+namespace {
 
 // The driver takes the addresses of what is smaller, or lies otherwise, for hints and no more.
 constexpr size_t kWhole = 64 << 20;
@@ -46,24 +42,19 @@ State& state() {
   return *only;
 }
 
-Core* recording_core() {
-  Core* core = first_recorder();
-  return core && core->recording() ? core : nullptr;
-}
-
 std::optional<Address> reserve_in_place(size_t size, size_t align, Flags flags) {
   if (size == 0 || size > SIZE_MAX - kWhole) return std::nullopt;
   const size_t whole = (size + kWhole - 1) / kWhole * kWhole;
   std::optional<uint64_t> place = state().places.propose(whole, std::max(align, kWhole));
   if (!place) return std::nullopt;
   Address got = 0;
-  Result status = next_reserve.call_or(kNotSupported, &got, whole, align, *place, flags);
+  Status status = next::cuMemAddressReserve(&got, whole, align, *place, flags);
   if (status == kSuccess && got == *place) {
     std::lock_guard lock(state().mutex);
     state().reservations[got] = {size, whole};
     return got;
   }
-  if (status == kSuccess) next_unreserve.call_or(kNotSupported, got, whole);
+  if (status == kSuccess) next::cuMemAddressFree(got, whole);
   state().places.release(*place);
   return std::nullopt;
 }
@@ -71,7 +62,7 @@ std::optional<Address> reserve_in_place(size_t size, size_t align, Flags flags) 
 // With the lock held. nullptr: it can be recorded.
 const char* trouble_of(size_t offset, Handle handle) {
   MemoryProperties properties{};
-  if (next_properties.call_or(kNotSupported, &properties, handle) != kSuccess ||
+  if (next::cuMemGetAllocationPropertiesFromHandle(&properties, handle) != kSuccess ||
       properties.location.type != kLocationDevice) {
     return "memory mapped by cuMemMap that is no device's own";
   }
@@ -99,39 +90,12 @@ void set_device(Core& core, Address address, size_t size, int device) {
   }
 }
 
-}  // namespace
-
-#pragma GCC visibility push(default)
-extern "C" {
-
-Result cuMemAddressReserve(Address* address, size_t size, size_t align, Address wanted, Flags flags) {
-  if (address && wanted == 0 && recording_core()) {
-    if (std::optional<Address> place = reserve_in_place(size, align, flags)) {
-      *address = *place;
-      return kSuccess;
-    }
-  }
-  return next_reserve.call_or(kNotSupported, address, size, align, wanted, flags);
-}
-
-Result cuMemAddressFree(Address address, size_t size) {
+Status map(CudaRuntime& runtime, const Real& real, Address address, size_t size, size_t offset, Handle handle, Flags) {
+  Core* core = runtime.recording();
+  if (!core) return real();
+  CudaRuntime::Changing changing(runtime);
   std::lock_guard lock(state().mutex);
-  auto ours = state().reservations.find(address);
-  bool whole = ours != state().reservations.end() && ours->second.first == size;
-  Result status = next_unreserve.call_or(kNotSupported, address, whole ? ours->second.second : size);
-  if (status == kSuccess && whole) {
-    state().reservations.erase(ours);
-    state().places.release(address);
-  }
-  return status;
-}
-
-Result cuMemMap(Address address, size_t size, size_t offset, Handle handle, Flags flags) {
-  Core* core = recording_core();
-  if (!core) return next_map.call_or(kNotSupported, address, size, offset, handle, flags);
-  CudaRuntime::Changing changing(runtime());
-  std::lock_guard lock(state().mutex);
-  Result status = next_map.call_or(kNotSupported, address, size, offset, handle, flags);
+  Status status = real();
   if (status != kSuccess) return status;
   const char* trouble = trouble_of(offset, handle);
   if (trouble) core->add_outside(pointer_to(address), size, trouble);
@@ -140,12 +104,13 @@ Result cuMemMap(Address address, size_t size, size_t offset, Handle handle, Flag
 }
 
 // Of several devices that may use it now, it is the first's.
-Result cuMemSetAccess(Address address, size_t size, const Access* access, size_t count) {
-  Core* core = recording_core();
-  if (!core) return next_set_access.call_or(kNotSupported, address, size, access, count);
-  CudaRuntime::Changing changing(runtime());
+Status set_access(CudaRuntime& runtime, const Real& real, Address address, size_t size, const Access* access,
+                  size_t count) {
+  Core* core = runtime.recording();
+  if (!core) return real();
+  CudaRuntime::Changing changing(runtime);
   std::lock_guard lock(state().mutex);
-  Result status = next_set_access.call_or(kNotSupported, address, size, access, count);
+  Status status = real();
   if (status != kSuccess) return status;
   const Access* end = access + count;
   auto is_device = [](const Access& one) { return one.location.type == kLocationDevice; };
@@ -159,29 +124,29 @@ Result cuMemSetAccess(Address address, size_t size, const Access* access, size_t
 }
 
 // It is forgotten first: nobody may look at it when it is gone.
-Result cuMemUnmap(Address address, size_t size) {
-  Core* core = recording_core();
-  if (!core) return next_unmap.call_or(kNotSupported, address, size);
-  CudaRuntime::Changing changing(runtime());
+Status unmap(CudaRuntime& runtime, const Real& real, Address address, size_t size) {
+  Core* core = runtime.recording();
+  if (!core) return real();
+  CudaRuntime::Changing changing(runtime);
   std::lock_guard lock(state().mutex);
   core->remove_mapped(pointer_to(address), size);
   auto& mappings = state().mappings;
   mappings.erase(mappings.lower_bound(address), mappings.lower_bound(address + size));
-  return next_unmap.call_or(kNotSupported, address, size);
+  return real();
 }
 
-Result cuMemRetainAllocationHandle(Handle* handle, void* pointer) {
-  Result status = next_retain.call_or(kNotSupported, handle, pointer);
-  if (status != kSuccess || !recorder()) return status;
+Status retain(CudaRuntime& runtime, const Real& real, Handle* handle, void*) {
+  Status status = real();
+  if (status != kSuccess || !runtime.recorder()) return status;
   std::lock_guard lock(state().mutex);
   ++state().retained[*handle];
   return status;
 }
 
-Result cuMemRelease(Handle handle) {
-  if (!recorder()) return next_release.call_or(kNotSupported, handle);
+Status release(CudaRuntime& runtime, const Real& real, Handle handle) {
+  if (!runtime.recorder()) return real();
   std::lock_guard lock(state().mutex);
-  Result status = next_release.call_or(kNotSupported, handle);
+  Status status = real();
   auto retained = state().retained.find(handle);
   if (status != kSuccess) return status;
   if (retained != state().retained.end()) {
@@ -194,7 +159,34 @@ Result cuMemRelease(Handle handle) {
   return status;
 }
 
-}  // extern "C"
-#pragma GCC visibility pop
+}  // namespace
+
+HOOKED Status cuMemAddressReserve(Address* address, size_t size, size_t align, Address wanted, Flags flags) {
+  if (address && wanted == 0 && runtime().recording()) {
+    if (std::optional<Address> place = reserve_in_place(size, align, flags)) {
+      *address = *place;
+      return kSuccess;
+    }
+  }
+  return next::cuMemAddressReserve(address, size, align, wanted, flags);
+}
+
+HOOKED Status cuMemAddressFree(Address address, size_t size) {
+  std::lock_guard lock(state().mutex);
+  auto ours = state().reservations.find(address);
+  bool whole = ours != state().reservations.end() && ours->second.first == size;
+  Status status = next::cuMemAddressFree(address, whole ? ours->second.second : size);
+  if (status == kSuccess && whole) {
+    state().reservations.erase(ours);
+    state().places.release(address);
+  }
+  return status;
+}
+
+HOOK(map, cuMemMap, Address, size_t, size_t, Handle, Flags)
+HOOK(set_access, cuMemSetAccess, Address, size_t, const Access*, size_t)
+HOOK(unmap, cuMemUnmap, Address, size_t)
+HOOK(retain, cuMemRetainAllocationHandle, Handle*, void*)
+HOOK(release, cuMemRelease, Handle)
 
 }  // namespace mneme::record::cuda

@@ -1,65 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The HIP functions through which device code is registered and launched, as the application finds them first.
+// The HIP functions through which device code is registered, loaded at run time, and launched.
 #include <cstring>
 
 #include "annotate/mneme/MnemeAnnotation.hpp"
+#include "base/file.h"
 #include "recorder/core/memory_hooks.h"
-#include "recorder/hip/launch.h"
+#include "recorder/hip/runtime.h"
+
+// What <hip/hip_ext.h> declares has C++ names.
+struct ihipModuleSymbol_t;
+struct ihipStream_t;
+struct ihipEvent_t;
+[[gnu::visibility("default")]] int hipExtModuleLaunchKernel(ihipModuleSymbol_t* function, uint32_t x, uint32_t y,
+                                                            uint32_t z, uint32_t block_x, uint32_t block_y,
+                                                            uint32_t block_z, size_t shared, ihipStream_t* stream,
+                                                            void** arguments, void** extra, ihipEvent_t* start,
+                                                            ihipEvent_t* stop, uint32_t flags);
 
 namespace mneme::record::hip {
 namespace {
 
-constinit Next<void*(const void*)> next_register_binary(kLibrary, "__hipRegisterFatBinary");
-constinit Next<void(void*)> next_unregister_binary(kLibrary, "__hipUnregisterFatBinary");
-constinit Next<void(void*, const void*, char*, const char*, unsigned, void*, void*, void*, void*, int*)>
-    next_register_function(kLibrary, "__hipRegisterFunction");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_launch(kLibrary,
-                                                                                               "hipLaunchKernel");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream)> next_launch_spt(
-    kLibrary, "hipLaunchKernel_spt");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, size_t, Stream, Event, Event, int)> next_launch_ext(
-    kLibrary, "hipExtLaunchKernel");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, unsigned, Stream)> next_cooperative(
-    kLibrary, "hipLaunchCooperativeKernel");
-constinit Next<Error(const void*, Dimensions, Dimensions, void**, unsigned, Stream)> next_cooperative_spt(
-    kLibrary, "hipLaunchCooperativeKernel_spt");
-constinit Next<Error(LaunchParameters*, int, unsigned)> next_cooperative_multi(kLibrary,
-                                                                               "hipLaunchCooperativeKernelMultiDevice");
-constinit Next<Error(LaunchParameters*, int, unsigned)> next_multi(kLibrary, "hipExtLaunchMultiKernelMultiDevice");
-constinit Next<void(void*, void*, char*, const char*, int, size_t, int, int)> next_register_variable(
-    kLibrary, "__hipRegisterVar");
-constinit Next<void(void*, void*, char*, const char*, int, int, int)> next_register_texture(kLibrary,
-                                                                                            "__hipRegisterTexture");
-constinit Next<void(void*, void*, char*, const char*, int, int)> next_register_surface(kLibrary,
-                                                                                       "__hipRegisterSurface");
-constinit Next<void(void*, void**, void*, const char*, size_t, unsigned)> next_register_managed(
-    kLibrary, "__hipRegisterManagedVar");
-
-template <class Real>
-Error launch(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared, Stream stream,
-             const Real& real, bool cooperative = false) {
-  LaunchRequest request;
-  request.function = function;
-  request.grid = dimensions(grid);
-  request.block = dimensions(block);
-  request.shared_bytes = static_cast<uint32_t>(shared);
-  request.arguments = {arguments, {}};
-  request.stream = stream;
+template <bool cooperative = false>
+Status launch_kernel(HipRuntime& runtime, const Real& real, const void* function, Dimensions grid, Dimensions block,
+                     void** arguments, size_t shared, Stream stream, ...) {
+  LaunchRequest request = request_of(function, grid, block, shared, stream, {arguments, {}});
   request.cooperative = cooperative;
-  return hip::launch(request, real);
+  return launch(runtime, request, real);
 }
 
-template <class Real>
-Error pass(const std::string& kernel, const char* reason, const Real& real) {
-  Core* recorder = core();
-  return recorder ? recorder->pass(kernel, reason, real) : real();
+Status launch_function(HipRuntime& runtime, const Real& real, Function function, unsigned grid_x, unsigned grid_y,
+                       unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       Stream stream, void** arguments, void** extra) {
+  return launch(runtime,
+                request_of(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream,
+                           arguments_of(arguments, extra, kParameterEnd)),
+                real);
+}
+Status launch_together(HipRuntime& runtime, const Real& real, Function function, unsigned grid_x, unsigned grid_y,
+                       unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       Stream stream, void** arguments) {
+  return launch_kernel<true>(runtime, real, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, arguments,
+                             shared, stream);
+}
+
+// The stand-in does what is more than a launch by calling the functions here for each kernel of it.
+Status launch_on_several(HipRuntime& runtime, const Real& real, ...) {
+  Core* core = runtime.gpu_recorder();
+  return core ? core->pass("(several devices)", "launches on several devices are not recorded", real) : real();
 }
 
 // What the vendor does for a managed variable, in memory that is recorded.
 bool adopt_managed(void* handle, void** pointer, const void* initial, const char* name, size_t size) {
   void* memory = nullptr;
   auto none = [] { return kNotSupported; };
-  if (give(core(), &memory, size, Space::kHost, kAttachGlobal | kManaged, none) != kSuccess) return false;
+  if (give(runtime(), none, &memory, size, Space::kHost, kAttachGlobal | kManaged) != kSuccess) return false;
   std::memcpy(memory, initial, size);
   if (!runtime().lead_to(handle, name, memory)) {
     core()->release(memory);
@@ -69,18 +63,47 @@ bool adopt_managed(void* handle, void** pointer, const void* initial, const char
   return true;
 }
 
-// The stand-in does what is more than a launch by calling the functions here for each kernel of it.
-constexpr char kSeveralDevices[] = "launches on several devices are not recorded";
+// A module has been loaded, of which `bytes` gives a copy.
+template <class Bytes>
+Status loaded(HipRuntime& runtime, Status status, Module* module, const Bytes& bytes) {
+  Core* core = runtime.recorder();
+  if (!core || status != kSuccess) return status;
+  if (!runtime.is_stand_in()) runtime.add_module(*module);
+  try {
+    core->add_module(*module, bytes());
+  } catch (const std::exception&) {
+    core->add_fat_binary(*module, nullptr);  // its kernels will be counted as not recordable
+  }
+  return status;
+}
+Status load_file(HipRuntime& runtime, const Real& real, Module* module, const char* path) {
+  runtime.start();
+  return loaded(runtime, real(), module, [&] { return read_file(path); });
+}
+Status load_image(HipRuntime& runtime, const Real& real, Module* module, const void* image, ...) {
+  runtime.start();
+  return loaded(runtime, real(), module, [&] {
+    const auto* bytes = static_cast<const std::byte*>(image);
+    return std::string(reinterpret_cast<const char*>(bytes), objects::size_of_image(bytes, "a module"));
+  });
+}
+Status unload(HipRuntime& runtime, const Real& real, Module module) {
+  const Status status = real();
+  if (status == kSuccess) forget_code(runtime, module);
+  return status;
+}
+Status get_function(HipRuntime& runtime, const Real& real, Function* function, Module module, const char* name) {
+  const Status status = real();
+  if (Core* core = runtime.recorder(); core && status == kSuccess) core->add_stub(module, *function, name);
+  return status;
+}
 
 }  // namespace
 
-// The recorder's only exported names: those of the application's calls.
-#pragma GCC visibility push(default)
-extern "C" {
-
-void* __hipRegisterFatBinary(const FatBinaryWrapper* wrapper) {
-  start();
-  void* handle = next_register_binary.call_or(nullptr, wrapper);
+HOOKED void* __hipRegisterFatBinary(const FatBinaryWrapper* wrapper) {
+  NEXT(__hipRegisterFatBinary);
+  runtime().start();
+  void* handle = next(wrapper);
   if (Core* recorder = core()) {
     bool known = wrapper && wrapper->magic == kWrapperMagic;
     recorder->add_fat_binary(handle, known ? wrapper->data : nullptr);
@@ -89,99 +112,86 @@ void* __hipRegisterFatBinary(const FatBinaryWrapper* wrapper) {
   return handle;
 }
 
-void __hipUnregisterFatBinary(void* handle) {
-  if (Core* recorder = core()) {
-    recorder->remove_fat_binary(handle);
-    for (const MemoryRange& variable : runtime().remove_code(handle)) {
-      recorder->remove_mapped(reinterpret_cast<void*>(variable.address), variable.size);
-    }
-  }
-  next_unregister_binary.call(handle);
+HOOKED void __hipUnregisterFatBinary(void* handle) {
+  NEXT(__hipUnregisterFatBinary);
+  forget_code(runtime(), handle);
+  next(handle);
 }
 
-void __hipRegisterFunction(void* handle, const void* function, char* device_function, const char* name,
-                           unsigned threads, void* thread, void* block, void* block_dimensions, void* grid_dimensions,
-                           int* warp_size) {
-  next_register_function.call(handle, function, device_function, name, threads, thread, block, block_dimensions,
-                              grid_dimensions, warp_size);
+HOOKED void __hipRegisterFunction(void* handle, const void* function, char* device_function, const char* name,
+                                  unsigned threads, void* thread, void* block, void* block_dimensions,
+                                  void* grid_dimensions, int* warp_size) {
+  NEXT(__hipRegisterFunction);
+  next(handle, function, device_function, name, threads, thread, block, block_dimensions, grid_dimensions, warp_size);
   if (Core* recorder = core()) recorder->add_stub(handle, function, name);
 }
 
-void __hipRegisterVar(void* handle, void* variable, char* host_name, const char* name, int external, size_t size,
-                      int constant, int global) {
-  next_register_variable.call(handle, variable, host_name, name, external, size, constant, global);
-  if (core() && !runtime().is_stand_in()) runtime().add_variable(handle, variable, name);
+HOOKED void __hipRegisterVar(void* handle, void* variable, char* host_name, const char* name, int external, size_t size,
+                             int constant, int global) {
+  NEXT(__hipRegisterVar);
+  next(handle, variable, host_name, name, external, size, constant, global);
+  if (runtime().gpu_recorder()) runtime().add_variable(handle, variable, name);
 }
 
-void __hipRegisterTexture(void* handle, void* variable, char* host_name, const char* name, int type, int normalized,
-                          int external) {
-  next_register_texture.call(handle, variable, host_name, name, type, normalized, external);
-  if (core() && !runtime().is_stand_in()) runtime().add_reference(handle, name);
+HOOKED void __hipRegisterTexture(void* handle, void* variable, char* host_name, const char* name, int type,
+                                 int normalized, int external) {
+  NEXT(__hipRegisterTexture);
+  next(handle, variable, host_name, name, type, normalized, external);
+  if (runtime().gpu_recorder()) runtime().add_reference(handle, name);
 }
 
-void __hipRegisterSurface(void* handle, void* variable, char* host_name, const char* name, int type, int external) {
-  next_register_surface.call(handle, variable, host_name, name, type, external);
-  if (core() && !runtime().is_stand_in()) runtime().add_reference(handle, name);
+HOOKED void __hipRegisterSurface(void* handle, void* variable, char* host_name, const char* name, int type,
+                                 int external) {
+  NEXT(__hipRegisterSurface);
+  next(handle, variable, host_name, name, type, external);
+  if (runtime().gpu_recorder()) runtime().add_reference(handle, name);
 }
 
-void __hipRegisterManagedVar(void* handle, void** pointer, void* initial, const char* name, size_t size,
-                             unsigned alignment) {
-  const bool adopts = core() && !runtime().is_stand_in();
+HOOKED void __hipRegisterManagedVar(void* handle, void** pointer, void* initial, const char* name, size_t size,
+                                    unsigned alignment) {
+  NEXT(__hipRegisterManagedVar);
+  const bool adopts = runtime().gpu_recorder();
   if (adopts && adopt_managed(handle, pointer, initial, name, size)) return;
-  next_register_managed.call(handle, pointer, initial, name, size, alignment);
+  next(handle, pointer, initial, name, size, alignment);
   if (adopts) runtime().add_managed_variable(handle, name);
 }
 
-Error hipLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
-                      Stream stream) {
-  return launch(function, grid, block, arguments, shared, stream,
-                [&] { return next_launch.call_or(kNotSupported, function, grid, block, arguments, shared, stream); });
-}
+HOOK_SPT(launch_kernel<>, hipLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
+HOOK(launch_kernel<>, hipExtLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream, Event, Event,
+     int)
+HOOK_SPT(launch_kernel<true>, hipLaunchCooperativeKernel, const void*, Dimensions, Dimensions, void**, unsigned, Stream)
+HOOK(launch_on_several, hipLaunchCooperativeKernelMultiDevice, LaunchParameters*, int, unsigned)
+HOOK(launch_on_several, hipExtLaunchMultiKernelMultiDevice, LaunchParameters*, int, unsigned)
 
-Error hipLaunchKernel_spt(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
-                          Stream stream) {
-  return launch(function, grid, block, arguments, shared, per_thread(stream), [&] {
-    return next_launch_spt.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
-  });
-}
+HOOK(load_file, hipModuleLoad, Module*, const char*)
+HOOK(load_image, hipModuleLoadData, Module*, const void*)
+HOOK(load_image, hipModuleLoadDataEx, Module*, const void*, unsigned, int*, void**)
+HOOK(unload, hipModuleUnload, Module)
+HOOK(get_function, hipModuleGetFunction, Function*, Module, const char*)
+HOOK(launch_function, hipModuleLaunchKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+     unsigned, Stream, void**, void**)
+HOOK(launch_together, hipModuleLaunchCooperativeKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned,
+     unsigned, unsigned, Stream, void**)
 
-Error hipExtLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
-                         Stream stream, Event begin, Event end, int flags) {
-  return launch(function, grid, block, arguments, shared, stream, [&] {
-    return next_launch_ext.call_or(kNotSupported, function, grid, block, arguments, shared, stream, begin, end, flags);
-  });
+HOOKED void mneme_annotate_v1(const void* pointer, const mneme_annotation_v1* annotation) {
+  if (Core* recorder = core()) recorder->annotate(pointer, annotation);
 }
-
-Error hipLaunchCooperativeKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
-                                 unsigned shared, Stream stream) {
-  auto real = [&] { return next_cooperative.call_or(kNotSupported, function, grid, block, arguments, shared, stream); };
-  return launch(function, grid, block, arguments, shared, stream, real, true);
-}
-
-Error hipLaunchCooperativeKernel_spt(const void* function, Dimensions grid, Dimensions block, void** arguments,
-                                     unsigned shared, Stream stream) {
-  auto real = [&] {
-    return next_cooperative_spt.call_or(kNotSupported, function, grid, block, arguments, shared, stream);
-  };
-  return launch(function, grid, block, arguments, shared, per_thread(stream), real, true);
-}
-
-Error hipLaunchCooperativeKernelMultiDevice(LaunchParameters* launches, int devices, unsigned flags) {
-  auto real = [&] { return next_cooperative_multi.call_or(kNotSupported, launches, devices, flags); };
-  return runtime().is_stand_in() ? real() : pass("(several devices)", kSeveralDevices, real);
-}
-
-Error hipExtLaunchMultiKernelMultiDevice(LaunchParameters* launches, int devices, unsigned flags) {
-  auto real = [&] { return next_multi.call_or(kNotSupported, launches, devices, flags); };
-  return runtime().is_stand_in() ? real() : pass("(several devices)", kSeveralDevices, real);
-}
-
-void mneme_annotate_v1(const void* pointer, const mneme_annotation_v1* annotation) {
-  Core* recorder = core();
-  if (recorder) recorder->annotate(pointer, annotation);
-}
-
-}  // extern "C"
-#pragma GCC visibility pop
 
 }  // namespace mneme::record::hip
+
+// Sizes are in work-items; what does not divide is the runtime's to judge.
+int hipExtModuleLaunchKernel(ihipModuleSymbol_t* function, uint32_t x, uint32_t y, uint32_t z, uint32_t block_x,
+                             uint32_t block_y, uint32_t block_z, size_t shared, ihipStream_t* stream, void** arguments,
+                             void** extra, ihipEvent_t* start, ihipEvent_t* stop, uint32_t flags) {
+  using namespace mneme::record::hip;
+  static constinit const mneme::record::Next<decltype(hipExtModuleLaunchKernel)> next(
+      kLibrary, "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j");
+  auto real = [&] {
+    return next(function, x, y, z, block_x, block_y, block_z, shared, stream, arguments, extra, start, stop, flags);
+  };
+  bool whole = block_x && block_y && block_z && x % block_x == 0 && y % block_y == 0 && z % block_z == 0;
+  if (!whole) return real();
+  return launch_function(runtime(), real, function, x / block_x, y / block_y, z / block_z, block_x, block_y, block_z,
+                         static_cast<unsigned>(shared), reinterpret_cast<mneme::record::Stream>(stream), arguments,
+                         extra);
+}

@@ -5,16 +5,10 @@
 #include "recorder/hip/runtime.h"
 
 namespace mneme::record::hip {
-namespace {
 
-constinit Next<Error(size_t*, size_t*)> next_memory_info(kLibrary, "hipMemGetInfo");
-constinit Next<Error(unsigned*, void*)> next_host_flags(kLibrary, "hipHostGetFlags");
-constinit Next<Error(PointerAttributes*, const void*)> next_attributes(kLibrary, "hipPointerGetAttributes");
-constinit Next<Error(void*, int, void*)> next_attribute(kLibrary, "hipPointerGetAttribute");
-constinit Next<Error(unsigned, int*, void**, void*)> next_attribute_list(kLibrary, "hipDrvPointerGetAttributes");
-constinit Next<Error(void**, size_t*, void*)> next_address_range(kLibrary, "hipMemGetAddressRange");
-constinit Next<Error(void*, size_t*)> next_pointer_info(kLibrary, "hipMemPtrGetInfo");
-constinit Next<Error(void**, void*, unsigned)> next_device_pointer(kLibrary, "hipHostGetDevicePointer");
+CALL(Status, hipPointerGetAttribute, void*, int, void*)
+
+namespace {
 
 std::optional<Allocations::Known> known(const void* pointer) { return known_to(core(), pointer); }
 
@@ -35,9 +29,9 @@ memory::ListedMemory listed(const Allocations::Known& known, bool released) {
 }
 
 // Managed memory had no type of its own before ROCm 6.
-Error type_of(const Allocations::Known& memory, int& type) {
+Status type_of(const Allocations::Known& memory, int& type) {
   bool now = false;
-  if (Error status = runtime().is_of_6_or_later(now)) return status;
+  if (Status status = runtime().is_of_6_or_later(now)) return status;
   type = now && memory.flags & kManaged ? kMemoryTypeManagedNow
          : is_host(memory)              ? (now ? kMemoryTypeHostNow : kMemoryTypeHost)
                                         : (now ? kMemoryTypeDeviceNow : kMemoryTypeDevice);
@@ -72,20 +66,17 @@ bool answer_attribute(void* data, int which, void* pointer, const Allocations::K
   }
 }
 
-Error attribute(void* data, int which, void* pointer) {
+Status attribute(void* data, int which, void* pointer) {
   std::optional<Allocations::Known> memory = known(pointer);
   if (memory && data && which == kAttributeMemoryType) return type_of(*memory, *static_cast<int*>(data));
   if (memory && data && answer_attribute(data, which, pointer, *memory)) return kSuccess;
-  return next_attribute.call_or(kNotSupported, data, which, seen_by_the_application(pointer));
+  return next::hipPointerGetAttribute(data, which, seen_by_the_application(pointer));
 }
 
 }  // namespace
 
-#pragma GCC visibility push(default)
-extern "C" {
-
 // memory/listing.h
-bool mneme_record_list_memory(void (*take)(void* user, const memory::ListedMemory&), void* user) {
+HOOKED bool mneme_record_list_memory(void (*take)(void* user, const memory::ListedMemory&), void* user) {
   Core* recorder = core();
   if (!recorder) return false;
   Allocations::Listing listing = recorder->list_memory();
@@ -94,42 +85,31 @@ bool mneme_record_list_memory(void (*take)(void* user, const memory::ListedMemor
   return true;
 }
 
-bool mneme_record_find_memory(const void* address, memory::ListedMemory* found) {
+HOOKED bool mneme_record_find_memory(const void* address, memory::ListedMemory* found) {
   std::optional<Allocations::Known> memory = known(address);
   if (memory) *found = listed(*memory, false);
   return memory.has_value();
 }
 
-// To the runtime all that lies behind the arenas is in use; to the application, what is allocated there.
-Error hipMemGetInfo(size_t* left, size_t* total) {
-  Error status = next_memory_info.call_or(kNotSupported, left, total);
-  Core* recorder = core();
-  if (recorder && status == kSuccess && left) *left += recorder->unused_memory(recorder->device());
-  return status;
-}
+HOOK(memory_info, hipMemGetInfo, size_t*, size_t*)
+HOOK(host_flags, hipHostGetFlags, unsigned*, void*)
 
-Error hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
+HOOKED Status hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
+  NEXT(hipHostGetDevicePointer);
   std::optional<Allocations::Known> memory = known(host);
   if (device && flags == 0 && memory && memory->space == Space::kHost) {
     *device = host;  // one address for both, as recorded
     return kSuccess;
   }
-  return next_device_pointer.call_or(kNotSupported, device, host, flags);
+  return next(device, host, flags);
 }
 
-Error hipHostGetFlags(unsigned* flags, void* host) {
-  std::optional<Allocations::Known> memory = known(host);
-  if (!memory || !flags || !is_host(*memory)) return next_host_flags.call_or(kNotSupported, flags, host);
-  *flags = static_cast<unsigned>(memory->flags);
-  return kSuccess;
-}
-
-Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
+HOOKED Status hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
+  NEXT(hipPointerGetAttributes);
   std::optional<Allocations::Known> memory = known(pointer);
-  if (!memory || !attributes)
-    return next_attributes.call_or(kNotSupported, attributes, seen_by_the_application(pointer));
+  if (!memory || !attributes) return next(attributes, seen_by_the_application(pointer));
   int type = 0;
-  if (Error status = type_of(*memory, type)) return status;
+  if (Status status = type_of(*memory, type)) return status;
   bool host = is_host(*memory), managed = memory->flags & kManaged;
   void* same = const_cast<void*>(pointer);
   *attributes = {};
@@ -142,34 +122,34 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
   return kSuccess;
 }
 
-Error hipPointerGetAttribute(void* data, int which, void* pointer) { return attribute(data, which, pointer); }
+HOOKED Status hipPointerGetAttribute(void* data, int which, void* pointer) { return attribute(data, which, pointer); }
 
-Error hipDrvPointerGetAttributes(unsigned count, int* which, void** data, void* pointer) {
+HOOKED Status hipDrvPointerGetAttributes(unsigned count, int* which, void** data, void* pointer) {
+  NEXT(hipDrvPointerGetAttributes);
   if (!known(pointer) || !which || !data) {
-    return next_attribute_list.call_or(kNotSupported, count, which, data, seen_by_the_application(pointer));
+    return next(count, which, data, seen_by_the_application(pointer));
   }
   for (unsigned i = 0; i < count; ++i) {
-    if (Error status = attribute(data[i], which[i], pointer)) return status;
+    if (Status status = attribute(data[i], which[i], pointer)) return status;
   }
   return kSuccess;
 }
 
-Error hipMemGetAddressRange(void** base, size_t* size, void* pointer) {
+HOOKED Status hipMemGetAddressRange(void** base, size_t* size, void* pointer) {
+  NEXT(hipMemGetAddressRange);
   std::optional<Allocations::Known> memory = known(pointer);
-  if (!memory) return next_address_range.call_or(kNotSupported, base, size, seen_by_the_application(pointer));
+  if (!memory) return next(base, size, seen_by_the_application(pointer));
   if (base) *base = reinterpret_cast<void*>(memory->address);
   if (size) *size = memory->size;
   return kSuccess;
 }
 
-Error hipMemPtrGetInfo(void* pointer, size_t* size) {
+HOOKED Status hipMemPtrGetInfo(void* pointer, size_t* size) {
+  NEXT(hipMemPtrGetInfo);
   std::optional<Allocations::Known> memory = known(pointer);
-  if (!memory || !size) return next_pointer_info.call_or(kNotSupported, seen_by_the_application(pointer), size);
+  if (!memory || !size) return next(seen_by_the_application(pointer), size);
   *size = memory->size;
   return kSuccess;
 }
-
-}  // extern "C"
-#pragma GCC visibility pop
 
 }  // namespace mneme::record::hip

@@ -10,16 +10,12 @@
 #include "recorder/memory/mapped_memory.h"
 
 namespace mneme::record::hip {
-namespace {
 
-constinit Next<Error(void**, size_t, size_t, void*, unsigned long long)> next_reserve(kLibrary, "hipMemAddressReserve");
-constinit Next<Error(void*, size_t)> next_unreserve(kLibrary, "hipMemAddressFree");
-constinit Next<Error(Handle*, size_t, const MemoryProperties*, unsigned long long)> next_create(kLibrary,
-                                                                                                "hipMemCreate");
-constinit Next<Error(void*, size_t, size_t, Handle, unsigned long long)> next_map(kLibrary, "hipMemMap");
-constinit Next<Error(void*, size_t)> next_unmap(kLibrary, "hipMemUnmap");
-constinit Next<Error(void*, size_t, const MemoryAccess*, size_t)> next_set_access(kLibrary, "hipMemSetAccess");
-constinit Next<Error(void*, Handle, int, unsigned long long)> next_export(kLibrary, "hipMemExportToShareableHandle");
+using Flags = unsigned long long;
+
+CALL(Status, hipMemExportToShareableHandle, void*, Handle, int, Flags)
+
+namespace {
 
 constexpr char kTwice[] = "memory that hipMemMap mapped at two addresses";
 constexpr char kMiddle[] = "memory that hipMemMap mapped from its middle on";
@@ -47,17 +43,12 @@ Mappings& mappings() {
   return *only;
 }
 
-Core* recording_core() {
-  Core* recorder = first_recorder();
-  return recorder && recorder->recording() ? recorder : nullptr;
-}
-
 // nullptr: it can be recorded, and the recorder knows it.
 const char* record_shared(Core& recorder, void* pointer, size_t size, size_t offset, Handle handle) {
   const int device = runtime().device_of_memory(handle).value_or(0);
   if (!Core::is_recorded(device)) return kElsewhere;
   int shared = -1;
-  if (next_export.call_or(kNotSupported, &shared, handle, kFileDescriptor, 0) != kSuccess) {
+  if (next::hipMemExportToShareableHandle(&shared, handle, kFileDescriptor, 0) != kSuccess) {
     return "memory mapped by hipMemMap that the runtime does not share with the recorder";
   }
   Fd memory(shared);
@@ -91,57 +82,30 @@ bool forget_mappings(uint64_t address, size_t size) {
   return some;
 }
 
-}  // namespace
-
-#pragma GCC visibility push(default)
-extern "C" {
-
-Error hipMemAddressReserve(void** pointer, size_t size, size_t alignment, void* wanted, unsigned long long flags) {
-  std::optional<uint64_t> place;
-  if (recording_core() && pointer && !wanted) place = mapped().propose(size, alignment);
-  if (place) {
-    void* there = reinterpret_cast<void*>(*place);
-    Error status = next_reserve.call_or(kNotSupported, pointer, size, alignment, there, flags);
-    if (status == kSuccess && *pointer == there) return status;
-    mapped().release(*place);
-    if (status == kSuccess) return status;
-  }
-  return next_reserve.call_or(kNotSupported, pointer, size, alignment, wanted, flags);
-}
-
-Error hipMemAddressFree(void* pointer, size_t size) {
-  Error status = next_unreserve.call_or(kNotSupported, pointer, size);
+Status unreserve(HipRuntime&, const Real& real, void* pointer, size_t) {
+  Status status = real();
   if (status == kSuccess) mapped().release(address_of(pointer));
   return status;
 }
 
-Error hipMemCreate(Handle* handle, size_t size, const MemoryProperties* properties, unsigned long long flags) {
-  // The stand-in's structure is 5.2's; others' is not looked into.
-  if (recording_core() && runtime().is_stand_in() && properties && properties->requested_handle_type == 0) {
-    MemoryProperties shareable = *properties;
-    shareable.requested_handle_type = kFileDescriptor;
-    if (next_create.call_or(kNotSupported, handle, size, &shareable, flags) == kSuccess) return kSuccess;
-  }
-  return next_create.call_or(kNotSupported, handle, size, properties, flags);
-}
-
-Error hipMemMap(void* pointer, size_t size, size_t offset, Handle handle, unsigned long long flags) {
-  HipRuntime::Changing changing(runtime());
-  Error status = next_map.call_or(kNotSupported, pointer, size, offset, handle, flags);
-  Core* recorder = recording_core();
+Status map(HipRuntime& runtime, const Real& real, void* pointer, size_t size, size_t offset, Handle handle, Flags) {
+  HipRuntime::Changing changing(runtime);
+  Status status = real();
+  Core* recorder = runtime.recording();
   if (status != kSuccess || !recorder) return status;
-  const char* trouble = runtime().is_stand_in() ? record_shared(*recorder, pointer, size, offset, handle)
-                                                : note_mapping(pointer, size, offset, handle);
+  const char* trouble = runtime.is_stand_in() ? record_shared(*recorder, pointer, size, offset, handle)
+                                              : note_mapping(pointer, size, offset, handle);
   if (trouble) recorder->add_outside(pointer, size, trouble);
   return status;
 }
 
-Error hipMemSetAccess(void* pointer, size_t size, const MemoryAccess* access, size_t count) {
-  HipRuntime::Changing changing(runtime());
-  Error status = next_set_access.call_or(kNotSupported, pointer, size, access, count);
-  Core* recorder = recording_core();
-  if (status != kSuccess || !recorder || runtime().is_stand_in()) return status;
-  bool usable = std::any_of(access, access + count, [](const MemoryAccess& one) { return one.flags != 0; });
+Status set_access(HipRuntime& runtime, const Real& real, void* pointer, size_t size, const Access* access,
+                  size_t count) {
+  HipRuntime::Changing changing(runtime);
+  Status status = real();
+  Core* recorder = runtime.recording();
+  if (status != kSuccess || !recorder || runtime.is_stand_in()) return status;
+  bool usable = std::any_of(access, access + count, [](const Access& one) { return one.flags != 0; });
   std::lock_guard lock(mappings().mutex);
   auto& all = mappings().all;
   for (auto at = all.lower_bound(address_of(pointer)); at != all.end() && at->first < address_of(pointer) + size;
@@ -160,24 +124,53 @@ Error hipMemSetAccess(void* pointer, size_t size, const MemoryAccess* access, si
 }
 
 // A GPU's is forgotten first: nobody may look at it when it is gone.
-Error hipMemUnmap(void* pointer, size_t size) {
-  HipRuntime::Changing changing(runtime());
-  Core* recorder = core();
-  if (recorder && !runtime().is_stand_in()) {
+Status unmap(HipRuntime& runtime, const Real& real, void* pointer, size_t size) {
+  HipRuntime::Changing changing(runtime);
+  Core* recorder = runtime.recorder();
+  if (recorder && !runtime.is_stand_in()) {
     const bool mapped = forget_mappings(address_of(pointer), size);
     if (mapped) recorder->remove_mapped(pointer, size);
-    Error status = next_unmap.call_or(kNotSupported, pointer, size);
+    Status status = real();
     if (mapped && status != kSuccess) recorder->add_outside(pointer, size, "memory that hipMemUnmap did not unmap");
     return status;
   }
-  Error status = next_unmap.call_or(kNotSupported, pointer, size);
+  Status status = real();
   if (status != kSuccess || !recorder) return status;
   recorder->remove_mapped(pointer, size);
   mapped().remove(address_of(pointer), size);
   return status;
 }
 
-}  // extern "C"
-#pragma GCC visibility pop
+}  // namespace
+
+HOOKED Status hipMemAddressReserve(void** pointer, size_t size, size_t alignment, void* wanted, Flags flags) {
+  NEXT(hipMemAddressReserve);
+  std::optional<uint64_t> place;
+  if (runtime().recording() && pointer && !wanted) place = mapped().propose(size, alignment);
+  if (place) {
+    void* there = reinterpret_cast<void*>(*place);
+    Status status = next(pointer, size, alignment, there, flags);
+    if (status == kSuccess && *pointer == there) return status;
+    mapped().release(*place);
+    if (status == kSuccess) return status;
+  }
+  return next(pointer, size, alignment, wanted, flags);
+}
+
+HOOKED Status hipMemCreate(Handle* handle, size_t size, const MemoryPropertiesOf52* properties, Flags flags) {
+  NEXT(hipMemCreate);
+  // The stand-in's structure is 5.2's; others' is not looked into.
+  if (runtime().recording() && runtime().is_stand_in() && properties && properties->handle_type == 0) {
+    MemoryPropertiesOf52 shareable = *properties;
+    shareable.handle_type = kFileDescriptor;
+    if (next(handle, size, &shareable, flags) == kSuccess) return kSuccess;
+  }
+  return next(handle, size, properties, flags);
+}
+
+HOOK(unreserve, hipMemAddressFree, void*, size_t)
+HOOK(map, hipMemMap, void*, size_t, size_t, Handle, Flags)
+HOOK(set_access, hipMemSetAccess, void*, size_t, const Access*, size_t)
+HOOK(unmap, hipMemUnmap, void*, size_t)
 
 }  // namespace mneme::record::hip

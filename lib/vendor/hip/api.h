@@ -5,38 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace mneme::record::hip {
+#include "vendor/common.h"
 
-using Error = int;  // hipError_t
-inline constexpr Error kSuccess = 0;
-inline constexpr Error kInvalidValue = 1;
-inline constexpr Error kOutOfMemory = 2;
-inline constexpr Error kNotReady = 600;
-inline constexpr Error kNotSupported = 801;
+namespace mneme::vendor::hip {
 
-using Stream = void*;
-inline constexpr uintptr_t kPerThread = 2;  // hipStreamPerThread
-// Which one functions mean that are named _spt.
-inline Stream per_thread(Stream stream) { return stream ? stream : reinterpret_cast<Stream>(kPerThread); }
-using Event = void*;
-inline constexpr unsigned kNoTiming = 2;  // hipEventDisableTiming
-using MemoryPool = void*;
-using Module = void*;    // hipModule_t
-using Function = void*;  // hipFunction_t
-using Handle = void*;    // hipMemGenericAllocationHandle_t
-
-struct Dimensions {  // dim3
-  uint32_t x, y, z;
-};
-
-struct PitchedPointer {  // hipPitchedPtr
-  void* ptr;
-  size_t pitch, xsize, ysize;
-};
-
-struct Extent {  // hipExtent
-  size_t width, height, depth;
-};
+inline constexpr Status kInvalidValue = 1, kOutOfMemory = 2;
+using Handle = void*;  // hipMemGenericAllocationHandle_t
 
 struct PointerAttributes {  // hipPointerAttribute_t
   int memory_type;
@@ -61,38 +35,24 @@ inline constexpr int kAttributeDeviceOrdinal = 9;
 inline constexpr int kAttributeRangeStart = 11;
 inline constexpr int kAttributeRangeSize = 12;
 
-struct MemoryLocation {  // hipMemLocation
-  int type;
-  int id;
-};
-inline constexpr int kLocationDevice = 1;
-
-struct MemoryProperties {  // hipMemAllocationProp, in HIP 5.2
+struct MemoryPropertiesOf52 {  // hipMemAllocationProp, in HIP 5.2
   unsigned char compression;
-  MemoryLocation location;
-  int requested_handle_type;
+  Location location;
+  int handle_type;
   int type;
   unsigned short usage;
   void* win32_metadata;
 };
-struct MemoryPropertiesNow {  // in ROCm 6 and 7, and the last of ROCm 5
+struct MemoryProperties {  // in ROCm 6 and 7, and the last of ROCm 5
   int type;
-  int requested_handle_type;
-  MemoryLocation location;
+  int handle_type;
+  Location location;
   void* win32_metadata;
   unsigned char compression, direct_rdma;
   unsigned short usage;
 };
-inline constexpr int kPinned = 1;
 inline constexpr int kFileDescriptor = 1;
 
-struct MemoryAccess {  // hipMemAccessDesc
-  MemoryLocation location;
-  int flags;
-};
-inline constexpr int kReadWrite = 3;
-inline constexpr int kHostToDevice = 1;  // hipMemcpy…
-inline constexpr int kDeviceToHost = 2;
 inline constexpr unsigned kAttachGlobal = 1;  // hipMemAttachGlobal
 
 inline constexpr int kPoolReserved = 5;  // hipMemPoolAttr…MemCurrent, …MemHigh; of 64 bits
@@ -103,13 +63,10 @@ inline constexpr int kPoolUsedMost = 8;
 struct PoolProperties {  // hipMemPoolProps
   int type;
   int handle_types;
-  MemoryLocation location;
+  Location location;
   void* win32_metadata;
   unsigned char reserved[64];
 };
-
-inline constexpr unsigned kRegisterPortable = 1;  // hipHostRegister…
-inline constexpr unsigned kRegisterMapped = 2;
 
 struct KernelNode {  // hipKernelNodeParams
   Dimensions block;
@@ -127,14 +84,7 @@ inline constexpr int kToSymbolNode = 13;
 // In early releases, where they begin with 1, copies of other kinds follow up to this.
 inline constexpr int kLastEarlyNode = 11;
 
-// What __hipRegisterFatBinary gets.
-struct FatBinaryWrapper {
-  uint32_t magic;
-  uint32_t version;
-  const std::byte* data;
-  void* unused;
-};
-inline constexpr uint32_t kWrapperMagic = 0x48495046;
+inline constexpr uint32_t kWrapperMagic = 0x48495046;  // of a FatBinaryWrapper
 
 // HIP_LAUNCH_PARAM_…, in hipModuleLaunchKernel's `extra`.
 inline constexpr uintptr_t kParameterEnd = 3;
@@ -142,4 +92,4 @@ inline constexpr uintptr_t kParameterEnd = 3;
 // Launch bounds of a cooperative launch over several devices: passed on, never looked into.
 struct LaunchParameters;
 
-}  // namespace mneme::record::hip
+}  // namespace mneme::vendor::hip

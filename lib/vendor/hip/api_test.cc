@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What api.h declares is what the vendor's header says, where there is one.
-#include "recorder/hip/api.h"
+#include "vendor/hip/api.h"
 
 #include <gtest/gtest.h>
-
-#include "recorder/core/kernels.h"
 
 #if __has_include(<hip/hip_runtime_api.h>)
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DISABLE_CPP_FUNCTIONS__ 1
 #include <hip/hip_runtime_api.h>
 
-namespace mneme::record::hip {
+namespace mneme::vendor::hip {
 
 static_assert(sizeof(Dimensions) == sizeof(dim3));
 static_assert(sizeof(PitchedPointer) == sizeof(hipPitchedPtr));
@@ -30,15 +28,17 @@ static_assert(kAttributeDeviceOrdinal == HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kAttributeRangeStart == HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 static_assert(kAttributeRangeSize == HIP_POINTER_ATTRIBUTE_RANGE_SIZE);
 // The form of ROCm 6 and 7, as its documentation has it, is in no header here.
-static_assert(sizeof(MemoryPropertiesNow) == 32 && offsetof(MemoryPropertiesNow, requested_handle_type) == 4 &&
-              offsetof(MemoryPropertiesNow, location) == 8 && offsetof(MemoryPropertiesNow, win32_metadata) == 16 &&
-              offsetof(MemoryPropertiesNow, compression) == 24 && offsetof(MemoryPropertiesNow, usage) == 26);
-static_assert(sizeof(MemoryProperties) == sizeof(hipMemAllocationProp));
-static_assert(offsetof(MemoryProperties, location) == offsetof(hipMemAllocationProp, location));
-static_assert(offsetof(MemoryProperties, requested_handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));
-static_assert(offsetof(MemoryProperties, type) == offsetof(hipMemAllocationProp, type));
-static_assert(sizeof(MemoryAccess) == sizeof(hipMemAccessDesc));
-static_assert(offsetof(MemoryAccess, flags) == offsetof(hipMemAccessDesc, flags));
+static_assert(sizeof(MemoryProperties) == 32 && offsetof(MemoryProperties, handle_type) == 4 &&
+              offsetof(MemoryProperties, location) == 8 && offsetof(MemoryProperties, win32_metadata) == 16 &&
+              offsetof(MemoryProperties, compression) == 24 && offsetof(MemoryProperties, usage) == 26);
+static_assert(sizeof(MemoryPropertiesOf52) == sizeof(hipMemAllocationProp));
+static_assert(offsetof(MemoryPropertiesOf52, location) == offsetof(hipMemAllocationProp, location));
+static_assert(offsetof(MemoryPropertiesOf52, handle_type) == offsetof(hipMemAllocationProp, requestedHandleType));
+static_assert(offsetof(MemoryPropertiesOf52, type) == offsetof(hipMemAllocationProp, type));
+static_assert(offsetof(MemoryPropertiesOf52, win32_metadata) == offsetof(hipMemAllocationProp, win32HandleMetaData));
+static_assert(sizeof(Location) == sizeof(hipMemLocation) && offsetof(Location, id) == offsetof(hipMemLocation, id));
+static_assert(sizeof(Access) == sizeof(hipMemAccessDesc));
+static_assert(offsetof(Access, flags) == offsetof(hipMemAccessDesc, flags));
 static_assert(sizeof(PoolProperties) == sizeof(hipMemPoolProps));
 static_assert(offsetof(PoolProperties, location) == offsetof(hipMemPoolProps, location));
 static_assert(kPoolReserved == hipMemPoolAttrReservedMemCurrent && kPoolReservedMost == hipMemPoolAttrReservedMemHigh);
@@ -65,8 +65,8 @@ TEST(HipApi, ParametersOfModuleLaunchesAreTheVendors) {
   EXPECT_EQ(kParameterEnd, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_END));
 }
 
-}  // namespace mneme::record::hip
+}  // namespace mneme::vendor::hip
 #endif
 
 // The comparison is the compiler's; this says that it took place.
-TEST(HipApi, AgreesWithTheVendorsHeader) { EXPECT_EQ(mneme::record::hip::kSuccess, 0); }
+TEST(HipApi, AgreesWithTheVendorsHeader) { EXPECT_EQ(mneme::vendor::kSuccess, 0); }

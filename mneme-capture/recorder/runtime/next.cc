@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "recorder/runtime/find_library.h"
+#include "recorder/runtime/next.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -32,8 +32,9 @@ std::string loaded_path(std::string_view name) {
   return search.path;
 }
 
-}  // namespace
-
+// A shared library by the name that programs are linked with ("libcudart.so.13"): what the process has loaded already,
+// of whatever version, or else what the loader finds. A second version would be another library, with nothing in it
+// that the application made.
 void* find_library(const char* name) {
   if (void* library = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
   std::string path = loaded_path(name);
@@ -46,6 +47,17 @@ void* find_library(const char* name) {
     if (library) return library;
   }
   return nullptr;
+}
+
+}  // namespace
+
+void* find_next(const char* library, const char* prefix, const char* name) {
+  const std::string whole = std::string(prefix) + name;
+  if (void* found = ::dlsym(RTLD_NEXT, whole.c_str())) return found;
+  // A program that loaded the runtime with dlopen keeps it out of the order in which symbols are looked up.
+  void* loaded = find_library(library);
+  void* found = loaded ? ::dlsym(loaded, whole.c_str()) : nullptr;
+  return loaded && !found ? &absent : found;  // from an older version, which need not be asked again
 }
 
 }  // namespace mneme::record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Functions of CUDA's runtime that the driver's do as: the driver's library has them, too, for itself.
+// Functions of CUDA's runtime that others of it call, and the driver's: the driver's library has them, too, for itself.
 #pragma once
 #include "hostgpu/cuda/cuda.h"
 
@@ -20,8 +20,11 @@ Error cudaOccupancyAvailableDynamicSMemPerBlock(size_t* size, const void* functi
 Error cudaMallocAsync(void** pointer, size_t size, hipStream_t stream);
 Error cudaMallocFromPoolAsync(void** pointer, size_t size, hipMemPool_t pool, hipStream_t stream);
 Error cudaMemPoolCreate(hipMemPool_t* pool, const mneme::hostgpu::cuda::PoolProperties* properties);
-Error cudaMemPoolGetAttribute(hipMemPool_t pool, int which, void* value);
-Error cudaMemPoolSetAttribute(hipMemPool_t pool, int which, void* value);
+Error cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                                  hipStream_t stream);
+Error cudaLaunchKernelExC(const mneme::vendor::cuda::LaunchConfig* config, const void* function, void** arguments);
+Error cudaGraphAddKernelNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, size_t count,
+                             const mneme::vendor::cuda::KernelNode* parameters);
 Error cudaGraphAddMemsetNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, size_t count,
                              const mneme::hostgpu::cuda::FillParameters* fill);
 Error cudaGraphMemsetNodeGetParams(hipGraphNode_t node, mneme::hostgpu::cuda::FillParameters* fill);
@@ -42,9 +45,6 @@ Error cudaLibraryLoadData(hipModule_t* library, const void* code, int* options, 
                           int* library_options, void** library_values, unsigned library_count);
 Error cudaLibraryLoadFromFile(hipModule_t* library, const char* path, int* options, void** values, unsigned count,
                               int* library_options, void** library_values, unsigned library_count);
-Error cudaLibraryUnload(hipModule_t library);
-Error cudaLibraryGetKernel(hipFunction_t* kernel, hipModule_t library, const char* name);
-Error cudaLibraryGetGlobal(void** address, size_t* size, hipModule_t library, const char* name);
 Error cudaLibraryGetKernelCount(unsigned* count, hipModule_t library);
 Error cudaLibraryEnumerateKernels(hipFunction_t* kernels, unsigned room, hipModule_t library);
 }
