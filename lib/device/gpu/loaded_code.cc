@@ -4,18 +4,14 @@
 #include "base/error.h"
 #include "device/gpu/recorded_memory.h"
 #include "objects/function_address.h"
+#include "objects/launch_arguments.h"
 
 namespace mneme::device::gpu {
 
 std::vector<void*> LoadedCode::values_in(std::string& arguments) const {
-  std::vector<void*> values;
-  for (const bundle::Argument& argument : arguments_) {
-    if (argument.offset > arguments.size() || argument.size > arguments.size() - argument.offset) {
-      throw Error::of("kernel '{}' was recorded with too few bytes of arguments", kernel_);
-    }
-    values.push_back(arguments.data() + argument.offset);
-  }
-  return values;
+  auto values = objects::argument_list(arguments_, {nullptr, bytes_of(arguments)});
+  if (!values) throw Error::of("kernel '{}' was recorded with too few bytes of arguments", kernel_);
+  return *std::move(values);
 }
 
 Moves LoadedCode::moves(const Launch& launch) const {
