@@ -18,7 +18,6 @@
 #include "bundle/launch.h"
 #include "codegen/adjust.h"
 #include "codegen/host/abi.h"
-#include "codegen/host/analysis/store_types.h"
 #include "codegen/host/dialect/amdgpu/raise.h"
 #include "codegen/host/dialect/nvptx/ptx/carry.h"
 #include "codegen/host/dialect/raise.h"
@@ -48,6 +47,7 @@
 #include "ir/llvm_option.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
+#include "ir/store_types.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -205,6 +205,14 @@ void adjust(llvm::Module& device, const bundle::KernelInfo& info, const bundle::
   fix_arguments(*kernel, info, configuration.specialize_args, instance->arguments);
 }
 
+std::vector<bundle::StoreType> stores_in(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  promote_locals(module);
+  return ir::store_types(module, kernel, [](const llvm::GlobalVariable& variable) {
+    MemoryClass memory = memory_class(variable);
+    return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
+  });
+}
+
 }  // namespace
 
 std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& kernel, std::string_view ir) {
@@ -214,8 +222,7 @@ std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& kernel, st
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> device = ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'");
   std::unique_ptr<llvm::Module> module = whole_kernel(*device, kernel, configuration, *machine);
-  promote_locals(*module);
-  return store_types(*module, kernel);
+  return stores_in(*module, kernel);
 }
 
 namespace {
@@ -253,12 +260,9 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   guard_shifts(*module, is_nvptx ? Overshift::kClamps : Overshift::kWraps);
   std::vector<bundle::StoreType> stores;
   if (configuration.passes != "default<O0>") {
-    promote_locals(*module);
-    stores = store_types(*module, kernel);
+    stores = stores_in(*module, kernel);
   } else {
-    std::unique_ptr<llvm::Module> promoted = llvm::CloneModule(*module);
-    promote_locals(*promoted);
-    stores = store_types(*promoted, kernel);
+    stores = stores_in(*llvm::CloneModule(*module), kernel);
   }
   wrap_indices(*module);
   LanesInStep in_step = keep_lanes_in_step(*module, kernel.name, kernel.wave_size, configuration.form == "fiber");
