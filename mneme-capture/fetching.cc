@@ -58,7 +58,7 @@ void Fetching::await(size_t slot) {
     std::optional<Message> message = record::receive_message(socket_);
     if (!message) throw ProcessGone();
     if (message->type == Type::kFetched) {
-      if (record::unpack<Fetched>(message->body).at == slot * kRoom) return;
+      if (unpack<Fetched>(message->body).at == slot * kRoom) return;
       throw Error("the application's recorder brought memory that mneme-capture had not asked for");
     }
     bool ends = message->type == Type::kStopped;

@@ -45,7 +45,7 @@ class FetchingTest : public ::testing::Test {
       for (size_t served = 0; served < most; ++served) {
         std::optional<Message> message = record::receive_message(theirs_.get());
         if (!message) return;
-        Fetch fetch = record::unpack<Fetch>(message->body);
+        Fetch fetch = unpack<Fetch>(message->body);
         if (message->descriptor) {
           EXPECT_EQ(memory, nullptr) << "it is sent once";
           memory = static_cast<std::byte*>(
@@ -111,7 +111,7 @@ TEST_F(FetchingTest, GivesLoadAfterLoad) {
   }
   std::vector<Message> heard = fetching_->heard();
   ASSERT_EQ(heard.size(), 1u) << "what else is said is kept for later";
-  EXPECT_EQ(record::unpack<record::Drop>(heard[0].body).address, 77u);
+  EXPECT_EQ(unpack<record::Drop>(heard[0].body).address, 77u);
   EXPECT_TRUE(fetching_->heard().empty());
 }
 

@@ -34,7 +34,6 @@ using record::Reserved;
 using record::send_message;
 using record::Stopped;
 using record::Type;
-using record::unpack;
 using record::Unwritten;
 using record::Welcome;
 

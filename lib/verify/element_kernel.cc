@@ -19,42 +19,6 @@ bool is_finite(T) {
   return true;
 }
 
-// Calls `visit` with how elements of the type are read.
-template <class Visit>
-auto with_format(ElementType type, const Visit& visit) {
-  switch (type) {
-    case ElementType::kU8:
-      return visit(Integer<uint8_t>());
-    case ElementType::kI8:
-      return visit(Integer<int8_t>());
-    case ElementType::kU16:
-      return visit(Integer<uint16_t>());
-    case ElementType::kI16:
-      return visit(Integer<int16_t>());
-    case ElementType::kU32:
-      return visit(Integer<uint32_t>());
-    case ElementType::kI32:
-      return visit(Integer<int32_t>());
-    case ElementType::kU64:
-      return visit(Integer<uint64_t>());
-    case ElementType::kI64:
-      return visit(Integer<int64_t>());
-    case ElementType::kF16:
-      return visit(Half());
-    case ElementType::kF32:
-      return visit(Floating<float>());
-    case ElementType::kF64:
-      return visit(Floating<double>());
-    case ElementType::kBF16:
-      return visit(BrainFloat());
-    case ElementType::kCF32:
-      return visit(Complex<float>());
-    case ElementType::kCF64:
-      break;
-  }
-  return visit(Complex<double>());
-}
-
 template <class T>
 double magnitude_of(T value) {
   return std::fabs(static_cast<double>(value));

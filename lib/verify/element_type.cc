@@ -21,23 +21,6 @@ constexpr Described kTypes[] = {{"u8", 1},  {"i8", 1},  {"u16", 2}, {"i16", 2}, 
 
 const Described& described(ElementType type) { return kTypes[static_cast<size_t>(type)]; }
 
-// As many digits as tell every number of the type from every other.
-template <class Format>
-std::string floating_text(Bytes element, int digits) {
-  return fmt::format("{:.{}g}", Format::read(element.data()), digits);
-}
-
-template <class T>
-std::string complex_text(Bytes element, int digits) {
-  auto value = Complex<T>::read(element.data());
-  return fmt::format("({:.{}g}, {:.{}g})", value.real(), digits, value.imag(), digits);
-}
-
-template <class T>
-std::string integer_text(Bytes element) {
-  return fmt::format("{}", Integer<T>::read(element.data()));
-}
-
 }  // namespace
 
 std::string_view name_of(ElementType type) { return described(type).name; }
@@ -54,37 +37,17 @@ std::optional<ElementType> element_type(std::string_view name) {
 
 std::string element_text(ElementType type, Bytes element) {
   if (element.size() != size_of(type)) return to_hex(element);
-  switch (type) {
-    case ElementType::kU8:
-      return integer_text<uint8_t>(element);
-    case ElementType::kI8:
-      return integer_text<int8_t>(element);
-    case ElementType::kU16:
-      return integer_text<uint16_t>(element);
-    case ElementType::kI16:
-      return integer_text<int16_t>(element);
-    case ElementType::kU32:
-      return integer_text<uint32_t>(element);
-    case ElementType::kI32:
-      return integer_text<int32_t>(element);
-    case ElementType::kU64:
-      return integer_text<uint64_t>(element);
-    case ElementType::kI64:
-      return integer_text<int64_t>(element);
-    case ElementType::kF16:
-      return floating_text<Half>(element, 5);
-    case ElementType::kF32:
-      return floating_text<Floating<float>>(element, 9);
-    case ElementType::kF64:
-      return floating_text<Floating<double>>(element, 17);
-    case ElementType::kBF16:
-      return floating_text<BrainFloat>(element, 4);
-    case ElementType::kCF32:
-      return complex_text<float>(element, 9);
-    case ElementType::kCF64:
-      return complex_text<double>(element, 17);
-  }
-  return to_hex(element);
+  return with_format(type, [&](auto format) {
+    const auto value = format.read(element.data());
+    if constexpr (requires { value.imag(); }) {
+      constexpr int kDigits = decltype(format)::Part::kDigits;
+      return fmt::format("({:.{}g}, {:.{}g})", value.real(), kDigits, value.imag(), kDigits);
+    } else if constexpr (decltype(format)::kIsInteger) {
+      return fmt::format("{}", value);
+    } else {
+      return fmt::format("{:.{}g}", value, decltype(format)::kDigits);
+    }
+  });
 }
 
 }  // namespace mneme::verify

@@ -66,7 +66,7 @@ void put(const InheritedMemory& shared, const record::MemoryRange& recorded) {
 }
 
 void tell(const RehearsalReply& reply) {
-  std::string bytes = record::pack(reply);
+  std::string bytes = pack(reply);
   ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
   // What the kernel left behind (threads, handlers that run at exit) must not delay the end.
   ::_exit(written == static_cast<ssize_t>(bytes.size()) ? 0 : 1);
@@ -134,7 +134,7 @@ RehearsalReply rehearse() {
     if (size > all.size() - sizeof size) throw Error("standard input ends early");
     std::string_view head(reinterpret_cast<const char*>(all.data()) + sizeof size, size);
     uint64_t begin = (sizeof size + size + bundle::kBlockSize - 1) / bundle::kBlockSize * bundle::kBlockSize;
-    auto request = record::unpack<RehearsalRequest>(head);
+    auto request = unpack<RehearsalRequest>(head);
     if (begin > all.size() || (all.size() - begin) / bundle::kBlockSize < request.filled.size()) {
       throw Error("standard input ends early");
     }

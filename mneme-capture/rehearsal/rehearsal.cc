@@ -85,7 +85,7 @@ RehearsalRequest request_of(const Rehearsal& launch, bool in_order) {
 
 Fd request_file(const Rehearsal& launch, const RehearsalRequest& request) {
   if (request.filled.size() > bundle::physical_memory() / 8 / bundle::kBlockSize) throw Error("that is too much");
-  std::string head = record::pack(request);
+  std::string head = pack(request);
   uint64_t size = head.size();
   head.insert(0, reinterpret_cast<const char*>(&size), sizeof size);
   head.resize((head.size() + bundle::kBlockSize - 1) / bundle::kBlockSize * bundle::kBlockSize);
@@ -156,7 +156,7 @@ RehearsalReply run(const Rehearsal& launch, bool in_order, Clock::time_point dea
   for (int i = 0; i < kTries && reply.outcome == Outcome::kTaken; ++i) {
     std::optional<std::string> answer = Child(input, launch.shared).read(deadline);
     if (!answer) throw Error("the rehearsal takes too long");
-    reply = record::unpack<RehearsalReply>(*answer);
+    reply = unpack<RehearsalReply>(*answer);
   }
   return reply;
 }

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "codegen/host/abi.h"
-#include "codegen/host/analysis/store_types.h"
 #include "codegen/host/dialect/amdgpu/raise.h"
 #include "codegen/host/machine.h"
 #include "codegen/host/neutral/simplify.h"
@@ -19,6 +18,7 @@
 #include "ir/llvm_option.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
+#include "ir/store_types.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -55,7 +55,7 @@ std::vector<bundle::StoreType> stored_types(const bundle::KernelInfo& kernel, st
   Compilation compilation(kernel, configuration, nullptr, *machine, std::move(device));
   run_passes(compilation, passes(), "ends");
   promote_locals(*compilation.module);
-  return store_types(*compilation.module, kernel);
+  return ir::store_types(*compilation.module, kernel, is_blocks_own);
 }
 
 namespace {

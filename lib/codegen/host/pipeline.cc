@@ -13,7 +13,6 @@
 #include "bundle/launch.h"
 #include "codegen/adjust.h"
 #include "codegen/host/abi.h"
-#include "codegen/host/analysis/store_types.h"
 #include "codegen/host/dialect/nvptx/ptx/carry.h"
 #include "codegen/host/dialect/raise.h"
 #include "codegen/host/forms/fiber_form.h"
@@ -41,6 +40,7 @@
 #include "codegen/host/vectorize/trim_loops.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
+#include "ir/store_types.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -104,7 +104,7 @@ void promote(Compilation& c) {
   if (c.configuration.passes == kUnoptimised) copy = llvm::CloneModule(*c.module);
   llvm::Module& promoted = copy ? *copy : *c.module;
   promote_locals(promoted);
-  c.stores = store_types(promoted, c.kernel);
+  c.stores = ir::store_types(promoted, c.kernel, is_blocks_own);
 }
 
 void wrap(Compilation& c) { wrap_indices(*c.module); }

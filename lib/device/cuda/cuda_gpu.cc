@@ -4,6 +4,7 @@
 #include <array>
 
 #include "device/cuda/module.h"
+#include "device/gpu/gpu_device.h"
 #include "device/gpu/kernels/blocks.h"
 
 // The PTX that the build makes of kernels/blocks.cc, and the zero that ends a text.
@@ -40,10 +41,41 @@ Function* function_of(gpu::BlockKernel kernel) {
 
 Event* event_of(gpu::Gpu::Mark* mark) { return reinterpret_cast<Event*>(mark); }
 
+int make_context_current() {
+  int device = 0;
+  check(driver().cuDeviceGet(&device, 0), "finding the GPU");
+  Context* context = nullptr;
+  check(driver().cuDevicePrimaryCtxRetain(&context, device), "making the GPU's context");
+  check(driver().cuCtxSetCurrent(context), "making the GPU's context current");
+  return device;
+}
+
+// In clusters and as a cooperative one if the launch says so. Returns what the driver says of it.
+Result launch_kernel(Function* function, const Launch& launch, void** arguments) {
+  const bundle::Dim3 &grid = launch.grid, &block = launch.block, &cluster = launch.cluster;
+  LaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (launch.cooperative) attributes[count++] = {kLaunchCooperative, {}, {1}};
+  if (cluster.count() > 1) attributes[count++] = {kLaunchClusterDimension, {}, {cluster.x, cluster.y, cluster.z}};
+  if (count == 0) {
+    return driver().cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, launch.shared_bytes,
+                                   nullptr, arguments, nullptr);
+  }
+  constexpr uint64_t kPortable = 8;  // blocks that every GPU with clusters can have in one
+  if (cluster.count() > kPortable) {
+    if (Result refused = driver().cuFuncSetAttribute(function, kNonPortableCluster, 1)) return refused;
+  }
+  LaunchConfiguration configuration{
+      {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, launch.shared_bytes, nullptr, attributes, count};
+  return driver().cuLaunchKernelEx(&configuration, function, arguments, nullptr);
+}
+
 }  // namespace
 
-// Whoever has a GPU made ready early waits for its own kernels later otherwise.
-CudaGpu::CudaGpu(int device) : device_(device) { has_block_kernels(); }
+CudaGpu::CudaGpu() : device_(make_context_current()), memory_(device_) {
+  if (!timer_) timer_ = std::make_unique<gpu::EventTimer>(*this);
+  has_block_kernels();  // whoever has a GPU made ready early waits for them later otherwise
+}
 
 void CudaGpu::load_block_kernels() {
   for (gpu::BlockKernel kernel :
@@ -92,15 +124,23 @@ void CudaGpu::start(Code& code, uint32_t groups, bundle::Dim3 group, void** argu
 }
 
 void CudaGpu::wait(const char* doing) { check(driver().cuCtxSynchronize(), doing); }
+bool CudaGpu::works() { return driver().cuCtxSynchronize() == 0; }
 
-gpu::Gpu::Mark* CudaGpu::make_mark() {
+gpu::Gpu::Mark* CudaGpu::make_mark(Marking marking) {
   Event* event = nullptr;
-  check(driver().cuEventCreate(&event, kNoTiming), "making an event");
+  check(driver().cuEventCreate(&event, marking == Marking::kTimed ? 0 : kNoTiming), "making an event");
   return reinterpret_cast<Mark*>(event);
 }
 
-void CudaGpu::set(Mark* mark) { check(driver().cuEventRecord(event_of(mark), nullptr), "recording an event"); }
+void CudaGpu::set(Mark* mark, const char* doing) { check(driver().cuEventRecord(event_of(mark), nullptr), doing); }
 void CudaGpu::wait_for(Mark* mark) { check(driver().cuEventSynchronize(event_of(mark)), "waiting for the GPU"); }
+
+float CudaGpu::milliseconds(Mark* from, Mark* to) {
+  float milliseconds = 0;
+  check(driver().cuEventElapsedTime(&milliseconds, event_of(from), event_of(to)), "asking for the time");
+  return milliseconds;
+}
+
 void CudaGpu::drop(Mark* mark) { driver().cuEventDestroy_v2(event_of(mark)); }
 
 bool CudaGpu::pin(std::span<std::byte> memory) {
@@ -115,4 +155,49 @@ uint64_t CudaGpu::cache_size() const {
   return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 
+std::optional<size_t> CudaGpu::stack_size() const {
+  size_t bytes = 0;
+  check(driver().cuCtxGetLimit(&bytes, kStackSize), "asking how large the threads' stacks are");
+  return bytes;
+}
+
+void CudaGpu::give_stacks(size_t bytes, const char* doing) { check(driver().cuCtxSetLimit(kStackSize, bytes), doing); }
+
+std::unique_ptr<gpu::LoadedCode> CudaGpu::load(const bundle::KernelInfo& kernel, Bytes code) {
+  return std::make_unique<LoadedModule>(*this, kernel, code);
+}
+
+void CudaGpu::admit(const gpu::LoadedCode& code, const Launch& launch) const {
+  const std::string& misplaced = static_cast<const LoadedModule&>(code).misplaced();
+  if (launch.warn && !misplaced.empty()) launch.warn(misplaced);
+}
+
+void CudaGpu::prepare(const gpu::LoadedCode& code, const Launch& launch, std::string& arguments) {
+  if (launch.shared_bytes > 0) {
+    check(driver().cuFuncSetAttribute(static_cast<const LoadedModule&>(code).function(), kMaxDynamicShared,
+                                      static_cast<int>(launch.shared_bytes)),
+          "asking for dynamic shared memory");
+  }
+  if (textures_ && !textures_->are_of(launch)) textures_.reset();  // those of the launch before serve, mostly
+  if (!textures_ && !launch.textures.empty()) textures_.emplace(launch, memory_);
+  if (!textures_) return;
+  textures_->fill();
+  textures_->put_handles(arguments);
+}
+
+void CudaGpu::start(const gpu::LoadedCode& code, const Launch& launch, std::string&, std::vector<void*>& values,
+                    const char* doing) {
+  check(launch_kernel(static_cast<const LoadedModule&>(code).function(), launch, values.data()), doing);
+}
+
+void CudaGpu::finish(const Launch& launch) {
+  if (!launch.textures.empty()) textures_->read_back();
+}
+
 }  // namespace mneme::device::cuda
+
+namespace mneme::device {
+
+std::unique_ptr<Device> make_cuda_device() { return gpu::make_gpu_device("cuda", std::make_unique<cuda::CudaGpu>()); }
+
+}  // namespace mneme::device

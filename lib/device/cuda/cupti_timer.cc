@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device/cuda/cupti_timer.h"
+
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -7,7 +9,6 @@
 
 #include "base/error.h"
 #include "device/cuda/cupti.h"
-#include "device/cuda/kernel_timer.h"
 
 namespace mneme::device::cuda {
 namespace {
@@ -70,15 +71,15 @@ bool start_recording() {
          cupti.cuptiActivityEnable(kActivityKernel) == 0;
 }
 
-class CuptiTimer final : public KernelTimer {
+class CuptiTimer final : public gpu::KernelTimer {
  public:
   std::string clock() const override { return "cupti"; }
   void start() override {
     std::lock_guard lock(activities().mutex);
     activities().taken.reset();
   }
-  void stop() override {}
-  uint64_t taken() override {
+  void stop(const char*) override {}
+  uint64_t taken(const Launch&) override {
     activities().cupti.cuptiActivityFlushAll(kFlushForced);
     std::lock_guard lock(activities().mutex);
     if (!activities().taken) throw Error("CUPTI, which is to say how long kernels take, has no record of the kernel");
@@ -88,7 +89,7 @@ class CuptiTimer final : public KernelTimer {
 
 }  // namespace
 
-std::unique_ptr<KernelTimer> make_cupti_timer() {
+std::unique_ptr<gpu::KernelTimer> make_cupti_timer() {
   static const bool recording = start_recording();
   return recording ? std::make_unique<CuptiTimer>() : nullptr;
 }

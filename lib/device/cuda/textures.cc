@@ -10,7 +10,7 @@ namespace mneme::device::cuda {
 
 using bundle::TextureSource;
 
-Textures::Textures(const Launch& launch, const RecordedMemory& memory)
+Textures::Textures(const Launch& launch, const gpu::RecordedMemory& memory)
     : arrays_(launch.arrays), objects_(launch.textures) {
   try {
     make(memory);
@@ -22,7 +22,7 @@ Textures::Textures(const Launch& launch, const RecordedMemory& memory)
 
 Textures::~Textures() { destroy(); }
 
-void Textures::make(const RecordedMemory& memory) {
+void Textures::make(const gpu::RecordedMemory& memory) {
   for (const bundle::TextureArray& array : arrays_) {
     make_array(array);
     memory.check_mapped(array.address, made_.back().layout.bytes);
@@ -65,7 +65,7 @@ Textures::Made& Textures::made_of(uint64_t segment) {
   return made_[static_cast<size_t>(found - arrays_.begin())];
 }
 
-void Textures::make_object(const bundle::TextureObject& object, const RecordedMemory& memory) {
+void Textures::make_object(const bundle::TextureObject& object, const gpu::RecordedMemory& memory) {
   vendor::cuda::Resource resource{};
   resource.type = static_cast<int>(object.source);
   if (bundle::is_of_array(object)) {

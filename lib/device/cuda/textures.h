@@ -5,8 +5,8 @@
 
 #include "bundle/textures.h"
 #include "device/cuda/driver.h"
-#include "device/cuda/memory.h"
 #include "device/device.h"
+#include "device/gpu/recorded_memory.h"
 
 namespace mneme::device::cuda {
 
@@ -15,7 +15,7 @@ namespace mneme::device::cuda {
 class Textures {
  public:
   // Throws Error with what the driver refuses. `memory` is what is mapped, for as long as this lives.
-  Textures(const Launch& launch, const RecordedMemory& memory);
+  Textures(const Launch& launch, const gpu::RecordedMemory& memory);
   ~Textures();
   Textures(const Textures&) = delete;
   Textures& operator=(const Textures&) = delete;
@@ -34,9 +34,9 @@ class Textures {
     bool written = false;  // a surface stands for it
   };
 
-  void make(const RecordedMemory& memory);
+  void make(const gpu::RecordedMemory& memory);
   void make_array(const bundle::TextureArray& array);
-  void make_object(const bundle::TextureObject& object, const RecordedMemory& memory);
+  void make_object(const bundle::TextureObject& object, const gpu::RecordedMemory& memory);
   Made& made_of(uint64_t segment);
   void copy(size_t array, bool to_array) const;
   void destroy();

@@ -3,19 +3,15 @@
 
 namespace mneme::device::gpu {
 
-Marks::~Marks() {
-  for (auto [number, mark] : marks_) gpu_.drop(mark);
-}
-
 void Marks::set(uint32_t number) {
   auto mark = marks_.find(number);
-  if (mark == marks_.end()) mark = marks_.emplace(number, gpu_.make_mark()).first;
-  gpu_.set(mark->second);
+  if (mark == marks_.end()) mark = marks_.try_emplace(number, gpu_, Gpu::Marking::kPlain).first;
+  gpu_.set(mark->second.mark(), "recording an event");
 }
 
 void Marks::wait_for(uint32_t number) const {
   auto mark = marks_.find(number);
-  if (mark != marks_.end()) gpu_.wait_for(mark->second);
+  if (mark != marks_.end()) gpu_.wait_for(mark->second.mark());
 }
 
 PinnedMemory::~PinnedMemory() {

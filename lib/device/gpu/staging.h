@@ -10,20 +10,30 @@
 
 namespace mneme::device::gpu {
 
+class OneMark {
+ public:
+  OneMark(Gpu& gpu, Gpu::Marking marking) : gpu_(gpu), mark_(gpu.make_mark(marking)) {}
+  ~OneMark() { gpu_.drop(mark_); }
+  OneMark(const OneMark&) = delete;
+  OneMark& operator=(const OneMark&) = delete;
+  Gpu::Mark* mark() const { return mark_; }
+
+ private:
+  Gpu& gpu_;
+  Gpu::Mark* mark_;
+};
+
 // Numbered marks in what the GPU is to do.
 class Marks {
  public:
   explicit Marks(Gpu& gpu) : gpu_(gpu) {}
-  ~Marks();
-  Marks(const Marks&) = delete;
-  Marks& operator=(const Marks&) = delete;
 
   void set(uint32_t number);             // behind all that it was given so far; in place of the one of that number
   void wait_for(uint32_t number) const;  // until it has done what is ahead of the mark
 
  private:
   Gpu& gpu_;
-  std::map<uint32_t, Gpu::Mark*> marks_;
+  std::map<uint32_t, OneMark> marks_;
 };
 
 // Memory of the process that the GPU reads by itself. What it refuses is copied by the driver as any other memory.

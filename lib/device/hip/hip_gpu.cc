@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "device/gpu/gpu_device.h"
 #include "device/gpu/kernels/blocks.h"
+#include "device/hip/hip_device.h"
 #include "device/hip/module.h"
 #include "objects/code_pack.h"
 
@@ -42,8 +44,8 @@ void HipGpu::copy(uint64_t to, uint64_t from, uint64_t bytes, const char* doing)
 }
 
 uint64_t HipGpu::left_in_piece(uint64_t address) const {
-  auto next = pieces_.upper_bound(address);
-  if (next == pieces_.begin()) return UINT64_MAX;
+  auto next = memory_.pieces().upper_bound(address);
+  if (next == memory_.pieces().begin()) return UINT64_MAX;
   auto [begin, size] = *std::prev(next);
   return address - begin < size ? size - (address - begin) : UINT64_MAX;
 }
@@ -101,15 +103,23 @@ void HipGpu::start(Code& code, uint32_t groups, bundle::Dim3 group, void** argum
 }
 
 void HipGpu::wait(const char* doing) { check(runtime().hipDeviceSynchronize(), doing); }
+bool HipGpu::works() { return succeeds(runtime().hipDeviceSynchronize()); }
 
-gpu::Gpu::Mark* HipGpu::make_mark() {
+gpu::Gpu::Mark* HipGpu::make_mark(Marking marking) {
   Event* event = nullptr;
-  check(runtime().hipEventCreateWithFlags(&event, kNoTiming), "making an event");
+  check(runtime().hipEventCreateWithFlags(&event, marking == Marking::kTimed ? 0 : kNoTiming), "making an event");
   return reinterpret_cast<Mark*>(event);
 }
 
-void HipGpu::set(Mark* mark) { check(runtime().hipEventRecord(event_of(mark), nullptr), "recording an event"); }
+void HipGpu::set(Mark* mark, const char* doing) { check(runtime().hipEventRecord(event_of(mark), nullptr), doing); }
 void HipGpu::wait_for(Mark* mark) { check(runtime().hipEventSynchronize(event_of(mark)), "waiting for the GPU"); }
+
+float HipGpu::milliseconds(Mark* from, Mark* to) {
+  float milliseconds = 0;
+  check(runtime().hipEventElapsedTime(&milliseconds, event_of(from), event_of(to)), "asking for the time");
+  return milliseconds;
+}
+
 void HipGpu::drop(Mark* mark) { runtime().hipEventDestroy(event_of(mark)); }
 
 bool HipGpu::pin(std::span<std::byte> memory) {
@@ -124,4 +134,58 @@ uint64_t HipGpu::cache_size() const {
   return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 
+std::optional<size_t> HipGpu::stack_size() const {
+  if (!runtime().hipDeviceGetLimit || !runtime().hipDeviceSetLimit) return std::nullopt;
+  size_t bytes = 0;
+  check(runtime().hipDeviceGetLimit(&bytes, kStackSize), "asking how large the threads' stacks are");
+  return bytes;
+}
+
+void HipGpu::give_stacks(size_t bytes, const char* doing) {
+  check(runtime().hipDeviceSetLimit(kStackSize, bytes), doing);
+}
+
+std::unique_ptr<gpu::LoadedCode> HipGpu::load(const bundle::KernelInfo& kernel, Bytes code) {
+  return std::make_unique<LoadedModule>(*this, kernel, code);
+}
+
+// What a kernel allocates lies elsewhere here, where nobody sees what is in it, and the runtime knows nothing of what
+// was allocated in a recorded heap. A recording that never had one may be replayed for what else there is (--force).
+void HipGpu::admit(const gpu::LoadedCode& code, const Launch& launch) const {
+  if (launch.cluster.count() > 1) throw Error("AMD's GPUs have no clusters of blocks");
+  refuse_textures(launch);
+  const bool recorded = std::ranges::count(launch.segments, bundle::kDeviceHeap, &bundle::Segment::symbol) > 0;
+  if (!static_cast<const LoadedModule&>(code).allocates() || !recorded) return;
+  throw Error::of("kernel '{}' allocates memory itself, from a heap that was recorded: an AMD GPU has another",
+                  code.kernel());
+}
+
+void HipGpu::start(const gpu::LoadedCode& code, const Launch& launch, std::string& arguments,
+                   std::vector<void*>& values, const char* doing) {
+  const bundle::Dim3 &grid = launch.grid, &block = launch.block;
+  Function* function = static_cast<const LoadedModule&>(code).function();
+  if (launch.cooperative) {
+    if (!runtime().hipModuleLaunchCooperativeKernel) {
+      throw Error::of("kernel '{}' was launched as a cooperative one: this HIP runtime cannot do that with a module's",
+                      code.kernel());
+    }
+    check(runtime().hipModuleLaunchCooperativeKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                                     launch.shared_bytes, nullptr, values.data()),
+          doing);
+    return;
+  }
+  size_t size = arguments.size();
+  void* extra[] = {pointer_to(kArgumentBuffer), arguments.data(), pointer_to(kArgumentSize), &size,
+                   pointer_to(kArgumentEnd)};
+  check(runtime().hipModuleLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                        launch.shared_bytes, nullptr, nullptr, extra),
+        doing);
+}
+
 }  // namespace mneme::device::hip
+
+namespace mneme::device {
+
+std::unique_ptr<Device> make_hip_device() { return gpu::make_gpu_device("hip", std::make_unique<hip::HipGpu>()); }
+
+}  // namespace mneme::device

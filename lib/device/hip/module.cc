@@ -6,38 +6,26 @@
 
 namespace mneme::device::hip {
 
-LoadedModule::LoadedModule(const bundle::KernelInfo& kernel, Bytes code)
-    : kernel_(kernel.demangled),
-      arguments_(kernel.arguments),
-      allocates_(bundle::uses(kernel, bundle::kDeviceHeap)),
-      image_(text_of(code)) {
-  check(runtime().hipModuleLoadData(&module_, image_.data()), ("loading the code of kernel '" + kernel_ + "'").c_str());
-  try {
-    find_function(kernel);
-    find_pointed_functions(kernel);
-  } catch (...) {
-    runtime().hipModuleUnload(module_);
-    throw;
-  }
+LoadedModule::LoadedModule(gpu::Gpu& gpu, const bundle::KernelInfo& kernel, Bytes code)
+    : LoadedCode(kernel), allocates_(bundle::uses(kernel, bundle::kDeviceHeap)), image_(text_of(code)) {
+  Module* module = nullptr;
+  check(runtime().hipModuleLoadData(&module, image_.data()),
+        ("loading the code of kernel '" + this->kernel() + "'").c_str());
+  module_.reset(module);
+  find_function(kernel.name);
+  find_pointed_functions(gpu, kernel);
 }
 
-LoadedModule::~LoadedModule() { runtime().hipModuleUnload(module_); }
-
-void LoadedModule::find_function(const bundle::KernelInfo& kernel) {
-  const Result result = runtime().hipModuleGetFunction(&function_, module_, kernel.name.c_str());
-  if (result == kNotFound) throw Error::of("the code of kernel '{}' has no function '{}'", kernel_, kernel.name);
-  check(result, ("looking for the function of kernel '" + kernel_ + "'").c_str());
+void LoadedModule::find_function(const std::string& name) {
+  const Result result = runtime().hipModuleGetFunction(&function_, module_.get(), name.c_str());
+  if (result == kNotFound) throw Error::of("the code of kernel '{}' has no function '{}'", kernel(), name);
+  check(result, ("looking for the function of kernel '" + kernel() + "'").c_str());
 }
 
 // What the code has no variable for is none of its functions any more: nothing there takes its address.
-void LoadedModule::find_pointed_functions(const bundle::KernelInfo& kernel) {
+void LoadedModule::find_pointed_functions(gpu::Gpu& gpu, const bundle::KernelInfo& kernel) {
   for (const std::string& name : kernel.functions) {
-    std::optional<Variable> holder = variable(objects::address_symbol(name));
-    uint64_t address = 0;
-    if (!holder || holder->size != sizeof address) continue;
-    check(runtime().hipMemcpy(&address, pointer_to(holder->address), sizeof address, kCopyAnyWay),
-          "reading a function's address");
-    const uint64_t recorded = objects::recorded_or_made_address(kernel, name);
+    const uint64_t address = address_of(gpu, name), recorded = objects::recorded_or_made_address(kernel, name);
     if (address != 0 && address != recorded) functions_.push_back({recorded, 0, address});
   }
 }
@@ -45,7 +33,7 @@ void LoadedModule::find_pointed_functions(const bundle::KernelInfo& kernel) {
 std::optional<LoadedModule::Variable> LoadedModule::variable(const std::string& name) const {
   void* address = nullptr;
   size_t size = 0;
-  const Result result = runtime().hipModuleGetGlobal(&address, &size, module_, name.c_str());
+  const Result result = runtime().hipModuleGetGlobal(&address, &size, module_.get(), name.c_str());
   if (result == kNotFound) {
     static_cast<void>(runtime().hipGetLastError());
     return std::nullopt;

@@ -24,43 +24,11 @@ void* open_library() {
 class Loaded {
  public:
   Loaded() : library_(open_library()) {
-#define MNEME_FIND(name) find(runtime.name, #name)
-#define MNEME_LOOK(name) look(runtime.name, #name)
-    MNEME_FIND(hipInit);
-    MNEME_FIND(hipGetDeviceCount);
-    MNEME_FIND(hipSetDevice);
-    MNEME_FIND(hipGetErrorString);
-    MNEME_FIND(hipGetLastError);
-    MNEME_FIND(hipDeviceGetAttribute);
-    MNEME_FIND(hipDeviceSynchronize);
-    MNEME_FIND(hipModuleLoadData);
-    MNEME_FIND(hipModuleUnload);
-    MNEME_FIND(hipModuleGetFunction);
-    MNEME_FIND(hipModuleGetGlobal);
-    MNEME_FIND(hipModuleLaunchKernel);
-    MNEME_FIND(hipMalloc);
-    MNEME_FIND(hipFree);
-    MNEME_FIND(hipMemGetInfo);
-    MNEME_FIND(hipMemset);
-    MNEME_FIND(hipMemcpy);
-    MNEME_FIND(hipMemcpyAsync);
-    MNEME_FIND(hipHostRegister);
-    MNEME_FIND(hipHostUnregister);
-    MNEME_FIND(hipHostGetDevicePointer);
-    MNEME_FIND(hipEventCreate);
-    MNEME_FIND(hipEventCreateWithFlags);
-    MNEME_FIND(hipEventDestroy);
-    MNEME_FIND(hipEventRecord);
-    MNEME_FIND(hipEventSynchronize);
-    MNEME_FIND(hipEventElapsedTime);
-    MNEME_LOOK(hipDeviceGetLimit);
-    MNEME_LOOK(hipDeviceSetLimit);
-    MNEME_LOOK(hipModuleLaunchCooperativeKernel);
-    runtime.has_virtual_memory = MNEME_LOOK(hipMemAddressReserve) && MNEME_LOOK(hipMemAddressFree) &&
-                                 MNEME_LOOK(hipMemCreate) && MNEME_LOOK(hipMemRelease) && MNEME_LOOK(hipMemMap) &&
-                                 MNEME_LOOK(hipMemUnmap) && MNEME_LOOK(hipMemSetAccess);
-#undef MNEME_FIND
-#undef MNEME_LOOK
+#define FUNCTION(type, name, parameters) find(runtime.name, #name);
+#define OPTIONAL(type, name, parameters) look(runtime.name, #name);
+#include "device/hip/runtime.def"
+#undef FUNCTION
+#undef OPTIONAL
     choose_profiler(runtime);  // which has to be there before the runtime begins
     require(runtime.hipInit(0), "finds no device that it can use");
     int count = 0;

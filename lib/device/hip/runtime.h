@@ -29,50 +29,15 @@ inline constexpr int kSecondCacheSize = 19;  // hipDeviceAttributeL2CacheSize
 inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 3;
 
 struct Runtime {
-  Result (*hipInit)(unsigned flags);
-  Result (*hipGetDeviceCount)(int* count);
-  Result (*hipSetDevice)(int device);
-  const char* (*hipGetErrorString)(Result result);
-  Result (*hipGetLastError)();
-  Result (*hipDeviceGetAttribute)(int* value, int attribute, int device);
-  Result (*hipDeviceSynchronize)();
-  Result (*hipModuleLoadData)(Module** module, const void* image);
-  Result (*hipModuleUnload)(Module* module);
-  Result (*hipModuleGetFunction)(Function** function, Module* module, const char* name);
-  Result (*hipModuleGetGlobal)(void** address, size_t* bytes, Module* module, const char* name);
-  Result (*hipModuleLaunchKernel)(Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                                  Stream* stream, void** arguments, void** extra);
-  Result (*hipMalloc)(void** address, size_t bytes);
-  Result (*hipFree)(void* address);
-  Result (*hipMemGetInfo)(size_t* left, size_t* total);
-  Result (*hipMemset)(void* address, int value, size_t bytes);
-  Result (*hipMemcpy)(void* to, const void* from, size_t bytes, int kind);
-  Result (*hipMemcpyAsync)(void* to, const void* from, size_t bytes, int kind, Stream* stream);
-  Result (*hipHostRegister)(void* memory, size_t bytes, unsigned flags);
-  Result (*hipHostUnregister)(void* memory);
-  Result (*hipHostGetDevicePointer)(void** address, void* memory, unsigned flags);
-  Result (*hipEventCreate)(Event** event);
-  Result (*hipEventCreateWithFlags)(Event** event, unsigned flags);
-  Result (*hipEventDestroy)(Event* event);
-  Result (*hipEventRecord)(Event* event, Stream* stream);
-  Result (*hipEventSynchronize)(Event* event);
-  Result (*hipEventElapsedTime)(float* milliseconds, Event* from, Event* to);
-  // Not in every release; null then.
-  Result (*hipDeviceGetLimit)(size_t* value, int limit);
-  Result (*hipDeviceSetLimit)(int limit, size_t value);
-  Result (*hipModuleLaunchCooperativeKernel)(Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                             unsigned block_x, unsigned block_y, unsigned block_z,
-                                             unsigned shared_bytes, Stream* stream, void** arguments);
-  Result (*hipMemAddressReserve)(void** address, size_t bytes, size_t alignment, void* wanted,
-                                 unsigned long long flags);
-  Result (*hipMemAddressFree)(void* address, size_t bytes);
-  Result (*hipMemCreate)(Allocation** allocation, size_t bytes, const void* properties, unsigned long long flags);
-  Result (*hipMemRelease)(Allocation* allocation);
-  Result (*hipMemMap)(void* address, size_t bytes, size_t offset, Allocation* allocation, unsigned long long flags);
-  Result (*hipMemUnmap)(void* address, size_t bytes);
-  Result (*hipMemSetAccess)(void* address, size_t bytes, const Access* access, size_t count);
-  bool has_virtual_memory;  // all of them; it is not said that they work
+#define FUNCTION(type, name, parameters) type(*name) parameters;
+#define OPTIONAL(type, name, parameters) type(*name) parameters;  // may be null
+#include "device/hip/runtime.def"
+#undef FUNCTION
+#undef OPTIONAL
+  bool has_virtual_memory() const {  // all of them; it is not said that they work
+    return hipMemAddressReserve && hipMemAddressFree && hipMemCreate && hipMemRelease && hipMemMap && hipMemUnmap &&
+           hipMemSetAccess;
+  }
 };
 
 // Of this process; the first call initialises it and makes the first device current. Throws Error (Exit::kMissing)

@@ -28,33 +28,11 @@ static_assert(!kAlike<int (*)(int), int (*)(int, int)> && !kAlike<int (*)(int), 
               !kAlike<int (*)(long), int (*)(void*)>);
 
 #define MNEME_ALIKE(name) static_assert(kAlike<decltype(Runtime::name), decltype(&::name)>, #name)
-MNEME_ALIKE(hipInit);
-MNEME_ALIKE(hipGetDeviceCount);
-MNEME_ALIKE(hipSetDevice);
-MNEME_ALIKE(hipGetErrorString);
-MNEME_ALIKE(hipGetLastError);
-MNEME_ALIKE(hipDeviceGetAttribute);
-MNEME_ALIKE(hipDeviceSynchronize);
-MNEME_ALIKE(hipModuleLoadData);
-MNEME_ALIKE(hipModuleUnload);
-MNEME_ALIKE(hipModuleGetFunction);
-MNEME_ALIKE(hipModuleGetGlobal);
-MNEME_ALIKE(hipModuleLaunchKernel);
-MNEME_ALIKE(hipMalloc);
-MNEME_ALIKE(hipFree);
-MNEME_ALIKE(hipMemGetInfo);
-MNEME_ALIKE(hipMemset);
-MNEME_ALIKE(hipMemcpy);
-MNEME_ALIKE(hipMemcpyAsync);
-MNEME_ALIKE(hipHostRegister);
-MNEME_ALIKE(hipHostUnregister);
-MNEME_ALIKE(hipHostGetDevicePointer);
-MNEME_ALIKE(hipEventCreate);
-MNEME_ALIKE(hipEventCreateWithFlags);
-MNEME_ALIKE(hipEventDestroy);
-MNEME_ALIKE(hipEventRecord);
-MNEME_ALIKE(hipEventSynchronize);
-MNEME_ALIKE(hipEventElapsedTime);
+#define FUNCTION(type, name, parameters) MNEME_ALIKE(name);
+#define OPTIONAL(type, name, parameters)  // the header need not have it
+#include "device/hip/runtime.def"
+#undef FUNCTION
+#undef OPTIONAL
 MNEME_ALIKE(hipDeviceGetLimit);
 MNEME_ALIKE(hipMemAddressReserve);
 MNEME_ALIKE(hipMemAddressFree);

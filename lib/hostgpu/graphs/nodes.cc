@@ -2,6 +2,7 @@
 // What nodes of graphs do: given when they are added, read, and changed, in a graph or in one that can be launched.
 #include "hostgpu/errors.h"
 #include "hostgpu/graphs/exec.h"
+#include "hostgpu/kernels/arguments.h"
 #include "hostgpu/kernels/registration.h"
 #include "hostgpu/memory/copy.h"
 #include "hostgpu/queue/events.h"
@@ -48,22 +49,10 @@ hipError_t get(hipGraphNode_t node, Take&& take) {
   });
 }
 
-// {HIP_LAUNCH_PARAM_BUFFER_POINTER, address, …}: where each argument lies in the buffer.
-std::vector<void*> packed_arguments(const bundle::KernelInfo& kernel, void** extra) {
-  std::byte* bytes = nullptr;
-  for (void** at = extra; *at != HIP_LAUNCH_PARAM_END; at += 2) {
-    if (*at == HIP_LAUNCH_PARAM_BUFFER_POINTER) bytes = static_cast<std::byte*>(at[1]);
-  }
-  require(bytes || kernel.arguments.empty());
-  std::vector<void*> list;
-  for (const bundle::Argument& argument : kernel.arguments) list.push_back(bytes + argument.offset);
-  return list;
-}
-
 Call kernel(const hipKernelNodeParams* p) {
   require(p && p->func && !(p->kernelParams && p->extra));
   if (!p->extra) return kernel_call(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes);
-  std::vector<void*> list = packed_arguments(ready_kernel(p->func).info(), p->extra);
+  std::vector<void*> list = argument_list(ready_kernel(p->func).info(), arguments_of(nullptr, p->extra));
   return kernel_call(p->func, p->gridDim, p->blockDim, list.data(), p->sharedMemBytes);
 }
 

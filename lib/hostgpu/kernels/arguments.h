@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <cstddef>
 #include <vector>
 
-#include "bundle/format.h"
+#include "objects/launch_arguments.h"
 
 namespace mneme::hostgpu {
 
-// A kernel's arguments in one buffer, laid out as the kernel expects them.
-struct PackedArguments {
-  std::byte* bytes = nullptr;
-  size_t size = 0;
-};
+// Of a launch of a module's function, or a node of a graph. Throws HipError if there are both.
+objects::LaunchArguments arguments_of(void** arguments, void** extra);
 
-// Where each argument lies. Throws HipError for a buffer that ends before the last.
-std::vector<void*> argument_list(const bundle::KernelInfo& kernel, const PackedArguments& packed);
+// Where each value lies. Throws HipError for a buffer that ends before the last.
+std::vector<void*> argument_list(const bundle::KernelInfo& kernel, const objects::LaunchArguments& arguments);
 
 }  // namespace mneme::hostgpu

@@ -15,6 +15,7 @@
 #include "hostgpu/errors.h"
 #include "hostgpu/graphs/calls.h"
 #include "hostgpu/graphs/capture.h"
+#include "hostgpu/kernels/arguments.h"
 #include "hostgpu/kernels/function_info.h"
 #include "hostgpu/kernels/registration.h"
 #include "hostgpu/kernels/run_kernel.h"
@@ -39,18 +40,9 @@ bundle::Dim3 dimensions(const dim3& d) { return {d.x, d.y, d.z}; }
 
 std::vector<std::byte> argument_bytes(const bundle::KernelInfo& kernel, void** values) {
   std::vector<std::byte> bytes(kernel.argument_bytes);
-  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
-    const bundle::Argument& argument = kernel.arguments[i];
-    require(values && values[i]);
-    bool fits = argument.offset <= bytes.size() && argument.size <= bytes.size() - argument.offset;
-    require(fits, hipErrorInvalidKernelFile);
-    std::byte* to = bytes.data() + argument.offset;
-    std::memcpy(to, values[i], argument.size);
-    for (const bundle::ByteRange& gap : argument.padding) {
-      require(gap.offset <= argument.size && gap.size <= argument.size - gap.offset, hipErrorInvalidKernelFile);
-      std::memset(to + gap.offset, 0, gap.size);
-    }
-  }
+  const objects::Gathered gathered = objects::gather_arguments(kernel, {values, {}}, bytes);
+  require(gathered != objects::Gathered::kWithoutValues);
+  require(gathered == objects::Gathered::kAll, hipErrorInvalidKernelFile);
   return bytes;
 }
 
@@ -150,11 +142,7 @@ KernelCall kernel_call(const void* function, dim3 grid, dim3 block, void** value
 }
 
 std::vector<void*> argument_list(KernelCall& call) {
-  std::vector<void*> list;
-  for (const bundle::Argument& argument : call.kernel->info().arguments) {
-    list.push_back(call.arguments.data() + argument.offset);
-  }
-  return list;
+  return argument_list(call.kernel->info(), objects::LaunchArguments{nullptr, call.arguments});
 }
 
 void queue_kernel(const std::shared_ptr<Queue>& queue, KernelCall call) {

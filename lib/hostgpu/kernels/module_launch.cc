@@ -20,28 +20,8 @@ hipError_t hipHccModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t
 namespace mneme::hostgpu {
 namespace {
 
-// {HIP_LAUNCH_PARAM_BUFFER_POINTER, address, HIP_LAUNCH_PARAM_BUFFER_SIZE, address of the size, HIP_LAUNCH_PARAM_END}
-PackedArguments parse_extra(void** extra) {
-  PackedArguments packed;
-  for (void** at = extra; *at != HIP_LAUNCH_PARAM_END; at += 2) {
-    if (*at == HIP_LAUNCH_PARAM_BUFFER_POINTER) {
-      packed.bytes = static_cast<std::byte*>(at[1]);
-    } else {
-      require(*at == HIP_LAUNCH_PARAM_BUFFER_SIZE && at[1]);
-      packed.size = *static_cast<const size_t*>(at[1]);
-    }
-  }
-  return packed;
-}
-
-// Where each argument lies: in the list that was given, or in the packed buffer.
-std::vector<void*> argument_list(hipFunction_t function, void** arguments, void** extra) {
-  require(!(arguments && extra));
-  const bundle::KernelInfo& kernel = ready_kernel(function).info();
-  if (arguments) return std::vector<void*>(arguments, arguments + kernel.arguments.size());
-  if (kernel.arguments.empty()) return {};
-  require(extra);
-  return argument_list(kernel, parse_extra(extra));
+std::vector<void*> list_of(hipFunction_t function, void** arguments, void** extra) {
+  return argument_list(ready_kernel(function).info(), arguments_of(arguments, extra));
 }
 
 // Sizes in work-items, which hipExtModuleLaunchKernel takes, as blocks.
@@ -52,14 +32,15 @@ uint32_t blocks(uint32_t size, uint32_t block) {
 
 }  // namespace
 
-std::vector<void*> argument_list(const bundle::KernelInfo& kernel, const PackedArguments& packed) {
-  std::vector<void*> list;
-  for (const bundle::Argument& argument : kernel.arguments) {
-    bool fits = argument.offset <= packed.size && argument.size <= packed.size - argument.offset;
-    require(packed.bytes && fits);
-    list.push_back(packed.bytes + argument.offset);
-  }
-  return list;
+objects::LaunchArguments arguments_of(void** arguments, void** extra) {
+  require(!(arguments && extra));
+  return objects::arguments_of(arguments, extra, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_END));
+}
+
+std::vector<void*> argument_list(const bundle::KernelInfo& kernel, const objects::LaunchArguments& arguments) {
+  std::optional<std::vector<void*>> list = objects::argument_list(kernel.arguments, arguments);
+  require(list.has_value());
+  return *std::move(list);
 }
 
 }  // namespace mneme::hostgpu
@@ -72,7 +53,7 @@ extern "C" hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gri
   std::vector<void*> list;
   hipError_t listed = answer_on_device([&] {
     require(function, hipErrorInvalidHandle);
-    list = argument_list(function, arguments, extra);
+    list = list_of(function, arguments, extra);
   });
   if (listed != hipSuccess) return listed;
   return hipLaunchKernel(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, list.data(), shared, stream);
@@ -95,7 +76,7 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t
   hipError_t listed = answer_on_device([&] {
     require(function, hipErrorInvalidHandle);
     grid = {blocks(x, block_x), blocks(y, block_y), blocks(z, block_z)};
-    list = argument_list(function, arguments, extra);
+    list = list_of(function, arguments, extra);
   });
   if (listed != hipSuccess) return listed;
   return hipExtLaunchKernel(function, grid, {block_x, block_y, block_z}, list.data(), shared, stream, start, stop,

@@ -67,7 +67,7 @@ hipError_t hipLaunchByPtr(const void* function) {
     require(!stepwise.empty(), hipErrorMissingConfiguration);
     launch = std::move(stepwise.back());
     stepwise.pop_back();
-    list = argument_list(ready_kernel(function).info(), {launch.arguments.data(), launch.arguments.size()});
+    list = argument_list(ready_kernel(function).info(), {nullptr, launch.arguments});
   });
   if (good != hipSuccess) return good;
   return hipLaunchKernel(function, launch.grid, launch.block, list.data(), launch.shared, launch.stream);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
+#include "base/frames.h"
 
 namespace mneme::run {
 
@@ -57,37 +57,34 @@ inline constexpr uint64_t kMaxToWorker = uint64_t{5} << 30;
 class Channel {
  public:
   using Clock = std::chrono::steady_clock;
-  using Deadline = std::optional<Clock::time_point>;
-  struct TimedOut {};  // thrown when the deadline passes
 
-  Channel() = default;
+  Channel() : Channel(Fd(), 0) {}
   // `takes`: what the peer may send. Descriptors from a peer that is not trusted are not taken.
   enum class Takes { kMessages, kDescriptors };
-  Channel(Fd fd, uint64_t limit, Takes takes = Takes::kMessages) : fd_(std::move(fd)), limit_(limit), takes_(takes) {}
+  Channel(Fd fd, uint64_t limit, Takes takes = Takes::kMessages)
+      : fd_(std::move(fd)), reader_({kPeer, limit, takes == Takes::kDescriptors, kAhead}) {}
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
-  // `descriptor`: for the peer, which has one of its own then; none: -1.
+  // `descriptor`: see base/frames.h.
   bool send(MessageType type, std::span<const std::string_view> fields, Deadline deadline = std::nullopt,
-            int descriptor = -1);
+            int descriptor = -1) {
+    return send_frame(fd_.get(), static_cast<uint32_t>(type), fields,
+                      {.deadline = deadline, .descriptor = descriptor, .peer = kPeer});
+  }
   bool send(MessageType type, std::initializer_list<std::string_view> fields, Deadline deadline = std::nullopt) {
     return send(type, std::span(fields.begin(), fields.size()), deadline);
   }
   std::optional<Message> receive(Deadline deadline = std::nullopt);
   bool has_message() const;  // receive() would not wait for one to begin
   // That came with the last message, if it is one that has one.
-  Fd take_descriptor() { return std::move(descriptor_); }
+  Fd take_descriptor() { return reader_.take_descriptor(); }
 
  private:
-  bool wait(short events, const Deadline& deadline);
-  bool read(char* out, size_t size, const Deadline& deadline);
-  ssize_t take(char* out, size_t size);
+  static constexpr const char* kPeer = "the worker";
+  static constexpr size_t kAhead = 4096;
 
   Fd fd_;
-  uint64_t limit_ = 0;
-  Takes takes_ = Takes::kMessages;
-  std::string ahead_;  // read already, with what came before
-  size_t taken_ = 0;   // of it
-  Fd descriptor_;      // that came, of the last message or the next
+  FrameReader reader_;
 };
 
 }  // namespace mneme::run

@@ -81,13 +81,13 @@ TEST_F(Connected, APeerThatGoesInTheMiddleIsNoError) {
 
 TEST_F(Connected, SilenceTimesOut) {
   connect(1000);
-  EXPECT_THROW(here.receive(Channel::Clock::now() + 20ms), Channel::TimedOut);
+  EXPECT_THROW(here.receive(Channel::Clock::now() + 20ms), TimedOut);
 }
 
 TEST_F(Connected, APeerThatDoesNotListenTimesOut) {
   connect(1000);
   std::string large(20 << 20, 'x');
-  EXPECT_THROW(here.send(MessageType::kBlocks, {large}, Channel::Clock::now() + 20ms), Channel::TimedOut);
+  EXPECT_THROW(here.send(MessageType::kBlocks, {large}, Channel::Clock::now() + 20ms), TimedOut);
 }
 
 TEST_F(Connected, LyingSizesAreRefused) {
@@ -102,7 +102,7 @@ TEST_F(Connected, LyingSizesAreRefused) {
   EXPECT_THROW(here.receive(), Error);
 
   connect(1000);
-  uint32_t header[] = {1, 0xFFFFFFFF};
+  uint32_t header[] = {1, 0xFFFFFFFF, 0, 0};
   ASSERT_EQ(::send(raw_end, header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
   EXPECT_THROW(here.receive(), Error);
 }

@@ -107,7 +107,7 @@ void WorkerProcess::begin_instance(std::span<const device::BlockRange> ranges) {
   std::string_view fields[] = {text_of(std::as_bytes(ranges))};
   try {
     if (!channel_.send(MessageType::kFork, fields, deadline(), theirs.get())) fail_as_process_ended();
-  } catch (const Channel::TimedOut&) {
+  } catch (const TimedOut&) {
     fail_as_stuck("listening");
   }
   number_++;
@@ -199,7 +199,7 @@ void WorkerProcess::send(MessageType type, std::span<const std::string_view> fie
   try {
     // False where the peer has ended: it may have said why, and receive() reads that first.
     server().send(type, fields, deadline());
-  } catch (const Channel::TimedOut&) {
+  } catch (const TimedOut&) {
     fail_as_stuck("listening");
   }
 }
@@ -214,7 +214,7 @@ Message WorkerProcess::receive() {
       throw Failure{message->fields[0], true};
     }
     return std::move(*message);
-  } catch (const Channel::TimedOut&) {
+  } catch (const TimedOut&) {
     if (foreign_) {
       throw Failure{
           fmt::format("kernel '{}' did not end within {} seconds (--timeout) and was killed", kernel_, timeout_)};

@@ -104,40 +104,15 @@ void Kernels::begin_again() {
   for (auto& [id, recording] : recordings_) *recording = Recording(limits_);
 }
 
-Arguments arguments_of(void* const* list, void* const* extra, uintptr_t end) {
-  Arguments arguments{list, {}};
-  if (list || !extra) return arguments;
-  const std::byte* buffer = nullptr;
-  size_t size = 0;
-  for (void* const* at = extra; reinterpret_cast<uintptr_t>(*at) != end; at += 2) {
-    auto kind = reinterpret_cast<uintptr_t>(*at);
-    if (kind == vendor::kParameterBuffer) {
-      buffer = static_cast<const std::byte*>(at[1]);
-    } else if (kind == vendor::kParameterSize && at[1]) {
-      size = *static_cast<const size_t*>(at[1]);
-    } else {
-      return arguments;  // the runtime will refuse it
-    }
-  }
-  if (buffer) arguments.packed = {buffer, size};
-  return arguments;
-}
-
 std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments) {
   std::string bytes(kernel.argument_bytes, '\0');
-  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
-    const bundle::Argument& argument = kernel.arguments[i];
-    uint64_t end = uint64_t{argument.offset} + argument.size;
-    if (end > bytes.size()) throw Error("its argument layout is broken");
-    const void* value = nullptr;
-    if (arguments.list) value = arguments.list[i];
-    if (!arguments.packed.empty() && end <= arguments.packed.size()) value = &arguments.packed[argument.offset];
-    if (!value) throw Error("it was launched without its arguments");
-    std::memcpy(bytes.data() + argument.offset, value, argument.size);
-    for (const bundle::ByteRange& hole : argument.padding) {
-      if (uint64_t{hole.offset} + hole.size > argument.size) throw Error("its argument layout is broken");
-      std::memset(bytes.data() + argument.offset + hole.offset, 0, hole.size);
-    }
+  switch (objects::gather_arguments(kernel, arguments, std::as_writable_bytes(std::span(bytes)))) {
+    case objects::Gathered::kBrokenLayout:
+      throw Error("its argument layout is broken");
+    case objects::Gathered::kWithoutValues:
+      throw Error("it was launched without its arguments");
+    case objects::Gathered::kAll:
+      break;
   }
   return bytes;
 }

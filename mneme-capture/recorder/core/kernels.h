@@ -8,6 +8,7 @@
 #include <string>
 
 #include "objects/embedded.h"
+#include "objects/launch_arguments.h"
 #include "recorder/core/policy.h"
 #include "recorder/runtime/runtime.h"
 
@@ -88,11 +89,9 @@ class Kernels {
   std::map<Digest, std::shared_ptr<Recording>> recordings_;   // by static hash
 };
 
-// What a launch gives its kernel: a list of pointers, or all in one buffer.
-struct Arguments {
-  void* const* list = nullptr;
-  Bytes packed = {};
-};
+using Arguments = objects::LaunchArguments;
+using objects::arguments_of;
+
 struct LaunchRequest {
   const void* function = nullptr;
   bundle::Dim3 grid, block;
@@ -102,9 +101,7 @@ struct LaunchRequest {
   bool cooperative = false;
   bundle::Dim3 cluster = {};  // blocks
 };
-// Those of a launch of a module's function: the list, or what a list of keys and values says that ends with `end`.
-Arguments arguments_of(void* const* list, void* const* extra, uintptr_t end);
-// The bytes that the kernel gets, padding zeroed.
+// The bytes that the kernel gets, padding zeroed. Throws Error with why there are none.
 std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments);
 
 std::string demangle(const std::string& name);

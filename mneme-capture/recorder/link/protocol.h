@@ -2,9 +2,9 @@
 // What the recorder (in the application) and mneme-capture (its parent) say to each other over a local socket.
 // Both come from one build; the version is checked all the same, since the application may have loaded another's.
 //
-// A message is { u32 type, u32 reserved, u64 size } and `size` bytes; a descriptor may come with it. Chunk, Drop,
-// Digesting, Digests, Unwritten, Reserved, Kernel, Counter and Stopped get no reply; the others wait for theirs. While
-// the recorder waits for Ready, Prepared or Recorded, the parent has it Fetch memory.
+// A message is a frame (base/frames.h) of one field; a descriptor may come with it. Chunk, Drop, Digesting, Digests,
+// Unwritten, Reserved, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the recorder waits
+// for Ready, Prepared or Recorded, the parent has it Fetch memory.
 //
 //     recorder                         parent
 //     Hello                            Welcome (+ counters) or Refused
@@ -24,16 +24,14 @@
 //     Stopped                                                    nothing is recorded any more
 #pragma once
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "base/digest.h"
-#include "base/error.h"
 #include "base/file.h"
+#include "base/packing.h"
 #include "bundle/format.h"
 #include "memory/listing.h"
 
@@ -295,113 +293,6 @@ struct Stopped {
   std::string reason;
   void visit(auto& visitor) { visitor(reason); }
 };
-
-// ---- packing: integers little-endian as they lie in memory, strings and lists with a u64 count -----------------
-
-// A vector of digests, of which there may be very many: they are in a message as they are in memory.
-template <class T>
-inline constexpr bool kPlain = std::is_same_v<T, std::vector<Digest>>;
-static_assert(std::is_trivially_copyable_v<Digest>);
-
-class Packer {
- public:
-  template <class... T>
-  void operator()(T&... fields) {
-    (put(fields), ...);
-  }
-  std::string take() { return std::move(out_); }
-
- private:
-  template <class T>
-  void put(T& field) {
-    if constexpr (std::is_same_v<T, std::string>) {
-      put_number(field.size());
-      out_ += field;
-    } else if constexpr (requires { field.visit(*this); }) {
-      field.visit(*this);
-    } else if constexpr (requires { field.begin(); }) {
-      put_number(field.size());
-      if constexpr (kPlain<T>) {
-        out_.append(reinterpret_cast<const char*>(field.data()), field.size() * sizeof field[0]);
-      } else {
-        for (auto& element : field) put(element);
-      }
-    } else {
-      static_assert(std::is_trivially_copyable_v<T>);
-      out_.append(reinterpret_cast<const char*>(&field), sizeof field);
-    }
-  }
-  void put_number(uint64_t number) { put(number); }
-
-  std::string out_;
-};
-
-// Throws Error on a message that is too short; whoever wrote it is not the other half of this build.
-class Unpacker {
- public:
-  explicit Unpacker(std::string_view in) : in_(in) {}
-  template <class... T>
-  void operator()(T&... fields) {
-    (get(fields), ...);
-  }
-  bool done() const { return in_.empty(); }
-
- private:
-  template <class T>
-  void get(T& field) {
-    if constexpr (std::is_same_v<T, std::string>) {
-      field = take(get_number());
-    } else if constexpr (requires { field.visit(*this); }) {
-      field.visit(*this);
-    } else if constexpr (requires { field.emplace_back(); }) {
-      uint64_t left = get_number();
-      if constexpr (kPlain<T>) {
-        std::string_view raw = take(left > in_.size() ? UINT64_MAX : left * sizeof field[0]);
-        field.resize(left);
-        std::memcpy(field.data(), raw.data(), raw.size());
-      } else {
-        for (; left > 0; --left) get(field.emplace_back());
-      }
-    } else {
-      static_assert(std::is_trivially_copyable_v<T>);
-      std::string_view raw = take(sizeof field);
-      if constexpr (std::is_same_v<T, bool>) {
-        field = raw[0] != 0;
-      } else {
-        raw.copy(reinterpret_cast<char*>(&field), sizeof field);
-      }
-    }
-  }
-  uint64_t get_number() {
-    uint64_t number = 0;
-    get(number);
-    return number;
-  }
-  std::string_view take(uint64_t size) {
-    if (size > in_.size()) throw Error("a message between the application and mneme-capture is too short");
-    std::string_view piece = in_.substr(0, size);
-    in_.remove_prefix(size);
-    return piece;
-  }
-
-  std::string_view in_;
-};
-
-template <class M>
-std::string pack(const M& message) {
-  Packer packer;
-  const_cast<M&>(message).visit(packer);  // which changes nothing
-  return packer.take();
-}
-
-template <class M>
-M unpack(std::string_view body) {
-  M message;
-  Unpacker unpacker(body);
-  message.visit(unpacker);
-  if (!unpacker.done()) throw Error("a message between the application and mneme-capture is too long");
-  return message;
-}
 
 // ---- sending ---------------------------------------------------------------------------------------------------
 

@@ -257,6 +257,11 @@ void mark_item_ordered(llvm::Instruction& access) {
 
 bool is_item_ordered(const llvm::Instruction& access) { return access.hasMetadata(kItemOrdered); }
 
+bool is_blocks_own(const llvm::GlobalVariable& variable) {
+  MemoryClass memory = memory_class(variable);
+  return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
+}
+
 MemoryClass memory_class(const llvm::GlobalVariable& variable) {
   llvm::StringRef name = variable.getAttribute(kMemoryAttribute).getValueAsString();
   for (size_t i = 0; i < kMemoryNames.size(); ++i) {

@@ -124,6 +124,8 @@ enum class MemoryClass {
 };
 void set_memory_class(llvm::GlobalVariable& variable, MemoryClass memory);
 MemoryClass memory_class(const llvm::GlobalVariable& variable);
+// Whether it is shared memory, of either kind.
+bool is_blocks_own(const llvm::GlobalVariable& variable);
 
 // An access whose effect on other work-items of the block shows before the next barrier: what an atomic
 // became. A loop over work-items must keep their order.

@@ -27,9 +27,7 @@ bool calls_itself(llvm::CallGraphNode& node) {
 
 bool is_shared(const llvm::Value* pointer) {
   auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(llvm::getUnderlyingObject(pointer));
-  if (!variable) return false;
-  MemoryClass memory = memory_class(*variable);
-  return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
+  return variable && is_blocks_own(*variable);
 }
 
 // The address of an atomic access, else null.

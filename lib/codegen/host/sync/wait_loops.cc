@@ -23,9 +23,7 @@ Objects objects_of(const llvm::Value* pointer) {
 
 bool is_shared(const llvm::Value* object) {
   auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(object);
-  if (!variable) return false;
-  MemoryClass memory = memory_class(*variable);
-  return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
+  return variable && is_blocks_own(*variable);
 }
 
 bool is_local(const llvm::Value* object) { return llvm::isa<llvm::AllocaInst>(object); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/host/analysis/store_types.h"
+#include "ir/store_types.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -10,9 +10,7 @@
 #include <map>
 #include <set>
 
-#include "codegen/host/neutral/neutral.h"
-
-namespace mneme::codegen::host {
+namespace mneme::ir {
 namespace {
 
 constexpr char kMixed[] = "mixed";
@@ -96,10 +94,15 @@ std::string stored_type(const llvm::Value* value) {
   return is_floating && holds_other_bits(value) ? kMixed : name;
 }
 
+using SharedVariables = llvm::function_ref<bool(const llvm::GlobalVariable&)>;
+
 class Stores {
  public:
-  Stores(const llvm::Module& module, const bundle::KernelInfo& kernel)
-      : kernel_(kernel), function_(module.getFunction(kernel.name)), layout_(module.getDataLayout()) {
+  Stores(const llvm::Module& module, const bundle::KernelInfo& kernel, SharedVariables is_shared)
+      : kernel_(kernel),
+        function_(module.getFunction(kernel.name)),
+        layout_(module.getDataLayout()),
+        is_shared_(is_shared) {
     for (const llvm::Function& function : module) {
       for (const llvm::Instruction& instruction : llvm::instructions(function)) note(instruction);
     }
@@ -170,8 +173,7 @@ class Stores {
     const Origin kOther(-1, "");
     if (llvm::isa<llvm::AllocaInst, llvm::ConstantPointerNull, llvm::UndefValue>(object)) return std::nullopt;
     if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
-      MemoryClass memory = memory_class(*variable);
-      if (memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic) return std::nullopt;
+      if (is_shared_(*variable)) return std::nullopt;
       return Origin(-1, variable->getName().str());
     }
     if (auto* argument = llvm::dyn_cast<llvm::Argument>(object)) {
@@ -205,14 +207,16 @@ class Stores {
   const bundle::KernelInfo& kernel_;
   const llvm::Function* function_;
   const llvm::DataLayout& layout_;
+  SharedVariables is_shared_;
   Types types_, zeros_;  // zeros are those of every type
   std::set<Origin> restricted_;
 };
 
 }  // namespace
 
-std::vector<bundle::StoreType> store_types(const llvm::Module& module, const bundle::KernelInfo& kernel) {
-  return Stores(module, kernel).result();
+std::vector<bundle::StoreType> store_types(const llvm::Module& module, const bundle::KernelInfo& kernel,
+                                           SharedVariables is_shared) {
+  return Stores(module, kernel, is_shared).result();
 }
 
-}  // namespace mneme::codegen::host
+}  // namespace mneme::ir

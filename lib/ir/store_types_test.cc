@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/host/analysis/store_types.h"
+#include "ir/store_types.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/host/neutral/neutral.h"
 #include "ir/module.h"
 
-namespace mneme::codegen::host {
+namespace mneme::ir {
 namespace {
 
 using testing::ElementsAre;
@@ -19,18 +18,15 @@ std::vector<std::string> stores(const std::string& body, const std::string& more
   std::string text = "%pair = type { i32, ptr }\n" + more +
                      "define void @k(ptr %a, ptr %b, ptr byref(%pair) %c, float %x, ptr noalias %r) {\n" + body +
                      "\n  ret void\n}\n";
-  std::unique_ptr<llvm::Module> module = ir::load_module(context, text, "the test");
-  for (llvm::GlobalVariable& variable : module->globals()) {
-    bool shared = variable.getName().starts_with("shared");
-    set_memory_class(variable, shared ? MemoryClass::kShared : MemoryClass::kDevice);
-  }
+  std::unique_ptr<llvm::Module> module = load_module(context, text, "the test");
   bundle::KernelInfo kernel;
   kernel.name = "k";
   for (uint32_t offset : {0u, 8u, 16u, 32u, 40u}) {
     kernel.arguments.push_back({offset, offset == 16 ? 16u : offset == 32 ? 4u : 8u, "", "", {}});
   }
+  auto is_shared = [](const llvm::GlobalVariable& variable) { return variable.getName().starts_with("shared"); };
   std::vector<std::string> out;
-  for (const bundle::StoreType& store : store_types(*module, kernel)) {
+  for (const bundle::StoreType& store : store_types(*module, kernel, is_shared)) {
     out.push_back(std::to_string(store.argument) + " " + store.symbol + ": " + store.type +
                   (store.restrict ? " restrict" : ""));
   }
@@ -158,4 +154,4 @@ TEST(StoreTypes, WhatIsTheItemsOwnDoesNotCount) {
 }
 
 }  // namespace
-}  // namespace mneme::codegen::host
+}  // namespace mneme::ir
