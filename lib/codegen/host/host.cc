@@ -32,6 +32,7 @@
 #include "codegen/host/neutral/simplify.h"
 #include "codegen/host/semantics/any_alignment.h"
 #include "codegen/host/semantics/brain_floats.h"
+#include "codegen/host/semantics/canonical_nans.h"
 #include "codegen/host/semantics/check_memory.h"
 #include "codegen/host/semantics/define_locals.h"
 #include "codegen/host/semantics/guard_divisions.h"
@@ -145,6 +146,7 @@ void extend_pipelines(llvm::PassBuilder& builder) {
     passes.addPass(SplitLoops());
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(SinkNanChecks());
     passes.addPass(HoistDivisions());
     passes.addPass(KeepOrder());
   });
@@ -249,11 +251,13 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   if (!configuration.specialize_args.empty()) module->getFunction(kernel.name)->addFnAttr(kFixedArguments);
   if (!configuration.fast_math.empty()) add_fast_math(*module, configuration.fast_math);
   // Ahead of whatever folds what they are about to nothing.
+  canonicalize_nans(*module);
   guard_divisions(*module, configuration.check_memory);
   guard_shifts(*module, is_nvptx ? Overshift::kClamps : Overshift::kWraps);
   std::vector<bundle::StoreType> stores;
   if (configuration.passes != "default<O0>") {
     promote_locals(*module);
+    sink_nan_checks(*module);
     stores = store_types(*module, kernel);
   } else {
     std::unique_ptr<llvm::Module> promoted = llvm::CloneModule(*module);
@@ -295,6 +299,7 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   ir::optimize(*module, with_order_kept(configuration.passes), machine.get(), extend_pipelines,
                {configuration.unroll_threshold, {}, configuration.plugins});
   ir::check_kept(*module, kEntrySymbol, configuration.passes);
+  canonicalize_atomics(*module);
   define_brain_float_functions(*module);
   // What profilers and debuggers show.
   if (llvm::Function* block = module->getFunction(kBlockFunction)) block->setName(kernel.name);
