@@ -70,6 +70,9 @@ llvm::Constant* infinity_of(llvm::Type* type) {
   return llvm::ConstantInt::get(type->getWithNewType(bits), infinity.bitcastToAPInt());
 }
 
+// The one that the processor makes, so that it is the same, too, where nothing is added.
+llvm::Constant* nan_of(llvm::Type* type) { return llvm::ConstantFP::getQNaN(type, true); }
+
 // The number that an instruction makes canonical, if that is what it does: see canonical().
 llvm::Value* made_canonical(const llvm::Value& value) {
   using namespace llvm::PatternMatch;
@@ -79,7 +82,7 @@ llvm::Value* made_canonical(const llvm::Value& value) {
     return nullptr;
   }
   if (predicate == llvm::CmpInst::FCMP_ORD || predicate == llvm::CmpInst::ICMP_ULE) std::swap(yes, no);
-  if (!is_number(*no) || !match(yes, m_NaN())) return nullptr;
+  if (!is_number(*no) || yes != nan_of(no->getType())) return nullptr;
   switch (predicate) {
     case llvm::CmpInst::FCMP_UNO:
     case llvm::CmpInst::FCMP_ORD:
@@ -155,11 +158,9 @@ class Seen {
   llvm::SmallPtrSet<const llvm::Instruction*, 32> seen_;
 };
 
-// Of any number that is one, itself; else the NaN that the processor makes, so that it is the same, too, where nothing
-// is added. The processor compares no numbers of 16 bits.
+// Of any number that is one, itself; else the NaN. The processor compares no numbers of 16 bits.
 llvm::Value* canonical(llvm::IRBuilderBase& builder, llvm::Value* number) {
   llvm::Type* type = number->getType();
-  llvm::Constant* nan = llvm::ConstantFP::getQNaN(type, true);
   llvm::Value* is_nan;
   if (type->getScalarSizeInBits() == 16) {
     llvm::Value* bits = builder.CreateBitCast(number, type->getWithNewType(builder.getInt16Ty()));
@@ -167,7 +168,7 @@ llvm::Value* canonical(llvm::IRBuilderBase& builder, llvm::Value* number) {
   } else {
     is_nan = builder.CreateFCmpUNO(number, number);
   }
-  return builder.CreateSelect(is_nan, nan, number);
+  return builder.CreateSelect(is_nan, nan_of(type), number);
 }
 
 llvm::Instruction* place_behind(llvm::Instruction& instruction) { return &**instruction.getInsertionPointAfterDef(); }
