@@ -2,6 +2,7 @@
 """What mneme-tune tunes, and in which search space."""
 
 import ctypes
+import itertools
 import json
 import math
 import pathlib
@@ -100,14 +101,34 @@ class Space:
     def size(self):
         return math.prod(map(len, self.parameters.values()))
 
+    def allowed_size(self):
+        """How many combinations are allowed, or how many there are if those are too many to look at."""
+        if self.size() > 100_000:
+            return self.size()
+        return sum(not self.refusal(dict(zip(self.parameters, values)))
+                   for values in itertools.product(*self.parameters.values()))
+
     def refusal(self, parameters):
         """Why these are not tried; nothing where they are."""
-        answer = self.allow(dict(parameters))
+        try:
+            answer = self.allow(dict(parameters))
+        except (Exception, SystemExit) as error:  # the user's own function
+            raise self.failure(parameters, error) from None
         return answer if isinstance(answer, str) else None if answer else "the search space does not allow it"
 
     def configuration(self, parameters):
-        made = self.make(dict(parameters))
-        return {key: value for key, value in made.items() if value is not None}
+        try:
+            made = {key: value for key, value in self.make(dict(parameters)).items() if value is not None}
+            json.dumps(made)
+            return made
+        except (Exception, SystemExit) as error:  # likewise
+            raise self.failure(parameters, error) from None
+
+    @staticmethod
+    def failure(parameters, error):
+        if isinstance(error, Wrong):
+            return error
+        return Wrong(f"the search space fails with {parameters}: {type(error).__name__}: {error}")
 
     def joined(self, other):
         def allowed(parameters):

@@ -26,6 +26,7 @@
 #include "codegen/host/neutral/simplify.h"
 #include "codegen/host/semantics/any_alignment.h"
 #include "codegen/host/semantics/brain_floats.h"
+#include "codegen/host/semantics/canonical_nans.h"
 #include "codegen/host/semantics/check_memory.h"
 #include "codegen/host/semantics/define_locals.h"
 #include "codegen/host/semantics/guard_divisions.h"
@@ -93,7 +94,9 @@ void specialise(Compilation& c) {
   if (!configuration.fast_math.empty()) add_fast_math(*c.module, configuration.fast_math);
 }
 
-// Ahead of whatever folds what they are about to nothing.
+// Ahead of whatever folds what they are about to nothing, as is the next.
+void make_nans_alike(Compilation& c) { canonicalize_nans(*c.module); }
+
 void guard_arithmetic(Compilation& c) {
   guard_divisions(*c.module, c.configuration.check_memory);
   guard_shifts(*c.module, c.is_nvptx ? Overshift::kClamps : Overshift::kWraps);
@@ -104,6 +107,7 @@ void promote(Compilation& c) {
   if (c.configuration.passes == kUnoptimised) copy = llvm::CloneModule(*c.module);
   llvm::Module& promoted = copy ? *copy : *c.module;
   promote_locals(promoted);
+  if (!copy) sink_nan_checks(promoted);
   c.stores = ir::store_types(promoted, c.kernel, is_blocks_own);
 }
 
@@ -225,6 +229,7 @@ void extend_pipelines(llvm::PassBuilder& builder) {
     passes.addPass(SplitLoops());
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(SinkNanChecks());
     passes.addPass(HoistDivisions());
     passes.addPass(KeepOrder());
   });
@@ -246,6 +251,7 @@ void optimise(Compilation& c) {
 }
 
 void finish(Compilation& c) {
+  canonicalize_atomics(*c.module);
   define_brain_float_functions(*c.module);
   // What profilers and debuggers show.
   if (llvm::Function* block = c.module->getFunction(kBlockFunction)) block->setName(c.kernel.name);
@@ -270,6 +276,8 @@ constexpr Pass kPasses[] = {
     {"ends", "return_at_ends", "A work-item that ends early returns from the kernel.", end_items, end_of_item},
     {"launch", "fix_launch, add_fast_math", "The module knows the one launch that it is for, if it is for one.",
      specialise, unfixed_launch},
+    {"nans", "canonicalize_nans", "A NaN that an operation makes has the same bits wherever they can be seen.",
+     make_nans_alike},
     {"arithmetic", "guard_divisions, guard_shifts", "No division traps; every shift has a result.", guard_arithmetic,
      unguarded_arithmetic, "promote"},
     {"promote", "promote_locals, store_types", "Local variables are values, except at -O0.", promote, local_in_memory,
@@ -297,7 +305,7 @@ constexpr Pass kPasses[] = {
      "The module exports a code object, and needs nothing of Mneme's.", export_object, missing_export},
     {"optimise", "ir::optimize with extend_pipelines", "The configuration's pipeline has run; loops are vectorised.",
      optimise},
-    {"finish", "define_brain_float_functions",
+    {"finish", "canonicalize_atomics, define_brain_float_functions",
      "Functions that LLVM's back end calls are there; the block function has the kernel's name.", finish},
 };
 

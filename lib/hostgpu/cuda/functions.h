@@ -39,6 +39,7 @@ Error cudaGraphAddMemFreeNode(hipGraphNode_t* node, hipGraph_t graph, const hipG
                               void* memory);
 Error cudaGraphMemAllocNodeGetParams(hipGraphNode_t node, mneme::vendor::cuda::AllocationNode* parameters);
 Error cudaGraphMemFreeNodeGetParams(hipGraphNode_t node, void* memory);
+Error cudaGraphConditionalHandleCreate(unsigned long long* handle, hipGraph_t graph, unsigned value, unsigned flags);
 Error cudaGraphNodeGetType(hipGraphNode_t node, int* type);
 Error cudaGraphUpload(hipGraphExec_t graph, hipStream_t stream);
 Error cudaLibraryLoadData(hipModule_t* library, const void* code, int* options, void** values, unsigned count,

@@ -52,30 +52,28 @@ Error add_child(Node* node, hipGraph_t graph, const Node* before, size_t count, 
 
 Error add_any_node(Node* node, hipGraph_t graph, const Node* before, const void* edges, size_t count,
                    AnyNode* parameters) {
-  // In the order of cudaGraphNodeType.
-  enum Kind { kKernel, kCopy, kFill, kHost, kWait = 6, kRecord };
   constexpr size_t kBoxOffset = 16;  // of cudaMemcpyNodeParams: flags stand before it
   if (!parameters) return kInvalidValue;
-  if (edges) return mneme_hostgpu_refuse("cudaGraphAddNode", "edges with data");
+  if (edges) return mneme_hostgpu_refuse("a node of any kind", "edges with data");
   void* first = parameters->words;
   switch (parameters->type) {
-    case kKernel:
+    case vendor::cuda::kKernelNode:
       return cudaGraphAddKernelNode(node, graph, before, count, static_cast<const KernelNode*>(first));
-    case kCopy:
+    case vendor::cuda::kCopyNode:
       return error(hipGraphAddMemcpyNode(
           node, graph, before, count,
           reinterpret_cast<const hipMemcpy3DParms*>(static_cast<const char*>(first) + kBoxOffset)));
-    case kFill:
+    case vendor::cuda::kFillNode:
       return cudaGraphAddMemsetNode(node, graph, before, count, static_cast<const FillParameters*>(first));
-    case kHost:
+    case vendor::cuda::kHostNode:
       return error(hipGraphAddHostNode(node, graph, before, count, static_cast<const hipHostNodeParams*>(first)));
     case vendor::cuda::kGraphNode:
       return add_child(node, graph, before, count, parameters->child);
     case vendor::cuda::kEmptyNode:
       return error(hipGraphAddEmptyNode(node, graph, before, count));
-    case kWait:
+    case vendor::cuda::kWaitNode:
       return error(hipGraphAddEventWaitNode(node, graph, before, count, *static_cast<hipEvent_t*>(first)));
-    case kRecord:
+    case vendor::cuda::kRecordNode:
       return error(hipGraphAddEventRecordNode(node, graph, before, count, *static_cast<hipEvent_t*>(first)));
     case vendor::cuda::kAllocationNode:
       return mneme_hostgpu_add_allocation(node, graph, before, count, &parameters->allocation);

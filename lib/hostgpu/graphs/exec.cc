@@ -31,16 +31,6 @@ std::shared_ptr<hipGraphExec> checked_exec(hipGraphExec_t exec) {
   return found->second;
 }
 
-hipGraphNode_t find_copy(ihipGraph& graph, const hipGraphNode* original) {
-  for (const auto& node : graph.nodes) {
-    if (node->original == original) return node.get();
-    for (const auto& child : graphs_in(node->call)) {
-      if (hipGraphNode_t inside = find_copy(*child, original)) return inside;
-    }
-  }
-  return nullptr;
-}
-
 hipError_t instantiate(hipGraphExec_t* exec, hipGraph_t graph) {
   return answer([&] {
     auto lock = graph_lock();

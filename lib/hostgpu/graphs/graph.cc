@@ -89,6 +89,16 @@ std::shared_ptr<ihipGraph> clone(ihipGraph& graph) {
   return copy;
 }
 
+hipGraphNode_t find_copy(const ihipGraph& graph, const hipGraphNode* original) {
+  for (const auto& node : graph.nodes) {
+    if (node->original == original) return node.get();
+    for (const auto& child : graphs_in(node->call)) {
+      if (hipGraphNode_t inside = find_copy(*child, original)) return inside;
+    }
+  }
+  return nullptr;
+}
+
 ihipGraph& checked(hipGraph_t graph) {
   require(graphs().graphs.contains(graph));
   return *graph;

@@ -50,6 +50,9 @@ std::shared_ptr<ihipGraph> make_graph();
 // A copy, child graphs too. The copies name their originals.
 std::shared_ptr<ihipGraph> clone(ihipGraph& graph);
 
+// Of a node of the graph that this is a copy of, or of a graph within; null if it is none.
+hipGraphNode_t find_copy(const ihipGraph& graph, const hipGraphNode* original);
+
 // Throw HipError(hipErrorInvalidValue) for handles that are none.
 ihipGraph& checked(hipGraph_t graph);
 hipGraphNode& checked(hipGraphNode_t node);

@@ -201,6 +201,10 @@ TEST_F(Graphs, HoldOthersAndAreCopied) {
   ASSERT_EQ(hipGraphNodeFindInClone(&found, after, copy), hipSuccess);
   EXPECT_NE(found, after);
   EXPECT_EQ(hipGraphNodeFindInClone(&found, inside, copy), hipErrorInvalidValue);
+  hipGraphNode_t within = nullptr;
+  size_t one = 1;
+  ASSERT_EQ(hipGraphGetNodes(held, &within, &one), hipSuccess);
+  EXPECT_EQ(hipGraphNodeFindInClone(&found, within, copy), hipErrorInvalidValue) << "it is in a graph of the copy's";
 
   hipGraphExec_t exec = nullptr;
   ASSERT_EQ(hipGraphInstantiate(&exec, copy, nullptr, nullptr, 0), hipSuccess);

@@ -34,13 +34,6 @@ std::vector<hipGraphNode_t> nodes_of(const ihipGraph& graph) {
   return nodes;
 }
 
-hipGraphNode_t find_copy(const ihipGraph& graph, const hipGraphNode* original) {
-  for (const auto& node : graph.nodes) {
-    if (node->original == original) return node.get();
-  }
-  return nullptr;
-}
-
 }  // namespace
 }  // namespace mneme::hostgpu
 
@@ -76,7 +69,7 @@ hipError_t hipGraphNodeFindInClone(hipGraphNode_t* found, hipGraphNode_t origina
   return on_graph([&] {
     require(found);
     hipGraphNode_t node = find_copy(checked(copy), &checked(original));
-    require(node);
+    require(node && node->graph == copy);
     *found = node;
   });
 }

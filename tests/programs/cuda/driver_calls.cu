@@ -345,6 +345,75 @@ void use_graph(Test& test, CUstream stream, CUdeviceptr data) {
   check(cuGraphDestroy(graph));
 }
 
+// Nodes of any kind by one function; the last is a graph that runs as a condition says.
+void use_nodes(Test& test, CUstream stream, CUdeviceptr data) {
+#if CUDA_VERSION >= 12030
+  CUgraph graph = nullptr;
+  CUgraphExec ready = nullptr;
+  CUgraphNode last = nullptr;
+  check(cuGraphCreate(&graph, 0));
+  auto add = [&](CUgraph to, CUgraphNodeParams& parameters) {
+    CUgraphNode node = nullptr, *before = to == graph && last ? &last : nullptr;
+#if CUDA_VERSION >= 13000
+    check(cuGraphAddNode(&node, to, before, nullptr, before ? 1 : 0, &parameters));
+#else
+    check(cuGraphAddNode(&node, to, before, before ? 1 : 0, &parameters));
+#endif
+    if (to == graph) last = node;
+  };
+  int by = 3, count = kCount;
+  void* arguments[] = {&data, &by, &count};
+  CUgraphNodeParams kernel = {};
+  kernel.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  kernel.kernel.func = function_of(reinterpret_cast<const void*>(scale));
+  kernel.kernel.gridDimX = kGrid;
+  kernel.kernel.blockDimX = kBlock;
+  kernel.kernel.gridDimY = kernel.kernel.gridDimZ = kernel.kernel.blockDimY = kernel.kernel.blockDimZ = 1;
+  kernel.kernel.kernelParams = arguments;
+  add(graph, kernel);
+  int copied[4] = {};
+  CUgraphNodeParams copy = {};
+  copy.type = CU_GRAPH_NODE_TYPE_MEMCPY;
+  copy.memcpy.copyParams.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.memcpy.copyParams.srcDevice = data;
+  copy.memcpy.copyParams.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.memcpy.copyParams.dstHost = copied;
+  copy.memcpy.copyParams.WidthInBytes = sizeof copied;
+  copy.memcpy.copyParams.Height = copy.memcpy.copyParams.Depth = 1;
+  check(cuCtxGetCurrent(&copy.memcpy.copyCtx));
+  add(graph, copy);
+  CUgraphConditionalHandle handle = 0;
+  check(cuGraphConditionalHandleCreate(&handle, graph, copy.memcpy.copyCtx, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+  CUgraphNodeParams condition = {};
+  condition.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  condition.conditional.handle = handle;
+  condition.conditional.type = CU_GRAPH_COND_TYPE_IF;
+  condition.conditional.size = 1;
+  condition.conditional.ctx = copy.memcpy.copyCtx;
+  add(graph, condition);
+  CUgraphNodeParams fill = {};
+  fill.type = CU_GRAPH_NODE_TYPE_MEMSET;
+  fill.memset.dst = data + 2 * sizeof(int);
+  fill.memset.value = 77;
+  fill.memset.elementSize = sizeof(int);
+  fill.memset.width = 3;
+  fill.memset.height = 1;
+  fill.memset.ctx = copy.memcpy.copyCtx;
+  add(condition.conditional.phGraph_out[0], fill);
+  std::vector<int> expected = on_host(data);
+  for (int& value : expected) value *= 3;
+  check(cuGraphInstantiateWithFlags(&ready, graph, 0));
+  check(cuGraphLaunch(ready, stream));
+  check(cuStreamSynchronize(stream));
+  test.equal("what the copy got", std::vector<int>(copied, copied + 4),
+             std::vector<int>(expected.begin(), expected.begin() + 4));
+  for (int i = 2; i < 5; ++i) expected[i] = 77;
+  test.equal("what a graph with a condition left", on_host(data), expected);
+  check(cuGraphExecDestroy(ready));
+  check(cuGraphDestroy(graph));
+#endif
+}
+
 void look_up(Test& test) {
   void *newest = nullptr, *first = nullptr, *by_runtime = nullptr, *none = nullptr;
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
@@ -392,6 +461,7 @@ int main() {
   use_virtual_memory(test);
   use_events(test, stream, address_of(data));
   use_graph(test, stream, address_of(data));
+  use_nodes(test, stream, address_of(data));
   look_up(test);
   ask_for_names(test);
   test.equal("the runtime's last error", cudaGetLastError(), cudaSuccess);

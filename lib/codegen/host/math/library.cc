@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "base/error.h"
+#include "codegen/host/semantics/canonical_nans.h"
 
 // MNEME_MATH_BITCODE is math/unit.c, compiled by the build.
 asm(".pushsection .rodata\n"
@@ -57,6 +58,7 @@ void link_math_library(llvm::Module& module) {
     }
     function.removeFnAttr(llvm::Attribute::UWTable);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
+    canonicalize_results(function);
   }
   if (llvm::Linker::linkModules(module, std::move(library), llvm::Linker::LinkOnlyNeeded)) {
     throw Error("the built-in mathematical functions do not link");

@@ -14,8 +14,7 @@ namespace {
 bool has_narrow_pointers(const llvm::Value* object) {
   auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(object);
   if (!variable) return llvm::isa<llvm::AllocaInst>(object);
-  MemoryClass memory = memory_class(*variable);
-  return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
+  return is_blocks_own(*variable);
 }
 
 bool leads_to_narrow_pointers(const llvm::Value* pointer) {

@@ -14,17 +14,9 @@
 #include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
-namespace {
-
-bool is_shared(const llvm::GlobalVariable& variable) {
-  MemoryClass memory = memory_class(variable);
-  return memory == MemoryClass::kShared || memory == MemoryClass::kSharedDynamic;
-}
-
-}  // namespace
 
 Spaces::Spaces(const llvm::Module& module, const llvm::Function* kernel)
-    : kernel_(kernel), has_shared_(llvm::any_of(module.globals(), is_shared)) {}
+    : kernel_(kernel), has_shared_(llvm::any_of(module.globals(), is_blocks_own)) {}
 
 std::optional<Space> Spaces::of(const llvm::Value* pointer) const {
   llvm::SmallVector<const llvm::Value*, 4> objects;
@@ -39,7 +31,7 @@ std::optional<Space> Spaces::of(const llvm::Value* pointer) const {
 
 std::optional<Space> Spaces::of_object(const llvm::Value* object) const {
   if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
-    if (is_shared(*variable)) return Space::kShared;
+    if (is_blocks_own(*variable)) return Space::kShared;
     if (variable->isConstant()) return std::nullopt;
     return Space::kGlobal;
   }
@@ -52,7 +44,7 @@ std::optional<Space> Spaces::of_object(const llvm::Value* object) const {
     const llvm::Value* from = llvm::getUnderlyingObject(load->getPointerOperand());
     auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(from);
     auto* argument = llvm::dyn_cast<llvm::Argument>(from);
-    bool from_outside = (variable && !is_shared(*variable)) || (argument && argument->getParent() == kernel_);
+    bool from_outside = (variable && !is_blocks_own(*variable)) || (argument && argument->getParent() == kernel_);
     return from_outside ? Space::kGlobal : either;
   }
   if (operation_at(*object)) return Space::kGlobal;

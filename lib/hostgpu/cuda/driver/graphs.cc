@@ -6,6 +6,7 @@
 #include "hostgpu/cuda/driver/boxes.h"
 #include "hostgpu/cuda/functions.h"
 #include "hostgpu/cuda/versions.h"
+#include "vendor/cuda/graphs.h"
 
 namespace mneme::hostgpu::cuda::driver {
 namespace {
@@ -41,6 +42,9 @@ using mneme::hostgpu::cuda::FillParameters;
 using mneme::hostgpu::cuda::kInvalidValue;
 using mneme::hostgpu::cuda::kNotSupported;
 using mneme::hostgpu::cuda::UpdateResult;
+using mneme::vendor::cuda::AnyNode;
+using mneme::vendor::cuda::kCopyNode;
+using mneme::vendor::cuda::kKernelNode;
 
 using Graph = hipGraph_t;
 using Node = hipGraphNode_t;
@@ -131,6 +135,32 @@ Result cuGraphAddMemsetNode(Node* node, Graph graph, const Node* before, size_t 
 }
 Result cuGraphExecMemsetNodeSetParams(hipGraphExec_t made, Node node, const FillParameters* fill, Context) {
   return mneme::hostgpu::cuda::driver::forward<cudaGraphExecMemsetNodeSetParams>(made, node, fill);
+}
+
+// ---- nodes of any kind ----
+
+Result cuGraphAddNode_v2(Node* node, Graph graph, const Node* before, const EdgeData* edges, size_t count,
+                         AnyNode* parameters) {
+  constexpr size_t kBoxOffset = 16;  // of CUDA_MEMCPY_NODE_PARAMS: flags and a context stand before it
+  if (!parameters) return kInvalidValue;
+  const void* first = parameters->words;
+  switch (edges ? -1 : parameters->type) {
+    case kKernelNode:
+      return cuGraphAddKernelNode_v2(node, graph, before, count, static_cast<const KernelNode*>(first));
+    case kCopyNode: {
+      const void* box = static_cast<const std::byte*>(first) + kBoxOffset;
+      return cuGraphAddMemcpyNode(node, graph, before, count, static_cast<const BoxCopy*>(box), nullptr);
+    }
+    default:  // those that the runtime's are like
+      return forward<mneme::hostgpu::cuda::add_any_node>(node, graph, before, edges, count, parameters);
+  }
+}
+Result cuGraphAddNode(Node* node, Graph graph, const Node* before, size_t count, AnyNode* parameters) {
+  return cuGraphAddNode_v2(node, graph, before, nullptr, count, parameters);
+}
+Result cuGraphConditionalHandleCreate(unsigned long long* handle, Graph graph, Context, unsigned value,
+                                      unsigned flags) {
+  return forward<cudaGraphConditionalHandleCreate>(handle, graph, value, flags);
 }
 
 Result cuGraphAddDependencies_v2(Graph graph, const Node* from, const Node* to, const EdgeData* edges, size_t count) {
