@@ -12,6 +12,7 @@
 #include "codegen/host/abi.h"
 #include "codegen/host/dialect/amdgpu/raise.h"
 #include "codegen/host/machine.h"
+#include "codegen/host/neutral/neutral.h"
 #include "codegen/host/neutral/simplify.h"
 #include "codegen/host/pipeline.h"
 #include "codegen/link.h"

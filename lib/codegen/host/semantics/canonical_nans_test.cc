@@ -144,7 +144,7 @@ end:
   ret void
 })";
   for (const char* form : {"loop", "fiber"}) {
-    Result result = compile(kernel_of_pointers(2), text, configuration(GetParam(), form), nullptr, true);
+    Result result = compile(kernel_of_pointers(2), text, configuration(GetParam(), form), nullptr, {.texts = true});
     AmdgpuCode code(result);
     uint32_t in[4] = {kOther, kInfinity, 0xffd54321, 0xff800000}, out[2] = {0, 0xffe11111};
     code.run({in, out}, 1);
