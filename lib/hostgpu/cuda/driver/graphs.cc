@@ -146,7 +146,7 @@ Result cuGraphAddNode_v2(Node* node, Graph graph, const Node* before, const Edge
   const void* first = parameters->words;
   switch (edges ? -1 : parameters->type) {
     case kKernelNode:
-      return cuGraphAddKernelNode_v2(node, graph, before, count, static_cast<const KernelNode*>(first));
+      return cuGraphAddKernelNode_v2(node, graph, before, count, static_cast<const DriverKernelNode*>(first));
     case kCopyNode: {
       const void* box = static_cast<const std::byte*>(first) + kBoxOffset;
       return cuGraphAddMemcpyNode(node, graph, before, count, static_cast<const BoxCopy*>(box), nullptr);
