@@ -60,8 +60,8 @@ static_assert(kRegisterMapped == hipHostRegisterMapped);
 
 // The vendor's are casts, which no constant expression may have.
 TEST(HipApi, ParametersOfModuleLaunchesAreTheVendors) {
-  EXPECT_EQ(objects::kParameterBuffer, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_BUFFER_POINTER));
-  EXPECT_EQ(objects::kParameterSize, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_BUFFER_SIZE));
+  EXPECT_EQ(kParameterBuffer, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_BUFFER_POINTER));
+  EXPECT_EQ(kParameterSize, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_BUFFER_SIZE));
   EXPECT_EQ(kParameterEnd, reinterpret_cast<uintptr_t>(HIP_LAUNCH_PARAM_END));
 }
 
