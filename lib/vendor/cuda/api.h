@@ -42,10 +42,6 @@ struct NodeParameters {
   alignas(16) char bytes[512];
 };
 
-// CUgraphNodeType
-inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3;
-inline constexpr int kWaitNode = 6, kRecordNode = 7;
-
 struct PointerAttributes {  // cudaPointerAttributes
   int type;
   int device;

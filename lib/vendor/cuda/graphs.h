@@ -8,7 +8,8 @@
 namespace mneme::vendor::cuda {
 
 // cudaGraphNodeType, CUgraphNodeType
-inline constexpr int kGraphNode = 4, kEmptyNode = 5, kAllocationNode = 10, kFreeNode = 11, kConditionNode = 13;
+inline constexpr int kKernelNode = 0, kCopyNode = 1, kFillNode = 2, kHostNode = 3, kGraphNode = 4, kEmptyNode = 5,
+                     kWaitNode = 6, kRecordNode = 7, kAllocationNode = 10, kFreeNode = 11, kConditionNode = 13;
 
 struct AllocationNode {  // cudaMemAllocNodeParams, CUDA_MEM_ALLOC_NODE_PARAMS
   int type, handle_types;
