@@ -56,8 +56,8 @@ struct View {  // CUDA_RESOURCE_VIEW_DESC
   unsigned reserved[16];
 };
 
-inline constexpr int kBorder = 10;                         // of a Sampling's words: four, the color beyond the border
-inline constexpr int kDeviceMemory = 2, kArrayMemory = 3;  // CU_MEMORYTYPE_…
+inline constexpr int kBorder = 10;  // of a Sampling's words: four, the color beyond the border
+inline constexpr int kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3;  // CU_MEMORYTYPE_…
 
 struct CopySide {
   size_t x, y, z, level;

@@ -29,7 +29,8 @@ static_assert(offsetof(Sampling, reserved) == offsetof(CUDA_TEXTURE_DESC, reserv
 static_assert(sizeof(View) == sizeof(CUDA_RESOURCE_VIEW_DESC));
 static_assert(offsetof(View, width) == offsetof(CUDA_RESOURCE_VIEW_DESC, width));
 static_assert(offsetof(View, last_layer) == offsetof(CUDA_RESOURCE_VIEW_DESC, lastLayer));
-static_assert(kDeviceMemory == CU_MEMORYTYPE_DEVICE && kArrayMemory == CU_MEMORYTYPE_ARRAY);
+static_assert(kHostMemory == CU_MEMORYTYPE_HOST && kDeviceMemory == CU_MEMORYTYPE_DEVICE);
+static_assert(kArrayMemory == CU_MEMORYTYPE_ARRAY);
 static_assert(sizeof(Copy) == sizeof(CUDA_MEMCPY3D));
 static_assert(offsetof(Copy, from.type) == offsetof(CUDA_MEMCPY3D, srcMemoryType));
 static_assert(offsetof(Copy, from.array) == offsetof(CUDA_MEMCPY3D, srcArray));

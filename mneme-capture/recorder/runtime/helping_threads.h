@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -29,5 +30,9 @@ class HelpingThreads {
 
 // Starts a thread of that kind that ends by itself. False: none is to be had.
 bool start_detached(std::function<void()> work);
+
+// What `wait` returns, which such a thread calls after `enter`, and which outlives the call if need be; kStillRunning:
+// it takes longer than that. Where no thread is to be had the caller's waits.
+int wait_within(std::chrono::milliseconds patience, std::function<void()> enter, std::function<int()> wait);
 
 }  // namespace mneme::record

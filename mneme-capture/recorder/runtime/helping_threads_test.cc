@@ -5,6 +5,10 @@
 #include <signal.h>
 
 #include <atomic>
+#include <future>
+#include <memory>
+
+#include "recorder/runtime/runtime.h"
 
 namespace mneme::record {
 namespace {
@@ -43,6 +47,16 @@ TEST(HelpingThreads, LeaveSignalsToTheApplication) {
   sigset_t after;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
   EXPECT_EQ(::sigismember(&after, SIGUSR1), 0);
+}
+
+TEST(WaitWithin, ReturnsWhatTheWaitDoesOrThatItTakesLonger) {
+  using std::chrono::milliseconds;
+  std::atomic<bool> entered = false;
+  auto enter = [&] { entered = true; };
+  EXPECT_EQ(wait_within(milliseconds(60'000), enter, [&] { return entered ? 7 : 0; }), 7);
+  auto end = std::make_shared<std::promise<void>>();  // the thread outlives the call
+  EXPECT_EQ(wait_within(milliseconds(1), [] {}, [end] { return end->get_future().wait(), 7; }), kStillRunning);
+  end->set_value();
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ hipMemcpyKind kind_between(int from, int to) {
 
 // Where the copy begins on this side; there, slices are `height` rows apart.
 hipPitchedPtr place_of(const BoxSide& side, size_t width, size_t height) {
-  auto* start = static_cast<char*>(is_on_host(side.type) ? side.host : side.device);
+  auto* start =
+      is_on_host(side.type) ? static_cast<char*>(const_cast<void*>(side.host)) : reinterpret_cast<char*>(side.device);
   size_t pitch = side.pitch ? side.pitch : width, rows = side.height ? side.height : height;
   return {start + side.x + pitch * (side.y + rows * side.z), pitch, width, rows};
 }
@@ -24,7 +25,11 @@ BoxSide side_of(const hipPitchedPtr& place, const hipPos& offset, bool host) {
   side.y = offset.y;
   side.z = offset.z;
   side.type = host ? kHostMemory : kDeviceMemory;
-  (host ? side.host : side.device) = place.ptr;
+  if (host) {
+    side.host = place.ptr;
+  } else {
+    side.device = reinterpret_cast<uint64_t>(place.ptr);
+  }
   side.pitch = place.pitch;
   side.height = place.ysize;
   return side;
@@ -39,9 +44,9 @@ Result as_hip(const BoxCopy* copy, hipMemcpy3DParms& box) {
   if (!is_memory(copy->from) || !is_memory(copy->to)) {
     return answer([] { return mneme_hostgpu_refuse("the driver's copy of an array", "CUDA programs have none here"); });
   }
-  box.srcPtr = place_of(copy->from, copy->width, copy->height);
-  box.dstPtr = place_of(copy->to, copy->width, copy->height);
-  box.extent = {copy->width, copy->height, copy->depth};
+  box.srcPtr = place_of(copy->from, copy->row_bytes, copy->rows);
+  box.dstPtr = place_of(copy->to, copy->row_bytes, copy->rows);
+  box.extent = {copy->row_bytes, copy->rows, copy->slices};
   box.kind = kind_between(copy->from.type, copy->to.type);
   return 0;
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include "hostgpu/cuda/forward.h"
 #include "hostgpu/extensions.h"
+#include "vendor/cuda/textures.h"
 
 namespace mneme::hostgpu::cuda::driver {
 
@@ -16,13 +17,13 @@ using Context = hipCtx_t;
 using Module = hipModule_t;
 using Function = hipFunction_t;  // or CUkernel: both are HIP's function
 
+using vendor::cuda::kArrayMemory, vendor::cuda::kDeviceMemory, vendor::cuda::kHostMemory;
 // CUDA_MEMCPY2D and CUDA_MEMCPY3D.
-inline constexpr int kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3, kUnifiedMemory = 4;  // CUmemorytype
 struct RowsSide {
   size_t x, y;  // x in bytes
   int type;
-  void* host;
-  void* device;
+  const void* host;
+  vendor::cuda::Address device;
   void* array;
   size_t pitch;
 };
@@ -30,19 +31,8 @@ struct RowsCopy {
   RowsSide from, to;
   size_t width, height;  // the width in bytes
 };
-struct BoxSide {
-  size_t x, y, z, level;
-  int type;
-  void* host;
-  void* device;
-  void* array;
-  void* reserved;  // a context, where copies are between devices
-  size_t pitch, height;
-};
-struct BoxCopy {
-  BoxSide from, to;
-  size_t width, height, depth;
-};
+using BoxSide = vendor::cuda::CopySide;
+using BoxCopy = vendor::cuda::Copy;
 
 // HIP's numbers are the driver's where both have them; the rest are the runtime's.
 Result result(hipError_t status);

@@ -55,12 +55,8 @@ TEST(DriverInterface, IsTheToolkits) {
   PLACE(RowsCopy, from.type, CUDA_MEMCPY2D_v2, srcMemoryType);
   PLACE(RowsCopy, to.device, CUDA_MEMCPY2D_v2, dstDevice);
   PLACE(RowsCopy, height, CUDA_MEMCPY2D_v2, Height);
-  SIZE(BoxCopy, CUDA_MEMCPY3D_v2);
-  PLACE(BoxCopy, from.height, CUDA_MEMCPY3D_v2, srcHeight);
-  PLACE(BoxCopy, to.device, CUDA_MEMCPY3D_v2, dstDevice);
-  PLACE(BoxCopy, depth, CUDA_MEMCPY3D_v2, Depth);
   SIZE(BoxCopy, CUDA_MEMCPY3D_PEER);
-  PLACE(BoxCopy, to.reserved, CUDA_MEMCPY3D_PEER, dstContext);
+  PLACE(BoxCopy, to.context, CUDA_MEMCPY3D_PEER, dstContext);
   PLACE(BoxCopy, to.height, CUDA_MEMCPY3D_PEER, dstHeight);
   SIZE(PoolProperties, CUmemPoolProps);
   PLACE(PoolProperties, location, CUmemPoolProps, location);
@@ -69,9 +65,6 @@ TEST(DriverInterface, IsTheToolkits) {
   SIZE(hipHostNodeParams, CUDA_HOST_NODE_PARAMS_v1);
   SIZE(UpdateResult, CUgraphExecUpdateResultInfo);
   VALUE(kHostMemory, CU_MEMORYTYPE_HOST);
-  VALUE(kDeviceMemory, CU_MEMORYTYPE_DEVICE);
-  VALUE(kArrayMemory, CU_MEMORYTYPE_ARRAY);
-  VALUE(kUnifiedMemory, CU_MEMORYTYPE_UNIFIED);
   VALUE(kInvalidHandle, CUDA_ERROR_INVALID_HANDLE);
   VALUE(kNotFound, CUDA_ERROR_NOT_FOUND);
   VALUE(kDuringCall, CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL);

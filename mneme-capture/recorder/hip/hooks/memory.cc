@@ -89,7 +89,7 @@ HOOK(set_pool_attribute, hipMemPoolSetAttribute, MemoryPool, int, void*)
 
 namespace {
 
-// `pool` is one of the runtime's, which will be told how much of it is in use.
+// (These call functions of rows above.) `pool` is one of the runtime's, which will be told how much of it is in use.
 Status give_of_pool(MemoryPool pool, Stream stream, int device, void** pointer, size_t size, const Real& real) {
   const Status status = give_in(core(), stream, device, pointer, size, real);
   if (Core* recorder = core(); recorder && status == kSuccess && recorder->find(*pointer)) {
