@@ -258,11 +258,13 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   // Ahead of whatever folds what they are about to nothing.
   guard_divisions(*module, configuration.check_memory);
   guard_shifts(*module, is_nvptx ? Overshift::kClamps : Overshift::kWraps);
+  const bool keep_locals = configuration.passes == "default<O0>";
   std::vector<bundle::StoreType> stores;
-  if (configuration.passes != "default<O0>") {
-    stores = stores_in(*module, kernel);
+  if (kernel.stores) {
+    stores = *kernel.stores;
+    if (!keep_locals) promote_locals(*module);
   } else {
-    stores = stores_in(*llvm::CloneModule(*module), kernel);
+    stores = stores_in(keep_locals ? *llvm::CloneModule(*module) : *module, kernel);
   }
   wrap_indices(*module);
   LanesInStep in_step = keep_lanes_in_step(*module, kernel.name, kernel.wave_size, configuration.form == "fiber");
