@@ -533,7 +533,7 @@ int main() {
 """)
         result, bundle = self.capture("not_apart", program=self.build(source))
         self.assertRegex(result.error, r"\(graph\): 1 launch not recorded: a node that is no kernel's was changed after")
-        self.assertRegex(result.error, r"add.*: 1 launch not recorded: it was launched while a graph was noted down from a stream")
+        self.assertRegex(result.error, r"add.*: 1 launch not recorded: it was launched during stream capture")
         self.assertEqual([i["index"] for i in self.instances(bundle)["add"]], [2])
         self.check_replays(bundle)
 
