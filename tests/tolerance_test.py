@@ -6,6 +6,7 @@ import json
 import re
 import unittest
 
+import bundles
 from support import ROOT, TestCase, run, tool
 
 ANNOTATED = ROOT / "tests" / "annotated.hip"
@@ -95,13 +96,33 @@ int main() {
 
 
 class SharedTypes(TestCase):
-    def inferred(self, source):
-        """{size of the segment: its type} of those that --infer finds one for."""
+    def recorded(self, source):
         file = self.folder / "stores.hip"
         file.write_text(source)
-        recording = self.record(self.build(file, "stores", "-O2"), name="stores.tar")
+        return self.record(self.build(file, "stores", "-O2"), name="stores.tar")
+
+    def of_older_inject(self, recording):
+        """The same without what mneme-inject found out about the kernel's stores."""
+        members = bundles.read(recording.read_bytes())
+        for member in members:
+            if member.name.endswith("/kernel.json"):
+                info = bundles.parsed(member)
+                del info["stores"]
+                member.data = bundles.compact(info)
+        older = self.folder / "older.tar"
+        older.write_bytes(bundles.write(members))
+        return older
+
+    def stores(self, recording, *options):
+        """Of the one variant that mneme-compile makes."""
+        compiled = self.run_well([tool("compile"), *options, recording]).out
+        (variant,) = [bundles.parsed(m) for m in bundles.read(compiled) if m.name.endswith("/variant.json")]
+        return variant["id"], variant["stores"]
+
+    def inferred(self, source):
+        """{size of the segment: its type} of those that --infer finds one for."""
         runs = self.folder / "stored.tar"
-        self.run_well([tool("compile"), recording], [tool("run"), "-o", runs])
+        self.run_well([tool("compile"), self.recorded(source)], [tool("run"), "-o", runs])
         line = json.loads(self.run_well([tool("verify"), "--infer", runs]).out)
         return {segment["size"]: segment["dtype"] for segment in line["segments"] if segment["policy"] == "inferred"}
 
@@ -111,6 +132,38 @@ class SharedTypes(TestCase):
     def test_a_type_that_not_all_share_is_not(self):
         self.assertEqual(self.inferred(STORES.replace("__restrict__ ", "")), {})
         self.assertEqual(self.inferred(STORES.replace("[768 + i] = 0", "[768 + i] = i")), {})
+
+    def test_stores_are_found_when_the_kernel_is_injected(self):
+        """And are what the compiler finds of a recording in which they are missing, for any target."""
+        expected = [{"type": "i32"}, {"argument": 0, "type": "f32", "restrict": True}]
+        recording = self.recorded(STORES)
+        older = self.of_older_inject(recording)
+        for target in ["host", "gfx90a"]:
+            with self.subTest(target):
+                found = self.stores(recording, "--target", target)
+                self.assertEqual(found[1], expected)
+                self.assertEqual(self.stores(older, "--target", target), found)
+
+    def test_recorded_stores_are_taken(self):
+        """What the host device's front end would find is not asked for."""
+        recording = self.recorded(STORES)
+        members = bundles.read(recording.read_bytes())
+        for member in members:
+            if member.name.endswith("/kernel.json"):
+                member.data = bundles.compact({**bundles.parsed(member), "stores": [{"argument": 8, "type": "f64"}]})
+        recording.write_bytes(bundles.write(members))
+        for options in [["--target", "host"], ["--target", "host", "-O0"], ["--target", "gfx90a"]]:
+            with self.subTest(options):
+                self.assertEqual(self.stores(recording, *options)[1], [{"argument": 8, "type": "f64"}])
+
+    def test_stores_that_only_the_compiler_can_tell(self):
+        """Assembly: the compiler reads it."""
+        source = STORES.replace("  *counts[i] = i;", "  *counts[i] = i;\n  __builtin_amdgcn_s_sleep(1);\n"
+                                "  asm volatile(\"s_nop 0\");")
+        (kernel,) = [bundles.parsed(m) for m in bundles.read(self.recorded(source).read_bytes())
+                     if m.name.endswith("/kernel.json")]
+        self.assertNotIn("stores", kernel)
+        self.assertEqual(self.inferred(source), {4096: "f32"})
 
 
 class NearZero(TestCase):

@@ -128,6 +128,15 @@ struct Handle {
   bool operator==(const Handle&) const = default;
 };
 
+// What a kernel stores through a pointer.
+struct StoreType {
+  int64_t argument = -1;  // the pointer's offset in the argument bytes; -1: it is no argument
+  std::string symbol;  // of a variable that is stored to; else empty. Neither: pointers of other origin, all together
+  std::string type;    // "f64", "i32", …; "mixed" if there are several, or one that is no number
+  // Through an argument that is declared __restrict__: pointers of other origin do not lead where it does.
+  bool restrict = false;
+};
+
 // Also the header that mneme-inject embeds in the executable (objects/embedded.h).
 struct KernelInfo {
   Digest id;         // static hash
@@ -152,6 +161,8 @@ struct KernelInfo {
   // Of a CUDA kernel that uses textures or surfaces; in json only if there are any. None at all, where kTextures is
   // among the globals: an older mneme-inject did not look for them.
   std::vector<Handle> handles = {};
+  // What it stores where. In json only if its IR tells mneme-inject all of it.
+  std::optional<std::vector<StoreType>> stores = {};
 };
 
 // Whether it can reach the variable of that name, or what stands for more than a variable (above).
@@ -194,15 +205,6 @@ struct Configuration {
   Digest instance = {};                                  // whose values those are: it is run on no other
   std::optional<uint32_t> warmup = {}, iterations = {};  // executions, where mneme-run's options are not to say
   bool contract = false;                                 // multiply-adds are fused where the IR allows it
-};
-
-// What a kernel stores through a pointer.
-struct StoreType {
-  int64_t argument = -1;  // the pointer's offset in the argument bytes; -1: it is no argument
-  std::string symbol;  // of a variable that is stored to; else empty. Neither: pointers of other origin, all together
-  std::string type;    // "f64", "i32", …; "mixed" if there are several, or one that is no number
-  // Through an argument that is declared __restrict__: pointers of other origin do not lead where it does.
-  bool restrict = false;
 };
 
 struct ConstantBank {

@@ -78,6 +78,25 @@ TEST(Json, KernelAndVariantRoundTrip) {
 }
 
 // What variants were called before there was such a thing is not to change.
+TEST(Json, KernelsSayWhatTheyStoreWhereThatIsKnown) {
+  KernelInfo kernel;
+  kernel.id = kernel.bitcode = kOne;
+  EXPECT_EQ(write(kernel).find("stores"), std::string::npos);
+  EXPECT_FALSE(parse_kernel(write(kernel), "it").stores);
+  kernel.stores.emplace();
+  EXPECT_TRUE(parse_kernel(write(kernel), "it").stores) << "it stores nothing";
+  kernel.stores = {{-1, "", "mixed"}, {-1, "table", "i32"}, {8, "", "f32", true}};
+  const KernelInfo same = parse_kernel(write(kernel), "it");
+  ASSERT_TRUE(same.stores);
+  ASSERT_EQ(same.stores->size(), 3u);
+  EXPECT_EQ((*same.stores)[1].symbol, "table");
+  EXPECT_EQ((*same.stores)[2].argument, 8);
+  EXPECT_TRUE((*same.stores)[2].restrict);
+  EXPECT_EQ(write(same), write(kernel));
+  kernel.stores = {{int64_t{1} << 40, "", "f32"}};
+  EXPECT_THROW(parse_kernel(write(kernel), "it"), Error);
+}
+
 TEST(Json, OnlyCheckedVariantsSaySo) {
   Configuration configuration{"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false};
   EXPECT_EQ(write(configuration).find("check_memory"), std::string::npos);

@@ -35,8 +35,10 @@ std::string target_named(const std::string& text) {
 
 namespace {
 
-// A kernel may use what the host device lacks: then nothing is known.
+// What mneme-inject did not find the host device's front end may. A kernel may use what that lacks: then nothing is
+// known.
 std::vector<bundle::StoreType> stores_if_known(const bundle::KernelInfo& info, std::string_view ir) {
+  if (info.stores) return *info.stores;
   try {
     return host::stored_types(info, ir);
   } catch (const Error&) {

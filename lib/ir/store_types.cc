@@ -80,10 +80,7 @@ bool holds_other_bits(const llvm::Value* value) {
     if (auto* cast = llvm::dyn_cast<llvm::BitCastOperator>(user)) {
       if (cast->getSrcTy()->getScalarType() != cast->getDestTy()->getScalarType()) return true;
     }
-    bool puts_together = llvm::isa<llvm::BitCastOperator, llvm::PHINode, llvm::SelectInst, llvm::InsertElementInst,
-                                   llvm::ExtractElementInst, llvm::ShuffleVectorInst, llvm::InsertValueInst,
-                                   llvm::ExtractValueInst, llvm::FreezeInst>(user);
-    if (puts_together) open.append(user->value_op_begin(), user->value_op_end());
+    if (puts_together(*user)) open.append(user->value_op_begin(), user->value_op_end());
   }
   return false;
 }
@@ -92,6 +89,52 @@ std::string stored_type(const llvm::Value* value) {
   std::string name = type_name(value->getType());
   bool is_floating = name.starts_with('f') || name.starts_with("bf");
   return is_floating && holds_other_bits(value) ? kMixed : name;
+}
+
+// Whether all uses of a function are calls of it.
+bool is_only_called(const llvm::Function& function) {
+  return llvm::all_of(function.uses(), [&](const llvm::Use& use) {
+    auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+    return call && call->isCallee(&use) && call->getFunctionType() == function.getFunctionType();
+  });
+}
+
+// What a pointer is based on, through arguments and results of functions that were not inlined.
+llvm::SmallVector<const llvm::Value*> objects_behind(const llvm::Value& pointer, const llvm::Function& kernel) {
+  llvm::SmallVector<const llvm::Value*> found, open{&pointer};
+  llvm::SmallPtrSet<const llvm::Value*, 8> seen;
+  while (!open.empty()) {
+    llvm::SmallVector<const llvm::Value*, 4> objects;
+    llvm::getUnderlyingObjects(open.pop_back_val(), objects, nullptr, 0);
+    for (const llvm::Value* object : objects) {
+      if (!seen.insert(object).second) continue;
+      // As a pointer to another address space is stored and loaded.
+      auto* made = llvm::dyn_cast<llvm::Operator>(object);
+      auto* bits = made && made->getOpcode() == llvm::Instruction::IntToPtr
+                       ? llvm::dyn_cast<llvm::PtrToIntOperator>(made->getOperand(0))
+                       : nullptr;
+      if (bits) {
+        open.push_back(bits->getPointerOperand());
+        continue;
+      }
+      auto* argument = llvm::dyn_cast<llvm::Argument>(object);
+      auto* call = llvm::dyn_cast<llvm::CallBase>(object);
+      const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+      if (argument && argument->getParent() != &kernel && is_only_called(*argument->getParent())) {
+        for (const llvm::User* user : argument->getParent()->users()) {
+          open.push_back(llvm::cast<llvm::CallBase>(user)->getArgOperand(argument->getArgNo()));
+        }
+      } else if (callee && !callee->isDeclaration()) {
+        for (const llvm::BasicBlock& block : *callee) {
+          if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
+            open.push_back(end->getReturnValue());
+        }
+      } else {
+        found.push_back(object);
+      }
+    }
+  }
+  return found;
 }
 
 using SharedVariables = llvm::function_ref<bool(const llvm::GlobalVariable&)>;
@@ -156,9 +199,7 @@ class Stores {
   void note(const llvm::Value* pointer, const std::string& type) { note(pointer, type, types_); }
 
   void note(const llvm::Value* pointer, const std::string& type, Types& types) {
-    llvm::SmallVector<const llvm::Value*, 4> objects;
-    llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
-    for (const llvm::Value* object : objects) {
+    for (const llvm::Value* object : objects_behind(*pointer, *function_)) {
       std::optional<Origin> origin = origin_of(object);
       if (!origin) continue;
       auto [found, fresh] = types.emplace(*origin, type);

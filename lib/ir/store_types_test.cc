@@ -146,7 +146,13 @@ TEST(StoreTypes, CallsMayStoreAnything) {
 TEST(StoreTypes, OfFunctionsThatWereNotInlined) {
   EXPECT_THAT(stores("  call void @f(ptr %a)",
                      "define void @f(ptr %p) noinline {\n  store double 0.0, ptr %p\n  ret void\n}\n"),
-              ElementsAre("-1 : f64"));
+              ElementsAre("0 : f64"));
+  EXPECT_THAT(stores("  %p = call ptr @f(ptr %b)\n  store float %x, ptr %p",
+                     "define ptr @f(ptr %p) {\n  %q = getelementptr i8, ptr %p, i64 8\n  ret ptr %q\n}\n"),
+              ElementsAre("8 : f32"));
+  EXPECT_THAT(stores("  call void @f(ptr %a)\n  store ptr @f, ptr %b",
+                     "define void @f(ptr %p) {\n  store double 0.0, ptr %p\n  ret void\n}\n"),
+              ElementsAre("-1 : f64", "8 : i64"));
 }
 
 TEST(StoreTypes, WhatIsTheItemsOwnDoesNotCount) {

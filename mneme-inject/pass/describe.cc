@@ -17,6 +17,7 @@
 #include "pass/layout.h"
 #include "pass/pointers.h"
 #include "pass/stored_addresses.h"
+#include "pass/stores.h"
 #include "pass/texture_handles.h"
 
 namespace mneme::inject {
@@ -202,6 +203,7 @@ bundle::KernelInfo describe(const llvm::Module& closure, llvm::StringRef name, c
   info.functions = functions_with_address(closure);
   info.pointers = pointers_followed(*simplified, name, info.arguments);
   if (uses(info, bundle::kTextures)) info.handles = handles_used(*simplified, name, info.arguments);
+  info.stores = stores_of(closure, *simplified, info);
   info.source = llvm::sys::path::filename(source).str();
   return info;
 }

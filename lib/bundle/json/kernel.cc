@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "bundle/format.h"
 #include "bundle/json/json.h"
+#include "bundle/json/stores.h"
 
 namespace mneme::bundle {
 namespace {
@@ -145,6 +146,7 @@ std::string write(const KernelInfo& info) {
   if (!info.function_addresses.empty()) out.add_all("function_addresses", info.function_addresses);
   if (!info.own_passes.empty()) out.add_all("own_passes", info.own_passes);
   if (!info.handles.empty()) write_handles(out, info.handles);
+  if (info.stores) json::add_stores(out, *info.stores);
   return out.close().sealed();
 }
 
@@ -176,6 +178,7 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
   }
   if (in.has("own_passes")) info.own_passes = in.texts("own_passes");
   if (in.has("handles")) info.handles = parse_handles(in, info.argument_bytes);
+  if (in.has("stores")) info.stores = json::parse_stores(in);
   return info;
 }
 

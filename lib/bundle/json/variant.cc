@@ -4,6 +4,7 @@
 #include "bundle/configuration.h"
 #include "bundle/format.h"
 #include "bundle/json/json.h"
+#include "bundle/json/stores.h"
 
 namespace mneme::bundle {
 namespace {
@@ -17,24 +18,6 @@ void check_code_name(const json::Object& in, const std::string& name) {
   bool fits = name.starts_with("code.") && name.size() > 5 && name.size() <= 16;
   for (char c : name.substr(0, 16)) fits = fits && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.');
   if (!fits || name.find('.', 5) != std::string::npos) in.fail("code", "is not a file name such as code.so");
-}
-
-void write_store(json::Text& out, const StoreType& store) {
-  out.open();
-  if (store.argument >= 0) out.add("argument", static_cast<uint64_t>(store.argument));
-  if (!store.symbol.empty()) out.add("symbol", store.symbol);
-  out.add("type", store.type);
-  if (store.restrict) out.add("restrict", true);
-  out.close();
-}
-
-StoreType parse_store(const json::Object& in) {
-  StoreType store;
-  if (in.has("argument")) store.argument = static_cast<int64_t>(in.number("argument", json::kMaxArgumentBytes));
-  store.symbol = in.text_or("symbol", "");
-  store.type = in.text("type");
-  if (in.has("restrict")) store.restrict = in.boolean("restrict");
-  return store;
 }
 
 void write_resources(json::Text& out, const Resources& resources) {
@@ -88,11 +71,7 @@ std::string write(const VariantInfo& info) {
   out.close();
   if (!info.failed.empty()) return out.add("failed", info.failed).close().sealed();
   out.add("code", info.code).add("code_digest", info.code_digest).add("form", info.form);
-  if (!info.stores.empty()) {
-    out.open_array("stores");
-    for (const StoreType& store : info.stores) write_store(out, store);
-    out.close_array();
-  }
+  if (!info.stores.empty()) json::add_stores(out, info.stores);
   if (!info.assembled_by.empty()) out.add("assembled_by", info.assembled_by);
   if (info.resources) write_resources(out, *info.resources);
   if (!info.replaced.empty()) out.add_all("replaced", info.replaced);
@@ -117,9 +96,7 @@ VariantInfo parse_variant(std::string_view text, const std::string& where) {
   check_code_name(in, info.code);
   info.code_digest = in.digest("code_digest");
   info.form = in.text("form");
-  if (in.has("stores")) {
-    in.each("stores", [&](json::Object object) { info.stores.push_back(parse_store(object)); });
-  }
+  if (in.has("stores")) info.stores = json::parse_stores(in);
   info.assembled_by = in.text_or("assembled_by", "");
   if (in.has("resources")) {
     in.object("resources", [&](json::Object object) { info.resources = parse_resources(object); });

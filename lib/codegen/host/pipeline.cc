@@ -102,13 +102,17 @@ void guard_arithmetic(Compilation& c) {
   guard_shifts(*c.module, c.is_nvptx ? Overshift::kClamps : Overshift::kWraps);
 }
 
+// Types of stores that the recording lists need not be found again.
 void promote(Compilation& c) {
+  const bool keep_locals = c.configuration.passes == kUnoptimised;
+  if (c.kernel.stores) c.stores = *c.kernel.stores;
+  if (c.kernel.stores && keep_locals) return;
   std::unique_ptr<llvm::Module> copy;
-  if (c.configuration.passes == kUnoptimised) copy = llvm::CloneModule(*c.module);
+  if (keep_locals) copy = llvm::CloneModule(*c.module);
   llvm::Module& promoted = copy ? *copy : *c.module;
   promote_locals(promoted);
   if (!copy) sink_nan_checks(promoted);
-  c.stores = ir::store_types(promoted, c.kernel, is_blocks_own);
+  if (!c.kernel.stores) c.stores = ir::store_types(promoted, c.kernel, is_blocks_own);
 }
 
 void wrap(Compilation& c) { wrap_indices(*c.module); }

@@ -7,7 +7,6 @@
 #include "device/gpu/loaded_code.h"
 #include "device/gpu/recorded_memory.h"
 #include "device/gpu/second_cache.h"
-#include "device/gpu/stacks.h"
 #include "device/gpu/staging.h"
 #include "device/gpu/translation.h"
 
@@ -61,7 +60,7 @@ class GpuDevice final : public Device {
     const std::string running = "running kernel '" + loaded.kernel() + "'";
     if (launch.poison_shared) throw Error("--poison is for the host device: a GPU's shared memory is its own");
     gpu_.admit(loaded, launch);
-    give_stacks(launch, gpu_);
+    give_stacks(launch);
     const Moves moves = loaded.moves(launch);
     translation_.there(moves);
     gpu_.warn(launch);
@@ -90,6 +89,28 @@ class GpuDevice final : public Device {
   bool still_works() override { return gpu_.works(); }
 
  private:
+  // Gives threads what the application had, since how deep kernels call is often known to it alone, and never less than
+  // there is: it stays for later launches.
+  void give_stacks(const Launch& launch) {
+    const uint64_t wanted = launch.stack_bytes;
+    if (wanted == 0) return;
+    std::optional<size_t> there = gpu_.stack_size();
+    if (there && *there < wanted) {
+      const std::string doing =
+          fmt::format("giving each thread the {} bytes of stack that the application asked for", wanted);
+      gpu_.give_stacks(wanted, doing.c_str());
+      there = gpu_.stack_size();
+    }
+    if (!launch.warn || there >= wanted) return;
+    launch.warn(
+        there ? fmt::format("threads have {} bytes of stack here, and the application asked for {}: kernels that call "
+                            "deep may fault",
+                            *there, wanted)
+              : fmt::format(
+                    "the application asked for {} bytes of stack of each thread, and this runtime cannot be asked",
+                    wanted));
+  }
+
   std::string name_;
   std::unique_ptr<Gpu> owned_;
   Gpu& gpu_ = *owned_;
