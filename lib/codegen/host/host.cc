@@ -20,7 +20,7 @@
 #include "codegen/host/abi.h"
 #include "codegen/host/analysis/store_types.h"
 #include "codegen/host/dialect/amdgpu/raise.h"
-#include "codegen/host/dialect/nvptx/ptx/carry.h"
+#include "codegen/host/dialect/kept_registers.h"
 #include "codegen/host/dialect/raise.h"
 #include "codegen/host/forms/fiber_form.h"
 #include "codegen/host/forms/lower.h"
@@ -189,7 +189,7 @@ std::unique_ptr<llvm::Module> whole_kernel(llvm::Module& device, const bundle::K
   lower_indirect_calls(*module, kernel);
   if (configuration.check_memory) keep_null_accesses(*module);
   inline_into_kernel(*module);
-  place_carries(*module, kernel);
+  place_kept_registers(*module, kernel);
   define_locals(*module);
   take_bools_as_they_are(*module);
   if (!is_nvptx && !configuration.check_memory) allow_any_alignment(*module);
