@@ -151,6 +151,17 @@ class Configurations(TestCase):
                              r"block of \(128, 1, 1\) has 128")
         self.assertEqual(len(self.report(self.compile("--launch-bounds", "64", "--block", "64"))), 4)
 
+    def test_launch_bounds_of_the_source(self):
+        source = self.folder / "bounded.hip"
+        source.write_text(SUMS.replace("__global__ void", "__global__ __launch_bounds__(128) void"))
+        bounded = self.record(self.build(source, "bounded"), name="bounded.tar")
+        [line] = self.report(self.compile("--block", "256", of=bounded), status=1)
+        self.assertEqual(line["status"], "failed")
+        self.assertRegex(" ".join(line["reasons"]), r"its launch bounds allow 128 threads in a block, and a block of \(256, 1, 1\) has 256")
+        # Those of the configuration take their place.
+        [line] = self.report(self.compile("--block", "256", "--launch-bounds", "256", of=bounded), status=1)
+        self.assertEqual(line["status"], "not verified")
+
     def test_specialised_to_each_instance(self):
         texts = self.texts("--specialize-args", "all", "--specialize-dims", "-O2")
         self.assertEqual(len(texts), 4)

@@ -139,6 +139,7 @@ Recordable recordable(const Words& command) {
     require_clang_19(command[compiler]);
     bool compiles = (invocation.hip_sources || invocation.cuda_sources) && !invocation.host_only;
     if (compiles && !invocation.text) add_plugin(invocation, add);
+    result.leaves_assembly = compiles && invocation.keeps_temporaries;
     if (hip) add_hip(invocation, command[compiler], add);
     if (cuda) add_cuda(invocation, names_cudart(arguments), add);
     if (!add.front.empty() || !add.back.empty()) tell_ccache(cuda);

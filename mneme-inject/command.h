@@ -10,7 +10,8 @@ inline constexpr char kDeviceHeap[] = "MNEME_DEVICE_HEAP";
 
 struct Recordable {
   std::vector<std::string> command;
-  std::string note;  // what the user should know of how it differs; empty: nothing
+  bool leaves_assembly = false;  // that has IR in it: run_keeping_temporaries()
+  std::string note;              // what the user should know of how it differs; empty: nothing
 };
 
 // The command to run in place of `command` (compiler and arguments): the same, with what makes its output recordable

@@ -182,6 +182,8 @@ Invocation understand(const std::vector<std::string>& given) {
       gpu = is_gpu(value_of("--target="));
     } else if (word == "-emit-llvm") {
       result.text = true;
+    } else if (word.starts_with("-save-temps") || word.starts_with("--save-temps")) {
+      result.keeps_temporaries = true;
     } else if (word == "-fgpu-rdc" || word == "-fcuda-rdc") {
       result.relocatable = true;
     } else if (word == "-fno-gpu-rdc" || word == "-fno-cuda-rdc") {

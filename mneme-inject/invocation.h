@@ -17,6 +17,7 @@ struct Invocation {
   bool new_driver = false;              // --offload-new-driver: device code is linked from packages in object files
   bool links = true;                    // no -c, -S and the like: a program or shared library is made
   bool text = false;                    // -S, -emit-llvm: what is made may be edited, and then compiled
+  bool keeps_temporaries = false;       // -save-temps: assembly and IR of each step are left
   bool host_only = false;               // --cuda-host-only: no device compilation
   bool device_only = false;             // --cuda-device-only: no host compilation
   bool names_device_libraries = false;  // or says that none are wanted

@@ -50,6 +50,8 @@ TEST(Invocation, finds_cuda_sources) {
 
 TEST(Invocation, notes_what_is_made) {
   EXPECT_TRUE(understand({"app.cu"}).links);
+  EXPECT_FALSE(understand({"app.cu"}).keeps_temporaries);
+  EXPECT_TRUE(understand({"app.cu", "--save-temps=obj"}).keeps_temporaries);
   EXPECT_FALSE(understand({"app.cu", "-S"}).links);
   EXPECT_TRUE(understand({"app.cu", "--offload-device-only"}).device_only);
   EXPECT_FALSE(understand({"app.cu", "--cuda-device-only", "--cuda-host-only"}).device_only);

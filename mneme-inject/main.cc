@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/options.h"
 #include "command.h"
+#include "temporaries.h"
 
 using namespace mneme;
 
@@ -38,10 +39,12 @@ std::string compiler_of_link(const std::string& called) {
   throw Error(error.what(), Exit::kMissing);
 }
 
-[[noreturn]] void run_compiler(const std::vector<std::string>& command, bool verbose) {
+// Gives the compiler's exit status, where something is left to do then.
+int run_compiler(const std::vector<std::string>& command, bool verbose) {
   inject::Recordable recordable = inject::recordable(command);
   if (!recordable.note.empty()) cli::note(recordable.note);
   if (verbose) cli::note(inject::quoted(recordable.command));
+  if (recordable.leaves_assembly) return inject::run_keeping_temporaries(recordable.command);
   become(recordable.command);
 }
 
@@ -54,7 +57,7 @@ int main(int argc, char** argv) {
     if (std::string compiler = compiler_of_link(argc > 0 ? argv[0] : ""); !compiler.empty()) {
       command.assign(argv + 1, argv + argc);
       command.insert(command.begin(), compiler);
-      run_compiler(command, false);
+      return static_cast<Exit>(run_compiler(command, false));
     }
     cli::Options options("mneme-inject",
                          "Runs a compiler so that the HIP and CUDA kernels it compiles can be recorded.");
@@ -74,6 +77,6 @@ int main(int argc, char** argv) {
     }
     if (command.empty()) throw Error("no compiler to run; usage: mneme-inject clang++-19 ARGS...");
 
-    run_compiler(command, options.verbose());
+    return static_cast<Exit>(run_compiler(command, options.verbose()));
   });
 }

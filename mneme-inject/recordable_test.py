@@ -7,6 +7,7 @@ import pathlib
 import re
 import signal
 import struct
+import subprocess
 import sys
 import unittest
 
@@ -320,6 +321,22 @@ class Recordable(Compiling):
         self.inject(*device, "-S", "changed.hip", "-o", "assembly.s")
         self.run_well(INJECT, "clang-19", *gpu, "assembly.s", "-o", "code")
         self.assertEqual(embedded(self.folder / "code"), {})
+
+    def test_assembly_that_is_left_is_for_editing(self):
+        for where in ("-save-temps", "--save-temps=obj"):
+            with self.subTest(where=where):
+                self.inject("-x", "hip", "-O2", ARCH, where, "changed.hip", "-o", "changed")
+                self.assertIn("12345", self.run_well(EXTRACT, "-S", "changed").stdout)
+                [left] = self.folder.glob("changed-hip-*.s")
+                self.assertNotIn("mneme", left.read_text().lower())
+                self.assertIn("0x3039", left.read_text())
+                left.write_text(left.read_text().replace("0x3039", "0x309"))
+                self.run_well(INJECT, "clang-19", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", left.name,
+                              "-o", "code")
+                self.assertEqual(embedded(self.folder / "code"), {})
+                left.unlink()
+        failed = subprocess.run([INJECT, CLANG, "-x", "hip", ARCH, "-save-temps", "none.hip"], cwd=self.folder, capture_output=True)
+        self.assertEqual(failed.returncode, 1, failed.stderr)
 
     def test_passes_of_ones_own(self):
         """What they made is what is embedded, wherever in the pipeline they run."""

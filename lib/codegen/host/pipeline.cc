@@ -13,7 +13,7 @@
 #include "bundle/launch.h"
 #include "codegen/adjust.h"
 #include "codegen/host/abi.h"
-#include "codegen/host/dialect/nvptx/ptx/carry.h"
+#include "codegen/host/dialect/kept_registers.h"
 #include "codegen/host/dialect/raise.h"
 #include "codegen/host/forms/fiber_form.h"
 #include "codegen/host/host.h"
@@ -76,7 +76,7 @@ void inline_calls(Compilation& c) {
 }
 
 void begin_locals(Compilation& c) {
-  place_carries(*c.module, c.kernel);
+  place_kept_registers(*c.module, c.kernel);
   define_locals(*c.module);
 }
 
@@ -273,7 +273,7 @@ constexpr Pass kPasses[] = {
     {"inline", "inline_into_kernel",
      "The kernel is one function, but for recursion and large functions without collectives.", inline_calls,
      call_to_inline, "block"},
-    {"locals", "place_carries, define_locals", "Local variables begin as zeros.", begin_locals, undefined_local,
+    {"locals", "place_kept_registers, define_locals", "Local variables begin as zeros.", begin_locals, undefined_local,
      "promote"},
     {"accesses", "take_bools_as_they_are, allow_any_alignment", "Accesses promise no more than a GPU asks for.",
      loosen_accesses, promising_access, "promote"},

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "bundle/launch.h"
 #include "device/device.h"
 #include "device/host/heap/device_heap.h"
 #include "device/host/launch.h"
@@ -152,6 +153,7 @@ class HostDevice : public Device {
   uint64_t execute(Code& code, const Launch& launch) override {
     auto& loaded = static_cast<LoadedCode&>(code);
     refuse_textures(launch);
+    refuse_large_blocks(loaded.host().object(), launch.block);
     for (const bundle::Segment& segment : launch.segments) {
       if (!segment.symbol.empty()) mapped(segment.address, segment.size);
     }
@@ -175,6 +177,13 @@ class HostDevice : public Device {
   }
 
  private:
+  // As GPUs do, whose registers then do not suffice.
+  static void refuse_large_blocks(const codegen::host::CodeObject& object, const bundle::Dim3& block) {
+    if (block.count() <= object.most_threads) return;
+    throw Error::of("kernel '{}': its launch bounds allow {} threads in a block, and a block of {} has {}",
+                    object.kernel, object.most_threads, bundle::text_of(block), block.count());
+  }
+
   static constexpr uint64_t kMostKept = 64 << 20;  // bytes
 
   // Memory in huge pages is what kernels find faster than other memory: it is made as an application's is.

@@ -50,6 +50,10 @@ TEST(HostDevice, PlacesRecordedVariablesAndOwnsOthers) {
     EXPECT_EQ(sum, 111) << "own variables point at the recorded one";
   }
 
+  launch.block = {32, 33, 1};
+  EXPECT_THAT(message_of([&] { device->execute(*code, launch); }),
+              HasSubstr("its launch bounds allow 1024 threads in a block, and a block of (32, 33, 1) has 1056"));
+  launch.block = {1, 1, 1};
   launch.segments[0].size = 8;
   EXPECT_THAT(message_of([&] { device->execute(*code, launch); }), HasSubstr("'table' has 16 bytes in the code but 8"));
   launch.segments[0].address = 0x1000;

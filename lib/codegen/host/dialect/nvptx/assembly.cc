@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "codegen/host/dialect/assembly_blocks.h"
-#include "codegen/host/dialect/nvptx/ptx/carry.h"
+#include "codegen/host/dialect/kept_registers.h"
 #include "codegen/host/dialect/nvptx/ptx/ptx.h"
 #include "codegen/host/dialect/nvptx/ptx/text.h"
 #include "codegen/host/dialect/nvptx/raise.h"
@@ -39,11 +39,11 @@ class Assembly {
     auto statements = parse_ptx(plain);
     if (!statements || !bind_operands()) return false;
     if (llvm::any_of(*statements, [](auto& statement) { return statement.is_label; })) return raise_blocks(*statements);
-    carry_ = takes_carry(*statements) ? read_carry(builder_) : builder_.getFalse();
+    carry_ = takes_carry(*statements) ? read_kept(builder_, Kept::kCarry) : builder_.getFalse();
     for (const PtxStatement& statement : *statements) {
       if (!run(statement)) return false;
     }
-    if (llvm::any_of(*statements, gives_carry)) write_carry(builder_, carry_);
+    if (llvm::any_of(*statements, gives_carry)) write_kept(builder_, Kept::kCarry, carry_);
     return give_results();
   }
 

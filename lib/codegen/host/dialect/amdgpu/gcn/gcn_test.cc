@@ -458,7 +458,8 @@ TEST_P(GcnBuffers, StoresOutOfRangeAreNone) {
 TEST_P(GcnBuffers, LoadsToSharedMemory) {
   const std::string declarations =
       "@tile = internal addrspace(3) global [256 x i32] undef, align 16\n"
-      "declare void @llvm.amdgcn.global.load.lds(ptr addrspace(1), ptr addrspace(3), i32, i32, i32)\n";
+      "declare void @llvm.amdgcn.global.load.lds(ptr addrspace(1), ptr addrspace(3), i32, i32, i32)\n"
+      "define void @set(i32 %m) {\n  call void asm sideeffect \"s_mov_b32 m0, $0\", \"s\"(i32 %m)\n  ret void\n}\n";
   auto load = [&](const std::string& call, unsigned words) {
     return run_buffer(
         "  %from = getelementptr i32, ptr addrspace(1) %out, i64 %x\n  %tile = ptrtoint ptr addrspace(3) @tile to "
@@ -488,6 +489,16 @@ TEST_P(GcnBuffers, LoadsToSharedMemory) {
   out = load(m0 + "global_load_lds_dword $1, $2 offset:4\", \"s,v,s\"(i32 %tile, i32 %bytes, ptr addrspace(1) %out)\n",
              1);
   for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], (t ^ 1) + 101) << t;
+  // Set in one statement, of another function too, and used in another one.
+  const std::string set = "  call void asm sideeffect \"s_mov_b32 m0, $0\", \"s\"(i32 %tile)\n";
+  const std::string use =
+      "  call void asm sideeffect \"buffer_load_dword $0, $1, 0 offen offset:4 lds\", \"v,s,~{memory}\"(i32 "
+      "%bytes, <4 x i32> %d)\n";
+  for (const std::string& first : {set, std::string("  call void @set(i32 %tile)\n")}) {
+    out = load(first + use, 1);
+    for (uint32_t t = 0; t < 20; ++t) EXPECT_EQ(out[32 + t], in_range((t ^ 1) + 1)) << first << t;
+  }
+  EXPECT_THROW(load(use, 1), Error) << "nothing sets it";
   out = load(
       "  call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %from, ptr addrspace(3) @tile, i32 4, i32 4, i32 0)\n",
       1);

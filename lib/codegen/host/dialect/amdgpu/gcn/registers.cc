@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "codegen/host/dialect/as_type.h"
+#include "codegen/host/dialect/kept_registers.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -278,7 +279,8 @@ Value* GcnRegisters::read_register(StringRef name) {
   std::optional<RegisterRange> range = parse_range(name);
   if (!range) {
     auto found = physical_.find(name.str());
-    return found == physical_.end() ? nullptr : get(found->second);
+    if (found != physical_.end()) return get(found->second);
+    return name == "m0" ? read_kept(builder_, Kept::kM0) : nullptr;
   }
   llvm::Type* type = builder_.getIntNTy(range->count * kWord);
   Value* whole = nullptr;
@@ -348,12 +350,16 @@ Value* GcnRegisters::read_old(StringRef operand, const GcnType& type) {
   return type.is_condition() ? condition_of(value) : as_type(builder_, value, type.of(builder_.getContext()));
 }
 
-// An integer may be the lower half of a generic pointer (shared_pointers.cc).
 Value* GcnRegisters::read_shared_address(StringRef operand) {
-  llvm::Type* shared = builder_.getPtrTy(llvm::AMDGPUAS::LOCAL_ADDRESS);
   Value* value = read_register(operand);
   if (!value) value = read_number(operand, {});
-  if (!value || value->getType() == shared) return value;
+  return value ? as_shared_address(value) : nullptr;
+}
+
+// An integer may be the lower half of a generic pointer (shared_pointers.cc).
+Value* GcnRegisters::as_shared_address(Value* value) {
+  llvm::Type* shared = builder_.getPtrTy(llvm::AMDGPUAS::LOCAL_ADDRESS);
+  if (value->getType() == shared) return value;
   if (value->getType()->isPointerTy()) return builder_.CreateAddrSpaceCast(value, shared);
   return builder_.CreateIntToPtr(as_type(builder_, value, builder_.getInt32Ty()), shared);
 }
@@ -385,6 +391,7 @@ bool GcnRegisters::write(StringRef name, Value* value) {
     write_vcc(name, value);
     return true;
   }
+  if (name == "m0") write_kept(builder_, Kept::kM0, as_shared_address(value));
   if (name == "scc" || name == "m0") {
     set_physical(name.str(), value);
     return true;

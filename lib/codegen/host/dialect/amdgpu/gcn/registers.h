@@ -76,6 +76,7 @@ class GcnRegisters {
   void write_vcc(llvm::StringRef name, llvm::Value* value);
   llvm::Value* read_register(llvm::StringRef name);
   llvm::Value* read_number(llvm::StringRef text, const GcnType& type);
+  llvm::Value* as_shared_address(llvm::Value* value);
   llvm::Value* as_mask(llvm::Value* condition, llvm::Type* type);
   llvm::Value* condition_of(llvm::Value* value);
 
