@@ -6,7 +6,7 @@
 #include <set>
 
 #include "codegen/host/abi.h"
-#include "codegen/host/analysis/places.h"
+#include "codegen/host/analysis/convergence.h"
 #include "codegen/host/forms/item_loop.h"
 #include "codegen/host/neutral/neutral.h"
 

@@ -5,7 +5,7 @@
 //   call void @mneme.barrier()   ──▶   call i64 @mneme.service.converge(i32 kBlockBarrier, i32 1, …)
 //
 // Slow, but a collective may be anywhere, and little can go wrong. Relies on order_convergence_points
-// (places.h) for the number of each.
+// (convergence.h) for the number of each.
 #pragma once
 #include <llvm/IR/Module.h>
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "codegen/host/abi.h"
-#include "codegen/host/analysis/places.h"
+#include "codegen/host/analysis/convergence.h"
 #include "codegen/host/analysis/uniformity.h"
-#include "codegen/host/forms/exchange.h"
+#include "codegen/host/forms/collectives.h"
 #include "codegen/host/forms/parallel.h"
 
 namespace mneme::codegen::host {
@@ -30,7 +30,8 @@ struct Slot {
   uint64_t offset = 0;  // of its array in the frames: bytes for each work-item of the block
   uint64_t stride = 0;  // bytes from a work-item's element to the next one's: its size, and more if it wants aligning
   bool in_collective = false;  // an operand or result of collectives: read and written there
-  bool in_memory = false;  // its address is taken, or it is a collective's: always the array's element, never a register
+  bool in_memory =
+      false;  // its address is taken, or it is a collective's: always the array's element, never a register
 };
 
 // The code between two convergence points, for one work-item.
