@@ -52,6 +52,11 @@ struct Region {
 };
 
 // Cuts the work-item function (lower.h) at its convergence points.
+//
+//   a; mneme.barrier(); b   ──▶   region 1: a, return 2        region 2: b, return kEnded
+//
+// Relies on every convergence point standing in the item itself. A value that is needed across regions goes through its
+// slot: loaded where the region begins, stored where it ends.
 class Regions {
  public:
   Regions(llvm::Module& module, llvm::Function& item);
