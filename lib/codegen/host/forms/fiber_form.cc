@@ -116,10 +116,11 @@ void lower_call(const ConvergencePoint& point) {
 
 }  // namespace
 
-bool needs_fibers(llvm::Module& module, const bundle::KernelInfo& kernel) {
-  return llvm::any_of(module, [&](llvm::Function& function) {
-    return function.getName() != kernel.name && converges_itself(function);
-  });
+const llvm::Function* function_for_fibers(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  for (llvm::Function& function : module) {
+    if (function.getName() != kernel.name && converges_itself(function)) return &function;
+  }
+  return nullptr;
 }
 
 void lower_convergence_points(llvm::Module& module) {

@@ -14,8 +14,9 @@
 
 namespace mneme::codegen::host {
 
-// Whether functions that could not be inlined into the kernel have convergence points: then it is the only form.
-bool needs_fibers(llvm::Module& module, const bundle::KernelInfo& kernel);
+// A function that could not be inlined into the kernel and has convergence points: then it is the only form. Null:
+// none.
+const llvm::Function* function_for_fibers(llvm::Module& module, const bundle::KernelInfo& kernel);
 
 // Calls services at all convergence points and around calls of functions with such. Relies on all calls being direct.
 // Comes before lower_services().
