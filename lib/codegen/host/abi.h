@@ -89,8 +89,8 @@ struct Services {
   // For code in the fiber form (fiber_form.cc). Calls `item` for each work-item of the block, each on a stack of its
   // own. Returns when all have ended.
   void (*run_items)(BlockContext*, uint32_t thread, ItemFunction item, uint32_t wave_size);
-  // A work-item comes to the convergence point with this number (places.h) of the function it is in. Returns when the
-  // others have, with what the operation gives.
+  // A work-item comes to the convergence point with this number (convergence.h) of the function it is in. Returns when
+  // the others have, with what the operation gives.
   uint64_t (*converge)(BlockContext*, uint32_t thread, uint32_t collective /* CollectiveKind */, uint32_t point,
                        uint64_t value, uint64_t otherwise, uint32_t lane);
   // Before and after a call of a function with convergence points: the call's own number.

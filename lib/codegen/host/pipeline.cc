@@ -164,8 +164,14 @@ bool use_fibers(Compilation& c) {
   if (form != "auto" && form != "loop" && form != "fiber") {
     throw Error::of("kernel '{}': '{}' is not a form: auto, loop or fiber", c.kernel.demangled, form);
   }
+  const llvm::Function* function = function_for_fibers(*c.module, c.kernel);
+  if (form == "loop" && function) {
+    throw Error::of(
+        "kernel '{}' has a barrier or wave operation in '{}', a function that is recursive: that takes the form fiber",
+        c.kernel.demangled, function->getName().str());
+  }
   if (form != "auto") return form == "fiber";
-  if (needs_fibers(*c.module, c.kernel)) return true;
+  if (function) return true;
   if (c.collectives <= kMostLoops) return false;
   c.remarks.push_back(
       fmt::format("runs in fibers, since {} loops between its barriers and wave operations would take long to compile "
@@ -272,7 +278,7 @@ constexpr Pass kPasses[] = {
      indirect_call, "services"},
     {"inline", "inline_into_kernel",
      "The kernel is one function, but for recursion and large functions without collectives.", inline_calls,
-     call_to_inline, "block"},
+     call_to_inline, "locals"},
     {"locals", "place_kept_registers, define_locals", "Local variables begin as zeros.", begin_locals, undefined_local,
      "promote"},
     {"accesses", "take_bools_as_they_are, allow_any_alignment", "Accesses promise no more than a GPU asks for.",
@@ -295,7 +301,7 @@ constexpr Pass kPasses[] = {
     {"atomics", "relax_shared_atomics", "Atomic operations on shared memory are loads and stores in a fixed order.",
      relax_atomics, shared_atomic},
     {"ids", "mark_global_ids", "The sum of a block's and a work-item's id does not overflow.", bound_ids},
-    {"form", "needs_fibers, lower_convergence_points",
+    {"form", "function_for_fibers, lower_convergence_points",
      "Collectives are in the kernel only (loop form), or calls of services (fiber form).", choose_form,
      misplaced_collective, "item"},
     {"services", "lower_services", "A service is a call through the context's table.", call_services, service_call},

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "codegen/host/abi.h"
-#include "codegen/host/analysis/places.h"
+#include "codegen/host/analysis/convergence.h"
 #include "codegen/host/forms/item_loop.h"
 #include "codegen/host/neutral/neutral.h"
 
@@ -116,10 +116,11 @@ void lower_call(const ConvergencePoint& point) {
 
 }  // namespace
 
-bool needs_fibers(llvm::Module& module, const bundle::KernelInfo& kernel) {
-  return llvm::any_of(module, [&](llvm::Function& function) {
-    return function.getName() != kernel.name && converges_itself(function);
-  });
+const llvm::Function* function_for_fibers(llvm::Module& module, const bundle::KernelInfo& kernel) {
+  for (llvm::Function& function : module) {
+    if (function.getName() != kernel.name && converges_itself(function)) return &function;
+  }
+  return nullptr;
 }
 
 void lower_convergence_points(llvm::Module& module) {

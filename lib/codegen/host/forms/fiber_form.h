@@ -5,7 +5,7 @@
 //   call void @mneme.barrier()   ──▶   call i64 @mneme.service.converge(i32 kBlockBarrier, i32 1, …)
 //
 // Slow, but a collective may be anywhere, and little can go wrong. Relies on order_convergence_points
-// (places.h) for the number of each.
+// (convergence.h) for the number of each.
 #pragma once
 #include <llvm/IR/Module.h>
 
@@ -14,8 +14,9 @@
 
 namespace mneme::codegen::host {
 
-// Whether functions that could not be inlined into the kernel have convergence points: then it is the only form.
-bool needs_fibers(llvm::Module& module, const bundle::KernelInfo& kernel);
+// A function that could not be inlined into the kernel and has convergence points: then it is the only form. Null:
+// none.
+const llvm::Function* function_for_fibers(llvm::Module& module, const bundle::KernelInfo& kernel);
 
 // Calls services at all convergence points and around calls of functions with such. Relies on all calls being direct.
 // Comes before lower_services().

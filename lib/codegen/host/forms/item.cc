@@ -122,21 +122,14 @@ llvm::Value* load_argument(llvm::IRBuilderBase& builder, llvm::Value* bytes, con
   return load;
 }
 
-void answer_queries(llvm::Module& module, const bundle::KernelInfo& kernel) {
+void answer_queries(llvm::Module& module) {
   std::optional<bundle::LaunchSize> launch = fixed_launch(module);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    bool is_item = function.getName() == kItemFunction;
     std::optional<Answers> answers;
     std::vector<llvm::CallInst*> answered;  // erased last: the answers may be computed ahead of one of them
     for (auto& [call, operation] : operations_in(function)) {
-      if (is_convergence_point(operation)) {
-        if (is_item) continue;
-        throw Error::of(
-            "kernel '{}' has a barrier or wave operation in '{}', a function that is recursive: that takes the form "
-            "fiber",
-            kernel.demangled, function.getName().str());
-      }
+      if (is_convergence_point(operation)) continue;
       if (!answers) answers.emplace(function);
       llvm::Value* answer = answers->answer(operation);
       if (llvm::MDNode* range = call->getMetadata(llvm::LLVMContext::MD_range)) {
@@ -180,7 +173,7 @@ llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel
   }
   if (!entry.use_empty()) throw Error::of("the kernel '{}' calls itself", kernel.demangled);
   entry.eraseFromParent();
-  answer_queries(module, kernel);
+  answer_queries(module);
   return item;
 }
 

@@ -10,15 +10,15 @@
 // collectives that can be reached next or at the kernel's end. Values that live on from one region to another are kept
 // in arrays with an element a work-item, so the loops over work-items vectorise; those that are uniform are ordinary
 // variables. Usually all work-items arrive at the same collective; it is computed from such arrays to such arrays, and
-// the next loop runs the region behind it. Where they did not, each wave goes on by itself (apart.h) until all are at
-// one barrier again.
+// the next loop runs the region behind it. Where they did not, each wave goes on by itself (diverged_block.h) until all
+// are at one barrier again.
 //
-// Relies on collectives standing in the item only, and on order_convergence_points (places.h) for where the lanes of a
-// wave reconverge.
+// Relies on collectives standing in the item only, and on order_convergence_points (convergence.h) for where the lanes
+// of a wave reconverge.
 #include "base/error.h"
 #include "codegen/host/abi.h"
-#include "codegen/host/forms/apart.h"
-#include "codegen/host/forms/exchange.h"
+#include "codegen/host/forms/collectives.h"
+#include "codegen/host/forms/diverged_block.h"
 #include "codegen/host/forms/item_loop.h"
 #include "codegen/host/forms/lower.h"
 #include "codegen/host/forms/regions.h"

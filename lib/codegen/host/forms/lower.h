@@ -23,7 +23,7 @@ inline constexpr char kFixedArguments[] = "mneme-fixed-arguments";
 //   %n                               ──▶   load i32 from the context's argument bytes
 //
 // Relies on lower_services: what is left of the neutral form are queries and collectives. Returns the function. Throws
-// Error when the IR's arguments are not the recorded ones, or for a barrier in a function that could not be inlined.
+// Error when the IR's arguments are not the recorded ones.
 llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel);
 // Tells functions that were not inlined which work-item they run for, if there are any. To be said where `item` begins,
 // and again wherever others may have had their turn.

@@ -18,6 +18,10 @@ class ParallelLoop {
   llvm::MDNode* metadata_;
 };
 
+// Tells LLVM that a loop over work-items is parallel.
+//
+//   store i32 %v, ptr %p   ──▶   store i32 %v, ptr %p, !llvm.access.group !1     and !1 in the loop's metadata
+//
 // Between two collectives work-items are not ordered among each other, so accesses of different ones never
 // depend on each other: a loop over work-items is parallel, and LLVM need not prove it. Marks the accesses in `item`,
 // but for those that may be to its own stack (which all iterations share) and those that are ordered (neutral.h).

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "codegen/host/abi.h"
-#include "codegen/host/analysis/places.h"
+#include "codegen/host/analysis/convergence.h"
 #include "codegen/host/analysis/uniformity.h"
-#include "codegen/host/forms/exchange.h"
+#include "codegen/host/forms/collectives.h"
 #include "codegen/host/forms/parallel.h"
 
 namespace mneme::codegen::host {
@@ -30,7 +30,8 @@ struct Slot {
   uint64_t offset = 0;  // of its array in the frames: bytes for each work-item of the block
   uint64_t stride = 0;  // bytes from a work-item's element to the next one's: its size, and more if it wants aligning
   bool in_collective = false;  // an operand or result of collectives: read and written there
-  bool in_memory = false;  // its address is taken, or it is a collective's: always the array's element, never a register
+  bool in_memory =
+      false;  // its address is taken, or it is a collective's: always the array's element, never a register
 };
 
 // The code between two convergence points, for one work-item.
@@ -51,6 +52,11 @@ struct Region {
 };
 
 // Cuts the work-item function (lower.h) at its convergence points.
+//
+//   a; mneme.barrier(); b   ──▶   region 1: a, return 2        region 2: b, return kEnded
+//
+// Relies on every convergence point standing in the item itself. A value that is needed across regions goes through its
+// slot: loaded where the region begins, stored where it ends.
 class Regions {
  public:
   Regions(llvm::Module& module, llvm::Function& item);

@@ -16,9 +16,9 @@ namespace mneme::device::host {
 
 // One work-item runs at a time, up to a convergence point. Waves take turns: the lanes of one go on until
 // each has ended or waits for the block. Of those that wait for their wave the ones at the least
-// convergence point (codegen/host/analysis/places.h) take part in one operation and go on first. When nobody can, those
-// that wait for the block do. Those that yield go on when all others had their turn. However a block was left, the next
-// can be run.
+// convergence point (codegen/host/analysis/convergence.h) take part in one operation and go on first. When nobody can,
+// those that wait for the block do. Those that yield go on when all others had their turn. However a block was left,
+// the next can be run.
 class ItemFibers {
  public:
   ItemFibers();

@@ -11,7 +11,7 @@
 #include "device/host/heap/gpu_heap.h"
 #include "device/host/services/images.h"
 #include "device/host/services/memory_check.h"
-#include "device/host/services/parted.h"
+#include "device/host/services/diverged.h"
 
 namespace mneme::device::host {
 namespace {

@@ -26,7 +26,7 @@ struct ServiceState {
   std::mutex output = {};  // for what follows, and one message at a time
   std::map<uint64_t, PrintMessage> messages = {};
   uint64_t last_message = 0;
-  std::atomic<bool> told_that_diverged = false;  // parted.h
+  std::atomic<bool> told_that_diverged = false;  // diverged.h
 };
 
 const codegen::host::Services& services();

@@ -9,6 +9,12 @@
 
 namespace mneme::codegen::host {
 
+// raise() for what clang makes of HIP.
+//
+//   call i32 @llvm.amdgcn.workitem.id.x()   ──▶   call i32 @mneme.local.id.x()
+//   call i64 @__ockl_get_group_id(i32 0)    ──▶   call i32 @mneme.group.id.x()
+//   asm "v_add_u32 $0, $1, $2"              ──▶   add i32 …
+//
 // Rewrites a kernel's AMDGPU IR to the neutral form, but for address spaces, which it only notes down
 // as memory classes (flatten_address_spaces follows). Device-library functions are taken by name where
 // the host has an equal, before their insides are looked at; what remains of AMDGPU's intrinsics is

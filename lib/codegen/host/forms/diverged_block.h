@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "codegen/host/forms/exchange.h"
+#include "codegen/host/forms/collectives.h"
 #include "codegen/host/forms/regions.h"
 
 namespace mneme::codegen::host {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/host/forms/exchange.h"
+#include "codegen/host/forms/collectives.h"
 
 #include <llvm/Support/raw_ostream.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "device/host/services/parted.h"
+#include "device/host/services/diverged.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/host/forms/apart.h"
+#include "codegen/host/forms/diverged_block.h"
 
 #include "codegen/host/forms/item_loop.h"
 #include "codegen/host/forms/lower.h"
