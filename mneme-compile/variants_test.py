@@ -180,7 +180,7 @@ class Variants(TestCase):
             result = self.compile([{}, line])
             self.assert_refused(result, 2, f"line 2 of '.*/variants.jsonl'(:| is).*{reason}|line 2 of '.*' {reason}")
             self.assertEqual(result.out, b"")
-        self.assert_refused(self.compile(["", " "]), 2, "has no configuration in it")
+        self.assert_refused(self.compile(["", " "]), 2, "holds no configuration")
         self.assert_refused(run([tool("compile"), "--variants", self.folder / "absent", self.recording]), 2, "absent")
 
     def test_a_line_for_a_launch_that_is_not_there(self):

@@ -133,7 +133,7 @@ class HipProfiler(TestCase):
         for how, launch, why in [*((how, 3, "makes no sense") for how in NONSENSE if how != "unset"),
                                  ("none", 1, "no record"), ("none", 4, "no record"), ("unset", 3, "no record"),
                                  ("elsewhere", 3, "no record"), ("twice", 3, "more than one record"),
-                                 ("endless", 3, "longer than it can")]:
+                                 ("endless", 3, "longer than the launch")]:
             with self.subTest((how, launch)):
                 self.assert_events(self.replay(bundle, f"is={how} from={launch}"), why)
 
@@ -154,7 +154,7 @@ class HipProfiler(TestCase):
             with self.subTest(variable):
                 result = self.replay(bundle, "dies=load", **{variable: "/nowhere/tool.so"})
                 self.assert_events(result, rf"\${variable} is set")
-        self.assert_events(self.replay(bundle, "initialized=1"), "somebody else uses it")
+        self.assert_events(self.replay(bundle, "initialized=1"), "another tool uses it")
 
     def test_a_runtime_that_fails(self):
         """It fails as it does without a profiler."""

@@ -92,7 +92,7 @@ def masked(line):
     """A line without what differs from run to run."""
     if re.fullmatch(r"status \d+", line):
         return line
-    line = re.sub(r"(no GPU was found|there is an NVIDIA GPU, but '.*' is no CUDA program): using", "using", line)
+    line = re.sub(r"(no GPU was found|there is an NVIDIA GPU, but '.*' does not use the CUDA runtime): using", "using", line)
     line = re.sub(r"^best, trial .*", "best", line)
     line = re.sub(r"\b[0-9a-f]{6,}\b", "HASH", line)
     line = re.sub(r"\b(faster|slower|within noise|too slow)\b", "SPEED", line)

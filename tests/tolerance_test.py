@@ -382,12 +382,12 @@ class Tolerances(TestCase):
                               ('{"segment":"tight","norm":2}', "wrong, line 2: 'norm' is not a text"),
                               ('{"segment":"","threshold":1}', "wrong, line 2: 'segment' is empty"),
                               ('{"threshold":1,"threshold":0}', "wrong, line 2: 'threshold' is there twice"),
-                              ('{"segment":"tight"}', "wrong, line 2: there is none of dtype")):
+                              ('{"segment":"tight"}', "wrong, line 2: give dtype")):
             with self.subTest(line=line):
                 policies.write_text(f'{{"threshold":1}}\n{line}\n')
                 self.assert_refused(run([tool("verify"), "--policies", policies, runs]), 2, pattern)
         for options, pattern in ((["--segment", "nobody", "--threshold", "1"], "no run has a segment 'nobody'"),
-                                 (["--segment", "tight"], "--segment tight: none of --dtype, --kind, --norm, --threshold and --scale"),
+                                 (["--segment", "tight"], "--segment tight: give --dtype, --kind, --norm, --threshold or --scale"),
                                  (["--dtype", "f80"], "--dtype: 'f80' is none of"),
                                  (["--norm", "l3"], "--norm: 'l3' is none of none, l1, l2, linf"),
                                  (["--threshold", "-1"], "'-1' is not a number of 0 or more")):

@@ -582,7 +582,7 @@ TEST(State, RoundTripAndFaults) {
   for (size_t size = 16; size < bytes.size(); ++size) EXPECT_NE(fault(bytes.substr(0, size)), "none") << size;
   std::string many = bytes;
   many[15] = '\x7f';
-  EXPECT_NE(fault(many).find("which its size"), std::string::npos);
+  EXPECT_NE(fault(many).find("which does not match its size"), std::string::npos);
   std::string unordered = write(State{{{0x10000, kOne}, {0x10000, kTwo}}});
   EXPECT_NE(fault(unordered).find("ascending"), std::string::npos);
   EXPECT_NE(fault(write(State{{{0x10001, kOne}}})).find("multiple of 65536"), std::string::npos);

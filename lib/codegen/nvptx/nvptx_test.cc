@@ -254,7 +254,7 @@ TEST(Nvptx, SaysWhatItCannotDo) {
   EXPECT_THAT(refusal([] { compile(scale(), kernel_ir(""), configuration("cuda:sm_90", "internalize,globaldce")); }),
               HasSubstr("removes, renames or hides 'scale'"));
   EXPECT_THAT(refusal([] { compile(scale(), kernel_ir(""), configuration("cuda:sm_1")); }),
-              HasSubstr("'sm_1' is no NVIDIA GPU"));
+              HasSubstr("'sm_1' is not an NVIDIA GPU"));
   bundle::Configuration checked = configuration("cuda:sm_90");
   checked.check_memory = true;
   EXPECT_THAT(refusal([&] { compile(scale(), kernel_ir(""), checked); }), HasSubstr("for the host device"));
