@@ -120,7 +120,7 @@ class Launches(CaptureCase):
         program = self.program("vector_add")
         for options, message in [(["--kernel", "("], "regular expression"), (["--occurrences", "0"], "at least 1"),
                                  (["--va-size", "1M"], "--va-size"), (["--va-size", "40T"], "--va-size"),
-                                 (["--ranks", "99999999999"], "no rank"), (["--ranks", "2-1"], "before it begins"),
+                                 (["--ranks", "99999999999"], "not a rank"), (["--ranks", "2-1"], "before it begins"),
                                  (["--ranks", ""], "--ranks is empty"), (["--every", "0"], "at least 1"),
                                  (["-o", "x-%r.tar"], "%r is the rank"), (["--max-instances", "-1"], "")]:
             with self.subTest(options):

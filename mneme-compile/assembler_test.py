@@ -111,7 +111,7 @@ class Assembler(TestCase):
         self.assert_refused(self.compile("--ptxas-level", "4", ptxas=True), 2, "a level from 0 to 3, not 4")
         for number in ["0", "15", "256"]:
             self.assert_refused(self.compile("--max-registers", number, ptxas=True), 2, f"from 16 to 255, not {number}")
-        self.assert_refused(self.compile("--as-recorded", "--max-registers", "64", ptxas=True), 2, "--max-registers does not go")
+        self.assert_refused(self.compile("--as-recorded", "--max-registers", "64", ptxas=True), 2, "--as-recorded and --max-registers exclude")
 
 
 if __name__ == "__main__":

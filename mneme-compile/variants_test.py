@@ -198,7 +198,7 @@ class Variants(TestCase):
         self.assertEqual(file.read_text(), text)
 
     def test_options_that_are_wrong(self):
-        for options, reason in [(["-j", "0"], "--jobs takes a number from 1"), (["--as-recorded"], "--variants does not go with it"),
+        for options, reason in [(["-j", "0"], "--jobs takes a number from 1"), (["--as-recorded"], "--as-recorded and --variants exclude"),
                                 (["--compile-timeout", "0"], "must be more than 0"), (["--passes", "x"], "unknown pass name")]:
             self.assert_refused(self.compile([{}], *options), 2, reason)
 

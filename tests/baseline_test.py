@@ -224,7 +224,7 @@ class Baselines(TestCase):
         compiled = self.compiled()
         for number in "1", "1000001", "x":
             self.assert_refused(run([tool("run"), "--baseline", number], input=compiled), 2, "baseline")
-        self.assert_refused(run([tool("compile"), "--as-recorded", "-O2"], input=compiled), 2, "-O does not go with it")
+        self.assert_refused(run([tool("compile"), "--as-recorded", "-O2"], input=compiled), 2, "--as-recorded and -O exclude")
         quiet = self.run_well([tool("run"), "--baseline", "0"], input=compiled)
         self.assertEqual(quiet.out.count(b'"baseline":'), 0)
         meant_for_compile = run([tool("run"), "--baseline", "2"], input=compiled,

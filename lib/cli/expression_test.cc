@@ -22,7 +22,8 @@ TEST(Expression, SaysWhatIsNone) {
       Expression("--kernel", text);
       FAIL() << text;
     } catch (const Error& error) {
-      EXPECT_TRUE(std::string(error.what()).starts_with("--kernel '" + std::string(text) + "' is not a valid regular ex"));
+      EXPECT_TRUE(
+          std::string(error.what()).starts_with("--kernel '" + std::string(text) + "' is not a valid regular ex"));
     }
   }
 }

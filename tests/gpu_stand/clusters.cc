@@ -13,7 +13,8 @@ Error mneme_launch_without_clusters(const LaunchConfig* config, const void* func
 Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
   if (!config) return kInvalidValue;
   std::vector<LaunchAttribute> attributes(config->attributes, config->attributes + config->count);
-  std::erase_if(attributes, [](const LaunchAttribute& a) { return a.which == mneme::vendor::cuda::kLaunchClusterDimension; });
+  std::erase_if(attributes,
+                [](const LaunchAttribute& a) { return a.which == mneme::vendor::cuda::kLaunchClusterDimension; });
   LaunchConfig others = *config;
   others.attributes = attributes.data();
   others.count = static_cast<unsigned>(attributes.size());

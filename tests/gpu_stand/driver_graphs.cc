@@ -95,7 +95,8 @@ Result cuGraphKernelNodeSetParams_v2(Node node, const declared::DriverKernelNode
   hipKernelNodeParams hips = hips_of(*parameters);
   return result(hipGraphKernelNodeSetParams(node, &hips));
 }
-Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t ready, Node node, const declared::DriverKernelNode* parameters) {
+Result cuGraphExecKernelNodeSetParams_v2(hipGraphExec_t ready, Node node,
+                                         const declared::DriverKernelNode* parameters) {
   hipKernelNodeParams hips = hips_of(*parameters);
   return result(hipGraphExecKernelNodeSetParams(ready, node, &hips));
 }

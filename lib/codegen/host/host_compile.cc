@@ -16,9 +16,9 @@
 namespace {
 
 // The application runs at full optimisation, whatever its own build asked for; unless it was built for a debugger.
-mneme::bundle::Configuration configuration(const std::string& form, bool check_memory) {
+mneme::bundle::Configuration configuration(const std::string& target, const std::string& form, bool check_memory) {
   mneme::bundle::Configuration configuration;
-  configuration.target = mneme::codegen::host::default_target();
+  configuration.target = target;
   // Of code that checks its accesses no speed is asked.
   configuration.passes = check_memory ? "default<O1>" : "default<O3>";
   configuration.form = form;
@@ -42,19 +42,21 @@ void compile(mneme::bundle::Configuration configuration) {
 
 int main(int argc, char** argv) {
   try {
-    std::string form = "auto";
+    std::string target = mneme::codegen::host::default_target(), form = "auto";
     bool check_memory = false;
     for (int i = 1; i < argc; ++i) {
       if (std::strcmp(argv[i], "--form") == 0 && i + 1 < argc) {
         form = argv[++i];
+      } else if (std::strcmp(argv[i], "--target") == 0 && i + 1 < argc) {
+        target = argv[++i];
       } else if (std::strcmp(argv[i], "--check-memory") == 0) {
         check_memory = true;
       } else {
-        throw mneme::Error("usage: mneme-host-compile [--form auto|loop|fiber] [--check-memory]");
+        throw mneme::Error("usage: mneme-host-compile [--target TARGET] [--form auto|loop|fiber] [--check-memory]");
       }
     }
     mneme::confine_process();
-    compile(configuration(form, check_memory));
+    compile(configuration(target, form, check_memory));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -153,10 +153,7 @@ const Broken kBroken[] = {
        llvm::IRBuilder<> builder = in_kernel(c);
        call_end(builder);
      }},
-    {"launch", "for one launch only",
-     [](Compilation& c) {
-       fix_launch(*c.module, {{1, 1, 1}, {1, 1, 1}, 0});
-     }},
+    {"launch", "for one launch only", [](Compilation& c) { fix_launch(*c.module, {{1, 1, 1}, {1, 1, 1}, 0}); }},
     {"arithmetic", "udiv",
      [](Compilation& c) {
        llvm::IRBuilder<> builder = in_kernel(c);

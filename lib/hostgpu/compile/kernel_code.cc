@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/long_names.h"
 #include "base/process.h"
+#include "codegen/host/host.h"
 #include "hostgpu/compile/detached_command.h"
 #include "hostgpu/compile/kernel_cache.h"
 
@@ -19,7 +20,8 @@ namespace {
 
 std::string compile(const objects::EmbeddedKernel& kernel, const CompileOptions& options, const std::string& compiler) {
   std::string record = objects::write_embedded(kernel.json, kernel.bitcode);
-  std::vector<std::string> command = {compiler, "--form", options.form};
+  // For the processor that this process sees: Valgrind's has no AVX-512.
+  std::vector<std::string> command = {compiler, "--target", codegen::host::default_target(), "--form", options.form};
   if (options.check_memory) command.push_back("--check-memory");
   CommandResult result = run_detached(command, bytes_of(record));
   if (result.status == 0) return std::move(result.output);

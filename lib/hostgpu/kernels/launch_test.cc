@@ -167,7 +167,8 @@ TEST_F(Launch, GivesTheCompilerOneRecordAndTheForm) {
   application.function(&stub_, "k");
   ASSERT_EQ(launch(&stub_), hipSuccess);
   ::unsetenv("MNEME_HOST_FORM");
-  EXPECT_EQ(read_file(folder_.path() + "/options"), "--form fiber\n");
+  EXPECT_THAT(read_file(folder_.path() + "/options"),
+              testing::MatchesRegex("--target host:x86-64-v[234] --form fiber\n"));
   std::string record = read_file(folder_.path() + "/record");
   auto kernels = objects::parse_embedded(bytes_of(record), "record");
   ASSERT_EQ(kernels.size(), 1u);

@@ -13,8 +13,8 @@ namespace mneme::codegen::host {
 //   call void @llvm.nvvm.barrier0()         ──▶    call void @mneme.barrier()
 //   call float @__ocml_sin_f32(float %x)           mneme's sine, inlined
 //
-// Relies on IR as clang emits it for a GPU, its device library linked. Throws Error naming the first thing that the host
-// device does not have.
+// Relies on IR as clang emits it for a GPU, its device library linked. Throws Error naming the first thing that the
+// host device does not have.
 void raise(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse);
 
 // Its part for kernels that have Mneme's allocator (kernel_heap.cc), whatever the dialect.

@@ -7,8 +7,8 @@
 
 namespace mneme::codegen::host {
 
-// Variables are told by where they lie, as in code that is not optimised, and not by each assignment, as clang has it of
-// other code (llvm.dbg.assign): an assignment is known within one function, and functions are cut up.
+// Variables are told by where they lie, as in code that is not optimised, and not by each assignment, as clang has it
+// of other code (llvm.dbg.assign): an assignment is known within one function, and functions are cut up.
 void forget_assignments(llvm::Module& device);
 
 // Before functions with debug information are cloned from one module to the other.

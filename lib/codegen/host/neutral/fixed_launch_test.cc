@@ -125,7 +125,9 @@ std::string run(const Result& result, const Arguments& arguments, uint32_t threa
   services.run_items = [](BlockContext* context, uint32_t, ItemFunction item, uint32_t) {
     for (uint32_t x = 0; x < context->block[0]; ++x) item(context, x, 0, 0);
   };
-  services.converge = [](BlockContext*, uint32_t, uint32_t, uint32_t, uint64_t value, uint64_t, uint32_t) { return value; };
+  services.converge = [](BlockContext*, uint32_t, uint32_t, uint32_t, uint64_t value, uint64_t, uint32_t) {
+    return value;
+  };
   BlockContext context{};
   context.arguments = &arguments;
   context.implicit = implicit;

@@ -9,7 +9,8 @@ namespace mneme::codegen::host {
 llvm::Value* flush(llvm::IRBuilderBase& builder, llvm::Value* x);
 
 // GPUs have a mode in which arithmetic on floats takes denormal numbers for zeros and gives none; doubles and half
-// precision keep them. The host's processor has one mode for floats and doubles. So code that was compiled for that mode
+// precision keep them. The host's processor has one mode for floats and doubles. So code that was compiled for that
+// mode
 // (-fgpu-flush-denormals-to-zero: the attribute denormal-fp-math-f32) says so in instructions from here on:
 //
 //   %c = fmul float %a, %b   ──▶   %c = flush(fmul(flush(%a), flush(%b)))

@@ -4,8 +4,8 @@
 
 namespace mneme::codegen::host {
 
-// A GPU's conversion of a floating-point number to an integer gives the nearest integer there is for a number that is too
-// large or too small, and 0 for NaN; programs count on it. LLVM's is poison then, and the host's instructions give
+// A GPU's conversion of a floating-point number to an integer gives the nearest integer there is for a number that is
+// too large or too small, and 0 for NaN; programs count on it. LLVM's is poison then, and the host's instructions give
 // something else.
 //
 //   fptosi float %x to i32   ──▶   call i32 @llvm.fptosi.sat.i32.f32(float %x)

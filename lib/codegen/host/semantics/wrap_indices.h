@@ -4,8 +4,8 @@
 
 namespace mneme::codegen::host {
 
-// Pointers to shared and private memory have 32 bits on GPUs, and indices into it wrap there: shared[~i] with an unsigned
-// i is what lies i + 1 elements before it.
+// Pointers to shared and private memory have 32 bits on GPUs, and indices into it wrap there: shared[~i] with an
+// unsigned i is what lies i + 1 elements before it.
 //
 //   %k = zext i32 %i to i64                          %k = sext i32 %i to i64
 //   getelementptr i32, ptr @shared, i64 %k   ──▶     getelementptr i32, ptr @shared, i64 %k

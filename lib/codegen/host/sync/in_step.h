@@ -14,9 +14,9 @@
 //   - accesses of global memory on both sides of a fence; and, in a kernel that has fences or meetings of waves, all
 //     accesses of one object in it.
 //
-// Left as they are: accesses of global memory in a loop in which lanes of a wave may wait for each other, without an end
-// to its rounds, and behind it until lanes meet, since a lane that waits must not hold up another; atomic operations of
-// different lanes, which have no order; and different waves, for which there are barriers.
+// Left as they are: accesses of global memory in a loop in which lanes of a wave may wait for each other, without an
+// end to its rounds, and behind it until lanes meet, since a lane that waits must not hold up another; atomic
+// operations of different lanes, which have no order; and different waves, for which there are barriers.
 //
 // Lanes meet outside of loops and divergent branches that the later access is in and the earlier is not; where all
 // work-items of the block come that way, they all do (mneme.barrier), which costs less.

@@ -109,7 +109,8 @@ TEST(InStep, LoopsInWhichLanesWaitForEachOtherKeepNoOrder) {
   // So many rounds, and no more.
   EXPECT_EQ(sequence("%t = call i32 @mneme.local.id.x()\nbr label %head\nhead:\n"
                      "%i = phi i32 [ 0, %0 ], [ %j, %next ]\n" +
-                     own_flag + "%z = icmp eq i32 %w, 0\nbr i1 %z, label %next, label %end\nnext:\n"
+                     own_flag +
+                     "%z = icmp eq i32 %w, 0\nbr i1 %z, label %next, label %end\nnext:\n"
                      "%j = add i32 %i, 1\n%go = icmp ult i32 %j, 5\nbr i1 %go, label %head, label %end\nend:\n" +
                      volatile_exchange + "ret void"),
             "lMsMl");

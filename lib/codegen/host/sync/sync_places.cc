@@ -428,7 +428,8 @@ class Synchronisation {
 
   bool has_barrier_behind(llvm::BasicBlock& fork) {
     return llvm::any_of(operations_in(function_), [&](const auto& found) {
-      return is_block_collective(found.second) && analyses_.dominators.properlyDominates(&fork, found.first->getParent());
+      return is_block_collective(found.second) &&
+             analyses_.dominators.properlyDominates(&fork, found.first->getParent());
     });
   }
 
@@ -467,7 +468,7 @@ class Synchronisation {
   Hazards hazards_;
   llvm::SmallPtrSet<const llvm::Instruction*, 16> waiting_;  // what add_waiting() found
   std::string unordered_;
-  llvm::SmallPtrSet<llvm::BasicBlock*, 16> partings_;       // where work-items take different ways
+  llvm::SmallPtrSet<llvm::BasicBlock*, 16> partings_;  // where work-items take different ways
   llvm::DenseMap<const llvm::BasicBlock*, std::vector<size_t>> in_block_;
   std::map<const llvm::Loop*, llvm::BitVector> in_loop_;
   std::map<const llvm::BasicBlock*, Since> since_;

@@ -331,8 +331,7 @@ WaitsFor waits_for(const llvm::Loop& loop, const llvm::DominatorTree& dominators
   return LoopExits(loop, dominators).waits_for();
 }
 
-bool may_wait_within_wave(const llvm::Loop& loop, const llvm::DominatorTree& dominators,
-                          const Uniformity& uniformity) {
+bool may_wait_within_wave(const llvm::Loop& loop, const llvm::DominatorTree& dominators, const Uniformity& uniformity) {
   LoopExits exits(loop, dominators);
   return exits.waits_for() != WaitsFor::kNobody && !exits.leaves_together(uniformity);
 }

@@ -14,7 +14,6 @@ WaitsFor waits_for(const llvm::Loop& loop, const llvm::DominatorTree& dominators
 
 // Whether lanes may wait in a loop for others of their wave, which are in it or behind it: the loop waits, and lanes
 // look at different places, draw different conclusions, or change memory by looking, as at a lock.
-bool may_wait_within_wave(const llvm::Loop& loop, const llvm::DominatorTree& dominators,
-                          const Uniformity& uniformity);
+bool may_wait_within_wave(const llvm::Loop& loop, const llvm::DominatorTree& dominators, const Uniformity& uniformity);
 
 }  // namespace mneme::codegen::host

@@ -29,7 +29,8 @@ class Block {
     fibers_.run(block_, item, wave_size);
   }
 
-  uint64_t converge(CollectiveKind collective, uint32_t point, uint64_t value = 0, uint64_t otherwise = 0, uint32_t lane = 0) {
+  uint64_t converge(CollectiveKind collective, uint32_t point, uint64_t value = 0, uint64_t otherwise = 0,
+                    uint32_t lane = 0) {
     return fibers_.converge(collective, point, value, otherwise, lane);
   }
   void enter(uint32_t point) { fibers_.enter(point); }

@@ -9,9 +9,9 @@
 #include "device/host/grid/running_block.h"
 #include "device/host/heap/device_heap.h"
 #include "device/host/heap/gpu_heap.h"
+#include "device/host/services/diverged.h"
 #include "device/host/services/images.h"
 #include "device/host/services/memory_check.h"
-#include "device/host/services/diverged.h"
 
 namespace mneme::device::host {
 namespace {

@@ -14,9 +14,9 @@ namespace mneme::codegen::host {
 //   call i32 @llvm.nvvm.read.ptx.sreg.tid.x()   ──▶   call i32 @mneme.local.id.x()
 //   asm "shfl.sync.bfly.b32 $0, $1, …"          ──▶   call i32 @mneme.wave.permute.i32(…)
 //
-// Functions of libdevice are taken by name where the host has an equal, before their insides are looked at. Most of what
-// remains, LLVM's nvvm intrinsics and inline assembly alike, is instructions of PTX in one guise or another, and is
-// raised as those (ptx.h).
+// Functions of libdevice are taken by name where the host has an equal, before their insides are looked at. Most of
+// what remains, LLVM's nvvm intrinsics and inline assembly alike, is instructions of PTX in one guise or another, and
+// is raised as those (ptx.h).
 void raise_nvptx(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse);
 
 // The parts, each in a file of its own.
