@@ -349,6 +349,31 @@ define void @k(ptr %in) !dbg !2 {
                                "at app.hip:13"});
 }
 
+TEST(InStep, AccessesThatKeepNoOrderAreNamed) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  std::string text = std::string(kDeclarations) + R"(
+define void @k(ptr %in) {
+  %t = call i32 @mneme.local.id.x()
+  br label %head
+head:
+  %w = atomicrmw xchg ptr @flag, i32 1 monotonic
+  %go = icmp ne i32 %w, 0
+  br i1 %go, label %head, label %end
+end:
+  store volatile i32 %t, ptr %in
+  %v = load volatile i32, ptr %in
+  ret void
+}
+)";
+  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, error, context);
+  ASSERT_TRUE(module) << error.getMessage().str();
+  EXPECT_EQ(keep_lanes_in_step(*module, "k", 64).remarks,
+            std::vector<std::string>{
+                "lanes keep no order between the store to 'in' and the load from 'in': in or behind a loop "
+                "in which lanes of a wave may wait for each other"});
+}
+
 TEST(InStep, ConditionsOnTheIndexTellWhoExchanges) {
   auto guarded = [](const std::string& condition, const std::string& body) {
     return numbered(condition + "\nbr i1 %g, label %then, label %end\nthen:\n" + body + "br label %end\nend:");
