@@ -63,7 +63,10 @@ void Selection::check_met() const {
           fmt::format("there are: {}{}", fmt::join(others_.begin(), others_.begin() + static_cast<long>(named), "; "),
                       others_.size() > named ? "; …" : "");
     }
-    throw Error::of("no kernel matches --kernel '{}'; {}", kernel_, there);
+    // A name out of a message has parentheses.
+    const bool is_name = kernel_.find("(") != std::string::npos && kernel_.find("\\(") == std::string::npos;
+    throw Error::of("no kernel matches --kernel '{}'{}; {}", kernel_,
+                    is_name ? ", a regular expression (\\( stands for a parenthesis)" : "", there);
   }
   if (!instance_met_ && !instance_.empty()) {
     throw Error::of("no instance{} starts with --instance '{}'", kernel_.empty() ? "" : " of the selected kernels",

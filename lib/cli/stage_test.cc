@@ -60,6 +60,19 @@ TEST(Selection, NamesWhatIsThereWhenNothingMatches) {
   }
 }
 
+TEST(Selection, SaysThatANameIsTakenForAnExpression) {
+  Selected s({"--kernel", "first(int*)"});
+  EXPECT_FALSE(s.kernel("first(int*)"));
+  try {
+    s.selection.check_met();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "no kernel matches --kernel 'first(int*)', a regular expression (\\( stands for a parenthesis); "
+                 "there are: first(int*)");
+  }
+}
+
 TEST(Selection, TakesAnInstanceByPrefix) {
   Selected s({"--instance", "AB"});
   EXPECT_TRUE(s.selection.instance(hash("ab12")));

@@ -103,7 +103,7 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     if (row.run && row.run->stray_bytes > 0) {
       cli::warn(fmt::format(
           "kernel '{}', instance {}, variant {} ({}): it changes {} byte(s) beside the recorded memory, as stores past "
-          "the end of an array do; they are not compared, and mneme-run --check-memory finds them",
+          "the end of an array do; they are not compared: mneme-compile --check-memory finds them",
           row.name, short_hash(row.instance), short_hash(row.variant), row.configuration.passes, row.run->stray_bytes));
     }
     if (row.comparison && row.comparison->outcome == kTooSlow) tell(row, kTooSlow, too_slow_text(*row.comparison));
