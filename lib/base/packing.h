@@ -15,7 +15,7 @@
 
 namespace mneme {
 
-// A vector of digests, of which there may be very many: they are in a message as they are in memory.
+// A vector of digests. The message holds them as memory does, since a vector may be very long.
 template <class T>
 inline constexpr bool kPlain = std::is_same_v<T, std::vector<Digest>>;
 static_assert(std::is_trivially_copyable_v<Digest>);
@@ -53,7 +53,7 @@ class Packer {
   std::string out_;
 };
 
-// Throws Error on a message that is too short; whoever wrote it is not the other half of this build.
+// Throws Error on a message that is too short: its writer is of another build.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view in) : in_(in) {}

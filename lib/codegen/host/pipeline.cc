@@ -215,7 +215,7 @@ void set_processor(llvm::Module& module, const llvm::TargetMachine& machine) {
     function.addFnAttr("frame-pointer", "none");
     // No page of the stack is passed over, so that using up the stack faults at the page behind it.
     function.addFnAttr("probe-stack", "inline-asm");
-    function.setUWTableKind(llvm::UWTableKind::Async);  // for whoever walks the stack
+    function.setUWTableKind(llvm::UWTableKind::Async);  // for stack walkers
   }
 }
 

@@ -74,7 +74,7 @@ Result launch_kernel(Function* function, const Launch& launch, void** arguments)
 
 CudaGpu::CudaGpu() : device_(make_context_current()), memory_(device_) {
   if (!timer_) timer_ = std::make_unique<gpu::EventTimer>(*this);
-  has_block_kernels();  // whoever has a GPU made ready early waits for them later otherwise
+  has_block_kernels();  // else the first launch waits for them
 }
 
 void CudaGpu::load_block_kernels() {

@@ -149,8 +149,8 @@ std::unique_ptr<gpu::LoadedCode> HipGpu::load(const bundle::KernelInfo& kernel, 
   return std::make_unique<LoadedModule>(*this, kernel, code);
 }
 
-// What a kernel allocates lies elsewhere here, where nobody sees what is in it, and the runtime knows nothing of what
-// was allocated in a recorded heap. A recording that never had one may be replayed for what else there is (--force).
+// A kernel allocates from the runtime's heap, which is not compared, and the runtime does not know the allocations of a
+// recorded heap. A recording without a heap may be replayed for the rest of its memory (--force).
 void HipGpu::admit(const gpu::LoadedCode& code, const Launch& launch) const {
   if (launch.cluster.count() > 1) throw Error("AMD's GPUs have no clusters of blocks");
   refuse_textures(launch);

@@ -128,8 +128,8 @@ Status register_host(VendorRuntime& runtime, const Real& real, void* pointer, si
   return status;
 }
 
-// What comes from an arena the application did not register; where an arena's memory begins the recorder did, and that
-// is not to be undone: the runtime is asked for what nobody has registered.
+// The recorder registers an arena's memory, and the application must not undo that. For memory of an arena the runtime
+// is given an address that nobody has registered.
 Status unregister_host(VendorRuntime& runtime, const Next<Status(void*)>& next, void* pointer) {
   Core* core = runtime.recorder();
   if (known_to(core, pointer)) return next(static_cast<char*>(pointer) + 1);

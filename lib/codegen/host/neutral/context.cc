@@ -9,7 +9,7 @@ namespace mneme::codegen::host {
 namespace {
 
 constexpr char kThreadContext[] = "mneme.thread.context";
-// For whoever reads the IR.
+// Names for readers of the IR.
 constexpr char kTypeName[] = "mneme.context";
 constexpr const char* kMemberNames[] = {"arguments",   "implicit",     "dispatch", "shared", "frames",
                                         "frames_size", "group",        "block",    "grid",   "shared_dynamic",

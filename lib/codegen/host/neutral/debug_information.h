@@ -7,8 +7,8 @@
 
 namespace mneme::codegen::host {
 
-// Variables are told by where they lie, as in code that is not optimised, and not by each assignment, as clang has it
-// of other code (llvm.dbg.assign): an assignment is known within one function, and functions are cut up.
+// Makes debug information describe a variable by its address, as in unoptimised code. clang describes each assignment of
+// optimised code (llvm.dbg.assign); those are valid within one function, and the compiler cuts functions up.
 void forget_assignments(llvm::Module& device);
 
 // Before functions with debug information are cloned from one module to the other.

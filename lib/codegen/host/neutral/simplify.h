@@ -24,7 +24,7 @@ void inline_into_kernel(llvm::Module& module);
 // Relies on inline_into_kernel. Throws Error for one that ends in a function that could not be inlined.
 void return_at_ends(llvm::Module& module, const bundle::KernelInfo& kernel);
 
-// Brings local variables into registers, so that a work-item's own values are told from memory.
+// Brings local variables into registers, which separates a work-item's own values from memory.
 //
 //   %a = alloca i32; store i32 %v, ptr %a; load i32, ptr %a   ──▶   %v
 //
@@ -45,7 +45,7 @@ void relax_shared_atomics(llvm::Module& module);
 //
 //   add i32 (mul i32 %group, %size), %local   ──▶   add nuw nsw i32 (mul nuw nsw i32 %group, %size), %local
 //
-// Returns the largest such constant of each dimension, which whoever launches checks the grid against
+// Returns the largest such constant of each dimension. A launch checks its grid against them
 // (CodeObject::block_strides).
 std::array<uint32_t, 3> mark_global_ids(llvm::Module& module);
 

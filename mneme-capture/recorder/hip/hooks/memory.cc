@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The HIP functions that give out memory, and what the application is told of memory pools: the recorder's memory that
-// stands for theirs counts.
+// The HIP functions that allocate memory, and queries of memory pools, whose answers count the recorder's memory.
 #include "recorder/core/memory_hooks.h"
 #include "recorder/hip/runtime.h"
 
