@@ -7,8 +7,8 @@
 
 namespace mneme::codegen::host {
 
-// Makes debug information describe a variable by its address, as in unoptimised code. clang describes each assignment of
-// optimised code (llvm.dbg.assign); those are valid within one function, and the compiler cuts functions up.
+// Makes debug information describe a variable by its address, as in unoptimised code. clang describes each assignment
+// of optimised code (llvm.dbg.assign); those are valid within one function, and the compiler cuts functions up.
 void forget_assignments(llvm::Module& device);
 
 // Before functions with debug information are cloned from one module to the other.
