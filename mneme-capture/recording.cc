@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "outside_references.h"
 #include "process_memory.h"
+#include "reached_segments.h"
 #include "ready_heap.h"
 #include "rehearsal/rehearsal.h"
 
@@ -225,13 +226,20 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   } catch (const TooMany& error) {
     return {false, error.what()};
   }
-  try {
-    launch.before = std::make_shared<Snapshot>(Snapshot::take(instance.segments, memory_, last_.get(), capture_.pool));
-  } catch (const Error& error) {
-    return {false, error.what()};
-  }
   if (!prologue.textures.empty()) {
     bundle::read_textures(prologue.textures, "what the application's recorder says of textures", instance);
+  }
+  auto take = [&](const std::vector<bundle::Segment>& segments) {
+    return Snapshot::take(segments, memory_, last_.get(), capture_.pool);
+  };
+  try {
+    if (capture_.reach == bundle::kReachArguments) {
+      instance.reach = capture_.reach;
+      instance.segments = reached_segments(instance, true, instance.segments, take);
+    }
+    launch.before = std::make_shared<Snapshot>(take(instance.segments));
+  } catch (const Error& error) {
+    return {false, error.what()};
   }
   last_ = launch.before;
   is_told_since_ = false;

@@ -301,6 +301,10 @@ struct TextureObject {
   bool operator==(const TextureObject&) const = default;
 };
 
+// What an instance has of the memory that kernels can see: allocations that the arguments lead to, and what the pointers
+// in these lead to.
+inline constexpr char kReachArguments[] = "arguments";
+
 struct InstanceInfo {
   Digest id;                      // dynamic hash
   Digest kernel;                  // static hash
@@ -320,6 +324,7 @@ struct InstanceInfo {
   Dim3 cluster;              // blocks of a cluster, where the launch asked for clusters; likewise
   uint64_t stack_bytes =
       0;  // of each thread, where the application asked a GPU for more than it has by itself; likewise
+  std::string reach;  // kReachArguments: no more is recorded than this; empty: all memory; likewise
   std::vector<TextureArray> arrays;     // that textures and surfaces stand for, by address; likewise
   std::vector<TextureObject> textures;  // by argument; likewise
 };
