@@ -597,7 +597,7 @@ TEST(Names, AreTakenApart) {
   EXPECT_EQ(parse_name("bundle.json").kind, MemberKind::kBundle);
   EXPECT_EQ(parse_name("summary.json").kind, MemberKind::kSummary);
   EXPECT_EQ(parse_name(kernel_json_name(kOne)).digests[0], kOne);
-  EXPECT_EQ(parse_name(kernel_bitcode_name(kOne)).kind, MemberKind::kKernelBitcode);
+  EXPECT_EQ(parse_name(kernel_bitcode_name(kOne)).kind, MemberKind::kKernelFile);
   EXPECT_EQ(parse_name(variant_json_name(kOne, kTwo)).kind, MemberKind::kVariantJson);
   EXPECT_EQ(parse_name(variant_code_name(kOne, kTwo, "code.hsaco")).file, "code.hsaco");
   EXPECT_EQ(parse_name(pack_name(12)).kind, MemberKind::kPack);
