@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/long_names.h"
+#include "bundle/reader.h"
 #include "bundle/segment_runs.h"
 #include "bundle/textures.h"
 #include "cli/options.h"
@@ -186,17 +187,19 @@ void Recording::kernel(const record::Kernel& kernel) {
   if (gpu_ != *capture_.on_gpu) {
     known.refused = fmt::format("it ran on {}, and what the bundle holds on {}: --device chooses",
                                 gpu_ ? "a GPU" : "the host device", gpu_ ? "the host device" : "a GPU");
-  } else if (digest_of(kernel.bitcode) != info.bitcode) {
+  } else if (digest_of(kernel.bytes) != (has_ir(info) ? info.bitcode : info.code_digest)) {
     known.refused = "its IR in the application is damaged; build the application again";
   } else if (capture_.kernels_known.insert(info.id).second) {
-    capture_.queue.add([info, bitcode = kernel.bitcode](bundle::Writer& writer) {
-      writer.add(bundle::kernel_json_name(info.id), bundle::write(info));
-      writer.add(bundle::kernel_bitcode_name(info.id), bitcode);
+    bundle::KernelMember member{info, {}, {}, {}, kernel.ptx};
+    (has_ir(info) ? member.bitcode : member.code) = kernel.bytes;
+    capture_.queue.add([member = std::move(member)](bundle::Writer& writer) {
+      writer.add(bundle::kernel_json_name(member.info.id), bundle::write(member.info));
+      bundle::add_files(writer, member);
     });
   }
   if (!gpu_) {
     known.json = kernel.json;
-    known.bitcode = kernel.bitcode;
+    known.bitcode = kernel.bytes;
   }
   kernels_.emplace(info.id, std::move(known));
 }
