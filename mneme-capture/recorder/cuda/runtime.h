@@ -48,8 +48,15 @@ class CudaRuntime final : public VendorRuntime {
   enum class Code { kModule, kLibrary };
   void add_code(void* handle, Code kind);
   bool has_code(void* handle);
+  void add_module_of(void* library, void* module);
+  void* library_of_module(void* module);  // the module itself: it is none of a library's
   void add_function(const void* function);
   std::vector<MemoryRange> remove_code(void* code) override;
+
+  // Contexts that the application makes, beside its devices' primary ones; and a primary one that goes.
+  void add_context(Context context);
+  void remove_context(Context context);
+  void reset(int device);
 
   // Whether any device code of the program has a variable of this name.
   bool has_variable(const std::string& name);
@@ -57,6 +64,9 @@ class CudaRuntime final : public VendorRuntime {
  private:
   Module module_behind(const void* host_function);
   int ask_device_of(void* stream) override;
+  int on_devices(const std::function<int(int device)>& wait) override;
+  // All that work may be under way in, with their devices, but for this one.
+  std::map<Context, int> contexts_beside(Context current);
   std::optional<MemoryRange> find_variable(const ProgramCode& code, const std::string& name) override;
   std::optional<MemoryRange> find_in_code(void* fat_binary, const std::string& name);
   std::optional<uint64_t> function_address(void* fat_binary, const std::string& name, int device);
@@ -66,7 +76,9 @@ class CudaRuntime final : public VendorRuntime {
   Blocks blocks_;
   std::map<void*, std::map<std::string, const void*>> kernels_;  // host functions, by fat binary and name
   std::map<void*, Code> code_;                                   // by the driver's handle
+  std::map<void*, void*> libraries_;                             // by their modules
   std::set<const void*> functions_;                              // of such code
+  std::map<Context, int> contexts_;                              // the application's own, with their devices
   std::atomic<bool> started_{false};
 };
 

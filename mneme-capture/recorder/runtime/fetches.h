@@ -2,7 +2,6 @@
 #pragma once
 #include <deque>
 #include <functional>
-#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,11 +30,9 @@ class Fetches {
 
   void check(int status) const;
   void copy(std::span<const Piece> pieces, std::byte* to) const;
-  void* take_event(int device);
 
   const Devices& devices_;
-  std::deque<Marks> under_way_;               // in order
-  std::map<int, std::vector<void*>> unused_;  // events, by device
+  std::deque<Marks> under_way_;  // in order
 };
 
 }  // namespace mneme::record
