@@ -3,6 +3,7 @@
 """The ways by which applications reach CUDA's driver past the shared runtime: a runtime of their own (static), dlsym,
 dlvsym, cuGetProcAddress. tests/gpu_stand plays the driver; each launch is seen once, and what is recorded replays."""
 
+import pathlib
 import sys
 import unittest
 
@@ -45,6 +46,10 @@ class Routes(TestCase):
                        "-o", output])
         return output
 
+    def record(self, program, *arguments):
+        """Every launch."""
+        return self.capture(program, *arguments, options=["--max-instances", 20, "--occurrences", 20])
+
     def check_counts(self, result, bundle, counts, launches=None):
         """Recorded instances by kernel; and how many launches there were in all."""
         self.assertEqual({name: len(of) for name, of in self.instances(bundle).items()}, counts, result.error)
@@ -57,15 +62,98 @@ class Routes(TestCase):
     MEMORY = {"combine": 3, "advance": 2}
 
     def test_static_runtime(self):
-        result, bundle = self.capture(self.linked("memory"), options=["--occurrences", 3])
+        result, bundle = self.record(self.linked("memory"))
         self.check_counts(result, bundle, self.MEMORY)
         for instance in sum(self.instances(bundle).values(), []):
             self.assertNotIn("missing", instance, result.error)
 
     def test_by_version(self):
         """dlvsym"""
-        result, bundle = self.capture(self.linked("memory", runtime="cudart_by_version"), options=["--occurrences", 3])
+        result, bundle = self.record(self.linked("memory", runtime="cudart_by_version"))
         self.check_counts(result, bundle, self.MEMORY)
+
+    def test_per_thread_streams(self):
+        """cuGetProcAddress gives the functions that take a null stream for the thread's."""
+        result, bundle = self.record(self.linked("per_thread"))
+        self.check_counts(result, bundle, {"add": 6})
+
+    def test_attributes(self):
+        result, bundle = self.record(self.linked("launches"))
+        self.check_counts(result, bundle, {"reverse": 2, "add": 1})
+        self.assertEqual([i.get("cooperative") for i in self.instances(bundle)["reverse"]], [True, True])
+        self.assertEqual([i.get("cluster") for i in self.instances(bundle)["add"]], [[2, 1, 1]])
+
+    def test_graph(self):
+        program = self.linked("graph_streams")
+        result, bundle = self.record(program, 1000)
+        self.check_counts(result, bundle, {"slowly": 12})
+
+    def test_reset(self):
+        result, bundle = self.record(self.linked("lives"), "reset")
+        self.check_counts(result, bundle, {"add": 2})
+
+    def test_fork(self):
+        result, bundle = self.record(self.linked("lives"), "fork")
+        self.check_counts(result, bundle, {"add": 2})
+
+    def test_what_is_not_recorded(self):
+        result, bundle = self.capture(self.linked("memory"), options=["--kernel", "advance"])
+        self.check_counts(result, bundle, {"advance": 1}, launches=5)
+
+    # ---- or a plug-in ----
+
+    def loader(self, *arguments, options=()):
+        output = self.folder / f"loader_{self.id().split('.')[-1]}"
+        self.run_well(["clang++-19", self.compiled("loader", *options), *arguments, "-ldl", "-o", output])
+        return output
+
+    def plugin(self, runtime="cudart_static"):
+        return self.linked("memory", "-shared", options=["-Dmain=run"], runtime=runtime)
+
+    def test_plugin(self):
+        """RTLD_LOCAL"""
+        result, bundle = self.record(self.loader(), self.plugin())
+        self.check_counts(result, bundle, self.MEMORY)
+
+    def test_plugin_that_binds_deeply(self):
+        result, bundle = self.record(self.loader(), "deepbind", self.plugin())
+        self.check_counts(result, bundle, self.MEMORY)
+
+    def test_plugin_that_is_unloaded(self):
+        """And loaded again: its kernels are others then, at the same places."""
+        plugin = self.plugin()
+        result, bundle = self.record(self.loader(), plugin, plugin)
+        self.check_counts(result, bundle, {"combine": 5, "advance": 4}, launches=10)  # one is as it was the first time
+
+    # ---- both runtimes ----
+
+    def test_both_runtimes(self):
+        """Each launch is seen once: of the shared one where it is called, of the other where it calls the driver."""
+        self.environment = {"LD_LIBRARY_PATH": str(LIBRARIES)}
+        loader = self.loader(self.compiled("memory", "-Dmain=run"), f"-L{LIBRARIES}", "-lcudart",
+                             "-Wl,--allow-shlib-undefined", options=["-DOWN_TOO"])
+        self.assertIn("[libcudart.so.13]", self.run_well(["readelf", "-d", loader]).out.decode())
+        result, bundle = self.record(loader, self.plugin())
+        self.check_counts(result, bundle, {"combine": 6, "advance": 4})
+
+    # ---- no runtime ----
+
+    def module(self):
+        output = self.folder / "kernels.cubin"
+        self.run_well([recorders.tool("inject"), *toolkit.COMPILE, "--cuda-device-only", PROGRAMS / "module_kernels.cu",
+                       "-o", output], env={"CUDA_PATH": str(self.folder / "toolkit")})
+        return output
+
+    def test_python(self):
+        """An interpreter, whose script finds the driver's functions by dlsym."""
+        result, bundle = self.capture(pathlib.Path(sys.executable), PROGRAMS / "by_ctypes.py", self.module())
+        self.check_counts(result, bundle, {"scale": 1})
+
+    def test_contexts(self):
+        """Two of one device."""
+        program = self.linked("contexts", "-L", LIBRARIES / "driver", "-lcuda")
+        result, bundle = self.record(program, self.module())
+        self.check_counts(result, bundle, {"scale": 6})
 
 
 if __name__ == "__main__":

@@ -138,25 +138,48 @@ RUNTIME Status __cudaPopCallConfiguration(Dimensions* grid, Dimensions* block, s
   return 0;
 }
 
-using Launch =
-    Driver<Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**>;
-RUNTIME Status cudaLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
-                                size_t shared, Stream stream) {
-  static const Launch cuLaunchKernel("cuLaunchKernel");
+namespace {
+
+// With the stream that a null one means.
+template <Flags flags>
+Status launch(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared, Stream stream) {
+  static const Driver<Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
+                      void**>
+      cuLaunchKernel("cuLaunchKernel", flags);
   return cuLaunchKernel(kernel_of(function), grid.x, grid.y, grid.z, block.x, block.y, block.z,
                         static_cast<unsigned>(shared), stream, arguments, nullptr);
 }
-RUNTIME Status cudaLaunchKernel_ptsz(const void* function, Dimensions grid, Dimensions block, void** arguments,
-                                     size_t shared, Stream stream) {
-  static const Launch cuLaunchKernel("cuLaunchKernel", kPerThread);
-  return cuLaunchKernel(kernel_of(function), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                        static_cast<unsigned>(shared), stream, arguments, nullptr);
-}
-RUNTIME Status cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
-  DRIVER(cuLaunchKernelEx, const DriverLaunchConfig*, Function, void**, void**);
+
+template <Flags flags>
+Status launch_with(const LaunchConfig* config, const void* function, void** arguments) {
+  static const Driver<const DriverLaunchConfig*, Function, void**, void**> cuLaunchKernelEx("cuLaunchKernelEx", flags);
   const DriverLaunchConfig drivers{config->grid,   config->block,      static_cast<unsigned>(config->shared),
                                    config->stream, config->attributes, config->count};
   return cuLaunchKernelEx(&drivers, kernel_of(function), arguments, nullptr);
+}
+
+}  // namespace
+
+RUNTIME Status cudaLaunchKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
+                                size_t shared, Stream stream) {
+  return launch<kLegacy>(function, grid, block, arguments, shared, stream);
+}
+RUNTIME Status cudaLaunchKernel_ptsz(const void* function, Dimensions grid, Dimensions block, void** arguments,
+                                     size_t shared, Stream stream) {
+  return launch<kPerThread>(function, grid, block, arguments, shared, stream);
+}
+RUNTIME Status cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
+  return launch_with<kLegacy>(config, function, arguments);
+}
+RUNTIME Status cudaLaunchKernelExC_ptsz(const LaunchConfig* config, const void* function, void** arguments) {
+  return launch_with<kPerThread>(config, function, arguments);
+}
+RUNTIME Status cudaLaunchCooperativeKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
+                                           size_t shared, Stream stream) {
+  DRIVER(cuLaunchCooperativeKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+         Stream, void**);
+  return cuLaunchCooperativeKernel(kernel_of(function), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                   static_cast<unsigned>(shared), stream, arguments);
 }
 RUNTIME Status cudaGetFuncBySymbol(Function* function, const void* host) {
   DRIVER(cuKernelGetFunction, Function*, Kernel);
@@ -172,6 +195,11 @@ RUNTIME Status cudaMalloc(void** memory, size_t size) {
 }
 RUNTIME Status cudaMallocAsync(void** memory, size_t size, Stream stream) {
   DRIVER(cuMemAllocAsync, void**, size_t, Stream);
+  enter();
+  return cuMemAllocAsync(memory, size, stream);
+}
+RUNTIME Status cudaMallocAsync_ptsz(void** memory, size_t size, Stream stream) {
+  static const Driver<void**, size_t, Stream> cuMemAllocAsync("cuMemAllocAsync", kPerThread);
   enter();
   return cuMemAllocAsync(memory, size, stream);
 }
@@ -193,6 +221,10 @@ RUNTIME Status cudaFreeAsync(void* memory, Stream stream) {
   DRIVER(cuMemFreeAsync, void*, Stream);
   return cuMemFreeAsync(memory, stream);
 }
+RUNTIME Status cudaFreeAsync_ptsz(void* memory, Stream stream) {
+  static const Driver<void*, Stream> cuMemFreeAsync("cuMemFreeAsync", kPerThread);
+  return cuMemFreeAsync(memory, stream);
+}
 RUNTIME Status cudaFreeHost(void* memory) {
   DRIVER(cuMemFreeHost, void*);
   return cuMemFreeHost(memory);
@@ -205,6 +237,20 @@ RUNTIME Status cudaMemcpy(void* to, const void* from, size_t size, int kind) {
   if (kind == kHostToDevice) return cuMemcpyHtoD(address_of(to), from, size);
   if (kind == kDeviceToHost) return cuMemcpyDtoH(to, address_of(from), size);
   return cuMemcpy(address_of(to), address_of(from), size);
+}
+RUNTIME Status cudaMemcpy_ptds(void* to, const void* from, size_t size, int kind) {
+  static const Driver<void*, Address, size_t> cuMemcpyDtoH("cuMemcpyDtoH", kPerThread);
+  static const Driver<Address, Address, size_t> cuMemcpy("cuMemcpy", kPerThread);
+  enter();
+  if (kind == kDeviceToHost) return cuMemcpyDtoH(to, address_of(from), size);
+  return cuMemcpy(address_of(to), address_of(from), size);
+}
+RUNTIME Status cudaMemcpyAsync_ptsz(void* to, const void* from, size_t size, int kind, Stream stream) {
+  static const Driver<Address, const void*, size_t, Stream> cuMemcpyHtoDAsync("cuMemcpyHtoDAsync", kPerThread);
+  static const Driver<Address, Address, size_t, Stream> cuMemcpyAsync("cuMemcpyAsync", kPerThread);
+  enter();
+  if (kind == kHostToDevice) return cuMemcpyHtoDAsync(address_of(to), from, size, stream);
+  return cuMemcpyAsync(address_of(to), address_of(from), size, stream);
 }
 RUNTIME Status cudaMemcpyToSymbol(const void* symbol, const void* from, size_t size, size_t offset, int) {
   DRIVER(cuLibraryGetGlobal, Address*, size_t*, Library, const char*);
@@ -226,6 +272,12 @@ RUNTIME Status cudaMemsetAsync(void* at, int value, size_t size, Stream stream) 
   return cuMemsetD8Async(address_of(at), static_cast<unsigned char>(value), size, stream);
 }
 
+RUNTIME Status cudaMemsetAsync_ptsz(void* at, int value, size_t size, Stream stream) {
+  static const Driver<Address, unsigned char, size_t, Stream> cuMemsetD8Async("cuMemsetD8Async", kPerThread);
+  enter();
+  return cuMemsetD8Async(address_of(at), static_cast<unsigned char>(value), size, stream);
+}
+
 // ---- streams, graphs, the device ----
 
 RUNTIME Status cudaStreamCreate(Stream* stream) {
@@ -239,6 +291,10 @@ RUNTIME Status cudaStreamDestroy(Stream stream) {
 }
 RUNTIME Status cudaStreamSynchronize(Stream stream) {
   DRIVER(cuStreamSynchronize, Stream);
+  return cuStreamSynchronize(stream);
+}
+RUNTIME Status cudaStreamSynchronize_ptsz(Stream stream) {
+  static const Driver<Stream> cuStreamSynchronize("cuStreamSynchronize", kPerThread);
   return cuStreamSynchronize(stream);
 }
 RUNTIME Status cudaStreamBeginCapture(Stream stream, int mode) {

@@ -7,6 +7,7 @@
 #include "recorder/runtime/next.h"
 
 namespace mneme::record {
+
 void Fetches::check(int status) const {
   if (devices_.succeeds(status)) return;
   const char* text = devices_.error_string(status);
@@ -31,7 +32,7 @@ void Fetches::begin(const std::vector<Piece>& pieces, std::byte* to, const Gathe
     Entered there(devices_, device);
     void* event = nullptr;
     check(devices_.create_event(&event, kNoTiming));
-    marks.emplace_back(device, event);
+    marks.push_back({device, Event(event, {&devices_})});
     if (!gather || !gather(some, to)) copy(some, to);
     for (const Piece& piece : some) to += piece.size;
     first = last;
@@ -44,11 +45,9 @@ void Fetches::await() {
   if (under_way_.empty()) return;
   Marks marks = std::move(under_way_.front());
   under_way_.pop_front();
-  for (auto [device, event] : marks) {
-    Entered there(devices_, device);
-    const int status = devices_.synchronize_event(event);
-    devices_.destroy_event(event);
-    check(status);
+  for (const Mark& mark : marks) {
+    Entered there(devices_, mark.device);
+    check(devices_.synchronize_event(mark.event.get()));
   }
 }
 
