@@ -114,12 +114,14 @@ void attributes() {
 }
 
 void launch_once() {
-  int *out = device_memory<int>(kFew), *in = device_memory<int>(kFew, 1), result = 0;
+  int *out = device_memory<int>(kFew), *in, result = 0;
+  OK(cudaMallocHost(&in, kFew * sizeof(int)));
+  for (int i = 0; i < kFew; ++i) in[i] = 0x01010101;
   add<<<1, kFew>>>(out, in);
   OK(cudaMemcpy(&result, out, sizeof result, cudaMemcpyDeviceToHost));
   CHECK(result == 0x01010101 + 1);
   OK(cudaFree(out));
-  OK(cudaFree(in));
+  OK(cudaFreeHost(in));
 }
 
 // The device is reset, and used again.

@@ -68,7 +68,8 @@ Result cuGraphKernelNodeGetParams_v2(Node node, declared::DriverKernelNode* para
   hipKernelNodeParams hips{};
   hipError_t status = hipGraphKernelNodeGetParams(node, &hips);
   if (status != hipSuccess) return result(status);
-  *parameters = {hips.func,
+  // Of a library's kernel the driver gives the function that it is in the context.
+  *parameters = {function_of_kernel(hips.func),
                  dimensions(hips.gridDim),
                  dimensions(hips.blockDim),
                  hips.sharedMemBytes,

@@ -9,6 +9,7 @@
 #include "block_kernels.h"
 #include "hostgpu/cuda/fat_binary.h"
 #include "hostgpu/cuda/launch_wishes.h"
+#include "hostgpu/extensions.h"
 #include "hostgpu/kernels/registration.h"
 
 using namespace mneme::gpu_stand;
@@ -72,6 +73,7 @@ int cudaGetFuncBySymbol(hipFunction_t* handle, const void* function) {
 }
 
 Result cuFuncGetModule(hipModule_t* module, hipFunction_t function) {
+  if (is_of_module(as_hip(function))) return result(mneme_hostgpu_module_of(as_hip(function), module));
   *module = module_of(mneme::hostgpu::registered_function(as_hip(function)).program);
   return 0;
 }

@@ -40,7 +40,7 @@ constinit const GraphCalls all_calls{devices, kDriver, "cu", get_edges};
 DriverKernelNode parameters_of(GraphNode node) {
   DriverKernelNode parameters{};
   need(next::cuGraphKernelNodeGetParams_v2(node, &parameters));
-  if (!parameters.function) parameters.function = parameters.kernel;
+  if (parameters.kernel) parameters.function = parameters.kernel;
   return parameters;
 }
 

@@ -37,6 +37,7 @@ CALL(Status, cudaGetSymbolAddress, void**, const void*)
 CALL(Status, cudaGetSymbolSize, size_t*, const void*)
 CALL(Status, cudaGetLastError)
 CALL(Status, cuFuncGetModule, Module*, Function)
+CALL(Status, cuKernelGetFunction, Function*, Kernel)
 
 namespace {
 
@@ -251,11 +252,21 @@ void CudaRuntime::add_kernel(void* fat_binary, const void* host_function, const 
   kernels_[fat_binary].try_emplace(name, host_function);
 }
 
-// Null: the vendor has none.
-Module CudaRuntime::module_behind(const void* host_function) {
-  Function function = nullptr;
+// Null: the vendor has none. A library's kernel is a function in the module that it is on the thread's device.
+Module CudaRuntime::module_behind(const void* kernel) {
+  bool is_drivers = false;
+  {
+    std::lock_guard lock(mutex_);
+    is_drivers = functions_.contains(kernel);
+  }
+  Function function = const_cast<void*>(kernel);
   Module module = nullptr;
-  if (!runtime_succeeds(next::cudaGetFuncBySymbol(&function, host_function))) return nullptr;
+  if (is_drivers) {
+    Function of_kernel = nullptr;
+    if (next::cuKernelGetFunction(&of_kernel, function) == kSuccess) function = of_kernel;
+  } else if (!runtime_succeeds(next::cudaGetFuncBySymbol(&function, kernel))) {
+    return nullptr;
+  }
   return next::cuFuncGetModule(&module, function) == kSuccess ? module : nullptr;
 }
 

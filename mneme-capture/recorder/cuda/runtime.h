@@ -39,7 +39,8 @@ class CudaRuntime final : public VendorRuntime {
   Core* recorder() override { return started_.load(std::memory_order_acquire) ? core() : nullptr; }
   void start() override;
 
-  void add_kernel(void* fat_binary, const void* host_function, const char* name);  // as start-up code registers it
+  // As start-up code registers it, by its host function, or as it is asked for of loaded code, by the driver's handle.
+  void add_kernel(void* fat_binary, const void* host_function, const char* name);
   // The one for the kernel of this name in the module that is behind some of them; null: there is none.
   const void* host_function(Module module, const std::string& name);
 
@@ -62,7 +63,7 @@ class CudaRuntime final : public VendorRuntime {
   bool has_variable(const std::string& name);
 
  private:
-  Module module_behind(const void* host_function);
+  Module module_behind(const void* kernel);
   int ask_device_of(void* stream) override;
   int on_devices(const std::function<int(int device)>& wait) override;
   // All that work may be under way in, with their devices, but for this one.
@@ -74,7 +75,7 @@ class CudaRuntime final : public VendorRuntime {
   std::mutex looking_;  // at blocks
   Digests digested_;    // its memory is used again: to touch new takes longer than to digest
   Blocks blocks_;
-  std::map<void*, std::map<std::string, const void*>> kernels_;  // host functions, by fat binary and name
+  std::map<void*, std::map<std::string, const void*>> kernels_;  // host functions and handles, by code and name
   std::map<void*, Code> code_;                                   // by the driver's handle
   std::map<void*, void*> libraries_;                             // by their modules
   std::set<const void*> functions_;                              // of such code

@@ -75,8 +75,9 @@ void add_kernel(Core& core, void* kernel, void* handle, const char* name) {
     Handles::all().add(kernel, host);
     return;
   }
-  Handles::all().remove(kernel);
+  Handles::all().add(kernel, kernel);
   runtime().add_function(kernel);
+  runtime().add_kernel(handle, kernel, name);
   core.add_stub(handle, kernel, name);
 }
 
