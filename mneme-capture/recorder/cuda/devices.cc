@@ -82,19 +82,25 @@ int CudaDevices::get_limit(size_t* value, int limit) const {
   const OnDevice here;
   return next::cuCtxGetLimit(value, limit);
 }
-// For all contexts: an application may have several of one device.
+// For all contexts, in one that the application does not destroy: it may have several of one device.
 int CudaDevices::register_host(void* memory, size_t size, unsigned flags) const {
-  const OnDevice here;
+  const Pushed here(primary_of(current()));
   return next::cuMemHostRegister_v2(memory, size, flags | kRegisterPortable);
 }
 int CudaDevices::unregister_host(void* memory) const {
-  const OnDevice here;
+  const Pushed here(primary_of(current()));
   return next::cuMemHostUnregister(memory);
 }
 
 Context CudaDevices::context() const {
   Context current = nullptr;
   return next::cuCtxGetCurrent(&current) == kSuccess ? current : nullptr;
+}
+
+Pushed::Pushed(Context context) : pushed_(context && next::cuCtxPushCurrent_v2(context) == kSuccess) {}
+Pushed::~Pushed() {
+  Context popped = nullptr;
+  if (pushed_) next::cuCtxPopCurrent_v2(&popped);
 }
 
 int CudaDevices::enter(int device) const {

@@ -61,6 +61,19 @@ inline constinit const CudaDevices devices;
 
 inline bool succeeds(int status) { return devices.succeeds(status); }
 
+// A context is the thread's, if the driver knows it.
+class Pushed {
+ public:
+  explicit Pushed(Context context);
+  ~Pushed();
+  Pushed(const Pushed&) = delete;
+  Pushed& operator=(const Pushed&) = delete;
+  explicit operator bool() const { return pushed_; }
+
+ private:
+  bool pushed_;
+};
+
 // A device is the thread's, and the thread has a context.
 struct OnDevice : Entered {
   explicit OnDevice(int device) : Entered(devices, device) {}

@@ -24,8 +24,6 @@ CALL(Status, cuMemMap, Address, size_t, size_t, Handle, unsigned long long)
 CALL(Status, cuMemUnmap, Address, size_t)
 CALL(Status, cuMemSetAccess, Address, size_t, const Access*, size_t)
 CALL(Status, cuStreamGetCtx, void*, Context*)
-CALL(Status, cuCtxPushCurrent_v2, Context)
-CALL(Status, cuCtxPopCurrent_v2, Context*)
 CALL(Status, cuCtxGetDevice, int*)
 CALL(Status, cuDevicePrimaryCtxGetState, int, unsigned*, int*)
 CALL(Status, cuDeviceCanAccessPeer, int*, int, int)
@@ -66,22 +64,6 @@ std::optional<MemoryRange> find_by_host(const void* host_variable) {
                runtime_succeeds(next::cudaGetSymbolSize(&size, host_variable));
   return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
 }
-
-// A context is the thread's.
-class Pushed {
- public:
-  explicit Pushed(Context context) : pushed_(next::cuCtxPushCurrent_v2(context) == kSuccess) {}
-  ~Pushed() {
-    Context popped = nullptr;
-    if (pushed_) next::cuCtxPopCurrent_v2(&popped);
-  }
-  Pushed(const Pushed&) = delete;
-  Pushed& operator=(const Pushed&) = delete;
-  explicit operator bool() const { return pushed_; }
-
- private:
-  bool pushed_;
-};
 
 int device_of_context(Context context) {
   const Pushed there(context);
@@ -126,6 +108,8 @@ std::optional<Fd> CudaRuntime::back(uint64_t address, uint64_t size, int device)
   bool ready = mapped && next::cuMemSetAccess(address, size, access.data(), access.size()) == kSuccess;
   if (mapped && !ready) next::cuMemUnmap(address, size);
   if (!ready) return std::nullopt;
+  // A primary context of the application's stays, though it may release it.
+  if (has_primary(device)) devices.primary_of(device);
   use(device);
   return Fd();
 }
@@ -142,7 +126,11 @@ bool CudaRuntime::works() {
 
 int CudaRuntime::ask_device_of(void* stream) {
   Context context = nullptr;
-  return next::cuStreamGetCtx(stream, &context) == kSuccess ? device_of_context(context) : -1;
+  int device = -1;
+  if (next::cuStreamGetCtx(stream, &context) != kSuccess) return -1;
+  // Mostly it is the thread's.
+  if (context == devices.context()) return devices.get(&device) == kSuccess ? device : -1;
+  return device_of_context(context);
 }
 
 int CudaRuntime::synchronize(std::chrono::milliseconds patience) {
@@ -190,11 +178,29 @@ void CudaRuntime::remove_context(Context context) {
   blocks_.forget(context);
 }
 
-// The context that it has afterwards may be at the same place.
-void CudaRuntime::reset(int device) {
-  if (!has_primary(device)) return;
-  remove_context(devices.primary_of(device));
-  devices.forget_primary(device);
+// The context that it has afterwards may be at the same place, and nothing is registered in it.
+Status CudaRuntime::reset(int device, const Real& real) {
+  if (has_primary(device)) {
+    remove_context(devices.primary_of(device));
+    devices.forget_primary(device);
+  }
+  const Status status = real();
+  std::lock_guard lock(mutex_);
+  for (const auto& [address, size] : adopted_) VendorRuntime::adopt_host(address, size);
+  return status;
+}
+
+bool CudaRuntime::adopt_host(void* address, uint64_t size) {
+  if (!VendorRuntime::adopt_host(address, size)) return false;
+  std::lock_guard lock(mutex_);
+  adopted_[address] = size;
+  return true;
+}
+
+void CudaRuntime::disown_host(void* address) {
+  VendorRuntime::disown_host(address);
+  std::lock_guard lock(mutex_);
+  adopted_.erase(address);
 }
 
 int CudaRuntime::synchronize(void* stream, std::chrono::milliseconds patience) { return wait_for(stream, patience); }

@@ -23,6 +23,8 @@ class CudaRuntime final : public VendorRuntime {
   bool fetches() override { return true; }
   void digests(const std::vector<Piece>& pieces, const TakeDigests& take) override;
   void fetch(const std::vector<Piece>& pieces, std::byte* to, bool adopted) override;
+  bool adopt_host(void* address, uint64_t size) override;
+  void disown_host(void* address) override;
   bool survives_fork() override { return false; }
   bool works() override;
   int synchronize(std::chrono::milliseconds patience) override;
@@ -57,7 +59,7 @@ class CudaRuntime final : public VendorRuntime {
   // Contexts that the application makes, beside its devices' primary ones; and a primary one that goes.
   void add_context(Context context);
   void remove_context(Context context);
-  void reset(int device);
+  Status reset(int device, const Real& real);
 
   // Whether any device code of the program has a variable of this name.
   bool has_variable(const std::string& name);
@@ -79,6 +81,7 @@ class CudaRuntime final : public VendorRuntime {
   std::map<void*, Code> code_;                                   // by the driver's handle
   std::map<void*, void*> libraries_;                             // by their modules
   std::set<const void*> functions_;                              // of such code
+  std::map<void*, uint64_t> adopted_;                            // host memory
   std::map<Context, int> contexts_;                              // the application's own, with their devices
   std::atomic<bool> started_{false};
 };

@@ -27,13 +27,12 @@ Status destroy_context(CudaRuntime& runtime, const Real& real, Context context) 
 }
 
 Status reset(CudaRuntime& runtime, const Real& real, int device) {
-  if (runtime.recorder()) runtime.reset(device);
-  return real();
+  return runtime.recorder() ? runtime.reset(device, real) : real();
 }
 Status reset_current(CudaRuntime& runtime, const Real& real) {
   int device = 0;
-  if (runtime.recorder() && next::cudaGetDevice(&device) == kSuccess) runtime.reset(device);
-  return real();
+  const bool ours = runtime.recorder() && next::cudaGetDevice(&device) == kSuccess;
+  return ours ? runtime.reset(device, real) : real();
 }
 
 }  // namespace
