@@ -72,6 +72,16 @@ class Routes(TestCase):
         result, bundle = self.record(self.linked("memory", runtime="cudart_by_version"))
         self.check_counts(result, bundle, self.MEMORY)
 
+    def test_code(self):
+        """Functions, texts and constants that pointers lead to, and the heap from which kernels allocate."""
+        for name, counts in [("functions", {"choose": 1, "call": 1}), ("texts", {"describe": 1, "measure": 1}),
+                             ("heap", {"build": 2, "sum": 2, "thin": 1})]:
+            with self.subTest(name):
+                result, bundle = self.record(self.linked(name))
+                self.check_counts(result, bundle, counts)
+                missing = [i["missing"] for of in self.instances(bundle).values() for i in of if "missing" in i]
+                self.assertFalse(missing, result.error)
+
     def test_per_thread_streams(self):
         """cuGetProcAddress gives the functions that take a null stream for the thread's."""
         result, bundle = self.record(self.linked("per_thread"))

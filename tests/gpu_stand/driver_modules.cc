@@ -43,11 +43,11 @@ std::set<const void*> functions;
 
 // A variable whose name in PTX is that.
 hipError_t find_global(void** address, size_t* size, hipModule_t module, const char* name) {
-  Program* program = program_of(module);
-  if (!program) return hipModuleGetGlobal(address, size, module, name);
   constexpr std::string_view kDot = "_$_";
   std::string own = name;
   for (size_t at; (at = own.find(kDot)) != std::string::npos;) own.replace(at, kDot.size(), ".");
+  Program* program = program_of(module);
+  if (!program) return hipModuleGetGlobal(address, size, module, own.c_str());
   auto variable = program->on(mneme::hostgpu::current_device()).find_variable(own);
   if (!variable) return hipErrorNotFound;
   *address = variable->address;

@@ -309,6 +309,9 @@ RUNTIME Status cudaGraphInstantiateWithFlags(void** ready, void* graph, Flags fl
   DRIVER(cuGraphInstantiateWithFlags, void**, void*, Flags);
   return cuGraphInstantiateWithFlags(ready, graph, flags);
 }
+RUNTIME Status cudaGraphInstantiate(void** ready, void* graph, Flags flags) {
+  return cudaGraphInstantiateWithFlags(ready, graph, flags);
+}
 RUNTIME Status cudaGraphLaunch(void* ready, Stream stream) {
   DRIVER(cuGraphLaunch, void*, Stream);
   return cuGraphLaunch(ready, stream);
@@ -325,6 +328,11 @@ RUNTIME Status cudaDeviceSynchronize() {
   DRIVER(cuCtxSynchronize);
   enter();
   return cuCtxSynchronize();
+}
+RUNTIME Status cudaDeviceSetLimit(int limit, size_t value) {
+  DRIVER(cuCtxSetLimit, int, size_t);
+  enter();
+  return cuCtxSetLimit(limit, value);
 }
 RUNTIME Status cudaDeviceReset() {
   DRIVER(cuDevicePrimaryCtxReset, int);
