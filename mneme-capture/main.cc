@@ -155,13 +155,15 @@ Device choose_device(const std::string& name, const std::vector<std::string>& co
   return name == "auto" ? choose_by_application(command) : Device::kHost;
 }
 
+// On a GPU its calls of the driver are seen; the host device takes the place of the shared one.
 void warn_of_static_runtime(const std::vector<std::string>& command, Device device) {
-  std::string program = with_static_cudart(command, device == Device::kHost ? stand_in_folder(device) : "");
+  if (device != Device::kHost) return;
+  std::string program = with_static_cudart(command, stand_in_folder(device));
   if (program.empty()) return;
-  cli::warn(
-      fmt::format("'{}' is linked with the static CUDA runtime, whose launches are not seen: link the shared one, as "
-                  "mneme-inject and nvcc -cudart shared do",
-                  program));
+  cli::warn(fmt::format(
+      "'{}' is linked with the static CUDA runtime, whose launches are not seen on the host device: link the "
+      "shared one, as mneme-inject and nvcc -cudart shared do",
+      program));
 }
 
 bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, const char* device,

@@ -238,7 +238,7 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   try {
     if (capture_.reach == bundle::kReachArguments) {
       instance.reach = capture_.reach;
-      instance.segments = reached_segments(instance, true, instance.segments, take);
+      instance.segments = reached_segments(instance, known->second.info.code.empty(), instance.segments, take);
     }
     launch.before = std::make_shared<Snapshot>(take(instance.segments));
   } catch (const Error& error) {

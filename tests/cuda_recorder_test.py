@@ -616,16 +616,11 @@ class Recorder(TestCase):
     def test_functions_of_the_driver_that_dlsym_finds(self):
         self.check_modules("by_dlsym", "-DBY_DLSYM")
 
-    def test_a_runtime_of_its_own(self):
-        """What holds a runtime finds the driver's own functions: that is not the application's work."""
-        program = self.folder / "static_runtime"
-        sentence = "CUDA driver version is insufficient for CUDA runtime version"
-        self.inject(PROGRAMS / "lookups.cu", f'-DSENTENCE="{sentence}"', "-o", program)
+    def test_lookups(self):
+        """What dlsym and dlvsym find: the hooks of what is hooked, and all else as without a recorder."""
+        program = self.program("lookups")
         self.run_well([program, "plain"], env=self.environment)
-        self.run_well([tool("capture"), "--device", "cuda", "--max-instances", 1, "-o", self.folder / "static.tar",
-                       program, "vendors"], env=self.environment)
-        self.inject(PROGRAMS / "lookups.cu", "-o", program)
-        self.run_well([tool("capture"), "--device", "cuda", "-o", self.folder / "static.tar", program, "hooks"],
+        self.run_well([tool("capture"), "--device", "cuda", "-o", self.folder / "lookups.tar", program, "recorded"],
                       env=self.environment)
 
     def test_libraries(self):

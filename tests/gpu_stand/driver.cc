@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CUDA's driver interface, as far as recorders and the programs beside this call it: contexts, memory, streams.
+// CUDA's driver interface, as far as NVIDIA's does something else than the host device's: contexts, and memory at
+// addresses of the caller's.
 #include "driver.h"
 
 #include <sys/mman.h>
@@ -15,9 +16,24 @@ namespace declared = mneme::vendor::cuda;
 
 namespace {
 
-// One context a device, whoever asks for one, and one device.
-char the_context;
-thread_local void* current = nullptr;
+thread_local int contexts = 0;  // that the thread has taken
+
+bool has_context() {
+  int device = 0;
+  return contexts > 0 || (hipGetDevice(&device) == hipSuccess && device != 0);
+}
+
+Result taken(hipError_t status) {
+  if (status == hipSuccess) ++contexts;
+  return result(status);
+}
+
+hipCtx_t primary_of(int device) {
+  hipCtx_t context = nullptr;
+  static_cast<void>(hipDevicePrimaryCtxRetain(&context, device));
+  static_cast<void>(hipDevicePrimaryCtxRelease(device));
+  return context;
+}
 
 // NVIDIA's own memory does not lie where recorders put theirs, and what the stand-in of lib/hostgpu has would: so the
 // place is kept until somebody asks for it.
@@ -47,47 +63,43 @@ void* __wrap_dlsym(void* library, const char* name) {
   return std::string_view(name).starts_with("mneme_record_") ? nullptr : __real_dlsym(library, name);
 }
 
-Result cuInit(unsigned) { return 0; }
-Result cuDriverGetVersion(int* version) {
-  *version = 13000;
-  return 0;
-}
-Result cuDeviceGetCount(int* count) { return result(hipGetDeviceCount(count)); }
-Result cuDeviceGet(int* device, int ordinal) {
-  *device = ordinal;
-  return 0;
-}
-Result cuGetErrorString(Result status, const char** text) {
-  *text = hipGetErrorString(static_cast<hipError_t>(status));
-  return 0;
-}
+// ---- contexts: a thread has none before it takes one, or another device than the first ----
 
-// ---- contexts ----
-
-Result cuCtxCreate_v2(void** context, unsigned, int) {
-  *context = current = &the_context;
-  return 0;
+Result cuCtxGetCurrent(hipCtx_t* context) {
+  *context = nullptr;
+  return has_context() ? result(hipCtxGetCurrent(context)) : 0;
 }
-Result cuDevicePrimaryCtxRetain(void** context, int) {
-  *context = &the_context;
-  return 0;
+Result cuCtxPushCurrent_v2(hipCtx_t context) { return taken(hipCtxPushCurrent(context)); }
+Result cuCtxPopCurrent_v2(hipCtx_t* context) {
+  if (contexts == 0) return kInvalidContext;
+  --contexts;
+  return result(hipCtxPopCurrent(context));
 }
-Result cuDevicePrimaryCtxRelease_v2(int) { return 0; }
-Result cuCtxDestroy_v2(void*) { return 0; }
-Result cuCtxSetCurrent(void* context) {
-  current = context;
-  return 0;
+Result cuCtxSetCurrent(hipCtx_t context) {
+  if (contexts > 0) --contexts;
+  return context ? taken(hipCtxSetCurrent(context)) : result(hipCtxSetCurrent(context));
 }
-Result cuCtxGetCurrent(void** context) {
-  *context = current;
-  return 0;
+Result cuCtxCreate_v2(hipCtx_t* context, unsigned flags, int device) {
+  return taken(hipCtxCreate(context, flags, device));
 }
-Result cuCtxSynchronize() { return current ? result(hipDeviceSynchronize()) : kInvalidContext; }
+Result cuCtxCreate_v3(hipCtx_t* context, const void*, int, unsigned flags, int device) {
+  return cuCtxCreate_v2(context, flags, device);
+}
+Result cuCtxCreate_v4(hipCtx_t* context, const void*, unsigned flags, int device) {
+  return cuCtxCreate_v2(context, flags, device);
+}
+Result cuCtxDestroy_v2(hipCtx_t context) {
+  hipCtx_t current = nullptr;
+  if (contexts > 0 && hipCtxGetCurrent(&current) == hipSuccess && current == context) --contexts;
+  return result(hipCtxDestroy(context));
+}
+Result cuCtxGetDevice(int* device) { return has_context() ? result(hipGetDevice(device)) : kInvalidContext; }
+Result cuCtxSynchronize() { return has_context() ? result(hipDeviceSynchronize()) : kInvalidContext; }
 Result cuCtxGetLimit(size_t* value, int limit) {
-  return current ? result(hipDeviceGetLimit(value, static_cast<hipLimit_t>(limit))) : kInvalidContext;
+  return has_context() ? result(hipDeviceGetLimit(value, static_cast<hipLimit_t>(limit))) : kInvalidContext;
 }
 Result cuCtxSetLimit(int limit, size_t value) {
-  return current ? result(hipDeviceSetLimit(static_cast<hipLimit_t>(limit), value)) : kInvalidContext;
+  return has_context() ? result(hipDeviceSetLimit(static_cast<hipLimit_t>(limit), value)) : kInvalidContext;
 }
 
 // ---- memory at addresses of the caller's ----
@@ -134,7 +146,7 @@ Result cuPointerGetAttribute(void* data, int which, Address address) {
   if (status != hipSuccess) return kInvalidValue;
   switch (which) {
     case kContext:
-      *static_cast<void**>(data) = is_mapped ? nullptr : &the_context;
+      *static_cast<void**>(data) = is_mapped ? nullptr : primary_of(device);
       return 0;
     case kSynchronises:
       if (is_mapped) return kInvalidValue;
@@ -174,66 +186,5 @@ Result cuMemGetAllocationPropertiesFromHandle(declared::MemoryProperties* proper
   properties->location = {hips.location.type, hips.location.id};
   return result(status);
 }
-
-// ---- memory of the driver's ----
-
-Result cuMemAlloc_v2(Address* address, size_t size) {
-  void* memory = nullptr;
-  hipError_t status = hipMalloc(&memory, size);
-  *address = reinterpret_cast<Address>(memory);
-  return result(status);
-}
-Result cuMemFree_v2(Address address) { return result(hipFree(pointer(address))); }
-Result cuMemAllocAsync(Address* address, size_t size, hipStream_t stream) {
-  void* memory = nullptr;
-  hipError_t status = hipMallocAsync(&memory, size, stream);
-  *address = reinterpret_cast<Address>(memory);
-  return result(status);
-}
-Result cuMemFreeAsync(Address address, hipStream_t stream) { return result(hipFreeAsync(pointer(address), stream)); }
-Result cuMemAllocPitch_v2(Address* address, size_t* pitch, size_t width, size_t height, unsigned) {
-  void* memory = nullptr;
-  hipError_t status = hipMallocPitch(&memory, pitch, width, height);
-  *address = reinterpret_cast<Address>(memory);
-  return result(status);
-}
-Result cuMemAllocManaged(Address* address, size_t size, unsigned flags) {
-  void* memory = nullptr;
-  hipError_t status = hipMallocManaged(&memory, size, flags);
-  *address = reinterpret_cast<Address>(memory);
-  return result(status);
-}
-Result cuMemAllocHost_v2(void** memory, size_t size) { return result(hipHostMalloc(memory, size, 0)); }
-Result cuMemHostAlloc(void** memory, size_t size, unsigned flags) { return result(hipHostMalloc(memory, size, flags)); }
-Result cuMemFreeHost(void* memory) { return result(hipHostFree(memory)); }
-
-Result cuMemcpyHtoD_v2(Address to, const void* from, size_t size) {
-  return result(hipMemcpy(pointer(to), from, size, hipMemcpyHostToDevice));
-}
-Result cuMemcpyDtoH_v2(void* to, Address from, size_t size) {
-  return result(hipMemcpy(to, pointer(from), size, hipMemcpyDeviceToHost));
-}
-Result cuMemcpyDtoD_v2(Address to, Address from, size_t size) {
-  return result(hipMemcpy(pointer(to), pointer(from), size, hipMemcpyDeviceToDevice));
-}
-Result cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t size, hipStream_t stream) {
-  return result(hipMemcpyAsync(pointer(to), from, size, hipMemcpyHostToDevice, stream));
-}
-Result cuMemcpyDtoHAsync_v2(void* to, Address from, size_t size, hipStream_t stream) {
-  return result(hipMemcpyAsync(to, pointer(from), size, hipMemcpyDeviceToHost, stream));
-}
-Result cuMemsetD8_v2(Address to, unsigned char value, size_t count) {
-  return result(hipMemsetD8(pointer(to), value, count));
-}
-Result cuMemsetD32_v2(Address to, unsigned value, size_t count) {
-  return result(hipMemsetD32(pointer(to), static_cast<int>(value), count));
-}
-
-// ---- streams ----
-
-Result cuStreamCreate(hipStream_t* stream, unsigned flags) { return result(hipStreamCreateWithFlags(stream, flags)); }
-Result cuStreamDestroy_v2(hipStream_t stream) { return result(hipStreamDestroy(stream)); }
-Result cuStreamQuery(hipStream_t stream) { return result(hipStreamQuery(stream)); }
-Result cuStreamSynchronize(hipStream_t stream) { return result(hipStreamSynchronize(stream)); }
 
 }  // extern "C"

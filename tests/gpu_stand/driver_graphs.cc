@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CUDA's driver interface to graphs, as far as recorders and the programs beside this call it; and what the runtime's
-// stand-in lacks of it.
+// CUDA's interface to graphs: the driver's, as far as NVIDIA's does something else than the host device's, and what the
+// runtime's stand-in lacks of it.
 #include <algorithm>
 #include <vector>
 
@@ -21,7 +21,7 @@ int mneme_clone_graph(hipGraph_t* clone, hipGraph_t graph);
 
 namespace {
 
-// NVIDIA's runtime does not copy a graph with memory or conditions of its own.
+// NVIDIA does not copy a graph with memory or conditions of its own.
 bool is_not_copied(hipGraph_t graph) {
   size_t count = 0;
   if (hipGraphGetNodes(graph, nullptr, &count) != hipSuccess) return false;
@@ -50,21 +50,8 @@ mneme::vendor::Dimensions dimensions(dim3 d) { return {d.x, d.y, d.z}; }
 
 extern "C" {
 
-Result cuGraphCreate(hipGraph_t* graph, unsigned flags) { return result(hipGraphCreate(graph, flags)); }
-Result cuGraphDestroy(hipGraph_t graph) { return result(hipGraphDestroy(graph)); }
-Result cuGraphGetNodes(hipGraph_t graph, Node* nodes, size_t* count) {
-  return result(hipGraphGetNodes(graph, nodes, count));
-}
-Result cuGraphGetEdges(hipGraph_t graph, Node* from, Node* to, size_t* count) {
-  return result(hipGraphGetEdges(graph, from, to, count));
-}
-Result cuGraphNodeGetType(Node node, int* type) { return cudaGraphNodeGetType(node, type); }
-Result cuGraphAddEmptyNode(Node* node, hipGraph_t graph, const Node* before, size_t count) {
-  return result(hipGraphAddEmptyNode(node, graph, before, count));
-}
-
 // The graphs of the programs here have kernels without attributes only.
-Result cudaGraphKernelNodeGetAttribute(Node, int, void* value) {
+Result cuGraphKernelNodeGetAttribute(Node, int, void* value) {
   constexpr size_t kBytes = 64;
   std::fill_n(static_cast<char*>(value), kBytes, 0);
   return 0;
@@ -81,7 +68,8 @@ Result cuGraphKernelNodeGetParams_v2(Node node, declared::DriverKernelNode* para
   hipKernelNodeParams hips{};
   hipError_t status = hipGraphKernelNodeGetParams(node, &hips);
   if (status != hipSuccess) return result(status);
-  *parameters = {hips.func,
+  // Of a library's kernel the driver gives the function that it is in the context.
+  *parameters = {function_of_kernel(hips.func),
                  dimensions(hips.gridDim),
                  dimensions(hips.blockDim),
                  hips.sharedMemBytes,
@@ -106,16 +94,6 @@ int cudaGraphKernelNodeGetParams(Node node, declared::KernelNode* parameters) {
   return status == 0 && is_of_module(parameters->function) ? kInvalidDeviceFunction : status;
 }
 
-Result cuGraphInstantiateWithFlags(hipGraphExec_t* ready, hipGraph_t graph, unsigned long long flags) {
-  return result(hipGraphInstantiateWithFlags(ready, graph, flags));
-}
-Result cuGraphExecDestroy(hipGraphExec_t ready) { return result(hipGraphExecDestroy(ready)); }
-Result cuGraphLaunch(hipGraphExec_t ready, hipStream_t stream) { return result(hipGraphLaunch(ready, stream)); }
-Result cuStreamBeginCapture_v2(hipStream_t stream, int mode) {
-  return result(hipStreamBeginCapture(stream, static_cast<hipStreamCaptureMode>(mode)));
-}
-Result cuStreamEndCapture(hipStream_t stream, hipGraph_t* graph) { return result(hipStreamEndCapture(stream, graph)); }
-
 // ---- events ----
 
 int cudaGraphAddEventRecordNode(Node* node, hipGraph_t graph, const Node* before, size_t count, hipEvent_t event) {
@@ -139,10 +117,6 @@ int cudaGraphExecEventRecordNodeSetEvent(hipGraphExec_t ready, Node node, hipEve
 int cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) {
   return is_not_copied(graph) ? mneme::vendor::kNotSupported : mneme_clone_graph(clone, graph);
 }
-
-Result cuStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
-                                 hipGraph_t* graph, const Node** before, size_t* count) {
-  return result(hipStreamGetCaptureInfo_v2(stream, status, id, graph, before, count));
-}
+Result cuGraphClone(hipGraph_t* clone, hipGraph_t graph) { return cudaGraphClone(clone, graph); }
 
 }  // extern "C"

@@ -9,10 +9,15 @@
 #include <vector>
 
 #include "block_kernels.h"
+#include "hostgpu/cuda/fat_binary.h"
+#include "hostgpu/cuda/launch_wishes.h"
+#include "hostgpu/extensions.h"
 #include "hostgpu/kernels/registration.h"
 
 using namespace mneme::gpu_stand;
 using mneme::hostgpu::Program;
+using mneme::hostgpu::cuda::own_stream;
+using mneme::vendor::cuda::DriverLaunchConfig;
 
 namespace {
 
@@ -52,11 +57,11 @@ std::set<const void*> functions;
 
 // A variable whose name in PTX is that.
 hipError_t find_global(void** address, size_t* size, hipModule_t module, const char* name) {
-  Program* program = program_of(module);
-  if (!program) return hipModuleGetGlobal(address, size, module, name);
   constexpr std::string_view kDot = "_$_";
   std::string own = name;
   for (size_t at; (at = own.find(kDot)) != std::string::npos;) own.replace(at, kDot.size(), ".");
+  Program* program = program_of(module);
+  if (!program) return hipModuleGetGlobal(address, size, module, own.c_str());
   auto variable = program->on(mneme::hostgpu::current_device()).find_variable(own);
   if (!variable) return hipErrorNotFound;
   *address = variable->address;
@@ -82,6 +87,7 @@ int cudaGetFuncBySymbol(hipFunction_t* handle, const void* function) {
 }
 
 Result cuFuncGetModule(hipModule_t* module, hipFunction_t function) {
+  if (is_of_module(as_hip(function))) return result(mneme_hostgpu_module_of(as_hip(function), module));
   *module = module_of(mneme::hostgpu::registered_function(as_hip(function)).program);
   return 0;
 }
@@ -142,8 +148,10 @@ Result cuModuleGetGlobal_v2(Address* address, size_t* size, hipModule_t module, 
   return result(status);
 }
 
+// Runtimes load what start-up code registers with them.
 Result cuLibraryLoadData(hipModule_t* library, const void* image, int*, void**, unsigned, int*, void**, unsigned) {
-  return cuModuleLoadData(library, image);
+  const void* code = mneme::hostgpu::cuda::image_of(image);
+  return code == image ? cuModuleLoadData(library, image) : result(hipModuleLoadData(library, code));
 }
 Result cuLibraryLoadFromFile(hipModule_t* library, const char* path, int*, void**, unsigned, int*, void**, unsigned) {
   return cuModuleLoad(library, path);
@@ -185,11 +193,40 @@ Result cuLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, 
   return result(hipModuleLaunchKernel(as_hip(function), grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
                                       stream, arguments, extra ? list.data() : nullptr));
 }
+Result cuLaunchKernel_ptsz(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned shared, hipStream_t stream, void** arguments,
+                           void** extra) {
+  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, own_stream(stream),
+                        arguments, extra);
+}
 Result cuLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                                  hipStream_t stream, void** arguments) {
   return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments,
                         nullptr);
+}
+
+// Clusters are as in clusters.cc.
+Result cuLaunchKernelEx(const DriverLaunchConfig* config, hipFunction_t function, void** arguments, void** extra) {
+  const auto& [grid, block, shared, vendors, attributes, count] = *config;
+  hipStream_t stream = mneme::hostgpu::cuda::as_hip(vendors);
+  if (mneme::hostgpu::cuda::wishes_of(attributes, count).cooperative) {
+    return result(hipModuleLaunchCooperativeKernel(as_hip(function), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                                   shared, stream, arguments));
+  }
+  return cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, arguments, extra);
+}
+Result cuLaunchKernelEx_ptsz(const DriverLaunchConfig* config, hipFunction_t function, void** arguments, void** extra) {
+  DriverLaunchConfig own = *config;
+  own.stream = mneme::vendor::per_thread(own.stream);
+  return cuLaunchKernelEx(&own, function, arguments, extra);
+}
+
+Result cuFuncGetAttribute(int* value, hipFunction_attribute which, hipFunction_t function) {
+  return result(hipFuncGetAttribute(value, which, as_hip(function)));
+}
+Result cuFuncSetAttribute(hipFunction_t function, hipFuncAttribute which, int value) {
+  return result(hipFuncSetAttribute(as_hip(function), which, value));
 }
 
 }  // extern "C"

@@ -53,7 +53,7 @@ LastTime::~LastTime() {
 // Where the last time the runtime did it there is no telling when that ends; it is rare.
 void LastTime::await(void* stream, bool whole) {
   std::lock_guard lock(mutex_);
-  if (way_ == Way::kNodes) calls_.others.wait_for_event(stream, event_, 0);
+  if (way_ == Way::kNodes) calls_.others.wait_for_event(stream, event_);
   if (way_ == Way::kWhole && !whole) calls_.others.synchronize();
   way_ = Way::kNone;
 }
@@ -69,7 +69,7 @@ void LastTime::set(void* stream, bool whole) {
     way_ = Way::kNodes;
     return;
   }
-  calls_.others.get_last_error();
+  calls_.others.forget_error();
   calls_.others.synchronize_stream(stream);
 }
 

@@ -38,14 +38,10 @@ using GraphNode = void*;  // …GraphNode_t
 
 // Calls that are both vendors' but for how their names begin. 0 is success.
 struct GraphCalls {
-  constexpr GraphCalls(const Devices::Calls& others, const char* library, const char* prefix, const char* driver,
-                       const char* drivers_prefix, int (*edges)(Graph, GraphNode*, GraphNode*, size_t*))
-      : others(others),
-        library(library),
-        prefix(prefix),
-        nodes(driver, drivers_prefix, "GraphGetNodes"),
-        edges(edges) {}
-  const Devices::Calls& others;
+  constexpr GraphCalls(const Devices& others, const char* library, const char* prefix,
+                       int (*edges)(Graph, GraphNode*, GraphNode*, size_t*))
+      : others(others), library(library), prefix(prefix), edges(edges) {}
+  const Devices& others;
   const char* library;
   const char* prefix;
   Next<int(Graph*, unsigned flags)> create{library, prefix, "GraphCreate"};
@@ -55,7 +51,7 @@ struct GraphCalls {
   Next<int(GraphExec)> destroy_ready{library, prefix, "GraphExecDestroy"};
   Next<int(GraphExec, void* stream)> launch{library, prefix, "GraphLaunch"};
   Next<int(GraphNode, Graph*)> get_child{library, prefix, "GraphChildGraphNodeGetGraph"};
-  Next<int(Graph, GraphNode*, size_t*)> nodes;
+  Next<int(Graph, GraphNode*, size_t*)> nodes{library, prefix, "GraphGetNodes"};
   int (*edges)(Graph, GraphNode* from, GraphNode* to, size_t*);
 };
 
@@ -223,7 +219,7 @@ void Graphs<Vendor>::Copy::make_plan(Graph from) {
     add_steps(from ? from : graph, from ? graph : nullptr, plan.steps);
   } catch (const std::exception& error) {
     plan.trouble = error.what();
-    Vendor::calls().others.get_last_error();  // our question, not the application's error
+    Vendor::calls().others.forget_error();  // our question, not the application's error
   }
 }
 
@@ -232,7 +228,7 @@ template <class Vendor>
 void Graphs<Vendor>::add(GraphExec ready, Graph graph) {
   auto copy = std::make_shared<Copy>();
   if (Vendor::calls().clone(&copy->graph, graph) != 0) {
-    Vendor::calls().others.get_last_error();
+    Vendor::calls().others.forget_error();
     copy->graph = Vendor::own_graph();
     copy->make_plan(graph);
   }
@@ -270,7 +266,7 @@ void Graphs<Vendor>::set_kernel(GraphExec ready, GraphNode node, const std::func
     }
   } catch (const std::exception&) {
     copy.plan.trouble = "a node was changed after the graph was made ready, and its copy could not be";
-    Vendor::calls().others.get_last_error();
+    Vendor::calls().others.forget_error();
   }
 }
 

@@ -1,29 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// dlsym, as the application finds it first: of the functions that are hooked, a program that looks them up in a
-// vendor's library finds the hooks. And dlopen: no library is loaded so that it finds its own vendor's library before
-// the recorder (RTLD_DEEPBIND). All else goes to the C library's as if nothing were between, which looks at who calls it.
+// dlsym and dlvsym, as the application finds them first: of the functions that are hooked, whatever looks them up in a
+// vendor's library finds the hooks: programs, their plug-ins, scripts, a CUDA runtime that a program or a library holds
+// itself. And dlopen: no library is loaded so that it finds its own vendor's library before the recorder
+// (RTLD_DEEPBIND). All else goes to the C library's as if nothing were between, which looks at who calls it.
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <elf.h>
+#include <link.h>
 
 #include <atomic>
-#include <map>
-#include <mutex>
-#include <string>
+#include <cstring>
 #include <string_view>
-
-#include "base/file.h"
-#include "objects/embedded.h"
-
-#include "memory/own_region.h"
 
 namespace mneme::record {
 namespace {
 
 using Lookup = void* (*)(void*, const char*);
+using VersionLookup = void* (*)(void*, const char*, const char*);
 using Open = void* (*)(const char*, int);
+
+// The table by which the loader finds what an object exports.
+struct Exports {
+  explicit Exports(const dl_phdr_info& object) {
+    for (const auto* header = object.dlpi_phdr; header != object.dlpi_phdr + object.dlpi_phnum; ++header) {
+      if (header->p_type != PT_DYNAMIC) continue;
+      const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + header->p_vaddr);
+      for (; entry->d_tag != DT_NULL; ++entry) {
+        const auto at = entry->d_un.d_ptr;
+        if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at);
+        if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(at);
+        if (entry->d_tag == DT_GNU_HASH) hashes = reinterpret_cast<const uint32_t*>(at);
+      }
+    }
+  }
+
+  // nullptr: it is not there.
+  const ElfW(Sym) * find(const char* name) const {
+    if (!symbols || !names || !hashes) return nullptr;
+    uint32_t hash = 5381;
+    for (const char* letter = name; *letter; ++letter) hash = hash * 33 + static_cast<unsigned char>(*letter);
+    const uint32_t buckets = hashes[0], first = hashes[1], words = hashes[2];
+    const auto* bucket = hashes + 4 + words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t* chain = bucket + buckets;
+    uint32_t at = bucket[hash % buckets];
+    for (; at >= first; ++at) {
+      const bool is_last = chain[at - first] & 1;
+      const bool alike = (chain[at - first] | 1) == (hash | 1);
+      if (alike && symbols[at].st_shndx != SHN_UNDEF && std::strcmp(names + symbols[at].st_name, name) == 0) {
+        return &symbols[at];
+      }
+      if (is_last) break;
+    }
+    return nullptr;
+  }
+
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const uint32_t* hashes = nullptr;
+};
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// The C library's dlvsym, which cannot be asked for: the name is this library's own here.
+VersionLookup find_version_lookup() noexcept {
+  VersionLookup found = nullptr;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        const std::string_view file = file_name(info->dlpi_name);
+        if (!file.starts_with("libc.so") && !file.starts_with("libdl.so")) return 0;  // the latter before glibc 2.34
+        const ElfW(Sym)* symbol = Exports(*info).find("dlvsym");
+        if (!symbol) return 0;
+        *static_cast<VersionLookup*>(data) = reinterpret_cast<VersionLookup>(info->dlpi_addr + symbol->st_value);
+        return 1;
+      },
+      &found);
+  return found;
+}
+
+VersionLookup real_version_lookup() noexcept {
+  static constinit std::atomic<VersionLookup> known{nullptr};
+  VersionLookup found = known.load(std::memory_order_relaxed);
+  if (!found) known.store(found = find_version_lookup(), std::memory_order_relaxed);
+  return found;
+}
 
 // The C library's.
 template <class Function>
@@ -31,7 +89,7 @@ Function real(const char* name, std::atomic<Function>& known) noexcept {
   Function found = known.load(std::memory_order_relaxed);
   if (found) return found;
   for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.34", "GLIBC_2.17"}) {  // the first x86-64 has, old and new
-    if (!found) found = reinterpret_cast<Function>(::dlvsym(RTLD_NEXT, name, version));
+    if (!found) found = reinterpret_cast<Function>(real_version_lookup()(RTLD_NEXT, name, version));
   }
   known.store(found, std::memory_order_relaxed);
   return found;
@@ -50,8 +108,6 @@ Open real_open() noexcept {
 bool may_be_hooked(std::string_view name) {
   return name.starts_with("cu") || name.starts_with("hip") || name.starts_with("__cuda") || name.starts_with("__hip");
 }
-
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // The shared object, or the program, that has the address.
 Dl_info object_of(const void* address) {
@@ -76,46 +132,11 @@ bool has_hooked_functions(std::string_view file) {
   return file.starts_with("libcuda.so") || file.starts_with("libcudart") || file.starts_with("libamdhip64");
 }
 
-bool is_drivers(std::string_view name) { return name.starts_with("cu") && name.size() > 2 && name[2] < 'a'; }
-
-// Only CUDA's runtime has this sentence, and what holds a runtime of its own: programs and libraries that were linked
-// with the static one. Such a runtime is to find the driver's own functions, as the shared one does: what it does with
-// them is no work of the application's.
-bool holds_runtime(const char* path) try {
-  constexpr std::string_view kOnlyItHas = "CUDA driver version is insufficient for CUDA runtime version";
-  Fd file = open_file(path, O_RDONLY);
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0 || status.st_size <= 0) return true;
-  auto size = static_cast<size_t>(status.st_size);
-  void* memory = memory::map_own(size, PROT_READ, MAP_PRIVATE, file.get());
-  if (memory == MAP_FAILED) return true;
-  bool holds = true;
-  try {
-    Bytes constants = objects::elf_section({static_cast<const std::byte*>(memory), size}, ".rodata", path);
-    holds = text_of(constants).find(kOnlyItHas) != std::string_view::npos;
-  } catch (const std::exception&) {  // it cannot be told
-  }
-  ::munmap(memory, size);
-  return holds;
-} catch (const std::exception&) {
-  return true;
-}
-
-bool holds_runtime(const Dl_info& object) {
-  static auto* known = new std::map<const void*, std::pair<std::string, bool>>;  // by where it is loaded
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
-  auto found = known->find(object.dli_fbase);
-  if (found != known->end() && found->second.first == object.dli_fname) return found->second.second;
-  // The program's own name is as it was started, perhaps from another folder.
-  static const void* const program = object_of(reinterpret_cast<void*>(::getauxval(AT_PHDR))).dli_fbase;
-  bool holds = holds_runtime(object.dli_fbase == program ? "/proc/self/exe" : object.dli_fname);
-  known->insert_or_assign(object.dli_fbase, std::pair(std::string(object.dli_fname), holds));
-  return holds;
-}
-
-bool is_vendors(std::string_view file) {
-  return file.starts_with("libcu") || file.starts_with("libnv") || has_hooked_functions(file);
+// Whether a library finds the vendors' own functions. The shared runtime's calls of the driver are no work of the
+// application's, which are seen where it calls the runtime. Profilers look at the driver, and use it for themselves.
+bool finds_vendors_own(std::string_view file) {
+  return has_hooked_functions(file) || file.starts_with("libnvidia-") || file.starts_with("libcupti") ||
+         file.starts_with("libnvperf");
 }
 
 bool is_own(const void* address) { return object_of(address).dli_fbase == own_object().dli_fbase; }
@@ -125,17 +146,14 @@ bool concerns_us(const void* library, const char* name, const void* caller) noex
   return library != RTLD_NEXT && library != RTLD_DEFAULT && may_be_hooked(name) && !is_own(caller);
 }
 
-// What the caller finds, in place of what the library has.
-void* find(void* library, const char* name, const void* caller) noexcept try {
-  void* found = real_lookup()(library, name);
-  if (!found) return nullptr;
-  if (!has_hooked_functions(file_name(object_of(found).dli_fname))) return found;
+// What the caller finds in place of `found`, which is what the library has.
+void* find(void* found, const char* name, const void* caller) noexcept try {
+  if (!found || !has_hooked_functions(file_name(object_of(found).dli_fname))) return found;
   void* own = hook(name);
   Dl_info by = object_of(caller);
-  if (!own || !by.dli_fname || is_vendors(file_name(by.dli_fname))) return found;
-  return is_drivers(name) && holds_runtime(by) ? found : own;
+  return own && by.dli_fname && !finds_vendors_own(file_name(by.dli_fname)) ? own : found;
 } catch (...) {
-  return real_lookup()(library, name);
+  return found;
 }
 
 }  // namespace
@@ -147,8 +165,16 @@ using namespace mneme::record;
 // The C library's is jumped to: RTLD_NEXT means what comes after whoever called it.
 extern "C" void* hooked_dlsym(void* library, const char* name) asm("dlsym");
 extern "C" void* hooked_dlsym(void* library, const char* name) {
-  if (concerns_us(library, name, __builtin_return_address(0))) return find(library, name, __builtin_return_address(0));
+  const void* caller = __builtin_return_address(0);
+  if (concerns_us(library, name, caller)) return find(real_lookup()(library, name), name, caller);
   [[clang::musttail]] return real_lookup()(library, name);
+}
+
+extern "C" void* hooked_dlvsym(void* library, const char* name, const char* version) asm("dlvsym");
+extern "C" void* hooked_dlvsym(void* library, const char* name, const char* version) {
+  const void* caller = __builtin_return_address(0);
+  if (concerns_us(library, name, caller)) return find(real_version_lookup()(library, name, version), name, caller);
+  [[clang::musttail]] return real_version_lookup()(library, name, version);
 }
 
 extern "C" void* hooked_dlopen(const char* file, int mode) asm("dlopen");

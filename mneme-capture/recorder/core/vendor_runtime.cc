@@ -14,10 +14,10 @@ thread_local bool holds = false;
 
 bool VendorRuntime::adopt_host(void* address, uint64_t size) {
   const unsigned flags = kRegisterMapped | (devices_.several() ? kRegisterPortable : 0);
-  return devices_.succeeds(devices_.calls.register_host(address, size, flags));
+  return devices_.succeeds(devices_.register_host(address, size, flags));
 }
 
-void VendorRuntime::disown_host(void* address) { devices_.succeeds(devices_.calls.unregister_host(address)); }
+void VendorRuntime::disown_host(void* address) { devices_.succeeds(devices_.unregister_host(address)); }
 
 int VendorRuntime::device_of(void* stream) {
   // This one and what lies below are streams of the thread's device.
@@ -38,7 +38,7 @@ int VendorRuntime::on_devices(const std::function<int(int)>& wait) {
 }
 
 int VendorRuntime::wait() {
-  return on_devices([&](int) { return devices_.calls.synchronize(); });
+  return on_devices([&](int) { return devices_.synchronize(); });
 }
 
 void VendorRuntime::hold() {
@@ -63,11 +63,11 @@ VendorRuntime::Changing::~Changing() {
 bool VendorRuntime::notes_down(void* stream) {
   if (captures.load(std::memory_order_relaxed) == 0) return false;  // asking is not free
   int capturing = 0;
-  return devices_.succeeds(devices_.calls.is_capturing(stream, &capturing)) && capturing != 0;
+  return devices_.succeeds(devices_.is_capturing(stream, &capturing)) && capturing != 0;
 }
 
 std::string VendorRuntime::error_text(int error) {
-  const char* text = devices_.calls.error_string(error);
+  const char* text = devices_.error_string(error);
   return text ? text : std::string(name_) + " error " + std::to_string(error);
 }
 
@@ -75,7 +75,7 @@ uint64_t VendorRuntime::stack_bytes(int device) {
   constexpr size_t kUsualStack = 1024;  // unless the application asks for another
   Entered there(devices_, device);
   size_t bytes = 0;
-  return devices_.succeeds(devices_.calls.get_limit(&bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
+  return devices_.succeeds(devices_.get_limit(&bytes, kStackSize)) && bytes > kUsualStack ? bytes : 0;
 }
 
 // ---- variables, and the heap from which kernels allocate ----
@@ -97,14 +97,6 @@ std::vector<MemoryRange> VendorRuntime::remove_code(void* code) {
   return gone;
 }
 
-std::optional<MemoryRange> VendorRuntime::find_by_host(const void* host_variable) {
-  void* address = nullptr;
-  size_t size = 0;
-  bool found = devices_.succeeds(devices_.calls.symbol_address(&address, host_variable)) &&
-               devices_.succeeds(devices_.calls.symbol_size(&size, host_variable));
-  return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
-}
-
 std::optional<MemoryRange> VendorRuntime::global(const ProgramCode& code, const std::string& name, int device) {
   Entered there(devices_, device);
   std::optional<MemoryRange> range = find_variable(code, name);
@@ -118,7 +110,7 @@ std::optional<MemoryRange> VendorRuntime::global(const ProgramCode& code, const 
 std::optional<uint64_t> VendorRuntime::heap_limit(int device) {
   Entered there(devices_, device);
   size_t bytes = 0;
-  return devices_.succeeds(devices_.calls.get_limit(&bytes, kHeapSize)) ? std::optional(bytes) : std::nullopt;
+  return devices_.succeeds(devices_.get_limit(&bytes, kHeapSize)) ? std::optional(bytes) : std::nullopt;
 }
 
 bool VendorRuntime::zero(MemoryRange memory, int device) {

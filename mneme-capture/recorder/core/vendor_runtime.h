@@ -85,10 +85,10 @@ class VendorRuntime : public Runtime {
   virtual int ask_device_of(void* stream) = 0;
   // Where the vendor has a variable.
   virtual std::optional<MemoryRange> find_variable(const ProgramCode& code, const std::string& name) = 0;
-  std::optional<MemoryRange> find_by_host(const void* host_variable);
+  bool uses(int device) const { return used_devices_ >> device & 1; }
   void use(int device) { used_devices_ |= uint64_t{1} << device; }
   // Does it on the thread's device and on all with recorded memory, until one says an error.
-  int on_devices(const std::function<int(int device)>& wait);
+  virtual int on_devices(const std::function<int(int device)>& wait);
 
   std::mutex mutex_;                                                   // of the maps, here and in what derives
   std::map<void*, std::map<std::string, const void*>> variables_;      // host variables, by code and name

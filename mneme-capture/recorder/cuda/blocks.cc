@@ -26,10 +26,11 @@ CALL(Status, cuModuleLoadData, Module*, const void*)
 CALL(Status, cuModuleGetFunction, Function*, Module, const char*)
 CALL(Status, cuLaunchKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
      void**, void**)
-CALL(Status, cudaMalloc, void**, size_t)
-CALL(Status, cudaFree, void*)
-CALL(Status, cudaMemcpy, void*, const void*, size_t, int)
-CALL(Status, cudaHostGetDevicePointer, void**, void*, unsigned)
+CALL(Status, cuMemAlloc_v2, Address*, size_t)
+CALL(Status, cuMemFree_v2, Address)
+CALL(Status, cuMemcpyHtoD_v2, Address, const void*, size_t)
+CALL(Status, cuMemcpyDtoH_v2, void*, Address, size_t)
+CALL(Status, cuMemHostGetDevicePointer_v2, Address*, void*, unsigned)
 
 namespace {
 
@@ -48,31 +49,32 @@ Blocks::Loaded Blocks::load() {
   bool ready = next::cuModuleLoadData(&module, mneme_block_kernels) == kSuccess &&
                next::cuModuleGetFunction(&gather, module, "gather_blocks") == kSuccess &&
                next::cuModuleGetFunction(&digest, module, "digest_blocks") == kSuccess &&
-               succeeds(next::cudaMalloc(&loaded.keys, sizeof keys)) &&
-               succeeds(next::cudaMemcpy(loaded.keys, &keys, sizeof keys, kHostToDevice));
+               next::cuMemAlloc_v2(&loaded.keys, sizeof keys) == kSuccess &&
+               next::cuMemcpyHtoD_v2(loaded.keys, &keys, sizeof keys) == kSuccess;
   if (ready) loaded.digest = digest, loaded.gather = gather;
   return loaded;
 }
 
-Blocks::Loaded& Blocks::loaded(int device) {
-  auto found = loaded_.find(device);
-  if (found == loaded_.end()) found = loaded_.emplace(device, load()).first;
+Blocks::Loaded& Blocks::loaded() {
+  const Context context = devices.context();
+  auto found = loaded_.find(context);
+  if (found == loaded_.end()) found = loaded_.emplace(context, load()).first;
   return found->second;
 }
 
 bool Blocks::make_room(Loaded& loaded, uint64_t count) {
   if (loaded.room >= count) return true;
-  if (loaded.out) next::cudaFree(loaded.out);
-  loaded.out = nullptr;
+  if (loaded.out) next::cuMemFree_v2(loaded.out);
+  loaded.out = 0;
   loaded.room = 0;
-  if (!succeeds(next::cudaMalloc(&loaded.out, count * sizeof(Word[2])))) return false;
+  if (next::cuMemAlloc_v2(&loaded.out, count * sizeof(Word[2])) != kSuccess) return false;
   loaded.room = count;
   return true;
 }
 
-bool Blocks::digest(int device, uint64_t address, std::span<Digest> digests) {
+bool Blocks::digest(uint64_t address, std::span<Digest> digests) {
   const uint64_t count = digests.size();
-  Loaded& loaded = this->loaded(device);
+  Loaded& loaded = this->loaded();
   if (!loaded.digest || count == 0 || count > UINT32_MAX || !make_room(loaded, count)) return false;
   auto blocks = static_cast<unsigned>(count);
   void* arguments[] = {&address, &blocks, &loaded.keys, &loaded.out};
@@ -80,16 +82,15 @@ bool Blocks::digest(int device, uint64_t address, std::span<Digest> digests) {
   Status status = next::cuLaunchKernel(loaded.digest, (blocks + kAtOnce - 1) / kAtOnce, 1, 1, kDigestThreads, 1, 1, 0,
                                        nullptr, arguments, nullptr);
   static_assert(sizeof(Digest) == sizeof(Word[2]));
-  return status == kSuccess &&
-         succeeds(next::cudaMemcpy(digests.data(), loaded.out, count * sizeof(Digest), kDeviceToHost));
+  return status == kSuccess && next::cuMemcpyDtoH_v2(digests.data(), loaded.out, count * sizeof(Digest)) == kSuccess;
 }
 
-bool Blocks::gather(int device, std::span<const Piece> pieces, std::byte* to) {
+bool Blocks::gather(std::span<const Piece> pieces, std::byte* to) {
   const std::vector<uint64_t> blocks = blocks_to_gather(pieces);
   if (blocks.empty()) return false;
-  Loaded& loaded = this->loaded(device);
-  void* out = nullptr;
-  if (!loaded.gather || !succeeds(next::cudaHostGetDevicePointer(&out, to, 0))) return false;
+  Loaded& loaded = this->loaded();
+  Address out = 0;
+  if (!loaded.gather || next::cuMemHostGetDevicePointer_v2(&out, to, 0) != kSuccess) return false;
   for (size_t first = 0; first < blocks.size(); first += kGatheredAtOnce) {
     const size_t count = std::min<size_t>(blocks.size() - first, kGatheredAtOnce);
     Gathered from{};
@@ -98,7 +99,7 @@ bool Blocks::gather(int device, std::span<const Piece> pieces, std::byte* to) {
     Status status = next::cuLaunchKernel(loaded.gather, static_cast<unsigned>(count), 1, 1, kGatherThreads, 1, 1, 0,
                                          nullptr, arguments, nullptr);
     if (status != kSuccess) return false;  // the pieces are copied, behind what has begun
-    out = static_cast<std::byte*>(out) + count * bundle::kBlockSize;
+    out += count * bundle::kBlockSize;
   }
   return true;
 }
@@ -112,7 +113,7 @@ void CudaRuntime::digests(const std::vector<Piece>& pieces, const TakeDigests& t
     OnDevice there(static_cast<int>(piece.device));
     digested_.address = piece.address;
     digested_.blocks.resize(piece.size / bundle::kBlockSize);
-    if (blocks_.digest(static_cast<int>(piece.device), piece.address, digested_.blocks)) take(digested_);
+    if (blocks_.digest(piece.address, digested_.blocks)) take(digested_);
   }
 }
 
@@ -120,7 +121,7 @@ void CudaRuntime::fetch(const std::vector<Piece>& pieces, std::byte* to, bool ad
   fetches_.begin(pieces, to, [&](std::span<const Piece> some, std::byte* there) {
     if (!adopted) return false;
     std::lock_guard lock(looking_);
-    return blocks_.gather(static_cast<int>(some.front().device), some, there);
+    return blocks_.gather(some, there);
   });
 }
 

@@ -100,8 +100,8 @@ std::optional<GraphDecision> CudaGraphs::decision_of(GraphNode node) {
 
 // The value, when all that the stream was given is done.
 Status CudaGraphs::get_value(const GraphDecision& decision, Stream stream, unsigned* value) {
-  const Status status = devices.calls.copy_async(value, pointer(decision.value), sizeof *value, kDeviceToHost, stream);
-  return status == kSuccess ? devices.calls.synchronize_stream(stream) : status;
+  const Status status = devices.copy_async(value, pointer(decision.value), sizeof *value, kDeviceToHost, stream);
+  return status == kSuccess ? devices.synchronize_stream(stream) : status;
 }
 
 void share_conditions(const void* graph, const void* to) {
@@ -133,7 +133,7 @@ void CudaGraphs::begin(GraphExec ready, Stream stream, bool whole) {
     its = found->second;
   }
   auto put = [&](Address to, const auto& value) {
-    auto copy = [&] { return devices.calls.copy_async(pointer(to), &value, sizeof value, kHostToDevice, stream); };
+    auto copy = [&] { return devices.copy_async(pointer(to), &value, sizeof value, kHostToDevice, stream); };
     change(cuda::runtime(), copy);
   };
   for (const Condition& condition : its) {

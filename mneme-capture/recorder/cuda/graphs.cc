@@ -5,30 +5,23 @@
 
 namespace mneme::record::cuda {
 
-CALL(Status, cudaGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long)
-CALL(Status, cudaGraphKernelNodeGetParams, GraphNode, KernelNode*)
-CALL(Status, cudaGraphKernelNodeGetAttribute, GraphNode, int, void*)
-// The runtime's functions for these take other arguments in other versions.
+CALL(Status, cuGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long)
 CALL(Status, cuGraphGetEdges, Graph, GraphNode*, GraphNode*, size_t*)
 CALL(Status, cuGraphGetEdges_v2, Graph, GraphNode*, GraphNode*, EdgeData*, size_t*)
 CALL(Status, cuGraphNodeGetType, GraphNode, int*)
 CALL(Status, cuGraphKernelNodeGetParams_v2, GraphNode, DriverKernelNode*)
-CALL(Status, cudaGraphAddKernelNode, GraphNode*, Graph, const GraphNode*, size_t, const KernelNode*)
+CALL(Status, cuGraphKernelNodeGetAttribute, GraphNode, int, void*)
 CALL(Status, cuGraphAddKernelNode_v2, GraphNode*, Graph, const GraphNode*, size_t, const DriverKernelNode*)
-CALL(Status, cudaGraphMemcpyNodeGetParams, GraphNode, NodeParameters*)
-CALL(Status, cudaGraphMemsetNodeGetParams, GraphNode, NodeParameters*)
-CALL(Status, cudaGraphHostNodeGetParams, GraphNode, NodeParameters*)
-CALL(Status, cudaGraphAddMemcpyNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)
-CALL(Status, cudaGraphAddMemsetNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)
-CALL(Status, cudaGraphAddHostNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)
-CALL(Status, cudaGraphEventRecordNodeGetEvent, GraphNode, Event*)
-CALL(Status, cudaGraphEventWaitNodeGetEvent, GraphNode, Event*)
-CALL(Status, cudaGraphAddEventRecordNode, GraphNode*, Graph, const GraphNode*, size_t, Event)
-CALL(Status, cudaGraphAddEventWaitNode, GraphNode*, Graph, const GraphNode*, size_t, Event)
-CALL(Status, cudaLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
-CALL(Status, cudaLaunchKernelExC, const LaunchConfig*, const void*, void**)
-CALL(Status, cuLaunchKernel, const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
-     void**, void**)
+CALL(Status, cuGraphMemcpyNodeGetParams, GraphNode, NodeParameters*)
+CALL(Status, cuGraphMemsetNodeGetParams, GraphNode, NodeParameters*)
+CALL(Status, cuGraphHostNodeGetParams, GraphNode, NodeParameters*)
+CALL(Status, cuGraphAddMemcpyNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*, Context)
+CALL(Status, cuGraphAddMemsetNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*, Context)
+CALL(Status, cuGraphAddHostNode, GraphNode*, Graph, const GraphNode*, size_t, const NodeParameters*)
+CALL(Status, cuGraphEventRecordNodeGetEvent, GraphNode, Event*)
+CALL(Status, cuGraphEventWaitNodeGetEvent, GraphNode, Event*)
+CALL(Status, cuGraphAddEventRecordNode, GraphNode*, Graph, const GraphNode*, size_t, Event)
+CALL(Status, cuGraphAddEventWaitNode, GraphNode*, Graph, const GraphNode*, size_t, Event)
 CALL(Status, cuLaunchKernelEx, const DriverLaunchConfig*, const void*, void**, void**)
 
 namespace {
@@ -41,45 +34,28 @@ int get_edges(Graph graph, GraphNode* from, GraphNode* to, size_t* count) {
   return status == kNotSupported ? next::cuGraphGetEdges(graph, from, to, count) : status;
 }
 
-constinit const GraphCalls all_calls{devices.calls, kLibrary, "cuda", kDriver, "cu", get_edges};
+constinit const GraphCalls all_calls{devices, kDriver, "cu", get_edges};
 
-// The kernel as the application's runtime has it. What that does not know was added by the driver's functions, or by
-// another runtime (a library may have its own): the driver knows it.
-void ask_about_kernel(GraphNode node, CudaGraphs::Kernel& kernel) {
-  if (next::cudaGraphKernelNodeGetParams(node, &kernel.node) == kSuccess) {
-    Core* core = recorder();
-    if (core && core->knows(function_of(kernel.node.function))) return;
-  } else {
-    all_calls.others.get_last_error();
-  }
-  DriverKernelNode drivers{};
-  need(next::cuGraphKernelNodeGetParams_v2(node, &drivers));
-  kernel.drivers = true;
-  kernel.node = {drivers.function ? drivers.function : drivers.kernel,
-                 drivers.grid,
-                 drivers.block,
-                 drivers.shared,
-                 drivers.arguments,
-                 drivers.extra};
+// By whichever interface it was added: the driver has all.
+DriverKernelNode parameters_of(GraphNode node) {
+  DriverKernelNode parameters{};
+  need(next::cuGraphKernelNodeGetParams_v2(node, &parameters));
+  if (parameters.kernel) parameters.function = parameters.kernel;
+  return parameters;
 }
 
 CudaGraphs::Kernel kernel_of(GraphNode node) {
   CudaGraphs::Kernel kernel;
-  ask_about_kernel(node, kernel);
-  if (!kernel.drivers && !kernel.node.arguments && kernel.node.extra) {
-    throw GraphTrouble("a kernel in the graph has its arguments in one buffer");
-  }
+  kernel.node = parameters_of(node);
   unsigned value[16] = {};
-  if (next::cudaGraphKernelNodeGetAttribute(node, kLaunchDeviceUpdatable, value) != kSuccess) {
-    all_calls.others.get_last_error();  // older ones do not know of it
-  } else if (value[0]) {
-    throw GraphTrouble("kernels change the graph while it runs");
-  }
+  // Older drivers do not know of it.
+  const bool known = next::cuGraphKernelNodeGetAttribute(node, kLaunchDeviceUpdatable, value) == kSuccess;
+  if (known && value[0]) throw GraphTrouble("kernels change the graph while it runs");
   value[0] = 0;
-  need(next::cudaGraphKernelNodeGetAttribute(node, kLaunchCooperative, value));
+  need(next::cuGraphKernelNodeGetAttribute(node, kLaunchCooperative, value));
   kernel.cooperative = value[0] != 0;
   value[0] = value[1] = value[2] = 0;
-  need(next::cudaGraphKernelNodeGetAttribute(node, kLaunchClusterDimension, value));
+  need(next::cuGraphKernelNodeGetAttribute(node, kLaunchClusterDimension, value));
   if (value[0] && value[1] && value[2]) kernel.cluster = {value[0], value[1], value[2]};
   return kernel;
 }
@@ -91,7 +67,7 @@ GraphExec graph_of(const AddNode& add) {
   GraphExec ready = nullptr;
   need(all_calls.create(&graph, 0));
   Status status = add(graph);
-  if (status == kSuccess) status = next::cudaGraphInstantiateWithFlags(&ready, graph, 0);
+  if (status == kSuccess) status = next::cuGraphInstantiateWithFlags(&ready, graph, 0);
   all_calls.destroy(graph);
   need(status);
   return ready;
@@ -110,25 +86,33 @@ GraphExec alone(GraphNode node, What what, const Get& get, const Add& add) {
   });
 }
 
+// In the thread's context, which the driver wants to know of nodes that the runtime adds without.
+template <const auto& add>
+constexpr auto add_here =
+    [](GraphNode* node, Graph graph, const GraphNode* before, size_t count, const NodeParameters* parameters) {
+      const OnDevice here;
+      return add(node, graph, before, count, parameters, devices.context());
+    };
+
 GraphExec alone(GraphNode node) {
   int type = -1;
   need(next::cuGraphNodeGetType(node, &type));
   switch (type) {
     case kCopyNode:
-      return alone(node, NodeParameters{}, next::cudaGraphMemcpyNodeGetParams, next::cudaGraphAddMemcpyNode);
+      return alone(node, NodeParameters{}, next::cuGraphMemcpyNodeGetParams, add_here<next::cuGraphAddMemcpyNode>);
     case kFillNode:
-      return alone(node, NodeParameters{}, next::cudaGraphMemsetNodeGetParams, next::cudaGraphAddMemsetNode);
+      return alone(node, NodeParameters{}, next::cuGraphMemsetNodeGetParams, add_here<next::cuGraphAddMemsetNode>);
     case kHostNode:
-      return alone(node, NodeParameters{}, next::cudaGraphHostNodeGetParams, next::cudaGraphAddHostNode);
+      return alone(node, NodeParameters{}, next::cuGraphHostNodeGetParams, next::cuGraphAddHostNode);
     case kRecordNode:
-      return alone(node, Event(), next::cudaGraphEventRecordNodeGetEvent, next::cudaGraphAddEventRecordNode);
+      return alone(node, Event(), next::cuGraphEventRecordNodeGetEvent, next::cuGraphAddEventRecordNode);
     default:
-      return alone(node, Event(), next::cudaGraphEventWaitNodeGetEvent, next::cudaGraphAddEventWaitNode);
+      return alone(node, Event(), next::cuGraphEventWaitNodeGetEvent, next::cuGraphAddEventWaitNode);
   }
 }
 
 Status launch_kernel(const CudaGraphs::Kernel& kernel, Stream stream) {
-  const KernelNode& k = kernel.node;
+  const DriverKernelNode& k = kernel.node;
   const Dimensions& cluster = kernel.cluster;
   LaunchAttribute attributes[2] = {};
   unsigned count = 0;
@@ -136,19 +120,8 @@ Status launch_kernel(const CudaGraphs::Kernel& kernel, Stream stream) {
   if (cluster.x * cluster.y * cluster.z > 1) {
     attributes[count++] = {kLaunchClusterDimension, 0, {cluster.x, cluster.y, cluster.z}};
   }
-  if (kernel.drivers) {
-    if (count == 0) {
-      return next::cuLaunchKernel(k.function, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y, k.block.z, k.shared,
-                                  stream, k.arguments, k.extra);
-    }
-    DriverLaunchConfig config{k.grid, k.block, k.shared, stream, attributes, count};
-    return next::cuLaunchKernelEx(&config, k.function, k.arguments, k.extra);
-  }
-  if (count == 0) {
-    return next::cudaLaunchKernel(k.function, k.grid, k.block, k.arguments, k.shared, stream);
-  }
-  LaunchConfig config{k.grid, k.block, k.shared, stream, attributes, count};
-  return next::cudaLaunchKernelExC(&config, k.function, k.arguments);
+  DriverLaunchConfig config{k.grid, k.block, k.shared, stream, attributes, count};
+  return next::cuLaunchKernelEx(&config, k.function, k.arguments, k.extra);
 }
 
 }  // namespace
@@ -187,10 +160,9 @@ CudaGraphs::Step CudaGraphs::step_of(Graph, GraphNode node, NodeKind kind) {
 }
 
 LaunchRequest CudaGraphs::request_of(const Step& step, Stream stream) {
-  const KernelNode& node = step.kernel->node;
-  const Arguments arguments = arguments_of(node.arguments, step.kernel->drivers ? node.extra : nullptr, kParameterEnd);
-  LaunchRequest request =
-      record::request_of(function_of(node.function), node.grid, node.block, node.shared, stream, arguments);
+  const DriverKernelNode& node = step.kernel->node;
+  LaunchRequest request = record::request_of(function_of(node.function), node.grid, node.block, node.shared, stream,
+                                             arguments_of(node.arguments, node.extra, kParameterEnd));
   request.cooperative = step.kernel->cooperative;
   request.cluster = {step.kernel->cluster.x, step.kernel->cluster.y, step.kernel->cluster.z};
   return request;
@@ -208,18 +180,10 @@ Graph CudaGraphs::own_graph() {
 // The copy has the arguments, which the application's node may not have any more when it is launched.
 CudaGraphs::Step CudaGraphs::copied_step(GraphNode node, Graph own) {
   Step step = step_of(nullptr, node, NodeKind::kKernel);
-  KernelNode& kernel = step.kernel->node;
-  if (step.kernel->drivers) {
-    DriverKernelNode drivers{};
-    need(next::cuGraphKernelNodeGetParams_v2(node, &drivers));
-    need(next::cuGraphAddKernelNode_v2(&step.node, own, nullptr, 0, &drivers));
-    need(next::cuGraphKernelNodeGetParams_v2(step.node, &drivers));
-    kernel.arguments = drivers.arguments;
-    kernel.extra = drivers.extra;
-  } else {
-    need(next::cudaGraphAddKernelNode(&step.node, own, nullptr, 0, &kernel));
-    need(next::cudaGraphKernelNodeGetParams(step.node, &kernel));
-  }
+  DriverKernelNode parameters{};
+  need(next::cuGraphKernelNodeGetParams_v2(node, &parameters));
+  need(next::cuGraphAddKernelNode_v2(&step.node, own, nullptr, 0, &parameters));
+  step.kernel->node = parameters_of(step.node);
   return step;
 }
 

@@ -5,12 +5,11 @@
 
 namespace mneme::record::cuda {
 
-// CUDA's graphs: kernels are launched by the functions that launch kernels, and for any other node there is a graph
-// that has such a node only.
+// CUDA's graphs, by the driver, whose graphs are also the runtime's: kernels are launched by the functions that launch
+// kernels, and for any other node there is a graph that has such a node only.
 struct CudaGraphs {
   struct Kernel {
-    KernelNode node{};
-    bool drivers = false;  // its function is one for the driver, not for the runtime
+    DriverKernelNode node{};  // its function may be a library's kernel
     bool cooperative = false;
     Dimensions cluster{1, 1, 1};
   };

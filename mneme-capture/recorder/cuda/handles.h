@@ -14,14 +14,10 @@ class Handles {
     static auto* only = new Handles;
     return *only;
   }
+  // A handle may be known already, of a kernel that is gone.
   void add(const void* handle, const void* function) {
     std::lock_guard lock(mutex_);
     functions_[handle] = function;
-  }
-  // The handle is a kernel's own: another one's that is gone had it before.
-  void remove(const void* handle) {
-    std::lock_guard lock(mutex_);
-    functions_.erase(handle);
   }
   std::optional<const void*> find(const void* handle) {
     std::lock_guard lock(mutex_);
@@ -35,11 +31,12 @@ class Handles {
 };
 
 // What the recorder knows a kernel by that is launched by this handle. Where nobody has seen the handle before, the
-// driver is asked for its name and module, and the kernel is the one that start-up code registered by that name. The
-// handle itself if that is none either.
+// driver is asked for its name and module, and the kernel is the one of that name and module. The handle itself if that
+// is none either.
 const void* function_of(const void* handle);
 
-// The host function that start-up code registered for it, by what the driver says; null: there is none.
+// The host function that start-up code registered for it, or the handle by which it was asked for of its library, by
+// what the driver says; null: there is none.
 const void* registered_function(const void* handle);
 
 }  // namespace mneme::record::cuda

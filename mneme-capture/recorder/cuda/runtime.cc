@@ -23,18 +23,23 @@ CALL(Status, cuMemRelease, Handle)
 CALL(Status, cuMemMap, Address, size_t, size_t, Handle, unsigned long long)
 CALL(Status, cuMemUnmap, Address, size_t)
 CALL(Status, cuMemSetAccess, Address, size_t, const Access*, size_t)
-CALL(Status, cudaFree, void*)
-CALL(Status, cudaStreamGetDevice, void*, int*)
-CALL(Status, cudaDeviceCanAccessPeer, int*, int, int)
+CALL(Status, cuStreamGetCtx, void*, Context*)
+CALL(Status, cuCtxGetDevice, int*)
+CALL(Status, cuDevicePrimaryCtxGetState, int, unsigned*, int*)
+CALL(Status, cuDeviceCanAccessPeer, int*, int, int)
 CALL(Status, cudaFuncGetAttributes, FunctionAttributes*, const void*)
 CALL(Status, cuModuleGetGlobal_v2, Address*, size_t*, void*, const char*)
 CALL(Status, cuLibraryGetGlobal, Address*, size_t*, void*, const char*)
 CALL(Status, cudaGetFuncBySymbol, Function*, const void*)
+CALL(Status, cudaGetSymbolAddress, void**, const void*)
+CALL(Status, cudaGetSymbolSize, size_t*, const void*)
+CALL(Status, cudaGetLastError)
 CALL(Status, cuFuncGetModule, Module*, Function)
 CALL(Status, cuFuncGetParamInfo, Function, size_t, size_t*, size_t*)
 CALL(Status, cuKernelGetParamInfo, Kernel, size_t, size_t*, size_t*)
 CALL(Status, cuDeviceGet, int*, int)
 CALL(Status, cuDeviceGetAttribute, int*, int, int)
+CALL(Status, cuKernelGetFunction, Function*, Kernel)
 
 namespace {
 
@@ -43,22 +48,44 @@ std::vector<Access> access_for(int device) {
   std::vector<Access> list = {{{kLocationDevice, device}, kReadWrite}};
   for (int other = 0; other < devices.count(); ++other) {
     int can = 0;
-    if (other == device || next::cudaDeviceCanAccessPeer(&can, other, device) != kSuccess || !can) continue;
+    if (other == device || next::cuDeviceCanAccessPeer(&can, other, device) != kSuccess || !can) continue;
     list.push_back({{kLocationDevice, other}, kReadWrite});
   }
   return list;
 }
 
+// ---- what only the runtime knows that has registered it: an attempt, which leaves no error behind ----
+
+bool runtime_succeeds(Status status) {
+  if (status != kSuccess) next::cudaGetLastError();
+  return status == kSuccess;
+}
+
+std::optional<MemoryRange> find_by_host(const void* host_variable) {
+  void* address = nullptr;
+  size_t size = 0;
+  bool found = runtime_succeeds(next::cudaGetSymbolAddress(&address, host_variable)) &&
+               runtime_succeeds(next::cudaGetSymbolSize(&size, host_variable));
+  return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
+}
+
+int device_of_context(Context context) {
+  const Pushed there(context);
+  int device = -1;
+  return there && next::cuCtxGetDevice(&device) == kSuccess ? device : -1;
+}
+
+bool has_primary(int device) {
+  unsigned flags = 0;
+  int active = 0;
+  return next::cuDevicePrimaryCtxGetState(device, &flags, &active) == kSuccess && active;
+}
+
 }  // namespace
 
 MemoryRange CudaRuntime::reserve(uint64_t base, uint64_t size, int) {
-  if (!next::cudaFree) {
-    throw mneme::Error::of(
-        "it uses CUDA's driver, and recording also needs the runtime library: {} where the loader finds it, as in "
-        "LD_LIBRARY_PATH",
-        kLibrary);
-  }
-  next::cudaFree(nullptr);  // the driver has to be initialised
+  int count = 0;
+  devices.get_count(&count);  // the driver has to be initialised
   Address got = 0;
   Status status = next::cuMemAddressReserve(&got, size, 0, base, 0);
   if (status == kNotSupported) throw mneme::Error("this NVIDIA driver lacks the virtual memory functions");
@@ -74,7 +101,6 @@ void CudaRuntime::unreserve(uint64_t base, uint64_t size) { next::cuMemAddressFr
 
 std::optional<Fd> CudaRuntime::back(uint64_t address, uint64_t size, int device) {
   OnDevice there(device);
-  next::cudaFree(nullptr);  // makes its context
   MemoryProperties properties{};
   properties.type = kPinned;
   properties.location = {kLocationDevice, device};
@@ -86,6 +112,8 @@ std::optional<Fd> CudaRuntime::back(uint64_t address, uint64_t size, int device)
   bool ready = mapped && next::cuMemSetAccess(address, size, access.data(), access.size()) == kSuccess;
   if (mapped && !ready) next::cuMemUnmap(address, size);
   if (!ready) return std::nullopt;
+  // A primary context of the application's stays, though it may release it.
+  if (has_primary(device)) devices.primary_of(device);
   use(device);
   return Fd();
 }
@@ -94,16 +122,89 @@ void CudaRuntime::unback(uint64_t address, uint64_t size) { next::cuMemUnmap(add
 
 // ---- devices and streams ----
 
-// What has no runtime library has the driver's, which says so itself.
-bool CudaRuntime::works() { return !next::cudaFree || next::cudaFree(nullptr) == kSuccess; }
+// A context whose kernel has failed makes nothing any more.
+bool CudaRuntime::works() {
+  Event event = nullptr;
+  return devices.create_event(&event, kNoTiming) == kSuccess && devices.destroy_event(event) == kSuccess;
+}
 
 int CudaRuntime::ask_device_of(void* stream) {
+  Context context = nullptr;
   int device = -1;
-  return succeeds(next::cudaStreamGetDevice(stream, &device)) ? device : -1;
+  if (next::cuStreamGetCtx(stream, &context) != kSuccess) return -1;
+  // Mostly it is the thread's.
+  if (context == devices.context()) return devices.get(&device) == kSuccess ? device : -1;
+  return device_of_context(context);
 }
 
 int CudaRuntime::synchronize(std::chrono::milliseconds patience) {
   return on_devices([&](int) { return wait_for_device(patience); });
+}
+
+// In each context, as the driver waits for one.
+int CudaRuntime::on_devices(const std::function<int(int)>& wait) {
+  int status = VendorRuntime::on_devices(wait);
+  for (const auto& [context, device] : contexts_beside(devices.context())) {
+    if (status != kSuccess) return status;
+    const Pushed there(context);
+    if (there) status = wait(device);
+  }
+  return status;
+}
+
+std::map<Context, int> CudaRuntime::contexts_beside(Context current) {
+  std::map<Context, int> others;
+  {
+    std::lock_guard lock(mutex_);
+    if (contexts_.empty()) return others;
+    others = contexts_;
+  }
+  for (int device = 0; device < devices.count(); ++device) {
+    Context primary = uses(device) && has_primary(device) ? devices.primary_of(device) : nullptr;
+    if (primary) others[primary] = device;
+  }
+  others.erase(current);
+  return others;
+}
+
+void CudaRuntime::add_context(Context context) {
+  const int device = device_of_context(context);
+  std::lock_guard lock(mutex_);
+  if (device >= 0) contexts_[context] = device;
+}
+
+void CudaRuntime::remove_context(Context context) {
+  {
+    std::lock_guard lock(mutex_);
+    contexts_.erase(context);
+  }
+  std::lock_guard lock(looking_);
+  blocks_.forget(context);
+}
+
+// The context that it has afterwards may be at the same place, and nothing is registered in it.
+Status CudaRuntime::reset(int device, const Real& real) {
+  if (has_primary(device)) {
+    remove_context(devices.primary_of(device));
+    devices.forget_primary(device);
+  }
+  const Status status = real();
+  std::lock_guard lock(mutex_);
+  for (const auto& [address, size] : adopted_) VendorRuntime::adopt_host(address, size);
+  return status;
+}
+
+bool CudaRuntime::adopt_host(void* address, uint64_t size) {
+  if (!VendorRuntime::adopt_host(address, size)) return false;
+  std::lock_guard lock(mutex_);
+  adopted_[address] = size;
+  return true;
+}
+
+void CudaRuntime::disown_host(void* address) {
+  VendorRuntime::disown_host(address);
+  std::lock_guard lock(mutex_);
+  adopted_.erase(address);
 }
 
 int CudaRuntime::synchronize(void* stream, std::chrono::milliseconds patience) { return wait_for(stream, patience); }
@@ -125,6 +226,7 @@ std::vector<MemoryRange> CudaRuntime::remove_code(void* code) {
     std::lock_guard lock(mutex_);
     code_.erase(code);
     kernels_.erase(code);
+    std::erase_if(libraries_, [code](const auto& entry) { return entry.second == code; });
   }
   return VendorRuntime::remove_code(code);
 }
@@ -136,7 +238,7 @@ bool CudaRuntime::prepare(const void* host_function, int device) {
   }
   OnDevice there(device);
   FunctionAttributes attributes;
-  return next::cudaFuncGetAttributes(&attributes, host_function) == kSuccess;
+  return runtime_succeeds(next::cudaFuncGetAttributes(&attributes, host_function));
 }
 
 std::string CudaRuntime::processor(int device) {
@@ -174,7 +276,7 @@ std::optional<objects::Parameters> CudaRuntime::parameters(const void* host_func
   }
   OnDevice there(device);
   auto* function = const_cast<void*>(host_function);
-  if (!loaded && !succeeds(next::cudaGetFuncBySymbol(&function, host_function))) return std::nullopt;
+  if (!loaded && !runtime_succeeds(next::cudaGetFuncBySymbol(&function, host_function))) return std::nullopt;
   if (auto found = parameters_of(next::cuFuncGetParamInfo, function)) return found;
   return parameters_of(next::cuKernelGetParamInfo, function);
 }
@@ -184,16 +286,37 @@ bool CudaRuntime::has_code(void* handle) {
   return code_.contains(handle);
 }
 
+void CudaRuntime::add_module_of(void* library, void* module) {
+  std::lock_guard lock(mutex_);
+  if (code_.contains(library)) libraries_[module] = library;
+}
+
+void* CudaRuntime::library_of_module(void* module) {
+  std::lock_guard lock(mutex_);
+  auto found = libraries_.find(module);
+  return found == libraries_.end() ? module : found->second;
+}
+
 void CudaRuntime::add_kernel(void* fat_binary, const void* host_function, const char* name) {
   std::lock_guard lock(mutex_);
   kernels_[fat_binary].try_emplace(name, host_function);
 }
 
-// Null: the vendor has none.
-Module CudaRuntime::module_behind(const void* host_function) {
-  Function function = nullptr;
+// Null: the vendor has none. A library's kernel is a function in the module that it is on the thread's device.
+Module CudaRuntime::module_behind(const void* kernel) {
+  bool is_drivers = false;
+  {
+    std::lock_guard lock(mutex_);
+    is_drivers = functions_.contains(kernel);
+  }
+  Function function = const_cast<void*>(kernel);
   Module module = nullptr;
-  if (!succeeds(next::cudaGetFuncBySymbol(&function, host_function))) return nullptr;
+  if (is_drivers) {
+    Function of_kernel = nullptr;
+    if (next::cuKernelGetFunction(&of_kernel, function) == kSuccess) function = of_kernel;
+  } else if (!runtime_succeeds(next::cudaGetFuncBySymbol(&function, kernel))) {
+    return nullptr;
+  }
   return next::cuFuncGetModule(&module, function) == kSuccess ? module : nullptr;
 }
 

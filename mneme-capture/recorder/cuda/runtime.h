@@ -23,6 +23,8 @@ class CudaRuntime final : public VendorRuntime {
   bool fetches() override { return true; }
   void digests(const std::vector<Piece>& pieces, const TakeDigests& take) override;
   void fetch(const std::vector<Piece>& pieces, std::byte* to, bool adopted) override;
+  bool adopt_host(void* address, uint64_t size) override;
+  void disown_host(void* address) override;
   bool survives_fork() override { return false; }
   bool works() override;
   int synchronize(std::chrono::milliseconds patience) override;
@@ -41,7 +43,8 @@ class CudaRuntime final : public VendorRuntime {
   Core* recorder() override { return started_.load(std::memory_order_acquire) ? core() : nullptr; }
   void start() override;
 
-  void add_kernel(void* fat_binary, const void* host_function, const char* name);  // as start-up code registers it
+  // As start-up code registers it, by its host function, or as it is asked for of loaded code, by the driver's handle.
+  void add_kernel(void* fat_binary, const void* host_function, const char* name);
   // The one for the kernel of this name in the module that is behind some of them; null: there is none.
   const void* host_function(Module module, const std::string& name);
 
@@ -50,15 +53,25 @@ class CudaRuntime final : public VendorRuntime {
   enum class Code { kModule, kLibrary };
   void add_code(void* handle, Code kind);
   bool has_code(void* handle);
+  void add_module_of(void* library, void* module);
+  void* library_of_module(void* module);  // the module itself: it is none of a library's
   void add_function(const void* function);
   std::vector<MemoryRange> remove_code(void* code) override;
+
+  // Contexts that the application makes, beside its devices' primary ones; and a primary one that goes.
+  void add_context(Context context);
+  void remove_context(Context context);
+  Status reset(int device, const Real& real);
 
   // Whether any device code of the program has a variable of this name.
   bool has_variable(const std::string& name);
 
  private:
-  Module module_behind(const void* host_function);
+  Module module_behind(const void* kernel);
   int ask_device_of(void* stream) override;
+  int on_devices(const std::function<int(int device)>& wait) override;
+  // All that work may be under way in, with their devices, but for this one.
+  std::map<Context, int> contexts_beside(Context current);
   std::optional<MemoryRange> find_variable(const ProgramCode& code, const std::string& name) override;
   std::optional<MemoryRange> find_in_code(void* fat_binary, const std::string& name);
   std::optional<uint64_t> function_address(void* fat_binary, const std::string& name, int device);
@@ -66,9 +79,12 @@ class CudaRuntime final : public VendorRuntime {
   std::mutex looking_;  // at blocks
   Digests digested_;    // its memory is used again: to touch new takes longer than to digest
   Blocks blocks_;
-  std::map<void*, std::map<std::string, const void*>> kernels_;  // host functions, by fat binary and name
+  std::map<void*, std::map<std::string, const void*>> kernels_;  // host functions and handles, by code and name
   std::map<void*, Code> code_;                                   // by the driver's handle
+  std::map<void*, void*> libraries_;                             // by their modules
   std::set<const void*> functions_;                              // of such code
+  std::map<void*, uint64_t> adopted_;                            // host memory
+  std::map<Context, int> contexts_;                              // the application's own, with their devices
   std::atomic<bool> started_{false};
 };
 

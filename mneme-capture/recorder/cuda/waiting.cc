@@ -9,10 +9,8 @@
 
 namespace mneme::record::cuda {
 
-// The driver's: the runtime's would make "not ready" the application's last error.
 CALL(Status, cuStreamQuery, void*)
-CALL(Status, cuCtxGetCurrent, void**)
-CALL(Status, cuCtxSetCurrent, void*)
+CALL(Status, cuCtxSetCurrent, Context)
 
 Status wait_for(void* stream, std::chrono::milliseconds patience) {
   using Clock = std::chrono::steady_clock;
@@ -25,12 +23,10 @@ Status wait_for(void* stream, std::chrono::milliseconds patience) {
   }
 }
 
-// The runtime cannot be asked whether a device has anything left to do, and waits as long as it takes.
+// The driver cannot be asked whether a context has anything left to do, and waits as long as it takes.
 Status wait_for_device(std::chrono::milliseconds patience) {
-  void* context = nullptr;
-  next::cuCtxGetCurrent(&context);
-  return wait_within(
-      patience, [context] { next::cuCtxSetCurrent(context); }, [] { return devices.calls.synchronize(); });
+  const Context context = devices.context();
+  return wait_within(patience, [context] { next::cuCtxSetCurrent(context); }, [] { return devices.synchronize(); });
 }
 
 }  // namespace mneme::record::cuda

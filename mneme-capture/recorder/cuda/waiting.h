@@ -6,7 +6,7 @@
 
 namespace mneme::record::cuda {
 
-// Wait for what is in a stream, or for all that the thread's device has to do. kStillRunning: not in this time.
+// Wait for what is in a stream, or for all that the thread's context has to do. kStillRunning: not in this time.
 Status wait_for(void* stream, std::chrono::milliseconds patience);
 Status wait_for_device(std::chrono::milliseconds patience);
 

@@ -18,7 +18,7 @@ int get_edges(Graph graph, GraphNode* from, GraphNode* to, size_t* count) {
   return next::hipGraphGetEdges(graph, from, to, count);
 }
 
-constinit const GraphCalls all_calls{devices.calls, kLibrary, "hip", kLibrary, "hip", get_edges};
+constinit const GraphCalls all_calls{devices, kLibrary, "hip", get_edges};
 
 // The types' numbers begin with 1 in early releases, which have other ones behind the first eight, and with 0 in later
 // ones. Which these are is seen by a node that does nothing.

@@ -26,6 +26,8 @@ CALL(Status, hipRuntimeGetVersion, int*)
 CALL(Status, hipModuleGetGlobal, void**, size_t*, Module, const char*)
 CALL(void, __hipRegisterVar, void*, void*, char*, const char*, int, size_t, int, int)
 CALL(Status, hipMemcpy, void*, const void*, size_t, int)
+CALL(Status, hipGetSymbolAddress, void**, const void*)
+CALL(Status, hipGetSymbolSize, size_t*, const void*)
 CALL(Status, hipMemcpyToSymbol, const void*, const void*, size_t, size_t, int)
 
 namespace {
@@ -50,6 +52,14 @@ bool may_have(const ProgramCode& code, const std::string& name) {
 
 // Whether the code says all that there is to know of what memory may point to (mneme-inject).
 bool is_exposed(const ProgramCode& code) { return exported_size(code, objects::kExposedSymbol) != 0; }
+
+std::optional<MemoryRange> find_by_host(const void* host_variable) {
+  void* address = nullptr;
+  size_t size = 0;
+  bool found = succeeds(next::hipGetSymbolAddress(&address, host_variable)) &&
+               succeeds(next::hipGetSymbolSize(&size, host_variable));
+  return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
+}
 
 }  // namespace
 

@@ -9,22 +9,22 @@ namespace {
 
 Status within(std::chrono::milliseconds patience, int device, const std::function<Status()>& wait) {
   OnDevice there(device);
-  return wait_within(patience, [device] { devices.calls.set(device); }, wait);
+  return wait_within(patience, [device] { devices.set(device); }, wait);
 }
 
 // What is another stream to each thread is waited for by an event in this one's.
 Status wait_for_own(int device, std::chrono::milliseconds patience) {
   Event event = nullptr;
-  Status status = devices.calls.create_event(&event, kNoTiming);
+  Status status = devices.create_event(&event, kNoTiming);
   if (status != kSuccess) return status;
-  status = devices.calls.record_event(event, reinterpret_cast<void*>(kPerThreadStream));
+  status = devices.record_event(event, reinterpret_cast<void*>(kPerThreadStream));
   if (status != kSuccess) {
-    devices.calls.destroy_event(event);
+    devices.destroy_event(event);
     return status;
   }
   return within(patience, device, [event] {
-    Status ended = devices.calls.synchronize_event(event);
-    devices.calls.destroy_event(event);
+    Status ended = devices.synchronize_event(event);
+    devices.destroy_event(event);
     return ended;
   });
 }
@@ -32,12 +32,12 @@ Status wait_for_own(int device, std::chrono::milliseconds patience) {
 }  // namespace
 
 Status wait_for_device(int device, std::chrono::milliseconds patience) {
-  return within(patience, device, [] { return devices.calls.synchronize(); });
+  return within(patience, device, [] { return devices.synchronize(); });
 }
 
 Status wait_for(void* stream, int device, std::chrono::milliseconds patience) {
   if (reinterpret_cast<uintptr_t>(stream) == kPerThreadStream) return wait_for_own(device, patience);
-  return within(patience, device, [stream] { return devices.calls.synchronize_stream(stream); });
+  return within(patience, device, [stream] { return devices.synchronize_stream(stream); });
 }
 
 }  // namespace mneme::record::hip

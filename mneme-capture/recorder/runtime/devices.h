@@ -1,51 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "recorder/runtime/next.h"
+#include <atomic>
+#include <cstddef>
 
 namespace mneme::record {
 
-// The devices of one vendor's runtime, and what the recorder itself asks of it, by calls that are both vendors' but
-// for how their names begin. 0 is success.
+// A vendor's devices, and what the recorder itself asks of them, past its own hooks. Results are the vendor's status,
+// of which 0 is success. A thread that has no device yet has the first one's.
 class Devices {
  public:
-  struct Calls {
-    constexpr Calls(const char* library, const char* prefix) : library(library), prefix(prefix) {}
-    const char* library;
-    const char* prefix;
-    Next<int(int*)> get_count{library, prefix, "GetDeviceCount"}, get{library, prefix, "GetDevice"};
-    Next<int(int)> set{library, prefix, "SetDevice"};
-    Next<int()> synchronize{library, prefix, "DeviceSynchronize"};
-    Next<int()> get_last_error{library, prefix, "GetLastError"};
-    Next<const char*(int error)> error_string{library, prefix, "GetErrorString"};
-    Next<int(void** event, unsigned flags)> create_event{library, prefix, "EventCreateWithFlags"};
-    Next<int(void* event, void* stream)> record_event{library, prefix, "EventRecord"};
-    Next<int(void* event)> synchronize_event{library, prefix, "EventSynchronize"};
-    Next<int(void* event)> destroy_event{library, prefix, "EventDestroy"};
-    Next<int(void* to, const void* from, size_t, int kind, void* stream)> copy_async{library, prefix, "MemcpyAsync"};
-    Next<int(void* at, int value, size_t, void* stream)> set_async{library, prefix, "MemsetAsync"};
-    Next<int(void** stream, unsigned flags)> create_stream{library, prefix, "StreamCreateWithFlags"};
-    Next<int(void* stream)> destroy_stream{library, prefix, "StreamDestroy"};
-    Next<int(void* stream)> synchronize_stream{library, prefix, "StreamSynchronize"};
-    Next<int(void* stream, void* event, unsigned flags)> wait_for_event{library, prefix, "StreamWaitEvent"};
-    Next<int(void* stream, int* capturing)> is_capturing{library, prefix, "StreamIsCapturing"};
-    Next<int(int* mode)> exchange_capture_mode{library, prefix, "ThreadExchangeStreamCaptureMode"};
-    Next<int(size_t* value, int limit)> get_limit{library, prefix, "DeviceGetLimit"};
-    Next<int(void*, size_t, unsigned flags)> register_host{library, prefix, "HostRegister"};
-    Next<int(void*)> unregister_host{library, prefix, "HostUnregister"};
-    Next<int(void** address, const void* variable)> symbol_address{library, prefix, "GetSymbolAddress"};
-    Next<int(size_t* bytes, const void* variable)> symbol_size{library, prefix, "GetSymbolSize"};
-  };
+  virtual int get_count(int* count) const = 0;
+  virtual int get(int* device) const = 0;
+  virtual int synchronize() const = 0;
+  virtual const char* error_string(int error) const = 0;
+  virtual int create_event(void** event, unsigned flags) const = 0;
+  virtual int record_event(void* event, void* stream) const = 0;
+  virtual int synchronize_event(void* event) const = 0;
+  virtual int destroy_event(void* event) const = 0;
+  virtual int copy_async(void* to, const void* from, size_t size, int kind, void* stream) const = 0;
+  virtual int set_async(void* at, int value, size_t size, void* stream) const = 0;
+  virtual int create_stream(void** stream, unsigned flags) const = 0;
+  virtual int destroy_stream(void* stream) const = 0;
+  virtual int synchronize_stream(void* stream) const = 0;
+  virtual int wait_for_event(void* stream, void* event) const = 0;
+  virtual int is_capturing(void* stream, int* capturing) const = 0;
+  virtual int exchange_capture_mode(int* mode) const = 0;
+  virtual int get_limit(size_t* value, int limit) const = 0;
+  virtual int register_host(void* memory, size_t size, unsigned flags) const = 0;
+  virtual int unregister_host(void* memory) const = 0;
+  // What failed was an attempt of the recorder's, which the application is not to find as its own last error.
+  virtual void forget_error() const = 0;
+  // Makes a device the thread's, until leave() is called with the result.
+  virtual int enter(int device) const = 0;
+  virtual void leave(int entered) const = 0;
 
-  constexpr Devices(const char* library, const char* prefix) : calls(library, prefix) {}
-
-  // Whether a call went well. What fails is an attempt of the recorder's, which the application is not to find as its
-  // own last error.
+  // Whether a call went well; if not, its error is forgotten.
   bool succeeds(int status) const;
   int count() const;  // at least one
   bool several() const { return count() > 1; }
   int current() const;  // the calling thread's
 
-  const Calls calls;
+ protected:
+  constexpr Devices() = default;
+  ~Devices() = default;
 
  private:
   mutable std::atomic<int> count_{0};  // 0: not asked yet
@@ -54,14 +51,14 @@ class Devices {
 // Makes a device the thread's for as long as it lives.
 class Entered {
  public:
-  Entered(const Devices& devices, int device);
-  ~Entered();
+  Entered(const Devices& devices, int device) : devices_(devices), entered_(devices.enter(device)) {}
+  ~Entered() { devices_.leave(entered_); }
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
 
  private:
   const Devices& devices_;
-  int before_ = -1;
+  int entered_;
 };
 
 }  // namespace mneme::record

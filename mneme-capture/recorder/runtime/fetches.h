@@ -2,9 +2,8 @@
 #pragma once
 #include <deque>
 #include <functional>
-#include <map>
+#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "recorder/link/protocol.h"
@@ -26,16 +25,23 @@ class Fetches {
   void await();
 
  private:
+  struct Destroy {
+    void operator()(void* event) const { devices->destroy_event(event); }
+    const Devices* devices;
+  };
+  using Event = std::unique_ptr<void, Destroy>;
   // Behind the copies of one begin(): a device, and an event of it.
-  using Marks = std::vector<std::pair<int, void*>>;
+  struct Mark {
+    int device;
+    Event event;
+  };
+  using Marks = std::vector<Mark>;
 
   void check(int status) const;
   void copy(std::span<const Piece> pieces, std::byte* to) const;
-  void* take_event(int device);
 
   const Devices& devices_;
-  std::deque<Marks> under_way_;               // in order
-  std::map<int, std::vector<void*>> unused_;  // events, by device
+  std::deque<Marks> under_way_;  // in order
 };
 
 }  // namespace mneme::record

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What dlsym finds: in CUDA's libraries, the argument says whose function that is to be ("plain": nobody is in front of
-// the libraries); elsewhere what it finds without a recorder, by whoever calls it.
+// What dlsym and dlvsym find: in CUDA's libraries the hooks, unless ("plain") nobody is in front of them; elsewhere
+// what they find without a recorder, by whoever calls them.
 #include <dlfcn.h>
 
 #include <cstring>
 #include <string>
 
 #include "cuda.h"
-
-#ifdef SENTENCE  // as in a program that holds CUDA's runtime
-const char* volatile sentence = SENTENCE;
-#endif
 
 __global__ void fill(int* data, int value) { data[index()] = value; }
 
@@ -30,8 +26,9 @@ int main(int, char** arguments) {
   void* cudart = dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL);
   CHECK(driver && cudart);
   const std::string recorder = "libmneme-record.so";
-  const bool hooks = std::strcmp(arguments[1], "hooks") == 0;
-  CHECK((object_of(dlsym(driver, "cuLaunchKernel")) == recorder) == hooks);
+  CHECK((object_of(dlsym(driver, "cuLaunchKernel")) == recorder) == recorded);
+  CHECK((object_of(dlvsym(driver, "cuLaunchKernel", "mneme_gpu_stand")) == recorder) == recorded);
+  CHECK(!dlvsym(driver, "cuLaunchKernel", "another_version") && dlerror());
   CHECK((object_of(dlsym(cudart, "cudaMalloc")) == recorder) == recorded);
   CHECK(object_of(dlsym(cudart, "cudaGetErrorString")) != recorder);  // which is not hooked
   CHECK(!dlsym(cudart, "cudaNothing") && dlerror());
@@ -39,6 +36,7 @@ int main(int, char** arguments) {
   CHECK(dlsym_next("close") == dlsym(RTLD_DEFAULT, "close"));
   CHECK((object_of(dlsym_next("close")) == recorder) == recorded);
   CHECK(!dlsym_next("dlsym_next"));
+  CHECK(dlvsym(RTLD_NEXT, "free", "GLIBC_2.2.5") == dlsym(RTLD_NEXT, "free"));
   void* data = nullptr;
   CHECK(cudaMalloc(&data, 64 * sizeof(int)) == 0);
   fill<<<1, 64>>>(static_cast<int*>(data), 3);

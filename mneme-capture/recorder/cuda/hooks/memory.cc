@@ -81,6 +81,7 @@ HOOKED Status cuMemHostUnregister(void* pointer) {
 HOOK(memory_info, cudaMemGetInfo, size_t*, size_t*)
 HOOK(memory_info, cuMemGetInfo_v2, size_t*, size_t*)
 HOOK(host_flags, cudaHostGetFlags, unsigned*, void*)
+HOOK(host_flags, cuMemHostGetFlags, unsigned*, void*)
 HOOK(attributes, cudaPointerGetAttributes, PointerAttributes*, const void*)
 // The driver knows the chunks of memory that allocations are pieces of.
 HOOK(address_range, cuMemGetAddressRange_v2, void**, size_t*, void*)
@@ -89,5 +90,10 @@ HOOK(address_range, cuMemGetAddressRange_v2, void**, size_t*, void*)
 HOOK(advise, cudaMemAdvise, const void*, size_t, int, uint64_t)
 HOOK_PTSZ(advise, cudaMemPrefetchAsync, const void*, size_t, uint64_t, uint64_t, Stream)
 HOOK_PTSZ(attach, cudaStreamAttachMemAsync, Stream, void*, size_t, unsigned)
+HOOK(advise, cuMemAdvise, const void*, size_t, int, int)
+HOOK(advise, cuMemAdvise_v2, const void*, size_t, int, uint64_t)
+HOOK_PTSZ(advise, cuMemPrefetchAsync, const void*, size_t, int, Stream)
+HOOK_PTSZ(advise, cuMemPrefetchAsync_v2, const void*, size_t, uint64_t, unsigned, Stream)
+HOOK_PTSZ(attach, cuStreamAttachMemAsync, Stream, void*, size_t, unsigned)
 
 }  // namespace mneme::record::cuda

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The functions of CUDA's driver and of its runtime that load device code at run time. The runtime calls the driver's
-// by itself, not through the recorder; the handles of both are the same.
+// The functions of CUDA's driver and of its runtime that load device code at run time. The shared runtime calls the
+// driver's by itself, not through the recorder; the handles of both are the same. A static runtime loads by the
+// driver's what start-up code has registered with it.
+#include <dlfcn.h>
+
 #include "base/file.h"
 #include "recorder/cuda/handles.h"
 #include "recorder/cuda/runtime.h"
@@ -17,14 +20,14 @@ namespace {
 
 using Code = CudaRuntime::Code;
 
-// As the application may free its image, the recorder has a copy, which `bytes` makes.
-template <Code kind, class Bytes>
-Status loaded(CudaRuntime& runtime, Status status, void* const* handle, const Bytes& bytes) {
+// `add` tells the recorder of the code.
+template <Code kind, class Add>
+Status loaded(CudaRuntime& runtime, Status status, void* const* handle, const Add& add) {
   Core* core = runtime.recorder();
   if (!core || status != kSuccess) return status;
   runtime.add_code(*handle, kind);
   try {
-    core->add_module(*handle, bytes());
+    add(*core);
   } catch (const std::exception&) {
     core->add_fat_binary(*handle, nullptr);  // its kernels will be counted as not recordable
   }
@@ -33,16 +36,29 @@ Status loaded(CudaRuntime& runtime, Status status, void* const* handle, const By
 template <Code kind>
 Status load_file(CudaRuntime& runtime, const Real& real, void** handle, const char* path, ...) {
   runtime.start();
-  return loaded<kind>(runtime, real(), handle, [&] { return read_file(path); });
+  return loaded<kind>(runtime, real(), handle, [&](Core& core) { core.add_module(*handle, read_file(path)); });
 }
-// A module is made from a fat binary, or from a wrapper that leads to one.
+// Part of the program, or of a library, which stays as long as its code does: a runtime loads what start-up code has
+// registered with it, which may be large.
+bool stays(const void* image) {
+  Dl_info object{};
+  return ::dladdr(image, &object) != 0;
+}
+
+// A module is made from a fat binary, or from a wrapper that leads to one. An image that the application may free is
+// copied.
 template <Code kind>
 Status load_image(CudaRuntime& runtime, const Real& real, void** handle, const void* image, ...) {
   runtime.start();
-  return loaded<kind>(runtime, real(), handle, [&] {
+  return loaded<kind>(runtime, real(), handle, [&](Core& core) {
     const auto* wrapper = static_cast<const FatBinaryWrapper*>(image);
-    const auto* bytes = wrapper->magic == kWrapperMagic ? wrapper->data : static_cast<const std::byte*>(image);
-    return std::string(reinterpret_cast<const char*>(bytes), objects::size_of_image(bytes, "a module"));
+    const bool wrapped = wrapper->magic == kWrapperMagic;
+    const auto* bytes = wrapped ? wrapper->data : static_cast<const std::byte*>(image);
+    if (wrapped && stays(bytes)) {
+      core.add_fat_binary(*handle, bytes);
+    } else {
+      core.add_module(*handle, {reinterpret_cast<const char*>(bytes), objects::size_of_image(bytes, "a module")});
+    }
   });
 }
 
@@ -53,13 +69,15 @@ Status unload(CudaRuntime& runtime, const Real& real, void* handle) {
 }
 
 void add_kernel(Core& core, void* kernel, void* handle, const char* name) {
+  handle = runtime().library_of_module(handle);
   // Of a module that is behind start-up code's kernels.
   if (const void* host = runtime().has_code(handle) ? nullptr : registered_function(kernel)) {
     Handles::all().add(kernel, host);
     return;
   }
-  Handles::all().remove(kernel);
+  Handles::all().add(kernel, kernel);
   runtime().add_function(kernel);
+  runtime().add_kernel(handle, kernel, name);
   core.add_stub(handle, kernel, name);
 }
 
@@ -94,6 +112,13 @@ Status get_function(CudaRuntime& runtime, const Real& real, Function* function, 
   return status;
 }
 
+// A library is a module in each context: its kernels may be asked for there.
+Status get_module(CudaRuntime& runtime, const Real& real, Module* module, Library library) {
+  const Status status = real();
+  if (runtime.recorder() && status == kSuccess) runtime.add_module_of(library, *module);
+  return status;
+}
+
 }  // namespace
 
 HOOK(load_file<Code::kModule>, cuModuleLoad, Module*, const char*)
@@ -111,6 +136,7 @@ HOOK(load_file<Code::kLibrary>, cuLibraryLoadFromFile, Library*, const char*, in
 HOOK(unload, cuLibraryUnload, Library)
 HOOK(get_kernel, cuLibraryGetKernel, Kernel*, Library, const char*)
 HOOK(enumerate_kernels, cuLibraryEnumerateKernels, Kernel*, unsigned, Library)
+HOOK(get_module, cuLibraryGetModule, Module*, Library)
 HOOK(get_function, cuKernelGetFunction, Function*, Kernel)
 
 HOOK(load_image<Code::kLibrary>, cudaLibraryLoadData, Library*, const void*, int*, void**, unsigned, int*, void**,
