@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bundle/configuration.h"
 #include "bundle/json/json.h"
 #include "verify/baseline.h"
 
@@ -145,6 +146,9 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
   out.open().add("kernel", row.kernel).add("name", row.name).add("instance", row.instance);
   out.add("variant", row.variant).add("passes", row.configuration.passes);
   out.add("codegen_opt", row.configuration.codegen_opt).add("target", row.configuration.target).add("form", row.form);
+  out.open("configuration");
+  bundle::write_configuration(out, row.configuration);
+  out.close();
   write_assembled(out, row);
   out.add("status", to_string(row.verdict.status)).add("verified", row.passed);
   out.add_all("reasons", row.verdict.reasons);
@@ -171,11 +175,14 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
 std::string junit(const std::vector<Row>& rows) {
   size_t failures = 0, errors = 0;
   std::string cases;
+  const std::vector<std::string> settings = distinguishing_settings(rows);
   for (const Row& row : rows) {
+    const std::string& set = settings[static_cast<size_t>(&row - rows.data())];
     uint64_t time = row.run ? fastest(row.run->nanoseconds) : 0;
-    cases += fmt::format("  <testcase classname=\"{}\" name=\"instance {} variant {} {}\" time=\"{:.9f}\"",
+    cases += fmt::format("  <testcase classname=\"{}\" name=\"instance {} variant {} {}{}\" time=\"{:.9f}\"",
                          xml_text(row.name), short_hash(row.instance), short_hash(row.variant),
-                         xml_text(row.configuration.passes), static_cast<double>(time) / 1e9);
+                         xml_text(row.configuration.passes), set.empty() ? "" : " " + xml_text(set),
+                         static_cast<double>(time) / 1e9);
     if (row.passed && row.comparison && row.comparison->outcome == kTooSlow) {
       failures++;
       cases += fmt::format(">\n    <failure message=\"too slow: {}\"/>\n  </testcase>\n",
