@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/pipeline.h"
 #include "replay/judge/comparing.h"
 #include "replay/judge/report.h"
 
@@ -116,15 +117,18 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   Judgement judgement(reader, selection, rules_, [&](Row row, const std::vector<bundle::Segment>& segments) {
     comparing.take(std::move(row), segments);
   });
-  bool cut_before = false;  // by an earlier stage
+  bool cut_before = false, failed_before = false;  // by an earlier stage
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) judgement.take(*kernel);
     if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) judgement.take(*variant);
     if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) judgement.take(std::move(*instance));
     if (auto* run = std::get_if<bundle::RunMember>(&*item)) judgement.take(std::move(*run));
-    if (auto* summary = std::get_if<bundle::Summary>(&*item)) cut_before = summary->truncated;
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) {
+      failed_before = summary->failed && reader.piped();
+      cut_before = summary->truncated;
+    }
   }
-  bool whole = !reader.truncated() && !cut_before;
+  bool whole = !reader.truncated() && !cut_before && !failed_before;
   judgement.finish(whole);
   comparing.finish();
 
@@ -137,12 +141,13 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     write_file(junit_, junit(rows));
   }
 
+  if (failed_before && judgement.runs() == 0) throw Reported();
   std::vector<std::string> unmet;
   for (const auto& [kernel, count] : judgement.uncompiled()) {
     unmet.push_back(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay",
                                 kernel, count));
   }
-  cli::warn_of_each(unmet, "kernels");
+  if (whole) cli::warn_of_each(unmet, "kernels");
   warn_of_little_proof(rows);
   if (comparing.without_reference() > 0) {
     cli::warn(fmt::format("{} instance(s) have no verified times of --reference {}: nothing is compared there",
