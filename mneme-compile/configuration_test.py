@@ -416,6 +416,14 @@ class Configurations(TestCase):
         for variant in self.variants(bundle):
             self.assertRegex(variant["failed"], "has no argument amounts: it has 3, counted from 0: data, amount, n$")
 
+    def test_the_last_of_an_option_given_twice_counts(self):
+        """As clang has it."""
+        for options, passes, level in ((["-O3", "-O1"], "default<O1>", 1), (["-O1", "-O3", "--codegen-opt", "0", "--codegen-opt=2"],
+                                                                            "default<O3>", 2)):
+            for variant in self.variants(self.compile("--kernel", "^add", *options)):
+                configuration = variant["configuration"]
+                self.assertEqual((configuration["passes"], configuration["codegen_opt"]), (passes, level))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
