@@ -66,7 +66,7 @@ class FailedPipes(TestCase):
         result = run([tool("restore")], VERIFY, input=whole[:-2048])
         self.assertEqual(result.statuses, [2, 2], result.text())
         self.assertIn("was cut short", result.errors[0])
-        self.assertIn("only what is there was judged", result.error)
+        self.assertIn("only the runs that are there were judged", result.error)
         self.assertEqual(result.error.count("\n"), 1)
         self.assertIn(b'"verified":true', result.out)
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bundle/configuration.h"
 #include "bundle/json/json.h"
@@ -135,6 +136,10 @@ std::string too_slow_text(const TimeComparison& comparison) {
   return fmt::format("it takes {:.3f} times ({:.3f} to {:.3f}) as long as variant {}, more than the {:g} that it may",
                      1 / speedup.factor, 1 / speedup.high, 1 / speedup.low, short_hash(comparison.reference),
                      comparison.bound);
+}
+
+bool lets_anything_pass(const SegmentVerdict& segment) {
+  return segment.choice.policy && std::isinf(segment.choice.policy->threshold);
 }
 
 uint64_t fastest(const std::vector<uint64_t>& nanoseconds) {

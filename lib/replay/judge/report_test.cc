@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace mneme::verify {
 namespace {
 
@@ -208,6 +210,15 @@ TEST(Table, SaysWhatWasInferred) {
   r.verdict.segments = {{0, {f32, Source::kInferred}}, {1, {f64, Source::kAnnotation}}, {2, {std::nullopt}}};
   EXPECT_THAT(table({r, r}), HasSubstr("2 of 2 runs verified; inferred: f32 relative linf <= 0.0001 of 2 segments\n"));
   r.verdict.segments[0].choice.source = Source::kOption;
+  EXPECT_THAT(table({r}), HasSubstr("1 of 1 runs verified\n"));
+}
+
+TEST(Table, CountsSegmentsInWhichAnythingPasses) {
+  Row r = row("k", Status::kVerified, {1});
+  Policy any{ElementType::kI64, std::numeric_limits<double>::infinity()}, some{ElementType::kI64, 1e300};
+  r.verdict.segments = {{0, {any, Source::kOption}}, {1, {some, Source::kOption}}, {2, {std::nullopt}}};
+  EXPECT_THAT(table({r}), HasSubstr("1 of 1 runs verified; any result passes in 1 segment (threshold inf)\n"));
+  r.verdict.segments.erase(r.verdict.segments.begin());
   EXPECT_THAT(table({r}), HasSubstr("1 of 1 runs verified\n"));
 }
 

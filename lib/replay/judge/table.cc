@@ -75,6 +75,14 @@ std::vector<const Row*> worst_first(const std::vector<Row>& rows) {
   return order;
 }
 
+// How many segments were left out by a threshold.
+std::string left_out_text(const std::vector<Row>& rows) {
+  int64_t count = 0;
+  for (const Row& row : rows) count += std::ranges::count_if(row.verdict.segments, lets_anything_pass);
+  if (count == 0) return "";
+  return fmt::format("; any result passes in {} segment{} (threshold inf)", count, count == 1 ? "" : "s");
+}
+
 // Which tolerances were inferred, and for how many segments.
 std::string inferred(const std::vector<Row>& rows) {
   std::map<std::string, size_t> counts;
@@ -129,7 +137,7 @@ std::string table(const std::vector<Row>& rows, size_t most_lines) {
   if (left_out) out += fmt::format("and {} more, {} of them not verified; ", left_out, left_out_bad);
   out += fmt::format("{} of {} runs verified", count(Status::kVerified), rows.size());
   if (auto vary = count(Status::kVaries)) out += fmt::format(", {} differing as much as by themselves", vary);
-  return out + inferred(rows) + "\n";
+  return out + inferred(rows) + left_out_text(rows) + "\n";
 }
 
 }  // namespace mneme::verify

@@ -100,6 +100,7 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   if (!junit_.empty() && !on_standard_output(junit_)) cli::check_is_free(junit_, output);
   bundle::Reader reader(input, name, bundle::Memory::kDecode);
   std::vector<Row> rows;
+  std::map<std::string, uint64_t> uncompared;  // kernel → verified runs of which nothing is judged
   Comparing comparing(reference_, slower_, [&](Row row, const std::vector<bundle::Segment>& segments) {
     if (row.run && row.run->stray_bytes > 0) {
       cli::warn(fmt::format(
@@ -107,6 +108,8 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
           "the end of an array do; they are not compared: mneme-compile --check-memory finds them",
           row.name, short_hash(row.instance), short_hash(row.variant), row.configuration.passes, row.run->stray_bytes));
     }
+    const auto left_out = std::ranges::count_if(row.verdict.segments, lets_anything_pass);
+    if (row.passed && left_out > 0 && static_cast<size_t>(left_out) == segments.size()) ++uncompared[row.name];
     if (row.comparison && row.comparison->outcome == kTooSlow) tell(row, kTooSlow, too_slow_text(*row.comparison));
     if (format_ == "json") {
       explain(row);
@@ -148,6 +151,13 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
                                 kernel, count));
   }
   if (whole) cli::warn_of_each(unmet, "kernels");
+  for (const auto& [kernel, count] : uncompared) {
+    cli::warn(
+        fmt::format("kernel '{}': {} of its runs are verified although nothing is compared: the threshold inf lets any "
+                    "result pass; "
+                    "name the memory to leave out with --segment",
+                    kernel, count));
+  }
   warn_of_little_proof(rows);
   if (comparing.without_reference() > 0) {
     cli::warn(fmt::format("{} instance(s) have no verified times of --reference {}: nothing is compared there",
@@ -157,7 +167,7 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     cli::warn("--lenient lets nothing pass, because no run has a baseline: give mneme-run --baseline N");
   }
   if (reader.truncated()) throw Error(reader.truncation());
-  if (cut_before) throw Error("the bundle was cut short before an earlier stage: only what is there was judged");
+  if (cut_before) throw Error("the bundle was cut short before an earlier stage: only the runs that are there were judged");
   selection.check_met();
   check_met(rules_.overrides);
   if (judgement.runs() == 0) {
