@@ -221,7 +221,7 @@ class Configurations(TestCase):
         self.compile("--kernel", "^add", "--specialize-args", "2", of=unnamed)
         refused = run([tool("compile"), "--kernel", "^add", "--specialize-args", "n", unnamed])
         self.assertEqual(refused.status, 2)
-        self.assertIn("has no argument n: it has 3, counted from 0; what they are called is not known", refused.error)
+        self.assertIn("has no argument n: it has 3, counted from 0; their names are not known", refused.error)
 
     def test_edited_ir_of_one_of_two_with_the_same_name(self):
         members, kernels = bundles.read(self.recording.read_bytes()), {}

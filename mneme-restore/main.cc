@@ -199,7 +199,7 @@ Exit restore_bundles(int argc, char** argv) {
                           merge.instances(), checked->bytes(), checked->all_equal() ? "" : "; not all are equal"));
     if (!checked->all_equal()) return Exit::kNotVerified;
   }
-  if (merge.truncated()) throw Error(truncations + "; what came before was restored");
+  if (merge.truncated()) throw Error(truncations + "; the launches before the cut were restored");
   if (merge.failed_before()) throw Reported();
   return Exit::kSuccess;
 }

@@ -147,7 +147,7 @@ void finish(const bundle::Reader& reader, bundle::Writer& writer, Output& output
   writer.add(std::string(bundle::kSummaryMember), bundle::write(last));
   writer.finish();
   output.close();
-  if (reader.truncated()) throw Error(reader.truncation() + "; what came before was passed on");
+  if (reader.truncated()) throw Error(reader.truncation() + "; the members before the cut were passed on");
   if (last.failed && reader.piped()) throw Reported();
 }
 
