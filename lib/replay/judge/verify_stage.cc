@@ -167,7 +167,8 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     cli::warn("--lenient lets nothing pass, because no run has a baseline: give mneme-run --baseline N");
   }
   if (reader.truncated()) throw Error(reader.truncation());
-  if (cut_before) throw Error("the bundle was cut short before an earlier stage: only the runs that are there were judged");
+  if (cut_before)
+    throw Error("the bundle was cut short before an earlier stage: only the runs that are there were judged");
   selection.check_met();
   check_met(rules_.overrides);
   if (judgement.runs() == 0) {
