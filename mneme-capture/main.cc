@@ -198,10 +198,12 @@ Exit judge_application(int status, const Settings& settings) {
   return static_cast<Exit>(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-// A recording with nothing in it is worth nothing: says why it is so.
+bool is_one_of_several_ranks(const Settings& settings) { return settings.rank && settings.session.ranks.several(); }
+
+// A recording with nothing in it is worth nothing: throws Error that says why it is so.
 void check_recorded(const Capture& capture, const Settings& settings) {
   if (!capture.instances.empty()) return;
-  if (settings.rank && settings.session.ranks.several()) {
+  if (is_one_of_several_ranks(settings)) {
     // Others may have launched something, and a launcher ends them all when one fails.
     return cli::warn(fmt::format("rank {}: no launch was recorded", *settings.rank));
   }
@@ -214,9 +216,9 @@ void check_recorded(const Capture& capture, const Settings& settings) {
                       settings.command[0]);
     }
     throw Error::of("'{}' launched no kernels{}", settings.command[0],
-                    capture.left_alone  ? ", or in processes only that --children leave leaves alone"
+                    capture.left_alone  ? " in the process that is recorded; --children leave leaves out the others"
                     : capture.processes ? ""
-                                        : ", or in processes only that are out of mneme-capture's reach");
+                                        : ": mneme-capture heard of no process that uses HIP or CUDA");
   }
   const auto& reasons = capture.unrecordable.empty() ? capture.summary.skipped : capture.unrecordable;
   if (reasons.empty()) throw Error::of("no launch of '{}' was recorded", settings.command[0]);
@@ -267,9 +269,13 @@ Exit capture_application(int argc, char** argv) {
 
   // From here on signals wait to be read, in every thread.
   Signals signals;
-  if (settings.session.max_instances == 0) return run_unrecorded(settings, signals, device, false);
+  if (settings.session.max_instances == 0) {
+    output.set_kind(cli::Output::Kind::kOther);  // the application's own
+    return run_unrecorded(settings, signals, device, false);
+  }
   // What a launcher's other processes print goes where this rank's bundle goes: not beside a bundle.
   if (settings.rank && !settings.session.ranks.contains(*settings.rank)) {
+    output.set_kind(cli::Output::Kind::kOther);
     return run_unrecorded(settings, signals, device, !output.is_file());
   }
 
@@ -312,6 +318,8 @@ Exit capture_application(int argc, char** argv) {
   queue.finish();
   capture.summary.application = describe_wait_status(status);
   capture.summary.totals->stored_bytes = writer.memory_bytes();
+  // An error follows; a tool that reads this from a pipe need not add another.
+  capture.summary.failed = capture.instances.empty() && !is_one_of_several_ranks(settings);
   writer.add(std::string(bundle::kSummaryMember), bundle::write(capture.summary));
   writer.finish();
   output.close();

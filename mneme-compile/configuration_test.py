@@ -221,7 +221,7 @@ class Configurations(TestCase):
         self.compile("--kernel", "^add", "--specialize-args", "2", of=unnamed)
         refused = run([tool("compile"), "--kernel", "^add", "--specialize-args", "n", unnamed])
         self.assertEqual(refused.status, 2)
-        self.assertIn("has no argument n: it has 3, counted from 0; what they are called is not known", refused.error)
+        self.assertIn("has no argument n: it has 3, counted from 0; their names are not known", refused.error)
 
     def test_edited_ir_of_one_of_two_with_the_same_name(self):
         members, kernels = bundles.read(self.recording.read_bytes()), {}
@@ -415,6 +415,14 @@ class Configurations(TestCase):
         bundle = self.compile("--kernel", "^add", "--variants", self.lines({"specialize_args": "amount,amounts"}))
         for variant in self.variants(bundle):
             self.assertRegex(variant["failed"], "has no argument amounts: it has 3, counted from 0: data, amount, n$")
+
+    def test_the_last_of_an_option_given_twice_counts(self):
+        """As clang has it."""
+        for options, passes, level in ((["-O3", "-O1"], "default<O1>", 1), (["-O1", "-O3", "--codegen-opt", "0", "--codegen-opt=2"],
+                                                                            "default<O3>", 2)):
+            for variant in self.variants(self.compile("--kernel", "^add", *options)):
+                configuration = variant["configuration"]
+                self.assertEqual((configuration["passes"], configuration["codegen_opt"]), (passes, level))
 
 
 if __name__ == "__main__":

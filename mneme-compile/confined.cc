@@ -23,7 +23,7 @@ namespace {
 size_t take_size(std::string_view& text) {
   size_t size = 0;
   auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (failed != std::errc{} || end == text.data() + text.size()) throw Error("what was compiled is cut short");
+  if (failed != std::errc{} || end == text.data() + text.size()) throw Error("the compiled code is cut short");
   text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
   return size;
 }

@@ -228,8 +228,12 @@ Exit run(int argc, char** argv) {
       summary = std::move(*end);
     }
   }
-  selection.check_met();
-  if (settings.follows() && !followed) throw Error("--follow needs an instance to follow behind, and none is selected");
+  if (cli::is_whole(reader, summary)) {
+    selection.check_met();
+    if (settings.follows() && !followed) {
+      throw Error("--follow needs an instance to follow behind, and none is selected");
+    }
+  }
   if (outcomes.compiled == 0) outcomes.report();
   cli::finish(reader, writer, output, std::move(summary));
   outcomes.report();

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/pipeline.h"
 #include "objects/embedded.h"
 
 namespace mneme::extract {
@@ -58,12 +59,15 @@ class Collector {
 void collect_from_bundle(const cli::Input& input, const cli::Selection& selection, Collector& collector) {
   bundle::Reader reader(input.fd(), input.name(), bundle::Memory::kPass);
   std::set<Digest> launched;  // kernels of selected instances
+  bool failed_before = false;
   while (auto item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) collector.add(kernel->info, kernel->bitcode);
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) failed_before = summary->failed && reader.piped();
     if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) {
       if (selection.instance(instance->info.id)) launched.insert(instance->info.kernel);
     }
   }
+  if (failed_before) throw Reported();
   Found& found = collector.found();
   if (selection.selects_instances()) {
     std::erase_if(found.kernels, [&](const auto& kernel) { return !launched.contains(kernel.info.id); });

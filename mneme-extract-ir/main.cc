@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
 
     extract::Found found = extract::find_kernels(input, selection, request.target);
     write(found.kernels, request);
-    if (!found.truncation.empty()) throw Error(found.truncation + "; the IR of what came before was written");
+    if (!found.truncation.empty()) throw Error(found.truncation + "; the IR of the kernels before the cut was written");
     return Exit::kSuccess;
   });
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/pipeline.h"
 #include "bundle_target.h"
 #include "check_target.h"
 #include "cli/options.h"
@@ -122,6 +123,7 @@ Exit restore_bundles(int argc, char** argv) {
     throw Error("--raw and --packs need a bundle to write: leave them out with --check, --dump and --executable");
   }
   const bool writes_bundle = executable.empty() && dump.empty() && !check;
+  if (!writes_bundle) output.set_kind(cli::Output::Kind::kOther);
   packs = writes_bundle && (packs || (!raw && paths.size() > 1));
   // Packs can be passed on as they are where all instances are: an instance builds on those before it.
   const bool passes_packs = packs && selection.everything();
@@ -140,7 +142,7 @@ Exit restore_bundles(int argc, char** argv) {
   BegunProgram begun;
   if (!executable.empty() || writes_bundle) {
     std::string part = executable.empty() ? "" : installed_part(restore::kProgramPart);
-    output.open(/*bundle=*/executable.empty());
+    output.open();
     if (!executable.empty()) {
       restore::begin_program(output.fd(), output.name(), part);
       begun.path = executable;
@@ -175,7 +177,7 @@ Exit restore_bundles(int argc, char** argv) {
     merge.take(reader);
     if (reader.truncated()) truncations += (truncations.empty() ? "" : "; ") + reader.truncation();
   });
-  if (!merge.truncated()) {
+  if (!merge.truncated() && !merge.failed_before()) {
     selection.check_met();
     if (merge.instances() == 0) throw Error("nothing was restored: there are no recorded instances");
   }
@@ -197,7 +199,8 @@ Exit restore_bundles(int argc, char** argv) {
                           merge.instances(), checked->bytes(), checked->all_equal() ? "" : "; not all are equal"));
     if (!checked->all_equal()) return Exit::kNotVerified;
   }
-  if (merge.truncated()) throw Error(truncations + "; what came before was restored");
+  if (merge.truncated()) throw Error(truncations + "; the launches before the cut were restored");
+  if (merge.failed_before()) throw Reported();
   return Exit::kSuccess;
 }
 

@@ -50,6 +50,7 @@ void MergedSummary::add(const bundle::Summary& from) {
   if (!sum_.application.empty() && !from.application.empty()) sum_.application += "; ";
   sum_.application += from.application;
   sum_.truncated = sum_.truncated || from.truncated;
+  sum_.failed = sum_.failed || from.failed;
   if (!from.totals) return;
   if (!sum_.totals) sum_.totals.emplace();
   for (const bundle::KernelCount& count : from.totals->kernels) {
@@ -138,6 +139,7 @@ void Merge::take(const bundle::RunMember& run, const bundle::Reader& reader) {
 bundle::Summary Merge::summary() const {
   bundle::Summary summary = summary_.sum();
   summary.truncated = summary.truncated || truncated_;
+  summary.failed = summary.failed || truncated_;
   return summary;
 }
 
@@ -153,7 +155,10 @@ void Merge::take(bundle::Reader& reader) {
       for (Target* target : targets_) target->take(std::move(*pack));
     }
     if (auto* run = std::get_if<bundle::RunMember>(&*item)) take(*run, reader);
-    if (auto* summary = std::get_if<bundle::Summary>(&*item)) summary_.add(*summary);
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) {
+      summary_.add(*summary);
+      failed_before_ = failed_before_ || (summary->failed && reader.piped());
+    }
   }
   if (reader.truncated()) truncated_ = true;
 }

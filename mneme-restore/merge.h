@@ -40,7 +40,8 @@ class Merge {
   // Reads to the end.
   void take(bundle::Reader& reader);
   bundle::Summary summary() const;
-  bool truncated() const { return truncated_; }  // one of the inputs was cut short
+  bool truncated() const { return truncated_; }          // one of the inputs was cut short
+  bool failed_before() const { return failed_before_; }  // a tool that one of them comes from through a pipe
   uint64_t instances() const { return instances_.size(); }
 
  private:
@@ -72,7 +73,7 @@ class Merge {
   Digest last_given_;                   // instance
   Digest instance_in_hand_;             // empty while one is passed over
   MergedSummary summary_;
-  bool truncated_ = false;
+  bool truncated_ = false, failed_before_ = false;
 };
 
 }  // namespace mneme::restore

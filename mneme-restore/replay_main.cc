@@ -126,7 +126,7 @@ Exit replay_and_verify(const std::string& tool, int argc, char** argv) {
                        "Replays the recorded kernel launches that this program holds, each with each compiled variant "
                        "of its kernel, and judges whether memory is then as the recording left it. Exit status 1 means "
                        "that something is not verified. Made by mneme-restore --executable.");
-  cli::Output output, bundle_output, runs_output;
+  cli::Output output(cli::Output::Kind::kOther), bundle_output, runs_output;
   cli::Selection selection;
   run::ReplayOptions replays;
   verify::VerifyOptions judging("table");
@@ -172,7 +172,7 @@ Exit replay_and_verify(const std::string& tool, int argc, char** argv) {
                                replays.checks_memory());
   }
 
-  output.open(/*bundle=*/false);
+  output.open();
   if (!runs.empty()) {
     runs_output.set_path(runs);
     runs_output.open();

@@ -413,7 +413,7 @@ TEST(Run, AFullDiskAndAClosedPipeAreErrors) {
   EXPECT_THAT(full.errors, HasSubstr("No space left"));
   Ended closed = run_shell("(sleep 0.5; exec " MNEME_RUN ") | true", recording);
   EXPECT_EQ(closed.status, 2);
-  EXPECT_THAT(closed.errors, HasSubstr("Broken pipe"));
+  EXPECT_EQ(closed.errors, "") << "its reader knows why";
 }
 
 TEST(Run, RefusesATerminal) {

@@ -14,7 +14,7 @@ Exit verify_bundle(int argc, char** argv) {
                        "the tolerance that it was annotated with. Writes a report of one line of json a run. Exit "
                        "status 1 means that something is not verified.");
   cli::Input input;
-  cli::Output output;
+  cli::Output output(cli::Output::Kind::kOther);
   cli::Selection selection;
   verify::VerifyOptions judging("json");
   judging.add_options(options);
@@ -26,7 +26,7 @@ Exit verify_bundle(int argc, char** argv) {
   judging.check(options);
 
   input.open();
-  output.open(/*bundle=*/false);
+  output.open();
   return judging.verify(input.fd(), input.name(), output, selection);
 }
 

@@ -141,7 +141,7 @@ class BadInput(TestCase):
                 if cut < self.members[1].begin:
                     self.assert_refused(result, 2, "bundle")
                     continue
-                self.assert_refused(result, 2, "cut short .*; what came before was passed on")
+                self.assert_refused(result, 2, "cut short .*; the members before the cut were passed on")
                 verified = run([tool("verify")], input=result.out)
                 verdicts = [json.loads(line)["status"] for line in verified.out.decode().splitlines()]
                 self.assertEqual(verdicts, ["verified"] * whole, verified.text())

@@ -42,8 +42,7 @@ def of_github(job):
 def of_gitlab(job):
     lines = [line for line in (EXAMPLE / "gitlab.yml").read_text().splitlines() if not line.lstrip().startswith("#")]
     commands = [line.strip().removeprefix("- ") for line in block(block(lines, job), "script")]
-    build, own = commands
-    return {"build": build, job: own}
+    return dict(zip(("build", job, f"{job} memory"), commands, strict=False))
 
 
 class Example(TestCase):
@@ -78,7 +77,7 @@ class Example(TestCase):
         """What the job `check` says of a change, and its report."""
         place = self.checkout(name, change)
         shutil.copy(self.place / self.artifact, place)
-        commands, path = of_github("check")
+        commands, path = of_github("check")[0], "kernels.xml"
         built = self.shell(place, commands["build"])
         self.assertEqual(built.returncode, 0, built.stderr)
         result = self.shell(place, commands["check"])
@@ -106,6 +105,23 @@ class Example(TestCase):
         self.assertRegex(said, r"too slow: kernel 'roots\(.*it takes .* times .* as long as variant")
         self.assertEqual((report["tests"], report["failures"]), ("2", "1"))
 
+    def test_a_store_past_an_array_fails(self):
+        """Where no recorded memory lies behind the array, the first check may only warn. The second one names the access."""
+        place = self.checkout("past", ("out[i] = root;", "out[i] = root;\n  if (i == n - 1) out[n + 1] = 1;"))
+        shutil.copy(self.place / self.artifact, place)
+        commands = of_github("check")[0]
+        self.assertEqual(self.shell(place, commands["build"]).returncode, 0)
+        result = self.shell(place, commands["check memory"])
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, r"'roots\(.*: writes 8 bytes at 0x\w+, 8 bytes after a 524288-byte allocation")
+        self.assertEqual(xml.etree.ElementTree.parse(place / "memory.xml").getroot().attrib["errors"], "1")
+
+    def test_the_recording_is_fetched_from_the_workflows_repository(self):
+        lines = (EXAMPLE / "github.yml").read_text().splitlines()
+        fetch = lines[next(i for i, line in enumerate(lines) if "gh run list" in line):]
+        for variable in ("GH_TOKEN: ${{ github.token }}", "GH_REPO: ${{ github.repository }}"):
+            self.assertIn(variable, [line.strip() for line in fetch[:8]])
+
     def test_what_has_not_changed_is_not_run(self):
         said, report = self.check("unchanged", ('"%g %g\\n"', '"%g and %g\\n"'), 0)
         self.assertIn("no kernel has changed", said)
@@ -123,12 +139,13 @@ class Example(TestCase):
     def test_the_workflows_have_the_same_commands(self):
         for job in ("record", "check"):
             github = of_github(job)[0]
-            self.assertEqual({"build": github["build"], job: github[job]}, of_gitlab(job))
+            self.assertEqual(github, of_gitlab(job))
         # What one job leaves is what the other takes, and the page has the commands, too.
         self.assertIn(f" {self.artifact} ", of_github("check")[0]["check"])
         page = (ROOT / "docs" / "ci.md").read_text()
         self.assertIn(of_github("record")[0]["record"], page)
-        self.assertIn(of_github("check")[0]["check"], page)
+        for step in ("check", "check memory"):
+            self.assertIn(of_github("check")[0][step], page)
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ class Slurm(TestCase):
         make = self.start("BUNDLE := b.tar\nPASSES := slow\n")
         self.until(lambda: any("RUNNING" in line for line in self.queue()))
         os.killpg(make.pid, signal.SIGINT)
-        self.assertIn("what was submitted is cancelled", make.communicate(timeout=60)[0])
+        self.assertIn("the submitted jobs are cancelled", make.communicate(timeout=60)[0])
         self.until(lambda: not self.queue())
         self.assertEqual(self.results(), {})
         pathlib.Path(f"{self.log}.go").touch()

@@ -243,6 +243,14 @@ class NearZero(TestCase):
         self.assertEqual(result.status, 2, result.text())
         self.assertIn("--infer", result.error)
 
+    def test_nothing_compared_is_said(self):
+        for options, said in ((["--threshold", "inf"], True), (["--threshold", "1e300"], False)):
+            result = run([tool("verify"), *options, "--dtype", "f32", "--format", "table"], input=self.rounded())
+            self.assertEqual(result.status, 0, result.text())
+            self.assertEqual("are verified although nothing is compared: the threshold inf lets any result pass" in result.error,
+                             said, result.text())
+            self.assertEqual(b"(threshold inf)" in result.out, said)
+
     def test_ulps(self):
         self.assertFalse(self.verify(self.rounded(), "--kind", "ulp", "--threshold", "100000")["verified"])
         self.assertTrue(self.verify(self.rounded(), "--kind", "ulp", "--threshold", "4000000")["verified"])

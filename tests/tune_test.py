@@ -96,6 +96,8 @@ class Tune(TestCase):
         [best] = self.lines("best.json")
         self.assertNotIn("grid", best["configuration"])
         self.assertEqual(len(best["instances"]), 2, "both launches of the kernel")
+        self.assertEqual(b"nothing faster than the baseline was found" in result.out,
+                         all(instance["comparison"]["outcome"] != "faster" for instance in best["instances"]))
         for instance in best["instances"]:
             self.assertIn(instance["comparison"]["outcome"], {"faster", "slower", "within noise", "same code"})
         self.assertIn("12 of 12 trials, 6 verified", self.last_of(result.error, "6 verified") or result.error)
@@ -363,7 +365,10 @@ class Tune(TestCase):
     def test_mistakes_are_said(self):
         for options, status, words in ((["--space", "nonsense"], 2, "launch, compiler, full"),
                                        (["--space", self.folder / "none.py"], 2, "none.py"),
-                                       (["--kernel", "nothing"], 2, "no recorded launch"),
+                                       (["--kernel", "nothing"], 2, "no recorded launch is selected: no kernel matches "
+                                        "--kernel 'nothing'; there are: add(float*, float, int); scale(float const*, "),
+                                       (["--instance", "0123456789abcdef"], 2, "no recorded launch is selected: no instance "
+                                        "starts with --instance '0123456789abcdef'; there are: "),
                                        (["--kernel", ""], 2, "one kernel is tuned at a time"),
                                        (["--kernel", "("], 2, "--kernel '(' is not a valid regular expression"),
                                        (["--seed", "-1"], 2, "--seed takes a number from 0"),
@@ -377,6 +382,23 @@ class Tune(TestCase):
                                        (["--baseline", '{"grid":[1,1,1]}'], 1, "the baseline is not verified")):
             shutil.rmtree(self.place, ignore_errors=True)
             self.assertIn(words, self.tune(*options, status=status).error)
+
+    def test_names_in_messages_are_few_and_short(self):
+        self.assertEqual(tune_spaces.named(["a", "b"]), "a; b")
+        self.assertEqual(tune_spaces.named("abcdefg"), "a; b; c; d; e; …")
+        [name] = tune_spaces.named(["k" * 5000 + "(int)"]).split("; ")
+        self.assertEqual((len(name), name[-5:]), (tune_spaces.WIDEST_NAME, "(int)"))
+
+    def test_nothing_faster_is_said(self):
+        space = self.folder / "slower.py"
+        space.write_text("PARAMETERS = {'passes': ['default<O0>']}\ndef configuration(p): return {**p, 'codegen_opt': 0}\n")
+        result = self.tune("--space", space, "--trials", "1", "--sampler", "grid", "--kernel", "^scale")
+        self.assertIn("nothing faster than the baseline was found\nbest, trial 0: ", result.out.decode())
+
+    def test_templates_are_selected_without_their_return_type(self):
+        for text in ("^scale", "^void scale"):
+            self.assertTrue(tune_spaces.Expression(text).matches("void scale<2>(float*)"), text)
+        self.assertFalse(tune_spaces.Expression("^cale").matches("void scale<2>(float*)"))
 
     def test_what_is_no_bundle_is_said(self):
         whole, path = self.recording.read_bytes(), self.folder / "broken.tar"

@@ -475,6 +475,7 @@ struct Summary {
   std::string application;  // how it ended: "exited with status 0"
   bool truncated = false;
   std::optional<Totals> totals;
+  bool failed = false;  // a tool failed before this, and has said why; in json only if true
 };
 
 // ---- member names ------------------------------------------------------------------------------

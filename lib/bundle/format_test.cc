@@ -446,6 +446,10 @@ TEST(Json, RunAndSummaryRoundTrip) {
   EXPECT_EQ(back.baseline->spread, run.baseline->spread);
   EXPECT_EQ(back.baseline->blocks.at(0).bytes, kThree);
   EXPECT_EQ(write(back), write(run));
+  EXPECT_EQ(write(Summary{}).find("failed"), std::string::npos);
+  Summary failed;
+  failed.failed = true;
+  EXPECT_TRUE(parse_summary(write(failed), "s").failed);
   Summary summary{{{kOne, 12}}, {{"f()", 3, "it has no IR"}}, "was killed", true, {}};
   EXPECT_EQ(write(parse_summary(write(summary), "summary.json")), write(summary));
   EXPECT_EQ(write(summary).find("totals"), std::string::npos);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "bundle/reader_implementation.h"
 
 namespace mneme::bundle {
@@ -22,6 +23,7 @@ void Reader::copy_to(Writer* writer, bool copy_memory) {
   implementation_->copy_memory = copy_memory;
 }
 void Reader::copy_others_to(Writer* writer) { implementation_->others_writer = writer; }
+bool Reader::piped() const { return is_pipe(implementation_->fd); }
 bool Reader::truncated() const { return !implementation_->truncation.empty(); }
 const std::string& Reader::truncation() const { return implementation_->truncation; }
 void Reader::choose_packs(std::function<bool(std::span<const PackEntry>)> wanted) {

@@ -99,6 +99,9 @@ class Reader {
   // Called by next() when another instance has come, before the blocks of the one in hand are let go.
   void before_leaving(std::function<void()> leaving);
 
+  // Whether it reads from a pipe: then the tool that failed ahead of it (Summary::failed) is in the same pipeline. The
+  // constructor throws Reported where that tool wrote nothing but an archive's end.
+  bool piped() const;
   bool truncated() const;
   const std::string& truncation() const;  // a sentence
 

@@ -19,7 +19,7 @@ namespace mneme::bundle {
 // The walk over a bundle's members (reader_members.cc) and over its memory (reader_memory.cc).
 struct Reader::Implementation {
   Implementation(int fd, const std::string& name, Memory memory)
-      : name(name), memory(memory), archive(fd, name), store(memory_limit) {}
+      : fd(fd), name(name), memory(memory), archive(fd, name), store(memory_limit) {}
 
   using Member = ArchiveReader::Member;
   using Known = std::unordered_map<Digest, uint32_t>;
@@ -63,6 +63,7 @@ struct Reader::Implementation {
   std::vector<Digest> in_hand() const;
   void store_run_blocks(const RunInfo& run);
 
+  int fd;
   std::string name;
   Memory memory;
   uint64_t memory_limit = physical_memory();

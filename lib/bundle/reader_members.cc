@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "bundle/json/json.h"
 #include "bundle/reader_implementation.h"
 
@@ -31,6 +32,7 @@ void add_files(Writer& writer, const KernelMember& kernel) {
 
 void Reader::Implementation::open() {
   std::optional<Member> member = archive.next();
+  if (!member && is_pipe(fd)) throw Reported();
   if (!member) throw Error::of("{} is an empty tar archive, not a bundle", name);
   if (member->name != kBundleMember) {
     throw Error::of("{} is a tar archive but not a bundle: it starts with '{}', not with {}", name, shown(member->name),

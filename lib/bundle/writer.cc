@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "bundle/archive/writer.h"
 #include "bundle/blocks/block_window.h"
 #include "bundle/blocks/coverage.h"
@@ -68,7 +69,21 @@ struct Writer::Implementation {
 };
 
 Writer::Writer(int fd, std::string name) : implementation_(new Implementation(fd, std::move(name))) {}
-Writer::~Writer() = default;
+Writer::~Writer() {
+  ArchiveWriter& archive = implementation_->archive;
+  if (!archive.can_be_ended() || !is_pipe(archive.fd())) return;
+  try {
+    const bool begun = !implementation_->names.empty();
+    if (begun && !has(std::string(kSummaryMember))) {
+      Summary summary;
+      summary.truncated = summary.failed = true;
+      add(std::string(kSummaryMember), write(summary));
+    }
+    finish();
+  } catch (const Error&) {
+    // Nobody reads it.
+  }
+}
 
 void Writer::Implementation::begin(const std::string& name, uint64_t size) {
   check_name(name);

@@ -16,7 +16,9 @@ class Writer {
  public:
   // `fd` is borrowed; `name` is what messages call it.
   Writer(int fd, std::string name);
-  ~Writer();  // without finish() the archive stays visibly cut short
+  // Without finish() the archive stays visibly cut short. In a pipe it is ended instead, where that is possible, and
+  // says that its writer failed (FORMAT.md): those that read it need not.
+  ~Writer();
 
   // Any member, byte for byte. Refuses (Error) a name written before, unless its contents follow from its name: states
   // and raw members may recur.

@@ -7,6 +7,7 @@ namespace mneme::cli {
 namespace {
 
 constexpr size_t kMatchedBytes = 64 * 1024;
+constexpr char kReturnType[] = "void ";  // of every kernel; the demangled names of templates begin with it
 
 }  // namespace
 
@@ -24,7 +25,9 @@ Expression::Expression(const std::string& option, const std::string& text) {
 }
 
 bool Expression::matches(const std::string& name) const {
-  return ::regexec(compiled_.get(), name.substr(0, kMatchedBytes).c_str(), 0, nullptr, 0) == 0;
+  const std::string start = name.substr(0, kMatchedBytes);
+  auto found = [&](const char* text) { return ::regexec(compiled_.get(), text, 0, nullptr, 0) == 0; };
+  return found(start.c_str()) || (start.starts_with(kReturnType) && found(start.c_str() + sizeof kReturnType - 1));
 }
 
 }  // namespace mneme::cli

@@ -13,7 +13,9 @@ class Expression {
  public:
   // Throws Error on one that is none; `option` is named then.
   Expression(const std::string& option, const std::string& text);
-  // Whether there is a match anywhere in the name, of which the first 64 KiB count: it may come from a stranger.
+  // Whether there is a match anywhere in a kernel's demangled name, with or without the return type that a template's
+  // begins with: "^scale" and "^void scale" both match "void scale<float>(float*)". The first 64 KiB of the name count:
+  // it may come from a stranger.
   bool matches(const std::string& name) const;
 
  private:

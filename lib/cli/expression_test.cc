@@ -16,6 +16,15 @@ TEST(Expression, KnowsTheUsualOnes) {
   }
 }
 
+TEST(Expression, MatchesTemplatesWithAndWithoutTheReturnType) {
+  for (const char* text : {"^blur", "^void blur", "^blur<2>\\(float\\*\\)$"}) {
+    EXPECT_TRUE(Expression("--kernel", text).matches("void blur<2>(float*)")) << text;
+  }
+  EXPECT_FALSE(Expression("--kernel", "^lur|^ blur|^float").matches("void blur<2>(float*)"));
+  EXPECT_FALSE(Expression("--kernel", "^blur").matches("void voidblur<2>(float*)"));
+  EXPECT_TRUE(Expression("--kernel", "^void_blur").matches("void_blur(float*)"));
+}
+
 TEST(Expression, SaysWhatIsNone) {
   for (const char* text : {"(", "[a", "a{2,1}"}) {
     try {

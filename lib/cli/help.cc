@@ -54,7 +54,11 @@ std::string format_help(const HelpText& help) {
   for (const HelpEntry& entry : help.positionals) out += format_entry(entry);
   out += "\nOptions:\n";
   for (const HelpEntry& entry : help.options) out += format_entry(entry);
-  return out + "\n" + wrap("In the environment, MNEME_LIKE_THIS stands for --like-this; the command line wins.", 0, 0);
+  return out + "\n" +
+         wrap(
+             "The last of an option given twice counts. In the environment, MNEME_LIKE_THIS stands for --like-this; "
+             "the command line wins.",
+             0, 0);
 }
 
 }  // namespace mneme::cli

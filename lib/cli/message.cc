@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/long_names.h"
+#include "base/pipeline.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 
@@ -57,6 +58,8 @@ int run_tool(const std::string& tool, const std::function<Exit()>& body) {
   catch_what_writing_raises();
   try {
     return static_cast<int>(body());
+  } catch (const Reported& error) {
+    return static_cast<int>(error.exit());
   } catch (const Error& error) {
     say(std::string("error: ") + error.what());
     return static_cast<int>(error.exit());

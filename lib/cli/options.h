@@ -61,8 +61,8 @@ class Options {
 std::optional<uint64_t> parse_bytes(const std::string& text);
 
 // Runs a tool's body: an Error becomes "tool: error: …" on standard error and its exit status; so do
-// std::bad_alloc and other exceptions. A closed pipe is an Error like others: SIGPIPE is caught, not ignored, so
-// that programs which the tool starts find it as it was.
+// std::bad_alloc and other exceptions. Of a Reported there is the status only. A closed pipe is an Error like others:
+// SIGPIPE is caught, not ignored, so that programs which the tool starts find it as it was.
 int run_tool(const std::string& tool, const std::function<Exit()>& body);
 
 // Whether messages have kernels' long names (base/long_names.h) whole, as with --verbose.

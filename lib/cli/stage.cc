@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <exception>
 #include <set>
+
+#include "base/pipeline.h"
 
 namespace mneme::cli {
 namespace {
@@ -40,16 +43,16 @@ void Output::add_options(Options& options) {
   options.value("-o,--output", path_, "FILE", "write to FILE instead of standard output");
 }
 
-void Output::open(bool bundle) {
-  open_uncleared(bundle);
+void Output::open() {
+  open_uncleared();
   clear();
 }
 
-void Output::open_uncleared(bool bundle) {
+void Output::open_uncleared() {
   if (path_ == "-") path_.clear();
   if (path_.empty()) {
     name_ = "standard output";
-    if (bundle && ::isatty(STDOUT_FILENO)) {
+    if (kind_ == Kind::kBundle && ::isatty(STDOUT_FILENO)) {
       throw Error("a bundle is not written to a terminal; use -o FILE, or pipe it into the next tool");
     }
     // The original stays open too, so that a failed close is seen, and closed in close().
@@ -66,6 +69,9 @@ void Output::open_uncleared(bool bundle) {
 
 Output::~Output() {
   if (only_made_) ::unlink(path_.c_str());
+  if (kind_ == Kind::kBundle && !is_file() && !taken_ && std::uncaught_exceptions() > 0 && is_pipe(STDOUT_FILENO)) {
+    bundle::Writer ends_it(STDOUT_FILENO, "standard output");
+  }
 }
 
 void Output::clear() {
@@ -121,7 +127,8 @@ void check_is_no_input(const std::string& path) {
 void check_is_free(const std::string& path, const Output& output) {
   check_is_no_input(path);
   auto file = regular_file(path);
-  if (file && file == regular_file(output.fd())) throw Error::of("'{}' is also the output; name another file", path);
+  if (file && file == regular_file(output.fd_.get()))
+    throw Error::of("'{}' is also the output; name another file", path);
 }
 
 bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& tool, const Options& options) {
@@ -129,14 +136,19 @@ bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& t
   return info;
 }
 
+bool is_whole(const bundle::Reader& reader, const std::optional<bundle::Summary>& summary) {
+  return !reader.truncated() && !(summary && summary->failed && reader.piped());
+}
+
 void finish(const bundle::Reader& reader, bundle::Writer& writer, Output& output,
             std::optional<bundle::Summary> summary) {
   bundle::Summary last = summary.value_or(bundle::Summary{});
-  if (reader.truncated()) last.truncated = true;
+  if (reader.truncated()) last.truncated = last.failed = true;
   writer.add(std::string(bundle::kSummaryMember), bundle::write(last));
   writer.finish();
   output.close();
-  if (reader.truncated()) throw Error(reader.truncation() + "; what came before was passed on");
+  if (reader.truncated()) throw Error(reader.truncation() + "; the members before the cut were passed on");
+  if (last.failed && reader.piped()) throw Reported();
 }
 
 }  // namespace mneme::cli

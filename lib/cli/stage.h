@@ -38,25 +38,37 @@ class Selection {
 // Standard output or -o FILE. Refuses to write a bundle to a terminal, and to overwrite an Input.
 class Output {
  public:
-  Output() = default;
-  ~Output();  // a file that was made and never cleared goes: nothing came of it
+  enum class Kind { kBundle, kOther };
+  explicit Output(Kind kind = Kind::kBundle) : kind_(kind) {}
+  // A file that was made and never cleared goes: nothing came of it. Where an exception ends the tool before anything
+  // of a bundle was written, a pipe on standard output gets an empty archive, which says that this tool reports the
+  // error.
+  ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
   void add_options(Options& options);
   const std::string& path() const { return path_; }  // empty: standard output
   void set_path(std::string path) { path_ = std::move(path); }
-  void open(bool bundle = true);  // after the inputs were opened
+  void set_kind(Kind kind) { kind_ = kind; }
+  void open();  // after the inputs were opened
   // The same in two steps: what a file has is still there after the first.
-  void open_uncleared(bool bundle = true);
+  void open_uncleared();
   void clear();
-  int fd() const { return fd_.get(); }
+  int fd() const {  // which is written to from then on
+    taken_ = true;
+    return fd_.get();
+  }
   const std::string& name() const { return name_; }
   bool is_file() const { return !path_.empty() && path_ != "-"; }
   void close();  // checked
 
  private:
+  friend void check_is_free(const std::string& path, const Output& output);
+
+  Kind kind_;
   std::string path_, name_;
   Fd fd_;
+  mutable bool taken_ = false;
   bool only_made_ = false;  // the file was not there before, and has not been cleared
 };
 
@@ -90,8 +102,12 @@ void check_is_free(const std::string& path, const Output& output);
 // version: a tool that adds what needs a newer one raises it.
 bundle::BundleInfo with_provenance(bundle::BundleInfo info, const std::string& tool, const Options& options);
 
+// Whether the input is whole: the reader met no cut, and no tool ahead of it in the pipe failed.
+bool is_whole(const bundle::Reader& reader, const std::optional<bundle::Summary>& summary);
+
 // Writes summary.json (marked truncated if the reader met a cut), ends the archive and closes the output. Only then,
-// for what came before is whole and can be used, throws Error with the reader's sentence if it met a cut.
+// for what came before is whole and can be used, throws Error with the reader's sentence if it met a cut, or Reported
+// if a tool failed ahead of it in the pipe.
 void finish(const bundle::Reader& reader, bundle::Writer& writer, Output& output,
             std::optional<bundle::Summary> summary);
 

@@ -128,7 +128,7 @@ std::string names_of(const bundle::KernelInfo& kernel) {
     names.push_back(name.empty() ? std::to_string(i) + " without a name" : name);
   }
   bool known = std::ranges::any_of(kernel.arguments, [](const auto& argument) { return !argument.name.empty(); });
-  return known ? fmt::format(": {}", fmt::join(names, ", ")) : "; what they are called is not known";
+  return known ? fmt::format(": {}", fmt::join(names, ", ")) : "; their names are not known";
 }
 
 }  // namespace

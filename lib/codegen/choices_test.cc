@@ -57,7 +57,7 @@ TEST(Choices, ArgumentsByTheirNumbers) {
   EXPECT_EQ(arguments_named(kernel, "0,1"), (std::vector<size_t>{0, 1}));
   EXPECT_TRUE(arguments_named(kernel, "").empty());
   EXPECT_EQ(fault([&] { arguments_named(kernel, "1,2"); }),
-            "kernel 'k(int*, int)' has no argument 2: it has 2, counted from 0; what they are called is not known");
+            "kernel 'k(int*, int)' has no argument 2: it has 2, counted from 0; their names are not known");
 }
 
 TEST(Choices, HandlesOfTexturesAreNoConstants) {

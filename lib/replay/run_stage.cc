@@ -92,7 +92,7 @@ Exit replay(int input, const std::string& name, cli::Output& output, const std::
 
   // Where the input was cut short, that is the sentence to say: what is missing may have been behind the cut.
   runner.end_instance();
-  if (!reader.truncated()) {
+  if (cli::is_whole(reader, summary)) {
     selection.check_met();
     runner.finish();
   }

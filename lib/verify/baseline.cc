@@ -106,9 +106,9 @@ std::optional<std::string> baseline_remark(const bundle::Baseline& baseline) {
   }
   if (baseline.unlike == 0) return std::nullopt;
   return fmt::format(
-      "the recorded code itself does not leave what was recorded: in each of {} executions it left the same {} bytes "
-      "otherwise",
-      baseline.executions, baseline.unlike);
+      "the recorded code itself does not reproduce the recording: {} bytes differ from it in each of {} executions, as "
+      "where a kernel reads a clock; --segment ADDRESS --threshold inf leaves such memory out",
+      baseline.unlike, baseline.executions);
 }
 
 std::optional<std::string> read_variation(const Layout& layout, const bundle::Baseline& baseline,

@@ -24,6 +24,7 @@ class Expression:
 
     EXTENDED, WITHOUT_PLACES = 1, 8
     MATCHED_BYTES = 64 * 1024
+    RETURN_TYPE = b"void "
 
     def __init__(self, text):
         self.library = ctypes.CDLL(None)
@@ -36,7 +37,20 @@ class Expression:
 
     def matches(self, name):
         start = name.encode(errors="surrogatepass")[:self.MATCHED_BYTES]
-        return self.library.regexec(self.compiled, start, ctypes.c_size_t(0), None, 0) == 0
+        return self.found(start) or (start.startswith(self.RETURN_TYPE) and self.found(start[len(self.RETURN_TYPE):]))
+
+    def found(self, text):
+        return self.library.regexec(self.compiled, text, ctypes.c_size_t(0), None, 0) == 0
+
+
+MOST_NAMED, WIDEST_NAME = 5, 80
+
+
+def named(names):
+    """Names in a message: the first few, and of a long one its beginning and its end."""
+    half = (WIDEST_NAME - 1) // 2
+    texts = [name if len(name) <= WIDEST_NAME else f"{name[:half + 1]}…{name[-half:]}" for name in names]
+    return "; ".join(texts[:MOST_NAMED]) + ("; …" if len(texts) > MOST_NAMED else "")
 
 
 class Recording:
@@ -52,6 +66,7 @@ class Recording:
 
     def read(self, options):
         self.name, self.instances, kernels = None, [], {}
+        names, recorded = {}, {}  # of all kernels; the instances of each that has some
         self.code_bytes = {}  # of variants that are there already
         expression = Expression(options.kernel) if options.kernel else None
         with tarfile.open(options.bundle) as archive:
@@ -61,24 +76,39 @@ class Recording:
                     self.device = json.load(archive.extractfile(member))["device"]
                 elif parts[0] == "kernels" and parts[-1] == "kernel.json":
                     kernel = json.load(archive.extractfile(member))
-                    name = kernel.get("demangled") or kernel["name"]
+                    names[parts[1]] = name = kernel.get("demangled") or kernel["name"]
                     if not expression or expression.matches(name):
                         kernels[parts[1]] = name
                 elif parts[0] == "variants" and parts[-1].startswith("code."):
                     self.code_bytes[parts[2]] = member.size
-                elif parts[0] == "instances" and parts[1] in kernels:
-                    if pathlib.Path(parts[2]).stem.startswith(options.instance or ""):
+                elif parts[0] == "instances":
+                    instance = pathlib.Path(parts[2]).stem
+                    recorded.setdefault(parts[1], []).append(instance)
+                    if parts[1] in kernels and instance.startswith(options.instance or ""):
                         self.instances.append((parts[1], json.load(archive.extractfile(member))))
         met = dict.fromkeys(kernel for kernel, _ in self.instances)
         if not met:
-            raise Wrong("no recorded launch is selected")
+            raise Wrong("no recorded launch is selected: " + self.missing(options, names, kernels, recorded))
         if len(met) > 1:
-            raise Wrong("one kernel is tuned at a time; choose with --kernel among " + "; ".join(kernels[k] for k in met))
+            raise Wrong("one kernel is tuned at a time; choose with --kernel among " + named(kernels[k] for k in met))
         self.name = kernels[next(iter(met))]
         self.instances = [instance for _, instance in self.instances]
         target = options.target or ("sm_" if self.device == "cuda" else "host")
         self.is_nvidia = target.startswith(("sm_", "cuda:"))
         self.grid, self.block = (dimensions(self.instances[0][key]) for key in ("grid", "block"))
+
+    @staticmethod
+    def missing(options, names, kernels, recorded):
+        """Which option selects nothing, and what there is to select."""
+        if not recorded:
+            return "the bundle has none"
+        of_kernels = [instance[:12] for kernel in kernels for instance in recorded.get(kernel, [])]
+        if of_kernels:
+            return f"no instance starts with --instance '{options.instance}'; there are: {named(of_kernels)}"
+        there = named(names.get(kernel, kernel) for kernel in recorded)
+        if kernels:
+            return f"{named(kernels.values())} has none; kernels with launches are: {there}"
+        return f"no kernel matches --kernel '{options.kernel}'; there are: {there}"
 
     def ids(self):
         return [instance["id"] for instance in self.instances]

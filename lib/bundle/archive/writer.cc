@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-#include "base/error.h"
+#include "base/pipeline.h"
 
 namespace mneme::bundle {
 namespace {
@@ -54,6 +54,7 @@ ssize_t ArchiveWriter::write_some(archive*, void* self, const void* bytes, size_
 }
 
 void ArchiveWriter::check(int status) {
+  if (write_errno_ == EPIPE) throw Reported();
   if (write_errno_) {
     errno = write_errno_;
     throw system_error("cannot write " + name_);

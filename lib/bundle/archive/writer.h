@@ -11,7 +11,7 @@ namespace mneme::bundle {
 
 // A pax tar on a descriptor: regular files only, all of the same owner, mode and time, so that the same members give
 // the same bytes. What was appended has been written to the descriptor when the call returns. Throws Error when writing
-// fails.
+// fails, Reported where the reader at a pipe's other end is gone: it knows why.
 class ArchiveWriter {
  public:
   ArchiveWriter(int fd, std::string name);  // borrows `fd`
@@ -24,6 +24,9 @@ class ArchiveWriter {
   // Bytes that the member begun last still lacks.
   uint64_t missing() const { return missing_; }
   void finish();
+  // Whether finish() is still to come and would make a whole archive of it.
+  bool can_be_ended() const { return !finished_ && missing_ == 0 && write_errno_ == 0; }
+  int fd() const { return fd_; }
 
  private:
   static ssize_t write_some(archive*, void* self, const void* bytes, size_t size);

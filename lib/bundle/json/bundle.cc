@@ -61,6 +61,7 @@ std::string write(const Summary& summary) {
     out.open().add("kernel", entry.kernel).add("launches", entry.launches).add("reason", entry.reason).close();
   }
   out.close_array().add("application", summary.application).add("truncated", summary.truncated);
+  if (summary.failed) out.add("failed", true);
   if (summary.totals) {
     out.open("totals").open_array("kernels");
     for (const KernelCount& entry : summary.totals->kernels) {
@@ -90,6 +91,7 @@ Summary parse_summary(std::string_view text, const std::string& where) {
   });
   summary.application = in.text("application");
   summary.truncated = in.boolean("truncated");
+  if (in.has("failed")) summary.failed = in.boolean("failed");
   if (!in.has("totals")) return summary;
   in.object("totals", [&](json::Object totals) {
     Totals& out = summary.totals.emplace();

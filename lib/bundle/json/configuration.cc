@@ -116,6 +116,24 @@ void write(json::Text& out, const char* key, const Value& value) {
   }
 }
 
+// For people; empty: false, or nothing.
+template <typename Value>
+std::string text_of(const Value& value) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    return value;
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    return value ? "true" : "";
+  } else if constexpr (std::is_same_v<Value, Digest>) {
+    return value.empty() ? "" : value.hex();
+  } else if constexpr (std::is_same_v<Value, Number>) {
+    return value ? fmt::to_string(*value) : "";
+  } else if constexpr (std::is_same_v<Value, Dimensions>) {
+    return value ? json::dimensions_text(*value) : "";
+  } else {
+    return fmt::to_string(value);
+  }
+}
+
 void read(const json::Object& in, const Key& key, bool in_part, Configuration& configuration) {
   std::visit(
       [&](auto member) {
@@ -147,6 +165,16 @@ void write_configuration(json::Text& out, const Configuration& configuration) {
     if (!applies(key, configuration) || (optional(key) && !is_set(key, configuration))) continue;
     std::visit([&](auto member) { write(out, key.name, configuration.*member); }, key.member);
   }
+}
+
+std::vector<std::pair<std::string, std::string>> settings_of(const Configuration& configuration) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const Key& key : keys()) {
+    if (!applies(key, configuration) || (optional(key) && !is_set(key, configuration))) continue;
+    std::string text = std::visit([&](auto member) { return text_of(configuration.*member); }, key.member);
+    if (!text.empty()) settings.emplace_back(key.name, std::move(text));
+  }
+  return settings;
 }
 
 Configuration read_configuration(const json::Object& in) {

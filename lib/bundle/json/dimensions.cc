@@ -9,6 +9,12 @@ void add_dimensions(Text& out, const char* key, const Dim3& dimensions) {
   out.add_all(key, std::vector<uint64_t>{dimensions.x, dimensions.y, dimensions.z});
 }
 
+std::string dimensions_text(const Dim3& dimensions) {
+  if (dimensions.z != 1) return fmt::format("{},{},{}", dimensions.x, dimensions.y, dimensions.z);
+  if (dimensions.y != 1) return fmt::format("{},{}", dimensions.x, dimensions.y);
+  return fmt::to_string(dimensions.x);
+}
+
 Dim3 dimensions(const Object& in, const char* key, uint64_t most) {
   std::vector<uint64_t> values = in.numbers(key);
   if (values.size() != 3) in.fail(key, "does not have three dimensions");

@@ -9,5 +9,7 @@ namespace mneme::bundle::json {
 // `most`.
 void add_dimensions(Text& out, const char* key, const Dim3& dimensions);
 Dim3 dimensions(const Object& in, const char* key, uint64_t most);
+// For people: "128", "16,16".
+std::string dimensions_text(const Dim3& dimensions);
 
 }  // namespace mneme::bundle::json

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "bundle/configuration.h"
 #include "bundle/json/json.h"
 #include "verify/baseline.h"
 
@@ -136,6 +138,10 @@ std::string too_slow_text(const TimeComparison& comparison) {
                      comparison.bound);
 }
 
+bool lets_anything_pass(const SegmentVerdict& segment) {
+  return segment.choice.policy && std::isinf(segment.choice.policy->threshold);
+}
+
 uint64_t fastest(const std::vector<uint64_t>& nanoseconds) {
   return nanoseconds.empty() ? 0 : *std::min_element(nanoseconds.begin(), nanoseconds.end());
 }
@@ -145,6 +151,9 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
   out.open().add("kernel", row.kernel).add("name", row.name).add("instance", row.instance);
   out.add("variant", row.variant).add("passes", row.configuration.passes);
   out.add("codegen_opt", row.configuration.codegen_opt).add("target", row.configuration.target).add("form", row.form);
+  out.open("configuration");
+  bundle::write_configuration(out, row.configuration);
+  out.close();
   write_assembled(out, row);
   out.add("status", to_string(row.verdict.status)).add("verified", row.passed);
   out.add_all("reasons", row.verdict.reasons);
@@ -171,11 +180,14 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
 std::string junit(const std::vector<Row>& rows) {
   size_t failures = 0, errors = 0;
   std::string cases;
+  const std::vector<std::string> settings = distinguishing_settings(rows);
   for (const Row& row : rows) {
+    const std::string& set = settings[static_cast<size_t>(&row - rows.data())];
     uint64_t time = row.run ? fastest(row.run->nanoseconds) : 0;
-    cases += fmt::format("  <testcase classname=\"{}\" name=\"instance {} variant {} {}\" time=\"{:.9f}\"",
+    cases += fmt::format("  <testcase classname=\"{}\" name=\"instance {} variant {} {}{}\" time=\"{:.9f}\"",
                          xml_text(row.name), short_hash(row.instance), short_hash(row.variant),
-                         xml_text(row.configuration.passes), static_cast<double>(time) / 1e9);
+                         xml_text(row.configuration.passes), set.empty() ? "" : " " + xml_text(set),
+                         static_cast<double>(time) / 1e9);
     if (row.passed && row.comparison && row.comparison->outcome == kTooSlow) {
       failures++;
       cases += fmt::format(">\n    <failure message=\"too slow: {}\"/>\n  </testcase>\n",

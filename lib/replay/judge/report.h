@@ -42,6 +42,13 @@ struct Row {
 std::string printable(std::string text);
 std::string short_hash(const Digest& digest);
 
+// Of each row, the keys in which its configuration differs from that of another variant of the kernel, but for the
+// passes: "fuse=true block=128". Empty where none of these is set, or where the variants differ in passes only.
+std::vector<std::string> distinguishing_settings(const std::vector<Row>& rows);
+
+// Whether the segment's policy has an infinite threshold.
+bool lets_anything_pass(const SegmentVerdict& segment);
+
 // In nanoseconds; 0 when there are none.
 uint64_t fastest(const std::vector<uint64_t>& nanoseconds);
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace mneme::verify {
 namespace {
 
@@ -130,6 +132,53 @@ TEST(JsonLine, SaysWhatAssembledCodeTakes) {
                         R"("spill_store_bytes":16,"spill_load_bytes":24,"shared_bytes":256,"status")"));
 }
 
+TEST(JsonLine, HasTheWholeConfiguration) {
+  Row r = row("k(int)", Status::kVerified, {5});
+  r.configuration.fast_math = "nnan";
+  r.configuration.attributes = "minsize";
+  r.configuration.grid = {4, 1, 1};
+  r.configuration.block = {16, 16, 1};
+  EXPECT_THAT(json_line(r, {}), HasSubstr("\"configuration\":" + bundle::write(r.configuration) + ","));
+}
+
+// Three variants of one kernel, and one of another that has what one of these has.
+std::vector<Row> variants_alike() {
+  std::vector<Row> rows(4, row("k", Status::kVerified, {5}));
+  for (size_t i = 0; i < rows.size(); i++) rows[i].variant = {i + 1, 1};
+  rows[1].configuration.block = {16, 16, 1};
+  rows[1].configuration.instance = rows[1].instance;
+  rows[1].configuration.attributes = "key=" + std::string(200, 'x') + "\n";
+  rows[2].configuration.fuse = true;
+  rows[2].configuration.ir = {0x1234567812345678, 1};
+  rows[2].configuration.codegen_opt = 1;
+  rows[3].kernel = {7, 7};
+  rows[3].configuration.fuse = true;
+  return rows;
+}
+
+TEST(Settings, TellVariantsOfAKernelApart) {
+  std::vector<std::string> settings = distinguishing_settings(variants_alike());
+  ASSERT_EQ(settings.size(), 4u);
+  EXPECT_EQ(settings[0], "codegen_opt=3");
+  EXPECT_THAT(settings[1], HasSubstr("codegen_opt=3 attributes=key=xxxx"));
+  EXPECT_THAT(settings[1], HasSubstr("xxxx? block=16,16"));
+  EXPECT_LT(settings[1].size(), 140u);
+  EXPECT_EQ(settings[2], "codegen_opt=1 fuse ir=" + short_hash(variants_alike()[2].configuration.ir));
+  EXPECT_EQ(settings[3], "") << "the only variant of its kernel";
+}
+
+TEST(Table, ShowsSettingsWhereTheyDiffer) {
+  std::vector<Row> rows = variants_alike();
+  std::string text = table(rows);
+  EXPECT_THAT(text, HasSubstr("PASSES       SETTINGS"));
+  EXPECT_THAT(text, HasSubstr("default<O3>  codegen_opt=1 fuse ir="));
+  EXPECT_THAT(text, HasSubstr("default<O3>  -  "));
+  EXPECT_THAT(junit(rows), HasSubstr(" default&lt;O3&gt; codegen_opt=1 fuse ir="));
+  rows[0].configuration.passes = "default<O1>";
+  EXPECT_THAT(table({rows[0], rows[3]}), Not(HasSubstr("SETTINGS")));
+  EXPECT_THAT(table({rows[0], rows[0]}), Not(HasSubstr("SETTINGS")));
+}
+
 TEST(Table, ShowsTheWorstFirstAndOneScreenful) {
   std::vector<Row> rows(100, row("good", Status::kVerified, {1}));
   rows.push_back(row("bad", Status::kNotVerified, {1}));
@@ -161,6 +210,15 @@ TEST(Table, SaysWhatWasInferred) {
   r.verdict.segments = {{0, {f32, Source::kInferred}}, {1, {f64, Source::kAnnotation}}, {2, {std::nullopt}}};
   EXPECT_THAT(table({r, r}), HasSubstr("2 of 2 runs verified; inferred: f32 relative linf <= 0.0001 of 2 segments\n"));
   r.verdict.segments[0].choice.source = Source::kOption;
+  EXPECT_THAT(table({r}), HasSubstr("1 of 1 runs verified\n"));
+}
+
+TEST(Table, CountsSegmentsInWhichAnythingPasses) {
+  Row r = row("k", Status::kVerified, {1});
+  Policy any{ElementType::kI64, std::numeric_limits<double>::infinity()}, some{ElementType::kI64, 1e300};
+  r.verdict.segments = {{0, {any, Source::kOption}}, {1, {some, Source::kOption}}, {2, {std::nullopt}}};
+  EXPECT_THAT(table({r}), HasSubstr("1 of 1 runs verified; any result passes in 1 segment (threshold inf)\n"));
+  r.verdict.segments.erase(r.verdict.segments.begin());
   EXPECT_THAT(table({r}), HasSubstr("1 of 1 runs verified\n"));
 }
 

@@ -30,16 +30,15 @@ std::string comparison_text(const TimeComparison& comparison) {
   return fmt::format("{:.3f}{} {}", speedup.factor, interval, comparison.outcome);
 }
 
-Line line_of(const Row& row, bool compared) {
+Line line_of(const Row& row, const std::string* settings, bool compared) {
   bool timed = row.run && !row.run->nanoseconds.empty();
   std::string variant = short_hash(row.variant);
   if (row.run && !row.run->same_as.empty()) variant += " = " + short_hash(row.run->same_as);
-  Line line{cut_in_the_middle(printable(row.name)),
-            short_hash(row.instance),
-            variant,
-            cut_in_the_middle(printable(row.configuration.passes)),
-            timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-",
-            timed ? time_text(median(row.run->nanoseconds)) : "-"};
+  Line line{cut_in_the_middle(printable(row.name)), short_hash(row.instance), variant,
+            cut_in_the_middle(printable(row.configuration.passes))};
+  if (settings) line.push_back(settings->empty() ? "-" : *settings);
+  line.push_back(timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-");
+  line.push_back(timed ? time_text(median(row.run->nanoseconds)) : "-");
   if (compared) line.push_back(row.comparison ? comparison_text(*row.comparison) : "-");
   line.emplace_back(to_string(row.verdict.status));
   return line;
@@ -55,7 +54,7 @@ std::string aligned(const std::vector<Line>& lines, const std::vector<std::strin
   for (size_t i = 0; i < lines.size(); i++) {
     for (size_t c = 0; c < columns; c++) {
       std::string space(widths[c] - width_of(lines[i][c]), ' ');
-      bool number = c == 4 || c == 5;
+      bool number = lines[0][c] == "MIN" || lines[0][c] == "MEDIAN";
       out += number ? space + lines[i][c] : lines[i][c];
       if (c + 1 == columns) break;
       if (!number) out += space;
@@ -74,6 +73,14 @@ std::vector<const Row*> worst_first(const std::vector<Row>& rows) {
     return std::tie(b->verdict.status, a) < std::tie(a->verdict.status, b);
   });
   return order;
+}
+
+// How many segments were left out by a threshold.
+std::string left_out_text(const std::vector<Row>& rows) {
+  int64_t count = 0;
+  for (const Row& row : rows) count += std::ranges::count_if(row.verdict.segments, lets_anything_pass);
+  if (count == 0) return "";
+  return fmt::format("; any result passes in {} segment{} (threshold inf)", count, count == 1 ? "" : "s");
 }
 
 // Which tolerances were inferred, and for how many segments.
@@ -99,7 +106,12 @@ std::string table(const std::vector<Row>& rows, size_t most_lines) {
     return std::ranges::count(rows, status, [](const Row& row) { return row.verdict.status; });
   };
   const bool compared = std::ranges::any_of(rows, [](const Row& row) { return row.comparison.has_value(); });
-  std::vector<Line> lines{{"KERNEL", "INSTANCE", "VARIANT", "PASSES", "MIN", "MEDIAN"}};
+  const std::vector<std::string> settings = distinguishing_settings(rows);
+  const bool set = std::ranges::any_of(settings, [](const std::string& text) { return !text.empty(); });
+  std::vector<Line> lines{{"KERNEL", "INSTANCE", "VARIANT", "PASSES"}};
+  if (set) lines[0].emplace_back("SETTINGS");
+  lines[0].emplace_back("MIN");
+  lines[0].emplace_back("MEDIAN");
   if (compared) lines[0].emplace_back("SPEED-UP");
   lines[0].emplace_back("STATUS");
   std::vector<std::string> below{""};
@@ -118,14 +130,14 @@ std::string table(const std::vector<Row>& rows, size_t most_lines) {
     std::string text;
     for (size_t i = 0; i < told; i++) text += "    " + printable(reasons[i]) + "\n";
     if (told < reasons.size()) text += fmt::format("    and {} more\n", reasons.size() - told);
-    lines.push_back(line_of(*row, compared));
+    lines.push_back(line_of(*row, set ? &settings[static_cast<size_t>(row - rows.data())] : nullptr, compared));
     below.push_back(std::move(text));
   }
   std::string out = aligned(lines, below);
   if (left_out) out += fmt::format("and {} more, {} of them not verified; ", left_out, left_out_bad);
   out += fmt::format("{} of {} runs verified", count(Status::kVerified), rows.size());
   if (auto vary = count(Status::kVaries)) out += fmt::format(", {} differing as much as by themselves", vary);
-  return out + inferred(rows) + "\n";
+  return out + inferred(rows) + left_out_text(rows) + "\n";
 }
 
 }  // namespace mneme::verify

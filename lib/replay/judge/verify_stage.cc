@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/pipeline.h"
 #include "replay/judge/comparing.h"
 #include "replay/judge/report.h"
 
@@ -99,6 +100,7 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   if (!junit_.empty() && !on_standard_output(junit_)) cli::check_is_free(junit_, output);
   bundle::Reader reader(input, name, bundle::Memory::kDecode);
   std::vector<Row> rows;
+  std::map<std::string, uint64_t> uncompared;  // kernel → verified runs of which nothing is judged
   Comparing comparing(reference_, slower_, [&](Row row, const std::vector<bundle::Segment>& segments) {
     if (row.run && row.run->stray_bytes > 0) {
       cli::warn(fmt::format(
@@ -106,6 +108,8 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
           "the end of an array do; they are not compared: mneme-compile --check-memory finds them",
           row.name, short_hash(row.instance), short_hash(row.variant), row.configuration.passes, row.run->stray_bytes));
     }
+    const auto left_out = std::ranges::count_if(row.verdict.segments, lets_anything_pass);
+    if (row.passed && left_out > 0 && static_cast<size_t>(left_out) == segments.size()) ++uncompared[row.name];
     if (row.comparison && row.comparison->outcome == kTooSlow) tell(row, kTooSlow, too_slow_text(*row.comparison));
     if (format_ == "json") {
       explain(row);
@@ -116,15 +120,18 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   Judgement judgement(reader, selection, rules_, [&](Row row, const std::vector<bundle::Segment>& segments) {
     comparing.take(std::move(row), segments);
   });
-  bool cut_before = false;  // by an earlier stage
+  bool cut_before = false, failed_before = false;  // by an earlier stage
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) judgement.take(*kernel);
     if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) judgement.take(*variant);
     if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) judgement.take(std::move(*instance));
     if (auto* run = std::get_if<bundle::RunMember>(&*item)) judgement.take(std::move(*run));
-    if (auto* summary = std::get_if<bundle::Summary>(&*item)) cut_before = summary->truncated;
+    if (auto* summary = std::get_if<bundle::Summary>(&*item)) {
+      failed_before = summary->failed && reader.piped();
+      cut_before = summary->truncated;
+    }
   }
-  bool whole = !reader.truncated() && !cut_before;
+  bool whole = !reader.truncated() && !cut_before && !failed_before;
   judgement.finish(whole);
   comparing.finish();
 
@@ -137,12 +144,20 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     write_file(junit_, junit(rows));
   }
 
+  if (failed_before && judgement.runs() == 0) throw Reported();
   std::vector<std::string> unmet;
   for (const auto& [kernel, count] : judgement.uncompiled()) {
     unmet.push_back(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay",
                                 kernel, count));
   }
-  cli::warn_of_each(unmet, "kernels");
+  if (whole) cli::warn_of_each(unmet, "kernels");
+  for (const auto& [kernel, count] : uncompared) {
+    cli::warn(
+        fmt::format("kernel '{}': {} of its runs are verified although nothing is compared: the threshold inf lets any "
+                    "result pass; "
+                    "name the memory to leave out with --segment",
+                    kernel, count));
+  }
   warn_of_little_proof(rows);
   if (comparing.without_reference() > 0) {
     cli::warn(fmt::format("{} instance(s) have no verified times of --reference {}: nothing is compared there",
@@ -152,7 +167,8 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     cli::warn("--lenient lets nothing pass, because no run has a baseline: give mneme-run --baseline N");
   }
   if (reader.truncated()) throw Error(reader.truncation());
-  if (cut_before) throw Error("the bundle was cut short before an earlier stage: only what is there was judged");
+  if (cut_before)
+    throw Error("the bundle was cut short before an earlier stage: only the runs that are there were judged");
   selection.check_met();
   check_met(rules_.overrides);
   if (judgement.runs() == 0) {

@@ -165,7 +165,7 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
     // The application waited long enough for one.
     if (status == kStillRunning)
       refuse(*chosen.stub->recording, "a launch of it waited for the application, or took too long");
-    drop(chosen, status == kStillRunning ? "it, or what else was launched, waits for the application, or takes too long"
+    drop(chosen, status == kStillRunning ? "it, or another launch, waits for the application, or takes too long"
                                          : "the launch failed: " + runtime_.error_text(status));
   }
   if (!recorded.go_on) state_.store(State::kEnded);

@@ -85,7 +85,7 @@ bool HipRuntime::adopt_host(void* address, uint64_t size) {
   if (succeeds(next::hipHostGetDevicePointer(&there, address, 0)) && there == address) return true;
   disown_host(address);
   throw mneme::Error(
-      "this GPU sees host memory at other addresses than the host does, so what kernels do with it cannot be recorded");
+      "this GPU sees host memory at other addresses than the host does, so kernels' accesses to it cannot be recorded");
 }
 
 bool HipRuntime::works() { return succeeds(next::hipFree(nullptr)); }

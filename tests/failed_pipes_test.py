@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where a tool in a pipe fails, its error is the only one: the tools behind it end with status 2, and are silent."""
+
+import re
+import unittest
+
+from support import ROOT, TestCase, run, tool
+
+COMPILE, RUN, VERIFY = [tool("compile"), "-O1"], [tool("run")], [tool("verify")]
+TAIL = COMPILE, RUN, VERIFY
+UNREAD = "warning: the bundle can be written no further"  # mneme-capture, whose application goes on
+
+
+def captured(*words):
+    return [tool("capture"), "--device", "host", *words]
+
+
+class FailedPipes(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.program = cls.build(ROOT / "tests" / "small.hip")
+        cls.recording = cls.record(cls.program)
+
+    def alone(self, *stages, failing=0, message, input=None):
+        """The stage `failing` says the message and nothing else is said, but for the application's; all behind it have status 2."""
+        result = run(*stages, input=input)
+        said = [[line for line in errors.splitlines() if re.search("^mneme-.*: ", line) and UNREAD not in line]
+                for errors in result.errors]
+        self.assertEqual([len(lines) for lines in said], [int(i == failing) for i in range(len(stages))], result.text())
+        self.assertIn(message, said[failing][0])
+        self.assertEqual(result.statuses[failing:], [2] * (len(stages) - failing), result.text())
+        self.assertEqual(result.out, b"")
+
+    def test_nothing_was_written(self):
+        self.alone(captured("/nonexistent/app"), *TAIL, message="cannot run '/nonexistent/app'")
+        self.alone(captured("--bogus", self.program), *TAIL, message="--bogus")
+        self.alone([tool("compile"), "/nonexistent/app.tar"], RUN, VERIFY, message="cannot open '/nonexistent/app.tar'")
+        self.alone([tool("compile"), "--passes", "nonsense"], RUN, VERIFY, message="'nonsense'", input=self.recording)
+        self.alone([tool("restore"), "/nonexistent/app.tar"], *TAIL, message="cannot open '/nonexistent/app.tar'")
+
+    def test_nothing_was_recorded(self):
+        self.alone(captured("true"), *TAIL, message="'true' launched no kernels: mneme-capture heard of no process that uses")
+
+    def test_something_was_written(self):
+        self.alone([*COMPILE, "--kernel", "nothing"], RUN, VERIFY, message="no kernel matches", input=self.recording)
+        self.alone(RUN, VERIFY, message="put mneme-compile before mneme-run", input=self.recording)
+        failing = [*COMPILE, "--kernel", "nothing"]
+        for last in ([tool("restore")], [tool("extract-ir"), "--list"]):
+            result = run(failing, last, input=self.recording)
+            self.assertEqual((result.statuses, result.error), ([2, 2], ""), result.text())
+
+    def test_the_input_is_bad(self):
+        for bad, message in ((b"", "standard input is empty"), (b"x" * 4096, "not a tar archive"),
+                             (self.recording.read_bytes()[:6000], "was cut short")):
+            self.alone(*TAIL, message=message, input=bad)
+
+    def test_a_later_tool_fails(self):
+        self.alone(captured(self.program), [*COMPILE, "--bogus"], RUN, VERIFY, failing=1, message="--bogus")
+        self.alone(COMPILE, [*RUN, "--bogus"], VERIFY, failing=1, message="--bogus", input=self.recording)
+        self.alone(COMPILE, RUN, [*VERIFY, "--bogus"], failing=2, message="--bogus", input=self.recording)
+
+    def test_what_came_before_is_judged(self):
+        whole = run(COMPILE, [*RUN, "--keep"], input=self.recording).out
+        result = run([tool("restore")], VERIFY, input=whole[:-2048])
+        self.assertEqual(result.statuses, [2, 2], result.text())
+        self.assertIn("was cut short", result.errors[0])
+        self.assertIn("only the runs that are there were judged", result.error)
+        self.assertEqual(result.error.count("\n"), 1)
+        self.assertIn(b'"verified":true', result.out)
+
+    def test_a_file_is_no_pipe(self):
+        """Who reads it later may not have seen the error."""
+        failed = self.folder / "failed.tar"
+        failed.write_bytes(run(RUN, ["cat"], input=self.recording).out)
+        for stage in RUN, VERIFY:
+            result = run(stage, input=failed)
+            self.assertEqual(result.status, 2, result.text())
+            self.assertIn("error: ", result.error)
+        result = run([*captured("-o", self.folder / "own.tar", "false")], RUN)
+        self.assertEqual(result.statuses, [4, 2])
+        self.assertIn("standard input is empty", result.error)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
