@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "recorder/core/core.h"
 
@@ -21,10 +22,10 @@ class Handles {
     std::lock_guard lock(mutex_);
     functions_[handle] = function;
   }
-  // The kernel is gone, and others may come to have its handles.
-  void forget(const void* function) {
+  // These kernels are gone, and others may come to have their handles.
+  void forget(const std::set<const void*>& functions) {
     std::lock_guard lock(mutex_);
-    std::erase_if(functions_, [function](const auto& entry) { return entry.second == function; });
+    std::erase_if(functions_, [&](const auto& entry) { return functions.contains(entry.second); });
   }
   std::optional<const void*> find(const void* handle) {
     std::lock_guard lock(mutex_);

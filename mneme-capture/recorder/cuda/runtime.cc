@@ -223,10 +223,10 @@ std::vector<MemoryRange> CudaRuntime::remove_code(void* code) {
   {
     std::lock_guard lock(mutex_);
     code_.erase(code);
-    for (const auto& [name, kernel] : kernels_[code]) {
-      functions_.erase(kernel);
-      Handles::all().forget(kernel);
-    }
+    std::set<const void*> gone;
+    for (const auto& [name, kernel] : kernels_[code]) gone.insert(kernel);
+    for (const void* kernel : gone) functions_.erase(kernel);
+    Handles::all().forget(gone);
     kernels_.erase(code);
     std::erase_if(libraries_, [code](const auto& entry) { return entry.second == code; });
   }
