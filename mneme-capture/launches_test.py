@@ -56,6 +56,21 @@ class Launches(CaptureCase):
         self.assertEqual(alike, [([1, 1, 1], [64, 1, 1], 0), ([2, 1, 1], [64, 1, 1], 0), ([2, 1, 1], [32, 1, 1], 0),
                                  ([2, 1, 1], [32, 1, 1], 64)])
 
+    def test_reach_of_arguments(self):
+        def segments(name, *options):
+            """How many each instance has; that suffices for a replay."""
+            result = self.capture(self.program(name), options=options)
+            self.run_well([tool("compile"), "-O3"], [tool("run")], [tool("verify")], input=result.out)
+            instances = self.instances(result)
+            self.assertEqual({i.get("reach") for i in instances}, {"arguments" if options else None})
+            return [len(i["segments"]) for i in instances]
+        reach = ["--reach", "arguments"]
+        self.assertEqual(set(segments("conjugate_gradient")), {5})
+        self.assertEqual(set(segments("conjugate_gradient", *reach)), {2, 3})
+        self.assertEqual(segments("linked_list", *reach), [3, 2])     # the second kernel takes no sums
+        self.assertEqual(segments("device_globals", *reach), [10, 2])  # the first one's table leads to all memory
+        self.assertEqual(segments("texture_filters", *reach), [3, 3])  # a texture leads to its pixels
+
     def test_environment_mirrors_the_options(self):
         program = self.program("conjugate_gradient")
         names = sorted(set(self.kernels(self.capture(program)).values()))

@@ -27,6 +27,7 @@ struct Settings {
   std::string children = "record";
   std::string ranks;
   std::optional<int64_t> rank;  // of this process, if an MPI launcher started it
+  std::string reach = "all";
   bool pass_exit = false;
   bool check_memory = false;
   bool keep_aslr = false;
@@ -51,6 +52,9 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
                 "record at most N launches alike in dimensions and scalar arguments (default 1)");
   options.value("--skip", session.skip, "N", "leave out the first N launches of each kernel");
   options.value("--every", session.every, "N", "of the launches of each kernel after those, consider each Nth only");
+  options.choice("--reach", settings.reach, {"all", bundle::kReachArguments},
+                 "record all memory that kernels can see (all, the default), or only allocations that a launch's "
+                 "arguments lead to, and the pointers in these");
   options.flag("--only-config", session.only_config,
                "launches are alike if their dimensions are the same, whatever their arguments");
   options.choice("--children", settings.children, {"record", "leave"},
@@ -166,7 +170,7 @@ bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options&
                                    const std::vector<record::Reserved>& elsewhere) {
   bundle::BundleInfo info;
   info.device = device;
-  if (info.device == "cuda") info.version = bundle::kTexturesRecorded;
+  if (info.device == "cuda") info.version = bundle::kKernelsWithoutIr;
   uint64_t size = settings.session.range_size;
   for (int i = 0; i < static_cast<int>(settings.host_devices); ++i) {
     std::string name = i ? fmt::format("device {}", i) : "device";
@@ -275,6 +279,7 @@ Exit capture_application(int argc, char** argv) {
   Capture capture(queue);
   capture.kernels = std::move(kernels);
   capture.verbose = options.verbose();
+  capture.reach = settings.reach;
   Session session(settings.session, capture);
   Surroundings surroundings{device,
                             session.socket_name(),

@@ -5,11 +5,13 @@
 #include <iterator>
 
 #include "base/long_names.h"
+#include "bundle/reader.h"
 #include "bundle/segment_runs.h"
 #include "bundle/textures.h"
 #include "cli/options.h"
 #include "outside_references.h"
 #include "process_memory.h"
+#include "reached_segments.h"
 #include "ready_heap.h"
 #include "rehearsal/rehearsal.h"
 
@@ -185,17 +187,19 @@ void Recording::kernel(const record::Kernel& kernel) {
   if (gpu_ != *capture_.on_gpu) {
     known.refused = fmt::format("it ran on {}, and what the bundle holds on {}: --device chooses",
                                 gpu_ ? "a GPU" : "the host device", gpu_ ? "the host device" : "a GPU");
-  } else if (digest_of(kernel.bitcode) != info.bitcode) {
+  } else if (digest_of(kernel.bytes) != (has_ir(info) ? info.bitcode : info.code_digest)) {
     known.refused = "its IR in the application is damaged; build the application again";
   } else if (capture_.kernels_known.insert(info.id).second) {
-    capture_.queue.add([info, bitcode = kernel.bitcode](bundle::Writer& writer) {
-      writer.add(bundle::kernel_json_name(info.id), bundle::write(info));
-      writer.add(bundle::kernel_bitcode_name(info.id), bitcode);
+    bundle::KernelMember member{info, {}, {}, {}, kernel.ptx};
+    (has_ir(info) ? member.bitcode : member.code) = kernel.bytes;
+    capture_.queue.add([member = std::move(member)](bundle::Writer& writer) {
+      writer.add(bundle::kernel_json_name(member.info.id), bundle::write(member.info));
+      bundle::add_files(writer, member);
     });
   }
   if (!gpu_) {
     known.json = kernel.json;
-    known.bitcode = kernel.bitcode;
+    known.bitcode = kernel.bytes;
   }
   kernels_.emplace(info.id, std::move(known));
 }
@@ -225,13 +229,20 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   } catch (const TooMany& error) {
     return {false, error.what()};
   }
-  try {
-    launch.before = std::make_shared<Snapshot>(Snapshot::take(instance.segments, memory_, last_.get(), capture_.pool));
-  } catch (const Error& error) {
-    return {false, error.what()};
-  }
   if (!prologue.textures.empty()) {
     bundle::read_textures(prologue.textures, "what the application's recorder says of textures", instance);
+  }
+  auto take = [&](const std::vector<bundle::Segment>& segments) {
+    return Snapshot::take(segments, memory_, last_.get(), capture_.pool);
+  };
+  try {
+    if (capture_.reach == bundle::kReachArguments) {
+      instance.reach = capture_.reach;
+      instance.segments = reached_segments(instance, known->second.info.code.empty(), instance.segments, take);
+    }
+    launch.before = std::make_shared<Snapshot>(take(instance.segments));
+  } catch (const Error& error) {
+    return {false, error.what()};
   }
   last_ = launch.before;
   is_told_since_ = false;

@@ -34,6 +34,7 @@ struct Capture {
   std::optional<bool> on_gpu;
   std::function<void(bool on_gpu)> begin = [](bool) {};
   std::vector<record::Reserved> reserved;  // ranges that lie elsewhere, as far as it is known when it begins
+  std::string reach;  // bundle::kReachArguments: of each launch, only what its arguments lead to is recorded
   bool verbose = false;
   bool told_of_failure = false;
   std::unordered_set<Digest> kernels_known;  // those in the bundle

@@ -29,6 +29,7 @@ Batch batch_of(const bundle::KernelMember& kernel, const bundle::InstanceInfo* i
     return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
   };
   Batch batch{kernel.info, ir, wanted};
+  batch.code_of = [&kernel, &settings](const Wanted& one) { return code_of(kernel, one, settings.given_code()); };
   batch.given = {instance, !settings.texts_folder().empty(), settings.embeds_ir(), recorded_ir(kernel, settings)};
   batch.jobs = settings.jobs();
   batch.timeout = settings.timeout();

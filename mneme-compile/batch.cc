@@ -80,6 +80,7 @@ void Batch::compile(SameCode& same_code) const {
   // whatever came before, and of what a small kernel takes, parsing is a twentieth.
   children.body = [&](size_t number) {
     const Wanted& one = wanted[number];
+    if (one.from_code) return encode(code_of(one));
     // An assembler is a program to start, which this process may not any more once it is confined.
     if (one.assembler) {
       return encode(compile_confined(kernel, ir(one.configuration), one.configuration, one.assembler, given));

@@ -31,6 +31,7 @@ struct Batch {
   const bundle::KernelInfo& kernel;
   std::function<std::string_view(const bundle::Configuration&)> ir;  // that it is compiled from
   const std::vector<Wanted>& wanted;
+  std::function<codegen::Code(const Wanted&)> code_of = {};  // of those that are Wanted::from_code
   codegen::Given given = {};
   size_t jobs = 1;     // at a time
   double timeout = 0;  // seconds for each

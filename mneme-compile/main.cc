@@ -83,7 +83,9 @@ struct Outcomes {
 void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
                  Settings& settings, bool verbose, Outcomes& outcomes) {
   const std::vector<Wanted> all = settings.wanted(kernel.info);
-  codegen::arguments_named(kernel.info, all.at(0).configuration.specialize_args);  // said before there is an instance
+  if (!all.at(0).from_code) {  // said before there is an instance
+    codegen::arguments_named(kernel.info, all.at(0).configuration.specialize_args);
+  }
   std::vector<Wanted> now = wanted_now(all, instance);
   if (now.empty()) return;
   const Wanted& wanted = now[0];
@@ -92,7 +94,8 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
                        settings.print_after()};
   codegen::Code code;
   try {
-    code = compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
+    code = wanted.from_code ? code_of(kernel, wanted, settings.given_code())
+                            : compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
   } catch (const Error& error) {
     outcomes.failures.push_back(error);
     if (wanted.configuration.baseline) throw;  // without code it would be none
@@ -100,7 +103,7 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
     return;
   }
   outcomes.compiled++;
-  if (given.texts) {
+  if (given.texts && !wanted.from_code) {
     save_texts(settings.texts_folder(), bundle::variant_id(kernel.info.id, wanted.configuration), code);
   }
   if (verbose) note_remarks(kernel.info, "", code.remarks);

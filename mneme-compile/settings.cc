@@ -107,6 +107,8 @@ void Settings::add_options(cli::Options& options) {
   options.value("--passes", passes_, "PIPELINE", "run this pass pipeline instead, in the syntax of opt -passes=");
   options.value("--codegen-opt", codegen_, "LEVEL", "code generation level, 0 to 3 (default: what -O implies, else 3)");
   options.value("--ir", ir_file_, "FILE", "compile this IR, .ll or .bc, in place of the recorded kernel's");
+  options.value("--code", code_file_, "FILE",
+                "NVIDIA GPUs: compile nothing, and take this code in place of the kernel's: a cubin, or PTX");
   options.value("--target", target_, "TARGET",
                 "what to compile for: host (this machine's CPU), host:x86-64-v2, -v3 or -v4, or a GPU's, such as "
                 "sm_90 or gfx90a (default: what the recording ran on)");
@@ -209,6 +211,26 @@ Asked Settings::asked(const cli::Options& options) {
     if (options.given(option)) asked.given.insert(key);
   }
   if (configuration.min_blocks) asked.given.insert("min_blocks");
+  // What has no meaning without IR (recorded_code.cc).
+  constexpr std::pair<const char*, const char*> kOfIr[] = {{"-O", "level"},
+                                                           {"--passes", "passes"},
+                                                           {"--codegen-opt", "codegen_opt"},
+                                                           {"--ir", "ir"},
+                                                           {"--fuse", "fuse"},
+                                                           {"--no-fuse", "fuse"},
+                                                           {"--fast-math", "fast_math"},
+                                                           {"--attributes", "attributes"},
+                                                           {"--launch-bounds", "max_threads"},
+                                                           {"--unroll-threshold", "unroll_threshold"},
+                                                           {"--load-pass-plugin", "plugins"},
+                                                           {"--specialize-args", "specialize_args"},
+                                                           {"--specialize-dims", "specialize_dims"},
+                                                           {"--save-ir", "save_ir"},
+                                                           {"--print-after", "print_after"},
+                                                           {"--embed-ir", "embed_ir"}};
+  for (const auto& [option, key] : kOfIr) {
+    if (options.given(option)) asked.given.insert(key);
+  }
   asked.insisted = asked.given;
   return asked;
 }
@@ -230,6 +252,13 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   }
   for (const std::string& file : {ir_file_, variants_file_}) cli::keep_as_input(file);
   if (!ir_file_.empty()) edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
+  if (!code_file_.empty()) {
+    cli::keep_as_input(code_file_);
+    if (!ir_file_.empty() || as_recorded_) {
+      throw Error::of("--code and {} exclude each other", as_recorded_ ? "--as-recorded" : "--ir");
+    }
+    given_code_ = compile::given_code(code_file_);
+  }
   by_options_ = asked(options);
   ir::check_pipeline(by_options_.configuration.passes, by_options_.configuration.plugins);
   if (!texts_folder_.empty()) make_folder(texts_folder_);
@@ -243,7 +272,16 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   } else if (follows()) {
     throw Error("--follow needs --variants");
   }
-  if (!target_.empty()) wanted_for(target_);
+  if (!target_.empty() && !given_code_) check_target();
+}
+
+// What LLVM cannot compile for, a kernel without IR may have run on.
+void Settings::check_target() {
+  try {
+    wanted_for(target_);
+  } catch (const Error&) {
+    if (nvidia_target(target_).empty()) throw;
+  }
 }
 
 void Settings::open_variants(bool bundle_on_input) {
@@ -265,6 +303,11 @@ void Settings::open_variants(bool bundle_on_input) {
 
 Wanted Settings::take(const Line& line, const bundle::KernelInfo& kernel) {
   Asked asked = parse_variant(line.text, line.number, variants_name_, by_options_);
+  if (takes_code(kernel)) {
+    Wanted wanted = wanted_code(kernel, asked, given_code(), normaliser_);
+    asked_.push_back(std::move(asked));
+    return wanted;
+  }
   Wanted wanted = wanted_of(kernel, wanted_by(asked, variants_name_, target_for(kernel), normaliser_));
   codegen::arguments_named(kernel, wanted.configuration.specialize_args);
   asked_.push_back(std::move(asked));
@@ -285,7 +328,19 @@ void Settings::set_recorded_on(const std::string& device) {
   if (target_.empty() && !on_gpu()) wanted_for("");
 }
 
+std::vector<Wanted> Settings::wanted_code_of(const bundle::KernelInfo& kernel) {
+  if (!in_bulk()) return {wanted_code(kernel, by_options_, given_code(), normaliser_)};
+  std::vector<Wanted> all;
+  std::set<std::string> known;
+  for (const Asked& asked : asked_) {
+    Wanted one = wanted_code(kernel, asked, given_code(), normaliser_);
+    if (known.insert(bundle::write(one.configuration)).second) all.push_back(std::move(one));
+  }
+  return all;
+}
+
 std::vector<Wanted> Settings::wanted(const bundle::KernelInfo& kernel) {
+  if (takes_code(kernel)) return wanted_code_of(kernel);
   return wanted_of(kernel, wanted_for(target_for(kernel)));
 }
 

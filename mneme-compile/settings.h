@@ -9,6 +9,7 @@
 #include "bundle/format.h"
 #include "cli/options.h"
 #include "lines.h"
+#include "recorded_code.h"
 #include "wanted.h"
 
 namespace mneme::compile {
@@ -36,6 +37,8 @@ class Settings {
   Lines& lines() { return *lines_; }
   // Takes such a line. Throws Error where it is no configuration that this kernel could be compiled with.
   Wanted take(const Line& line, const bundle::KernelInfo& kernel);
+  // What --code gives; null: nothing.
+  const GivenCode* given_code() const { return given_code_ ? &*given_code_ : nullptr; }
   // What became of it, to whom it may concern.
   void answer(const std::string& text) const { write_all(answers_.get(), bytes_of(text), "'" + answers_file_ + "'"); }
   // Whether a variant may be launched otherwise than was recorded, or be for one instance only.
@@ -54,12 +57,17 @@ class Settings {
   Asked asked(const cli::Options& options);
   void set_launch_bounds(bundle::Configuration& configuration) const;
   void open_variants(bool bundle_on_input);
+  void check_target();
   bool on_gpu() const { return recorded_on_ == "cuda" || recorded_on_ == "hip"; }
   // The target of what names none; empty: this machine's CPU.
   std::string target_for(const bundle::KernelInfo& kernel) const;
   const std::vector<Wanted>& wanted_for(const std::string& target);
+  std::vector<Wanted> wanted_code_of(const bundle::KernelInfo& kernel);
+  // Whether there is no IR to be compiled.
+  bool takes_code(const bundle::KernelInfo& kernel) const { return given_code_ || !has_ir(kernel); }
 
-  std::string level_, passes_, ir_file_, target_, form_ = "auto", wanted_assembler_ = "auto", variants_file_;
+  std::string level_, passes_, ir_file_, code_file_, target_, form_ = "auto", wanted_assembler_ = "auto",
+                                                              variants_file_;
   uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, code_object_ = 0, jobs_ = 0;
   std::string cpu_, features_, launch_bounds_, fast_math_, attributes_, grid_, block_, specialize_args_, texts_folder_;
   std::vector<std::string> plugins_, print_after_;
@@ -75,6 +83,7 @@ class Settings {
   Normaliser normaliser_;
   std::map<std::string, std::vector<Wanted>> wanted_;  // by the target where none is named
   std::optional<std::string> edited_ir_;
+  std::optional<GivenCode> given_code_;
 };
 
 }  // namespace mneme::compile

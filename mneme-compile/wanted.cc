@@ -22,12 +22,12 @@ constexpr uint32_t kFirstCodeObject = 4, kLastCodeObject = 6;         // version
 constexpr uint32_t kMostThreads = 1024;                               // of a block, on every device
 constexpr uint32_t kMostThreadsDeep = 64, kMostBlocksAcross = 65535;  // on NVIDIA's GPUs, but for a grid's x
 
-// The key as it was given: 'max_registers', --max-registers.
 std::string name_of(const std::string& key, const Asked& asked) {
   if (asked.line) return "'" + key + "'";
   if (key == "max_threads") return "--launch-bounds";
   if (key == "min_blocks") return "the second number of --launch-bounds";
   if (key == "plugins") return "--load-pass-plugin";
+  if (key == "level") return "-O";
   std::string option = "--" + key;
   std::ranges::replace(option, '_', '-');
   return option;
@@ -44,6 +44,13 @@ void drop(Value& value, const std::type_identity_t<Value>& unset, const char* ke
 }
 
 }  // namespace
+
+// A line of a file may go by what the command line has given.
+std::string Asked::name_of(const std::string& key) const {
+  Asked by_whom = *this;
+  if (!insisted.contains(key)) by_whom.line = 0;
+  return compile::name_of(key, by_whom);
+}
 
 const std::optional<codegen::nvptx::Assembler>& Normaliser::assembler(const std::string& name) {
   auto known = assemblers_.find(name);
@@ -183,6 +190,19 @@ Wanted Normaliser::normalise(Asked asked) {
   return wanted;
 }
 
+void Normaliser::settle_code(const Asked& asked, bool is_ptx, Wanted& wanted) {
+  bundle::Configuration& configuration = wanted.configuration;
+  if (is_ptx) {
+    configuration.codegen_opt = asked.configuration.codegen_opt;
+    configuration.assembler = asked.configuration.assembler;
+    configuration.ptxas_level = asked.configuration.ptxas_level;
+    configuration.max_registers = asked.configuration.max_registers;
+    choose_assembler(asked, wanted);
+    configuration.codegen_opt = 0;
+  }
+  settle_launch(asked, configuration);
+}
+
 namespace {
 
 std::string place_of(size_t line, const std::string& name) { return fmt::format("line {} of {}", line, name); }
@@ -199,6 +219,9 @@ Asked parse_variant(std::string_view line, size_t number, const std::string& nam
   if (configuration.passes.empty()) throw Error::of("{}: 'passes' is empty", where);
   if (configuration.baseline) {
     throw Error::of("{}: 'baseline' is for 'mneme-run --baseline', which compiles it by itself", where);
+  }
+  if (!configuration.code.empty()) {
+    throw Error::of("{}: 'code' is the digest of what --code gives, which no line chooses", where);
   }
   if (!configuration.ir.empty() && configuration.ir != defaults.configuration.ir) {
     throw Error::of(

@@ -17,6 +17,9 @@ struct Wanted {
   // What makes a cubin of the PTX; nothing where the code stays what the compiler gives.
   std::optional<codegen::nvptx::Assembler> assembler;
   size_t line = 0;  // of the file of variants, from 1; 0: the command line
+  // No IR is compiled: the code is what recorded_code.h says; or there is none, because of `refused`.
+  bool from_code = false;
+  std::string refused = {};
 };
 
 // A configuration as it was asked for: the target by any name, "" for this machine's CPU, and "auto" or "none" for an
@@ -27,6 +30,9 @@ struct Asked {
   // Those of them that must make sense with this target; others were given for targets of another kind, too.
   std::set<std::string> insisted;
   size_t line = 0;
+
+  // The key as it was given: 'max_registers' in a line, else --max-registers.
+  std::string name_of(const std::string& key) const;
 };
 
 // Brings configurations into their normal form. Looks for each assembler once.
@@ -39,6 +45,8 @@ class Normaliser {
   // Throws Error on what no compiler could do, naming the option or the key, and with Exit::kMissing where the
   // assembler that is named is missing. A bad pipeline is not seen here.
   Wanted normalise(Asked asked);
+  // The same of what is not compiled of IR. An assembler is chosen for PTX only.
+  void settle_code(const Asked& asked, bool is_ptx, Wanted& wanted);
 
  private:
   void settle_processor(const Asked& asked, bundle::Configuration& configuration) const;

@@ -25,13 +25,13 @@ std::string shown(const bundle::KernelInfo& kernel) {
   return extract::printable(kernel.demangled.empty() ? kernel.name : kernel.demangled);
 }
 
-// One line a kernel, separated by tabs: hash, name, size of the bitcode in bytes, target.
+// One line a kernel, separated by tabs: hash, name, size of the bitcode in bytes ("-": it has none), target.
 std::string listing(const extract::Kernels& kernels) {
   std::string lines;
   for (const bundle::KernelMember& kernel : kernels) {
     const bundle::KernelInfo& info = kernel.info;
-    lines += fmt::format("{}\t{}\t{}\t{}\n", info.id.hex(), shown(info), kernel.bitcode.size(),
-                         extract::printable(info.target));
+    const std::string size = has_ir(info) ? std::to_string(kernel.bitcode.size()) : "-";
+    lines += fmt::format("{}\t{}\t{}\t{}\n", info.id.hex(), shown(info), size, extract::printable(info.target));
   }
   return lines;
 }
@@ -66,8 +66,28 @@ void refuse_several(const extract::Kernels& kernels) {
       kernels.size(), names);
 }
 
-void write(const extract::Kernels& kernels, const Request& request) {
-  if (request.list) return write_one(listing(kernels), request);
+// Those that have IR to be written. Throws Error where none has.
+extract::Kernels with_ir(const extract::Kernels& kernels) {
+  extract::Kernels found;
+  std::string lacking;
+  for (const bundle::KernelMember& kernel : kernels) {
+    if (has_ir(kernel.info)) {
+      found.push_back(kernel);
+    } else if (lacking.empty()) {
+      lacking = fmt::format(
+          "kernel '{}' has no IR: the application was not built with mneme-inject, and what was recorded is the code "
+          "that ran; mneme-restore --dump writes it",
+          shown(kernel.info));
+    }
+  }
+  if (found.empty()) throw Error(lacking);
+  if (!lacking.empty()) cli::warn(lacking);
+  return found;
+}
+
+void write(const extract::Kernels& all, const Request& request) {
+  if (request.list) return write_one(listing(all), request);
+  const extract::Kernels kernels = with_ir(all);
   if (!request.to_standard_output() && request.to_folder()) return write_folder(kernels, request);
   if (kernels.size() > 1) refuse_several(kernels);
   if (request.to_standard_output() && !request.text && ::isatty(STDOUT_FILENO)) {

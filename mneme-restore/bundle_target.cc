@@ -9,7 +9,7 @@ namespace mneme::restore {
 
 void BundleTarget::take(const bundle::KernelMember& kernel) {
   writer_.add(bundle::kernel_json_name(kernel.info.id), kernel.text);
-  writer_.add(bundle::kernel_bitcode_name(kernel.info.id), kernel.bitcode);
+  bundle::add_files(writer_, kernel);
 }
 
 void BundleTarget::take(const bundle::VariantMember& variant) {

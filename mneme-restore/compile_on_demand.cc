@@ -33,7 +33,7 @@ Fd bundle_of(const Kernels& kernels, const bundle::BundleInfo& recording) {
   writer.add(std::string(bundle::kBundleMember), bundle::write(info));
   for (const bundle::KernelMember* kernel : kernels) {
     writer.add(bundle::kernel_json_name(kernel->info.id), bundle::write(kernel->info));
-    writer.add(bundle::kernel_bitcode_name(kernel->info.id), kernel->bitcode);
+    bundle::add_files(writer, *kernel);
   }
   writer.add(std::string(bundle::kSummaryMember), bundle::write(bundle::Summary{}));
   writer.finish();

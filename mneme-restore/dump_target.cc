@@ -57,7 +57,9 @@ DumpTarget::DumpTarget(std::string folder) : folder_(std::move(folder)) {
 void DumpTarget::take(const bundle::KernelMember& kernel) {
   std::string folder = make_folder(folder_ + "/kernels/" + kernel.info.id.hex());
   write_file(folder + "/kernel.json", bundle::write(kernel.info));
-  write_file(folder + "/kernel.bc", kernel.bitcode);
+  for (const bundle::KernelFile& file : bundle::files_of(kernel.info)) {
+    write_file(folder + "/" + file.name, bundle::contents_of(kernel, file));
+  }
 }
 
 void DumpTarget::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {

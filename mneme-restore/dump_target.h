@@ -7,7 +7,7 @@
 namespace mneme::restore {
 
 // Writes files for people and their scripts:
-//   kernels/<static>/kernel.json kernel.bc
+//   kernels/<static>/kernel.json kernel.bc (or what ran: kernel.cubin, kernel.ptx)
 //   instances/<dynamic>/instance.json arguments.raw prologue/<segment>.raw epilogue/<segment>.raw
 class DumpTarget : public Target {
  public:

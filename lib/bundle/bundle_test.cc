@@ -86,6 +86,19 @@ TEST(Bundle, PassingGivesInstancesWithoutStates) {
   EXPECT_TRUE(contents.instances[0].prologue.blocks.empty());
 }
 
+TEST(Bundle, HasTheCodeOfKernelsWithoutIr) {
+  const std::string bytes = sample_bundle({2, 1, 500, true, "packs", 0, false, false});
+  Contents contents = read_bundle(bytes, Memory::kDecode);
+  ASSERT_EQ(contents.kernels.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const KernelMember expected = sample_kernel_without_ir(i);
+    EXPECT_EQ(contents.kernels[i].code, expected.code);
+    EXPECT_EQ(contents.kernels[i].ptx, expected.ptx);
+    EXPECT_TRUE(contents.kernels[i].bitcode.empty());
+  }
+  EXPECT_EQ(contents.instances.size(), 2u);
+}
+
 TEST(Bundle, StoresAnInstanceThatChangesNothingOnce) {
   auto size = [](size_t instances) {
     return bundle_bytes([&](Writer& writer) {

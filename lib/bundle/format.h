@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The bundle's on-disk structures, version 5: the only authority in code. FORMAT.md says the same in
+// The bundle's on-disk structures, version 6: the only authority in code. FORMAT.md says the same in
 // prose. Json texts are compact, one line, keys in the order of the members below.
 #pragma once
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace mneme::bundle {
 
-inline constexpr int kFormatVersion = 5;       // the newest that is read
+inline constexpr int kFormatVersion = 6;       // the newest that is read
 inline constexpr int kFirstFormatVersion = 1;  // what a bundle has that needs nothing newer: older readers take it
 // From this one on a variant may be without code: it failed, or another one's is the same.
 inline constexpr int kVariantsWithoutCode = 2;
@@ -25,6 +25,8 @@ inline constexpr int kOtherLaunches = 3;
 inline constexpr int kTexturesRecorded = 4;
 // Bundles were merged: memory is "kept".
 inline constexpr int kKeptBlocks = 5;
+// Recorded on an NVIDIA GPU: kernels may be without IR, and have the code that ran in its place.
+inline constexpr int kKernelsWithoutIr = 6;
 inline constexpr uint64_t kBlockSize = 64 << 10;      // bytes; blocks are aligned to their size
 inline constexpr size_t kBlocksPerPack = 128;         // 8 MiB of blocks
 inline constexpr uint64_t kMaxJsonSize = 64 << 20;    // bytes of one json member
@@ -163,7 +165,23 @@ struct KernelInfo {
   std::vector<Handle> handles = {};
   // What it stores where. In json only if its IR tells mneme-inject all of it.
   std::optional<std::vector<StoreType>> stores = {};
+  // Of a kernel that was recorded without IR: the file with the code that ran, kCubinFile or, where the driver compiled
+  // that, kPtxFile; there is no kernel.bc, and `bitcode` is empty. The id covers this code and the name.
+  std::string code = {};  // empty: it has IR, and what follows is empty, too
+  Digest code_digest = {};
+  Digest ptx = {};  // of kPtxFile beside a cubin, where its fat binary had PTX, too
 };
+
+inline constexpr char kCubinFile[] = "kernel.cubin", kPtxFile[] = "kernel.ptx";
+
+inline bool has_ir(const KernelInfo& kernel) { return kernel.code.empty(); }
+
+// The files that follow kernel.json, in order, with their digests.
+struct KernelFile {
+  std::string name;  // "kernel.bc"
+  Digest digest;
+};
+std::vector<KernelFile> files_of(const KernelInfo& kernel);
 
 // Whether it can reach the variable of that name, or what stands for more than a variable (above).
 inline bool uses(const KernelInfo& kernel, std::string_view name) {
@@ -176,7 +194,7 @@ inline bool uses(const KernelInfo& kernel, std::string_view name) {
 // in json/configuration.cc.
 struct Configuration {
   std::string target;         // "host:x86-64-v3"
-  std::string passes;         // LLVM pipeline text: "default<O3>"
+  std::string passes;         // LLVM pipeline text: "default<O3>"; or one of those below, where no IR was compiled
   int codegen_opt = 3;        // 0..3
   std::string form;           // host device: "auto", "loop", "fiber"
   bool fuse = false;          // multiply-adds may be fused
@@ -205,7 +223,12 @@ struct Configuration {
   Digest instance = {};                                  // whose values those are: it is run on no other
   std::optional<uint32_t> warmup = {}, iterations = {};  // executions, where mneme-run's options are not to say
   bool contract = false;                                 // multiply-adds are fused where the IR allows it
+  Digest code = {};  // of the file given by --code, which this code is, or was assembled of
 };
+
+// What a configuration has as `passes` where no IR was compiled: the code is what ran, or an assembler's of its PTX, or
+// --code's.
+inline constexpr char kAsRecorded[] = "as recorded", kRecordedPtx[] = "recorded PTX", kGivenCode[] = "given code";
 
 struct ConstantBank {
   uint32_t bank = 0;
@@ -301,6 +324,10 @@ struct TextureObject {
   bool operator==(const TextureObject&) const = default;
 };
 
+// What an instance has of the memory that kernels can see: allocations that the arguments lead to, and what the pointers
+// in these lead to.
+inline constexpr char kReachArguments[] = "arguments";
+
 struct InstanceInfo {
   Digest id;                      // dynamic hash
   Digest kernel;                  // static hash
@@ -320,6 +347,7 @@ struct InstanceInfo {
   Dim3 cluster;              // blocks of a cluster, where the launch asked for clusters; likewise
   uint64_t stack_bytes =
       0;  // of each thread, where the application asked a GPU for more than it has by itself; likewise
+  std::string reach;  // kReachArguments: no more is recorded than this; empty: all memory; likewise
   std::vector<TextureArray> arrays;     // that textures and surfaces stand for, by address; likewise
   std::vector<TextureObject> textures;  // by argument; likewise
 };
@@ -455,6 +483,7 @@ inline constexpr std::string_view kBundleMember = "bundle.json";
 inline constexpr std::string_view kSummaryMember = "summary.json";
 std::string kernel_json_name(const Digest& kernel);
 std::string kernel_bitcode_name(const Digest& kernel);
+std::string kernel_file_name(const Digest& kernel, std::string_view file);
 std::string variant_json_name(const Digest& kernel, const Digest& variant);
 std::string variant_code_name(const Digest& kernel, const Digest& variant, std::string_view file);
 std::string state_name(const Digest& state);
@@ -482,6 +511,8 @@ RunInfo parse_run(std::string_view json, const std::string& where);
 Summary parse_summary(std::string_view json, const std::string& where);
 
 Digest variant_id(const Digest& kernel, const Configuration&);
+// Of a kernel without IR. `code`: the digest of the code that ran, which may be that of several kernels.
+Digest kernel_id(const Digest& code, std::string_view name);
 // Of a kernel with function_addresses, whose id would be `code` without.
 Digest kernel_id(const Digest& code, const std::vector<uint64_t>& function_addresses);
 // Over kernel, grid, block, shared bytes, arguments, segments' annotations and the prologue's digest.

@@ -97,6 +97,36 @@ TEST(Json, KernelsSayWhatTheyStoreWhereThatIsKnown) {
   EXPECT_THROW(parse_kernel(write(kernel), "it"), Error);
 }
 
+TEST(Json, KernelsWithoutIrNameTheCodeThatRan) {
+  KernelInfo kernel;
+  kernel.id = kernel.bitcode = kOne;
+  EXPECT_EQ(write(kernel).find("\"code"), std::string::npos);
+  EXPECT_TRUE(has_ir(parse_kernel(write(kernel), "it")));
+  kernel.bitcode = {};
+  kernel.code = kCubinFile;
+  kernel.code_digest = kOne;
+  EXPECT_EQ(write(kernel).find("bitcode"), std::string::npos);
+  EXPECT_EQ(files_of(parse_kernel(write(kernel), "it")).size(), 1u);
+  kernel.ptx = kTwo;
+  const KernelInfo same = parse_kernel(write(kernel), "it");
+  EXPECT_FALSE(has_ir(same));
+  EXPECT_EQ(write(same), write(kernel));
+  ASSERT_EQ(files_of(same).size(), 2u);
+  EXPECT_EQ(files_of(same)[0].name, "kernel.cubin");
+  EXPECT_EQ(files_of(same)[0].digest, kOne);
+  EXPECT_EQ(files_of(same)[1].name, "kernel.ptx");
+  EXPECT_EQ(files_of(same)[1].digest, kTwo);
+  kernel.code = kPtxFile;
+  EXPECT_THROW(parse_kernel(write(kernel), "it"), Error) << "PTX twice";
+  kernel.ptx = {};
+  EXPECT_EQ(parse_kernel(write(kernel), "it").code, kPtxFile);
+  kernel.code = "../kernel.cubin";
+  EXPECT_THROW(parse_kernel(write(kernel), "it"), Error);
+  kernel.code = kCubinFile;
+  kernel.code_digest = {};
+  EXPECT_THROW(parse_kernel(write(kernel), "it"), Error);
+}
+
 TEST(Json, OnlyCheckedVariantsSaySo) {
   Configuration configuration{"host:x86-64-v3", "default<O3>", 2, "loop", true, kThree, false};
   EXPECT_EQ(write(configuration).find("check_memory"), std::string::npos);
@@ -597,7 +627,7 @@ TEST(Names, AreTakenApart) {
   EXPECT_EQ(parse_name("bundle.json").kind, MemberKind::kBundle);
   EXPECT_EQ(parse_name("summary.json").kind, MemberKind::kSummary);
   EXPECT_EQ(parse_name(kernel_json_name(kOne)).digests[0], kOne);
-  EXPECT_EQ(parse_name(kernel_bitcode_name(kOne)).kind, MemberKind::kKernelBitcode);
+  EXPECT_EQ(parse_name(kernel_bitcode_name(kOne)).kind, MemberKind::kKernelFile);
   EXPECT_EQ(parse_name(variant_json_name(kOne, kTwo)).kind, MemberKind::kVariantJson);
   EXPECT_EQ(parse_name(variant_code_name(kOne, kTwo, "code.hsaco")).file, "code.hsaco");
   EXPECT_EQ(parse_name(pack_name(12)).kind, MemberKind::kPack);

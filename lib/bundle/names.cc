@@ -93,7 +93,7 @@ MemberName parse_name(std::string_view name) {
   if (parts[0] == "states" && parts.size() == 2 && is_digest(parts[1], out.digests[0])) out.kind = MemberKind::kState;
   if (parts[0] == "kernels" && parts.size() == 3 && is_digest(parts[1], out.digests[0])) {
     if (parts[2] == "kernel.json") out.kind = MemberKind::kKernelJson;
-    if (parts[2] == "kernel.bc") out.kind = MemberKind::kKernelBitcode;
+    if (parts[2] == "kernel.bc" || parts[2] == kCubinFile || parts[2] == kPtxFile) out.kind = MemberKind::kKernelFile;
   }
   if (parts[0] == "variants" && parts.size() == 4 && is_digest(parts[1], out.digests[0]) &&
       is_digest(parts[2], out.digests[1])) {
@@ -130,7 +130,10 @@ void check_name(std::string_view name) {
 }
 
 std::string kernel_json_name(const Digest& kernel) { return "kernels/" + kernel.hex() + "/kernel.json"; }
-std::string kernel_bitcode_name(const Digest& kernel) { return "kernels/" + kernel.hex() + "/kernel.bc"; }
+std::string kernel_bitcode_name(const Digest& kernel) { return kernel_file_name(kernel, "kernel.bc"); }
+std::string kernel_file_name(const Digest& kernel, std::string_view file) {
+  return fmt::format("kernels/{}/{}", kernel.hex(), file);
+}
 std::string variant_json_name(const Digest& kernel, const Digest& variant) {
   return variant_code_name(kernel, variant, "variant.json");
 }

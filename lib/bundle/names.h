@@ -12,7 +12,7 @@ namespace mneme::bundle {
 enum class MemberKind {
   kBundle,
   kKernelJson,
-  kKernelBitcode,
+  kKernelFile,
   kVariantJson,
   kVariantCode,
   kPack,

@@ -16,8 +16,9 @@ namespace mneme::bundle {
 
 struct KernelMember {
   KernelInfo info;
-  std::string bitcode;
+  std::string bitcode;  // empty for one without IR, which has what follows
   std::string text = {};
+  std::string code = {}, ptx = {};  // as KernelInfo names them
 };
 
 struct VariantMember {
@@ -26,8 +27,13 @@ struct VariantMember {
   std::string text = {};
 };
 
+// What one of files_of() holds.
+const std::string& contents_of(const KernelMember& kernel, const KernelFile& file);
+// Adds the files that follow a kernel's json.
+void add_files(Writer& writer, const KernelMember& kernel);
+
 // What next() meets. Json, states, bitcode and code are checked (sizes, digests) before they are given.
-// A kernel comes once both its members have arrived, a variant likewise; the one whose code a variant says that it has
+// A kernel comes once all its members have arrived, a variant likewise; the one whose code a variant says that it has
 // came before. Packs are taken up by the
 // reader, or given as they are (Memory::kPacks); where nothing needs the memory (Memory::kPass) they are neither
 // decompressed nor given.

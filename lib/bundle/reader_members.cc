@@ -12,7 +12,22 @@ void refuse_unless(bool right, const std::string& member, const char* what) {
   if (!right) throw Error::of("{} is damaged: {}", member, what);
 }
 
+std::string KernelMember::* place_of(const KernelInfo& kernel, const KernelFile& file) {
+  if (has_ir(kernel)) return &KernelMember::bitcode;
+  return file.name == kernel.code ? &KernelMember::code : &KernelMember::ptx;
+}
+
 }  // namespace
+
+const std::string& contents_of(const KernelMember& kernel, const KernelFile& file) {
+  return kernel.*place_of(kernel.info, file);
+}
+
+void add_files(Writer& writer, const KernelMember& kernel) {
+  for (const KernelFile& file : files_of(kernel.info)) {
+    writer.add(kernel_file_name(kernel.info.id, file.name), contents_of(kernel, file));
+  }
+}
 
 void Reader::Implementation::open() {
   std::optional<Member> member = archive.next();
@@ -63,7 +78,7 @@ std::optional<Item> Reader::Implementation::take(const Member& member, const Mem
     case MemberKind::kKeep:
       if (info.memory == "kept") return take_memory(member, parsed);
       break;
-    case MemberKind::kKernelBitcode:
+    case MemberKind::kKernelFile:
     case MemberKind::kVariantCode:
       throw Error::of("{} does not follow the json member that describes it", member.name);
     case MemberKind::kBundle:
@@ -160,13 +175,18 @@ Item Reader::Implementation::take_kernel(const Member& json, const MemberName& p
   std::string text = json_of_member(json);
   KernelMember kernel{parse_kernel(text, json.name), {}};
   refuse_unless(kernel.info.id == parsed.digests[0], json.name, "it describes another kernel than its name says");
-  Member code = expect(kernel_bitcode_name(kernel.info.id), json.name);
-  kernel.bitcode = text_of_member(code, kMaxCodeSize);
-  refuse_unless(digest_of(kernel.bitcode) == kernel.info.bitcode, code.name, "its digest is not the recorded one");
+  std::string before = json.name;
+  for (const KernelFile& file : files_of(kernel.info)) {
+    Member member = expect(kernel_file_name(kernel.info.id, file.name), before);
+    std::string& contents = kernel.*place_of(kernel.info, file);
+    contents = text_of_member(member, kMaxCodeSize);
+    refuse_unless(digest_of(contents) == file.digest, member.name, "its digest is not the recorded one");
+    before = member.name;
+  }
   kernels[kernel.info.id] = kernel.info.argument_bytes;
   if (writer && !writer->has(json.name)) {
     copy_text(json.name, text);
-    copy_text(code.name, kernel.bitcode);
+    add_files(*writer, kernel);
   }
   kernel.text = std::move(text);
   return kernel;

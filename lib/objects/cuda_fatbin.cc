@@ -13,8 +13,9 @@ constexpr std::string_view kMagic = "\x50\xED\x55\xBA";
 constexpr uint64_t kHeader = 16;                   // bytes, at least
 constexpr uint64_t kEntryHeader = 64;              // likewise
 constexpr uint64_t kMaxUncompressed = 1ull << 32;  // bytes of one entry
-constexpr uint16_t kCubin = 2;
-constexpr uint64_t kZstd = 0x8000, kArchitectureSpecific = 0x100000;  // flags
+constexpr uint16_t kPtx = 1, kCubin = 2;
+// Flags. What is for a family of processors has the second one, too.
+constexpr uint64_t kZstd = 0x8000, kArchitectureSpecific = 0x100000, kFamilySpecific = 0x1000000;
 
 Error malformed(const std::string& where, const char* why) {
   return Error::of("{} has a malformed CUDA fat binary: {}", where, why);
@@ -61,9 +62,14 @@ std::shared_ptr<const std::string> decompressed(const Entry& entry, const std::s
   return contents;
 }
 
+// Texts are padded with zeros.
+void without_end(Bytes& text) {
+  while (!text.empty() && text.back() == std::byte{0}) text = text.first(text.size() - 1);
+}
+
 DeviceCode code_of(const Entry& entry, const std::string& where) {
-  std::string target =
-      fmt::format("{}--sm_{}{}", kCudaTriple, entry.processor, entry.flags & kArchitectureSpecific ? "a" : "");
+  const char* kind = entry.flags & kFamilySpecific ? "f" : entry.flags & kArchitectureSpecific ? "a" : "";
+  std::string target = fmt::format("{}--sm_{}{}", kCudaTriple, entry.processor, kind);
   if (!entry.compressed) return {std::move(target), entry.contents, nullptr};
   auto contents = decompressed(entry, where);
   return {std::move(target), bytes_of(*contents), contents};
@@ -80,14 +86,18 @@ uint64_t size_of_cuda_fatbin(Bytes bytes, const std::string& where) {
   return header + entries;
 }
 
-uint64_t read_cuda_fatbin(Bytes bytes, const std::string& where, std::vector<DeviceCode>& out, std::string& trouble) {
+uint64_t read_cuda_fatbin(Bytes bytes, const std::string& where, std::vector<DeviceCode>& out, std::string& trouble,
+                          std::vector<DeviceCode>* ptx) {
   uint64_t end = size_of_cuda_fatbin(bytes, where);
   for (uint64_t at = word_at<uint16_t>(bytes, 6); at < end;) {
     Entry entry = entry_at(bytes.subspan(at, end - at), where);
     at += entry.extent;
-    if (entry.kind != kCubin || entry.contents.empty()) continue;
+    if ((entry.kind != kCubin && entry.kind != kPtx) || entry.contents.empty()) continue;
+    std::vector<DeviceCode>* of_kind = entry.kind == kCubin ? &out : ptx;
+    if (!of_kind) continue;
     if (!entry.compressed || entry.flags & kZstd) {
-      out.push_back(code_of(entry, where));
+      of_kind->push_back(code_of(entry, where));
+      if (of_kind == ptx) without_end(ptx->back().image);
     } else {  // LZ4, by older toolkits
       trouble = where +
                 " has device code compressed in a way that is not understood (not zstd); build it without "

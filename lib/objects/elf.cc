@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <elf.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "objects/embedded.h"
 #include "objects/words.h"
@@ -91,6 +93,14 @@ Bytes elf_section(Bytes elf, std::string_view name, const std::string& where) {
     if (table.name(section) == name) return table.contents(section);
   }
   return {};
+}
+
+std::optional<uint16_t> index_of_section(Bytes elf, std::string_view name, const std::string& where) {
+  SectionTable table(elf, where);
+  for (uint64_t i = 1; i < std::min<uint64_t>(table.count(), SHN_LORESERVE); ++i) {
+    if (table.name(table.read(i)) == name) return static_cast<uint16_t>(i);
+  }
+  return std::nullopt;
 }
 
 Bytes elf_section_at(Bytes elf, uint64_t index, const std::string& where) {

@@ -37,6 +37,9 @@ Bytes elf_section(Bytes elf, std::string_view name, const std::string& where);
 // The same of the section of that index; empty: there is none.
 Bytes elf_section_at(Bytes elf, uint64_t index, const std::string& where);
 
+// The index of the section of that name, as symbols have it; nullopt: there is none.
+std::optional<uint16_t> index_of_section(Bytes elf, std::string_view name, const std::string& where);
+
 // The image with one more section, at its end: it is no part of what is loaded, and everything else stays where it was.
 // Throws Error on a malformed image, or one without section names.
 std::string with_section(Bytes elf, std::string_view name, std::string_view contents, const std::string& where);
@@ -61,13 +64,16 @@ struct DeviceCode {
   std::shared_ptr<const std::string> owner;  // of compressed code: what it decompressed to
 };
 // `fatbin` is what a registration wrapper's data points to: clang's offload bundle, plain or compressed, or CUDA's fat
-// binary. `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used.
-std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where);
+// binary. `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used. `ptx` as below.
+std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where,
+                                              std::vector<DeviceCode>* ptx = nullptr);
 // How many bytes the fat binary has that `bytes` starts with.
 size_t size_of_fatbin(Bytes bytes, const std::string& where);
-// What a program loads as a module, in a file or in memory: a fat binary, or one code object by itself. `size` as
-// above.
-std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where);
+// What a program loads as a module, in a file or in memory: a fat binary, one code object by itself, or PTX. `size` as
+// above. `ptx`, unless null, gets the PTX in it, by targets such as "nvptx64-nvidia-cuda--sm_90"; its image is the text
+// without the zero that ends it.
+std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where,
+                                             std::vector<DeviceCode>* ptx = nullptr);
 // How many bytes an image in memory has, by its own headers. Throws Error for what is neither.
 size_t size_of_image(const std::byte* image, const std::string& where);
 // Of a host executable or object file: every fat binary in sections ".hip_fatbin" and ".nv_fatbin".

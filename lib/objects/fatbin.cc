@@ -105,13 +105,13 @@ bool is_compressed(Bytes bytes) { return starts_with(bytes, 0, kCompressedMagic)
 // Collects device code out of fat binaries of every kind.
 class Collector {
  public:
-  explicit Collector(const std::string& where) : where_(where) {}
+  explicit Collector(const std::string& where, std::vector<DeviceCode>* ptx = nullptr) : where_(where), ptx_(ptx) {}
 
   // Of the fat binary that `bytes` starts with; returns its extent, 0 if there is none.
   uint64_t add(Bytes bytes) {
     if (is_plain(bytes)) return read_plain(bytes, where_, nullptr, code_);
     if (is_compressed(bytes)) return read_compressed(bytes, where_, code_);
-    if (is_cuda_fatbin(bytes)) return read_cuda_fatbin(bytes, where_, code_, trouble_);
+    if (is_cuda_fatbin(bytes)) return read_cuda_fatbin(bytes, where_, code_, trouble_, ptx_);
     return 0;
   }
 
@@ -124,22 +124,24 @@ class Collector {
   }
 
   std::vector<DeviceCode> finish() {
-    if (code_.empty() && !trouble_.empty()) throw Error(trouble_);
+    if (code_.empty() && (!ptx_ || ptx_->empty()) && !trouble_.empty()) throw Error(trouble_);
     return std::move(code_);
   }
 
  private:
   const std::string& where_;
+  std::vector<DeviceCode>* ptx_;
   std::vector<DeviceCode> code_;
   std::string trouble_;  // with what was left out
 };
 
 }  // namespace
 
-std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where) {
+std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where,
+                                              std::vector<DeviceCode>* ptx) {
   // A size that is not known still must not wrap around the address space.
   Bytes bytes(fatbin, std::min<uint64_t>(size, UINTPTR_MAX - reinterpret_cast<uintptr_t>(fatbin)));
-  Collector collector(where);
+  Collector collector(where, ptx);
   if (collector.add(bytes) == 0) throw malformed(where, "it does not start with one");
   return collector.finish();
 }

@@ -3,10 +3,12 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "objects/cuda_fatbin.h"
 #include "objects/embedded.h"
+#include "objects/ptx.h"
 #include "objects/words.h"
 
 namespace mneme::objects {
@@ -18,6 +20,16 @@ Bytes view(const std::byte* image, size_t size) {
 }
 
 bool is_elf(Bytes bytes) { return starts_with(bytes, 0, std::string_view(ELFMAG, SELFMAG)); }
+
+// PTX by itself: a text that a zero ends, or its size. Empty: it is none. Of what is none hardly more is read than
+// tells that.
+std::string_view ptx_at(Bytes bytes) {
+  constexpr std::string_view kFirst = "./ \t\r\n";
+  if (bytes.empty() || kFirst.find(static_cast<char>(bytes[0])) == std::string_view::npos) return {};
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  const std::string_view whole(text, ::strnlen(text, std::min<uint64_t>(bytes.size(), bundle::kMaxCodeSize)));
+  return is_ptx(whole) ? whole : std::string_view();
+}
 
 // To the end of the section headers and of every section: linkers write the headers last, but need not.
 size_t size_of_elf(Bytes elf, const std::string& where) {
@@ -44,9 +56,14 @@ size_t size_of_elf(Bytes elf, const std::string& where) {
 
 }  // namespace
 
-std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where) {
+std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where,
+                                             std::vector<DeviceCode>* ptx) {
   Bytes bytes = view(image, size);
-  if (!is_elf(bytes)) return device_code_of_fatbin(image, size, where);
+  if (std::string_view text = ptx_at(bytes); !text.empty()) {
+    if (ptx) ptx->push_back({fmt::format("{}--{}", kCudaTriple, processor_of_ptx(text)), bytes_of(text), nullptr});
+    return {};
+  }
+  if (!is_elf(bytes)) return device_code_of_fatbin(image, size, where, ptx);
   if (size == SIZE_MAX) bytes = bytes.first(size_of_elf(bytes, where));
   constexpr uint16_t kAmdGpu = 224;  // EM_AMDGPU
   uint16_t machine = bytes.size() < sizeof(Elf64_Ehdr) ? 0 : word_at<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine));
@@ -58,6 +75,7 @@ std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size
 size_t size_of_image(const std::byte* image, const std::string& where) {
   Bytes bytes = view(image, SIZE_MAX);
   if (is_elf(bytes)) return size_of_elf(bytes, where);
+  if (std::string_view text = ptx_at(bytes); !text.empty()) return text.size();
   return size_of_fatbin(bytes, where);
 }
 

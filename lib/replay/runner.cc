@@ -19,6 +19,15 @@ std::string device_of(const bundle::VariantInfo& variant) {
   return target.substr(0, target.find(':'));
 }
 
+// Why it does not run there; empty: it does. Only of kernels with IR there is code for any device.
+std::string why_elsewhere(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant,
+                          const std::string& device) {
+  if (has_ir(kernel) || device == device_of(variant)) return {};
+  return fmt::format("it has no IR, and its code is for an NVIDIA GPU, {}: it runs with --device {}",
+                     variant.configuration.target.substr(variant.configuration.target.find(':') + 1),
+                     device_of(variant));
+}
+
 }  // namespace
 
 Runner::Runner(const bundle::Reader& reader, bundle::Writer& writer, const cli::Selection& selection,
@@ -168,6 +177,18 @@ const bundle::VariantMember* Runner::baseline(const Digest& kernel, const std::s
 void Runner::execute(const bundle::VariantMember& variant) {
   const bundle::KernelInfo& kernel = kernels_.at(instance_->info.kernel).info;
   std::string device = device_for(variant.info);
+  if (std::string reason = why_elsewhere(kernel, variant.info, device); !reason.empty()) {
+    bundle::RunInfo run;
+    run.kernel = kernel.id;
+    run.instance = instance_->info.id;
+    run.variant = variant.info.id;
+    run.device = device;
+    run.status = "failed";
+    run.reason = reason;
+    report(run);
+    executed_[variant.info.id] = std::move(run);
+    return;
+  }
   Worker::Task task{kernel, *instance_, [this](const Digest& digest) { return reader_.block(digest); },
                     baseline(kernel.id, device)};
   Worker& worker = workers_.try_emplace(device, std::move(task), process(device)).first->second;

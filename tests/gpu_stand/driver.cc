@@ -42,6 +42,7 @@ class KeptPlace {
   KeptPlace()
       : kept_(::mmap(pointer(mneme::memory::kDeviceBase), kSize, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0)) {}
+  ~KeptPlace() { free(); }  // CUPTI loads the library, and lets it go, more than once
   void free() {
     if (void* kept = kept_.exchange(MAP_FAILED); kept != MAP_FAILED) ::munmap(kept, kSize);
   }

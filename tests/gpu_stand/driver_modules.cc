@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CUDA's driver interface: code that programs load at run time, and its launches.
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <string>
@@ -36,6 +38,18 @@ hipModule_t module_of(Program* program) {
 Program* program_of(hipModule_t module) {
   auto number = reinterpret_cast<uintptr_t>(module);
   return number & kRegistered ? reinterpret_cast<Program*>(number & ~kRegistered) : nullptr;
+}
+
+// What this driver compiles PTX to stands in its first line (toolkit.py), in hexadecimal digits.
+std::string cubin_in_ptx(std::string_view text) {
+  constexpr std::string_view kMark = "// stand-cubin ";
+  if (!text.starts_with(kMark)) return {};
+  text = text.substr(kMark.size(), text.find('\n') - kMark.size());
+  std::string cubin;
+  for (size_t i = 0; i + 1 < text.size(); i += 2) {
+    cubin += static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16));
+  }
+  return cubin;
 }
 
 std::mutex mutex;
@@ -78,14 +92,35 @@ Result cuFuncGetModule(hipModule_t* module, hipFunction_t function) {
   return 0;
 }
 
-Result cuModuleLoad(hipModule_t* module, const char* path) { return result(hipModuleLoad(module, path)); }
+// Of a kernel of either kind, whose handles are alike here.
+Result cuFuncGetParamInfo(hipFunction_t function, size_t index, size_t* offset, size_t* size) {
+  const auto& known = mneme::hostgpu::registered_function(as_hip(function));
+  const auto& arguments = known.program->on(0).kernel(known.name)->info().arguments;
+  if (index >= arguments.size()) return kInvalidValue;
+  *offset = arguments[index].offset;
+  if (size) *size = arguments[index].size;
+  return 0;
+}
+Result cuKernelGetParamInfo(hipFunction_t kernel, size_t index, size_t* offset, size_t* size) {
+  return cuFuncGetParamInfo(kernel, index, offset, size);
+}
+
+Result cuModuleLoadData(hipModule_t* module, const void* image);
+Result cuModuleLoad(hipModule_t* module, const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string image(std::istreambuf_iterator<char>(file), {});
+  return cubin_in_ptx(image).empty() ? result(hipModuleLoad(module, path)) : cuModuleLoadData(module, image.c_str());
+}
 Result cuModuleLoadData(hipModule_t* module, const void* image) {
+  if (std::string cubin = cubin_in_ptx(static_cast<const char*>(image)); !cubin.empty()) {
+    return result(hipModuleLoadData(module, cubin.data()));
+  }
   if (!is_block_image(image)) return result(hipModuleLoadData(module, image));
   *module = block_module();
   return 0;
 }
 Result cuModuleLoadDataEx(hipModule_t* module, const void* image, unsigned, int*, void**) {
-  return result(hipModuleLoadData(module, image));
+  return cuModuleLoadData(module, image);
 }
 Result cuModuleLoadFatBinary(hipModule_t* module, const void* image) {
   return result(hipModuleLoadData(module, image));

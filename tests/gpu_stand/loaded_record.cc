@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the assembler leaves it to NVIDIA's loader, functions are elsewhere than their names say.
+// Where the assembler leaves it to NVIDIA's loader, functions are elsewhere than their names say. And code without IR
+// for all others to see (toolkit.py) has it for this stand-in alone.
 #include "hostgpu/compile/loaded_record.h"
 
 #include "objects/function_address.h"
@@ -18,6 +19,12 @@ std::string record_as_loaded(const objects::EmbeddedKernel& kernel) {
     info.function_addresses.push_back(objects::function_address(name) + kAway);
   }
   return objects::write_embedded(bundle::write(info), kernel.bitcode);
+}
+
+Bytes carried_kernels(Bytes image, const std::string& where) {
+  constexpr char kOwnSection[] = ".stand.ir";
+  Bytes section = objects::elf_section(image, objects::kEmbeddedSection, where);
+  return section.empty() ? objects::elf_section(image, kOwnSection, where) : section;
 }
 
 }  // namespace mneme::hostgpu

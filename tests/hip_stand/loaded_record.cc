@@ -21,4 +21,8 @@ std::string record_as_loaded(const objects::EmbeddedKernel& kernel) {
   return objects::write_embedded(bundle::write(info), kernel.bitcode);
 }
 
+Bytes carried_kernels(Bytes image, const std::string& where) {
+  return objects::elf_section(image, objects::kEmbeddedSection, where);
+}
+
 }  // namespace mneme::hostgpu

@@ -24,8 +24,9 @@ import time
 import lock_step_programs
 import lock_step_source
 import lock_step_trial
-from lock_step_interpreter import OUTPUTS, Interpreter
+from lock_step_interpreter import OUTPUTS, Interpreter, Undefined
 from lock_step_reduce import Reducer
+from lock_step_tree import Barrier
 from lock_step_trial import BUILT_AT, FORMS, LEVELS, RUN, TARGETS, Trial
 
 BATCH = 25      # programs in one application
@@ -162,8 +163,23 @@ class Session:
         print("\n".join([*lines[:8], f"  {len(lines)} values differ"]))
 
 
+def test_barriers(seed):
+    """A load from another wave's memory without its barriers is refused: such a program has no one meaning."""
+    for program, _ in (lock_step_programs.program(seed + i, 32) for i in range(200)):
+        barriers = [node for node in program.body if isinstance(node, Barrier)]
+        for barrier in barriers:
+            program.body = lock_step_programs.without(program.body, barrier)
+        try:
+            Interpreter(program).run()
+        except Undefined as undefined:
+            print(f"without its barriers {program.name} is refused: {undefined}")
+            return
+    raise SystemExit("lock_step: no program without its barriers is refused")
+
+
 def test_itself(options, folder):
     """With barriers, programs depend on no order of lanes; and what is wrong shows."""
+    test_barriers(options.seed)
     for target in targets(options):
         expected = [lock_step_programs.program(options.seed + i, target.wave, barriers=True) for i in range(FEW)]
         trial = Trial(folder / target.name, expected, target, BUILT_AT[0])

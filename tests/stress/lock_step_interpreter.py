@@ -76,6 +76,8 @@ class Interpreter:
         self.program, self.in_step = program, in_step
         self.functions = {function.name: function for function in program.functions}
         self.touched = []   # what the branches around have read and written so far
+        # Since the last barrier: the wave that stored to a byte, and the waves and statements that loaded it as "block".
+        self.stored_by, self.loaded_by = {}, {}
         places, size = program.offsets("global")
         self.scratch = bytearray(filled(i, program.seed) & 255 for i in range(size))
         self.places = places
@@ -90,6 +92,7 @@ class Interpreter:
     def run_block(self, block):
         program = self.program
         self.block, self.shared = block, {}
+        self.stored_by, self.loaded_by = {}, {}
         for memory in program.memories:
             if memory.kind != "global":
                 size = 1 if memory.mixed else SIZES[memory.type]
@@ -158,9 +161,25 @@ class Interpreter:
     def load(self, element, lane):
         name, memory, first = self.bytes_at(element, lane)
         size = SIZES[element.type]
+        if element.place.kind == "block":
+            self.load_across(lane["wave"], [(name, byte) for byte in range(first, first + size)])
         self.touch(0, name, first, size)
         number = int.from_bytes(memory[first:first + size], "little")
         return (number ^ number >> 32) & MASK
+
+    def load_across(self, wave, places):
+        """Barriers stand between a load from another wave's memory and that wave's stores."""
+        for place in places:
+            if self.stored_by.get(place, wave) != wave:
+                raise Undefined(self.at, "no barrier stands between this load and another wave's store")
+            self.loaded_by.setdefault(place, []).append((wave, self.at))
+
+    def store_across(self, wave, places):
+        for place in places:
+            for by, statement in self.loaded_by.get(place, ()):
+                if by != wave:
+                    raise Undefined(statement, "no barrier stands between this load and another wave's store")
+            self.stored_by[place] = wave
 
     def touch(self, kind, name, first, size):
         if self.touched:
@@ -199,6 +218,7 @@ class Interpreter:
                 raise Undefined(node, "two lanes store to the same element")
             written.add((name, first))
             self.touch(1, name, first, size)
+            self.store_across(lane["wave"], [(name, byte) for byte in range(first, first + size)])
             # Of 64 bits, the value and its product with an odd number: load() mixes halves.
             whole = value | (value * 0x9e3779b1 & MASK) << 32
             memory[first:first + size] = (whole & ((1 << 8 * size) - 1)).to_bytes(size, "little")
@@ -244,6 +264,7 @@ class Interpreter:
     def Barrier(self, node, lanes):
         if len(lanes) != self.program.threads:
             raise Undefined(node, "not all lanes come to a barrier")
+        self.stored_by, self.loaded_by = {}, {}
 
     def Fence(self, node, lanes):
         pass

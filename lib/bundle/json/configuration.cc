@@ -78,6 +78,7 @@ const std::vector<Key>& keys() {
       {"warmup", &Configuration::warmup, When::kIfSet, kMaxExecutions},
       {"iterations", &Configuration::iterations, When::kIfSet, kMaxExecutions},
       {"contract", &Configuration::contract, When::kIfSet},
+      {"code", &Configuration::code, When::kIfSet},
   };
   return kKeys;
 }

@@ -128,6 +128,15 @@ std::vector<Handle> parse_handles(const json::Object& in, uint32_t argument_byte
   return handles;
 }
 
+void parse_code(const json::Object& in, KernelInfo& info) {
+  constexpr std::string_view kFiles[] = {kCubinFile, kPtxFile};
+  info.code = kFiles[in.choice("code", {kFiles[0], kFiles[1]})];
+  info.code_digest = in.digest("code_digest");
+  if (!in.has("ptx")) return;
+  if (info.code == kPtxFile) in.fail("ptx", "is there twice");
+  info.ptx = in.digest("ptx");
+}
+
 }  // namespace
 
 std::string write(const KernelInfo& info) {
@@ -142,7 +151,13 @@ std::string write(const KernelInfo& info) {
   }
   out.close_array().add_all("functions", info.functions);
   if (!info.pointers.empty()) write_pointers(out, info.pointers);
-  out.add("source", info.source).add("bitcode", info.bitcode);
+  out.add("source", info.source);
+  if (has_ir(info)) {
+    out.add("bitcode", info.bitcode);
+  } else {
+    out.add("code", info.code).add("code_digest", info.code_digest);
+    if (!info.ptx.empty()) out.add("ptx", info.ptx);
+  }
   if (!info.function_addresses.empty()) out.add_all("function_addresses", info.function_addresses);
   if (!info.own_passes.empty()) out.add_all("own_passes", info.own_passes);
   if (!info.handles.empty()) write_handles(out, info.handles);
@@ -171,7 +186,11 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
   info.functions = in.texts("functions");
   if (in.has("pointers")) info.pointers = parse_pointers(in);
   info.source = in.text("source");
-  info.bitcode = in.digest_or_empty("bitcode");
+  if (in.has("code")) {
+    parse_code(in, info);
+  } else {
+    info.bitcode = in.digest_or_empty("bitcode");
+  }
   if (in.has("function_addresses")) info.function_addresses = in.numbers("function_addresses");
   if (!info.function_addresses.empty() && info.function_addresses.size() != info.functions.size()) {
     in.fail("function_addresses", "has another length than 'functions'");
@@ -180,6 +199,20 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
   if (in.has("handles")) info.handles = parse_handles(in, info.argument_bytes);
   if (in.has("stores")) info.stores = json::parse_stores(in);
   return info;
+}
+
+std::vector<KernelFile> files_of(const KernelInfo& kernel) {
+  if (has_ir(kernel)) return {{"kernel.bc", kernel.bitcode}};
+  std::vector<KernelFile> files = {{kernel.code, kernel.code_digest}};
+  if (!kernel.ptx.empty()) files.push_back({kPtxFile, kernel.ptx});
+  return files;
+}
+
+Digest kernel_id(const Digest& code, std::string_view name) {
+  DigestStream stream;
+  stream.add(code.hex());
+  stream.add(name);
+  return stream.finish();
 }
 
 Digest kernel_id(const Digest& code, const std::vector<uint64_t>& function_addresses) {

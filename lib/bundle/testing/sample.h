@@ -25,6 +25,7 @@ struct SampleShape {
   std::string memory = "packs";  // or "raw"
   size_t alike = 0;              // more segments, of 64 bytes each
   bool bulk = false;             // each kernel also has a variant with the same code, and one that failed
+  bool ir = true;                // that kernels have; else the code that ran
 };
 
 // Device memory made of segments, as it is at one moment. Bytes outside them are zero.
@@ -80,6 +81,22 @@ inline KernelMember sample_kernel(size_t number) {
                           {{{-1, {}, 8, 0, {}}}, false, true}};
   kernel.info.source = "sample.hip";
   kernel.info.bitcode = digest_of(kernel.bitcode);
+  return kernel;
+}
+
+// The same with a cubin and PTX in place of IR.
+inline KernelMember sample_kernel_without_ir(size_t number) {
+  KernelMember kernel = sample_kernel(number);
+  kernel.bitcode.clear();
+  kernel.info.bitcode = {};
+  kernel.code =
+      "\x7f"
+      "ELF the code that ran, " +
+      std::to_string(number);
+  kernel.ptx = ".version 9.0 // of kernel " + std::to_string(number);
+  kernel.info.code = kCubinFile;
+  kernel.info.code_digest = digest_of(kernel.code);
+  kernel.info.ptx = digest_of(kernel.ptx);
   return kernel;
 }
 
@@ -180,6 +197,7 @@ inline void write_sample(Writer& writer, const SampleShape& shape, const SampleV
   bundle.ranges = {{"device", 0x400000000000, uint64_t{1} << 40}};
   bundle.memory = shape.memory;
   if (shape.bulk) bundle.version = kVariantsWithoutCode;
+  if (!shape.ir) bundle.version = kKernelsWithoutIr;
   bundle.provenance = {{"mneme-capture", "0.1.0", {"./app"}, 0}};
   writer.add(std::string(kBundleMember), write(bundle));
   Summary summary;
@@ -187,9 +205,9 @@ inline void write_sample(Writer& writer, const SampleShape& shape, const SampleV
   SampleMemory memory(sample_segments(shape.heap, shape.alike));
   memory.write(memory.segments()[0].address, sample_field(shape.heap / 2 & ~size_t{3}, 0));
   for (size_t k = 0, index = 0; k < shape.kernels; ++k) {
-    KernelMember kernel = sample_kernel(k);
+    KernelMember kernel = shape.ir ? sample_kernel(k) : sample_kernel_without_ir(k);
     writer.add(kernel_json_name(kernel.info.id), write(kernel.info));
-    writer.add(kernel_bitcode_name(kernel.info.id), kernel.bitcode);
+    add_files(writer, kernel);
     VariantMember variant = sample_variant(kernel);
     writer.add(variant_json_name(kernel.info.id, variant.info.id), write(variant.info));
     writer.add(variant_code_name(kernel.info.id, variant.info.id, variant.info.code), variant.code);

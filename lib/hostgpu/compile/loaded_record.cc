@@ -5,4 +5,8 @@ namespace mneme::hostgpu {
 
 std::string record_as_loaded(const objects::EmbeddedKernel&) { return {}; }
 
+Bytes carried_kernels(Bytes image, const std::string& where) {
+  return objects::elf_section(image, objects::kEmbeddedSection, where);
+}
+
 }  // namespace mneme::hostgpu

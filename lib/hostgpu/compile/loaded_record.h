@@ -10,4 +10,8 @@ namespace mneme::hostgpu {
 // as it was compiled, and functions' addresses are made of their names. tests/hip_stand has another one.
 std::string record_as_loaded(const objects::EmbeddedKernel& kernel);
 
+// What a code object carries that is executed in its place: kernels' records, as objects/embedded.h has them. Empty:
+// nothing. tests/gpu_stand has another one.
+Bytes carried_kernels(Bytes image, const std::string& where);
+
 }  // namespace mneme::hostgpu

@@ -64,7 +64,7 @@ void Program::parse() {
     if (!images_.empty()) target_ = processor_of(images_.front().target);
     // Built for several processors: the first that carries IR serves.
     for (const auto& image : images_) {
-      Bytes section = objects::elf_section(image.image, objects::kEmbeddedSection, kWhere);
+      Bytes section = carried_kernels(image.image, kWhere);
       for (auto& embedded : objects::parse_embedded(section, kWhere)) {
         std::string name = embedded.info.name;
         kernels_.try_emplace(name, std::make_unique<Kernel>(embedded, record_as_loaded(embedded)));

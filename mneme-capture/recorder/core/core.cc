@@ -278,7 +278,7 @@ uint32_t Core::count(Recording& recording, const std::string& kernel, std::strin
 void Core::note_recorded(Recording& recording, const LaunchRequest& request, const Chosen& chosen,
                          Settled::Slots slots) {
   constexpr size_t kFew = 32;
-  const bundle::KernelInfo& info = chosen.stub->embedded->info;
+  const bundle::KernelInfo& info = *chosen.stub->info;
   auto launch = settled_launch(request, chosen.device, info, limits_.only_config, slots);
   bool padded = std::ranges::any_of(info.arguments, [](const auto& argument) { return !argument.padding.empty(); });
   recording.tells_recorded = recording.tells_recorded && launch && !padded && recording.recorded.size() < kFew;
@@ -290,8 +290,9 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   Chosen chosen;
   chosen.index = counters.add(Counters::kLaunches);
   chosen.device = runtime_.device_of(request.stream);
-  std::lock_guard lock(mutex_);
   chosen.stub = kernels_.find(request.function);
+  if (chosen.stub && chosen.stub->asks_for_code) take_code(request, chosen);
+  std::lock_guard lock(mutex_);
   if (!chosen.stub) {
     Recording& unknown = passed_.try_emplace(kUnknown, limits_).first->second;
     count_launch(unknown, kUnknown);
@@ -317,12 +318,12 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
           "it ran on device " + std::to_string(chosen.device) + ", and the first eight are recorded", true);
     return std::nullopt;
   }
-  if (!stub.embedded || !recording.refused.empty()) {
-    uint32_t reason = count(recording, stub.demangled, stub.embedded ? recording.refused : stub.trouble, true);
+  if (!stub.info || !recording.refused.empty()) {
+    uint32_t reason = count(recording, stub.demangled, stub.info ? recording.refused : stub.trouble, true);
     settled_.remember_all(request.function, chosen.device, {recording.launches, reason});
     return std::nullopt;
   }
-  const bundle::KernelInfo& info = stub.embedded->info;
+  const bundle::KernelInfo& info = *stub.info;
   try {
     chosen.arguments = gather_arguments(info, request.arguments);
   } catch (const Error& error) {
@@ -356,6 +357,16 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   return std::nullopt;
 }
 
+void Core::take_code(const LaunchRequest& request, Chosen& chosen) {
+  const std::string processor = runtime_.processor(chosen.device);
+  if (processor.empty()) return;
+  const auto ask = [&] { return runtime_.parameters(request.function, chosen.device); };
+  const auto is_recorded = [&](uint64_t address) {
+    return allocations_.find(reinterpret_cast<const void*>(address)).has_value();
+  };
+  chosen.stub = kernels_.take_code(*chosen.stub, processor, ask, request.arguments, is_recorded);
+}
+
 // The launch's own stream may belong to another device than the current one.
 int Core::settle(void* stream, std::chrono::milliseconds patience) {
   int status = stream ? runtime_.synchronize(stream, patience) : 0;
@@ -379,15 +390,15 @@ void Core::refuse(Recording& recording, const std::string& reason) {
 Digest Core::send_kernel(const Chosen& chosen, const std::vector<uint64_t>& function_addresses) {
   auto [known, fresh] = chosen.stub->recording->sent.try_emplace(function_addresses);
   if (!fresh) return known->second;
-  const objects::EmbeddedKernel& kernel = *chosen.stub->embedded;
-  bundle::KernelInfo info = kernel.info;
-  std::string json(kernel.json);
+  const Stub& stub = *chosen.stub;
+  bundle::KernelInfo info = *stub.info;
+  std::string json = stub.json.empty() ? bundle::write(info) : std::string(stub.json);
   if (!function_addresses.empty()) {
     info.id = bundle::kernel_id(info.id, function_addresses);
     info.function_addresses = function_addresses;
     json = bundle::write(info);
   }
-  connection_->tell(Kernel{std::move(json), std::string(text_of(kernel.bitcode))});
+  connection_->tell(Kernel{std::move(json), std::string(text_of(stub.bytes)), std::string(text_of(stub.ptx))});
   return known->second = info.id;
 }
 

@@ -107,6 +107,7 @@ class Core {
 
   bool count_if_settled(const LaunchRequest& request) noexcept;
   std::optional<Chosen> choose(const LaunchRequest& request) noexcept;
+  void take_code(const LaunchRequest& request, Chosen& chosen);
   // Once nothing is recorded any more.
   void give_heap(const LaunchRequest& request) noexcept;
   bool begin(const LaunchRequest& request, Chosen& chosen) noexcept;

@@ -76,7 +76,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
     return false;
   }
   allocations_.reclaim(mark);
-  const bundle::KernelInfo& info = chosen.stub->embedded->info;
+  const bundle::KernelInfo& info = *chosen.stub->info;
   const ProgramCode& code = chosen.stub->code;
   std::vector<std::string> missing;
   std::vector<uint64_t> functions = runtime_.function_addresses(code, info, chosen.device, missing);

@@ -6,7 +6,7 @@
 namespace mneme::record {
 
 void DeviceHeaps::give(const Stub& stub, int device) {
-  if (!stub.embedded || !uses(stub.embedded->info, objects::kHeapVariable)) return;
+  if (!stub.info || !uses(*stub.info, objects::kHeapVariable)) return;
   std::lock_guard lock(mutex_);
   auto [given, fresh] = given_.try_emplace({stub.code.handle, device}, false);
   if (!fresh) return;

@@ -11,6 +11,11 @@
 #include "vendor/common.h"
 
 namespace mneme::record {
+namespace {
+
+constexpr char kNoIr[] = "it carries no IR; build the application with mneme-inject";
+
+}  // namespace
 
 std::string demangle(const std::string& name) {
   int status = 0;
@@ -37,7 +42,7 @@ void Kernels::add_stub(void* handle, const void* function, const char* name) {
   auto stub = std::make_shared<Stub>();
   stub->function = function;
   stub->code.handle = handle;
-  stub->demangled = name;                         // until resolve()
+  stub->name = name;
   stubs_.try_emplace(function, std::move(stub));  // a template of two units is registered twice: the first counts
 }
 
@@ -49,10 +54,11 @@ void Kernels::remove_fat_binary(void* handle) {
 
 void Kernels::parse(FatBinary& binary) {
   binary.parsed = true;
-  binary.trouble = "it carries no IR; build the application with mneme-inject";
+  binary.trouble = kNoIr;
   if (!binary.image) return;
   try {
-    binary.code = objects::device_code_of_image(binary.image, binary.size, "the application's device code");
+    binary.code =
+        objects::device_code_of_image(binary.image, binary.size, "the application's device code", &binary.ptx);
     for (const objects::DeviceCode& code : binary.code) {
       Bytes section = objects::elf_section(code.image, objects::kEmbeddedSection, code.target);
       if (section.empty()) continue;
@@ -72,22 +78,64 @@ void Kernels::resolve(Stub& stub) {
   stub.resolved = true;
   FatBinary& binary = binaries_[stub.code.handle];
   if (!binary.parsed) parse(binary);
-  auto found = binary.kernels.find(stub.demangled);
-  stub.demangled = demangle(stub.demangled);
+  auto found = binary.kernels.find(stub.name);
+  stub.demangled = demangle(stub.name);
   if (found == binary.kernels.end()) {
     stub.trouble = binary.trouble;
+    stub.asks_for_code = binary.trouble == kNoIr && binary.image;
     auto& recording = others_[stub.demangled];
     if (!recording) recording = std::make_shared<Recording>(limits_);
     stub.recording = recording;
     return;
   }
-  stub.embedded = found->second;
+  const objects::EmbeddedKernel& embedded = *found->second;
+  stub.info = &embedded.info;
+  stub.json = embedded.json;
+  stub.bytes = embedded.bitcode;
   stub.code.images = binary.code;
   stub.variables = &binary.variables;
-  stub.demangled = found->second->info.demangled;
-  auto& recording = recordings_[found->second->info.id];
+  stub.demangled = embedded.info.demangled;
+  stub.recording = recording_of(embedded.info.id);
+}
+
+std::shared_ptr<Recording> Kernels::recording_of(const Digest& id) {
+  auto& recording = recordings_[id];
   if (!recording) recording = std::make_shared<Recording>(limits_);
-  stub.recording = recording;
+  return recording;
+}
+
+std::shared_ptr<const Stub> Kernels::take_code(const Stub& stub, const std::string& processor,
+                                               const AskForParameters& ask, const Arguments& arguments,
+                                               const IsRecorded& is_recorded) {
+  auto with_code = std::make_shared<Stub>(stub);
+  with_code->asks_for_code = false;
+  std::vector<objects::DeviceCode> cubins, ptx;
+  {
+    std::lock_guard lock(mutex_);
+    FatBinary& binary = binaries_[stub.code.handle];
+    cubins = binary.code;
+    ptx = binary.ptx;
+    with_code->code.images = binary.code;
+    with_code->variables = &binary.variables;
+  }
+  try {
+    auto code = std::make_shared<KernelCode>(kernel_code(stub.name, cubins, ptx, processor, ask));
+    code->info.demangled = stub.demangled;
+    tell_pointers(code->info, arguments, is_recorded);
+    with_code->info = &code->info;
+    with_code->bytes = code->code;
+    with_code->ptx = code->ptx;
+    with_code->trouble.clear();
+    with_code->code_only = std::move(code);
+  } catch (const Error& error) {
+    with_code->trouble = error.what();
+  }
+  std::lock_guard lock(mutex_);
+  if (with_code->info) with_code->recording = recording_of(with_code->info->id);
+  auto known = stubs_.find(stub.function);
+  if (known == stubs_.end()) return with_code;
+  if (known->second->asks_for_code) known->second = with_code;  // else another thread was faster
+  return known->second;
 }
 
 std::shared_ptr<const Stub> Kernels::find(const void* function) {

@@ -9,6 +9,7 @@
 
 #include "objects/embedded.h"
 #include "objects/launch_arguments.h"
+#include "recorder/core/kernel_code.h"
 #include "recorder/core/policy.h"
 #include "recorder/runtime/runtime.h"
 
@@ -36,12 +37,18 @@ struct Recording {
 struct Stub {
   const void* function = nullptr;
   ProgramCode code;
+  std::string name;  // as the linker sees it
   std::string demangled;
-  const objects::EmbeddedKernel* embedded = nullptr;  // null: `trouble` says why
+  const bundle::KernelInfo* info = nullptr;  // null: `trouble` says why
   std::string trouble;
-  const std::set<std::string>* variables = nullptr;  // of all kernels there, beside `embedded`
+  // Beside `info`: its json, if that is known; its IR, or, of a kernel without, the code that ran and its PTX.
+  std::string_view json;
+  Bytes bytes, ptx;
+  const std::set<std::string>* variables = nullptr;  // of all kernels with IR there, beside `info`
   std::shared_ptr<Recording> recording;
   bool resolved = false;
+  std::shared_ptr<const KernelCode> code_only = {};  // of a kernel without IR: what is described by the above
+  bool asks_for_code = false;                        // it has no IR, and take_code() has not been called
 };
 
 // Fat binaries and their host stubs as the application registers them. Code is looked for at a kernel's first launch.
@@ -59,6 +66,10 @@ class Kernels {
 
   // nullptr: not registered here.
   std::shared_ptr<const Stub> find(const void* function);
+  // Of a kernel without IR, which is about to be launched: has it recorded as the code that this processor runs.
+  // Returns it as find() does from then on.
+  std::shared_ptr<const Stub> take_code(const Stub& stub, const std::string& processor, const AskForParameters& ask,
+                                        const objects::LaunchArguments& arguments, const IsRecorded& is_recorded);
 
   // Around fork(); and for the child, whose kernels the parent knows nothing of yet.
   void before_fork() { mutex_.lock(); }
@@ -72,7 +83,7 @@ class Kernels {
     std::string owned;       // a module's bytes
     bool parsed = false;
     std::string trouble;
-    std::vector<objects::DeviceCode> code;
+    std::vector<objects::DeviceCode> code, ptx;
     std::list<std::vector<objects::EmbeddedKernel>> lists;
     std::map<std::string, const objects::EmbeddedKernel*> kernels;
     std::set<std::string> variables;  // theirs
@@ -80,6 +91,7 @@ class Kernels {
 
   static void parse(FatBinary& binary);
   void resolve(Stub& stub);
+  std::shared_ptr<Recording> recording_of(const Digest& id);
 
   Limits limits_;
   std::mutex mutex_;

@@ -36,6 +36,10 @@ CALL(Status, cudaGetSymbolAddress, void**, const void*)
 CALL(Status, cudaGetSymbolSize, size_t*, const void*)
 CALL(Status, cudaGetLastError)
 CALL(Status, cuFuncGetModule, Module*, Function)
+CALL(Status, cuFuncGetParamInfo, Function, size_t, size_t*, size_t*)
+CALL(Status, cuKernelGetParamInfo, Kernel, size_t, size_t*, size_t*)
+CALL(Status, cuDeviceGet, int*, int)
+CALL(Status, cuDeviceGetAttribute, int*, int, int)
 CALL(Status, cuKernelGetFunction, Function*, Kernel)
 CALL(Status, cuLibraryGetModule, Module*, Library)
 
@@ -241,6 +245,46 @@ bool CudaRuntime::prepare(const void* host_function, int device) {
   OnDevice there(device);
   FunctionAttributes attributes;
   return runtime_succeeds(next::cudaFuncGetAttributes(&attributes, host_function));
+}
+
+std::string CudaRuntime::processor(int device) {
+  constexpr int kMajor = 75, kMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_…
+  int number = 0, major = 0, minor = 0;
+  if (next::cuDeviceGet(&number, device) != kSuccess) return {};
+  if (next::cuDeviceGetAttribute(&major, kMajor, number) != kSuccess) return {};
+  if (next::cuDeviceGetAttribute(&minor, kMinor, number) != kSuccess) return {};
+  return fmt::format("sm_{}{}", major, minor);
+}
+
+namespace {
+
+// Until there is none of that number. nullopt: the handle is none of those that the function knows.
+template <class Ask, class Handle>
+std::optional<objects::Parameters> parameters_of(const Ask& ask, Handle handle) {
+  if (!ask) return std::nullopt;
+  objects::Parameters found;
+  size_t offset = 0, size = 0;
+  Status status = kSuccess;
+  while ((status = ask(handle, found.size(), &offset, &size)) == kSuccess) {
+    found.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(size)});
+  }
+  constexpr Status kNoSuchParameter = 1;
+  return status == kNoSuchParameter ? std::optional(found) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<objects::Parameters> CudaRuntime::parameters(const void* host_function, int device) {
+  bool loaded = false;
+  {
+    std::lock_guard lock(mutex_);
+    loaded = functions_.contains(host_function);
+  }
+  OnDevice there(device);
+  auto* function = const_cast<void*>(host_function);
+  if (!loaded && !runtime_succeeds(next::cudaGetFuncBySymbol(&function, host_function))) return std::nullopt;
+  if (auto found = parameters_of(next::cuFuncGetParamInfo, function)) return found;
+  return parameters_of(next::cuKernelGetParamInfo, function);
 }
 
 bool CudaRuntime::has_code(void* handle) {

@@ -30,6 +30,8 @@ class CudaRuntime final : public VendorRuntime {
   int synchronize(std::chrono::milliseconds patience) override;
   int synchronize(void* stream, std::chrono::milliseconds patience) override;
   bool prepare(const void* host_function, int device) override;
+  std::string processor(int device) override;
+  std::optional<objects::Parameters> parameters(const void* host_function, int device) override;
   std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
                                            std::vector<std::string>& missing) override;
   TexturesOfLaunch textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,

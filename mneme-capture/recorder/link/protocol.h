@@ -37,7 +37,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 9;
+inline constexpr uint32_t kProtocolVersion = 10;
 inline constexpr const char* kSocketVariable = memory::kRecordingVariable;  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;                  // bytes
 
@@ -159,8 +159,9 @@ struct Selected {
 struct Kernel {
   static constexpr Type kType = Type::kKernel;
   std::string json;
-  std::string bitcode;
-  void visit(auto& visitor) { visitor(json, bitcode); }
+  std::string bytes;  // of its IR; or, where there is none, of the code that ran
+  std::string ptx;    // beside that
+  void visit(auto& visitor) { visitor(json, bytes, ptx); }
 };
 
 // Launches counted in `slot` were not recorded, for this reason; without one they are all of the kernel's.

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "objects/device_heap.h"
 #include "objects/embedded.h"
+#include "objects/ptx.h"
 #include "recorder/link/protocol.h"
 
 namespace mneme::record {
@@ -96,6 +97,12 @@ class Runtime {
 
   // Makes the kernel ready to run, so that its variables exist. False: it cannot run on this device.
   virtual bool prepare(const void* host_function, int device) = 0;
+  // The device's processor, where kernels without IR are recorded as the code that ran on it: "sm_90".
+  virtual std::string processor(int /*device*/) { return {}; }
+  // Where the kernel's parameters lie; nullopt: it does not say.
+  virtual std::optional<objects::Parameters> parameters(const void* /*host_function*/, int /*device*/) {
+    return std::nullopt;
+  }
   // What the application asked for as the stack of each thread of a kernel, bytes; 0: nothing but what all have.
   virtual uint64_t stack_bytes(int /*device*/) { return 0; }
   // Where a device variable lies.

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "objects/ptx.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+
+#include "objects/words.h"
+
+namespace mneme::objects {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // of a variable or a parameter
+
+bool is_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+         c == '%' || c == '.';
+}
+
+// Words, such as ".align" and "_Z3addPf", and characters between them; comments and texts are passed over.
+class Words {
+ public:
+  explicit Words(std::string_view text) : text_(text) {}
+
+  // Empty: there are no more.
+  std::string_view next() {
+    pass_over();
+    if (at_ == text_.size()) return {};
+    const size_t begin = at_;
+    if (!is_word(text_[at_])) return text_.substr(at_++, 1);
+    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+
+ private:
+  void pass_over() {
+    while (at_ < text_.size()) {
+      const std::string_view rest = text_.substr(at_);
+      if (rest.starts_with("//")) {
+        at_ += std::min(rest.find('\n'), rest.size());
+      } else if (rest.starts_with("/*")) {
+        const size_t end = rest.find("*/", 2);
+        at_ = end == std::string_view::npos ? text_.size() : at_ + end + 2;
+      } else if (rest.front() == '"') {
+        const size_t end = rest.find('"', 1);
+        at_ = end == std::string_view::npos ? text_.size() : at_ + end + 1;
+      } else if (std::string_view(" \t\r\n\v\f").find(rest.front()) != std::string_view::npos) {
+        ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+std::optional<uint64_t> number(std::string_view word) {
+  uint64_t value = 0;
+  auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return failed == std::errc() && end == word.data() + word.size() ? std::optional(value) : std::nullopt;
+}
+
+// Of ".u64", 8; 0: it is no type of numbers.
+uint64_t bytes_of_type(std::string_view word) {
+  constexpr std::string_view kTypes[] = {".b", ".u", ".s", ".f", ".bf"};
+  if (word == ".f16x2" || word == ".bf16x2") return 4;
+  for (std::string_view type : kTypes) {
+    if (!word.starts_with(type)) continue;
+    const std::optional<uint64_t> bits = number(word.substr(type.size()));
+    if (bits && *bits >= 8 && *bits <= 128 && std::has_single_bit(*bits)) return *bits / 8;
+  }
+  return 0;
+}
+
+struct Declaration {
+  std::string_view name;
+  uint64_t size = 0, align = 1;  // bytes; size 0: it is not understood
+};
+
+// Reads on up to one of the characters in `ends`, which becomes `end` ("" where the text ends), from behind the state
+// space.
+Declaration declaration(Words& words, std::string_view ends, std::string_view& end) {
+  Declaration found;
+  uint64_t element = 0, count = 1;
+  bool understood = true, in_brackets = false, of_target = false;
+  while (true) {
+    const std::string_view word = words.next();
+    if (word.empty() || (word.size() == 1 && ends.find(word) != std::string_view::npos)) {
+      end = word;
+      break;
+    }
+    if (word == "[") {
+      in_brackets = true;
+    } else if (word == "]") {
+      in_brackets = false;
+    } else if (in_brackets) {
+      const std::optional<uint64_t> dimension = number(word);
+      understood = understood && dimension && *dimension > 0 && *dimension <= kMostBytes / count;
+      if (understood) count *= *dimension;
+    } else if (word == ".ptr") {
+      of_target = true;  // the alignment that follows is of what it points to
+    } else if (word == ".align") {
+      const std::optional<uint64_t> align = number(words.next());
+      understood = understood && align && *align <= UINT16_MAX && std::has_single_bit(*align);
+      if (understood && !of_target) found.align = *align;
+    } else if (word == ".v2" || word == ".v4" || word == ".v8") {
+      count *= static_cast<uint64_t>(word[2] - '0');
+    } else if (const uint64_t bytes = bytes_of_type(word)) {
+      element = bytes;
+    } else if (word.front() != '.' && is_word(word.front())) {
+      found.name = word;
+    }
+  }
+  found.align = std::max(found.align, element);
+  if (understood && element > 0 && count <= kMostBytes / element) found.size = element * count;
+  return found;
+}
+
+// Behind the name: "(.param …, .param …)".
+std::optional<Parameters> parameters(Words& words) {
+  Parameters found;
+  std::string_view word = words.next();
+  if (word != "(") return found;  // none
+  uint64_t offset = 0;
+  while ((word = words.next()) == ".param") {
+    std::string_view end;
+    const Declaration one = declaration(words, ",)", end);
+    offset = align_up(offset, one.align);
+    if (one.size == 0 || end.empty() || offset + one.size > UINT16_MAX) return std::nullopt;
+    found.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(one.size)});
+    offset += one.size;
+    if (end == ")") return found;
+  }
+  return word == ")" && found.empty() ? std::optional(found) : std::nullopt;
+}
+
+// Up to the end of what was begun: a `;`, or a body.
+void pass_over_rest(Words& words, std::string_view word) {
+  size_t depth = 0;
+  for (; !word.empty(); word = words.next()) {
+    if (word == ";" && depth == 0) return;
+    if (word == "{") ++depth;
+    if (word == "}" && (depth == 0 || --depth == 0)) return;
+  }
+}
+
+}  // namespace
+
+bool is_ptx(std::string_view text) {
+  constexpr size_t kEnough = 64 << 10;  // for comments ahead
+  return Words(text.substr(0, kEnough)).next() == ".version";
+}
+
+std::string processor_of_ptx(std::string_view text) {
+  Words words(text);
+  for (std::string_view word = words.next(); !word.empty() && word != "{"; word = words.next()) {
+    if (word == ".target") return std::string(words.next());
+  }
+  return {};
+}
+
+std::optional<Parameters> parameters_in_ptx(std::string_view text, std::string_view kernel) {
+  Words words(text);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word == "{") pass_over_rest(words, word);
+    if (word == ".entry" && words.next() == kernel) return parameters(words);
+  }
+  return std::nullopt;
+}
+
+std::vector<bundle::Global> variables_in_ptx(std::string_view text) {
+  std::vector<bundle::Global> found;
+  int64_t in_parameters = 0;
+  Words words(text);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word == "{") pass_over_rest(words, word);
+    if (word == "(") ++in_parameters;
+    if (word == ")") --in_parameters;
+    if (in_parameters != 0 || (word != ".global" && word != ".const")) continue;
+    std::string_view end;
+    const Declaration one = declaration(words, ";={", end);
+    if (one.size > 0 && !one.name.empty()) {
+      found.push_back({std::string(one.name), one.size, static_cast<uint32_t>(one.align), word == ".const"});
+    }
+    if (end == "=" || end == "{") pass_over_rest(words, end);
+  }
+  return found;
+}
+
+}  // namespace mneme::objects

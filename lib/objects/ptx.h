@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What PTX says of its kernels and variables by their declarations, as far as a launch needs it:
+//
+//   .visible .entry scale(.param .u64 .ptr .align 1 data, .param .align 8 .b8 by[16]) { … }
+//   .const .align 4 .b8 factors[16];
+//
+// The text may be a stranger's. What it declares in ways that are not understood is passed over.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bundle/format.h"
+
+namespace mneme::objects {
+
+// Where a parameter lies in a kernel's argument bytes.
+struct Parameter {
+  uint32_t offset = 0, size = 0;  // bytes
+  bool operator==(const Parameter&) const = default;
+};
+using Parameters = std::vector<Parameter>;
+
+// Whether the text begins as PTX does: with .version behind comments.
+bool is_ptx(std::string_view text);
+
+// The processor that it is for: "sm_90"; empty: it does not say.
+std::string processor_of_ptx(std::string_view text);
+
+// Of the kernel of that name; nullopt: there is none, or its declaration is not understood.
+std::optional<Parameters> parameters_in_ptx(std::string_view text, std::string_view kernel);
+
+// Variables in global and constant memory.
+std::vector<bundle::Global> variables_in_ptx(std::string_view text);
+
+}  // namespace mneme::objects

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/core/kernel_code.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "objects/cubin.h"
+#include "objects/cuda_fatbin.h"
+#include "objects/cuda_processor.h"
+
+namespace mneme::record {
+namespace {
+
+constexpr char kWhere[] = "the application's device code";
+constexpr uint64_t kWord = sizeof(uint64_t);
+constexpr uint32_t kMostParameters = 1 << 16;  // bytes, more than any driver takes
+
+// What fits best of those that are for the device, and have the kernel; null: none. A cubin by itself was loaded, so it
+// is what runs.
+template <typename Fits, typename Has>
+const objects::DeviceCode* best(const std::vector<objects::DeviceCode>& codes, const Fits& fits, const Has& has) {
+  const objects::DeviceCode* found = nullptr;
+  objects::CudaProcessor found_for;
+  for (const objects::DeviceCode& code : codes) {
+    const objects::CudaProcessor processor = objects::cuda_processor(code.target);
+    const bool alone = code.target == objects::kCudaTriple;
+    const bool better = !found || processor.number > found_for.number ||
+                        (processor.number == found_for.number && processor.kind && !found_for.kind);
+    if (!(alone || fits(processor)) || !better || !has(code)) continue;
+    found = &code;
+    found_for = processor;
+  }
+  return found;
+}
+
+bundle::Argument argument_of(const objects::Parameter& parameter) {
+  bundle::Argument argument{parameter.offset, parameter.size, "scalar", {}, {}};
+  switch (parameter.size) {
+    case 1:
+    case 2:
+    case 4:
+      argument.type = fmt::format("i{}", 8 * parameter.size);
+      break;
+    default:  // what is in it is not known
+      argument.kind = "struct";
+      argument.type = fmt::format("[{} x i8]", parameter.size);
+  }
+  return argument;
+}
+
+void add_arguments(bundle::KernelInfo& info, const std::optional<objects::Parameters>& parameters) {
+  if (!parameters) throw Error("it carries no IR, and neither its code nor the driver says where its parameters lie");
+  for (const objects::Parameter& parameter : *parameters) {
+    const uint64_t end = uint64_t{parameter.offset} + parameter.size;
+    if (parameter.offset < info.argument_bytes || end > kMostParameters) {
+      throw Error("it carries no IR, and the parameters that its code says it has overlap");
+    }
+    info.argument_bytes = static_cast<uint32_t>(end);
+    info.arguments.push_back(argument_of(parameter));
+  }
+}
+
+}  // namespace
+
+KernelCode kernel_code(const std::string& name, const std::vector<objects::DeviceCode>& cubins,
+                       const std::vector<objects::DeviceCode>& ptx, const std::string& processor,
+                       const AskForParameters& ask) {
+  const objects::CudaProcessor device = objects::cuda_processor(processor);
+  const objects::DeviceCode* cubin = best(
+      cubins, [&](const objects::CudaProcessor& one) { return objects::runs_on(one, device); },
+      [&](const objects::DeviceCode& code) { return objects::has_kernel(code.image, name, kWhere); });
+  const objects::DeviceCode* text = best(
+      ptx, [&](const objects::CudaProcessor& one) { return objects::compiles_for(one, device); },
+      [&](const objects::DeviceCode& code) {
+        return objects::parameters_in_ptx(text_of(code.image), name).has_value();
+      });
+  if (!cubin && !text) {
+    throw Error::of("it carries no IR, and no code for {} was found in the application: build it with mneme-inject",
+                    processor);
+  }
+  KernelCode found;
+  bundle::KernelInfo& info = found.info;
+  info.name = name;
+  info.wave_size = 32;
+  std::optional<objects::Parameters> parameters;
+  std::string of_cubin;
+  if (cubin) {
+    found.code = cubin->image;
+    info.code = bundle::kCubinFile;
+    of_cubin = objects::processor_of_cubin(found.code);
+    parameters = objects::parameters_in_cubin(found.code, name, kWhere);
+    info.globals = objects::variables_in_cubin(found.code, kWhere);
+    // The heap's own state is where nobody can copy it.
+    if (objects::calls_in_cubin(found.code, name, "malloc", kWhere)) info.globals.push_back({bundle::kDeviceHeap, 0});
+  } else {
+    found.code = text->image;
+    info.code = bundle::kPtxFile;
+    info.globals = objects::variables_in_ptx(text_of(found.code));
+  }
+  if (!parameters && text) parameters = objects::parameters_in_ptx(text_of(text->image), name);
+  add_arguments(info, parameters ? parameters : ask());
+  info.target = fmt::format("{}--{}", objects::kCudaTriple, of_cubin.empty() ? processor : of_cubin);
+  info.code_digest = digest_of(found.code);
+  info.id = bundle::kernel_id(info.code_digest, std::string_view(name));
+  if (cubin && text) {
+    found.ptx = text->image;
+    info.ptx = digest_of(found.ptx);
+  }
+  return found;
+}
+
+void tell_pointers(bundle::KernelInfo& kernel, const objects::LaunchArguments& arguments,
+                   const IsRecorded& is_recorded) {
+  std::string bytes(kernel.argument_bytes, '\0');
+  if (objects::gather_arguments(kernel, arguments, std::as_writable_bytes(std::span(bytes))) !=
+      objects::Gathered::kAll) {
+    return;
+  }
+  for (bundle::Argument& argument : kernel.arguments) {
+    if (argument.size != kWord || argument.offset % kWord != 0) continue;
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + argument.offset, kWord);
+    if (!is_recorded(word)) continue;
+    argument.kind = "pointer";
+    argument.type = "ptr";
+  }
+}
+
+}  // namespace mneme::record

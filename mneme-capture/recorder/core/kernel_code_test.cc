@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recorder/core/kernel_code.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "objects/elf_builder.h"
+
+namespace mneme::record {
+namespace {
+
+using objects::DeviceCode;
+using objects::Parameters;
+
+constexpr char kName[] = "scale";
+
+std::string attribute(uint8_t name, const std::string& value) {
+  return std::string{4, static_cast<char>(name), static_cast<char>(value.size()), 0} + value;
+}
+
+template <typename... Words>
+std::string words(Words... all) {
+  std::string bytes;
+  (bytes.append(reinterpret_cast<const char*>(&all), sizeof all), ...);
+  return bytes;
+}
+
+std::string parameter(uint16_t ordinal, uint16_t offset, uint32_t size) {
+  return attribute(0x17, words(uint32_t{0}, ordinal, offset, size << 18));
+}
+
+Elf64_Sym symbol(uint32_t name, uint8_t type, uint16_t section, uint64_t size, uint8_t other = 0) {
+  Elf64_Sym symbol{};
+  symbol.st_name = name;
+  symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, type);
+  symbol.st_other = other;
+  symbol.st_shndx = section;
+  symbol.st_size = size;
+  return symbol;
+}
+
+// A cubin of the kernel "scale", with variables "counter" and "factors", and a function "malloc" of the driver's.
+std::string cubin(const std::string& info) {
+  const std::string symbols = words(symbol(0, 0, 0, 0), symbol(1, STT_FUNC, 1, 8, 0x10), symbol(7, STT_OBJECT, 2, 4),
+                                    symbol(15, STT_OBJECT, 3, 16), symbol(23, STT_FUNC, 0, 0));
+  return objects::build_elf({{".text.scale", "code"},
+                             {".nv.global", std::string(8, '\0')},
+                             {".nv.constant3", std::string(16, '\0')},
+                             {".nv.info.scale", info},
+                             {".symtab", symbols},
+                             {".strtab", std::string("\0scale\0counter\0factors\0malloc\0", 30)}},
+                            190);
+}
+
+const std::string kInfo = parameter(1, 8, 4) + parameter(0, 0, 8) + parameter(2, 16, 16);
+
+DeviceCode code_for(const char* processor, const std::string& image) {
+  const std::string target = *processor ? std::string("nvptx64-nvidia-cuda--") + processor : "nvptx64-nvidia-cuda";
+  return {target, bytes_of(image), nullptr};
+}
+
+std::optional<Parameters> ask_nobody() { return std::nullopt; }
+
+std::string refusal(const std::vector<DeviceCode>& cubins, const std::vector<DeviceCode>& ptx = {}) {
+  try {
+    kernel_code(kName, cubins, ptx, "sm_86", ask_nobody);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(KernelCode, IsDescribedByACubin) {
+  const std::string image = cubin(kInfo);
+  const KernelCode code = kernel_code(kName, {code_for("sm_86", image)}, {}, "sm_86", ask_nobody);
+  EXPECT_EQ(text_of(code.code), image);
+  EXPECT_TRUE(code.ptx.empty());
+  EXPECT_EQ(code.info.code, "kernel.cubin");
+  EXPECT_EQ(code.info.code_digest, digest_of(image));
+  EXPECT_EQ(code.info.target, "nvptx64-nvidia-cuda--sm_86");
+  EXPECT_EQ(code.info.argument_bytes, 32u);
+  std::string arguments, globals;
+  for (const auto& argument : code.info.arguments) {
+    arguments += fmt::format("{} {} {} {}; ", argument.offset, argument.size, argument.kind, argument.type);
+  }
+  for (const auto& global : code.info.globals) {
+    globals += fmt::format("{} {} {}; ", global.name, global.size, global.constant);
+  }
+  EXPECT_EQ(arguments, "0 8 struct [8 x i8]; 8 4 scalar i32; 16 16 struct [16 x i8]; ");
+  EXPECT_EQ(globals, "counter 4 false; factors 16 true; ");
+  // The same of a kernel that calls the driver's malloc: its heap is out of reach.
+  const std::string allocating = cubin(kInfo + attribute(0x0f, words(uint32_t{4})));
+  EXPECT_TRUE(
+      uses(kernel_code(kName, {code_for("sm_86", allocating)}, {}, "sm_86", ask_nobody).info, bundle::kDeviceHeap));
+}
+
+TEST(KernelCode, IsWhatTheDeviceRuns) {
+  std::vector<std::string> images;
+  for (char i = '0'; i < '5'; ++i) images.push_back(cubin(kInfo) + i);
+  const std::string ptx = ".version 9.0\n.target sm_80\n.entry scale(.param .u64 a) { ret; }", other = ".version 9.0";
+  const std::vector<DeviceCode> cubins = {code_for("sm_75", images[0]), code_for("sm_80", images[1]),
+                                          code_for("sm_86", images[2]), code_for("sm_90", images[3]),
+                                          code_for("sm_90a", images[4])};
+  const std::vector<DeviceCode> texts = {code_for("sm_70", other), code_for("sm_80", ptx)};
+  auto chosen = [&](const char* processor) { return kernel_code(kName, cubins, texts, processor, ask_nobody); };
+  EXPECT_EQ(text_of(chosen("sm_80").code), images[1]);
+  EXPECT_EQ(text_of(chosen("sm_87").code), images[2]);
+  EXPECT_EQ(text_of(chosen("sm_90").code), images[4]) << "made for it alone";
+  EXPECT_EQ(text_of(chosen("sm_90").ptx), ptx);
+  EXPECT_TRUE(chosen("sm_75").ptx.empty()) << "it is for later ones";
+  const KernelCode compiled = chosen("sm_100");
+  EXPECT_EQ(text_of(compiled.code), ptx) << "by the driver";
+  EXPECT_EQ(compiled.info.code, "kernel.ptx");
+  EXPECT_EQ(compiled.info.target, "nvptx64-nvidia-cuda--sm_100");
+  EXPECT_TRUE(compiled.ptx.empty());
+  // A cubin by itself is what was loaded.
+  EXPECT_EQ(text_of(kernel_code(kName, {code_for("", images[0])}, {}, "sm_90", ask_nobody).code), images[0]);
+}
+
+TEST(KernelCode, SaysWhyThereIsNone) {
+  const std::string nowhere = cubin(""), overlapping = cubin(parameter(0, 0, 8) + parameter(1, 4, 4));
+  EXPECT_EQ(refusal({}),
+            "it carries no IR, and no code for sm_86 was found in the application: build it with mneme-inject");
+  EXPECT_EQ(refusal({code_for("sm_75", nowhere)}), refusal({}));
+  EXPECT_EQ(refusal({code_for("sm_86", overlapping)}),
+            "it carries no IR, and the parameters that its code says it has overlap");
+  const std::string cut = cubin(kInfo.substr(0, 20));
+  EXPECT_NE(refusal({code_for("sm_86", cut)}).find("malformed cubin"), std::string::npos);
+}
+
+TEST(KernelCode, AsksTheDriverWhereTheCodeIsSilent) {
+  // The parameters are said to end where none of those ends that are listed.
+  const std::string silent = cubin(parameter(0, 0, 8) + std::string{3, 0x19, 16, 0});
+  const KernelCode code = kernel_code(kName, {code_for("sm_86", silent)}, {}, "sm_86",
+                                      [] { return std::optional(Parameters{{0, 8}, {8, 8}}); });
+  EXPECT_EQ(code.info.argument_bytes, 16u);
+  EXPECT_EQ(refusal({code_for("sm_86", silent)}),
+            "it carries no IR, and neither its code nor the driver says where its parameters lie");
+}
+
+TEST(KernelCode, PointersAreWhatLeadsIntoRecordedMemory) {
+  const std::string image = cubin(kInfo);
+  KernelCode code = kernel_code(kName, {code_for("sm_86", image)}, {}, "sm_86", ask_nobody);
+  const uint64_t recorded = 0x400000001000;
+  uint64_t pointer = recorded, structure[2] = {recorded, 7};
+  uint32_t number = 3;
+  void* list[] = {&pointer, &number, structure};
+  const auto is_recorded = [&](uint64_t address) { return address == recorded; };
+  tell_pointers(code.info, {list, {}}, is_recorded);
+  EXPECT_EQ(code.info.arguments[0].kind, "pointer");
+  EXPECT_EQ(code.info.arguments[1].kind, "scalar");
+  EXPECT_EQ(code.info.arguments[2].kind, "struct");
+  KernelCode other = kernel_code(kName, {code_for("sm_86", image)}, {}, "sm_86", ask_nobody);
+  pointer = 5;
+  tell_pointers(other.info, {list, {}}, is_recorded);
+  EXPECT_EQ(other.info.arguments[0].kind, "struct") << "it may be a null pointer in another launch";
+}
+
+}  // namespace
+}  // namespace mneme::record

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels without IR: recorded as the code that ran, and replayed as that, or as what their PTX becomes. Where there is
+no GPU and no toolkit: tests/gpu_stand plays the libraries, the driver and the toolkit."""
+
+import json
+import os
+import re
+import struct
+import sys
+import unittest
+
+import bundles
+from support import BUILD, ROOT, TestCase, run, tool
+
+sys.path[:0] = [str(ROOT / "tests" / "gpu_stand"), str(ROOT / "mneme-inject")]
+
+import code_only  # noqa: E402
+import cuda_binaries  # noqa: E402
+import toolkit  # noqa: E402
+
+LIBRARIES = BUILD / "tests" / "gpu_stand"
+NO_IR = "has no IR, which {} needs: the application was not built with mneme-inject"
+KERNELS = (toolkit.PROGRAMS / "module_kernels.cu").read_text()
+
+
+class CodeOnly(TestCase):
+    built = {}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        code_only.make(cls.folder / "toolkit", LIBRARIES)
+        cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
+
+    @classmethod
+    def inject(cls, *arguments):
+        result = run([tool("inject"), *toolkit.COMPILE, *arguments], env=cls.environment)
+        if result.status:
+            raise AssertionError(result.text())
+
+    @classmethod
+    def program(cls, name, *arguments, source=None):
+        if name not in cls.built:
+            cls.built[name] = cls.folder / name
+            cls.inject(toolkit.PROGRAMS / f"{source or name}.cu", *arguments, "-o", cls.built[name])
+        return cls.built[name]
+
+    @classmethod
+    def code(cls, name, text):
+        """The cubin of a source, and its PTX."""
+        source, built = cls.folder / f"{name}.cu", cls.folder / f"{name}.o"
+        source.write_text(text)
+        cls.inject("-I", toolkit.PROGRAMS, "-c", source, "-o", built)
+        (cubin,), (ptx,) = cuda_binaries.cubins(built), cuda_binaries.ptx(built)
+        files = cls.folder / f"{name}.cubin", cls.folder / f"{name}.ptx"
+        files[0].write_bytes(cubin.image)
+        files[1].write_bytes(ptx.rstrip(b"\0"))
+        return files
+
+    def capture(self, program, *arguments, status=0):
+        alone = self.run_well([program, *arguments], env=self.environment)
+        bundle = self.folder / f"{program.name}.tar"
+        result = run([tool("capture"), "--device", "cuda", "--summary", "-o", bundle, program, *arguments],
+                     env=self.environment)
+        self.assertEqual(result.status, status, result.text())
+        self.assertEqual(result.out, alone.out, "the application printed something else")
+        return result, bundle
+
+    @classmethod
+    def recorded(cls):
+        """Two kernels of the program "memory"."""
+        bundle = cls.folder / "recorded.tar"
+        if not bundle.exists():
+            result = run([tool("capture"), "--device", "cuda", "-o", bundle, cls.program("memory")], env=cls.environment)
+            if result.status:
+                raise AssertionError(result.text())
+        return bundle
+
+    def kernels(self, bundle):
+        found = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.endswith("/kernel.json")]
+        return {kernel["name"]: kernel for kernel in found}
+
+    def compile(self, *options, bundle=None, status=0):
+        result = run([tool("compile"), *options, "-o", self.folder / "compiled.tar", bundle or self.recorded()],
+                     env=self.environment)
+        self.assertEqual(result.status, status, result.text())
+        return result
+
+    def variants(self):
+        members = bundles.read((self.folder / "compiled.tar").read_bytes())
+        return [bundles.parsed(m) for m in members if m.name.endswith("/variant.json")]
+
+    def replay(self, *options, verified=True):
+        """What mneme-verify says of each run of what was compiled last."""
+        result = run([tool("run"), "--device", "cuda", *options, self.folder / "compiled.tar"], [tool("verify")],
+                     env=self.environment)
+        self.assertEqual(result.statuses, [0, 0 if verified else 1], result.text())
+        return [json.loads(line) for line in result.out.decode().splitlines()]
+
+    # ---- recorded, and replayed as recorded ----
+
+    def test_as_recorded(self):
+        result, bundle = self.capture(self.program("memory"))
+        self.assertNotIn("not recorded", result.error)
+        kernels = self.kernels(bundle)
+        self.assertEqual({name: len(k["arguments"]) for name, k in kernels.items()},
+                         {"_Z7combinePiPKiS1_S1_": 4, "_Z7advancePiS_": 2})
+        for kernel in kernels.values():
+            self.assertEqual(kernel["code"], "kernel.cubin")
+            self.assertNotIn("bitcode", kernel)
+            self.assertEqual(kernel["target"], "nvptx64-nvidia-cuda--sm_90")
+            self.assertEqual({a["kind"] for a in kernel["arguments"]}, {"pointer"})
+            self.assertEqual([(g["name"], g["size"], g["constant"]) for g in kernel["globals"]],
+                             [("calls", 4, False), ("factor", 4, True)])
+        names = [m.name for m in bundles.read(bundle.read_bytes())]
+        for kernel in kernels.values():
+            folder = f"kernels/{kernel['id']}/"
+            at = names.index(folder + "kernel.json")
+            self.assertEqual(names[at + 1:at + 3], [folder + "kernel.cubin", folder + "kernel.ptx"])
+        info = bundles.parsed(bundles.read(bundle.read_bytes())[0])
+        self.assertEqual((info["device"], info["version"]), ("cuda", 6))
+        self.compile(bundle=bundle)
+        for variant in self.variants():
+            self.assertEqual((variant["configuration"]["passes"], variant["code"]), ("as recorded", "code.cubin"))
+            self.assertEqual(variant["resources"]["registers"], 24)
+        lines = self.replay()
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            self.assertEqual((line["passes"], line["clock"]), ("as recorded", "events"))
+            self.assertTrue(line["changed_bytes"], line)
+
+    def test_pipe(self):
+        """All tools at once, as for kernels with IR. What `combine` does depends on a variable."""
+        result = run([tool("capture"), "--device", "cuda", self.program("memory")], [tool("compile")],
+                     [tool("run"), "--device", "cuda"], [tool("verify"), "--format", "table"], env=self.environment)
+        self.assertEqual(result.statuses, [0, 0, 0, 0], result.text())
+        self.assertEqual(result.out.decode().count("as recorded"), 2, result.out)
+
+    def test_modules_that_the_application_loads(self):
+        cubin, ptx = self.code("module", KERNELS)
+        for image in [cubin, ptx]:
+            with self.subTest(image=image):
+                program = self.program("modules")
+                result, bundle = self.capture(program, image)
+                self.assertNotIn("not recorded", result.error)
+                kernels = self.kernels(bundle)
+                self.assertEqual(sorted(kernels), ["scale", "shift"])
+                for kernel in kernels.values():
+                    self.assertEqual(kernel["code"], "kernel" + image.suffix)
+                    self.assertEqual([(a["offset"], a["size"], a["kind"]) for a in kernel["arguments"]],
+                                     [(0, 8, "pointer"), (8, 4, "scalar"), (12, 4, "scalar")][:3 - (kernel["name"] == "shift")])
+                    self.assertEqual([g["name"] for g in kernel["globals"]], ["offset"])
+                self.compile(bundle=bundle)
+                self.assertEqual({v["code"] for v in self.variants()}, {"code" + image.suffix})
+                self.assertTrue(all(line["changed_bytes"] for line in self.replay()))
+
+    def test_restore(self):
+        """What is listed, selected, merged and unpacked."""
+        one, both = self.folder / "one.tar", self.folder / "both.tar"
+        self.run_well([tool("restore"), "--kernel", "combine", self.recorded(), "-o", one])
+        self.assertEqual(list(self.kernels(one)), ["_Z7combinePiPKiS1_S1_"])
+        self.run_well([tool("restore"), one, self.recorded(), "-o", both])
+        self.assertEqual(len(self.kernels(both)), 2)
+        self.compile(bundle=both)
+        self.assertEqual(len(self.replay()), 2)
+        self.run_well([tool("restore"), "--dump", self.folder / "dump", self.recorded()])
+        self.assertEqual(sorted(p.name for p in self.folder.glob("dump/kernels/*/*")),
+                         ["kernel.cubin"] * 2 + ["kernel.json"] * 2 + ["kernel.ptx"] * 2)
+        listed = self.run_well([tool("extract-ir"), "--list", self.recorded()]).out.decode()
+        self.assertEqual([line.split("\t")[2] for line in listed.splitlines()], ["-", "-"])
+        self.assert_refused(run([tool("extract-ir"), "-S", self.recorded()]), 2, "has no IR: .*mneme-restore --dump")
+
+    def test_on_the_host_device(self):
+        self.compile()
+        result = run([tool("run"), "--device", "host", self.folder / "compiled.tar"], [tool("verify")])
+        self.assertEqual(result.statuses, [0, 1], result.text())
+        self.assertRegex(result.error, "kernel 'combine.*has no IR, and its code is for an NVIDIA GPU, sm_90: it runs with "
+                                       "--device cuda")
+
+    # ---- what else can be made of them ----
+
+    def test_what_needs_ir(self):
+        """Is said, for each kernel; and those that have it go on."""
+        for options, what in [(["-O3"], "-O"), (["--passes", "default<O1>"], "--passes"), (["--fuse"], "--fuse"),
+                              (["--target", "host"], "--target host"), (["--launch-bounds", "64"], "--launch-bounds"),
+                              (["--specialize-dims"], "--specialize-dims"), (["--fast-math", "nsz"], "--fast-math")]:
+            with self.subTest(options=options):
+                result = self.compile(*options, status=2)
+                self.assertIn("kernel 'combine(int*, int const*, int const*, int const*)' " + NO_IR.format(what), result.error)
+        lines = self.folder / "lines"
+        lines.write_text('{}\n{"passes": "default<O2>"}\n{"max_registers": 40}\n{"grid": [200, 1, 1]}\n')
+        self.compile("--variants", lines)
+        self.assertEqual([(v["configuration"]["passes"], "failed" in v) for v in self.variants()],
+                         [("as recorded", False), ("default<O2>", True), ("recorded PTX", False), ("as recorded", False)] * 2)
+        self.assertIn(NO_IR.format("'passes'"), self.variants()[1]["failed"])
+
+    def test_other_launches(self):
+        self.compile("--grid", "200", "--kernel", "combine")
+        lines = self.replay()
+        self.assertEqual(len(lines), 1)
+        self.compile("--block", "8", "--grid", "1", "--kernel", "advance")
+        line, = self.replay(verified=False)
+        self.assertRegex(line["reasons"][-1], r"it ran with the grid \(1, 1, 1\), the block \(8, 1, 1\)")
+        self.compile("--shared-mem", "1024", "--kernel", "combine")
+        self.assertEqual(len(self.replay()), 1)
+
+    def test_ptx(self):
+        for options, registers in [(["--max-registers", "32"], 32), (["--max-registers", "64", "--ptxas-level", "1"], 64),
+                                   (["--ptxas-level", "0"], 24)]:
+            self.compile(*options)
+            for variant in self.variants():
+                self.assertEqual((variant["configuration"]["passes"], variant["resources"]["registers"]),
+                                 ("recorded PTX", registers))
+                self.assertEqual(variant["assembled_by"], "ptxas 13.0.88")
+            self.assertTrue(all(line["changed_bytes"] for line in self.replay()))
+        # Another GPU, if the PTX allows it.
+        self.compile("--target", "sm_100")
+        self.assertEqual({v["configuration"]["target"] for v in self.variants()}, {"cuda:sm_100"})
+        result = self.compile("--target", "sm_80", status=2)
+        self.assertRegex(result.error, "SM version specified by .target is higher than sm_80")
+        # A recording without.
+        kept = {}
+        for kernel in self.kernels(self.recorded()).values():
+            kept[f"kernels/{kernel['id']}/kernel.json"] = bundles.compact({k: v for k, v in kernel.items()
+                                                                          if k not in ("ptx", "digest")})
+        without = self.folder / "without.tar"
+        without.write_bytes(bundles.write([(m.name, kept.get(m.name, m.data))
+                                           for m in bundles.read(self.recorded().read_bytes())
+                                           if not m.name.endswith("kernel.ptx")]))
+        self.compile(bundle=without)
+        result = self.compile("--max-registers", "32", bundle=without, status=2)
+        self.assertRegex(result.error, "kernel 'combine.*' has no PTX, which --max-registers needs")
+
+    def test_given_code(self):
+        right, ptx = self.code("right", KERNELS)
+        wrong, _ = self.code("wrong", KERNELS.replace("*= by", "+= by"))
+        _, bundle = self.capture(self.program("modules"), right)
+        for given in [right, ptx]:
+            self.compile("--code", given, bundle=bundle)
+            for variant in self.variants():
+                self.assertEqual(variant["configuration"]["passes"], "given code")
+                self.assertEqual(variant["configuration"]["code"], bundles.digest(given.read_bytes()))
+            self.assertEqual({line["status"] for line in self.replay()}, {"verified"})
+        self.compile("--code", wrong, bundle=bundle)
+        self.assertEqual(sorted((line["name"], line["status"]) for line in self.replay(verified=False)),
+                         [("scale", "not verified"), ("shift", "verified")])
+
+    # ---- bad input ----
+
+    def test_code_that_does_not_fit(self):
+        right, ptx = self.code("fits", KERNELS)
+        _, bundle = self.capture(self.program("modules"), right)
+        other, other_ptx = self.code("other", KERNELS.replace("int by", "long by"))
+        renamed, renamed_ptx = self.code("renamed", KERNELS.replace("scale", "stale"))
+        older = self.folder / "older.cubin"
+        older.write_bytes(code_only.for_processor(right.read_bytes(), "sm_80"))
+        damaged = self.folder / "damaged.ptx"
+        damaged.write_bytes(ptx.read_bytes().replace(b".target", b".tarmac"))
+        cut = self.folder / "cut.cubin"
+        cut.write_bytes(right.read_bytes()[:300])
+        text = self.folder / "text"
+        text.write_text("no code")
+        scale = ["--kernel", "scale"]
+        for given, options, message in [
+                (other, scale, "other parameters for 'scale' than were recorded: 8 bytes at 0, 8 bytes at 8, 4 bytes at 16, "
+                               "in place of 8 bytes at 0, 4 bytes at 8, 4 bytes at 12"),
+                (other_ptx, scale, "other parameters for 'scale' than were recorded"),
+                (renamed, scale, "the code given by --code has no kernel 'scale'"),
+                (renamed_ptx, scale, "the code given by --code has no kernel 'scale'"),
+                (older, scale, "what --code gives is for sm_80, and does not run on sm_90"),
+                (damaged, scale, "cannot assemble it"),
+                (cut, scale, "malformed ELF file"),
+                (text, scale, "is neither a cubin nor PTX"),
+                (right, [*scale, "--max-registers", "32"], "--max-registers is for PTX, and what --code gives is a cubin"),
+                (right, [*scale, "-O1"], "which -O needs"),
+                (right, ["--ir", text], "--code and --ir exclude each other"),
+        ]:
+            with self.subTest(given=given.name, options=options):
+                self.assertRegex(self.compile("--code", given, *options, bundle=bundle, status=2).error, message)
+
+    def test_code_of_an_application(self):
+        """For another GPU, with no kernel of that name, and with sizes that lie: it runs, and is counted."""
+        right, _ = self.code("application", KERNELS)
+        image = right.read_bytes()
+        info = next(name for name in cuda_binaries.Cubin(image).sections() if name == ".nv.info.scale")
+        layout = cuda_binaries.Cubin(image).sections()[info]
+        overlapping = layout.replace(struct.pack("<HH", 1, 8), struct.pack("<HH", 1, 4))
+        self.assertNotEqual(layout, overlapping)
+        lying = self.folder / "lying.cubin"
+        lying.write_bytes(image.replace(layout, overlapping))
+        result, _ = self.capture(self.program("modules"), lying)
+        self.assertRegex(result.error, "scale: .*the parameters that its code says it has overlap")
+        # The driver says where they are, where the code does not.
+        silent = self.folder / "silent.cubin"
+        silent.write_bytes(image.replace(layout, layout.replace(b"\4\x17\x0c\0", b"\4\x16\x0c\0")))
+        result, bundle = self.capture(self.program("modules"), silent)
+        self.assertEqual([(a["offset"], a["size"]) for a in self.kernels(bundle)["scale"]["arguments"]],
+                         [(0, 8), (8, 4), (12, 4)])
+
+    def test_damaged_bundles(self):
+        members = bundles.read(self.recorded().read_bytes())
+        kernel = next(iter(self.kernels(self.recorded()).values()))
+        name = f"kernels/{kernel['id']}/kernel.json"
+
+        def refuse(message, change=None, drop=None):
+            changed = {k: v for k, v in {**kernel, **(change or {})}.items() if v is not None and k != "digest"}
+            damaged = self.folder / "damaged.tar"
+            damaged.write_bytes(bundles.write([(m.name, bundles.compact(changed) if m.name == name else m.data)
+                                               for m in members if m.name != drop]))
+            self.assert_refused(run([tool("compile"), damaged]), 2, message)
+
+        refuse("'code'.*", {"code": "kernel.exe"})
+        refuse("kernel.cubin is damaged: its digest is not the recorded one", {"code_digest": "0" * 31 + "1"})
+        refuse("code_digest", {"code_digest": None})
+        refuse("'ptx'.*is there twice", {"code": "kernel.ptx"})
+        refuse("followed by .*kernel.ptx', not by .*kernel.cubin", drop=f"kernels/{kernel['id']}/kernel.cubin")
+        refuse("not by .*kernel.ptx", drop=f"kernels/{kernel['id']}/kernel.ptx")
+        refuse("not by .*kernel.bc", {"code": None, "bitcode": kernel["code_digest"]})
+        newer = [(m.name, m.data.replace(b'"version":6,', b'"version":7,', 1) if m.name == "bundle.json" else m.data)
+                 for m in members]
+        text = self.folder / "newer.tar"
+        text.write_bytes(bundles.write(newer))
+        self.assert_refused(run([tool("compile"), text]), 2, "version 7")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
