@@ -613,6 +613,10 @@ class Recorder(TestCase):
     def test_functions_of_the_driver_that_are_looked_up(self):
         self.check_modules("looked_up", "-DLOOKED_UP")
 
+    def test_kernels_from_a_table_of_the_drivers(self):
+        """Whose handles nobody has seen: the driver says what they are."""
+        self.check_modules("unseen", "-DUNSEEN")
+
     def test_functions_of_the_driver_that_dlsym_finds(self):
         self.check_modules("by_dlsym", "-DBY_DLSYM")
 

@@ -110,6 +110,11 @@ def built(command):
 def build(folder, inject, cuda):
     folder.mkdir(parents=True, exist_ok=True)
     nvcc, source = cuda / "bin" / "nvcc", HERE / "routes.cu"
+    text = re.search(r'kPtx\[\] =\n(.*?);\n\n', source.read_text(), re.DOTALL).group(1)
+    ptx = "".join(json.loads(line.strip()) for line in text.splitlines())
+    (folder / "by_ctypes.py").write_text(SCRIPT.replace("PTX", ptx))
+    (folder / "by_torch.py").write_text(TORCH)
+    (folder / "by_triton.py").write_text(TRITON)
     common = [nvcc, "-std=c++17", "-O2", "-arch=sm_90", source]
     rpath = ["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN"]
     for runtime in ["static", "shared"]:
@@ -137,11 +142,6 @@ def build(folder, inject, cuda):
             path.unlink(missing_ok=True)
     for library in cuda.glob("lib64/libcudart.so.1[23]"):
         shutil.copy(library, folder / library.name)
-    text = re.search(r'kPtx\[\] =\n(.*?);\n\n', source.read_text(), re.DOTALL).group(1)
-    ptx = "".join(json.loads(line.strip()) for line in text.splitlines())
-    (folder / "by_ctypes.py").write_text(SCRIPT.replace("PTX", ptx))
-    (folder / "by_torch.py").write_text(TORCH)
-    (folder / "by_triton.py").write_text(TRITON)
 
 
 def commands(folder):
@@ -220,6 +220,9 @@ def main():
     folder, tools = options.folder.resolve(), options.tools.resolve()
     cuda = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda"))
     if options.build:
+        if not (cuda / "bin" / "nvcc").exists():
+            print("there is no CUDA toolkit: nothing is built")
+            return 0
         inject = tools / "mneme-inject"
         build(folder, inject if inject.exists() else None, cuda)
         return 0

@@ -229,4 +229,9 @@ Result cuFuncSetAttribute(hipFunction_t function, hipFuncAttribute which, int va
   return result(hipFuncSetAttribute(as_hip(function), which, value));
 }
 
+// As tables of NVIDIA's driver give functions to its libraries (cuGetExportTable), which no recorder sees.
+Result cuStandGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
+  return cuModuleGetFunction(function, module, name);
+}
+
 }  // extern "C"

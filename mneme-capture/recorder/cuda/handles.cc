@@ -8,6 +8,8 @@ namespace mneme::record::cuda {
 CALL(Status, cuFuncGetName, const char**, Function)
 CALL(Status, cuFuncGetModule, Module*, Function)
 CALL(Status, cuKernelGetFunction, Function*, Kernel)
+CALL(Status, cuKernelGetName, const char**, Kernel)
+CALL(Status, cuKernelGetLibrary, Library*, Kernel)
 
 namespace {
 
@@ -30,11 +32,38 @@ const void* registered_function(const void* handle) {
   return is_kernel ? host_function(of_kernel) : nullptr;
 }
 
+void add_loaded_kernel(Core& core, void* code, void* kernel, const char* name) {
+  Handles::all().add(kernel, kernel);
+  runtime().add_function(kernel);
+  runtime().add_kernel(code, kernel, name);
+  core.add_stub(code, kernel, name);
+}
+
+namespace {
+
+// A function or a kernel of code that the application loaded, of which the driver says what it is.
+void add_unseen(Core& core, void* handle) {
+  const char* name = nullptr;
+  Module module = nullptr;
+  Library library = nullptr;
+  void* code = nullptr;
+  if (next::cuFuncGetName(&name, handle) == kSuccess && name && next::cuFuncGetModule(&module, handle) == kSuccess) {
+    code = runtime().code_of_module(module);
+  } else if (next::cuKernelGetName(&name, handle) == kSuccess && name &&
+             next::cuKernelGetLibrary(&library, handle) == kSuccess && runtime().has_code(library)) {
+    code = library;
+  }
+  if (code) add_loaded_kernel(core, code, handle, name);
+}
+
+}  // namespace
+
 const void* function_of(const void* handle) {
   if (std::optional<const void*> known = Handles::all().find(handle)) return *known;
   Core* core = recorder();
   if (!core || !handle || core->knows(handle)) return handle;
   const void* found = registered_function(handle);
+  if (!found) add_unseen(*core, const_cast<void*>(handle));
   Handles::all().add(handle, found ? found : handle);
   return found ? found : handle;
 }

@@ -10,6 +10,7 @@
 #include "objects/function_address.h"
 #include "objects/ptx_name.h"
 #include "recorder/cuda/devices.h"
+#include "recorder/cuda/handles.h"
 #include "recorder/cuda/textures.h"
 #include "recorder/cuda/waiting.h"
 #include "recorder/runtime/quiet_stream.h"
@@ -40,6 +41,7 @@ CALL(Status, cuKernelGetParamInfo, Kernel, size_t, size_t*, size_t*)
 CALL(Status, cuDeviceGet, int*, int)
 CALL(Status, cuDeviceGetAttribute, int*, int, int)
 CALL(Status, cuKernelGetFunction, Function*, Kernel)
+CALL(Status, cuLibraryGetModule, Module*, Library)
 
 namespace {
 
@@ -225,6 +227,10 @@ std::vector<MemoryRange> CudaRuntime::remove_code(void* code) {
   {
     std::lock_guard lock(mutex_);
     code_.erase(code);
+    std::set<const void*> gone;
+    for (const auto& [name, kernel] : kernels_[code]) gone.insert(kernel);
+    for (const void* kernel : gone) functions_.erase(kernel);
+    Handles::all().forget(gone);
     kernels_.erase(code);
     std::erase_if(libraries_, [code](const auto& entry) { return entry.second == code; });
   }
@@ -286,15 +292,17 @@ bool CudaRuntime::has_code(void* handle) {
   return code_.contains(handle);
 }
 
-void CudaRuntime::add_module_of(void* library, void* module) {
+void* CudaRuntime::code_of_module(void* module) {
   std::lock_guard lock(mutex_);
-  if (code_.contains(library)) libraries_[module] = library;
-}
-
-void* CudaRuntime::library_of_module(void* module) {
-  std::lock_guard lock(mutex_);
-  auto found = libraries_.find(module);
-  return found == libraries_.end() ? module : found->second;
+  if (code_.contains(module)) return module;
+  if (auto found = libraries_.find(module); found != libraries_.end()) return found->second;
+  for (const auto& [library, kind] : code_) {
+    Module its = nullptr;
+    if (kind != Code::kLibrary || next::cuLibraryGetModule(&its, library) != kSuccess) continue;
+    libraries_[its] = library;
+    if (its == module) return library;
+  }
+  return nullptr;
 }
 
 void CudaRuntime::add_kernel(void* fat_binary, const void* host_function, const char* name) {

@@ -53,8 +53,8 @@ class CudaRuntime final : public VendorRuntime {
   enum class Code { kModule, kLibrary };
   void add_code(void* handle, Code kind);
   bool has_code(void* handle);
-  void add_module_of(void* library, void* module);
-  void* library_of_module(void* module);  // the module itself: it is none of a library's
+  // The code itself, or the library that is this module in the thread's context; null: it is nobody's.
+  void* code_of_module(void* module);
   void add_function(const void* function);
   std::vector<MemoryRange> remove_code(void* code) override;
 
@@ -81,7 +81,7 @@ class CudaRuntime final : public VendorRuntime {
   Blocks blocks_;
   std::map<void*, std::map<std::string, const void*>> kernels_;  // host functions and handles, by code and name
   std::map<void*, Code> code_;                                   // by the driver's handle
-  std::map<void*, void*> libraries_;                             // by their modules
+  std::map<void*, void*> libraries_;                             // by their modules, of contexts that were looked at
   std::set<const void*> functions_;                              // of such code
   std::map<void*, uint64_t> adopted_;                            // host memory
   std::map<Context, int> contexts_;                              // the application's own, with their devices

@@ -69,16 +69,13 @@ Status unload(CudaRuntime& runtime, const Real& real, void* handle) {
 }
 
 void add_kernel(Core& core, void* kernel, void* handle, const char* name) {
-  handle = runtime().library_of_module(handle);
+  if (void* code = runtime().code_of_module(handle)) handle = code;
   // Of a module that is behind start-up code's kernels.
   if (const void* host = runtime().has_code(handle) ? nullptr : registered_function(kernel)) {
     Handles::all().add(kernel, host);
     return;
   }
-  Handles::all().add(kernel, kernel);
-  runtime().add_function(kernel);
-  runtime().add_kernel(handle, kernel, name);
-  core.add_stub(handle, kernel, name);
+  add_loaded_kernel(core, handle, kernel, name);
 }
 
 Status get_kernel(CudaRuntime& runtime, const Real& real, void** kernel, void* handle, const char* name) {
@@ -112,13 +109,6 @@ Status get_function(CudaRuntime& runtime, const Real& real, Function* function, 
   return status;
 }
 
-// A library is a module in each context: its kernels may be asked for there.
-Status get_module(CudaRuntime& runtime, const Real& real, Module* module, Library library) {
-  const Status status = real();
-  if (runtime.recorder() && status == kSuccess) runtime.add_module_of(library, *module);
-  return status;
-}
-
 }  // namespace
 
 HOOK(load_file<Code::kModule>, cuModuleLoad, Module*, const char*)
@@ -136,7 +126,6 @@ HOOK(load_file<Code::kLibrary>, cuLibraryLoadFromFile, Library*, const char*, in
 HOOK(unload, cuLibraryUnload, Library)
 HOOK(get_kernel, cuLibraryGetKernel, Kernel*, Library, const char*)
 HOOK(enumerate_kernels, cuLibraryEnumerateKernels, Kernel*, unsigned, Library)
-HOOK(get_module, cuLibraryGetModule, Module*, Library)
 HOOK(get_function, cuKernelGetFunction, Function*, Kernel)
 
 HOOK(load_image<Code::kLibrary>, cudaLibraryLoadData, Library*, const void*, int*, void**, unsigned, int*, void**,
