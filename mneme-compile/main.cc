@@ -38,7 +38,7 @@ std::string describe(const bundle::KernelInfo& kernel, const bundle::VariantInfo
   for (const bundle::ConstantBank& constant : resources.constants) {
     text += fmt::format(", {} bytes of constant bank {}", constant.bytes, constant.bank);
   }
-  return text + " (" + variant.assembled_by + ")";
+  return text + " (" + (variant.assembled_by.empty() ? variant.configuration.passes : variant.assembled_by) + ")";
 }
 
 // Those of the configurations that are compiled once a kernel; or those that are compiled once an instance, for this

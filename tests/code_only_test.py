@@ -4,8 +4,6 @@
 no GPU and no toolkit: tests/gpu_stand plays the libraries, the driver and the toolkit."""
 
 import json
-import os
-import re
 import struct
 import sys
 import unittest
@@ -32,6 +30,8 @@ class CodeOnly(TestCase):
         super().setUpClass()
         code_only.make(cls.folder / "toolkit", LIBRARIES)
         cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
+        toolkit.make(cls.folder / "plain", LIBRARIES)
+        cls.with_ir = {**cls.environment, "CUDA_PATH": str(cls.folder / "plain")}
 
     @classmethod
     def inject(cls, *arguments):
@@ -120,7 +120,7 @@ class CodeOnly(TestCase):
             self.assertEqual(names[at + 1:at + 3], [folder + "kernel.cubin", folder + "kernel.ptx"])
         info = bundles.parsed(bundles.read(bundle.read_bytes())[0])
         self.assertEqual((info["device"], info["version"]), ("cuda", 6))
-        self.compile(bundle=bundle)
+        self.assertRegex(self.compile("-v", bundle=bundle).error, r"'combine.*' takes 24 registers.*\(as recorded\)")
         for variant in self.variants():
             self.assertEqual((variant["configuration"]["passes"], variant["code"]), ("as recorded", "code.cubin"))
             self.assertEqual(variant["resources"]["registers"], 24)
@@ -177,6 +177,42 @@ class CodeOnly(TestCase):
         self.assertEqual(result.statuses, [0, 1], result.text())
         self.assertRegex(result.error, "kernel 'combine.*has no IR, and its code is for an NVIDIA GPU, sm_90: it runs with "
                                        "--device cuda")
+
+    def test_baseline(self):
+        self.compile()
+        for line in self.replay("--baseline", "2"):
+            self.assertEqual(line["status"], "verified")
+
+    def test_program(self):
+        """One that holds its recordings."""
+        program = self.folder / "program"
+        self.compile()
+        result = run([tool("restore"), self.folder / "compiled.tar", "--executable", program], env=self.environment)
+        self.assertEqual(result.status, 0, result.text())
+        self.assertRegex(result.error, "warning: kernel 'combine.*cannot be compiled with --check-memory")
+        result = run([program, "--baseline", "2"], env=self.environment)
+        self.assertEqual(result.status, 0, result.text())
+        self.assertIn("2 of 2 runs verified", result.out.decode())
+
+    def test_beside_kernels_with_ir(self):
+        """In one bundle."""
+        program = self.folder / "with_ir"
+        result = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / "memory.cu", "-o", program], env=self.with_ir)
+        self.assertEqual(result.status, 0, result.text())
+        other, both = self.folder / "with_ir.tar", self.folder / "mixed.tar"
+        self.run_well([tool("capture"), "--device", "cuda", "-o", other, program], env=self.with_ir)
+        self.run_well([tool("restore"), self.recorded(), other, "-o", both])
+        self.compile(bundle=both)
+        self.assertEqual(sorted(v["configuration"]["passes"] for v in self.variants()),
+                         ["as recorded"] * 2 + ["default<O3>"] * 2)
+        result = self.compile("-O2", "--target", "host", bundle=both, status=2)
+        self.assertIn("2 of 4 kernels were not compiled", result.error)
+        result = run([tool("run"), self.folder / "compiled.tar"], [tool("verify")], env=self.environment)
+        lines = [json.loads(line) for line in result.out.decode().splitlines()]
+        self.assertEqual(sorted((line["name"].split("(")[0], line["status"]) for line in lines),
+                         [(name, status) for name in ("advance", "combine") for status in ("failed", "verified")])
+        self.assertTrue(all(NO_IR.format("--target host") in line["reasons"][0] for line in lines
+                            if line["status"] == "failed"), lines)
 
     # ---- what else can be made of them ----
 

@@ -443,7 +443,7 @@ class Recorder(TestCase):
         for kind, source in [("array", "array"), ("linear", "linear"), ("pitched", "pitched"), ("levels", "mipmapped array")]:
             with self.subTest(kind):
                 result, bundle = self.capture(program, kind, options=["--occurrences", 4])
-                self.assertEqual(bundles.parsed(bundles.read(bundle.read_bytes())[0])["version"], 4)
+                self.assertEqual(bundles.parsed(bundles.read(bundle.read_bytes())[0])["version"], 6)
                 instances, raw = self.instances(bundle)["add"], self.raw(bundle)
                 self.assertEqual(len(instances), 2, result.error)
                 for number, instance in enumerate(instances):

@@ -3,6 +3,8 @@
 
 #include <zstd.h>
 
+#include <cstring>
+
 #include "base/error.h"
 #include "objects/words.h"
 
@@ -15,7 +17,7 @@ constexpr uint64_t kEntryHeader = 64;              // likewise
 constexpr uint64_t kMaxUncompressed = 1ull << 32;  // bytes of one entry
 constexpr uint16_t kPtx = 1, kCubin = 2;
 // Flags. What is for a family of processors has the second one, too.
-constexpr uint64_t kZstd = 0x8000, kArchitectureSpecific = 0x100000, kFamilySpecific = 0x1000000;
+constexpr uint64_t kLz4 = 0x2000, kZstd = 0x8000, kArchitectureSpecific = 0x100000, kFamilySpecific = 0x1000000;
 
 Error malformed(const std::string& where, const char* why) {
   return Error::of("{} has a malformed CUDA fat binary: {}", where, why);
@@ -62,6 +64,57 @@ std::shared_ptr<const std::string> decompressed(const Entry& entry, const std::s
   return contents;
 }
 
+// Of an entry that is one block of LZ4, as toolkits before CUDA 13 make them: sequences of
+//   u8 count of literals (upper half) and of copied bytes less 4 (lower half)  more of the first count, if that is 15
+//   literals  u16 distance  more of the second count, if that is 15
+// of which the last ends behind its literals. A count goes on in bytes that are added, up to one below 255.
+class Lz4 {
+ public:
+  Lz4(Bytes in, std::string& out, const std::string& where) : in_(in), out_(out), where_(where) {}
+
+  void decompress() {
+    for (size_t made = 0;;) {
+      const uint8_t counts = byte();
+      const size_t literals = count(counts >> 4);
+      if (!fits(at_, literals, in_.size()) || !fits(made, literals, out_.size())) throw damaged();
+      std::memcpy(out_.data() + made, in_.data() + at_, literals);
+      at_ += literals;
+      made += literals;
+      if (made == out_.size()) return;  // what follows pads the entry
+      const size_t distance = byte() | size_t{byte()} << 8, copied = count(counts & 15) + 4;
+      if (distance == 0 || distance > made || !fits(made, copied, out_.size())) throw damaged();
+      for (const size_t end = made + copied; made < end; ++made) out_[made] = out_[made - distance];
+    }
+  }
+
+ private:
+  Error damaged() const { return malformed(where_, "a compressed entry is damaged"); }
+  uint8_t byte() {
+    if (at_ == in_.size()) throw damaged();
+    return std::to_integer<uint8_t>(in_[at_++]);
+  }
+  size_t count(size_t first) {
+    if (first < 15) return first;
+    for (uint8_t more = 255; more == 255; first += more) more = byte();
+    return first;
+  }
+
+  Bytes in_;
+  std::string& out_;
+  const std::string& where_;
+  size_t at_ = 0;
+};
+
+std::shared_ptr<const std::string> decompressed_lz4(const Entry& entry, const std::string& where) {
+  constexpr uint64_t kMostRatio = 255;
+  if (entry.uncompressed > kMaxUncompressed || entry.uncompressed / kMostRatio > entry.contents.size()) {
+    throw malformed(where, "a compressed entry lies about its size");
+  }
+  auto contents = std::make_shared<std::string>(entry.uncompressed, '\0');
+  Lz4(entry.contents, *contents, where).decompress();
+  return contents;
+}
+
 // Texts are padded with zeros.
 void without_end(Bytes& text) {
   while (!text.empty() && text.back() == std::byte{0}) text = text.first(text.size() - 1);
@@ -71,7 +124,7 @@ DeviceCode code_of(const Entry& entry, const std::string& where) {
   const char* kind = entry.flags & kFamilySpecific ? "f" : entry.flags & kArchitectureSpecific ? "a" : "";
   std::string target = fmt::format("{}--sm_{}{}", kCudaTriple, entry.processor, kind);
   if (!entry.compressed) return {std::move(target), entry.contents, nullptr};
-  auto contents = decompressed(entry, where);
+  auto contents = entry.flags & kZstd ? decompressed(entry, where) : decompressed_lz4(entry, where);
   return {std::move(target), bytes_of(*contents), contents};
 }
 
@@ -95,12 +148,12 @@ uint64_t read_cuda_fatbin(Bytes bytes, const std::string& where, std::vector<Dev
     if ((entry.kind != kCubin && entry.kind != kPtx) || entry.contents.empty()) continue;
     std::vector<DeviceCode>* of_kind = entry.kind == kCubin ? &out : ptx;
     if (!of_kind) continue;
-    if (!entry.compressed || entry.flags & kZstd) {
+    if (!entry.compressed || entry.flags & (kZstd | kLz4)) {
       of_kind->push_back(code_of(entry, where));
       if (of_kind == ptx) without_end(ptx->back().image);
-    } else {  // LZ4, by older toolkits
+    } else {
       trouble = where +
-                " has device code compressed in a way that is not understood (not zstd); build it without "
+                " has device code compressed in a way that is not understood (neither zstd nor LZ4); build it without "
                 "-Xcuda-fatbinary --compress-all";
     }
   }

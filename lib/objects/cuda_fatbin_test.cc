@@ -103,14 +103,63 @@ TEST(CudaFatbin, Decompresses) {
   EXPECT_EQ(text_of(code[0].image), large);
 }
 
+TEST(CudaFatbin, DecompressesLz4) {
+  // "abc", 20 bytes that repeat it, 16 literals of which the count goes on, 4 bytes from 2 behind, and the last
+  // literals.
+  const std::string block = std::string(
+                                "\x3f"
+                                "abc"
+                                "\3\0"
+                                "\1",
+                                7) +
+                            std::string("\xf0\1") + "0123456789012345" + std::string("\2\0", 2) + std::string("\x30") +
+                            "end";
+  const std::string plain =
+      "abc"
+      "abcabcabcabcabcabcab"
+      "0123456789012345"
+      "4545"
+      "end";
+  auto entry = [&](const std::string& contents, uint64_t uncompressed) {
+    return fatbin({{.flags = kLz4, .contents = contents, .uncompressed = uncompressed}});
+  };
+  auto code = of_fatbin(entry(block, plain.size()));
+  ASSERT_EQ(code.size(), 1u);
+  EXPECT_EQ(text_of(code[0].image), plain);
+  for (uint64_t lie : {plain.size() - 1, plain.size() + 1, size_t{1} << 31, size_t{1} << 62}) {
+    EXPECT_THROW(of_fatbin(entry(block, lie)), Error) << lie;
+  }
+  for (size_t size = 1; size < block.size(); ++size) {
+    EXPECT_THROW(of_fatbin(entry(block.substr(0, size), plain.size())), Error) << size;
+  }
+  EXPECT_THROW(of_fatbin(entry(std::string("\x10"
+                                           "a"
+                                           "\2\0",
+                                           4) +
+                                   "\x30"
+                                   "end",
+                               8)),
+               Error)
+      << "from ahead of all";
+  EXPECT_THROW(of_fatbin(entry(std::string("\x10"
+                                           "a"
+                                           "\0\0",
+                                           4) +
+                                   "\x30"
+                                   "end",
+                               8)),
+               Error)
+      << "from nowhere";
+}
+
 TEST(CudaFatbin, ACompressionNotUnderstoodIsNamedWhereThereIsNothingElse) {
-  Entry old = {.flags = kLz4, .contents = cubin("lz4"), .uncompressed = 100};
+  Entry old = {.flags = 0x4000, .contents = cubin("other"), .uncompressed = 100};
   EXPECT_EQ(of_fatbin(fatbin({old, {.contents = cubin("readable")}})).size(), 1u);
   try {
     of_fatbin(fatbin({old}));
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("not zstd"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("neither zstd nor LZ4"), std::string::npos) << error.what();
   }
 }
 

@@ -99,7 +99,7 @@ inline std::string passed_on(const std::vector<std::string>& bundles,
           if (known->second != kernel->info.argument_bytes) throw Error("two kernels have one id");
           if (!fresh) continue;
           writer.add(kernel_json_name(kernel->info.id), kernel->text);
-          writer.add(kernel_bitcode_name(kernel->info.id), kernel->bitcode);
+          add_files(writer, *kernel);
         }
         if (auto* variant = std::get_if<VariantMember>(&*item)) {
           const VariantInfo& info = variant->info;

@@ -418,6 +418,13 @@ std::optional<uint64_t> CudaRuntime::function_address(void* fat_binary, const st
   return addresses_[{fat_binary, name, device}] = address;
 }
 
+// IR may name variables that the assembler has left out; a cubin's are there. Texts that the compiler has made are
+// never written.
+std::string CudaRuntime::why_missing(const ProgramCode&, const bundle::KernelInfo& kernel, const std::string& name) {
+  if (has_ir(kernel) || name == bundle::kDeviceHeap || name.starts_with('$')) return {};
+  return fmt::format("the CUDA driver does not say where the variable '{}' lies", name);
+}
+
 TexturesOfLaunch CudaRuntime::textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
                                        std::vector<std::string>& missing) {
   OnDevice there(device);

@@ -34,6 +34,7 @@ class CudaRuntime final : public VendorRuntime {
   std::optional<objects::Parameters> parameters(const void* host_function, int device) override;
   std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
                                            std::vector<std::string>& missing) override;
+  std::string why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel, const std::string& name) override;
   TexturesOfLaunch textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
                             std::vector<std::string>& missing) override;
   bool copy_array(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address) override;
