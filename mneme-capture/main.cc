@@ -170,7 +170,8 @@ bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options&
                                    const std::vector<record::Reserved>& elsewhere) {
   bundle::BundleInfo info;
   info.device = device;
-  if (info.device == "cuda") info.version = bundle::kKernelsWithoutIr;
+  if (info.device != "hip")
+    info.version = info.device == "cuda" ? bundle::kKernelsWithoutIr : bundle::kTexturesRecorded;
   uint64_t size = settings.session.range_size;
   for (int i = 0; i < static_cast<int>(settings.host_devices); ++i) {
     std::string name = i ? fmt::format("device {}", i) : "device";

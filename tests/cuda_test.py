@@ -8,6 +8,7 @@ cuda_test.py PROGRAM, or a test's name; --chosen and --others list the programs.
 skipped.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -41,8 +42,9 @@ OTHERS = ["assert_holds", "atomic_types", "barrier_count", "barrier_in_loop", "b
           "left_out_barriers", "linked_list", "local_array", "math_exact", "math_wide_integers", "nbody",
           "pitched_image", "recursion_among_lanes", "spin_locks", "spmv_csr", "structs_and_vectors", "transpose",
           "tree_reduction", "two_templates", "uniform_loops", "wait_for_blocks", "wave_reductions", "wave_shuffles"]
-# For GPUs only: the host device has no textures, surfaces and arrays of CUDA programs.
-TEXTURES = ["surfaces", "texture_filters", "texture_formats", "texture_levels", "texture_mipmaps", "texture_volumes"]
+# With textures, surfaces and arrays: replayed in both forms.
+TEXTURES = ["surface_life", "surfaces", "texture_filters", "texture_formats", "texture_levels", "texture_mipmaps",
+            "texture_raycast", "texture_rotation", "texture_spmv", "texture_volumes"]
 # Those that are no CUDA programs, and why not.
 AMDS_INSTRUCTIONS = "AMD's instructions"
 ROCPRIM = "rocPRIM's kernels are for AMD's GPUs: CUB's are in tests/programs/cuda"
@@ -110,7 +112,7 @@ OF_THEIR_OWN = {
 def programs():
     """The chosen ones; $MNEME_MATRIX=full: all."""
     others = OTHERS if os.environ.get("MNEME_MATRIX") == "full" else []
-    return [*sorted(CHOSEN + others), *LIBRARIES, *CUDAS_OWN, *OF_THEIR_OWN]
+    return [*sorted(CHOSEN + others), *TEXTURES, *LIBRARIES, *CUDAS_OWN, *OF_THEIR_OWN]
 
 
 def sources_of(name):
@@ -176,8 +178,10 @@ class Cuda(CudaCase):
         self.keep(name, program, recording)
         lines = []
         # The libraries' kernels are long: a minute for each program without optimisation.
-        for level in ["-O3"] if name in LIBRARIES else ["-O0", "-O3"]:
-            result = self.run_well([tool("compile"), level, recording], [tool("run")], [tool("verify")])
+        levels = ["-O3"] if name in LIBRARIES else ["-O0", "-O3"]
+        forms = ["loop", "fiber"] if name in TEXTURES else ["auto"]
+        for level, form in itertools.product(levels, forms):
+            result = self.run_well([tool("compile"), level, "--form", form, recording], [tool("run")], [tool("verify")])
             lines += [json.loads(line) for line in result.out.decode().splitlines()]
         self.assertTrue(lines)
         self.assertTrue(any(line["changed_bytes"] for line in lines), "no memory changed")
@@ -187,19 +191,75 @@ class Cuda(CudaCase):
 
 
 class Textures(CudaCase):
-    def test_programs(self):
-        """They are built, and their kernels say where handles lie; run, they say what is not there."""
+    def test_handles(self):
+        """Kernels say where their handles lie, and recordings what those stand for."""
         for name in TEXTURES:
-            for level in ["-O0", "-O3"]:
-                with self.subTest(name, level=level):
-                    program = self.build_cuda(name, level)
-                    for cubin in cuda_binaries.cubins(program):
-                        for info, _ in cuda_binaries.records(cubin.sections()[".mneme.ir"]):
-                            self.assertTrue(info["handles"], info)
-                            self.assertTrue(all("argument" in handle for handle in info["handles"]), info)
-            ran = run([tool("capture"), "--device", "host", "--max-instances", 0, program])
-            self.assertEqual(ran.status, 4, ran.text())
-            self.assertIn("textures, surfaces and arrays of CUDA programs are not there yet on the host device", ran.error)
+            with self.subTest(name):
+                program, recording = self.recorded(name)
+                unoptimized = [self.build_cuda(name, "-O0")] if name in ["surface_life", "texture_mipmaps"] else []
+                for cubin in itertools.chain.from_iterable(map(cuda_binaries.cubins, [program, *unoptimized])):
+                    for info, _ in cuda_binaries.records(cubin.sections()[".mneme.ir"]):
+                        self.assertTrue(info["handles"], info)
+                        self.assertTrue(all("argument" in handle for handle in info["handles"]), info)
+                for member in bundles.read(recording.read_bytes()):
+                    if member.name.startswith("instances/"):
+                        instance = bundles.parsed(member)
+                        self.assertTrue(instance["textures"], member.name)
+                        self.assertNotIn("missing", instance)
+
+    ELSEWHERE = """
+#include <cstdio>
+__device__ cudaTextureObject_t known;
+__global__ void of_variable(int* out) { out[threadIdx.x] = tex1Dfetch<int>(known, threadIdx.x); }
+__global__ void of_argument(int* out, cudaTextureObject_t texture) { *out = tex1Dfetch<int>(texture, 1); }
+__global__ void write(cudaSurfaceObject_t surface, int x) { surf1Dwrite(1, surface, x); }
+int main(int, char** arguments) {
+  int *data, *out;
+  cudaMalloc(&data, 128);
+  cudaMalloc(&out, 128);
+  cudaMemset(data, 1, 128);
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear.devPtr = data;
+  resource.res.linear.desc = cudaCreateChannelDesc<int>();
+  resource.res.linear.sizeInBytes = 128;
+  cudaTextureDesc description = {};
+  cudaTextureObject_t texture = 0;
+  if (cudaCreateTextureObject(&texture, &resource, &description, nullptr)) return 1;
+  cudaResourceDesc of_array = {};
+  of_array.resType = cudaResourceTypeArray;
+  if (cudaMallocArray(&of_array.res.array.array, &resource.res.linear.desc, 8, 0, cudaArraySurfaceLoadStore)) return 1;
+  cudaSurfaceObject_t surface = 0;
+  if (cudaCreateSurfaceObject(&surface, &of_array)) return 1;
+  cudaMemcpyToSymbol(known, &texture, sizeof texture);
+  switch (arguments[1][0]) {
+    case 'v': of_variable<<<1, 32>>>(out); break;
+    case 'd': cudaDestroyTextureObject(texture); of_argument<<<1, 1>>>(out, texture); break;
+    case 'n': of_argument<<<1, 1>>>(out, 0); break;
+    case 's': of_argument<<<1, 1>>>(out, surface); break;
+    case 't': write<<<1, 1>>>(texture, 0); break;
+    case 'o': write<<<1, 1>>>(surface, 32); break;
+    case 'm': write<<<1, 1>>>(surface, 2); break;
+  }
+  std::printf("%s\\n", cudaGetErrorName(cudaDeviceSynchronize()));
+}
+"""
+
+    def test_handles_elsewhere(self):
+        """Those in memory are the CPU's alone; what is no texture ends the launch, with a sentence."""
+        source, program = self.folder / "elsewhere.cu", self.folder / "elsewhere"
+        source.write_text(self.ELSEWHERE)
+        self.run_well([tool("inject"), "clang++-19", "-O2", "-x", "cuda", f"--offload-arch={PROCESSOR}", source, "-o", program])
+        recording = self.record(program, "v")
+        result = self.run_well([tool("compile"), recording], [tool("run")], [tool("verify")])
+        self.assertEqual(len(result.out.splitlines()), 1)
+        for how, sentence in {"d": "object that is none, or was destroyed", "n": "object that is null",
+                              "s": "reads a surface object as a texture", "t": "uses a texture object as a surface",
+                              "o": "accesses 4 bytes at byte 32 of row 0 of slice or layer 0 of a surface that has 32 bytes",
+                              "m": "accesses 4 bytes at byte 2 of a surface's row"}.items():
+            ran = run([tool("capture"), "--device", "host", "--max-instances", 0, program, how])
+            self.assertIn(sentence, ran.error)
+            self.assertNotIn("cudaSuccess", ran.out.decode())
 
 
 class Damaged(CudaCase):

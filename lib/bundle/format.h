@@ -21,7 +21,8 @@ inline constexpr int kVariantsWithoutCode = 2;
 // A tool has been at work that adds variants that are launched otherwise than was recorded, or run on one instance
 // only.
 inline constexpr int kOtherLaunches = 3;
-// Recorded on an NVIDIA GPU: arguments may hold handles of textures and surfaces, which a replay has to make anew.
+// Recorded on an NVIDIA GPU or the CPU: arguments may hold handles of a CUDA program's textures and surfaces, which a
+// replay has to make anew.
 inline constexpr int kTexturesRecorded = 4;
 // Bundles were merged: memory is "kept".
 inline constexpr int kKeptBlocks = 5;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/device.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/error.h"
 #include "device/hip/hip_device.h"
 
@@ -14,9 +17,25 @@ std::vector<BlockRange> device_ranges(const bundle::BundleInfo& recording) {
   return ranges;
 }
 
+void refuse_unknown_handles(const bundle::KernelInfo& kernel, const bundle::InstanceInfo& instance) {
+  if (!bundle::uses(kernel, bundle::kTextures) || !instance.textures.empty()) return;
+  auto is_unknown = [&](const bundle::Handle& handle) {
+    if (handle.argument < 0) return true;
+    const auto bytes = std::string_view(instance.arguments).substr(static_cast<size_t>(handle.argument), 8);
+    return std::ranges::any_of(bytes, [](char byte) { return byte != 0; });  // 0 is none, which it does not use
+  };
+  if (!kernel.handles.empty() && std::ranges::none_of(kernel.handles, is_unknown)) return;
+  throw Error(
+      "the kernel uses textures or surfaces of which the recording has no more than the handles: where the CPU "
+      "recorded "
+      "it, run it there");
+}
+
 void refuse_textures(const Launch& launch) {
   if (launch.textures.empty()) return;
-  throw Error("the launch has textures or surfaces of a CUDA program, and only NVIDIA's GPUs have those: run it there");
+  throw Error(
+      "the launch has textures or surfaces of a CUDA program, which AMD's GPUs do not have: run it on an NVIDIA GPU or "
+      "the CPU");
 }
 
 std::unique_ptr<Device> make_device(const std::string& name) {

@@ -105,6 +105,10 @@ std::vector<BlockRange> device_ranges(const bundle::BundleInfo& recording);
 // Throws Error for a launch with textures or surfaces of a CUDA program, on devices that have none of those.
 void refuse_textures(const Launch& launch);
 
+// Throws Error where a CUDA kernel would be launched on a GPU with handles of textures or surfaces for which there are
+// none on it: addresses of what the host device recorded, or what a recorder did not ask for.
+void refuse_unknown_handles(const bundle::KernelInfo& kernel, const bundle::InstanceInfo& instance);
+
 std::unique_ptr<Device> make_host_device();
 std::unique_ptr<Device> make_cuda_device();  // NVIDIA's first
 // By name; "auto" is the host: what a recording's code is for, its reader knows. Throws Error (Exit::kMissing).

@@ -3,8 +3,15 @@
 #pragma once
 #include <stddef.h>
 
+struct HIP_RESOURCE_DESC_st;
+struct HIP_RESOURCE_VIEW_DESC_st;
+struct HIP_TEXTURE_DESC_st;
+struct hipArray;
 struct hipGraphExec;
 struct hipGraphNode;
+struct hipResourceDesc;
+struct hipResourceViewDesc;
+struct hipTextureDesc;
 struct ihipGraph;
 struct ihipModule_t;
 struct ihipStream_t;
@@ -12,6 +19,11 @@ struct ihipStream_t;
 namespace mneme::vendor::cuda {
 struct AllocationNode;
 }
+
+namespace mneme::bundle {
+struct TextureArray;
+struct TextureObject;
+}  // namespace mneme::bundle
 
 namespace mneme::hostgpu {
 
@@ -81,6 +93,24 @@ int mneme_hostgpu_note_allocation(void* memory, size_t size, ihipStream_t* strea
 // 1: the graph keeps it, and nothing is to be freed.
 int mneme_hostgpu_give_back(void* memory);
 int mneme_hostgpu_give_back_in(void* memory, ihipStream_t* stream);
+
+// Textures and surfaces as CUDA has them. `seamless`: filters are to reach over the edges of a cube's faces.
+int mneme_hostgpu_create_texture(unsigned long long* object, const hipResourceDesc* resource,
+                                 const hipTextureDesc* texture, const hipResourceViewDesc* view, bool seamless);
+// The same of the driver's structures.
+int mneme_hostgpu_create_drivers_texture(unsigned long long* object, const HIP_RESOURCE_DESC_st* resource,
+                                         const HIP_TEXTURE_DESC_st* texture, const HIP_RESOURCE_VIEW_DESC_st* view,
+                                         bool seamless);
+int mneme_hostgpu_create_surface(unsigned long long* object, const hipResourceDesc* resource);
+int mneme_hostgpu_destroy_surface(unsigned long long object);
+int mneme_hostgpu_surface_resource(hipResourceDesc* resource, unsigned long long object);
+// What a texture or surface that a CUDA program made is of, in the words of recordings: all but where its handle lies.
+// An array's address is that of its texels; where it is of memory, `array` stays as it is.
+int mneme_hostgpu_describe_texture(unsigned long long object, bool surface, mneme::bundle::TextureObject* texture,
+                                   mneme::bundle::TextureArray* array);
+// Where `size` bytes of an array lie from byte x of a row on; they may go over the ends of rows.
+int mneme_hostgpu_array_bytes(const hipArray* array, size_t x, size_t row, size_t size, void** bytes);
+int mneme_hostgpu_array_flags(const hipArray* array, unsigned* flags);  // what it was made with
 
 int mneme_hostgpu_stream_id(ihipStream_t* stream, unsigned long long* id);  // no other stream ever has it
 // Where an argument lies among a kernel's, and how many bytes it has; each may be null. hipErrorInvalidValue: there are

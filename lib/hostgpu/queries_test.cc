@@ -51,9 +51,12 @@ TEST_F(Queries, ArraysRefuseWhatTheyCannotHold) {
   }
   EXPECT_EQ(hipMalloc3DArray(&array, &kFloat, {4, 0, 4}, 0), hipErrorInvalidValue) << "slices without rows";
   EXPECT_EQ(hipMallocArray(&array, &kFloat, size_t{1} << 30, size_t{1} << 40, 0), hipErrorInvalidValue);
+  EXPECT_EQ(hipMalloc3DArray(&array, &kFloat, {4, 4, 5}, hipArrayCubemap), hipErrorInvalidValue) << "five faces";
+  EXPECT_EQ(hipMalloc3DArray(&array, &kFloat, {4, 5, 6}, hipArrayCubemap), hipErrorInvalidValue) << "no squares";
   testing::internal::CaptureStderr();
-  EXPECT_EQ(hipMalloc3DArray(&array, &kFloat, {4, 4, 6}, hipArrayCubemap), hipErrorNotSupported);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("cube maps"));
+  constexpr unsigned kSparse = 0x40;
+  EXPECT_EQ(hipMalloc3DArray(&array, &kFloat, {4, 4, 0}, kSparse), hipErrorNotSupported);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("sparse arrays"));
   EXPECT_EQ(hipFreeArray(nullptr), hipErrorInvalidValue);
   array = make_array(4, 4);
   EXPECT_EQ(hipFreeArray(array), hipSuccess);
@@ -72,6 +75,24 @@ TEST_F(Queries, CopiesStayInTheirArray) {
   EXPECT_EQ(got[0], 3);
   EXPECT_EQ(got[2], 5);
   EXPECT_EQ(hipFreeArray(array), hipSuccess);
+}
+
+TEST_F(Queries, LevelsComeDownToOneTexel) {
+  hipMipmappedArray_t array = nullptr;
+  EXPECT_EQ(hipMallocMipmappedArray(nullptr, &kFloat, {8, 4, 0}, 3, 0), hipErrorInvalidValue);
+  ASSERT_EQ(hipMallocMipmappedArray(&array, &kFloat, {8, 4, 0}, 9, 0), hipSuccess);
+  hipArray_t level = nullptr, first = nullptr;
+  ASSERT_EQ(hipGetMipmappedArrayLevel(&first, array, 0), hipSuccess);
+  ASSERT_EQ(hipGetMipmappedArrayLevel(&level, array, 3), hipSuccess) << "8, 4, 2, 1";
+  EXPECT_EQ(hipGetMipmappedArrayLevel(&level, array, 4), hipErrorInvalidValue);
+  EXPECT_EQ(hipGetMipmappedArrayLevel(&level, array, 2), hipSuccess);
+  EXPECT_EQ(level->width, 2u);
+  EXPECT_EQ(level->height, 1u);
+  EXPECT_EQ(static_cast<float*>(level->data) - static_cast<float*>(first->data), 8 * 4 + 4 * 2);
+  EXPECT_EQ(hipFreeArray(level), hipErrorInvalidValue) << "it is freed with all others";
+  EXPECT_EQ(hipFreeMipmappedArray(array), hipSuccess);
+  EXPECT_EQ(hipFreeMipmappedArray(array), hipErrorInvalidHandle);
+  EXPECT_EQ(hipFreeArray(level), hipErrorInvalidHandle);
 }
 
 TEST_F(Queries, TexturesRefuseWhatTheyCannotRead) {
@@ -95,9 +116,11 @@ TEST_F(Queries, TexturesRefuseWhatTheyCannotRead) {
   EXPECT_EQ(hipDestroyTextureObject(nullptr), hipSuccess);
   hipResourceDesc mipmapped = {};
   mipmapped.resType = hipResourceTypeMipmappedArray;
+  EXPECT_EQ(hipCreateTextureObject(&object, &mipmapped, &texture, nullptr), hipErrorInvalidValue);
+  view.format = hipResViewFormatUnsignedBlockCompressed1;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(hipCreateTextureObject(&object, &mipmapped, &texture, nullptr), hipErrorNotSupported);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("mipmapped textures"));
+  EXPECT_EQ(hipCreateTextureObject(&object, &resource, &texture, &view), hipErrorNotSupported);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("block-compressed textures"));
 
   hipResourceDesc linear = {};
   linear.resType = hipResourceTypeLinear;

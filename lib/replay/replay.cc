@@ -394,6 +394,7 @@ void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configurati
                      uint32_t times, const RunSettings& settings, const Foreign& foreign, const After& after) {
   const bundle::InstanceInfo& info = instance_.info;
   bundle::LaunchSize size = bundle::launch_size(info, configuration);
+  if (!device_.runs_in_this_process()) device::refuse_unknown_handles(kernel, info);
   foreign(true);
   std::unique_ptr<device::Code> loaded = device_.load(kernel, code);
   foreign(false);

@@ -38,8 +38,6 @@ DRIVERS = ["driver_graphs", "pointers", "stacks", "symbols", "virtual_memory"]
 NOT_BUILT = {*((name, "-O0") for name in ["cooperative_groups", "wave_operations", *cuda_test.LIBRARIES])}
 # What the host device recorded and a GPU cannot replay: kernels' heap is not in it as a GPU has it.
 AT_HOME = ["device_heap", "device_new"]
-# Or cannot run.
-ONLY_THERE = cuda_test.TEXTURES
 # Not of all kernels are results the same there: scripts/gpu-check-programs says why.
 KERNELS = {"barrier_in_recursion": "sum_blocks|rotate"}
 # The pack has to be small. What a program with more than that makes is recorded on the GPU.
@@ -124,7 +122,7 @@ def write_program(folder, work, name):
     for level in levels_of(name):
         program = cuda_test.CudaCase.build_cuda(name, level)
         shutil.copy(program, folder / "applications" / level / name)
-    if name in AT_HOME or name in ONLY_THERE:
+    if name in AT_HOME:
         return
     recording = work / f"{name}.tar"
     well(tool("capture"), "--device", "host", "--max-instances", 1, "--kernel", KERNELS.get(name, "."), "-o",
@@ -153,7 +151,7 @@ def main():
     try:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             names = chosen or sorted({*cuda_test.CHOSEN, *cuda_test.OTHERS, *cuda_test.LIBRARIES, *cuda_test.CUDAS_OWN,
-                                      *cuda_test.OF_THEIR_OWN, *ONLY_THERE})
+                                      *cuda_test.OF_THEIR_OWN, *cuda_test.TEXTURES})
             programs = [pool.submit(write_program, folder, work, name) for name in names]
             if not chosen:
                 damaged.Damaged(folder / "damaged", work, cuda_test.PROCESSOR).make()

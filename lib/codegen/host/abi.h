@@ -7,7 +7,7 @@
 
 namespace mneme::codegen::host {
 
-inline constexpr uint32_t kAbiVersion = 6;
+inline constexpr uint32_t kAbiVersion = 7;
 inline constexpr char kEntrySymbol[] = "mneme_code_object";  // a CodeObject, in the shared object
 
 struct Services;
@@ -102,14 +102,23 @@ struct Services {
   void (*diverged)(BlockContext*, uint32_t thread, const uint32_t* points, uint32_t count);
 
   // Images, by the addresses of their descriptors (device/host/services/images.h). A texel outside reads as zeros and
-  // takes no stores. `shape`: dimensions, and whether z is a layer (ImageShape).
+  // takes no stores. `shape`: ImageShape.
   Texel (*image_load)(BlockContext*, uint32_t thread, uint64_t image, int32_t x, int32_t y, int32_t z);
   void (*image_store)(BlockContext*, uint32_t thread, uint64_t image, int32_t x, int32_t y, int32_t z, Texel);
   Texel (*image_sample)(BlockContext*, uint32_t thread, uint64_t image, uint64_t sampler, uint32_t shape, float x,
-                        float y, float z);
+                        float y, float z, float layer, float level);
   Texel (*image_gather)(BlockContext*, uint32_t thread, uint64_t image, uint64_t sampler, uint32_t channel, float x,
                         float y);
   uint32_t (*image_query)(BlockContext*, uint32_t thread, uint64_t image, uint32_t what /* ImageQuery */);
+  // The level of detail at which texels are as large as the longer of two vectors in texture coordinates.
+  float (*image_level)(BlockContext*, uint32_t thread, uint64_t image, uint64_t sampler, uint32_t shape, float x0,
+                       float y0, float z0, float x1, float y1, float z1);
+  // CUDA's surfaces: bytes (1, 2, 4, 8, 16) of an image, whatever its format, at byte x of a row. `bounds`:
+  // SurfaceBounds.
+  Texel (*surface_load)(BlockContext*, uint32_t thread, uint64_t image, uint32_t bytes, uint32_t bounds, int32_t x,
+                        int32_t y, int32_t z);
+  void (*surface_store)(BlockContext*, uint32_t thread, uint64_t image, uint32_t bytes, uint32_t bounds, int32_t x,
+                        int32_t y, int32_t z, Texel);
 
   // All work-items of the block that have not ended wait, some of them for memory that another block may change.
   // `moved`: 1 if something else has happened in the block since it last said so. Returns for them to look again.
@@ -124,8 +133,24 @@ struct Services {
   void (*release_in)(BlockContext*, uint32_t thread, const void* heap, void* address);
 };
 
-enum ImageShape : uint32_t { kImageDimensions = 3, kImageLayers = 4 };
-enum ImageQuery : uint32_t { kChannelType = 0, kChannelOrder = 1 };
+enum ImageShape : uint32_t {
+  kImageDimensions = 3,  // how many
+  kImageLayers = 4,      // a layer is given
+  kImageCube = 8,        // x, y and z are a direction; of two dimensions
+  kImageLevel = 16       // a level of detail is given; else it is the first
+};
+enum ImageQuery : uint32_t {
+  kChannelType = 0,
+  kChannelOrder = 1,
+  kImageWidth = 2,   // texels, likewise
+  kImageHeight = 3,  //
+  kImageDepth = 4,   // or layers
+  kImageLevels = 5
+};
+// Of what lies outside: it ends the launch, is the nearest inside, or reads as zeros and takes no stores.
+enum SurfaceBounds : uint32_t { kTrapOutside = 0, kClampToInside = 1, kZeroOutside = 2 };
+// Bytes from a texture object's image to its sampler, as in HIP's device headers.
+inline constexpr uint64_t kSamplerOffset = 48;
 
 inline constexpr uint32_t kEndedPoint = ~0u;
 // Of a block, static and dynamic together: no less than any GPU has, so that what was recorded there can be replayed.
@@ -151,10 +176,10 @@ enum MemoryAccess : uint32_t { kReads = 0, kWrites = 1, kUpdates = 2 };
 
 // Members of Services, in order.
 inline constexpr const char* kServiceNames[] = {
-    "stop",         "print_begin",   "print_string",   "print_words", "allocate",    "release",
-    "check",        "converge_grid", "fail_assertion", "wall_clock",  "run_items",   "converge",
-    "enter",        "leave",         "diverged",       "image_load",  "image_store", "image_sample",
-    "image_gather", "image_query",   "yield",          "print_count", "allocate_in", "release_in"};
+    "stop",          "print_begin",    "print_string", "print_words",  "allocate",     "release",     "check",
+    "converge_grid", "fail_assertion", "wall_clock",   "run_items",    "converge",     "enter",       "leave",
+    "diverged",      "image_load",     "image_store",  "image_sample", "image_gather", "image_query", "image_level",
+    "surface_load",  "surface_store",  "yield",        "print_count",  "allocate_in",  "release_in"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address

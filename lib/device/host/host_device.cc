@@ -17,6 +17,7 @@
 #include "device/host/heap/device_heap.h"
 #include "device/host/launch.h"
 #include "device/host/services/segment_memory.h"
+#include "device/host/textures.h"
 
 namespace mneme::device {
 namespace {
@@ -152,7 +153,6 @@ class HostDevice : public Device {
 
   uint64_t execute(Code& code, const Launch& launch) override {
     auto& loaded = static_cast<LoadedCode&>(code);
-    refuse_textures(launch);
     refuse_large_blocks(loaded.host().object(), launch.block);
     for (const bundle::Segment& segment : launch.segments) {
       if (!segment.symbol.empty()) mapped(segment.address, segment.size);
@@ -169,9 +169,12 @@ class HostDevice : public Device {
     if (launch.cluster.count() > 1 && launch.warn) {
       launch.warn("it was launched in clusters of blocks; on the host device each block is a cluster of its own");
     }
+    host::Textures textures(launch, [this](uint64_t address, uint64_t bytes) { mapped(address, bytes); });
+    std::string arguments = launch.arguments;
+    textures.put_handles(arguments);
     if (launch.cold) empty_caches(launch);
     auto start = std::chrono::steady_clock::now();
-    host::run_grid(loaded.host(), launch.grid, launch.block, launch.shared_bytes, bytes_of(launch.arguments), options);
+    host::run_grid(loaded.host(), launch.grid, launch.block, launch.shared_bytes, bytes_of(arguments), options);
     auto end = std::chrono::steady_clock::now();
     return static_cast<uint64_t>(std::chrono::nanoseconds(end - start).count());
   }

@@ -31,6 +31,10 @@ Error cudaGraphMemsetNodeGetParams(hipGraphNode_t node, mneme::hostgpu::cuda::Fi
 Error cudaGraphMemsetNodeSetParams(hipGraphNode_t node, const mneme::hostgpu::cuda::FillParameters* fill);
 Error cudaGraphExecMemsetNodeSetParams(hipGraphExec_t made, hipGraphNode_t node,
                                        const mneme::hostgpu::cuda::FillParameters* fill);
+Error cudaMemcpyToArrayAsync(hipArray* to, size_t x, size_t row, const void* from, size_t size, int kind,
+                             hipStream_t stream);
+Error cudaMemcpyFromArrayAsync(void* to, const hipArray* from, size_t x, size_t row, size_t size, int kind,
+                               hipStream_t stream);
 Error cudaFree(void* pointer);
 Error cudaFreeAsync(void* pointer, hipStream_t stream);
 Error cudaGraphAddMemAllocNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, size_t count,

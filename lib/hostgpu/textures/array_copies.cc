@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Copies to and from arrays: as copies between memory with a pitch, which an array's memory is.
 #include "hostgpu/errors.h"
+#include "hostgpu/extensions.h"
 #include "hostgpu/textures/arrays.h"
 
 namespace mneme::hostgpu {
@@ -145,6 +146,21 @@ hipError_t hipMemcpyFromArray(void* to, hipArray_const_t from, size_t x, size_t 
   return with_array(from,
                     [&](const ArrayMemory& memory) { return hipMemcpy(to, run(memory, x, y, size), size, kind); });
 }
+
+#pragma GCC visibility push(default)
+int mneme_hostgpu_array_bytes(const hipArray* array, size_t x, size_t row, size_t size, void** bytes) {
+  return answer([&] {
+    require(bytes);
+    *bytes = run(memory_of(array), x, row, size);
+  });
+}
+int mneme_hostgpu_array_flags(const hipArray* array, unsigned* flags) {
+  return answer([&] {
+    require(flags);
+    *flags = memory_of(array).flags;
+  });
+}
+#pragma GCC visibility pop
 
 hipError_t hipMemcpyHtoA(hipArray* to, size_t offset, const void* from, size_t size) {
   return with_array(to, [&](const ArrayMemory& memory) {

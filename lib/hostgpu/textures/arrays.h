@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arrays: images in device memory, which on the host device lie there row by row.
 #pragma once
-#include "device/host/services/images.h"
+#include "device/host/services/texture_objects.h"
 #include "hostgpu/hip.h"
 
 namespace mneme::hostgpu {
 
-struct TexelFormat {
-  device::host::TexelKind kind = device::host::TexelKind::kFloat;
-  unsigned bits = 0;      // of a channel
-  unsigned channels = 0;  // 1, 2, 4
-
-  size_t bytes() const { return size_t{bits} / 8 * channels; }
-};
+using device::host::TexelFormat;
 
 // All throw HipError: hipErrorInvalidValue, or hipErrorNotSupported with a sentence for formats that there are not.
 TexelFormat format_of(const hipChannelFormatDesc& channels);
@@ -25,9 +19,14 @@ struct ArrayMemory {
   TexelFormat format;
   size_t width = 0, height = 0, depth = 0;  // texels, rows, slices or layers: none is 0
   size_t pitch = 0, slice = 0;              // bytes from row to row, from slice to slice
+  unsigned levels = 1;                      // one behind the other; what stands above is of the first
+  unsigned flags = 0;                       // hipArrayLayered, …
+
+  bool has_layers() const { return flags & (hipArrayLayered | hipArrayCubemap); }
 };
-// Throws HipError for what is no array.
+// Throw HipError for what is no array.
 ArrayMemory memory_of(hipArray_const_t array);
+ArrayMemory memory_of(hipMipmappedArray_const_t array);
 // The same as memory with a pitch, for copies.
 hipPitchedPtr pitched_memory(hipArray_const_t array);
 

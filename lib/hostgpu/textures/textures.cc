@@ -6,9 +6,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <optional>
 
 #include "hostgpu/errors.h"
+#include "hostgpu/extensions.h"
 #include "hostgpu/held_over_forks.h"
 #include "hostgpu/memory/memory.h"
 #include "hostgpu/textures/arrays.h"
@@ -22,18 +22,12 @@ hipError_t hipDestroySurfaceObject(hipSurfaceObject_t object);
 namespace mneme::hostgpu {
 
 using device::host::Image;
-using device::host::Sampler;
+using device::host::Sampling;
 using device::host::TexelKind;
 using device::host::TextureObject;
+using device::host::View;
 
 namespace {
-
-struct Description {
-  hipResourceDesc resource = {};
-  hipTextureDesc texture = {};
-  std::optional<hipResourceViewDesc> view;
-  bool surface = false;
-};
 
 struct Objects {
   HeldOverForks<std::mutex> mutex;
@@ -46,48 +40,28 @@ Objects& objects() {
   return *all;
 }
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw HipError(hipErrorNotSupported, what + " are not available on the host device");
-}
-
-// A view's format, which must be of the same size: eight formats in the order of their numbers, of 1, 2 and 4 channels.
-TexelFormat viewed_as(hipResourceViewFormat format, const TexelFormat& otherwise) {
-  if (format == hipResViewFormatNone) return otherwise;
-  if (format > hipResViewFormatFloat4) refuse("block-compressed textures");
-  constexpr TexelFormat kFormats[] = {{TexelKind::kUnsigned, 8, 1},  {TexelKind::kSigned, 8, 1},
-                                      {TexelKind::kUnsigned, 16, 1}, {TexelKind::kSigned, 16, 1},
-                                      {TexelKind::kUnsigned, 32, 1}, {TexelKind::kSigned, 32, 1},
-                                      {TexelKind::kFloat, 16, 1},    {TexelKind::kFloat, 32, 1}};
-  unsigned index = static_cast<unsigned>(format) - 1;
-  TexelFormat wanted = kFormats[index / 3];
-  wanted.channels = 1u << index % 3;
-  require(wanted.bytes() == otherwise.bytes());
-  return wanted;
-}
-
-Image image_of(const TexelFormat& format) {
-  Image image;
-  image.kind = format.kind;
-  image.bits = static_cast<uint8_t>(format.bits);
-  image.channels = static_cast<uint8_t>(format.channels);
-  return image;
-}
-
-Image image_of_array(hipArray_const_t array, const hipResourceViewDesc* view) {
-  ArrayMemory memory = memory_of(array);
-  Image image = image_of(view ? viewed_as(view->format, memory.format) : memory.format);
-  if (view) {
-    bool whole = (!view->width || view->width == memory.width) && (!view->height || view->height == memory.height) &&
-                 (!view->depth || view->depth == memory.depth);
-    if (!whole || view->firstMipmapLevel || view->lastMipmapLevel) refuse("views of part of an array");
-    if (view->firstLayer) refuse("views of some layers of an array");
+// What the host device says of a texture, as HIP's errors.
+template <class Body>
+auto with_errors(const Body& body) {
+  try {
+    return body();
+  } catch (const device::host::BadTexture&) {
+    throw HipError(hipErrorInvalidValue);
+  } catch (const Error& error) {
+    throw HipError(hipErrorNotSupported, error.what());
   }
+}
+
+Image image_of_array(const ArrayMemory& memory) {
+  Image image = device::host::image_of(memory.format);
   image.data = reinterpret_cast<uint64_t>(memory.data);
   image.width = static_cast<uint32_t>(memory.width);
   image.height = static_cast<uint32_t>(memory.height);
   image.depth = static_cast<uint32_t>(memory.depth);
   image.pitch = static_cast<uint32_t>(memory.pitch);
   image.slice = memory.slice;
+  image.levels = memory.levels;
+  if (memory.has_layers()) image.flags |= device::host::kLayers;
   return image;
 }
 
@@ -95,7 +69,7 @@ Image image_of_memory(const void* start, const TexelFormat& format, size_t width
   require(start && width && height && pitch / format.bytes() >= width);
   require(width <= INT32_MAX && height <= INT32_MAX && pitch <= UINT32_MAX);
   check_range(start, pitch * (height - 1) + width * format.bytes());
-  Image image = image_of(format);
+  Image image = device::host::image_of(format);
   image.data = reinterpret_cast<uint64_t>(start);
   image.width = static_cast<uint32_t>(width);
   image.height = static_cast<uint32_t>(height);
@@ -104,13 +78,12 @@ Image image_of_memory(const void* start, const TexelFormat& format, size_t width
   return image;
 }
 
-Image image_of(const hipResourceDesc& resource, const hipResourceViewDesc* view) {
-  require(!view || resource.resType == hipResourceTypeArray || resource.resType == hipResourceTypeMipmappedArray);
+Image image_of(const hipResourceDesc& resource) {
   switch (resource.resType) {
     case hipResourceTypeArray:
-      return image_of_array(resource.res.array.array, view);
+      return image_of_array(memory_of(resource.res.array.array));
     case hipResourceTypeMipmappedArray:
-      refuse("mipmapped textures");
+      return image_of_array(memory_of(resource.res.mipmap.mipmap));
     case hipResourceTypeLinear: {
       const auto& linear = resource.res.linear;
       TexelFormat format = format_of(linear.desc);
@@ -128,22 +101,34 @@ Image image_of(const hipResourceDesc& resource, const hipResourceViewDesc* view)
   }
 }
 
-Sampler sampler_of(const hipTextureDesc& texture, const Image& image) {
-  Sampler sampler;
-  for (int axis = 0; axis < 3; ++axis) {
-    require(texture.addressMode[axis] >= hipAddressModeWrap && texture.addressMode[axis] <= hipAddressModeBorder);
-    sampler.address[axis] = static_cast<device::host::AddressMode>(texture.addressMode[axis]);
-  }
-  require(texture.filterMode == hipFilterModePoint || texture.filterMode == hipFilterModeLinear);
+Sampling sampling_of(const hipTextureDesc& texture, const TextureRules& rules) {
+  Sampling sampling;
+  for (int axis = 0; axis < 3; ++axis) sampling.address[axis] = static_cast<unsigned>(texture.addressMode[axis]);
+  sampling.filter = static_cast<unsigned>(texture.filterMode);
+  sampling.level_filter = static_cast<unsigned>(texture.mipmapFilterMode);
   require(texture.readMode == hipReadModeElementType || texture.readMode == hipReadModeNormalizedFloat);
-  bool reads_floats =
-      image.kind == TexelKind::kFloat || (texture.readMode == hipReadModeNormalizedFloat && image.bits < 32);
-  require(texture.filterMode == hipFilterModePoint || reads_floats);  // there is nothing between two integers
-  if (texture.sRGB && image.bits == 8) refuse("sRGB textures");
-  sampler.linear = texture.filterMode == hipFilterModeLinear;
-  sampler.normalized = texture.normalizedCoords != 0;
-  std::copy_n(texture.borderColor, 4, sampler.border);
-  return sampler;
+  sampling.fractions = texture.readMode == hipReadModeNormalizedFloat;
+  sampling.normalized = texture.normalizedCoords != 0;
+  sampling.srgb = texture.sRGB != 0;
+  sampling.anisotropy = texture.maxAnisotropy;
+  sampling.level_bias = texture.mipmapLevelBias;
+  sampling.least_level = texture.minMipmapLevelClamp;
+  sampling.most_level = texture.maxMipmapLevelClamp;
+  std::copy_n(texture.borderColor, 4, sampling.border);
+  sampling.cuda = rules.cuda;
+  sampling.seamless = rules.seamless;
+  return sampling;
+}
+
+View view_of(const hipResourceViewDesc& view) {
+  return {static_cast<unsigned>(view.format),
+          view.width,
+          view.height,
+          view.depth,
+          view.firstMipmapLevel,
+          view.lastMipmapLevel,
+          view.firstLayer,
+          view.lastLayer};
 }
 
 // Its memory comes from hipMalloc as everybody calls it, so that in a recorded process it is the recorder's.
@@ -171,11 +156,11 @@ void remove(void* object, bool surface) {
   if (freed != hipSuccess) throw HipError(freed);
 }
 
-Description description_of(hipTextureObject_t object) {
-  std::lock_guard lock(objects().mutex);
-  auto found = objects().live.find(object);
-  require(found != objects().live.end() && !found->second.surface);
-  return found->second;
+void* make_surface(const hipResourceDesc& resource, uint8_t flags) {
+  TextureObject made;
+  made.image = image_of_array(memory_of(resource.res.array.array));
+  made.image.flags |= flags;
+  return place(made, {resource, {}, std::nullopt, true, {}});
 }
 
 // The driver's descriptions say the same in other words.
@@ -185,6 +170,8 @@ hipResourceDesc translate(const HIP_RESOURCE_DESC& from) {
   require(from.flags == 0);
   if (from.resType == HIP_RESOURCE_TYPE_ARRAY) {
     to.res.array.array = from.res.array.hArray;
+  } else if (from.resType == HIP_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
+    to.res.mipmap.mipmap = from.res.mipmap.hMipmappedArray;
   } else if (from.resType == HIP_RESOURCE_TYPE_LINEAR) {
     const auto& linear = from.res.linear;
     to.res.linear = {linear.devPtr, channels_of(format_of(linear.format, linear.numChannels)), linear.sizeInBytes};
@@ -204,6 +191,10 @@ hipTextureDesc translate(const HIP_TEXTURE_DESC& from) {
   to.normalizedCoords = (from.flags & HIP_TRSF_NORMALIZED_COORDINATES) != 0;
   to.sRGB = (from.flags & HIP_TRSF_SRGB) != 0;
   to.maxAnisotropy = from.maxAnisotropy;
+  to.mipmapFilterMode = static_cast<hipTextureFilterMode>(from.mipmapFilterMode);
+  to.mipmapLevelBias = from.mipmapLevelBias;
+  to.minMipmapLevelClamp = from.minMipmapLevelClamp;
+  to.maxMipmapLevelClamp = from.maxMipmapLevelClamp;
   std::copy_n(from.borderColor, 4, to.borderColor);
   return to;
 }
@@ -221,17 +212,31 @@ hipResourceViewDesc translate(const HIP_RESOURCE_VIEW_DESC& from) {
 
 }  // namespace
 
+Description description_of(const void* object, bool surface) {
+  std::lock_guard lock(objects().mutex);
+  auto found = objects().live.find(object);
+  require(found != objects().live.end() && found->second.surface == surface);
+  return found->second;
+}
+
 hipTextureObject_t make_texture(const hipResourceDesc& resource, const hipTextureDesc& texture,
-                                const hipResourceViewDesc* view) {
-  TextureObject object;
-  object.image = image_of(resource, view);
-  if (texture.readMode == hipReadModeNormalizedFloat && object.image.kind != TexelKind::kFloat) {
-    object.image.flags |= device::host::kNormalizedRead;
-  }
-  object.sampler = sampler_of(texture, object.image);
-  Description description{resource, texture, std::nullopt, false};
+                                const hipResourceViewDesc* view, const TextureRules& rules) {
+  require(!view || resource.resType == hipResourceTypeArray || resource.resType == hipResourceTypeMipmappedArray);
+  TextureObject object = with_errors([&] {
+    View wanted;
+    if (view) wanted = view_of(*view);
+    return device::host::make_texture_object(image_of(resource), view ? &wanted : nullptr, sampling_of(texture, rules));
+  });
+  Description description{resource, texture, std::nullopt, false, rules};
   if (view) description.view = *view;
   return static_cast<hipTextureObject_t>(place(object, std::move(description)));
+}
+
+static hipTextureObject_t make_drivers_texture(const HIP_RESOURCE_DESC& resource, const HIP_TEXTURE_DESC& texture,
+                                               const HIP_RESOURCE_VIEW_DESC* view, const TextureRules& rules) {
+  hipResourceViewDesc translated = {};
+  if (view) translated = translate(*view);
+  return make_texture(translate(resource), translate(texture), view ? &translated : nullptr, rules);
 }
 
 void destroy_texture(hipTextureObject_t object) { remove(object, false); }
@@ -254,9 +259,7 @@ hipError_t hipTexObjectCreate(hipTextureObject_t* object, const HIP_RESOURCE_DES
                               const HIP_TEXTURE_DESC* texture, const HIP_RESOURCE_VIEW_DESC* view) {
   return answer_on_device([&] {
     require(object && resource && texture);
-    hipResourceViewDesc translated = {};
-    if (view) translated = translate(*view);
-    *object = make_texture(translate(*resource), translate(*texture), view ? &translated : nullptr);
+    *object = make_drivers_texture(*resource, *texture, view, {});
   });
 }
 
@@ -268,35 +271,72 @@ hipError_t hipTexObjectDestroy(hipTextureObject_t object) { return hipDestroyTex
 hipError_t hipGetTextureObjectResourceDesc(hipResourceDesc* resource, hipTextureObject_t object) {
   return answer([&] {
     require(resource);
-    *resource = description_of(object).resource;
+    *resource = description_of(object, false).resource;
   });
 }
 
 hipError_t hipGetTextureObjectTextureDesc(hipTextureDesc* texture, hipTextureObject_t object) {
   return answer([&] {
     require(texture);
-    *texture = description_of(object).texture;
+    *texture = description_of(object, false).texture;
   });
 }
 
 hipError_t hipGetTextureObjectResourceViewDesc(hipResourceViewDesc* view, hipTextureObject_t object) {
   return answer([&] {
     require(view);
-    auto known = description_of(object).view;
+    auto known = description_of(object, false).view;
     require(known.has_value());
     *view = *known;
   });
 }
+
+#pragma GCC visibility push(default)
+int mneme_hostgpu_create_texture(unsigned long long* object, const hipResourceDesc* resource,
+                                 const hipTextureDesc* texture, const hipResourceViewDesc* view, bool seamless) {
+  return answer_on_device([&] {
+    require(object && resource && texture);
+    *object = reinterpret_cast<uint64_t>(make_texture(*resource, *texture, view, {true, seamless}));
+  });
+}
+
+int mneme_hostgpu_create_drivers_texture(unsigned long long* object, const HIP_RESOURCE_DESC* resource,
+                                         const HIP_TEXTURE_DESC* texture, const HIP_RESOURCE_VIEW_DESC* view,
+                                         bool seamless) {
+  return answer_on_device([&] {
+    require(object && resource && texture);
+    *object = reinterpret_cast<uint64_t>(make_drivers_texture(*resource, *texture, view, {true, seamless}));
+  });
+}
+
+int mneme_hostgpu_create_surface(unsigned long long* object, const hipResourceDesc* resource) {
+  return answer_on_device([&] {
+    require(object && resource && resource->resType == hipResourceTypeArray);
+    require(memory_of(resource->res.array.array).flags & hipArraySurfaceLoadStore);
+    *object = reinterpret_cast<uint64_t>(make_surface(*resource, mneme::device::host::kBytes));
+  });
+}
+
+int mneme_hostgpu_destroy_surface(unsigned long long object) {
+  return answer_on_device([&] { remove(reinterpret_cast<void*>(object), true); });
+}
+
+int mneme_hostgpu_surface_resource(hipResourceDesc* resource, unsigned long long object) {
+  return answer([&] {
+    require(resource);
+    *resource = description_of(reinterpret_cast<void*>(object), true).resource;
+  });
+}
+#pragma GCC visibility pop
 
 }  // extern "C"
 
 hipError_t hipCreateSurfaceObject(hipSurfaceObject_t* object, const hipResourceDesc* resource) {
   return answer_on_device([&] {
     require(object && resource && resource->resType == hipResourceTypeArray);
-    mneme::device::host::TextureObject made;
-    made.image = image_of_array(resource->res.array.array, nullptr);
-    if (made.image.kind != TexelKind::kFloat) made.image.flags = mneme::device::host::kNumbersAsFloats;
-    *object = static_cast<hipSurfaceObject_t>(place(made, {*resource, {}, std::nullopt, true}));
+    bool floats = memory_of(resource->res.array.array).format.kind == TexelKind::kFloat;
+    auto flags = floats ? uint8_t{0} : uint8_t{mneme::device::host::kNumbersAsFloats};
+    *object = static_cast<hipSurfaceObject_t>(make_surface(*resource, flags));
   });
 }
 

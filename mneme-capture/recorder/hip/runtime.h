@@ -38,6 +38,8 @@ class HipRuntime final : public VendorRuntime {
   std::string why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel, const std::string& name) override;
   std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
                                            std::vector<std::string>& missing) override;
+  TexturesOfLaunch textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
+                            std::vector<std::string>& missing) override;
 
   bool is_stand_in() override;
   Core* recorder() override { return core(); }

@@ -31,9 +31,8 @@ bool covers(const std::vector<WireSegment>& segments, uint64_t address, uint64_t
 ArrayCopies::~ArrayCopies() { forget(); }
 
 void ArrayCopies::forget() {
-  for (const Allocations::Symbol& symbol : symbols_) {
-    allocations_.release(reinterpret_cast<const void*>(symbol.range.address));
-  }
+  for (const void* copy : copies_) allocations_.release(copy);
+  copies_.clear();
   symbols_.clear();
   textures_ = {};
 }
@@ -44,11 +43,16 @@ void ArrayCopies::take(const bundle::KernelInfo& kernel, const std::string& argu
   textures_ = runtime_.textures(kernel, arguments, device_, missing);
   for (size_t i = 0; i < textures_.arrays.size() && missing.size() == before; ++i) {
     const uint64_t bytes = bundle::layout_of(textures_.arrays[i]).value().bytes;
+    if (textures_.levels[i].empty()) {
+      symbols_.push_back({bundle::kArraySymbol + std::to_string(i), {textures_.arrays[i].address, bytes}});
+      continue;
+    }
     void* copy = allocations_.allocate(Space::kDevice, bytes, 0, device_);
     if (!copy) {
       missing.push_back("there is too little device memory for a copy of a texture's array");
       break;
     }
+    copies_.push_back(copy);
     const auto address = reinterpret_cast<uint64_t>(copy);
     symbols_.push_back({bundle::kArraySymbol + std::to_string(i), {address, bytes}});
     if (!runtime_.copy_array(textures_.arrays[i], textures_.levels[i], address)) {
@@ -83,7 +87,8 @@ bool ArrayCopies::take_again() const {
     const bool written = std::ranges::any_of(textures_.objects, [&](const bundle::TextureObject& object) {
       return object.surface && object.address == textures_.arrays[i].address;
     });
-    if (written && !runtime_.copy_array(textures_.arrays[i], textures_.levels[i], textures_.arrays[i].address)) {
+    if (written && !textures_.levels[i].empty() &&
+        !runtime_.copy_array(textures_.arrays[i], textures_.levels[i], textures_.arrays[i].address)) {
       return false;
     }
   }

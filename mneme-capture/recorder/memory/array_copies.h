@@ -8,7 +8,7 @@
 
 namespace mneme::record {
 
-// What a launch's textures and surfaces stand for, while the launch is recorded: of arrays, which no snapshot reaches,
+// What a launch's textures and surfaces stand for, while the launch is recorded: of arrays that no snapshot reaches,
 // copies in memory that is recorded.
 class ArrayCopies {
  public:
@@ -22,7 +22,7 @@ class ArrayCopies {
   void take(const bundle::KernelInfo& kernel, const std::string& arguments, std::vector<std::string>& missing);
   // Of the arrays that the kernel may have written. False: the vendor refused.
   bool take_again() const;
-  // Where the copies lie.
+  // Where the arrays' contents lie.
   const std::vector<Allocations::Symbol>& symbols() const { return symbols_; }
   // Textures of memory that is in no segment: sentences.
   std::vector<std::string> missing_in(const std::vector<WireSegment>& segments) const;
@@ -38,6 +38,7 @@ class ArrayCopies {
   int device_;
   TexturesOfLaunch textures_;
   std::vector<Allocations::Symbol> symbols_;  // of each array
+  std::vector<const void*> copies_;           // of those that need one
 };
 
 }  // namespace mneme::record

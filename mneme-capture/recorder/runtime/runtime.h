@@ -32,12 +32,12 @@ struct ProgramCode {
   std::span<const objects::DeviceCode> images = {};  // for one processor each
 };
 
-// What the handles in a launch's arguments stand for. The arrays' addresses, and those of what stands for them, are the
-// arrays' numbers here: they lie where only the vendor knows.
+// What the handles in a launch's arguments stand for. The addresses of what stands for arrays are the arrays' numbers
+// here.
 struct TexturesOfLaunch {
   std::vector<bundle::TextureObject> objects;
-  std::vector<bundle::TextureArray> arrays;
-  std::vector<std::vector<void*>> levels;  // of each array: the vendor's
+  std::vector<bundle::TextureArray> arrays;  // without addresses where only the vendor knows where they lie
+  std::vector<std::vector<void*>> levels;    // of each array: the vendor's. None: it is recorded memory itself
 };
 
 // A vendor's runtime as the recorder's core needs it. One a vendor, and a fake for tests. Everything here calls the
@@ -131,8 +131,7 @@ class Runtime {
   // Of a CUDA kernel that uses textures or surfaces: what it is given. `missing` gets sentences on what is not
   // recorded.
   virtual TexturesOfLaunch textures(const bundle::KernelInfo& /*kernel*/, const std::string& /*arguments*/,
-                                    int /*device*/, std::vector<std::string>& missing) {
-    missing.push_back("the kernel uses textures or surfaces of CUDA's, and those of NVIDIA's GPUs alone are recorded");
+                                    int /*device*/, std::vector<std::string>& /*missing*/) {
     return {};
   }
   // Copies an array's contents to memory as bundle/textures.h has them. The device is at rest, and is afterwards.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// HIP's names for textures, surfaces and arrays as CUDA's. What clang has no functions for, on surfaces, is here.
+// HIP's names for textures, surfaces and arrays as CUDA's.
 #pragma once
 
 #include <cstring>
@@ -106,78 +106,18 @@ inline cudaError_t hipDrvMemcpy3D(const HIP_MEMCPY3D* wanted) {
   return cudaMemcpy3D(&copy);
 }
 
-// Texels of 4 and 8 bytes. What lies outside reads as zeros, and is not written.
+// HIP's take no mode for what lies outside: it reads as zeros, and is not written.
 namespace hip_names {
 
-struct Words {
-  unsigned first, second;
-};
-
-template <class T>
-__device__ void take(const Words& words, T* value) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
-  memcpy(value, &words, sizeof(T));
-}
-template <class T>
-__device__ Words words_of(const T& value) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
-  Words words = {};
-  memcpy(&words, &value, sizeof(T));
-  return words;
+__device__ constexpr cudaSurfaceBoundaryMode mode(cudaSurfaceBoundaryMode given = cudaBoundaryModeZero) {
+  return given;
 }
 
 }  // namespace hip_names
 
-#ifdef __CUDA_ARCH__
-#define HIP_NAMES_ASM(...) asm volatile(__VA_ARGS__)
-#else
-#define HIP_NAMES_ASM(...) static_cast<void>(0)
-#endif
-
-template <class T>
-__device__ void surf1Dread(T* value, cudaSurfaceObject_t surface, int x) {
-  hip_names::Words words = {};
-  if (sizeof(T) == 4)
-    HIP_NAMES_ASM("suld.b.1d.b32.zero {%0}, [%1, {%2}];" : "=r"(words.first) : "l"(surface), "r"(x));
-  else
-    HIP_NAMES_ASM("suld.b.1d.v2.b32.zero {%0, %1}, [%2, {%3}];" : "=r"(words.first), "=r"(words.second) : "l"(surface),
-                  "r"(x));
-  hip_names::take(words, value);
-}
-template <class T>
-__device__ void surf1Dwrite(T value, cudaSurfaceObject_t surface, int x) {
-  hip_names::Words words = hip_names::words_of(value);
-  if (sizeof(T) == 4)
-    HIP_NAMES_ASM("sust.b.1d.b32.zero [%0, {%1}], {%2};" : : "l"(surface), "r"(x), "r"(words.first));
-  else
-    HIP_NAMES_ASM("sust.b.1d.v2.b32.zero [%0, {%1}], {%2, %3};" : : "l"(surface), "r"(x), "r"(words.first),
-                  "r"(words.second));
-}
-template <class T>
-__device__ void surf2Dread(T* value, cudaSurfaceObject_t surface, int x, int y) {
-  static_assert(sizeof(T) == 4);
-  hip_names::Words words = {};
-  HIP_NAMES_ASM("suld.b.2d.b32.zero {%0}, [%1, {%2, %3}];" : "=r"(words.first) : "l"(surface), "r"(x), "r"(y));
-  hip_names::take(words, value);
-}
-template <class T>
-__device__ void surf2Dwrite(T value, cudaSurfaceObject_t surface, int x, int y) {
-  static_assert(sizeof(T) == 4);
-  hip_names::Words words = hip_names::words_of(value);
-  HIP_NAMES_ASM("sust.b.2d.b32.zero [%0, {%1, %2}], {%3};" : : "l"(surface), "r"(x), "r"(y), "r"(words.first));
-}
-template <class T>
-__device__ void surf3Dread(T* value, cudaSurfaceObject_t surface, int x, int y, int z) {
-  static_assert(sizeof(T) == 4);
-  hip_names::Words words = {};
-  HIP_NAMES_ASM("suld.b.3d.b32.zero {%0}, [%1, {%2, %3, %4, %4}];" : "=r"(words.first) : "l"(surface), "r"(x), "r"(y),
-                "r"(z));
-  hip_names::take(words, value);
-}
-template <class T>
-__device__ void surf3Dwrite(T value, cudaSurfaceObject_t surface, int x, int y, int z) {
-  static_assert(sizeof(T) == 4);
-  hip_names::Words words = hip_names::words_of(value);
-  HIP_NAMES_ASM("sust.b.3d.b32.zero [%0, {%1, %2, %3, %3}], {%4};" : : "l"(surface), "r"(x), "r"(y), "r"(z),
-                "r"(words.first));
-}
+#define surf1Dread(value, surface, x, ...) (surf1Dread)(value, surface, x, hip_names::mode(__VA_ARGS__))
+#define surf1Dwrite(value, surface, x, ...) (surf1Dwrite)(value, surface, x, hip_names::mode(__VA_ARGS__))
+#define surf2Dread(value, surface, x, y, ...) (surf2Dread)(value, surface, x, y, hip_names::mode(__VA_ARGS__))
+#define surf2Dwrite(value, surface, x, y, ...) (surf2Dwrite)(value, surface, x, y, hip_names::mode(__VA_ARGS__))
+#define surf3Dread(value, surface, x, y, z, ...) (surf3Dread)(value, surface, x, y, z, hip_names::mode(__VA_ARGS__))
+#define surf3Dwrite(value, surface, x, y, z, ...) (surf3Dwrite)(value, surface, x, y, z, hip_names::mode(__VA_ARGS__))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arrays that HIP's host device has not: with levels, as a cube's faces, and of layers that a kernel writes. The same
+// Arrays with levels, as a cube's faces, and of layers that a kernel writes. The same
 // array may be a texture and a surface, and a level of one a surface.
 
 #include "../check.h"
@@ -12,14 +12,6 @@ struct Images {
   cudaSurfaceObject_t layers, level;
 };
 
-__device__ void write_layer(float value, cudaSurfaceObject_t surface, int x, int y, int layer) {
-#ifdef __CUDA_ARCH__
-  asm volatile("sust.b.a2d.b32.zero [%0, {%1, %2, %3, %3}], {%4};"
-               :
-               : "l"(surface), "r"(layer), "r"(x), "r"(y), "f"(value));
-#endif
-}
-
 // Of each level the texel at this place, and of each face the one that is met in its direction.
 __global__ void read(Images images, float* out) {
   const int x = threadIdx.x, y = blockIdx.x;
@@ -28,7 +20,7 @@ __global__ void read(Images images, float* out) {
   for (int level = 0; level < kLevels; ++level) sum += tex2DLod<float>(images.levels, u, v, level);
   sum += texCubemap<float>(images.faces, 1, 0.1f, 0.1f) + 2 * texCubemap<float>(images.faces, 0.1f, -1, 0.1f);
   out[y * kSide + x] = sum;
-  for (int layer = 0; layer < kLayers; ++layer) write_layer(sum + layer, images.layers, x * 4, y, layer);
+  for (int layer = 0; layer < kLayers; ++layer) surf2DLayeredwrite(sum + layer, images.layers, x * 4, y, layer);
   if (x < kSide / 2 && y < kSide / 2) surf2Dwrite(sum, images.level, x * 4, y);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hostgpu/cuda/driver/boxes.h"
 
+#include <algorithm>
+
 namespace mneme::hostgpu::cuda::driver {
 namespace {
 
@@ -35,19 +37,44 @@ BoxSide side_of(const hipPitchedPtr& place, const hipPos& offset, bool host) {
   return side;
 }
 
-bool is_memory(const BoxSide& side) { return side.type != kArrayMemory && side.level == 0; }
+// An array's texels, as memory with a pitch.
+hipError_t array_as_memory(BoxSide& side, const BoxCopy& copy) {
+  if (side.type != kArrayMemory) return hipSuccess;
+  auto* array = static_cast<hipArray*>(side.array);
+  hipChannelFormatDesc channels{};
+  void* data = nullptr;
+  if (hipError_t status = hipGetChannelDesc(&channels, array); status != hipSuccess) return status;
+  int found = mneme_hostgpu_array_bytes(array, 0, 0, 0, &data);
+  if (found != 0) return static_cast<hipError_t>(found);
+  auto some = [](size_t texels) { return std::max<size_t>(texels, 1); };
+  size_t bits = static_cast<size_t>(channels.x + channels.y + channels.z + channels.w);
+  side.pitch = array->width * bits / 8;
+  side.height = some(array->height);
+  auto fits = [](size_t from, size_t size, size_t all) { return from <= all && size <= all - from; };
+  if (!fits(side.x, copy.row_bytes, side.pitch) || !fits(side.y, copy.rows, side.height) ||
+      !fits(side.z, copy.slices, some(array->depth))) {
+    return hipErrorInvalidValue;
+  }
+  side.type = kDeviceMemory;
+  side.device = reinterpret_cast<uint64_t>(data);
+  return hipSuccess;
+}
 
 }  // namespace
 
 Result as_hip(const BoxCopy* copy, hipMemcpy3DParms& box) {
   if (!copy) return kInvalidValue;
-  if (!is_memory(copy->from) || !is_memory(copy->to)) {
-    return answer([] { return mneme_hostgpu_refuse("the driver's copy of an array", "CUDA programs have none here"); });
-  }
-  box.srcPtr = place_of(copy->from, copy->row_bytes, copy->rows);
-  box.dstPtr = place_of(copy->to, copy->row_bytes, copy->rows);
-  box.extent = {copy->row_bytes, copy->rows, copy->slices};
-  box.kind = kind_between(copy->from.type, copy->to.type);
+  if (copy->from.level || copy->to.level) return kInvalidValue;  // has to be 0
+  BoxCopy plain = *copy;
+  Result status = answer([&] {
+    hipError_t from = array_as_memory(plain.from, plain);
+    return from == hipSuccess ? array_as_memory(plain.to, plain) : from;
+  });
+  if (status) return status;
+  box.srcPtr = place_of(plain.from, plain.row_bytes, plain.rows);
+  box.dstPtr = place_of(plain.to, plain.row_bytes, plain.rows);
+  box.extent = {plain.row_bytes, plain.rows, plain.slices};
+  box.kind = kind_between(plain.from.type, plain.to.type);
   return 0;
 }
 

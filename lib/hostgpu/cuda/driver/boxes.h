@@ -4,7 +4,7 @@
 
 namespace mneme::hostgpu::cuda::driver {
 
-// The copy as HIP has it, and back. Not supported: of an array, which is said.
+// The copy as HIP has it, and back. An array is the memory that it lies in.
 Result as_hip(const BoxCopy* copy, hipMemcpy3DParms& box);
 BoxCopy as_driver(const hipMemcpy3DParms& box);
 

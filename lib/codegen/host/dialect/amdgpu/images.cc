@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device library's image functions, by name: they become services. `__ockl_image_<operation>_<shape>`, with
-// the shapes 1D, 2D, 3D, 1Da and 2Da (layers) and 1Db (linear memory). Cube maps stay as they are, to be refused
-// by their instructions; levels of detail and gradients mean nothing, since there is one level only.
+// the shapes 1D, 2D, 3D, 1Da and 2Da (layers), 1Db (linear memory), CM and CMa (cube maps). Texels of cube maps that
+// are named by a face and whole numbers stay as they are, to be refused by their instructions.
 #include <llvm/IR/IRBuilder.h>
 
 #include "codegen/host/abi.h"
@@ -11,10 +11,12 @@
 namespace mneme::codegen::host {
 namespace {
 
-// Coordinates as the function takes them, and their places in x, y, z.
+// Coordinates as the function takes them, and their places in x, y, z; of a direction's, a layer follows them.
 struct Shape {
   uint32_t flags = 0;  // ImageShape
   llvm::SmallVector<unsigned, 3> axes;
+
+  bool is_cube() const { return flags & kImageCube; }
 };
 
 std::optional<Shape> shape_of(llvm::StringRef name) {
@@ -23,6 +25,8 @@ std::optional<Shape> shape_of(llvm::StringRef name) {
   if (name == "3D") return Shape{3, {0, 1, 2}};
   if (name == "1Da") return Shape{1 | kImageLayers, {0, 2}};
   if (name == "2Da") return Shape{2 | kImageLayers, {0, 1, 2}};
+  if (name == "CM") return Shape{2 | kImageCube, {0, 1, 2}};
+  if (name == "CMa") return Shape{2 | kImageCube | kImageLayers, {0, 1, 2}};
   return std::nullopt;
 }
 
@@ -42,9 +46,21 @@ class ImageBody {
     builder_.CreateRetVoid();
   }
 
-  void sample() {
-    auto arguments =
-        with_coordinates({handle(0), handle(1), builder_.getInt32(shape_.flags)}, 2, builder_.getFloatTy());
+  // At the first level; at the one that the argument behind the coordinates gives, or that the two slopes there do.
+  void sample(llvm::StringRef operation) {
+    llvm::Type* single = builder_.getFloatTy();
+    llvm::Value* level = llvm::Constant::getNullValue(single);
+    uint32_t flags = shape_.flags;
+    if (operation == "sample_lod") level = function_.getArg(3);
+    if (operation == "sample_grad") {
+      auto slopes = with_components({handle(0), handle(1), builder_.getInt32(flags)}, 3, single);
+      level = call("image_level", single, with_components(std::move(slopes), 4, single));
+    }
+    if (operation != "sample") flags |= kImageLevel;
+    auto arguments = with_coordinates({handle(0), handle(1), builder_.getInt32(flags)}, 2, single);
+    llvm::Value* layer = arguments.back();
+    if (shape_.is_cube()) layer = builder_.CreateExtractElement(function_.getArg(2), 3);
+    arguments.append({layer, level});
     finish(call("image_sample", texel(), arguments));
   }
 
@@ -88,6 +104,20 @@ class ImageBody {
     return arguments;
   }
 
+  // x, y, z of a slope, which has no layer.
+  Values with_components(Values arguments, unsigned argument, llvm::Type* type) {
+    llvm::Value* given = function_.getArg(argument);
+    const uint32_t dimensions = shape_.is_cube() ? 3 : shape_.flags & kImageDimensions;
+    for (uint32_t i = 0; i < 3; ++i) {
+      if (i >= dimensions) {
+        arguments.push_back(llvm::Constant::getNullValue(type));
+      } else {
+        arguments.push_back(given->getType()->isVectorTy() ? builder_.CreateExtractElement(given, i) : given);
+      }
+    }
+    return arguments;
+  }
+
   llvm::Value* call(llvm::StringRef service, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
     return call_service(builder_, service, result, arguments);
   }
@@ -100,11 +130,14 @@ class ImageBody {
 };
 
 void rewrite(llvm::Function& function, llvm::StringRef operation, const Shape& shape) {
-  if (operation == "load" || operation == "load_lod") return ImageBody(function, shape).load();
-  if (operation == "store" || operation == "store_lod") return ImageBody(function, shape).store();
-  if (operation.starts_with("sample")) return ImageBody(function, shape).sample();
+  if (operation == "sample" || operation == "sample_lod" || operation == "sample_grad") {
+    return ImageBody(function, shape).sample(operation);
+  }
   if (operation == "channel_data_type") return ImageBody(function, shape).query(kChannelType);
   if (operation == "channel_order") return ImageBody(function, shape).query(kChannelOrder);
+  if (shape.is_cube()) return;
+  if (operation == "load" || operation == "load_lod") return ImageBody(function, shape).load();
+  if (operation == "store" || operation == "store_lod") return ImageBody(function, shape).store();
   if (operation.consume_front("gather4")) {
     ImageBody(function, shape).gather(static_cast<unsigned>(llvm::StringRef("rgba").find(operation)));
   }

@@ -233,9 +233,7 @@ class Assembly {
       } else if (operand.starts_with("{")) {
         if (!add_elements(operand, operation == "mov" ? statement.name : "", operands)) return false;
       } else if (operand.starts_with("[")) {
-        Value* address = read_address(operand);
-        if (!address) return false;
-        operands.push_back(address);
+        if (!add_place(operand, operands)) return false;
       } else if (Value* value = read(operand)) {
         operands.push_back(value);
       } else {
@@ -260,15 +258,16 @@ class Assembly {
     return !llvm::is_contained(kOthers, operation);
   }
 
-  // "a", "a|p", "{a, b}", "_".
+  // "a", "a|p", "{a, b}", "{a, b}|p", "_".
   bool add_targets(StringRef operand, llvm::SmallVectorImpl<StringRef>& targets) {
-    if (operand.consume_front("{")) {
-      if (!operand.consume_back("}")) return false;
-      for (StringRef element : split_operands(operand)) targets.push_back(element);
-      return true;
-    }
     auto [first, second] = operand.split('|');
-    targets.push_back(first.trim());
+    first = first.trim();
+    if (first.consume_front("{")) {
+      if (!first.consume_back("}")) return false;
+      for (StringRef element : split_operands(first)) targets.push_back(element);
+    } else {
+      targets.push_back(first);
+    }
     if (operand.contains('|')) targets.push_back(second.trim());
     return true;
   }
@@ -297,6 +296,21 @@ class Assembly {
     }
     operands.push_back(result);
     return true;
+  }
+
+  // "[a]", or of a texture or surface "[a, {x, y}]": its handle, then the coordinates.
+  bool add_place(StringRef operand, llvm::SmallVectorImpl<Value*>& operands) {
+    llvm::SmallVector<StringRef, 6> parts;
+    if (operand.ends_with("]")) parts = split_operands(operand.drop_front().drop_back());
+    if (parts.size() != 2) {
+      Value* address = read_address(operand);
+      if (address) operands.push_back(address);
+      return address;
+    }
+    Value* handle = read(parts[0]);
+    if (!handle || !parts[1].starts_with("{")) return false;
+    operands.push_back(handle);
+    return add_elements(parts[1], "", operands);
   }
 
   // "[a]", "[a + 16]".

@@ -51,12 +51,23 @@ std::string raised(llvm::Intrinsic::ID id) {
   return llvm::verifyModule(module, &stream) ? "not valid: " + trouble : "";
 }
 
-// Matrix units, textures and surfaces, and what spans blocks.
+// Of textures: those with samplers of their own, and whole numbers for other coordinates than texels'.
+bool is_refused_texture(llvm::StringRef name) {
+  if (name.starts_with("tex.") && name.ends_with(".s32")) {
+    return name.contains(".array.") || name.contains(".level.") || name.contains(".grad.") ||
+           !name.starts_with("tex.unified.");
+  }
+  return (name.starts_with("tex.") || name.starts_with("tld4.")) && !name.contains(".unified.");
+}
+
+// Matrix units, what spans blocks, and of surfaces what depends on their format.
 bool is_refused(llvm::StringRef name) {
-  for (llvm::StringRef prefix : {"wmma.", "mma.", "ldmatrix.", "tex.", "tld4.", "suld.", "sust.", "suq.", "txq.",
-                                 "istypep.", "texsurf.", "cp.async.bulk.", "barrier.cluster.", "compiler."}) {
+  for (llvm::StringRef prefix :
+       {"wmma.", "mma.", "ldmatrix.", "sust.p.", "suq.channel.", "txq.channel.", "txq.num.samples", "istypep.",
+        "texsurf.", "cp.async.bulk.", "barrier.cluster.", "compiler."}) {
     if (name.starts_with(prefix)) return true;
   }
+  if (is_refused_texture(name)) return true;
   // Neither is an instruction.
   if (name == "ex2.approx.d" || name == "lg2.approx.d") return true;
   // What a driver tells a kernel in them is its own affair.

@@ -12,6 +12,7 @@
 #include "codegen/host/dialect/nvptx/ptx/ptx.h"
 #include "codegen/host/dialect/nvptx/ptx/waves.h"
 #include "codegen/host/dialect/nvptx/raise.h"
+#include "codegen/host/dialect/nvptx/textures.h"
 #include "codegen/host/neutral/memory_spaces.h"
 #include "codegen/host/neutral/neutral.h"
 
@@ -173,6 +174,22 @@ Raised raise_bits(Builder& builder, llvm::CallInst& call, StringRef name) {
   return std::nullopt;
 }
 
+Raised raise_texture(Builder& builder, llvm::CallInst& call, StringRef name) {
+  std::optional<TextureInstruction> instruction = texture_instruction_of(name);
+  if (!instruction) return std::nullopt;
+  llvm::SmallVector<Value*, 12> operands;
+  for (unsigned i : instruction->operands) operands.push_back(operand(call, i));
+  PtxResult result = raise_ptx(builder, instruction->name, operands, instruction->results);
+  if (!result) return std::nullopt;
+  auto* all = llvm::dyn_cast<llvm::StructType>(call.getType());
+  if (!all) return result->empty() ? nullptr : as_type(builder, result->front(), call.getType());
+  Value* value = llvm::PoisonValue::get(all);
+  for (unsigned i = 0; i < all->getNumElements(); ++i) {
+    value = builder.CreateInsertValue(value, as_type(builder, (*result)[i], all->getElementType(i)), i);
+  }
+  return value;
+}
+
 Raised raise_instruction(Builder& builder, llvm::CallInst& call, StringRef name) {
   std::string instruction = ptx_name_of(name);
   if (instruction.empty()) return std::nullopt;
@@ -186,7 +203,7 @@ Raised raise_instruction(Builder& builder, llvm::CallInst& call, StringRef name)
 bool raise_intrinsic(llvm::CallInst& call, StringRef name) {
   llvm::IRBuilder<> builder(&call);
   for (auto* raise : {raise_special_register, raise_shuffle, raise_vote, raise_match, raise_redux, raise_barrier,
-                      raise_atomic, raise_memory, raise_bits, raise_instruction}) {
+                      raise_atomic, raise_memory, raise_bits, raise_texture, raise_instruction}) {
     Raised value = raise(builder, call, name);
     if (!value) continue;
     if (*value) call.replaceAllUsesWith(*value);

@@ -36,6 +36,7 @@ struct NvptxEvents {
   std::string printed;
   uint32_t stopped = 0;  // BlockFault
   int grids = 0, yields = 0;
+  std::string images;  // what was asked of textures and surfaces
 };
 
 class NvptxCode {
@@ -85,6 +86,7 @@ class NvptxCode {
       return static_cast<uint32_t>(std::string_view(format).size());
     };
     services.diverged = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
+    note_images(services);
     std::vector<uint64_t> room(1 << 17);
     std::vector<uint64_t> shared(8192, 0xa5a5a5a5a5a5a5a5);
     uint32_t implicit[64] = {1, 1, 1};
@@ -110,6 +112,46 @@ class NvptxCode {
   CodeObject* object = nullptr;
 
  private:
+  // Textures whose texels are 1, 2, 3 and 4, as floats, and surfaces that hold bytes 1, 2, 3, …
+  static void note_images(Services& services) {
+    constexpr Texel kNumbers{0x3f800000, 0x40000000, 0x40400000, 0x40800000};
+    services.image_load = [](BlockContext* context, uint32_t, uint64_t image, int32_t x, int32_t y, int32_t z) {
+      events_of(context).images += fmt::format("load {} at {} {} {}|", image, x, y, z);
+      return kNumbers;
+    };
+    services.image_sample = [](BlockContext* context, uint32_t, uint64_t image, uint64_t sampler, uint32_t shape,
+                               float x, float y, float z, float layer, float level) {
+      events_of(context).images += fmt::format("sample {} by {} shape {} at {} {} {} layer {} level {}|", image,
+                                               sampler, shape, x, y, z, layer, level);
+      return kNumbers;
+    };
+    services.image_gather = [](BlockContext* context, uint32_t, uint64_t image, uint64_t sampler, uint32_t channel,
+                               float x, float y) {
+      events_of(context).images += fmt::format("gather {} by {} channel {} at {} {}|", image, sampler, channel, x, y);
+      return kNumbers;
+    };
+    services.image_query = [](BlockContext* context, uint32_t, uint64_t image, uint32_t what) {
+      events_of(context).images += fmt::format("query {} of {}|", what, image);
+      return uint32_t{17};
+    };
+    services.image_level = [](BlockContext* context, uint32_t, uint64_t image, uint64_t, uint32_t shape, float x0,
+                              float y0, float z0, float x1, float y1, float z1) {
+      events_of(context).images +=
+          fmt::format("slopes {} shape {}: {} {} {}, {} {} {}|", image, shape, x0, y0, z0, x1, y1, z1);
+      return 2.5f;
+    };
+    services.surface_load = [](BlockContext* context, uint32_t, uint64_t image, uint32_t bytes, uint32_t bounds,
+                               int32_t x, int32_t y, int32_t z) {
+      events_of(context).images += fmt::format("read {} of {} bounds {} at {} {} {}|", bytes, image, bounds, x, y, z);
+      return Texel{0x04030201, 0x08070605, 0x0c0b0a09, 0x100f0e0d};
+    };
+    services.surface_store = [](BlockContext* context, uint32_t, uint64_t image, uint32_t bytes, uint32_t bounds,
+                                int32_t x, int32_t y, int32_t z, Texel texel) {
+      events_of(context).images += fmt::format("write {} of {} bounds {} at {} {} {}: {:x} {:x} {:x} {:x}|", bytes,
+                                               image, bounds, x, y, z, +texel[0], +texel[1], +texel[2], +texel[3]);
+    };
+  }
+
   static NvptxEvents& events_of(BlockContext* context) { return *static_cast<NvptxEvents*>(context->launch); }
   void* handle_ = nullptr;
 };

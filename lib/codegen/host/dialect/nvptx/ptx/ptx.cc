@@ -116,7 +116,7 @@ PtxResult raise_ptx(Builder& builder, llvm::StringRef text, llvm::ArrayRef<Value
   }
   for (auto* raise :
        {raise_ptx_float, raise_ptx_comparison, raise_ptx_conversion, raise_ptx_fp8, raise_ptx_integer, raise_ptx_bits,
-        raise_ptx_video, raise_ptx_wave, raise_ptx_matrix, raise_ptx_memory, raise_ptx_control}) {
+        raise_ptx_video, raise_ptx_wave, raise_ptx_matrix, raise_ptx_memory, raise_ptx_texture, raise_ptx_control}) {
     PtxInstruction instruction{builder, PtxName(name), {operands.begin(), operands.end()}, results, carry};
     if (PtxResult result = raise(instruction)) return result;
   }

@@ -79,6 +79,7 @@ PtxResult raise_ptx_video(PtxInstruction& instruction);
 PtxResult raise_ptx_wave(PtxInstruction& instruction);
 PtxResult raise_ptx_matrix(PtxInstruction& instruction);
 PtxResult raise_ptx_memory(PtxInstruction& instruction);
+PtxResult raise_ptx_texture(PtxInstruction& instruction);
 PtxResult raise_ptx_control(PtxInstruction& instruction);
 // All of them.
 PtxResult raise_ptx(llvm::IRBuilderBase& builder, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> operands,
