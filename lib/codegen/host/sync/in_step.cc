@@ -8,7 +8,7 @@
 #include "codegen/host/analysis/promoted_copy.h"
 #include "codegen/host/neutral/neutral.h"
 #include "codegen/host/sync/shared_access.h"
-#include "codegen/host/sync/sync_places.h"
+#include "codegen/host/sync/sync_points.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -24,20 +24,20 @@ bool keeps_locals(llvm::Function& function) {
   });
 }
 
-SyncPlaces find_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
-  if (!keeps_locals(function)) return find_sync_places(function, context, is_kernel);
+SyncPoints find_points(llvm::Function& function, const SyncContext& context, bool is_kernel) {
+  if (!keeps_locals(function)) return find_sync_points(function, context, is_kernel);
   PromotedCopy copy(function);
   Spaces spaces(*function.getParent(), is_kernel ? &copy.function() : nullptr);
   SyncContext there = {spaces, context.wave_size, context.calls, context.any_rows};
-  SyncPlaces found = find_sync_places(copy.function(), there, is_kernel);
-  for (SyncPlace& place : found.places) place.before = copy.original(*place.before);
+  SyncPoints found = find_sync_points(copy.function(), there, is_kernel);
+  for (SyncPoint& point : found.points) point.before = copy.original(*point.before);
   // One access may have been promoted to several.
   llvm::SmallPtrSet<llvm::Instruction*, 8> seen;
-  llvm::erase_if(found.places, [&](const SyncPlace& place) { return !seen.insert(place.before).second; });
+  llvm::erase_if(found.points, [&](const SyncPoint& point) { return !seen.insert(point.before).second; });
   return found;
 }
 
-bool is_place_call(const llvm::Instruction& instruction) {
+bool is_collective_call(const llvm::Instruction& instruction) {
   auto operation = operation_at(instruction);
   return operation && (is_block_collective(*operation) || is_wave_collective(*operation));
 }
@@ -45,8 +45,8 @@ bool is_place_call(const llvm::Instruction& instruction) {
 // What holds within one thread does not hold between the lanes that share a loop: they may store halves of a word that
 // another loads whole. Private memory is a thread's own.
 void forget_what_threads_know(llvm::Function& function, const Spaces& spaces) {
-  bool has_places = llvm::any_of(llvm::instructions(function), is_place_call);
-  if (!has_places) return;
+  bool has_collectives = llvm::any_of(llvm::instructions(function), is_collective_call);
+  if (!has_collectives) return;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     if (!instruction.mayReadOrWriteMemory()) continue;
     const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
@@ -75,24 +75,24 @@ LanesInStep keep_lanes_in_step(llvm::Module& module, const std::string& kernel, 
     if (function.isDeclaration() || function.getName() == kernel) continue;
     context.calls = std::max(context.calls, effects_of(function, spaces));
   }
-  std::vector<SyncPlace> places;
+  std::vector<SyncPoint> points;
   LanesInStep result;
   llvm::SmallVector<llvm::Function*, 8> functions(llvm::make_pointer_range(module));
   for (llvm::Function* each : functions) {  // copies come and go meanwhile
     llvm::Function& function = *each;
     if (function.isDeclaration()) continue;
-    SyncPlaces found = find_places(function, context, function.getName() == kernel);
-    llvm::append_range(places, found.places);
+    SyncPoints found = find_points(function, context, function.getName() == kernel);
+    llvm::append_range(points, found.points);
     if (found.dimensions) result.dimensions = found.dimensions;
     if (!found.unordered.empty()) {
       result.remarks.push_back("lanes keep no order between " + found.unordered +
                                ": in or behind a loop in which lanes of a wave may wait for each other");
     }
   }
-  for (const SyncPlace& place : places) {
-    llvm::IRBuilder<> builder(place.before);
-    place.of_block ? call_barrier(builder) : call_wave_sync(builder);
-    result.remarks.push_back("lanes synchronise between " + place.between);
+  for (const SyncPoint& point : points) {
+    llvm::IRBuilder<> builder(point.before);
+    point.of_block ? call_barrier(builder) : call_wave_sync(builder);
+    result.remarks.push_back("lanes synchronise between " + point.between);
   }
   for (llvm::Function& function : module) {
     drop_fences_within_blocks(function);

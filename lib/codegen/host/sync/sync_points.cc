@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/host/sync/sync_places.h"
+#include "codegen/host/sync/sync_points.h"
 
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/PostOrderIterator.h>
@@ -24,16 +24,16 @@
 #include "codegen/host/analysis/reachable.h"
 #include "codegen/host/analysis/uniformity.h"
 #include "codegen/host/neutral/neutral.h"
+#include "codegen/host/sync/disjoint_paths.h"
 #include "codegen/host/sync/hazards.h"
-#include "codegen/host/sync/sides.h"
 #include "codegen/host/sync/wait_loops.h"
 
 namespace mneme::codegen::host {
 namespace {
 
-constexpr unsigned kMostChosen = 64;  // places that are chosen with care; the others are where they are needed
+constexpr unsigned kMostChosen = 64;  // points that are chosen with care; the others are where they are needed
 
-bool is_place(const llvm::Instruction& instruction) {
+bool is_collective(const llvm::Instruction& instruction) {
   auto operation = operation_at(instruction);
   return operation && (is_block_collective(*operation) || is_wave_collective(*operation));
 }
@@ -123,7 +123,7 @@ struct Analyses {
         evolution(function, library, assumptions, dominators, loops),
         basic(function.getDataLayout(), function, library, assumptions, &dominators),
         aliases(library),
-        joins(function),
+        post_dominators(function),
         uniformity(function, of) {
     aliases.addAAResult(basic);
   }
@@ -136,7 +136,7 @@ struct Analyses {
   llvm::ScalarEvolution evolution;
   llvm::BasicAAResult basic;
   llvm::AAResults aliases;
-  llvm::PostDominatorTree joins;
+  llvm::PostDominatorTree post_dominators;
   Uniformity uniformity;
 };
 
@@ -160,9 +160,9 @@ class Synchronisation {
       if (may_wait_within_wave(*loop, analyses_.dominators, analyses_.uniformity)) add_waiting(*loop);
     }
     for (const Uniformity::DivergentBranch& branch : analyses_.uniformity.divergent_branches()) {
-      partings_.insert(branch.fork());
-      for (auto& [side, joins] : Sides(*branch.fork(), branch.reconvergence).joins()) {
-        joins_around_[side].append(joins.begin(), joins.end());
+      divergent_branches_.insert(branch.fork());
+      for (auto& [side, joins] : DisjointPaths(*branch.fork(), branch.reconvergence).join_blocks()) {
+        join_blocks_[side].append(joins.begin(), joins.end());
       }
     }
     for (size_t i = 0; i < accesses_.size(); ++i) in_block_[accesses_[i].instruction->getParent()].push_back(i);
@@ -172,21 +172,21 @@ class Synchronisation {
     }
   }
 
-  SyncPlaces find() {
-    std::vector<SyncPlace> places = find_places();
-    return {std::move(places), hazards_.takes_lanes_to_differ() ? dimensions_ : 0, std::move(unordered_)};
+  SyncPoints find() {
+    std::vector<SyncPoint> points = find_points();
+    return {std::move(points), hazards_.takes_lanes_to_differ() ? dimensions_ : 0, std::move(unordered_)};
   }
 
  private:
-  // All that lanes come to, from the head of a loop in which they may wait for others of their wave to the next place
-  // where they meet.
+  // All that lanes come to, from the head of a loop in which they may wait for others of their wave to the next
+  // collective.
   void add_waiting(const llvm::Loop& loop) {
     llvm::SmallSetVector<const llvm::BasicBlock*, 16> blocks;
     blocks.insert(loop.getHeader());
     for (size_t i = 0; i < blocks.size(); ++i) {
       bool meets = false;
       for (const llvm::Instruction& instruction : *blocks[i]) {
-        meets = is_place(instruction);
+        meets = is_collective(instruction);
         if (meets) break;
         waiting_.insert(&instruction);
       }
@@ -194,39 +194,39 @@ class Synchronisation {
     }
   }
 
-  std::vector<SyncPlace> find_places() {
-    std::vector<SyncPlace> places;
-    while (places.size() < kMostChosen) {
+  std::vector<SyncPoint> find_points() {
+    std::vector<SyncPoint> points;
+    while (points.size() < kMostChosen) {
       gather();
-      std::optional<SyncPlace> place = next_place();
-      if (!place) return places;
-      places.push_back(*place);
-      places_.try_emplace(place->before, place->of_block);
+      std::optional<SyncPoint> point = next_point();
+      if (!point) return points;
+      points.push_back(*point);
+      points_.try_emplace(point->before, point->of_block);
     }
     for (bool added = true; added;) {
       gather();
-      added = add_all(places);
+      added = add_all(points);
     }
-    return places;
+    return points;
   }
 
   bool syncs_before(const llvm::Instruction& instruction) const {
-    return places_.contains(&instruction) || is_place(instruction);
+    return points_.contains(&instruction) || is_collective(instruction);
   }
 
-  // Only lanes that came to a divergent branch's side synchronise there: to those that passed it by, what was done
-  // before is still open where they join again.
-  llvm::ArrayRef<llvm::BasicBlock*> joins_behind(const llvm::Instruction& instruction) const {
-    auto chosen = places_.find(&instruction);
+  // Only lanes on one path from a divergent branch synchronise there: for the others, accesses before it are still open
+  // in the join blocks.
+  llvm::ArrayRef<llvm::BasicBlock*> join_blocks_behind(const llvm::Instruction& instruction) const {
+    auto chosen = points_.find(&instruction);
     auto operation = operation_at(instruction);
-    bool of_block = (chosen != places_.end() && chosen->second) || (operation && is_block_collective(*operation));
-    auto joins = joins_around_.find(instruction.getParent());
-    if (of_block || joins == joins_around_.end()) return {};
+    bool of_block = (chosen != points_.end() && chosen->second) || (operation && is_block_collective(*operation));
+    auto joins = join_blocks_.find(instruction.getParent());
+    if (of_block || joins == join_blocks_.end()) return {};
     return joins->second;
   }
 
   void synchronise(const llvm::Instruction& instruction, Since& since) {
-    for (llvm::BasicBlock* join : joins_behind(instruction)) {
+    for (llvm::BasicBlock* join : join_blocks_behind(instruction)) {
       opened_ |= open_at_.try_emplace(join, accesses_.size()).first->second.join(since);
     }
     since.clear();
@@ -297,28 +297,28 @@ class Synchronisation {
   }
 
   // First what goes round a loop: where lanes synchronise for that, they often do for what comes into it, too.
-  std::optional<SyncPlace> next_place() {
-    std::optional<SyncPlace> place = first_place(true);
-    return place ? place : first_place(false);
+  std::optional<SyncPoint> next_point() {
+    std::optional<SyncPoint> point = first_point(true);
+    return point ? point : first_point(false);
   }
 
-  std::optional<SyncPlace> first_place(bool round_loops) {
+  std::optional<SyncPoint> first_point(bool round_loops) {
     llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
-    std::optional<SyncPlace> place;
+    std::optional<SyncPoint> point;
     for (llvm::BasicBlock* block : order) {
       Since since = at_start(*block);
       pass(*block, since, [&](size_t later, Since& before) {
         std::optional<size_t> earlier = hazard_before(later, before, round_loops);
-        if (earlier) place = place_between(accesses_[*earlier], accesses_[later]);
-        return !place;
+        if (earlier) point = point_between(accesses_[*earlier], accesses_[later]);
+        return !point;
       });
-      if (place) return place;
+      if (point) return point;
     }
     return std::nullopt;
   }
 
   // Right before each access that is a hazard with an earlier one. Whether there was any.
-  bool add_all(std::vector<SyncPlace>& places) {
+  bool add_all(std::vector<SyncPoint>& points) {
     bool added = false;
     for (llvm::BasicBlock& block : function_) {
       if (!since_.count(&block)) continue;
@@ -327,8 +327,8 @@ class Synchronisation {
         std::optional<size_t> earlier = hazard_before(later, before, false);
         if (!earlier) return true;
         llvm::Instruction* access = accesses_[later].instruction;
-        if (places_.try_emplace(access, false).second) {
-          places.push_back({access, false, both(accesses_[*earlier], accesses_[later])});
+        if (points_.try_emplace(access, false).second) {
+          points.push_back({access, false, both(accesses_[*earlier], accesses_[later])});
         }
         before.clear();
         return added = true;
@@ -343,7 +343,7 @@ class Synchronisation {
         if (!is_considered(accesses_[earlier], accesses_[later], before.fenced[earlier])) continue;
         if (round_loops && !in_one_loop(accesses_[earlier], accesses_[later], round)) continue;
         if (!is_hazard(earlier, later, round)) continue;
-        if (!is_left(accesses_[earlier], accesses_[later])) return earlier;
+        if (!is_unordered(accesses_[earlier], accesses_[later])) return earlier;
         if (unordered_.empty()) unordered_ = both(accesses_[earlier], accesses_[later]);
       }
     }
@@ -361,7 +361,7 @@ class Synchronisation {
 
   // Whether the two keep no order: a lane that waits for another one of its wave must not hold that up, not even behind
   // the loop.
-  bool is_left(const SharedAccess& earlier, const SharedAccess& later) const {
+  bool is_unordered(const SharedAccess& earlier, const SharedAccess& later) const {
     bool shared = earlier.space != Space::kGlobal && later.space != Space::kGlobal;
     return !shared && waiting_.contains(later.instruction);
   }
@@ -386,13 +386,13 @@ class Synchronisation {
     return describe(earlier) + " and " + describe(later);
   }
 
-  // The end of a block that every way from one to the other comes by, where fewest part, else in the fewest loops, else
-  // next to the later.
-  SyncPlace place_between(const SharedAccess& earlier, const SharedAccess& later) {
+  // The end of a block that every path from one to the other comes by, under the fewest divergent branches, else in the
+  // fewest loops, else next to the later.
+  SyncPoint point_between(const SharedAccess& earlier, const SharedAccess& later) {
     llvm::BasicBlock* block = later.instruction->getParent();
-    SyncPlace best = {later.instruction, false, both(earlier, later)};
+    SyncPoint best = {later.instruction, false, both(earlier, later)};
     auto cost_in = [&](llvm::BasicBlock* in) {
-      return std::pair(partings_on_the_way_to(*in, false), analyses_.loops.getLoopDepth(in));
+      return std::pair(divergent_control_dependences(*in, false), analyses_.loops.getLoopDepth(in));
     };
     auto least = cost_in(block);
     for (auto* node = analyses_.dominators.getNode(block)->getIDom(); node; node = node->getIDom()) {
@@ -401,27 +401,27 @@ class Synchronisation {
       best.before = node->getBlock()->getTerminator();
       least = cost;
     }
-    best.of_block = is_kernel_ && !spins_ && partings_on_the_way_to(*best.before->getParent(), true) == 0;
+    best.of_block = is_kernel_ && !spins_ && divergent_control_dependences(*best.before->getParent(), true) == 0;
     return best;
   }
 
-  // The branches that decide whether a block is come to, at which work-items part and all go on. With `strictly`, also
-  // those at which some end, if the others come to no barrier of the program's that tells of it.
-  unsigned partings_on_the_way_to(llvm::BasicBlock& block, bool strictly) {
+  // The divergent branches that a block is control-dependent on, and at which all work-items go on. With `strictly`,
+  // also those at which some end, if the others come to no barrier of the program's that tells of it.
+  unsigned divergent_control_dependences(llvm::BasicBlock& block, bool strictly) {
     llvm::SmallSetVector<llvm::BasicBlock*, 8> decided, forks;
     decided.insert(&block);
     for (size_t i = 0; i < decided.size(); ++i) {
       for (llvm::BasicBlock& fork : function_) {
         if (fork.getTerminator()->getNumSuccessors() < 2) continue;
-        if (analyses_.joins.properlyDominates(decided[i], &fork)) continue;
+        if (analyses_.post_dominators.properlyDominates(decided[i], &fork)) continue;
         bool decides = llvm::any_of(llvm::successors(&fork), [&](llvm::BasicBlock* next) {
-          return analyses_.joins.dominates(decided[i], next);
+          return analyses_.post_dominators.dominates(decided[i], next);
         });
         if (decides && forks.insert(&fork)) decided.insert(&fork);
       }
     }
     return static_cast<unsigned>(llvm::count_if(forks, [&](llvm::BasicBlock* fork) {
-      if (!partings_.contains(fork)) return false;
+      if (!divergent_branches_.contains(fork)) return false;
       return !leaves_at(*fork) || (strictly && !has_barrier_behind(*fork));
     }));
   }
@@ -448,7 +448,7 @@ class Synchronisation {
     while (!starts.empty()) {
       llvm::Instruction* at = starts.pop_back_val();
       for (; at; at = at->getNextNode()) {
-        if (syncs_before(*at) && joins_behind(*at).empty()) break;
+        if (syncs_before(*at) && join_blocks_behind(*at).empty()) break;
         if (at == later.instruction) return true;
         if (!at->isTerminator() || at->getParent() == &avoided) continue;
         for (llvm::BasicBlock* next : llvm::successors(at->getParent())) {
@@ -468,14 +468,14 @@ class Synchronisation {
   Hazards hazards_;
   llvm::SmallPtrSet<const llvm::Instruction*, 16> waiting_;  // what add_waiting() found
   std::string unordered_;
-  llvm::SmallPtrSet<llvm::BasicBlock*, 16> partings_;  // where work-items take different ways
+  llvm::SmallPtrSet<llvm::BasicBlock*, 16> divergent_branches_;
   llvm::DenseMap<const llvm::BasicBlock*, std::vector<size_t>> in_block_;
   std::map<const llvm::Loop*, llvm::BitVector> in_loop_;
   std::map<const llvm::BasicBlock*, Since> since_;
-  std::map<const llvm::BasicBlock*, Since> open_at_;  // what joins find open besides
+  std::map<const llvm::BasicBlock*, Since> open_at_;  // what join blocks find open besides
   bool opened_ = false;
-  std::map<const llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>> joins_around_;
-  std::map<const llvm::Instruction*, bool> places_;  // and whether all work-items of the block come there
+  std::map<const llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>> join_blocks_;
+  std::map<const llvm::Instruction*, bool> points_;  // and whether all work-items of the block come there
   std::map<std::tuple<size_t, size_t, unsigned>, bool> known_;
 };
 
@@ -507,7 +507,7 @@ Calls effects_of(llvm::Function& function, const Spaces& spaces) {
   return effects;
 }
 
-SyncPlaces find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel) {
+SyncPoints find_sync_points(llvm::Function& function, const SyncContext& context, bool is_kernel) {
   std::vector<SharedAccess> accesses = shared_accesses(function, context.spaces, context.calls);
   bool fences = has_fence(function);
   if (!fences) {  // then of global memory only volatile accesses are considered

@@ -17,7 +17,7 @@ struct SyncContext {
   bool any_rows;  // blocks may have dimensions that nobody asks for
 };
 
-struct SyncPlace {
+struct SyncPoint {
   llvm::Instruction* before;
   bool of_block;        // all work-items of the block come there
   std::string between;  // "the store to 'tile' at app.hip:12 and the load from 'tile' at app.hip:13"
@@ -25,16 +25,16 @@ struct SyncPlace {
 
 // What a function does itself with memory whose accesses may be hazards.
 Calls effects_of(llvm::Function& function, const Spaces& spaces);
-struct SyncPlaces {
-  std::vector<SyncPlace> places;
+struct SyncPoints {
+  std::vector<SyncPoint> points;
   // Not 0: that is enough only where lanes of a wave differ in so many dimensions, the first ones.
   unsigned dimensions = 0;
-  // Two accesses, as in SyncPlace, that keep no order since lanes of a wave may wait for each other there; or empty.
+  // Two accesses, as in SyncPoint, that keep no order since lanes of a wave may wait for each other there; or empty.
   std::string unordered;
 };
 
 // Changes nothing in the function. A call counts as an access, so what was done before a function is called, and what
 // is done behind that, is the caller's.
-SyncPlaces find_sync_places(llvm::Function& function, const SyncContext& context, bool is_kernel);
+SyncPoints find_sync_points(llvm::Function& function, const SyncContext& context, bool is_kernel);
 
 }  // namespace mneme::codegen::host
