@@ -163,11 +163,16 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
   const std::string& named = asked.configuration.target;
   const std::string recorded = recorded_target(kernel);
   const std::string target = named.empty() ? recorded : nvidia_target(named);
+  if (target.empty() && given) {
+    throw Error::of("--code is for NVIDIA's GPUs, and kernel '{}' is to be compiled for {}", kernel.demangled,
+                    named.empty() ? kernel.target : named);
+  }
   if (target.empty()) {
     const std::string other = named.empty() ? named : codegen::target_named(named);
     return refused(asked, other, without_ir(kernel, asked.name_of("target") + " " + named));
   }
   if (const std::string* key = first_given(asked, kNeedIr)) {
+    if (given) throw Error::of("--code and {} exclude each other", asked.name_of(*key));
     return refused(asked, target, without_ir(kernel, asked.name_of(*key)));
   }
   const std::string* key = first_given(asked, kNeedPtx);

@@ -72,7 +72,8 @@ class CodeOnly(TestCase):
         """Two kernels of the program "memory"."""
         bundle = cls.folder / "recorded.tar"
         if not bundle.exists():
-            result = run([tool("capture"), "--device", "cuda", "-o", bundle, cls.program("memory")], env=cls.environment)
+            result = run([tool("capture"), "--device", "cuda", "-o", bundle, cls.program("memory")],
+                         env=cls.environment)
             if result.status:
                 raise AssertionError(result.text())
         return bundle
@@ -148,8 +149,9 @@ class CodeOnly(TestCase):
                 self.assertEqual(sorted(kernels), ["scale", "shift"])
                 for kernel in kernels.values():
                     self.assertEqual(kernel["code"], "kernel" + image.suffix)
+                    count = {"scale": 3, "shift": 2}[kernel["name"]]
                     self.assertEqual([(a["offset"], a["size"], a["kind"]) for a in kernel["arguments"]],
-                                     [(0, 8, "pointer"), (8, 4, "scalar"), (12, 4, "scalar")][:3 - (kernel["name"] == "shift")])
+                                     [(0, 8, "pointer"), (8, 4, "scalar"), (12, 4, "scalar")][:count])
                     self.assertEqual([g["name"] for g in kernel["globals"]], ["offset"])
                 self.compile(bundle=bundle)
                 self.assertEqual({v["code"] for v in self.variants()}, {"code" + image.suffix})
@@ -175,8 +177,8 @@ class CodeOnly(TestCase):
         self.compile()
         result = run([tool("run"), "--device", "host", self.folder / "compiled.tar"], [tool("verify")])
         self.assertEqual(result.statuses, [0, 1], result.text())
-        self.assertRegex(result.error, "kernel 'combine.*has no IR, and its code is for an NVIDIA GPU, sm_90: it runs with "
-                                       "--device cuda")
+        self.assertRegex(result.error, "kernel 'combine.*has no IR, and its code is for an NVIDIA GPU, sm_90: it runs "
+                                       "with --device cuda")
 
     def test_baseline(self):
         self.compile()
@@ -197,7 +199,8 @@ class CodeOnly(TestCase):
     def test_beside_kernels_with_ir(self):
         """In one bundle."""
         program = self.folder / "with_ir"
-        result = run([tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / "memory.cu", "-o", program], env=self.with_ir)
+        source = toolkit.PROGRAMS / "memory.cu"
+        result = run([tool("inject"), *toolkit.COMPILE, source, "-o", program], env=self.with_ir)
         self.assertEqual(result.status, 0, result.text())
         other, both = self.folder / "with_ir.tar", self.folder / "mixed.tar"
         self.run_well([tool("capture"), "--device", "cuda", "-o", other, program], env=self.with_ir)
@@ -223,12 +226,14 @@ class CodeOnly(TestCase):
                               (["--specialize-dims"], "--specialize-dims"), (["--fast-math", "nsz"], "--fast-math")]:
             with self.subTest(options=options):
                 result = self.compile(*options, status=2)
-                self.assertIn("kernel 'combine(int*, int const*, int const*, int const*)' " + NO_IR.format(what), result.error)
+                self.assertIn("kernel 'combine(int*, int const*, int const*, int const*)' " + NO_IR.format(what),
+                              result.error)
         lines = self.folder / "lines"
         lines.write_text('{}\n{"passes": "default<O2>"}\n{"max_registers": 40}\n{"grid": [200, 1, 1]}\n')
         self.compile("--variants", lines)
         self.assertEqual([(v["configuration"]["passes"], "failed" in v) for v in self.variants()],
-                         [("as recorded", False), ("default<O2>", True), ("recorded PTX", False), ("as recorded", False)] * 2)
+                         [("as recorded", False), ("default<O2>", True), ("recorded PTX", False),
+                          ("as recorded", False)] * 2)
         self.assertIn(NO_IR.format("'passes'"), self.variants()[1]["failed"])
 
     def test_other_launches(self):
@@ -242,7 +247,8 @@ class CodeOnly(TestCase):
         self.assertEqual(len(self.replay()), 1)
 
     def test_ptx(self):
-        for options, registers in [(["--max-registers", "32"], 32), (["--max-registers", "64", "--ptxas-level", "1"], 64),
+        for options, registers in [(["--max-registers", "32"], 32),
+                                   (["--max-registers", "64", "--ptxas-level", "1"], 64),
                                    (["--ptxas-level", "0"], 24)]:
             self.compile(*options)
             for variant in self.variants():
@@ -299,8 +305,8 @@ class CodeOnly(TestCase):
         text.write_text("no code")
         scale = ["--kernel", "scale"]
         for given, options, message in [
-                (other, scale, "other parameters for 'scale' than were recorded: 8 bytes at 0, 8 bytes at 8, 4 bytes at 16, "
-                               "in place of 8 bytes at 0, 4 bytes at 8, 4 bytes at 12"),
+                (other, scale, "other parameters for 'scale' than were recorded: 8 bytes at 0, 8 bytes at 8, "
+                               "4 bytes at 16, in place of 8 bytes at 0, 4 bytes at 8, 4 bytes at 12"),
                 (other_ptx, scale, "other parameters for 'scale' than were recorded"),
                 (renamed, scale, "the code given by --code has no kernel 'scale'"),
                 (renamed_ptx, scale, "the code given by --code has no kernel 'scale'"),
@@ -308,8 +314,11 @@ class CodeOnly(TestCase):
                 (damaged, scale, "cannot assemble it"),
                 (cut, scale, "malformed ELF file"),
                 (text, scale, "is neither a cubin nor PTX"),
-                (right, [*scale, "--max-registers", "32"], "--max-registers is for PTX, and what --code gives is a cubin"),
-                (right, [*scale, "-O1"], "which -O needs"),
+                (right, [*scale, "--max-registers", "32"],
+                 "--max-registers is for PTX, and what --code gives is a cubin"),
+                (right, [*scale, "-O1"], "--code and -O exclude each other"),
+                (right, [*scale, "--target", "host"],
+                 "--code is for NVIDIA's GPUs, and kernel 'scale.*' is to be compiled for host"),
                 (right, ["--ir", text], "--code and --ir exclude each other"),
         ]:
             with self.subTest(given=given.name, options=options):
