@@ -170,8 +170,9 @@ bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options&
                                    const std::vector<record::Reserved>& elsewhere) {
   bundle::BundleInfo info;
   info.device = device;
-  if (info.device != "hip")
-    info.version = info.device == "cuda" ? bundle::kKernelsWithoutIr : bundle::kTexturesRecorded;
+  const bool may_have_textures = info.device == "host" && kind_of_programs(settings.command) != ProgramKind::kHip;
+  if (may_have_textures) info.version = bundle::kTexturesRecorded;
+  if (info.device == "cuda") info.version = bundle::kKernelsWithoutIr;
   uint64_t size = settings.session.range_size;
   for (int i = 0; i < static_cast<int>(settings.host_devices); ++i) {
     std::string name = i ? fmt::format("device {}", i) : "device";

@@ -43,8 +43,8 @@ OTHERS = ["assert_holds", "atomic_types", "barrier_count", "barrier_in_loop", "b
           "pitched_image", "recursion_among_lanes", "spin_locks", "spmv_csr", "structs_and_vectors", "transpose",
           "tree_reduction", "two_templates", "uniform_loops", "wait_for_blocks", "wave_reductions", "wave_shuffles"]
 # With textures, surfaces and arrays: replayed in both forms.
-TEXTURES = ["surface_life", "surfaces", "texture_filters", "texture_formats", "texture_levels", "texture_mipmaps",
-            "texture_raycast", "texture_rotation", "texture_spmv", "texture_volumes"]
+TEXTURES = ["surface_life", "surfaces", "texture_copies", "texture_filters", "texture_formats", "texture_levels",
+            "texture_mipmaps", "texture_raycast", "texture_rotation", "texture_spmv", "texture_volumes"]
 # Those that are no CUDA programs, and why not.
 AMDS_INSTRUCTIONS = "AMD's instructions"
 ROCPRIM = "rocPRIM's kernels are for AMD's GPUs: CUB's are in tests/programs/cuda"
@@ -92,7 +92,7 @@ LIBRARIES = ["cub_device", "thrust_algorithms"]
 # And what HIP has not; some call the driver, whose library they are linked with as it lies in a toolkit.
 CUDAS_OWN = ["driver_calls", "graph_conditions", "graph_memory", "loaded_code", "matrix_fragments", "runtime_calls",
              "shared_barriers"]
-DRIVERS = ["driver_calls", "loaded_code"]
+DRIVERS = ["driver_calls", "loaded_code", "texture_copies"]
 STUBS = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda")) / "lib64" / "stubs"
 
 # Of several units, with headers of ours, or built otherwise: what is compiled, with which options.
@@ -201,7 +201,9 @@ class Textures(CudaCase):
                     for info, _ in cuda_binaries.records(cubin.sections()[".mneme.ir"]):
                         self.assertTrue(info["handles"], info)
                         self.assertTrue(all("argument" in handle for handle in info["handles"]), info)
-                for member in bundles.read(recording.read_bytes()):
+                members = bundles.read(recording.read_bytes())
+                self.assertEqual(bundles.parsed(members[0])["version"], 4)
+                for member in members:
                     if member.name.startswith("instances/"):
                         instance = bundles.parsed(member)
                         self.assertTrue(instance["textures"], member.name)

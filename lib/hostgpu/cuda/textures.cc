@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arrays and textures, as far as HIP has them otherwise: copies of a run of bytes and between arrays, what is known of
 // an array, and samplers.
+#include <algorithm>
+
 #include "hostgpu/cuda/functions.h"
 #include "hostgpu/extensions.h"
 
