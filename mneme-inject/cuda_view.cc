@@ -26,38 +26,39 @@ bool has_new_fatbinary(const CudaToolkit& toolkit) {
   return help.find("--image3 ") != std::string::npos && help.find("--image ") == std::string::npos;
 }
 
-// What stands for a program of the toolkit; its own becomes toolkit-NAME beside it.
-struct Stand {
+// Runs in place of a program of the toolkit; its own becomes toolkit-NAME beside it.
+struct Wrapper {
   std::string name;
   std::string part;
 };
 
-std::string key_of(const CudaToolkit& toolkit, const std::vector<Stand>& stands) {
+std::string key_of(const CudaToolkit& toolkit, const std::vector<Wrapper>& wrappers) {
   struct stat about{};
   ::stat((toolkit.path + "/bin").c_str(), &about);  // changes when programs come and go
   DigestStream stream;
   stream.add(toolkit.path + '\0');
   stream.add(static_cast<uint64_t>(toolkit.version));
   stream.add(static_cast<uint64_t>(about.st_mtim.tv_sec));
-  for (const Stand& stand : stands) stream.add(stand.part + '\0');
+  for (const Wrapper& wrapper : wrappers) stream.add(wrapper.part + '\0');
   stream.add(std::string_view(MNEME_VERSION));
   return stream.finish().hex().substr(0, 16);
 }
 
-void make_links(const fs::path& view, const fs::path& toolkit, const std::vector<Stand>& stands) {
+void make_links(const fs::path& view, const fs::path& toolkit, const std::vector<Wrapper>& wrappers) {
   link_entries(toolkit, view);
   fs::remove(view / "bin");
   fs::create_directory(view / "bin");
   link_entries(toolkit / "bin", view / "bin");
-  for (const Stand& stand : stands) {
-    fs::rename(view / "bin" / stand.name, view / "bin" / ("toolkit-" + stand.name));
-    fs::create_symlink(stand.part, view / "bin" / stand.name);
+  for (const Wrapper& wrapper : wrappers) {
+    fs::rename(view / "bin" / wrapper.name, view / "bin" / ("toolkit-" + wrapper.name));
+    fs::create_symlink(wrapper.part, view / "bin" / wrapper.name);
   }
 }
 
-bool is_whole(const fs::path& view, const std::vector<Stand>& stands) {
-  for (const Stand& stand : stands) {
-    if (!file_exists(view / "bin" / ("toolkit-" + stand.name)) || !file_exists(view / "bin" / stand.name)) return false;
+bool is_whole(const fs::path& view, const std::vector<Wrapper>& wrappers) {
+  for (const Wrapper& wrapper : wrappers) {
+    if (!file_exists(view / "bin" / ("toolkit-" + wrapper.name)) || !file_exists(view / "bin" / wrapper.name))
+      return false;
   }
   return file_exists(view);
 }
@@ -67,15 +68,15 @@ bool is_whole(const fs::path& view, const std::vector<Stand>& stands) {
 std::string cuda_path(const CudaToolkit& toolkit) {
   // --print-flags gives the folder of links to whoever asks, and so it may be named here.
   if (file_exists(toolkit.path + "/bin/toolkit-ptxas")) return toolkit.path;
-  std::vector<Stand> stands;
+  std::vector<Wrapper> wrappers;
   for (const char* name : {"ptxas", "nvlink"}) {
     bool there = file_exists(toolkit.path + "/bin/" + name);
-    if (there) stands.push_back({name, installed_part(fmt::format("cuda/{}", name))});
+    if (there) wrappers.push_back({name, installed_part(fmt::format("cuda/{}", name))});
   }
-  if (has_new_fatbinary(toolkit)) stands.push_back({"fatbinary", installed_part("cuda/fatbinary")});
-  return folder_of({"cuda-" + key_of(toolkit, stands), "the CUDA toolkit",
-                    [&](const std::string& folder) { make_links(folder, toolkit.path, stands); },
-                    [&](const std::string& folder) { return is_whole(folder, stands); }});
+  if (has_new_fatbinary(toolkit)) wrappers.push_back({"fatbinary", installed_part("cuda/fatbinary")});
+  return folder_of({"cuda-" + key_of(toolkit, wrappers), "the CUDA toolkit",
+                    [&](const std::string& folder) { make_links(folder, toolkit.path, wrappers); },
+                    [&](const std::string& folder) { return is_whole(folder, wrappers); }});
 }
 
 std::vector<std::string> cuda_compile_flags(const CudaToolkit& toolkit, bool headers) {

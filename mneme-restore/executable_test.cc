@@ -242,12 +242,12 @@ TEST_F(Executable, CodeForALaterProcessorIsRefused) {
 
 TEST_F(Executable, OfAGpuNeedsItsDriver) {
   Recording recording;
-  recording.add_played_variant("right");
+  recording.add_fake_variant("right");
   recording.add_instance(kWords, 1);
   recording.add_instance(kWords, 2);
   Ended made = make(recording.finish());
   ASSERT_EQ(made.status, 0) << made.errors;
-  Ended ended = run("--format json", "LD_LIBRARY_PATH=" PLAYED_DRIVER " MNEME_TEST_DRIVER_LOG=/dev/null");
+  Ended ended = run("--format json", "LD_LIBRARY_PATH=" FAKE_DRIVER " MNEME_TEST_DRIVER_LOG=/dev/null");
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_THAT(ended.output, HasSubstr("\"device\":\"cuda\""));
   EXPECT_THAT(ended.output, Not(HasSubstr("not verified")));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels without IR: recorded as the code that ran, and replayed as that, or as what their PTX becomes. Where there is
-no GPU and no toolkit: tests/gpu_stand plays the libraries, the driver and the toolkit."""
+no GPU and no toolkit: tests/fake_cuda plays the libraries, the driver and the toolkit."""
 
 import json
 import struct
@@ -11,13 +11,13 @@ import unittest
 import bundles
 from support import BUILD, ROOT, TestCase, run, tool
 
-sys.path[:0] = [str(ROOT / "tests" / "gpu_stand"), str(ROOT / "mneme-inject")]
+sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
 
 import code_only  # noqa: E402
 import cuda_binaries  # noqa: E402
 import toolkit  # noqa: E402
 
-LIBRARIES = BUILD / "tests" / "gpu_stand"
+LIBRARIES = BUILD / "tests" / "fake_cuda"
 NO_IR = "has no IR, which {} needs: the application was not built with mneme-inject"
 KERNELS = (toolkit.PROGRAMS / "module_kernels.cu").read_text()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The recorder in front of CUDA's own libraries, where there is no GPU and no toolkit: tests/gpu_stand plays the libraries
+"""The recorder in front of CUDA's own libraries, where there is no GPU and no toolkit: tests/fake_cuda plays the libraries
 and the toolkit. Its programs are recorded as on a GPU, and their kernels replayed and verified on the host device."""
 
 import json
@@ -13,12 +13,12 @@ import unittest
 import bundles
 from support import BUILD, ROOT, TestCase, run, tool
 
-sys.path.insert(0, str(ROOT / "tests" / "gpu_stand"))
+sys.path.insert(0, str(ROOT / "tests" / "fake_cuda"))
 
 import toolkit  # noqa: E402
 
 PROGRAMS = toolkit.PROGRAMS
-LIBRARIES = BUILD / "tests" / "gpu_stand"
+LIBRARIES = BUILD / "tests" / "fake_cuda"
 
 
 class Recorder(TestCase):
@@ -75,7 +75,7 @@ class Recorder(TestCase):
             self.assertTrue(line["changed_bytes"], line)
 
     def check_loaders_addresses(self, kernel):
-        """tests/gpu_stand/loaded_record.cc"""
+        """tests/fake_cuda/loaded_record.cc"""
         for function, address in zip(kernel["functions"], kernel["function_addresses"], strict=True):
             self.assertTrue(0x790000000000 <= address < 0x7a0000000000, f"{function} {address:#x}")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The ways by which applications reach CUDA's driver past the shared runtime: a runtime of their own (static), dlsym,
-dlvsym, cuGetProcAddress. tests/gpu_stand plays the driver; each launch is seen once, and what is recorded replays."""
+dlvsym, cuGetProcAddress. tests/fake_cuda plays the driver; each launch is seen once, and what is recorded replays."""
 
 import pathlib
 import sys

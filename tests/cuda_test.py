@@ -20,7 +20,7 @@ import bundles
 import recordings
 from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool
 
-sys.path[:0] = [str(ROOT / "tests" / "gpu_stand"), str(ROOT / "tests" / "gpu"), str(ROOT / "mneme-inject")]
+sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "tests" / "gpu"), str(ROOT / "mneme-inject")]
 
 import cuda_binaries  # noqa: E402
 import damaged  # noqa: E402
@@ -48,7 +48,7 @@ TEXTURES = ["surface_life", "surfaces", "texture_copies", "texture_filters", "te
 # Those that are no CUDA programs, and why not.
 AMDS_INSTRUCTIONS = "AMD's instructions"
 ROCPRIM = "rocPRIM's kernels are for AMD's GPUs: CUB's are in tests/programs/cuda"
-DRIVER = "HIP's names for the driver's calls: tests/programs/cuda and tests/gpu_stand have programs with CUDA's"
+DRIVER = "HIP's names for the driver's calls: tests/programs/cuda and tests/fake_cuda have programs with CUDA's"
 STRUCTURES = "HIP's own structures and answers"
 LOCK_STEP = "counts on lanes that run in lock step, which NVIDIA's need not"
 NO_CUDA = {

@@ -10,7 +10,7 @@ import unittest
 import cuda_test
 from support import BUILD, ROOT, TestCase, run
 
-STAND = BUILD / "tests" / "hip_stand" / "6"
+FAKE = BUILD / "tests" / "fake_hip" / "6"
 PROGRAMS = ["device_globals", "tree_reduction", "vector_add"]
 
 
@@ -50,7 +50,7 @@ class Hip(Dry):
         super().setUpClass()
         cls.pack("hip_bundle.py", cls.bundle / "hip", *PROGRAMS)
 
-    def check(self, sections, status=0, library=STAND, **env):
+    def check(self, sections, status=0, library=FAKE, **env):
         return super().check(sections, status, MNEME_GPU_CHECK_HIP=str(library), **env)
 
     def test_all_is_well(self):

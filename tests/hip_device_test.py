@@ -147,7 +147,7 @@ class HipDevice(TestCase):
         recording, compiled = self.folder / "heap.tar", self.folder / "heap.compiled.tar"
         for program in [recordings.program_of(PROGRAMS / "device_heap.hip", self), vendors]:
             self.run_well([tool("capture"), "--device", "hip", "--kernel", "churn", "-o", recording, program],
-                          env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "hip_stand" / "5"), "MNEME_TEST_ROCM": "6"})
+                          env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "fake_hip" / "5"), "MNEME_TEST_ROCM": "6"})
             self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "-o", compiled, recording])
             if program == vendors:
                 self.assertIn("the heap from which kernels allocate is out of the recorder's reach on a GPU",

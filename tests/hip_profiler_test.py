@@ -11,7 +11,7 @@ import recordings
 from support import BUILD, PROGRAMS, TestCase, run, tool
 
 RUNTIME = BUILD / "tests" / "failing_hip"
-PROFILER = BUILD / "tests" / "played_profiler"
+PROFILER = BUILD / "tests" / "fake_profiler"
 STAND_IN = BUILD / "lib" / "mneme" / "hostgpu" / "hip" / "libamdhip64.so.5"
 TAKEN = 777  # nanoseconds, by the played profiler
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The recorder in front of AMD's own runtime, where there is no GPU: tests/hip_stand plays that library, as the releases
+"""The recorder in front of AMD's own runtime, where there is no GPU: tests/fake_hip plays that library, as the releases
 of ROCm are. Test programs are recorded as on a GPU, and their kernels replayed and verified on the host device."""
 
 import collections
@@ -16,14 +16,14 @@ from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool
 
 RECORDER = ROOT / "mneme-capture" / "recorder"
 
-STAND = BUILD / "tests" / "hip_stand"
+FAKE = BUILD / "tests" / "fake_hip"
 FAILING = BUILD / "tests" / "failing_hip" / "libamdhip64.so.6"  # in front of it, for calls that fail
 DEVICE_BASE = 0x400000000000
 
 
 class Recorder(TestCase):
     def environment(self, release, version=5):
-        return {"LD_LIBRARY_PATH": str(STAND / str(version)), "MNEME_TEST_ROCM": release}
+        return {"LD_LIBRARY_PATH": str(FAKE / str(version)), "MNEME_TEST_ROCM": release}
 
     def capture(self, name, release="6", version=5, options=(), status=0, program=None):
         """Runs a test program alone and recorded. Returns what mneme-capture gave, and the bundle."""
@@ -238,7 +238,7 @@ int main() {
         for version in [5, 6, 7]:
             with self.subTest(version):
                 program = self.folder / f"linked_with_{version}"
-                library = STAND / str(version) / f"libamdhip64.so.{version}"
+                library = FAKE / str(version) / f"libamdhip64.so.{version}"
                 self.run_well([tool("inject"), "clang++-19", "-x", "hip", "--offload-arch=gfx90a", "-O2",
                                PROGRAMS / "vector_add.hip", "-c", "-o", f"{program}.o"])
                 self.run_well(["clang++-19", f"{program}.o", library, "-o", program])
@@ -444,7 +444,7 @@ int main() {
         calls, bundle = self.folder / "calls", self.folder / "many.tar"
         result = run([tool("capture"), "--device", "hip", "-o", bundle, self.build(source)],
                      env=self.environment("6") | {"LD_PRELOAD": str(FAILING), "MNEME_TEST_CALLS": str(calls),
-                                                  "MNEME_TEST_RUNTIME": str(STAND / "5" / "libamdhip64.so.5")})
+                                                  "MNEME_TEST_RUNTIME": str(FAKE / "5" / "libamdhip64.so.5")})
         self.assertEqual(result.status, 0, result.text())
         made = collections.Counter(calls.read_text().split())
         self.assertEqual((made["hipGraphClone"], made["hipGraphAddKernelNode"]), (1, 50))
@@ -580,7 +580,7 @@ int main() {
                 self.assertRegex(result.errors[0], "the recorded device memory at 0x.* cannot be there: .* in their place is at 0x")
         # Something that is not the GPU's is there.
         environment = {"LD_LIBRARY_PATH": str(FAILING.parent), "MNEME_TEST_FAIL": "hipMemAddressReserve -1 2",
-                       "MNEME_TEST_RUNTIME": str(STAND / "5" / "libamdhip64.so.5"), "MNEME_TEST_ROCM": "6"}
+                       "MNEME_TEST_RUNTIME": str(FAKE / "5" / "libamdhip64.so.5"), "MNEME_TEST_ROCM": "6"}
         result = run([tool("run"), "--device", "hip", self.folder / "vector_add.compiled.tar"], [tool("verify")],
                      env=environment)
         self.assertEqual(result.statuses, [0, 1], result.text())
@@ -610,7 +610,7 @@ int main() {
 
     def capture_failing(self, program, fail, which=0, release="6", devices=1, besides="", calls="/dev/null"):
         environment = self.environment(release) | {
-            "LD_PRELOAD": str(FAILING), "MNEME_TEST_RUNTIME": str(STAND / "5" / "libamdhip64.so.5"),
+            "LD_PRELOAD": str(FAILING), "MNEME_TEST_RUNTIME": str(FAKE / "5" / "libamdhip64.so.5"),
             "MNEME_TEST_FAIL": f"{fail[0]} {fail[1]} {which} {besides}", "MNEME_TEST_LEFT": str(self.folder / "left"),
             "MNEME_TEST_CALLS": str(calls), "MNEME_HOST_DEVICES": str(devices)}
         bundle = self.folder / f"{fail[0]}_{which}.tar"

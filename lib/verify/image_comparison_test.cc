@@ -26,9 +26,9 @@ struct Memory {
   }
 };
 
-class PlayedImage final : public device::Image {
+class FakeImage final : public device::Image {
  public:
-  explicit PlayedImage(Memory& memory) : memory_(memory) {}
+  explicit FakeImage(Memory& memory) : memory_(memory) {}
   void take() override {}
   void clear(const device::BlockRange&) override {}
   std::vector<device::BlockChange> changes() override { return {}; }
@@ -41,9 +41,9 @@ class PlayedImage final : public device::Image {
   Memory& memory_;
 };
 
-class PlayedDevice final : public device::Device {
+class FakeDevice final : public device::Device {
  public:
-  explicit PlayedDevice(Memory& memory) : memory_(memory) {}
+  explicit FakeDevice(Memory& memory) : memory_(memory) {}
   std::string name() const override { return "played"; }
   std::string clock() const override { return "steady"; }
   bool runs_in_this_process() const override { return true; }
@@ -57,9 +57,9 @@ class PlayedDevice final : public device::Device {
   Memory& memory_;
 };
 
-class PlayedKernel final : public ImageKernel {
+class FakeKernel final : public ImageKernel {
  public:
-  PlayedKernel(Memory& expected, Memory& actual) : expected_(expected), actual_(actual) {}
+  FakeKernel(Memory& expected, Memory& actual) : expected_(expected), actual_(actual) {}
   void compare(ElementType type, Measure measure, device::Image&, uint64_t address,
                std::span<ChunkErrors> out) override {
     if (!measure) chunks += out.size();
@@ -115,9 +115,9 @@ struct Scene {
       }
     }
     expected.read_back = actual.read_back = 0;
-    PlayedImage image(expected);
-    PlayedDevice device(actual);
-    PlayedKernel kernel(expected, actual);
+    FakeImage image(expected);
+    FakeDevice device(actual);
+    FakeKernel kernel(expected, actual);
     auto differences =
         ImageComparison(layout, readings, scale_of, device, image, kernel, plain_element_kernel()).differences(changes);
     compared_on_device = kernel.chunks;

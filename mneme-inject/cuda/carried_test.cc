@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "cuda/stand.h"
+#include "cuda/wrapper.h"
 
 namespace mneme::inject {
 namespace {
@@ -63,7 +63,7 @@ TEST(Carried, RefusesWhatIsMalformed) {
   }
 }
 
-TEST(Stand, FindsTheOutput) {
+TEST(Wrapper, FindsTheOutput) {
   EXPECT_EQ(output_of({"-m64", "--output-file", "a b.o", "x.s"}), "a b.o");
   EXPECT_EQ(output_of({"--output-file=x", "y.s"}), "x");
   EXPECT_EQ(output_of({"-arch", "sm_90", "-o", "x"}), "x");

@@ -4,7 +4,7 @@
 #include <llvm/IR/LLVMContext.h>
 
 #include "base/file.h"
-#include "cuda/stand.h"
+#include "cuda/wrapper.h"
 #include "objects/embedded.h"
 #include "pass/kernel_functions.h"
 #include "pass/record.h"

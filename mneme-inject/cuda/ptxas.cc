@@ -10,7 +10,7 @@
 #include "base/process.h"
 #include "cuda/carried.h"
 #include "cuda/function_places.h"
-#include "cuda/stand.h"
+#include "cuda/wrapper.h"
 #include "objects/embedded.h"
 
 using namespace mneme;

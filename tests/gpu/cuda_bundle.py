@@ -17,7 +17,7 @@ import shutil
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "gpu_stand")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "fake_cuda")]
 
 import cuda_test  # noqa: E402
 import damaged  # noqa: E402
@@ -28,7 +28,7 @@ from support import run, tool  # noqa: E402
 GPU = ROOT / "tests" / "gpu"
 COMPILE = [tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={cuda_test.PROCESSOR}"]
 
-# Of tests/gpu_stand/programs, for a GPU as well.
+# Of tests/fake_cuda/programs, for a GPU as well.
 STANDS = ["alignments", "devices", "early_memory", "functions", "graph_conditions", "graph_nodes", "graph_streams",
           "graphs", "heap", "launches", "memory", "per_thread", "texts"]
 # And those that call the driver themselves; what they are given beside that: kernels of their own.

@@ -151,7 +151,7 @@ void CudaGpu::unpin(std::byte* memory) { driver().cuMemHostUnregister(memory); }
 
 uint64_t CudaGpu::cache_size() const {
   int bytes = 0;
-  check(driver().cuDeviceGetAttribute(&bytes, kSecondCacheSize, device_), "asking for the size of the GPU's cache");
+  check(driver().cuDeviceGetAttribute(&bytes, kL2CacheSize, device_), "asking for the size of the GPU's cache");
   return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 

@@ -25,7 +25,7 @@ using vendor::cuda::MemoryProperties;
 
 inline constexpr int kMinimumGranularity = 0;
 inline constexpr int kMaxDynamicShared = 8;                   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-inline constexpr int kSecondCacheSize = 38;                   // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
+inline constexpr int kL2CacheSize = 38;                       // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 inline constexpr int kMultiprocessors = 16;                   // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 inline constexpr int kErrorLogBuffer = 5, kErrorLogSize = 6;  // CU_JIT_ERROR_LOG_BUFFER…
 inline constexpr Result kNotFound = 500;

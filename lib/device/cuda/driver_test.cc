@@ -24,7 +24,7 @@ static_assert(offsetof(LaunchConfiguration, block) == offsetof(CUlaunchConfig, b
 static_assert(offsetof(LaunchConfiguration, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));
 static_assert(offsetof(LaunchConfiguration, stream) == offsetof(CUlaunchConfig, hStream));
 static_assert(offsetof(LaunchConfiguration, attributes) == offsetof(CUlaunchConfig, attrs));
-static_assert(kSecondCacheSize == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+static_assert(kL2CacheSize == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
 
 #if __has_include(<cupti_activity.h>)
 }  // namespace mneme::device::cuda

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "device/gpu/gpu_image.h"
 #include "device/gpu/kernel_timer.h"
+#include "device/gpu/l2_flush.h"
 #include "device/gpu/loaded_code.h"
 #include "device/gpu/recorded_memory.h"
-#include "device/gpu/second_cache.h"
 #include "device/gpu/staging.h"
 #include "device/gpu/translation.h"
 
@@ -116,7 +116,7 @@ class GpuDevice final : public Device {
   Gpu& gpu_ = *owned_;
   RecordedMemory& memory_ = gpu_.memory();
   Translation translation_{gpu_, memory_.ranges()};
-  SecondCache cache_{gpu_};
+  L2Flush cache_{gpu_};
   Marks marks_{gpu_};
   PinnedMemory pinned_{gpu_};
 };

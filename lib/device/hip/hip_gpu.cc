@@ -130,7 +130,7 @@ void HipGpu::unpin(std::byte* memory) { runtime().hipHostUnregister(memory); }
 
 uint64_t HipGpu::cache_size() const {
   int bytes = 0;
-  check(runtime().hipDeviceGetAttribute(&bytes, kSecondCacheSize, 0), "asking for the size of the GPU's cache");
+  check(runtime().hipDeviceGetAttribute(&bytes, kL2CacheSize, 0), "asking for the size of the GPU's cache");
   return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 

@@ -23,8 +23,8 @@ using vendor::kNoTiming, vendor::kRegisterMapped, vendor::kRegisterPortable;
 using vendor::kStackSize;  // where it can be set
 using vendor::hip::MemoryProperties, vendor::hip::MemoryPropertiesOf52;
 
-inline constexpr int kCopyAnyWay = 4;        // hipMemcpyDefault
-inline constexpr int kSecondCacheSize = 19;  // hipDeviceAttributeL2CacheSize
+inline constexpr int kCopyAnyWay = 4;    // hipMemcpyDefault
+inline constexpr int kL2CacheSize = 19;  // hipDeviceAttributeL2CacheSize
 // Keys of hipModuleLaunchKernel's `extra`: what follows is the bytes of all arguments, and a pointer to their number.
 inline constexpr unsigned long kArgumentBuffer = 1, kArgumentSize = 2, kArgumentEnd = 3;
 

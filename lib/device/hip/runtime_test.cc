@@ -47,7 +47,7 @@ static_assert(kOutOfMemory == hipErrorOutOfMemory && kNotFound == hipErrorNotFou
 static_assert(kLocationDevice == hipMemLocationTypeDevice && kPinned == hipMemAllocationTypePinned);
 static_assert(kReadWrite == hipMemAccessFlagsProtReadWrite && kCopyAnyWay == hipMemcpyDefault);
 static_assert(kRegisterPortable == hipHostRegisterPortable && kRegisterMapped == hipHostRegisterMapped);
-static_assert(kNoTiming == hipEventDisableTiming && kSecondCacheSize == hipDeviceAttributeL2CacheSize);
+static_assert(kNoTiming == hipEventDisableTiming && kL2CacheSize == hipDeviceAttributeL2CacheSize);
 
 // The vendor's are casts, which no constant expression may have.
 TEST(HipRuntime, KeysOfLaunchesAreTheVendors) {

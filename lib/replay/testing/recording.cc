@@ -146,7 +146,7 @@ Digest Recording::add_variant(const std::string& fixture, const std::string& ker
   return add_code(std::move(variant), fixture, read_file(std::string(RUN_FIXTURES) + "/" + fixture + ".so"), kernel);
 }
 
-Digest Recording::add_played_variant(const std::string& played, const std::string& kernel) {
+Digest Recording::add_fake_variant(const std::string& played, const std::string& kernel) {
   bundle::VariantInfo variant;
   variant.configuration.target = "cuda:sm_90";
   variant.code = "code.ptx";

@@ -44,7 +44,7 @@ class Recording {
   // All in the order of the calls; a kernel is written before what needs it.
   Digest add_variant(const std::string& fixture, const std::string& kernel = "add_one");
   // Of a kernel of the played driver's (lib/device/cuda/testdata).
-  Digest add_played_variant(const std::string& played, const std::string& kernel = "add_one");
+  Digest add_fake_variant(const std::string& played, const std::string& kernel = "add_one");
   Digest add_instance(uint32_t words, uint32_t seed = 0, Change change = {}, const std::string& kernel = "add_one");
   void add_member(const std::string& name, const std::string& contents) { writer_->add(name, contents); }
   bundle::Writer& writer() { return *writer_; }

@@ -27,7 +27,7 @@ int main(int, char** arguments) {
   CHECK(driver && cudart);
   const std::string recorder = "libmneme-record.so";
   CHECK((object_of(dlsym(driver, "cuLaunchKernel")) == recorder) == recorded);
-  CHECK((object_of(dlvsym(driver, "cuLaunchKernel", "mneme_gpu_stand")) == recorder) == recorded);
+  CHECK((object_of(dlvsym(driver, "cuLaunchKernel", "mneme_fake_cuda")) == recorder) == recorded);
   CHECK(!dlvsym(driver, "cuLaunchKernel", "another_version") && dlerror());
   CHECK((object_of(dlsym(cudart, "cudaMalloc")) == recorder) == recorded);
   CHECK(object_of(dlsym(cudart, "cudaGetErrorString")) != recorder);  // which is not hooked

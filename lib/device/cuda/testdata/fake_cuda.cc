@@ -23,7 +23,7 @@
 namespace mneme::device::cuda {
 
 // A kernel that compares elements (mneme-run/testdata); its work-group. False: there is none of that name.
-bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
+bool fake_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
                      unsigned chunks);
 bool fits_comparison(unsigned block_x, unsigned block_y);
 
@@ -61,18 +61,18 @@ std::map<Address, size_t> reserved, mapped;
 std::map<Handle, size_t> handles;
 
 // Texels of an array, each level by itself, a row behind the other with a gap: only copies know how they lie.
-struct PlayedArray {
+struct FakeArray {
   size_t pitch = 0, rows = 0, slices = 0, row_bytes = 0;
   std::string texels;
-  std::vector<PlayedArray*> levels;  // of a mipmapped one
+  std::vector<FakeArray*> levels;  // of a mipmapped one
 };
-std::map<void*, PlayedArray*> arrays;  // that are there
+std::map<void*, FakeArray*> arrays;  // that are there
 // Of textures and surfaces, which have numbers of their own each: none that the recordings have.
 std::map<Object, Resource> textures, surfaces;
 constexpr Object kFirstTexture = 0x7001, kFirstSurface = 0x9001;
 
-PlayedArray* make_array(size_t row_bytes, size_t rows, size_t slices) {
-  auto* made = new PlayedArray{row_bytes + 24, rows, slices, row_bytes, {}, {}};
+FakeArray* make_array(size_t row_bytes, size_t rows, size_t slices) {
+  auto* made = new FakeArray{row_bytes + 24, rows, slices, row_bytes, {}, {}};
   made->texels.assign(made->pitch * rows * slices, '\xA5');
   arrays[made] = made;
   return made;
@@ -169,7 +169,7 @@ const std::map<std::string, Kernel> kernels = {
 // Words that a texture or surface stands for: the 32-bit texels of a level of an array, or of memory.
 uint32_t* texel(const Resource& resource, size_t level, size_t at) {
   if (resource.type >= 2) return reinterpret_cast<uint32_t*>(resource.linear.address) + at;
-  PlayedArray* array = arrays.at(resource.array);
+  FakeArray* array = arrays.at(resource.array);
   if (!array->levels.empty()) array = array->levels.at(level);
   const size_t a_row = array->row_bytes / sizeof(uint32_t);
   return reinterpret_cast<uint32_t*>(&array->texels[at / a_row * array->pitch]) + at % a_row;
@@ -233,7 +233,7 @@ Result cuGetErrorString(Result result, const char** text) {
 Result cuDeviceGet(int* device, int) { return *device = 0, 0; }
 Result cuDeviceGetName(char* name, int size, int) { return std::snprintf(name, size, "played"), 0; }
 Result cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == kSecondCacheSize ? kCacheSize : 1;
+  *value = attribute == kL2CacheSize ? kCacheSize : 1;
   return 0;
 }
 Result cuDevicePrimaryCtxRetain(Context** context, int) {
@@ -370,7 +370,7 @@ Result cuArray3DCreate_v2(Array* array, const ArrayDescription* wanted) {
 }
 Result cuMipmappedArrayCreate(Array* array, const ArrayDescription* wanted, unsigned levels) {
   log("array");
-  PlayedArray* whole = make_array(4, 1, 1);
+  FakeArray* whole = make_array(4, 1, 1);
   for (unsigned level = 0; level < levels; level++) {
     whole->levels.push_back(make_array(std::max<size_t>(wanted->width >> level, 1) * 4 * wanted->channels,
                                        std::max<size_t>(wanted->height >> level, 1),
@@ -380,7 +380,7 @@ Result cuMipmappedArrayCreate(Array* array, const ArrayDescription* wanted, unsi
   return broken;
 }
 Result cuMipmappedArrayGetLevel(Array* array, Array levels, unsigned level) {
-  PlayedArray* whole = arrays.at(levels);
+  FakeArray* whole = arrays.at(levels);
   if (level >= whole->levels.size()) return kInvalid;
   return *array = whole->levels[level], broken;
 }
@@ -398,7 +398,7 @@ Result cuMemcpy3D_v2(const Copy* copied) {
   const auto& of_memory = to_array ? copied->from : copied->to;
   auto found = arrays.find(of_array.array);
   if (found == arrays.end() || of_memory.type != vendor::cuda::kDeviceMemory) return kInvalid;
-  PlayedArray* array = found->second;
+  FakeArray* array = found->second;
   if (copied->row_bytes != array->row_bytes || copied->rows != array->rows || copied->slices != array->slices) {
     return kInvalid;
   }
@@ -439,7 +439,7 @@ Result cuLaunchKernel(Function* function, unsigned grid_x, unsigned, unsigned, u
     log(function->name);
     double scale = *static_cast<double*>(arguments[3]);
     return later([=, kernel = function->name] {
-      if (!play_comparison(kernel, values[0], values[1], values[2], scale, grid_x)) broken = kNotFound;
+      if (!fake_comparison(kernel, values[0], values[1], values[2], scale, grid_x)) broken = kNotFound;
     });
   }
   return later([=]() mutable {

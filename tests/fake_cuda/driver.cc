@@ -11,7 +11,7 @@
 #include "memory/arena.h"
 #include "vendor/cuda/api.h"
 
-using namespace mneme::gpu_stand;
+using namespace mneme::fake_cuda;
 namespace declared = mneme::vendor::cuda;
 
 namespace {

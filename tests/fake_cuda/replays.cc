@@ -7,7 +7,7 @@
 #include "block_kernels.h"
 #include "vendor/cuda/api.h"
 
-using namespace mneme::gpu_stand;
+using namespace mneme::fake_cuda;
 namespace declared = mneme::vendor::cuda;
 
 namespace {

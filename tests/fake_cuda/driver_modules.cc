@@ -14,7 +14,7 @@
 #include "hostgpu/extensions.h"
 #include "hostgpu/kernels/registration.h"
 
-using namespace mneme::gpu_stand;
+using namespace mneme::fake_cuda;
 using mneme::hostgpu::Program;
 using mneme::hostgpu::cuda::own_stream;
 using mneme::vendor::cuda::DriverLaunchConfig;
@@ -42,7 +42,7 @@ Program* program_of(hipModule_t module) {
 
 // What this driver compiles PTX to stands in its first line (toolkit.py), in hexadecimal digits.
 std::string cubin_in_ptx(std::string_view text) {
-  constexpr std::string_view kMark = "// stand-cubin ";
+  constexpr std::string_view kMark = "// fake-cubin ";
   if (!text.starts_with(kMark)) return {};
   text = text.substr(kMark.size(), text.find('\n') - kMark.size());
   std::string cubin;
@@ -71,7 +71,7 @@ hipError_t find_global(void** address, size_t* size, hipModule_t module, const c
 
 }  // namespace
 
-bool mneme::gpu_stand::is_of_module(const void* function) {
+bool mneme::fake_cuda::is_of_module(const void* function) {
   std::lock_guard lock(mutex);
   return functions.contains(function);
 }

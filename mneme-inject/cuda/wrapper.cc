@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cuda/stand.h"
+#include "cuda/wrapper.h"
 
 #include <spawn.h>
 #include <sys/wait.h>

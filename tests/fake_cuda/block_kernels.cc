@@ -7,7 +7,7 @@
 #include "recorder/memory/kernels/digest.h"
 #include "recorder/memory/kernels/gather.h"
 
-namespace mneme::gpu_stand {
+namespace mneme::fake_cuda {
 namespace {
 
 using namespace mneme::record::cuda;
@@ -79,8 +79,8 @@ bool play_block_kernel(hipFunction_t function, unsigned grid, void** arguments) 
   return false;
 }
 
-}  // namespace mneme::gpu_stand
+}  // namespace mneme::fake_cuda
 
 // For the programs of the tests: at how much the recorder had the device look, and how much it had it bring together.
-extern "C" unsigned long long cuStandDigests() { return mneme::gpu_stand::blocks_digested; }
-extern "C" unsigned long long cuStandGathered() { return mneme::gpu_stand::blocks_gathered; }
+extern "C" unsigned long long cuStandDigests() { return mneme::fake_cuda::blocks_digested; }
+extern "C" unsigned long long cuStandGathered() { return mneme::fake_cuda::blocks_gathered; }

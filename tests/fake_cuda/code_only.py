@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A toolkit of scripts (toolkit.py) whose programs carry no IR, as nvcc's do: cubins with the sections and symbols that
-ptxas gives them, and PTX. What they are executed by, only the library beside this looks for: IR in the section .stand.ir
+ptxas gives them, and PTX. What they are executed by, only the library beside this looks for: IR in the section .faked.ir
 of a cubin, and in the first line of PTX the cubin that it becomes."""
 
 import pathlib
@@ -14,7 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent.parent / "mneme-inject")]
 import cuda_binaries  # noqa: E402
 import toolkit  # noqa: E402
 
-MARK = "// stand-cubin "
+MARK = "// fake-cubin "
 VERSION = "Cuda compilation tools, release 13.0, V13.0.88"
 SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
 REGISTERS, PARAMETER, PARAMETER_BYTES = 0x2F, 0x17, 0x19
@@ -84,7 +84,7 @@ def for_processor(image, processor):
 
 def hidden(image):
     """From all but the library beside this."""
-    return image.replace(b".mneme.ir\0", b".stand.ir\0")
+    return image.replace(b".mneme.ir\0", b".faked.ir\0")
 
 
 def ptxas(arguments):

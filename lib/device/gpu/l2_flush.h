@@ -6,10 +6,10 @@
 
 namespace mneme::device::gpu {
 
-// The cache that all of a GPU's kernels share, in front of its memory.
-class SecondCache {
+// Empties a GPU's L2 cache.
+class L2Flush {
  public:
-  explicit SecondCache(Gpu& gpu) : gpu_(gpu) {}
+  explicit L2Flush(Gpu& gpu) : gpu_(gpu) {}
   // Fills it with what no kernel reads. Throws Error.
   void empty();
 

@@ -6,11 +6,11 @@
 
 namespace mneme::device::cuda {
 
-bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
+bool fake_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
                      unsigned chunks);
 bool fits_comparison(unsigned block_x, unsigned block_y);
 
-bool play_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
+bool fake_comparison(const std::string& kernel, Address expected, Address memory, Address out, double scale,
                      unsigned chunks) {
   for (size_t i = 0; i < verify::kElementTypes; i++) {
     auto type = static_cast<verify::ElementType>(i);

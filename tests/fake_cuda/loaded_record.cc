@@ -22,7 +22,7 @@ std::string record_as_loaded(const objects::EmbeddedKernel& kernel) {
 }
 
 Bytes carried_kernels(Bytes image, const std::string& where) {
-  constexpr char kOwnSection[] = ".stand.ir";
+  constexpr char kOwnSection[] = ".faked.ir";
   Bytes section = objects::elf_section(image, objects::kEmbeddedSection, where);
   return section.empty() ? objects::elf_section(image, kOwnSection, where) : section;
 }

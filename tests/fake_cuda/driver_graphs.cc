@@ -7,7 +7,7 @@
 #include "driver.h"
 #include "vendor/cuda/api.h"
 
-using namespace mneme::gpu_stand;
+using namespace mneme::fake_cuda;
 namespace declared = mneme::vendor::cuda;
 
 using Node = hipGraphNode_t;

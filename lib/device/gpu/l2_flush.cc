@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "device/gpu/second_cache.h"
+#include "device/gpu/l2_flush.h"
 
 #include "base/error.h"
 
@@ -10,7 +10,7 @@ constexpr uint64_t kTimesTheCache = 2;  // what it drops for what is new need no
 
 }  // namespace
 
-void SecondCache::empty() {
+void L2Flush::empty() {
   const uint64_t filled = kTimesTheCache * gpu_.cache_size();
   if (filled == 0) throw Error("--cache cold: the GPU does not say how large its cache is");
   if (!filler_ || !filler_->address()) filler_.emplace(gpu_, filled);

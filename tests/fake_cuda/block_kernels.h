@@ -5,7 +5,7 @@
 
 #include "driver.h"
 
-namespace mneme::gpu_stand {
+namespace mneme::fake_cuda {
 
 bool is_block_image(const void* image);
 hipModule_t block_module();
@@ -14,4 +14,4 @@ hipFunction_t find_block_kernel(std::string_view name);  // null: there is none
 // Plays one that this is, in so many thread blocks. False: it is none.
 bool play_block_kernel(hipFunction_t function, unsigned grid, void** arguments);
 
-}  // namespace mneme::gpu_stand
+}  // namespace mneme::fake_cuda

@@ -25,7 +25,7 @@ GetProcAddress* get_proc_address() {
     void* driver = ::dlopen("libcuda.so.1", RTLD_NOW);
     if (!driver) return static_cast<void*>(nullptr);
 #ifdef BY_DLVSYM
-    return ::dlvsym(driver, "cuGetProcAddress_v2", "mneme_gpu_stand");
+    return ::dlvsym(driver, "cuGetProcAddress_v2", "mneme_fake_cuda");
 #else
     return ::dlsym(driver, "cuGetProcAddress_v2");
 #endif

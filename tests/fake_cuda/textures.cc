@@ -11,7 +11,7 @@
 #include "driver.h"
 #include "vendor/cuda/textures.h"
 
-using namespace mneme::gpu_stand;
+using namespace mneme::fake_cuda;
 namespace vendor = mneme::vendor::cuda;
 
 namespace {

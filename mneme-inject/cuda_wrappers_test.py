@@ -94,7 +94,7 @@ open(output, "wb").write(cuda_binaries.fatbin([(kinds[i["kind"]], int(i["sm"]), 
 CUBIN = 'cuda_binaries.build({".text.kernel": b"code", ".nv.info": b"more"}, variables)'
 
 
-class Stand(unittest.TestCase):
+class Wrappers(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="mneme cuda ")  # a space is part of the test
         self.addCleanup(folder.cleanup)

@@ -3,7 +3,7 @@
 #pragma once
 #include "hostgpu/cuda/cuda.h"
 
-namespace mneme::gpu_stand {
+namespace mneme::fake_cuda {
 
 using Result = int;                  // CUresult
 using Address = unsigned long long;  // CUdeviceptr
@@ -29,4 +29,4 @@ inline hipFunction_t as_hip(hipFunction_t function) {
 // Whether the driver gave it out.
 bool is_of_module(const void* function);
 
-}  // namespace mneme::gpu_stand
+}  // namespace mneme::fake_cuda
