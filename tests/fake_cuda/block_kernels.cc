@@ -82,5 +82,5 @@ bool play_block_kernel(hipFunction_t function, unsigned grid, void** arguments) 
 }  // namespace mneme::fake_cuda
 
 // For the programs of the tests: at how much the recorder had the device look, and how much it had it bring together.
-extern "C" unsigned long long cuStandDigests() { return mneme::fake_cuda::blocks_digested; }
-extern "C" unsigned long long cuStandGathered() { return mneme::fake_cuda::blocks_gathered; }
+extern "C" unsigned long long cuFakeDigests() { return mneme::fake_cuda::blocks_digested; }
+extern "C" unsigned long long cuFakeGathered() { return mneme::fake_cuda::blocks_gathered; }

@@ -230,7 +230,7 @@ Result cuFuncSetAttribute(hipFunction_t function, hipFuncAttribute which, int va
 }
 
 // As tables of NVIDIA's driver give functions to its libraries (cuGetExportTable), which no recorder sees.
-Result cuStandGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
+Result cuFakeGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
   return cuModuleGetFunction(function, module, name);
 }
 

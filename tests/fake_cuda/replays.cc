@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CUDA's driver interface: what mneme-run calls of it besides. It has no kernels for comparing memory here, so that the
 // host does that; and no textures.
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "block_kernels.h"
 #include "vendor/cuda/api.h"
@@ -15,6 +18,10 @@ namespace {
 struct Event {
   std::chrono::steady_clock::time_point at;
 };
+
+std::mutex registrations;
+std::set<void*> registered;                // host memory
+std::atomic<unsigned long long> lives{1};  // of primary contexts
 constexpr Result kNotSupported = 801;
 
 }  // namespace
@@ -60,8 +67,31 @@ Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
   return 0;
 }
 
-Result cuMemHostRegister_v2(void*, size_t, unsigned) { return 0; }
-Result cuMemHostUnregister(void*) { return 0; }
+Result cuMemHostRegister_v2(void* memory, size_t, unsigned) {
+  constexpr Result kRegisteredAlready = 712;
+  std::lock_guard lock(registrations);
+  return registered.insert(memory).second ? 0 : kRegisteredAlready;
+}
+Result cuMemHostUnregister(void* memory) {
+  std::lock_guard lock(registrations);
+  registered.erase(memory);
+  return 0;
+}
+// How a static runtime resets a device: by no function of a name, and with it goes what is registered.
+Result cuFakeReset(int device) {
+  std::lock_guard lock(registrations);
+  registered.clear();
+  ++lives;
+  return result(hipDevicePrimaryCtxReset(device));
+}
+unsigned long long cuFakeRegistered() {
+  std::lock_guard lock(registrations);
+  return registered.size();
+}
+Result cuCtxGetId(void*, unsigned long long* id) {
+  *id = lives;
+  return 0;
+}
 Result cuMemHostGetDevicePointer_v2(Address* address, void* memory, unsigned) {
   *address = reinterpret_cast<Address>(memory);
   return 0;

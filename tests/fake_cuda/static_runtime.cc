@@ -48,16 +48,17 @@ class Driver {
 };
 #define DRIVER(name, ...) static const Driver<__VA_ARGS__> name(#name)
 
+void* primary = nullptr;  // context of the first device; null: it has to be asked for
+
 // The primary context of the first device is the thread's if it has none.
 void enter() {
   DRIVER(cuInit, unsigned);
   DRIVER(cuDevicePrimaryCtxRetain, void**, int);
   DRIVER(cuCtxGetCurrent, void**);
   DRIVER(cuCtxSetCurrent, void*);
-  static void* const primary = [] {
-    void* context = nullptr;
-    return cuInit(0) == 0 && cuDevicePrimaryCtxRetain(&context, 0) == 0 ? context : nullptr;
-  }();
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (!primary && (cuInit(0) != 0 || cuDevicePrimaryCtxRetain(&primary, 0) != 0)) primary = nullptr;
   void* current = nullptr;
   if (cuCtxGetCurrent(&current) == 0 && !current) cuCtxSetCurrent(primary);
 }
@@ -325,22 +326,24 @@ RUNTIME Status cudaGraphDestroy(void* graph) {
   return cuGraphDestroy(graph);
 }
 RUNTIME Status cudaDeviceSynchronize() {
-  DRIVER(cuCtxSynchronize);
+  DRIVER(cuCtxSynchronize, void*);  // from CUDA 13 on it takes a context
   enter();
-  return cuCtxSynchronize();
+  return cuCtxSynchronize(nullptr);
 }
 RUNTIME Status cudaDeviceSetLimit(int limit, size_t value) {
   DRIVER(cuCtxSetLimit, int, size_t);
   enter();
   return cuCtxSetLimit(limit, value);
 }
+// By a function that has no name there, as NVIDIA's does.
 RUNTIME Status cudaDeviceReset() {
-  DRIVER(cuDevicePrimaryCtxReset, int);
-  DRIVER(cuDevicePrimaryCtxRetain, void**, int);
+  static auto* const reset =
+      reinterpret_cast<Status (*)(int)>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "cuFakeReset"));
   std::lock_guard lock(state().mutex);
   for (auto& [host, registered] : state().functions) {
     registered.kernel = nullptr;
     registered.binary->library = nullptr;
   }
-  return cuDevicePrimaryCtxReset(0);
+  primary = nullptr;
+  return reset(0);
 }

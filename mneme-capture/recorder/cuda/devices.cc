@@ -126,6 +126,10 @@ Context CudaDevices::primary_of(int device) const {
   return primary;
 }
 
+void CudaDevices::drop_primary(int device) const {
+  if (device >= 0 && device < kMost) primaries_[device] = nullptr;
+}
+
 void CudaDevices::forget_primary(int device) const {
   if (device >= 0 && device < kMost && primaries_[device].exchange(nullptr)) next::cuDevicePrimaryCtxRelease_v2(device);
 }

@@ -51,6 +51,8 @@ class CudaDevices final : public Devices {
   Context context() const;                // the thread's; null: it has none
   Context primary_of(int device) const;   // kept from then on; null: the device gives none
   void forget_primary(int device) const;  // it was reset
+  // One that is gone already, with all holds on it.
+  void drop_primary(int device) const;
 
  private:
   static constexpr int kMost = 64;

@@ -26,6 +26,7 @@ CALL(Status, cuMemUnmap, Address, size_t)
 CALL(Status, cuMemSetAccess, Address, size_t, const Access*, size_t)
 CALL(Status, cuStreamGetCtx, void*, Context*)
 CALL(Status, cuCtxGetDevice, int*)
+CALL(Status, cuCtxGetId, Context, unsigned long long*)
 CALL(Status, cuDevicePrimaryCtxGetState, int, unsigned*, int*)
 CALL(Status, cuDeviceCanAccessPeer, int*, int, int)
 CALL(Status, cudaFuncGetAttributes, FunctionAttributes*, const void*)
@@ -184,16 +185,30 @@ void CudaRuntime::remove_context(Context context) {
   blocks_.forget(context);
 }
 
-// The context that it has afterwards may be at the same place, and nothing is registered in it.
-Status CudaRuntime::reset(int device, const Real& real) {
-  if (has_primary(device)) {
-    remove_context(devices.primary_of(device));
-    devices.forget_primary(device);
+// The context that it has afterwards may be at the same place.
+void CudaRuntime::forget_primary(int device) {
+  if (!has_primary(device)) return;
+  remove_context(devices.primary_of(device));
+  devices.forget_primary(device);
+}
+
+// A static runtime resets a device by a function of the driver's that a recorder does not see.
+void CudaRuntime::note_primary(int device, Context context) {
+  unsigned long long id = 0;
+  if (next::cuCtxGetId(context, &id) != kSuccess) return;
+  {
+    std::lock_guard lock(mutex_);
+    auto [known, is_first] = primary_ids_.try_emplace(device, id);
+    if (is_first || std::exchange(known->second, id) == id) return;
   }
-  const Status status = real();
+  remove_context(context);
+  devices.drop_primary(device);
+  adopt_again();
+}
+
+void CudaRuntime::adopt_again() {
   std::lock_guard lock(mutex_);
   for (const auto& [address, size] : adopted_) VendorRuntime::adopt_host(address, size);
-  return status;
 }
 
 bool CudaRuntime::adopt_host(void* address, uint64_t size) {

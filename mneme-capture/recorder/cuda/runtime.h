@@ -62,7 +62,10 @@ class CudaRuntime final : public VendorRuntime {
   // Contexts that the application makes, beside its devices' primary ones; and a primary one that goes.
   void add_context(Context context);
   void remove_context(Context context);
-  Status reset(int device, const Real& real);
+  void forget_primary(int device);
+  // The application has a device's primary context. After a reset it is a new one, in which nothing is registered.
+  void note_primary(int device, Context context);
+  void adopt_again();
 
   // Whether any device code of the program has a variable of this name.
   bool has_variable(const std::string& name);
@@ -85,6 +88,7 @@ class CudaRuntime final : public VendorRuntime {
   std::map<void*, void*> libraries_;                             // by their modules, of contexts that were looked at
   std::set<const void*> functions_;                              // of such code
   std::map<void*, uint64_t> adopted_;                            // host memory
+  std::map<int, unsigned long long> primary_ids_;                // of primary contexts, by device
   std::map<Context, int> contexts_;                              // the application's own, with their devices
   std::atomic<bool> started_{false};
 };

@@ -32,7 +32,7 @@ int cuModuleLoad(CUmodule*, const char*);
 int cuModuleUnload(CUmodule);
 int cuFuncGetModule(CUmodule*, CUfunction);
 int cuModuleGetFunction(CUfunction*, CUmodule, const char*);
-int cuStandGetFunction(CUfunction*, CUmodule, const char*);  // tests/fake_cuda/driver_modules.cc
+int cuFakeGetFunction(CUfunction*, CUmodule, const char*);  // tests/fake_cuda/driver_modules.cc
 int cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, CUmodule, const char*);
 int cuLibraryLoadData(CUlibrary*, const void*, int*, void**, unsigned, int*, void**, unsigned);
 int cuLibraryUnload(CUlibrary);

@@ -49,7 +49,7 @@ struct Code {
   explicit Code(const char* path) {
     CHECK(DRIVER(cuModuleLoad, cuModuleLoad)(&module, path) == 0);
 #ifdef UNSEEN
-    auto* get_function = cuStandGetFunction;
+    auto* get_function = cuFakeGetFunction;
 #else
     auto* get_function = DRIVER(cuModuleGetFunction, cuModuleGetFunction);
 #endif

@@ -27,12 +27,22 @@ Status destroy_context(CudaRuntime& runtime, const Real& real, Context context) 
 }
 
 Status reset(CudaRuntime& runtime, const Real& real, int device) {
-  return runtime.recorder() ? runtime.reset(device, real) : real();
+  if (runtime.recorder()) runtime.forget_primary(device);
+  return real();
 }
+Status retain(CudaRuntime& runtime, const Real& real, Context* context, int device) {
+  const Status status = real();
+  if (status == kSuccess && context) runtime.note_primary(device, *context);
+  return status;
+}
+
 Status reset_current(CudaRuntime& runtime, const Real& real) {
   int device = 0;
-  const bool ours = runtime.recorder() && next::cudaGetDevice(&device) == kSuccess;
-  return ours ? runtime.reset(device, real) : real();
+  if (!runtime.recorder() || next::cudaGetDevice(&device) != kSuccess) return real();
+  runtime.forget_primary(device);
+  const Status status = real();
+  runtime.adopt_again();
+  return status;
 }
 
 }  // namespace
@@ -52,5 +62,6 @@ HOOK(create_context, cuCtxCreate_v3, Context*, const void*, int, unsigned, int)
 HOOK(create_context, cuCtxCreate_v4, Context*, const void*, unsigned, int)
 HOOK(destroy_context, cuCtxDestroy_v2, Context)
 HOOK(reset, cuDevicePrimaryCtxReset_v2, int)
+HOOK(retain, cuDevicePrimaryCtxRetain, Context*, int)
 
 }  // namespace mneme::record::cuda
