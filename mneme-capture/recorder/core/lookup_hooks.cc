@@ -8,7 +8,7 @@
 #include <link.h>
 
 #include <atomic>
-#include <cstring>
+#include <cstdint>
 #include <string_view>
 
 namespace mneme::record {
@@ -18,18 +18,20 @@ using Lookup = void* (*)(void*, const char*);
 using VersionLookup = void* (*)(void*, const char*, const char*);
 using Open = void* (*)(const char*, int);
 
+// Whether the text begins with the other one, or is it.
+bool begins(const char* text, const char* with, bool is_whole = false) {
+  while (*with && *text == *with) ++text, ++with;
+  return !*with && (!is_whole || !*text);
+}
+
 // The table by which the loader finds what an object exports.
 struct Exports {
-  explicit Exports(const dl_phdr_info& object) {
-    for (const auto* header = object.dlpi_phdr; header != object.dlpi_phdr + object.dlpi_phnum; ++header) {
-      if (header->p_type != PT_DYNAMIC) continue;
-      const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + header->p_vaddr);
-      for (; entry->d_tag != DT_NULL; ++entry) {
-        const auto at = entry->d_un.d_ptr;
-        if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at);
-        if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(at);
-        if (entry->d_tag == DT_GNU_HASH) hashes = reinterpret_cast<const uint32_t*>(at);
-      }
+  explicit Exports(const ElfW(Dyn) * entry) {
+    for (; entry->d_tag != DT_NULL; ++entry) {
+      const auto at = entry->d_un.d_ptr;
+      if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at);
+      if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(at);
+      if (entry->d_tag == DT_GNU_HASH) hashes = reinterpret_cast<const uint32_t*>(at);
     }
   }
 
@@ -45,7 +47,7 @@ struct Exports {
     for (; at >= first; ++at) {
       const bool is_last = chain[at - first] & 1;
       const bool alike = (chain[at - first] | 1) == (hash | 1);
-      if (alike && symbols[at].st_shndx != SHN_UNDEF && std::strcmp(names + symbols[at].st_name, name) == 0) {
+      if (alike && symbols[at].st_shndx != SHN_UNDEF && begins(names + symbols[at].st_name, name, true)) {
         return &symbols[at];
       }
       if (is_last) break;
@@ -58,22 +60,25 @@ struct Exports {
   const uint32_t* hashes = nullptr;
 };
 
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+// Of either glibc's names: the latter is before glibc 2.34.
+bool is_c_library(const char* path) {
+  const char* name = path;
+  for (const char* at = path; *at; ++at) {
+    if (*at == '/') name = at + 1;
+  }
+  return begins(name, "libc.so") || begins(name, "libdl.so");
+}
 
-// The C library's dlvsym, which cannot be asked for: the name is this library's own here.
+// The C library's dlvsym, which cannot be asked for: the name is this library's own here. It calls nothing: sanitizers
+// have functions of the C library's names that look up the C library's own before they are ready.
 VersionLookup find_version_lookup() noexcept {
-  VersionLookup found = nullptr;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        const std::string_view file = file_name(info->dlpi_name);
-        if (!file.starts_with("libc.so") && !file.starts_with("libdl.so")) return 0;  // the latter before glibc 2.34
-        const ElfW(Sym)* symbol = Exports(*info).find("dlvsym");
-        if (!symbol) return 0;
-        *static_cast<VersionLookup*>(data) = reinterpret_cast<VersionLookup>(info->dlpi_addr + symbol->st_value);
-        return 1;
-      },
-      &found);
-  return found;
+  for (const link_map* object = _r_debug.r_map; object; object = object->l_next) {
+    if (!is_c_library(object->l_name)) continue;
+    if (const ElfW(Sym)* symbol = Exports(object->l_ld).find("dlvsym")) {
+      return reinterpret_cast<VersionLookup>(object->l_addr + symbol->st_value);
+    }
+  }
+  return nullptr;
 }
 
 VersionLookup real_version_lookup() noexcept {
@@ -104,6 +109,8 @@ Open real_open() noexcept {
   static constinit std::atomic<Open> known{nullptr};
   return real("dlopen", known);
 }
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool may_be_hooked(std::string_view name) {
   return name.starts_with("cu") || name.starts_with("hip") || name.starts_with("__cuda") || name.starts_with("__hip");

@@ -449,9 +449,6 @@ TEST(NvptxRefusals, NameWhatIsNotThere) {
     std::string said = nvptx_refusal(body, declarations);
     EXPECT_NE(said.find(named + ", which the host device does not have"), std::string::npos) << said;
   };
-  expect("%r = call { i32, i32, i32, i32 } @llvm.nvvm.tex.unified.2d.v4s32.f32(i64 0, float 0.0, float 0.0)",
-         "declare { i32, i32, i32, i32 } @llvm.nvvm.tex.unified.2d.v4s32.f32(i64, float, float)",
-         "llvm.nvvm.tex.unified.2d.v4s32.f32");
   expect("call void @llvm.nvvm.barrier.cluster.wait()", "declare void @llvm.nvvm.barrier.cluster.wait()",
          "llvm.nvvm.barrier.cluster.wait");
   expect("%r = call double @llvm.nvvm.ex2.approx.d(double 1.0)", "declare double @llvm.nvvm.ex2.approx.d(double)",
