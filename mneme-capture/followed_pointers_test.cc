@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <span>
+
+#include "fake_memory.h"
 
 namespace mneme::capture {
 namespace {
@@ -18,20 +19,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr uint64_t kBase = 0x400000000000;
+constexpr uint64_t kBase = kFakeBase;
 constexpr uint64_t kOwn = 0x7f0000001000, kOwnSize = 0x1000;  // the process's ordinary memory
 constexpr uint64_t kPinned = kBase + 3 * kBlockSize;
-const auto kPool = std::make_shared<bundle::BlockPool>(UINT64_MAX);
-
-class FakeMemory final : public MemoryView {
- public:
-  Bytes at(uint64_t address, uint64_t size, std::byte*) const override {
-    return std::as_bytes(std::span(bytes)).subspan(address - kBase, size);
-  }
-  bool untouched(uint64_t, uint64_t) const override { return false; }
-
-  std::string bytes = std::string(4 * kBlockSize, '\0');
-};
 
 // Two pieces of device memory, the second a variable, and one of pinned memory; a kernel with a pointer, a structure of
 // three words and a number.
@@ -44,16 +34,16 @@ class Followed : public ::testing::Test {
     launch_.ordinary = {{kOwn, kOwnSize}, {kOwn + 0x10000, 0x1000}};
   }
 
-  void put(uint64_t address, uint64_t word) { std::memcpy(&memory_.bytes[address - kBase], &word, sizeof word); }
+  void put(uint64_t address, uint64_t word) { memory_.put(address, word); }
   void pass(size_t offset, uint64_t word) { std::memcpy(&launch_.arguments[offset], &word, sizeof word); }
   FollowedPointers follow(std::vector<Pointer> pointers) {
     kernel_.pointers = std::move(pointers);
-    return follow_pointers(kernel_, launch_, segments_, Snapshot::take(segments_, memory_, nullptr, kPool));
+    return follow_pointers(kernel_, launch_, segments_, memory_.take(segments_));
   }
   std::vector<std::string> missing(std::vector<Pointer> pointers) { return follow(std::move(pointers)).missing; }
 
   const Pointer first_{{{-1, {}, 0, 0, {}}}};
-  FakeMemory memory_;
+  FakeMemory memory_{4};
   bundle::KernelInfo kernel_;
   record::Prologue launch_;
   std::vector<bundle::Segment> segments_ = {{kBase, 2 * kBlockSize, SegmentKind::kHeap, {}, {}},

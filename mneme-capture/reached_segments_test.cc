@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <span>
+
+#include "fake_memory.h"
 
 namespace mneme::capture {
 namespace {
@@ -14,18 +15,7 @@ using bundle::kBlockSize;
 using bundle::SegmentKind;
 using testing::ElementsAre;
 
-constexpr uint64_t kBase = 0x400000000000;
-const auto kPool = std::make_shared<bundle::BlockPool>(UINT64_MAX);
-
-class FakeMemory final : public MemoryView {
- public:
-  Bytes at(uint64_t address, uint64_t size, std::byte*) const override {
-    return std::as_bytes(std::span(bytes)).subspan(address - kBase, size);
-  }
-  bool untouched(uint64_t, uint64_t) const override { return false; }
-
-  std::string bytes = std::string(8 * kBlockSize, '\0');
-};
+constexpr uint64_t kBase = kFakeBase;
 
 // Four allocations with a gap behind each but the second, which an annotation cuts off the first; and a variable.
 class Reached : public ::testing::Test {
@@ -35,19 +25,18 @@ class Reached : public ::testing::Test {
 
   Reached() { launch_.arguments = std::string(20, '\0'); }
 
-  void put(uint64_t address, uint64_t word) { std::memcpy(&memory_.bytes[address - kBase], &word, sizeof word); }
+  void put(uint64_t address, uint64_t word) { memory_.put(address, word); }
   void pass(size_t offset, uint64_t word) { std::memcpy(&launch_.arguments[offset], &word, sizeof word); }
   std::vector<uint64_t> reached(bool follows) {
     std::vector<uint64_t> addresses;
-    for (const bundle::Segment& segment : reached_segments(launch_, follows, segments_, [&](const auto& segments) {
-           return Snapshot::take(segments, memory_, nullptr, kPool);
-         })) {
+    for (const bundle::Segment& segment :
+         reached_segments(launch_, follows, segments_, [&](const auto& segments) { return memory_.take(segments); })) {
       addresses.push_back(segment.address);
     }
     return addresses;
   }
 
-  FakeMemory memory_;
+  FakeMemory memory_{8};
   bundle::InstanceInfo launch_;
   std::vector<bundle::Segment> segments_ = {{kFirst, 256, SegmentKind::kHeap, {}, {}},
                                             {kCutOff, 256, SegmentKind::kHeap, {}, {}},
