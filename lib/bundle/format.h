@@ -161,6 +161,8 @@ struct KernelInfo {
   // Pass plugins of the application's own, by file name, that its IR has gone through: it is as they left it, optimised
   // at the application's level. In json only if there are any.
   std::vector<std::string> own_passes = {};
+  // "ptx": its IR was made of PTX. In json only if it was.
+  std::string lifted = {};
   // Of a CUDA kernel that uses textures or surfaces; in json only if there are any. None at all, where kTextures is
   // among the globals: an older mneme-inject did not look for them.
   std::vector<Handle> handles = {};

@@ -52,6 +52,10 @@ extern "C" {
 // null for a variable that has none yet, before mneme_hostgpu_prepare.
 int mneme_hostgpu_global(const void* fat_binary, const char* name, void** address, size_t* size);
 
+// The records (objects/embedded.h) of a program's kernels whose IR was made of PTX, as long as it is registered.
+// `program` as `fat_binary` above. 0 bytes: there are none.
+int mneme_hostgpu_lifted(const void* program, const void** records, size_t* size);
+
 // Compiles a kernel and gives its fat binary's variables their places and first contents, without launching it.
 // 0: it is ready; else the hipError_t that launching it would give, after the same message.
 // Calls hipMalloc for the variables: hold no lock that hipMalloc takes.

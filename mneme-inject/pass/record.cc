@@ -14,6 +14,7 @@ std::string record_of(const llvm::Function& kernel, const Told& told) {
   std::string bitcode = bitcode_of(*closure);
   bundle::KernelInfo info = describe(*closure, kernel.getName(), bitcode, kernel.getParent()->getSourceFileName());
   info.own_passes = told.own_passes;
+  info.lifted = told.lifted;
   auto named = told.names.find(kernel.getName().str());
   for (size_t i = 0; named != told.names.end() && i < std::min(info.arguments.size(), named->second.size()); i++) {
     info.arguments[i].name = named->second[i];

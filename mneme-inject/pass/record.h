@@ -13,6 +13,7 @@ namespace mneme::inject {
 struct Told {
   ArgumentNames names;
   std::vector<std::string> own_passes;  // plugins of the application's own, whose passes it has gone through
+  std::string lifted = {};                // from "ptx"; empty: the compiler gave it
 };
 
 // What is embedded for a kernel (objects/embedded.h): its closure, and what there is to know of it.

@@ -102,6 +102,7 @@ std::vector<Pointer> parse_pointers(const json::Object& in) {
   return pointers;
 }
 
+constexpr std::string_view kLiftedFrom[] = {"ptx"};
 constexpr std::string_view kHandleKinds[] = {"texture", "surface"};
 constexpr uint32_t kHandleBytes = 8;
 
@@ -160,6 +161,7 @@ std::string write(const KernelInfo& info) {
   }
   if (!info.function_addresses.empty()) out.add_all("function_addresses", info.function_addresses);
   if (!info.own_passes.empty()) out.add_all("own_passes", info.own_passes);
+  if (!info.lifted.empty()) out.add("lifted", info.lifted);
   if (!info.handles.empty()) write_handles(out, info.handles);
   if (info.stores) json::add_stores(out, *info.stores);
   return out.close().sealed();
@@ -196,6 +198,7 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
     in.fail("function_addresses", "has another length than 'functions'");
   }
   if (in.has("own_passes")) info.own_passes = in.texts("own_passes");
+  if (in.has("lifted")) info.lifted = kLiftedFrom[in.choice("lifted", {kLiftedFrom[0]})];
   if (in.has("handles")) info.handles = parse_handles(in, info.argument_bytes);
   if (in.has("stores")) info.stores = json::parse_stores(in);
   return info;

@@ -60,23 +60,44 @@ void Program::add_variable(const std::string& name, uint64_t size, void* managed
 void Program::parse() {
   if (std::exchange(parsed_, true)) return;
   try {
-    images_ = objects::device_code_of_image(image_, SIZE_MAX, kWhere);
+    std::vector<objects::DeviceCode> ptx;
+    images_ = objects::device_code_of_image(image_, SIZE_MAX, kWhere, &ptx);
     if (!images_.empty()) target_ = processor_of(images_.front().target);
     // Built for several processors: the first that carries IR serves.
     for (const auto& image : images_) {
-      Bytes section = carried_kernels(image.image, kWhere);
-      for (auto& embedded : objects::parse_embedded(section, kWhere)) {
-        std::string name = embedded.info.name;
-        kernels_.try_emplace(name, std::make_unique<Kernel>(embedded, record_as_loaded(embedded)));
-      }
-      if (kernels_.empty()) continue;
-      target_ = processor_of(image.target);
-      break;
+      add_kernels(carried_kernels(image.image, kWhere), image.target);
+      if (!kernels_.empty()) break;
+    }
+    if (kernels_.empty() && !ptx.empty()) {
+      lifted_ = lift_kernels(ptx);
+      add_kernels(bytes_of(lifted_.records), ptx.front().target);
     }
   } catch (const Error& error) {
     damaged_ = true;
     say_once(error.what());
   }
+}
+
+void Program::add_kernels(Bytes records, const std::string& target) {
+  for (auto& embedded : objects::parse_embedded(records, kWhere)) {
+    std::string name = embedded.info.name;
+    kernels_.try_emplace(name, std::make_unique<Kernel>(embedded, record_as_loaded(embedded)));
+  }
+  if (!kernels_.empty()) target_ = processor_of(target);
+}
+
+std::string Program::why_missing(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  parse();
+  auto refused = lifted_.refused.find(name);
+  if (refused != lifted_.refused.end()) return "carries no IR, and its PTX cannot be read: " + refused->second;
+  return "carries no IR: build the application with mneme-inject";
+}
+
+Bytes Program::lifted_records() {
+  std::lock_guard lock(mutex_);
+  parse();
+  return bytes_of(lifted_.records);
 }
 
 Kernel* Program::kernel(const std::string& name) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/host/launch.h"
+#include "hostgpu/compile/lifted_kernels.h"
 #include "hostgpu/hip.h"
 #include "objects/embedded.h"
 
@@ -56,6 +57,10 @@ class Program {
 
   // Null: there is no IR for a kernel of that name.
   Kernel* kernel(const std::string& name);
+  // Of such a kernel, why that is: "carries no IR: …".
+  std::string why_missing(const std::string& name);
+  // The records of the kernels whose IR was made of PTX.
+  Bytes lifted_records();
   // Makes it ready. Throws HipError, with the compiler's sentence the first time.
   const device::host::HostCode& prepare(Kernel& kernel);
 
@@ -89,6 +94,7 @@ class Program {
  private:
   // All with the lock held.
   void parse();
+  void add_kernels(Bytes records, const std::string& target);
   void place_variables();
   void place(Variable& variable);
   bool add_unused(const std::string& name);
@@ -106,6 +112,7 @@ class Program {
   std::atomic<bool> damaged_{false};
   std::string target_;
   std::vector<objects::DeviceCode> images_;
+  LiftedKernels lifted_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
   std::map<std::string, Variable> variables_;
   std::map<int, std::unique_ptr<Program>> others_;  // by device

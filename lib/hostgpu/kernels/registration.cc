@@ -77,8 +77,8 @@ Kernel& found_kernel(const void* host) {
     if (!kernel) {
       // Of IR that cannot be read the program has told.
       if (!function.program->is_damaged())
-        say_once(fmt::format("kernel '{}' carries no IR: build the application with mneme-inject",
-                             cut_in_the_middle(demangled(function.name))));
+        say_once(fmt::format("kernel '{}' {}", cut_in_the_middle(demangled(function.name)),
+                             function.program->on(device).why_missing(function.name)));
       throw HipError(hipErrorInvalidDeviceFunction);
     }
     known.store(kernel, std::memory_order_release);
@@ -217,6 +217,15 @@ int mneme_hostgpu_global(const void* fat_binary, const char* name, void** addres
     require(found.has_value(), hipErrorInvalidSymbol);
     *address = found->address;
     *size = found->size;
+  });
+}
+
+int mneme_hostgpu_lifted(const void* program, const void** records, size_t* size) {
+  return answer([&] {
+    require(program && records && size);
+    mneme::Bytes found = static_cast<Program*>(const_cast<void*>(program))->lifted_records();
+    *records = found.data();
+    *size = found.size();
   });
 }
 

@@ -48,7 +48,7 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
                     [this](const Unwritten& unwritten) { connection_->tell(unwritten); }}),
       delivery_(runtime),
       limits_(limits_of(connection_->welcome())),
-      kernels_(limits_) {}
+      kernels_(limits_, [this](void* handle) { return runtime_.lifted_records(handle); }) {}
 
 void Core::stop() noexcept {
   std::string reason;

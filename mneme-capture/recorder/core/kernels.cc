@@ -52,23 +52,26 @@ void Kernels::remove_fat_binary(void* handle) {
   binaries_.erase(handle);
 }
 
-void Kernels::parse(FatBinary& binary) {
+void Kernels::parse(void* handle, FatBinary& binary) {
   binary.parsed = true;
   binary.trouble = kNoIr;
   if (!binary.image) return;
   try {
     binary.code =
         objects::device_code_of_image(binary.image, binary.size, "the application's device code", &binary.ptx);
-    for (const objects::DeviceCode& code : binary.code) {
-      Bytes section = objects::elf_section(code.image, objects::kEmbeddedSection, code.target);
-      if (section.empty()) continue;
-      auto& list = binary.lists.emplace_back(objects::parse_embedded(section, code.target));
+    auto add = [&](Bytes records, const std::string& where) {
+      if (records.empty()) return;
+      auto& list = binary.lists.emplace_back(objects::parse_embedded(records, where));
       // Of several processors the first one's IR counts, as it does for the device that runs it.
       for (const objects::EmbeddedKernel& kernel : list) {
         binary.kernels.emplace(kernel.info.name, &kernel);
         for (const bundle::Global& global : kernel.info.globals) binary.variables.insert(global.name);
       }
+    };
+    for (const objects::DeviceCode& code : binary.code) {
+      add(objects::elf_section(code.image, objects::kEmbeddedSection, code.target), code.target);
     }
+    if (binary.kernels.empty()) add(lifted_(handle), "the application's PTX");
   } catch (const std::exception& error) {
     binary.trouble = error.what();
   }
@@ -77,7 +80,7 @@ void Kernels::parse(FatBinary& binary) {
 void Kernels::resolve(Stub& stub) {
   stub.resolved = true;
   FatBinary& binary = binaries_[stub.code.handle];
-  if (!binary.parsed) parse(binary);
+  if (!binary.parsed) parse(stub.code.handle, binary);
   auto found = binary.kernels.find(stub.name);
   stub.demangled = demangle(stub.name);
   if (found == binary.kernels.end()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -55,7 +56,10 @@ struct Stub {
 // Thread-safe; a Stub's own members are settled once find() has returned it.
 class Kernels {
  public:
-  explicit Kernels(const Limits& limits) : limits_(limits) {}
+  // Of a fat binary's kernels without IR, the records that its loader made; empty: none.
+  using LiftedRecords = std::function<Bytes(void* handle)>;
+
+  Kernels(const Limits& limits, LiftedRecords lifted) : limits_(limits), lifted_(std::move(lifted)) {}
 
   // `image` starts at the offload bundle's header; null when the registration was not understood.
   void add_fat_binary(void* handle, const std::byte* image);
@@ -89,11 +93,12 @@ class Kernels {
     std::set<std::string> variables;  // theirs
   };
 
-  static void parse(FatBinary& binary);
+  void parse(void* handle, FatBinary& binary);
   void resolve(Stub& stub);
   std::shared_ptr<Recording> recording_of(const Digest& id);
 
   Limits limits_;
+  LiftedRecords lifted_;
   std::mutex mutex_;
   std::map<void*, FatBinary> binaries_;                       // by handle
   std::map<const void*, std::shared_ptr<Stub>> stubs_;        // by host function

@@ -15,6 +15,7 @@ namespace mneme::record::hip {
 
 CALL(Status, hipFree, void*)
 CALL(int, hipGetStreamDeviceId, void*)
+CALL(Status, mneme_hostgpu_lifted, const void*, const void**, size_t*)
 CALL(Status, mneme_hostgpu_prepare, const void*)
 CALL(Status, mneme_hostgpu_settle, unsigned)
 CALL(void, mneme_hostgpu_hold)
@@ -296,6 +297,13 @@ std::optional<MemoryRange> HipRuntime::find_variable(const ProgramCode& code, co
   size_t size = 0;
   bool found = succeeds(next::hipModuleGetGlobal(&address, &size, code.handle, name.c_str()));
   return found ? std::optional(MemoryRange{reinterpret_cast<uint64_t>(address), size}) : std::nullopt;
+}
+
+Bytes HipRuntime::lifted_records(void* program) {
+  const void* records = nullptr;
+  size_t size = 0;
+  if (!is_stand_in() || next::mneme_hostgpu_lifted(program, &records, &size) != kSuccess) return {};
+  return {static_cast<const std::byte*>(records), size};
 }
 
 // The stand-in's heap is recorded.

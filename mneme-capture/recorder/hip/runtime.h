@@ -33,6 +33,7 @@ class HipRuntime final : public VendorRuntime {
   bool is_capturing(void* stream) override;
   bool prepare(const void* host_function, int device) override;
   uint64_t stack_bytes(int device) override;
+  Bytes lifted_records(void* program) override;
   std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) override;
   std::optional<uint64_t> heap_limit(int device) override;
   std::string why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel, const std::string& name) override;

@@ -105,6 +105,9 @@ class Runtime {
   }
   // What the application asked for as the stack of each thread of a kernel, bytes; 0: nothing but what all have.
   virtual uint64_t stack_bytes(int /*device*/) { return 0; }
+  // The records (objects/embedded.h) of kernels whose IR the runtime itself has made, of a fat binary or module, as
+  // long as that is there; empty: none.
+  virtual Bytes lifted_records(void* /*program*/) { return {}; }
   // Where a device variable lies.
   virtual std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) = 0;
   // Bytes that the vendor's heap has, from which kernels allocate. nullopt: it is recorded as it is, or not known.

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#ifndef __NVCC__  // whose headers have these
 extern "C" __device__ inline void abort() noexcept { __trap(); }
 
 // What a table of virtual functions has for one without a body.
@@ -12,6 +13,7 @@ extern "C" __device__ __attribute__((used, weak)) void __cxa_pure_virtual() { __
 // Declared by clang's headers.
 static inline __device__ float nanf(const char*) { return __builtin_nanf(""); }
 static inline __device__ double nan(const char*) { return __builtin_nan(""); }
+#endif
 
 // In nanoseconds here.
 inline __device__ long long wall_clock64() {

@@ -6,12 +6,15 @@
 // into each kernel it would cost seconds. The host device has it as a service.
 #include <llvm/IR/IRBuilder.h>
 
-#include "codegen/host/dialect/as_type.h"
+#include "ir/as_type.h"
 #include "codegen/host/dialect/raise.h"
 #include "codegen/host/neutral/neutral.h"
 #include "objects/device_heap.h"
 
 namespace mneme::codegen::host {
+
+using ir::as_type;
+
 namespace {
 
 // HIP's device library has addresses as numbers.

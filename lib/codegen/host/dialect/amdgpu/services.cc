@@ -9,10 +9,13 @@
 #include "base/error.h"
 #include "codegen/host/abi.h"
 #include "codegen/host/dialect/amdgpu/raise.h"
-#include "codegen/host/dialect/as_type.h"
+#include "ir/as_type.h"
 #include "codegen/host/neutral/neutral.h"
 
 namespace mneme::codegen::host {
+
+using ir::as_type;
+
 namespace {
 
 using Arguments = llvm::ArrayRef<llvm::Value*>;

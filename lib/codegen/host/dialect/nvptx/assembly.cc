@@ -13,15 +13,18 @@
 #include "codegen/host/dialect/assembly_blocks.h"
 #include "codegen/host/dialect/kept_registers.h"
 #include "codegen/host/dialect/nvptx/ptx/ptx.h"
-#include "codegen/host/dialect/nvptx/ptx/text.h"
 #include "codegen/host/dialect/nvptx/raise.h"
 #include "codegen/host/neutral/neutral.h"
+#include "codegen/ptx/text.h"
 
 namespace mneme::codegen::host {
 namespace {
 
 using llvm::StringRef;
 using llvm::Value;
+using ptx::PtxStatement;
+using ptx::split_operands;
+using ptx::writes_first;
 
 struct Register {
   llvm::Type* type = nullptr;            // null: whatever is written
@@ -35,10 +38,12 @@ class Assembly {
 
   // False: there is something in it that is not known.
   bool raise() {
-    std::string plain = without_comments(text_of_call());
-    auto statements = parse_ptx(plain);
+    std::string plain = ptx::without_comments(text_of_call());
+    auto statements = ptx::parse_ptx(plain);
+    if (statements) llvm::erase_if(*statements, is_brace);  // they only limit names
     if (!statements || !bind_operands()) return false;
-    if (llvm::any_of(*statements, [](auto& statement) { return statement.is_label; })) return raise_blocks(*statements);
+    if (llvm::any_of(*statements, [](auto& statement) { return statement.is_label(); }))
+      return raise_blocks(*statements);
     carry_ = takes_carry(*statements) ? read_kept(builder_, Kept::kCarry) : builder_.getFalse();
     for (const PtxStatement& statement : *statements) {
       if (!run(statement)) return false;
@@ -48,6 +53,10 @@ class Assembly {
   }
 
  private:
+  static bool is_brace(const PtxStatement& statement) {
+    return statement.kind == PtxStatement::kOpen || statement.kind == PtxStatement::kClose;
+  }
+
   // "${:uid}" is a number of the text's own, for labels.
   std::string text_of_call() const {
     constexpr StringRef kOwn = "${:uid}";
@@ -68,7 +77,7 @@ class Assembly {
     }
     AssemblyBlocks blocks(call_, builder_);
     for (const PtxStatement& statement : statements) {
-      if (statement.is_label && !blocks.add_label(statement.name)) return false;
+      if (statement.is_label() && !blocks.add_label(statement.name)) return false;
     }
     for (auto& [name, held] : registers_) {
       held.variable = blocks.add_variable(held.type ? held.type : held.value->getType(), held.value);
@@ -85,7 +94,7 @@ class Assembly {
 
   bool run_in_block(const PtxStatement& statement, AssemblyBlocks& blocks) {
     if (statement.name.starts_with(".")) return true;  // done
-    if (statement.is_label) {
+    if (statement.is_label()) {
       blocks.pass(statement.name);
       return true;
     }
@@ -224,12 +233,14 @@ class Assembly {
   bool execute(const PtxStatement& statement) {
     llvm::SmallVector<StringRef, 4> targets;
     llvm::SmallVector<Value*, 6> operands;
-    StringRef operation = statement.name.split('.').first;
+    StringRef operation = statement.operation();
     bool writes = writes_first(statement);
     for (size_t i = 0; i < statement.operands.size(); ++i) {
       StringRef operand = statement.operands[i];
       if (i == 0 && writes) {
-        if (!add_targets(operand, targets)) return false;
+        auto written = ptx::split_targets(operand);
+        if (!written) return false;
+        targets = *written;
       } else if (operand.starts_with("{")) {
         if (!add_elements(operand, operation == "mov" ? statement.name : "", operands)) return false;
       } else if (operand.starts_with("[")) {
@@ -243,32 +254,6 @@ class Assembly {
     auto results = raise_ptx(builder_, statement.name, operands, static_cast<unsigned>(targets.size()), &carry_);
     if (!results || results->size() != targets.size()) return false;
     for (size_t i = 0; i < targets.size(); ++i) write(targets[i], (*results)[i]);
-    return true;
-  }
-
-  // Whether the first operand is what the instruction gives.
-  static bool writes_first(const PtxStatement& statement) {
-    static constexpr StringRef kOthers[] = {
-        "st",         "red",           "bar", "barrier",  "fence",   "membar",  "exit",      "trap",
-        "brkpt",      "nanosleep",     "cp",  "prefetch", "pmevent", "discard", "prefetchu", "griddepcontrol",
-        "setmaxnreg", "applypriority", "bra"};
-    StringRef operation = statement.name.split('.').first;
-    if (operation == "bar" || operation == "barrier") return statement.name.contains(".red.");
-    if (!statement.operands.empty() && statement.operands[0].starts_with("[")) return false;
-    return !llvm::is_contained(kOthers, operation);
-  }
-
-  // "a", "a|p", "{a, b}", "{a, b}|p", "_".
-  bool add_targets(StringRef operand, llvm::SmallVectorImpl<StringRef>& targets) {
-    auto [first, second] = operand.split('|');
-    first = first.trim();
-    if (first.consume_front("{")) {
-      if (!first.consume_back("}")) return false;
-      for (StringRef element : split_operands(first)) targets.push_back(element);
-    } else {
-      targets.push_back(first);
-    }
-    if (operand.contains('|')) targets.push_back(second.trim());
     return true;
   }
 
@@ -287,14 +272,7 @@ class Assembly {
     }
     std::optional<PtxType> type = PtxName(move).take_type();
     if (!type || type->bits % elements.size()) return false;
-    llvm::Type *whole = builder_.getIntNTy(type->bits),
-               *part = builder_.getIntNTy(type->bits / static_cast<unsigned>(elements.size()));
-    Value* result = llvm::ConstantInt::get(whole, 0);
-    for (size_t i = 0; i < elements.size(); ++i) {
-      Value* piece = as_type(builder_, as_type(builder_, elements[i], part), whole);
-      result = builder_.CreateOr(result, builder_.CreateShl(piece, i * part->getIntegerBitWidth()));
-    }
-    operands.push_back(result);
+    operands.push_back(ptx::join_elements(builder_, elements, type->bits));
     return true;
   }
 
@@ -341,26 +319,7 @@ class Assembly {
       return variable ? builder_.CreateLoad(variable->getAllocatedType(), variable) : found->second.value;
     }
     if (operand.consume_front("%") || operand == "WARP_SZ") return ptx_register(builder_, operand);
-    return number(operand);
-  }
-
-  // 7, -7, 0x7, 7U; 0f3f800000 and 0d3ff0000000000000 by their bits.
-  Value* number(StringRef text) {
-    uint64_t bits = 0;
-    if (text.starts_with("0f") || text.starts_with("0F")) {
-      if (text.drop_front(2).getAsInteger(16, bits)) return nullptr;
-      return builder_.CreateBitCast(builder_.getInt32(static_cast<uint32_t>(bits)), builder_.getFloatTy());
-    }
-    if (text.starts_with("0d") || text.starts_with("0D")) {
-      if (text.drop_front(2).getAsInteger(16, bits)) return nullptr;
-      return builder_.CreateBitCast(builder_.getInt64(bits), builder_.getDoubleTy());
-    }
-    double real = 0;
-    if (text.contains('.') && !text.getAsDouble(real)) return llvm::ConstantFP::get(builder_.getDoubleTy(), real);
-    text.consume_back("U");
-    int64_t value = 0;
-    if (!text.getAsInteger(0, value)) return builder_.getInt64(static_cast<uint64_t>(value));
-    return text.getAsInteger(0, bits) ? nullptr : builder_.getInt64(bits);
+    return ptx::ptx_number(builder_, operand);
   }
 
   void write(StringRef name, Value* value) {

@@ -42,12 +42,11 @@ struct NvptxEvents {
 class NvptxCode {
  public:
   NvptxCode(const bundle::KernelInfo& kernel, const std::string& text, const std::string& passes = "default<O3>",
-            const std::string& form = "auto") {
-    bundle::Configuration configuration;
-    configuration.target = default_target();
-    configuration.passes = passes;
-    configuration.form = form;
-    Result result = compile(kernel, kNvptxHead + text, configuration);
+            const std::string& form = "auto")
+      : NvptxCode(kernel, kNvptxHead + text, configuration_of(passes, form)) {}
+  // All of the IR, as text or bitcode.
+  NvptxCode(const bundle::KernelInfo& kernel, std::string_view ir, const bundle::Configuration& configuration) {
+    Result result = compile(kernel, ir, configuration);
     Fd file = memory_file("code", bytes_of(result.code));
     handle_ = ::dlopen(("/proc/self/fd/" + std::to_string(file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle_) throw Error(::dlerror());
@@ -110,6 +109,14 @@ class NvptxCode {
   }
 
   CodeObject* object = nullptr;
+
+  static bundle::Configuration configuration_of(const std::string& passes, const std::string& form) {
+    bundle::Configuration configuration;
+    configuration.target = default_target();
+    configuration.passes = passes;
+    configuration.form = form;
+    return configuration;
+  }
 
  private:
   // Textures whose texels are 1, 2, 3 and 4, as floats, and surfaces that hold bytes 1, 2, 3, …

@@ -10,10 +10,13 @@
 
 #include <utility>
 
-#include "codegen/host/dialect/as_type.h"
+#include "ir/as_type.h"
 #include "codegen/host/dialect/kept_registers.h"
 
 namespace mneme::codegen::host {
+
+using ir::as_type;
+
 namespace {
 
 using llvm::StringRef;

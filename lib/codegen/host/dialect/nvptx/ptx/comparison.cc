@@ -5,55 +5,14 @@
 
 #include "codegen/host/dialect/nvptx/ptx/rounding.h"
 #include "codegen/host/semantics/flush_denormals.h"
+#include "codegen/ptx/comparisons.h"
 
 namespace mneme::codegen::host {
 namespace {
 
-using llvm::CmpInst;
 using llvm::StringRef;
 using llvm::Value;
 using Builder = llvm::IRBuilderBase;
-
-std::optional<CmpInst::Predicate> float_predicate(StringRef name) {
-  auto found = llvm::StringSwitch<CmpInst::Predicate>(name)
-                   .Case("eq", CmpInst::FCMP_OEQ)
-                   .Case("ne", CmpInst::FCMP_ONE)
-                   .Case("lt", CmpInst::FCMP_OLT)
-                   .Case("le", CmpInst::FCMP_OLE)
-                   .Case("gt", CmpInst::FCMP_OGT)
-                   .Case("ge", CmpInst::FCMP_OGE)
-                   .Case("equ", CmpInst::FCMP_UEQ)
-                   .Case("neu", CmpInst::FCMP_UNE)
-                   .Case("ltu", CmpInst::FCMP_ULT)
-                   .Case("leu", CmpInst::FCMP_ULE)
-                   .Case("gtu", CmpInst::FCMP_UGT)
-                   .Case("geu", CmpInst::FCMP_UGE)
-                   .Case("num", CmpInst::FCMP_ORD)
-                   .Case("nan", CmpInst::FCMP_UNO)
-                   .Default(CmpInst::BAD_FCMP_PREDICATE);
-  return found == CmpInst::BAD_FCMP_PREDICATE ? std::nullopt : std::optional(found);
-}
-
-std::optional<CmpInst::Predicate> integer_predicate(StringRef name, bool is_signed) {
-  auto found = llvm::StringSwitch<CmpInst::Predicate>(name)
-                   .Case("eq", CmpInst::ICMP_EQ)
-                   .Case("ne", CmpInst::ICMP_NE)
-                   .Case("lt", is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT)
-                   .Case("le", is_signed ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE)
-                   .Case("gt", is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT)
-                   .Case("ge", is_signed ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE)
-                   .Case("lo", CmpInst::ICMP_ULT)
-                   .Case("ls", CmpInst::ICMP_ULE)
-                   .Case("hi", CmpInst::ICMP_UGT)
-                   .Case("hs", CmpInst::ICMP_UGE)
-                   .Default(CmpInst::BAD_ICMP_PREDICATE);
-  return found == CmpInst::BAD_ICMP_PREDICATE ? std::nullopt : std::optional(found);
-}
-
-Value* combine(Builder& builder, StringRef operation, Value* a, Value* b) {
-  if (operation == "and") return builder.CreateAnd(a, b);
-  return operation == "or" ? builder.CreateOr(a, b) : builder.CreateXor(a, b);
-}
 
 // What `set` gives of each comparison. An integer for two halves has one for each of them.
 std::optional<PtxType> element_of_result(const PtxType& to, const PtxType& type) {
@@ -83,7 +42,7 @@ PtxResult compare(PtxInstruction& instruction, bool sets_predicate) {
     return std::nullopt;
   // Two results, of two halves, are no predicate and its opposite.
   if (type->lanes == 2 && sets_predicate) return std::nullopt;
-  auto predicate = type->is_floating() ? float_predicate(comparison) : integer_predicate(comparison, type->is_signed());
+  auto predicate = ptx::predicate_named(comparison, *type);
   if (!predicate) return std::nullopt;
   Value* further = with.empty() ? nullptr : as_type(builder, instruction.operands[2], builder.getInt1Ty());
   std::optional<PtxType> result_element = sets_predicate ? to : element_of_result(*to, *type);
@@ -104,7 +63,7 @@ PtxResult compare(PtxInstruction& instruction, bool sets_predicate) {
                                     }
                                     Value* holds = builder.CreateCmp(*predicate, a, b);
                                     if (result == 1) holds = builder.CreateNot(holds);
-                                    if (further) holds = combine(builder, with, holds, further);
+                                    if (further) holds = ptx::combine(builder, with, holds, further);
                                     return sets_predicate ? holds : truth(builder, holds, *result_element);
                                   }));
   }

@@ -1,109 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/host/dialect/nvptx/ptx/ptx.h"
 
-#include <llvm/ADT/STLExtras.h>
-
 #include <utility>
 
 namespace mneme::codegen::host {
 
 using llvm::Value;
 using Builder = llvm::IRBuilderBase;
-
-std::optional<PtxType> PtxType::parse(llvm::StringRef text) {
-  if (text == "pred") return PtxType{kPredicate, 1, 1};
-  unsigned lanes = text.consume_back("x2") ? 2 : 1;
-  Kind kind = kBits;
-  if (text.consume_front("bf")) {
-    kind = kBrain;
-  } else if (text.consume_front("b")) {
-    kind = kBits;
-  } else if (text.consume_front("u")) {
-    kind = kUnsigned;
-  } else if (text.consume_front("s")) {
-    kind = kSigned;
-  } else if (text.consume_front("f")) {
-    kind = kFloat;
-  } else {
-    return std::nullopt;
-  }
-  unsigned bits = 0;
-  if (text.getAsInteger(10, bits)) return std::nullopt;
-  bool known = kind == kBrain   ? bits == 16
-               : kind == kFloat ? bits == 16 || bits == 32 || bits == 64
-               : kind == kBits  ? bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128
-                                : bits == 8 || bits == 16 || bits == 32 || bits == 64;
-  if (!known || (lanes == 2 && bits != 16)) return std::nullopt;
-  return PtxType{kind, bits, lanes};
-}
-
-llvm::Type* PtxType::of(llvm::LLVMContext& context) const {
-  llvm::Type* type = llvm::Type::getIntNTy(context, bits);
-  if (kind == kFloat) {
-    type = bits == 16   ? llvm::Type::getHalfTy(context)
-           : bits == 32 ? llvm::Type::getFloatTy(context)
-                        : llvm::Type::getDoubleTy(context);
-  }
-  return lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
-}
-
-PtxName::PtxName(llvm::StringRef text) {
-  llvm::SmallVector<llvm::StringRef, 8> parts;
-  text.split(parts, '.');
-  operation_ = parts.front();
-  parts_.append(std::next(parts.begin()), parts.end());
-}
-
-bool PtxName::take(llvm::StringRef part) {
-  auto* found = llvm::find(parts_, part);
-  if (found == parts_.end()) return false;
-  parts_.erase(found);
-  return true;
-}
-
-llvm::StringRef PtxName::take_one_of(std::initializer_list<llvm::StringRef> parts) {
-  for (llvm::StringRef part : parts) {
-    if (take(part)) return part;
-  }
-  return "";
-}
-
-std::optional<PtxType> PtxName::take_type() {
-  for (llvm::StringRef part : parts_) {
-    std::optional<PtxType> type = PtxType::parse(part);
-    if (!type) continue;
-    take(part);
-    return type;
-  }
-  return std::nullopt;
-}
-
-llvm::StringRef PtxName::take_first() {
-  if (parts_.empty()) return "";
-  llvm::StringRef first = parts_.front();
-  parts_.erase(parts_.begin());
-  return first;
-}
-
-Value* as_type(Builder& builder, Value* value, const PtxType& type) {
-  return as_type(builder, value, type.of(builder.getContext()), type.is_signed());
-}
-
-Value* by_elements(Builder& builder, const PtxType& type, llvm::ArrayRef<Value*> operands,
-                   llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> operation) {
-  llvm::SmallVector<Value*, 4> values;
-  for (Value* operand : operands) values.push_back(as_type(builder, operand, type));
-  if (type.lanes == 1) return operation(values);
-  Value* result = nullptr;
-  for (unsigned i = 0; i < type.lanes; ++i) {
-    llvm::SmallVector<Value*, 4> elements;
-    for (Value* value : values) elements.push_back(builder.CreateExtractElement(value, i));
-    Value* element = operation(elements);
-    if (!result) result = llvm::PoisonValue::get(llvm::FixedVectorType::get(element->getType(), type.lanes));
-    result = builder.CreateInsertElement(result, element, i);
-  }
-  return result;
-}
 
 PtxResult raise_ptx(Builder& builder, llvm::StringRef text, llvm::ArrayRef<Value*> operands, unsigned results,
                     Value** carry) {
@@ -114,9 +17,9 @@ PtxResult raise_ptx(Builder& builder, llvm::StringRef text, llvm::ArrayRef<Value
     name.erase(at, kPolicy.size());
     operands = operands.drop_back();
   }
-  for (auto* raise :
-       {raise_ptx_float, raise_ptx_comparison, raise_ptx_conversion, raise_ptx_fp8, raise_ptx_integer, raise_ptx_bits,
-        raise_ptx_video, raise_ptx_wave, raise_ptx_matrix, raise_ptx_memory, raise_ptx_texture, raise_ptx_control}) {
+  for (auto* raise : {raise_ptx_float, raise_ptx_comparison, raise_ptx_conversion, raise_ptx_fp8,
+                      ptx::raise_ptx_integer, ptx::raise_ptx_bits, raise_ptx_nth_set_bit, raise_ptx_video,
+                      raise_ptx_wave, raise_ptx_matrix, raise_ptx_memory, raise_ptx_texture, raise_ptx_control}) {
     PtxInstruction instruction{builder, PtxName(name), {operands.begin(), operands.end()}, results, carry};
     if (PtxResult result = raise(instruction)) return result;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/host/dialect/as_type.h"
+#include "ir/as_type.h"
 
-namespace mneme::codegen::host {
+namespace mneme::ir {
 
 using llvm::Value;
 using Builder = llvm::IRBuilderBase;
@@ -24,4 +24,4 @@ Value* as_type(Builder& builder, Value* value, llvm::Type* type, bool is_signed)
   return builder.CreateBitCast(builder.CreateIntCast(value, whole, is_signed), type);
 }
 
-}  // namespace mneme::codegen::host
+}  // namespace mneme::ir

@@ -3,10 +3,9 @@
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/Intrinsics.h>
 
-#include "codegen/host/dialect/nvptx/ptx/ptx.h"
-#include "codegen/host/math/library.h"
+#include "codegen/ptx/instruction.h"
 
-namespace mneme::codegen::host {
+namespace mneme::codegen::ptx {
 namespace {
 
 using llvm::StringRef;
@@ -202,7 +201,7 @@ PtxResult raise_ptx_bits(PtxInstruction& instruction) {
   unsigned count = llvm::StringSwitch<unsigned>(operation)
                        .Cases("and", "or", "xor", "shl", "shr", 2)
                        .Cases("not", "cnot", "popc", "clz", "brev", "bfind", 1)
-                       .Cases("bfe", "fns", 3)
+                       .Case("bfe", 3)
                        .Cases("bfi", "lop3", 4)
                        .Default(0);
   if (count == 0 || given.size() != count) return std::nullopt;
@@ -230,13 +229,8 @@ PtxResult raise_ptx_bits(PtxInstruction& instruction) {
   if (operation == "bfind") return give(find_leading(builder, in[0], type->is_signed(), as_shift));
   if (operation == "bfe") return give(extract_field(builder, {in[0], given[1], given[2]}, type->is_signed()));
   if (operation == "bfi") return give(insert_field(builder, {in[0], in[1], given[2], given[3]}));
-  if (operation == "fns") {
-    llvm::Type* type32 = builder.getInt32Ty();
-    llvm::Module& module = *builder.GetInsertBlock()->getModule();
-    return give(builder.CreateCall(math_function(module, "find_nth_set", type32, {type32, type32, type32}), in));
-  }
   std::optional<uint64_t> table = known(given[3]);  // lop3
   return table ? give(logic_of_three(builder, in, *table)) : std::nullopt;
 }
 
-}  // namespace mneme::codegen::host
+}  // namespace mneme::codegen::ptx

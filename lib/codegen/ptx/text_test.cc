@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/host/dialect/nvptx/ptx/text.h"
+#include "codegen/ptx/text.h"
 
 #include <gtest/gtest.h>
 
-namespace mneme::codegen::host {
+namespace mneme::codegen::ptx {
 namespace {
 
 // Each statement as "[guard?]name(operands)".
@@ -14,7 +14,11 @@ std::string parsed(llvm::StringRef text) {
   std::string result;
   for (const PtxStatement& statement : *statements) {
     if (!statement.guard.empty()) result += (statement.unless ? "!" : "") + statement.guard.str() + "? ";
-    if (statement.is_label) {
+    if (statement.kind == PtxStatement::kOpen || statement.kind == PtxStatement::kClose) {
+      result += statement.name.str() + " ";
+      continue;
+    }
+    if (statement.is_label()) {
       result += statement.name.str() + ": ";
       continue;
     }
@@ -28,11 +32,11 @@ std::string parsed(llvm::StringRef text) {
 TEST(PtxText, StatementsAndOperands) {
   EXPECT_EQ(parsed("mov.u32 $0, %laneid;"), "mov.u32($0; %laneid) ");
   EXPECT_EQ(parsed("{ .reg .pred p;\n\tsetp.ne.b32 p, $1, 0; @!p st.global.v2.u32 [$2+8], {a, b}; }"),
-            ".reg(.pred p) setp.ne.b32(p; $1; 0) !p? st.global.v2.u32([$2+8]; {a, b}) ");
-  EXPECT_EQ(parsed("{.reg.b16 hl, hu;mov.b32 {hl, hu}, $1;}"), ".reg.b16(hl; hu) mov.b32({hl, hu}; $1) ");
+            "{ .reg(.pred p) setp.ne.b32(p; $1; 0) !p? st.global.v2.u32([$2+8]; {a, b}) } ");
+  EXPECT_EQ(parsed("{.reg.b16 hl, hu;mov.b32 {hl, hu}, $1;}"), "{ .reg.b16(hl; hu) mov.b32({hl, hu}; $1) } ");
   EXPECT_EQ(parsed("shfl.sync.up.b32 r|p, $1, 1, 0, -1"), "shfl.sync.up.b32(r|p; $1; 1; 0; -1) ");
   EXPECT_EQ(parsed("ld.shared::cta.b32 $0, [a];"), "ld.shared::cta.b32($0; [a]) ");
-  EXPECT_EQ(parsed("{ exit }"), "exit() ");
+  EXPECT_EQ(parsed("{ exit }"), "{ exit() ");
   EXPECT_EQ(parsed(""), "");
 }
 
@@ -43,10 +47,10 @@ TEST(PtxText, CommentsAreDropped) {
 
 TEST(PtxText, Labels) {
   EXPECT_EQ(parsed("L1: bra L1;\n$done :\n@p bra.uni L1;"), "L1: bra(L1) $done: p? bra.uni(L1) ");
-  EXPECT_EQ(parsed("L1: }"), "L1: ");
+  EXPECT_EQ(parsed("L1: }"), "L1: } ");
 }
 
 TEST(PtxText, WhatIsNoStatement) { EXPECT_EQ(parsed("@ add.s32 a, b, c;"), "none"); }
 
 }  // namespace
-}  // namespace mneme::codegen::host
+}  // namespace mneme::codegen::ptx

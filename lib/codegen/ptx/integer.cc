@@ -3,9 +3,9 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Intrinsics.h>
 
-#include "codegen/host/dialect/nvptx/ptx/ptx.h"
+#include "codegen/ptx/instruction.h"
 
-namespace mneme::codegen::host {
+namespace mneme::codegen::ptx {
 namespace {
 
 using llvm::StringRef;
@@ -58,6 +58,7 @@ struct Carrying {
 
  private:
   Value* run(Value* a, Value* b, bool sums) const {
+    if (!takes && !gives) return sums ? builder.CreateAdd(a, b) : builder.CreateSub(a, b);
     llvm::Type *type = a->getType(), *wide = builder.getIntNTy(type->getIntegerBitWidth() + 1);
     Value *x = builder.CreateZExt(a, wide), *y = builder.CreateZExt(b, wide);
     if (takes) y = builder.CreateAdd(y, builder.CreateZExt(*flag, wide));
@@ -184,4 +185,4 @@ PtxResult raise_ptx_integer(PtxInstruction& instruction) {
   })};
 }
 
-}  // namespace mneme::codegen::host
+}  // namespace mneme::codegen::ptx

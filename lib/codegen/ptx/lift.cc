@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/ptx/lift.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "codegen/ptx/module.h"
+#include "ir/module.h"
+#include "ir/optimize.h"
+
+namespace mneme::codegen::ptx {
+namespace {
+
+constexpr char kTriple[] = "nvptx64-nvidia-cuda";
+constexpr char kLayout[] = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64";
+constexpr unsigned kNewestVersion = 85;  // of PTX that LLVM's back end writes
+
+void annotate(llvm::Module& module, llvm::Function& kernel, llvm::StringRef what, uint64_t value) {
+  llvm::LLVMContext& context = module.getContext();
+  auto* number = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
+  module.getOrInsertNamedMetadata("nvvm.annotations")
+      ->addOperand(llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(&kernel), llvm::MDString::get(context, what),
+                                               llvm::ValueAsMetadata::get(number)}));
+}
+
+// What the source promised of launches.
+void annotate(llvm::Module& module, llvm::Function& kernel, const PtxFunction& source) {
+  annotate(module, kernel, "kernel", 1);
+  for (auto& [directive, prefix] : {std::pair("maxntid", "maxntid"), std::pair("reqntid", "reqntid")}) {
+    auto found = source.limits.find(directive);
+    if (found == source.limits.end()) continue;
+    constexpr char kAxes[] = {'x', 'y', 'z'};
+    for (size_t i = 0; i < found->second.size() && i < 3; ++i) {
+      annotate(module, kernel, std::string(prefix) + kAxes[i], found->second[i]);
+    }
+  }
+  for (auto& [directive, name] : {std::pair("minnctapersm", "minctasm"), std::pair("maxnreg", "maxnreg")}) {
+    auto found = source.limits.find(directive);
+    if (found != source.limits.end() && !found->second.empty()) annotate(module, kernel, name, found->second[0]);
+  }
+}
+
+// What only other kernels need goes. Functions that a pointer may lead to stay.
+void keep_only(llvm::Module& module, llvm::StringRef kernel) {
+  llvm::SmallVector<llvm::GlobalValue*, 8> pointed;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || function.getName() == kernel) continue;
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    if (function.hasAddressTaken()) pointed.push_back(&function);
+  }
+  if (!pointed.empty()) llvm::appendToCompilerUsed(module, pointed);
+  if (llvm::NamedMDNode* annotations = module.getNamedMetadata("nvvm.annotations")) {
+    llvm::SmallVector<llvm::MDNode*, 8> own;
+    for (llvm::MDNode* node : annotations->operands()) {
+      auto* about = llvm::mdconst::dyn_extract_or_null<llvm::Function>(node->getOperand(0));
+      if (about && about->getName() == kernel) own.push_back(node);
+    }
+    annotations->clearOperands();
+    for (llvm::MDNode* node : own) annotations->addOperand(node);
+  }
+  ir::optimize(module, "globaldce", nullptr);
+}
+
+}  // namespace
+
+Lifted lift(llvm::LLVMContext& context, std::string_view text) {
+  std::string plain = without_comments(text);
+  PtxFile file = parse_file(plain);
+  Lifted lifted;
+  lifted.module = std::make_unique<llvm::Module>("mneme", context);
+  llvm::Module& module = *lifted.module;
+  module.setSourceFileName("");
+  module.setTargetTriple(kTriple);
+  module.setDataLayout(kLayout);
+  LiftedModule functions(file, plain, module);
+  std::string version = "+ptx" + std::to_string(std::min(file.major * 10 + file.minor, kNewestVersion));
+  for (const PtxFunction& source : file.functions) {
+    if (!source.is_defined) continue;
+    llvm::Function* function = nullptr;
+    try {
+      function = functions.function(source.name);
+      lift_function(functions, source, *function);
+      function->addFnAttr("target-features", version);
+    } catch (const Error& error) {
+      if (function) function->deleteBody();
+      lifted.refused[source.name.str()] = error.what();
+    }
+    if (source.is_kernel) lifted.kernels.push_back(source.name.str());
+  }
+  ir::verify_module(module, "what Mneme made of the PTX");
+  ir::optimize(module, "function(sroa)", nullptr);
+  recover_pointers(module, lifted.kernels);
+  ir::optimize(module, "function(sroa,instcombine<no-verify-fixpoint>,dce)", nullptr);
+  for (const PtxFunction& source : file.functions) {
+    llvm::Function* kernel = source.is_kernel ? module.getFunction(source.name) : nullptr;
+    if (kernel && !kernel->isDeclaration()) annotate(module, *kernel, source);
+  }
+  ir::verify_module(module, "what Mneme made of the PTX");
+  return lifted;
+}
+
+std::string why_refused(const Lifted& lifted, const llvm::Module& closure, const std::string& kernel) {
+  auto own = lifted.refused.find(kernel);
+  if (own != lifted.refused.end()) return own->second;
+  for (const llvm::Function& function : closure) {
+    auto found = function.isDeclaration() ? lifted.refused.find(function.getName().str()) : lifted.refused.end();
+    if (found != lifted.refused.end()) return found->second;
+  }
+  return {};
+}
+
+std::string lift_kernel(std::string_view text, const std::string& kernel) {
+  llvm::LLVMContext context;
+  Lifted lifted = lift(context, text);
+  if (std::ranges::find(lifted.kernels, kernel) == lifted.kernels.end()) {
+    throw Error::of("the PTX has no kernel '{}'", kernel);
+  }
+  keep_only(*lifted.module, kernel);
+  if (std::string why = why_refused(lifted, *lifted.module, kernel); !why.empty()) throw Error(why);
+  return ir::write_bitcode(*lifted.module);
+}
+
+}  // namespace mneme::codegen::ptx

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// PTX lifted, compiled for the host and run.
+#include "codegen/ptx/lift.h"
+
+#include <gmock/gmock.h>
+#include <llvm/IR/LLVMContext.h>
+
+#include <bit>
+
+#include "base/error.h"
+#include "codegen/host/dialect/nvptx/run.h"
+#include "ir/module.h"
+
+namespace mneme::codegen::ptx {
+namespace {
+
+using host::NvptxCode;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kHead[] = ".version 9.0\n.target sm_90\n.address_size 64\n";
+
+std::string ir_of(const std::string& text, const std::string& kernel = "k") {
+  llvm::LLVMContext context;
+  return ir::print_module(*ir::load_module(context, lift_kernel(kHead + text, kernel), "the lifted IR"));
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    lift_kernel(kHead + text, "k");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// A kernel k(out, in) of PTX whose thread t has the number %t, in[t] in %x, and stores %y in out[t].
+std::string kernel_of(const std::string& body, const std::string& more = "") {
+  return more + R"(
+.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1)
+{
+  .reg .pred %p<9>;
+  .reg .b16 %rs<9>;
+  .reg .b32 %r<20>;
+  .reg .f32 %f<9>;
+  .reg .b64 %rd<20>;
+  .reg .b32 %t, %x, %y;
+  .reg .b64 %out, %in, %o;
+  ld.param.u64 %out, [k_param_0];
+  ld.param.u64 %in, [k_param_1];
+  cvta.to.global.u64 %out, %out;
+  cvta.to.global.u64 %in, %in;
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %o, %t, 4;
+  add.s64 %out, %out, %o;
+  add.s64 %in, %in, %o;
+  ld.global.u32 %x, [%in];
+)" + body +
+         R"(
+  st.global.u32 [%out], %y;
+  ret;
+}
+)";
+}
+
+std::vector<uint32_t> run(const std::string& text, const std::vector<uint32_t>& in) {
+  std::string bitcode = lift_kernel(kHead + text, "k");
+  NvptxCode code(host::nvptx_kernel(2), bitcode, NvptxCode::configuration_of("default<O3>", "loop"));
+  std::vector<uint32_t> out(in.size());
+  const void* arguments[] = {out.data(), in.data()};
+  code.run(arguments, static_cast<uint32_t>(in.size()), 1024);
+  return out;
+}
+
+std::vector<uint32_t> numbers(uint32_t count) {
+  std::vector<uint32_t> all(count);
+  for (uint32_t i = 0; i < count; ++i) all[i] = i * 2654435761u;
+  return all;
+}
+
+template <typename F>
+void expect_each(const std::string& text, const F& expected) {
+  std::vector<uint32_t> in = numbers(64);
+  std::vector<uint32_t> out = run(text, in);
+  for (uint32_t t = 0; t < in.size(); ++t) ASSERT_EQ(out[t], expected(t, in[t])) << "thread " << t;
+}
+
+TEST(Lift, MakesPointersOfAddresses) {
+  std::string ir = ir_of(kernel_of("mov.b32 %y, %x;"));
+  EXPECT_THAT(ir, HasSubstr("void @k(ptr %0, ptr %1)"));
+  EXPECT_THAT(ir, Not(HasSubstr("inttoptr")));
+  EXPECT_THAT(ir, HasSubstr("load i32, ptr addrspace(1)"));
+  EXPECT_THAT(ir, HasSubstr("!\"kernel\", i32 1"));
+}
+
+TEST(Lift, FollowsAPointerThroughALoop) {
+  std::string loop = kernel_of(R"(
+  mov.u32 %y, 0;
+  mov.u32 %r1, 0;
+  ld.param.u64 %rd1, [k_param_1];
+  cvta.to.global.u64 %rd1, %rd1;
+$again:
+  ld.global.u32 %r2, [%rd1+0];
+  add.s32 %y, %y, %r2;
+  add.s64 %rd1, %rd1, 4;
+  add.s32 %r1, %r1, 1;
+  setp.lt.u32 %p1, %r1, 64;
+  @%p1 bra $again;
+)");
+  EXPECT_THAT(ir_of(loop), Not(HasSubstr("inttoptr")));
+  uint32_t sum = 0;
+  for (uint32_t x : numbers(64)) sum += x;
+  expect_each(loop, [&](uint32_t, uint32_t) { return sum; });
+}
+
+TEST(Lift, Predicates) {
+  expect_each(kernel_of(R"(
+  mov.u32 %y, 7;
+  and.b32 %r1, %t, 1;
+  setp.eq.u32 %p1|%p2, %r1, 1;
+  @%p1 add.u32 %y, %x, 5;
+  @!%p1 sub.u32 %y, %x, %t;
+  setp.gt.and.u32 %p3, %t, 40, !%p2;
+  @%p3 mov.u32 %y, 1;
+)"),
+              [](uint32_t t, uint32_t x) { return (t & 1) && t > 40 ? 1
+                                                  : t & 1           ? x + 5
+                                                                    : x - t; });
+}
+
+TEST(Lift, CarriesFromOneInstructionToAnother) {
+  expect_each(kernel_of(R"(
+  add.cc.u32 %r1, %x, 0x80000000;
+  addc.u32 %r2, 0, 0;
+  sub.cc.u32 %r3, %r2, 1;
+  subc.u32 %r4, 10, 0;
+  mad.lo.u32 %y, %r2, 100, %r4;
+)"),
+              [](uint32_t, uint32_t x) {
+                uint32_t carry = x >= 0x80000000u;
+                return carry * 100 + 10 - (carry ? 0 : 1);
+              });
+}
+
+TEST(Lift, DividesByWhatMayBeZero) {
+  expect_each(kernel_of(R"(
+  and.b32 %r1, %t, 3;
+  div.u32 %r2, %x, %r1;
+  rem.u32 %r3, %x, %r1;
+  setp.eq.u32 %p1, %r1, 0;
+  selp.b32 %y, 42, %r2, %p1;
+  @!%p1 add.u32 %y, %y, %r3;
+)"),
+              [](uint32_t t, uint32_t x) { return t & 3 ? x / (t & 3) + x % (t & 3) : 42; });
+}
+
+TEST(Lift, SharesMemoryBetweenThreads) {
+  std::string text = kernel_of(R"(
+  .shared .align 4 .b8 tile[256];
+  mov.u32 %r1, tile;
+  shl.b32 %r2, %t, 2;
+  add.s32 %r3, %r1, %r2;
+  st.shared.u32 [%r3], %x;
+  bar.sync 0;
+  sub.s32 %r4, %r1, %r2;
+  ld.shared.u32 %y, [%r4+252];
+  st.shared.u32 [tile+4], %y;
+)");
+  EXPECT_THAT(ir_of(text), Not(HasSubstr("inttoptr")));
+  std::vector<uint32_t> in = numbers(64);
+  expect_each(text, [&](uint32_t t, uint32_t) { return in[63 - t]; });
+}
+
+TEST(Lift, UsesDynamicSharedMemory) {
+  std::vector<uint32_t> in = numbers(64);
+  expect_each(kernel_of(R"(
+  mov.u64 %rd1, room;
+  add.s64 %rd2, %rd1, %o;
+  st.shared.u32 [%rd2], %x;
+  barrier.sync 0;
+  cvta.shared.u64 %rd3, %rd1;
+  xor.b64 %rd4, %o, 4;
+  add.s64 %rd5, %rd3, %rd4;
+  ld.u32 %y, [%rd5];
+)",
+                        ".extern .shared .align 16 .b8 room[];"),
+              [&](uint32_t t, uint32_t) { return in[t ^ 1]; });
+}
+
+TEST(Lift, ExchangesInAWarp) {
+  std::vector<uint32_t> in = numbers(64);
+  expect_each(kernel_of(R"(
+  shfl.sync.bfly.b32 %r1|%p1, %x, 3, 31, -1;
+  vote.sync.ballot.b32 %r2, %p1, -1;
+  xor.b32 %y, %r1, %r2;
+)"),
+              [&](uint32_t t, uint32_t) { return ~in[t ^ 3]; });
+}
+
+TEST(Lift, CallsFunctions) {
+  std::string text = kernel_of(R"(
+  {
+  .param .b32 param0;
+  st.param.b32 [param0+0], %x;
+  .param .align 8 .b8 param1[16];
+  st.param.b64 [param1+0], %o;
+  st.param.b32 [param1+8], %t;
+  .param .b32 retval0;
+  call.uni (retval0), f, (param0, param1);
+  ld.param.b32 %y, [retval0+0];
+  }
+)",
+                               R"(
+.func (.param .b32 func_retval0) f(.param .b32 f_param_0, .param .align 8 .b8 f_param_1[16])
+{
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<3>;
+  ld.param.u32 %r1, [f_param_0];
+  ld.param.u64 %rd1, [f_param_1];
+  ld.param.u32 %r2, [f_param_1+8];
+  cvt.u32.u64 %r3, %rd1;
+  add.s32 %r4, %r1, %r2;
+  add.s32 %r4, %r4, %r3;
+  st.param.b32 [func_retval0+0], %r4;
+  ret;
+}
+)");
+  expect_each(text, [](uint32_t t, uint32_t x) { return x + t + 4 * t; });
+}
+
+TEST(Lift, CallsThroughATable) {
+  std::string text = kernel_of(R"(
+  and.b32 %r1, %t, 1;
+  mul.wide.u32 %rd1, %r1, 8;
+  mov.u64 %rd2, table;
+  add.s64 %rd3, %rd2, %rd1;
+  ld.global.u64 %rd4, [%rd3];
+  {
+  .param .b32 param0;
+  st.param.b32 [param0+0], %x;
+  .param .b32 retval0;
+  prototype_0 : .callprototype (.param .b32 _) _ (.param .b32 _);
+  call (retval0), %rd4, (param0), prototype_0;
+  ld.param.b32 %y, [retval0+0];
+  }
+)",
+                               R"(
+.func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r1, [a]; shl.b32 %r2, %r1, 1; st.param.b32 [r], %r2; ret; }
+.func (.param .b32 r) next(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r1, [a]; add.s32 %r2, %r1, 1; st.param.b32 [r], %r2; ret; }
+.global .align 8 .u64 table[2] = {twice, next};
+)");
+  std::string ir = ir_of(text);
+  EXPECT_THAT(ir, HasSubstr("define internal i32 @twice(i32"));
+  EXPECT_THAT(ir, HasSubstr("@table = addrspace(1) externally_initialized global [2 x i64]"));
+}
+
+TEST(Lift, JumpsByATable) {
+  expect_each(kernel_of(R"(
+  and.b32 %r1, %t, 1;
+targets: .branchtargets one, two;
+  brx.idx %r1, targets;
+one:
+  mov.u32 %y, 11;
+  bra.uni behind;
+two:
+  mov.u32 %y, 22;
+behind:
+)"),
+              [](uint32_t t, uint32_t) { return t & 1 ? 22 : 11; });
+}
+
+TEST(Lift, KeepsScopesApart) {
+  expect_each(kernel_of(R"(
+  {
+  .reg .pred q;
+  setp.gt.u32 q, %t, 10;
+  @q bra done;
+  mov.u32 %y, 1;
+  bra end;
+done:
+  mov.u32 %y, 2;
+end:
+  }
+  {
+  .reg .b32 q;
+  mov.u32 q, %y;
+  setp.gt.u32 %p1, %t, 20;
+  @%p1 bra done;
+  add.u32 %y, q, 10;
+done:
+  }
+)"),
+              [](uint32_t t, uint32_t) { return (t > 10 ? 2 : 1) + (t > 20 ? 0 : 10); });
+}
+
+TEST(Lift, PacksAndUnpacks) {
+  expect_each(kernel_of(R"(
+  mov.b32 {%rs1, %rs2}, %x;
+  mov.b32 %r1, {%rs2, %rs1};
+  cvt.s32.s8 %r2, %rs1;
+  st.global.v2.u16 [%out], {%rs1, %rs2};
+  ld.global.v2.u16 {%rs3, %rs4}, [%out];
+  cvt.u32.u16 %r3, %rs4;
+  add.s32 %y, %r1, %r2;
+  add.s32 %y, %y, %r3;
+)"),
+              [](uint32_t, uint32_t x) {
+                return (x >> 16 | x << 16) + static_cast<uint32_t>(static_cast<int8_t>(x)) + (x >> 16);
+              });
+}
+
+TEST(Lift, KeepsRoundingAndFlushing) {
+  std::string text = kernel_of(R"(
+  mov.b32 %f1, %x;
+  mul.rn.f32 %f2, %f1, 0f3F8CCCCD;
+  add.rn.f32 %f2, %f2, 0f3F800000;
+  add.rz.f32 %f3, %f2, 0f2F800000;
+  mul.ftz.f32 %f4, %f1, 0f00800000;
+  mov.b32 %y, %f3;
+)");
+  std::string ir = ir_of(text);
+  EXPECT_THAT(ir, HasSubstr("fmul float"));
+  EXPECT_THAT(ir, Not(HasSubstr("contract")));
+  EXPECT_THAT(ir, HasSubstr("add.rz.f32 $0, $1, 0f2F800000;"));
+  EXPECT_THAT(ir, Not(HasSubstr("denormal-fp-math-f32")));
+}
+
+TEST(Lift, SaysWhichLineItDoesNotKnow) {
+  EXPECT_EQ(refusal_of(".visible .entry k()\n{\n  .reg .b32 %r<2>;\n  bra nowhere;\n}\n"),
+            "line 7 of the PTX ('bra nowhere') leads nowhere");
+  EXPECT_THAT(refusal_of(".visible .entry k()\n{\n  mov.u32 %r1, 1;\n}\n"), HasSubstr("line 6"));
+  EXPECT_THAT(refusal_of(".visible .entry other() { ret; }\n"), HasSubstr("no kernel 'k'"));
+  EXPECT_THAT(refusal_of(".visible .entry k() {\n"), HasSubstr("has no end"));
+  EXPECT_THAT(refusal_of("nonsense\n"), HasSubstr("line 4"));
+  EXPECT_THAT(refusal_of(".visible .entry k() { .reg .b32 %r<2>; mov.u32 %r1, gone; }\n"), HasSubstr("'gone'"));
+}
+
+TEST(Lift, RefusesOnlyTheKernelsThatUseWhatItDoesNotKnow) {
+  llvm::LLVMContext context;
+  Lifted lifted = lift(context, std::string(kHead) +
+                                    ".func f() { bra nowhere; }\n"
+                                    ".visible .entry bad() { call f; ret; }\n"
+                                    ".visible .entry good() { ret; }\n");
+  EXPECT_THAT(lifted.kernels, testing::ElementsAre("bad", "good"));
+  EXPECT_TRUE(lifted.refused.contains("f"));
+  EXPECT_FALSE(lifted.module->getFunction("good")->isDeclaration());
+  EXPECT_NO_THROW(lift_kernel(std::string(kHead) + ".func f() { bra nowhere; }\n.visible .entry k() { ret; }\n", "k"));
+}
+
+}  // namespace
+}  // namespace mneme::codegen::ptx
