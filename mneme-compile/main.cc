@@ -200,6 +200,7 @@ Exit run(int argc, char** argv) {
       if (!selection.kernel(kernel->info)) continue;
       if (settings.edited_ir() && edited) refuse_second(*edited, kernel->info);
       edited = kernel->info;
+      settings.prepare(*kernel);
       if (settings.follows()) {
         later.insert_or_assign(kernel->info.id, std::move(*kernel));
         continue;

@@ -53,11 +53,14 @@ std::string recorded_target(const bundle::KernelInfo& kernel) {
 }
 
 // Why the kernel has none.
-std::string without_ir(const bundle::KernelInfo& kernel, const std::string& what) {
+std::string without_ir(const bundle::KernelInfo& kernel, const std::string& what, const std::string& unliftable) {
+  if (!unliftable.empty()) {
+    return fmt::format("kernel '{}' has no IR, which {} needs, and none can be made of its PTX: {}", kernel.demangled,
+                       what, unliftable);
+  }
   return fmt::format(
       "kernel '{}' has no IR, which {} needs: the application was not built with mneme-inject, and what was recorded "
-      "is "
-      "the code that ran",
+      "is the code that ran, without PTX",
       kernel.demangled, what);
 }
 
@@ -158,8 +161,14 @@ GivenCode given_code(const std::string& path) {
   return given;
 }
 
-Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const GivenCode* given,
-                   Normaliser& normaliser) {
+bool needs_ir(const bundle::KernelInfo& kernel, const Asked& asked) {
+  const std::string& named = asked.configuration.target;
+  const std::string target = named.empty() ? recorded_target(kernel) : nvidia_target(named);
+  return target.empty() || first_given(asked, kNeedIr);
+}
+
+Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const GivenCode* given, Normaliser& normaliser,
+                   const std::string& unliftable) {
   const std::string& named = asked.configuration.target;
   const std::string recorded = recorded_target(kernel);
   const std::string target = named.empty() ? recorded : nvidia_target(named);
@@ -169,11 +178,11 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
   }
   if (target.empty()) {
     const std::string other = named.empty() ? named : codegen::target_named(named);
-    return refused(asked, other, without_ir(kernel, asked.name_of("target") + " " + named));
+    return refused(asked, other, without_ir(kernel, asked.name_of("target") + " " + named, unliftable));
   }
   if (const std::string* key = first_given(asked, kNeedIr)) {
     if (given) throw Error::of("--code and {} exclude each other", asked.name_of(*key));
-    return refused(asked, target, without_ir(kernel, asked.name_of(*key)));
+    return refused(asked, target, without_ir(kernel, asked.name_of(*key), unliftable));
   }
   const std::string* key = first_given(asked, kNeedPtx);
   const std::string needs_ptx = key                  ? asked.name_of(*key)

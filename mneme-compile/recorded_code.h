@@ -25,10 +25,14 @@ std::string nvidia_target(const std::string& text);
 // Throws Error for what is neither a cubin nor PTX.
 GivenCode given_code(const std::string& path);
 
+// Whether IR has to be compiled for it: it says how, or for which target that the code is not for.
+bool needs_ir(const bundle::KernelInfo& kernel, const Asked& asked);
+
 // The configuration in the form that such code has. One that needs IR stays as it was asked for, and Wanted::refused
-// names the kernel and what needs it. Throws Error on what is wrong for any kernel.
-Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const GivenCode* given,
-                   Normaliser& normaliser);
+// names the kernel and what needs it; and `unliftable`, where it is known why no IR can be made of the kernel's PTX.
+// Throws Error on what is wrong for any kernel.
+Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const GivenCode* given, Normaliser& normaliser,
+                   const std::string& unliftable = {});
 
 // The code of such a configuration. Throws Error with Wanted::refused, with what an assembler says, and where --code's
 // has no such kernel, or one with other parameters.

@@ -19,6 +19,8 @@
 #include "codegen/host/host.h"
 #include "ir/optimize.h"
 #include "ir/plugins.h"
+#include "objects/lifted_kernels.h"
+#include "objects/ptx.h"
 
 namespace mneme::compile {
 namespace {
@@ -304,7 +306,7 @@ void Settings::open_variants(bool bundle_on_input) {
 Wanted Settings::take(const Line& line, const bundle::KernelInfo& kernel) {
   Asked asked = parse_variant(line.text, line.number, variants_name_, by_options_);
   if (takes_code(kernel)) {
-    Wanted wanted = wanted_code(kernel, asked, given_code(), normaliser_);
+    Wanted wanted = wanted_by_code(kernel, asked);
     asked_.push_back(std::move(asked));
     return wanted;
   }
@@ -328,20 +330,56 @@ void Settings::set_recorded_on(const std::string& device) {
   if (target_.empty() && !on_gpu()) wanted_for("");
 }
 
-std::vector<Wanted> Settings::wanted_code_of(const bundle::KernelInfo& kernel) {
-  if (!in_bulk()) return {wanted_code(kernel, by_options_, given_code(), normaliser_)};
-  std::vector<Wanted> all;
-  std::set<std::string> known;
-  for (const Asked& asked : asked_) {
-    Wanted one = wanted_code(kernel, asked, given_code(), normaliser_);
-    if (known.insert(bundle::write(one.configuration)).second) all.push_back(std::move(one));
+bool Settings::wants_ir(const bundle::KernelInfo& kernel) const {
+  if (follows() || needs_ir(kernel, by_options_)) return true;
+  return std::ranges::any_of(asked_, [&](const Asked& asked) { return needs_ir(kernel, asked); });
+}
+
+void Settings::prepare(bundle::KernelMember& kernel) {
+  if (edited_ir_ && objects::is_ptx(*edited_ir_)) {
+    edited_ir_ = objects::lift_kernel(bytes_of(*edited_ir_), kernel.info.name).bitcode;
   }
-  return all;
+  if (!takes_code(kernel.info) || given_code_ || !wants_ir(kernel.info)) return;
+  const std::string& ptx = kernel.info.code == bundle::kPtxFile ? kernel.code : kernel.ptx;
+  if (ptx.empty()) return;
+  try {
+    objects::LiftedKernel lifted = objects::lift_kernel(bytes_of(ptx), kernel.info.name);
+    lifted.info.id = kernel.info.id;
+    lifted.info.bitcode = {};
+    lifted.info.code = kernel.info.code;
+    lifted.info.code_digest = kernel.info.code_digest;
+    lifted.info.ptx = kernel.info.ptx;
+    lifted.info.target = kernel.info.target;
+    kernel.info = std::move(lifted.info);
+    kernel.bitcode = std::move(lifted.bitcode);
+  } catch (const Error& error) {
+    unliftable_[kernel.info.id] = error.what();
+  }
+}
+
+// Of a kernel without IR, or with code that --code gives.
+Wanted Settings::wanted_by_code(const bundle::KernelInfo& kernel, const Asked& asked) {
+  if (!kernel.lifted.empty() && needs_ir(kernel, asked)) {
+    if (asked.line > 0) return wanted_of(kernel, wanted_by(asked, variants_name_, target_for(kernel), normaliser_));
+    Asked own = asked;
+    own.configuration.target = target_for(kernel);
+    return wanted_of(kernel, normaliser_.normalise(std::move(own)));
+  }
+  auto unliftable = unliftable_.find(kernel.id);
+  return wanted_code(kernel, asked, given_code(), normaliser_,
+                     unliftable == unliftable_.end() ? std::string() : unliftable->second);
 }
 
 std::vector<Wanted> Settings::wanted(const bundle::KernelInfo& kernel) {
-  if (takes_code(kernel)) return wanted_code_of(kernel);
-  return wanted_of(kernel, wanted_for(target_for(kernel)));
+  if (!takes_code(kernel)) return wanted_of(kernel, wanted_for(target_for(kernel)));
+  if (!in_bulk()) return {wanted_by_code(kernel, by_options_)};
+  std::vector<Wanted> all;
+  std::set<std::string> known;
+  for (const Asked& asked : asked_) {
+    Wanted one = wanted_by_code(kernel, asked);
+    if (known.insert(bundle::write(one.configuration)).second) all.push_back(std::move(one));
+  }
+  return all;
 }
 
 std::string Settings::target_for(const bundle::KernelInfo& kernel) const {

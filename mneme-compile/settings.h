@@ -26,6 +26,9 @@ class Settings {
   // Throws Error as check() does, as far as it could not yet.
   void set_recorded_on(const std::string& device);
 
+  // Before wanted(). Of a kernel without IR, and of PTX that --ir gives, IR is made where it is wanted: then the kernel
+  // has its bitcode and what is known by it, and still its code.
+  void prepare(bundle::KernelMember& kernel);
   // What to compile a selected kernel to: of the command line's own configuration, one; else those of --variants.
   // Throws Error where that is not known, or cannot be.
   std::vector<Wanted> wanted(const bundle::KernelInfo& kernel);
@@ -62,7 +65,8 @@ class Settings {
   // The target of what names none; empty: this machine's CPU.
   std::string target_for(const bundle::KernelInfo& kernel) const;
   const std::vector<Wanted>& wanted_for(const std::string& target);
-  std::vector<Wanted> wanted_code_of(const bundle::KernelInfo& kernel);
+  Wanted wanted_by_code(const bundle::KernelInfo& kernel, const Asked& asked);
+  bool wants_ir(const bundle::KernelInfo& kernel) const;
   // Whether there is no IR to be compiled.
   bool takes_code(const bundle::KernelInfo& kernel) const { return given_code_ || !has_ir(kernel); }
 
@@ -83,6 +87,7 @@ class Settings {
   Normaliser normaliser_;
   std::map<std::string, std::vector<Wanted>> wanted_;  // by the target where none is named
   std::optional<std::string> edited_ir_;
+  std::map<Digest, std::string> unliftable_;  // kernels: why there is no IR of their PTX
   std::optional<GivenCode> given_code_;
 };
 

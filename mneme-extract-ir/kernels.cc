@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/pipeline.h"
-#include "objects/embedded.h"
+#include "objects/lifted_kernels.h"
 
 namespace mneme::extract {
 namespace {
@@ -44,8 +44,9 @@ class Collector {
  public:
   explicit Collector(const cli::Selection& selection) : selection_(selection) {}
 
-  void add(const bundle::KernelInfo& info, std::string_view bitcode) {
-    if (met_.insert(info.id).second && selection_.kernel(info)) found_.kernels.push_back({info, std::string(bitcode)});
+  void add(bundle::KernelMember kernel) {
+    if (met_.insert(kernel.info.id).second && selection_.kernel(kernel.info))
+      found_.kernels.push_back(std::move(kernel));
   }
 
   Found& found() { return found_; }
@@ -61,7 +62,7 @@ void collect_from_bundle(const cli::Input& input, const cli::Selection& selectio
   std::set<Digest> launched;  // kernels of selected instances
   bool failed_before = false;
   while (auto item = reader.next()) {
-    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) collector.add(kernel->info, kernel->bitcode);
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) collector.add(std::move(*kernel));
     if (auto* summary = std::get_if<bundle::Summary>(&*item)) failed_before = summary->failed && reader.piped();
     if (auto* instance = std::get_if<bundle::InstanceMember>(&*item)) {
       if (selection.instance(instance->info.id)) launched.insert(instance->info.kernel);
@@ -107,7 +108,9 @@ class Binaries {
       add_codes(name, objects::device_code_of_fatbin(file.data(), file.size(), name));
     } else if (is_elf(text_of(file))) {
       collect(name, file);  // it may be a device code object itself
-      add_codes(name, objects::device_code_of_executable(file, name));
+      std::vector<objects::DeviceCode> ptx;
+      add_codes(name, objects::device_code_of_executable(file, name, &ptx));
+      if (met_ == 0) lift(name, ptx);
     }
   }
 
@@ -138,10 +141,22 @@ class Binaries {
       collect(name, code.image);
     }
   }
+  // Of an executable that no compiler of ours has made.
+  void lift(const std::string& name, const std::vector<objects::DeviceCode>& ptx) {
+    for (const objects::DeviceCode& text : ptx) {
+      objects::LiftedKernels lifted = objects::lift_kernels(text.image);
+      add_records(name, bytes_of(lifted.records));
+      for (const auto& [kernel, why] : lifted.refused) {
+        cli::warn(fmt::format("kernel '{}' has no IR, and none can be made of its PTX: {}", kernel, why));
+      }
+    }
+  }
   void collect(const std::string& name, Bytes code_object) {
-    Bytes section = objects::elf_section(code_object, objects::kEmbeddedSection, name);
-    for (const objects::EmbeddedKernel& kernel : objects::parse_embedded(section, name)) {
-      collector_.add(kernel.info, text_of(kernel.bitcode));
+    add_records(name, objects::elf_section(code_object, objects::kEmbeddedSection, name));
+  }
+  void add_records(const std::string& name, Bytes records) {
+    for (const objects::EmbeddedKernel& kernel : objects::parse_embedded(records, name)) {
+      collector_.add({kernel.info, std::string(text_of(kernel.bitcode))});
       ++met_;
     }
   }

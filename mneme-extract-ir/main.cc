@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "kernels.h"
+#include "objects/lifted_kernels.h"
 #include "text.h"
 
 using namespace mneme;
@@ -66,19 +67,29 @@ void refuse_several(const extract::Kernels& kernels) {
       kernels.size(), names);
 }
 
-// Those that have IR to be written. Throws Error where none has.
+// Those that have IR to be written, or PTX that it is made of. Throws Error where none has.
 extract::Kernels with_ir(const extract::Kernels& kernels) {
   extract::Kernels found;
   std::string lacking;
   for (const bundle::KernelMember& kernel : kernels) {
+    const std::string& ptx = kernel.info.code == bundle::kPtxFile ? kernel.code : kernel.ptx;
+    std::string why;
     if (has_ir(kernel.info)) {
       found.push_back(kernel);
-    } else if (lacking.empty()) {
-      lacking = fmt::format(
-          "kernel '{}' has no IR: the application was not built with mneme-inject, and what was recorded is the code "
-          "that ran; mneme-restore --dump writes it",
-          shown(kernel.info));
+    } else if (ptx.empty()) {
+      why =
+          "the application was not built with mneme-inject, and what was recorded is the code that ran; "
+          "mneme-restore --dump writes it";
+    } else {
+      try {
+        found.push_back(kernel);
+        found.back().bitcode = objects::lift_kernel(bytes_of(ptx), kernel.info.name).bitcode;
+      } catch (const Error& error) {
+        found.pop_back();
+        why = fmt::format("none can be made of its PTX: {}", error.what());
+      }
     }
+    if (!why.empty() && lacking.empty()) lacking = fmt::format("kernel '{}' has no IR: {}", shown(kernel.info), why);
   }
   if (found.empty()) throw Error(lacking);
   if (!lacking.empty()) cli::warn(lacking);

@@ -76,7 +76,8 @@ std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size
                                              std::vector<DeviceCode>* ptx = nullptr);
 // How many bytes an image in memory has, by its own headers. Throws Error for what is neither.
 size_t size_of_image(const std::byte* image, const std::string& where);
-// Of a host executable or object file: every fat binary in sections ".hip_fatbin" and ".nv_fatbin".
-std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where);
+// Of a host executable or object file: every fat binary in sections ".hip_fatbin" and ".nv_fatbin". `ptx` as above.
+std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where,
+                                                  std::vector<DeviceCode>* ptx = nullptr);
 
 }  // namespace mneme::objects

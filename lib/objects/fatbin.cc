@@ -154,8 +154,9 @@ size_t size_of_fatbin(Bytes bytes, const std::string& where) {
   return read_plain(bytes, where, nullptr, ignored);
 }
 
-std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where) {
-  Collector collector(where);
+std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where,
+                                                  std::vector<DeviceCode>* ptx) {
+  Collector collector(where, ptx);
   collector.add_section(elf_section(file, ".hip_fatbin", where), kBundleAlign);
   collector.add_section(elf_section(file, ".nv_fatbin", where), kCudaAlign);
   return collector.finish();

@@ -19,11 +19,15 @@ using Texel = uint32_t __attribute__((vector_size(16)));
 // A work-item of the context's block.
 using ItemFunction = void (*)(BlockContext*, uint32_t x, uint32_t y, uint32_t z);
 
+// Where in a launch's implicit arguments, of which AMD leaves these 64 bytes free, CUDA's cooperative groups keep the
+// grid's barrier. Zeros at first.
+inline constexpr uint32_t kGridWorkspace = 128;
+
 // Everything that the work-items of one block see. One a thread of the CPU; `group` changes from
 // block to block.
 struct BlockContext {
   const void* arguments;    // the kernel's argument bytes
-  const void* implicit;     // 256 bytes laid out as AMDGPU's implicit arguments (code object v5)
+  const void* implicit;     // 256 bytes laid out as AMDGPU's implicit arguments (code object v5); see kGridWorkspace
   const void* dispatch;     // 64 bytes laid out as an AQL kernel dispatch packet
   void* shared;             // static shared memory, then dynamic, aligned to 128
   void* frames;             // room for what work-items keep across barriers

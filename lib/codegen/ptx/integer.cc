@@ -47,7 +47,9 @@ Value* difference(Builder& builder, Value* a, Value* b, bool is_signed) {
       builder.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b));
 }
 
-// add.cc, addc, sub.cc, subc, mad.cc, madc: the flag is the sum's carry, or the difference's borrow.
+// add.cc, addc, sub.cc, subc, mad.cc, madc: the flag is the sum's carry. A difference is the sum a + ~b + 1: its flag is
+// set where nothing is borrowed. The PTX ISA calls it the borrow, but NVIDIA's own division of 128-bit integers adds it
+// to zero behind subc.cc, and takes what is not zero for no borrow.
 struct Carrying {
   Builder& builder;
   Value** flag;
@@ -60,9 +62,10 @@ struct Carrying {
   Value* run(Value* a, Value* b, bool sums) const {
     if (!takes && !gives) return sums ? builder.CreateAdd(a, b) : builder.CreateSub(a, b);
     llvm::Type *type = a->getType(), *wide = builder.getIntNTy(type->getIntegerBitWidth() + 1);
-    Value *x = builder.CreateZExt(a, wide), *y = builder.CreateZExt(b, wide);
-    if (takes) y = builder.CreateAdd(y, builder.CreateZExt(*flag, wide));
-    Value* whole = sums ? builder.CreateAdd(x, y) : builder.CreateSub(x, y);
+    Value *x = builder.CreateZExt(a, wide), *y = builder.CreateZExt(sums ? b : builder.CreateNot(b), wide);
+    Value* whole = builder.CreateAdd(x, y);
+    if (takes) whole = builder.CreateAdd(whole, builder.CreateZExt(*flag, wide));
+    if (!takes && !sums) whole = builder.CreateAdd(whole, llvm::ConstantInt::get(wide, 1));
     if (gives) {
       *flag = builder.CreateTrunc(builder.CreateLShr(whole, type->getIntegerBitWidth()), builder.getInt1Ty());
     }

@@ -90,6 +90,15 @@ Lifted lift(llvm::LLVMContext& context, std::string_view text) {
     }
     if (source.is_kernel) lifted.kernels.push_back(source.name.str());
   }
+  // Memory, or the application, may know of variables that no function here refers to.
+  for (const PtxVariable& variable : file.variables) {
+    if (address_space(variable.space) == kShared) continue;
+    try {
+      functions.variable(variable.name);
+    } catch (const Error& error) {
+      lifted.refused[variable.name.str()] = error.what();
+    }
+  }
   ir::verify_module(module, "what Mneme made of the PTX");
   ir::optimize(module, "function(sroa)", nullptr);
   recover_pointers(module, lifted.kernels);
@@ -107,6 +116,10 @@ std::string why_refused(const Lifted& lifted, const llvm::Module& closure, const
   if (own != lifted.refused.end()) return own->second;
   for (const llvm::Function& function : closure) {
     auto found = function.isDeclaration() ? lifted.refused.find(function.getName().str()) : lifted.refused.end();
+    if (found != lifted.refused.end()) return found->second;
+  }
+  for (const llvm::GlobalVariable& variable : closure.globals()) {
+    auto found = lifted.refused.find(variable.getName().str());
     if (found != lifted.refused.end()) return found->second;
   }
   return {};

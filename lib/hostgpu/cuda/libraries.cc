@@ -1,47 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Libraries: code that a program loads at run time. To HIP they are modules, and their kernels are functions. The
 // options are for a compiler that is not here.
-#include <cstring>
-#include <fstream>
-
 #include "hostgpu/cuda/cuda.h"
 #include "hostgpu/cuda/fat_binary.h"
 #include "hostgpu/extensions.h"
-
-namespace mneme::hostgpu::cuda {
-namespace {
-
-// A text, as compilers give it to the driver: it begins with a comment or with the version.
-bool is_ptx(const void* code) {
-  const char* text = static_cast<const char*>(code);
-  while (*text == ' ' || *text == '\n' || *text == '\t' || *text == '\r') ++text;
-  return std::strncmp(text, "//", std::strlen("//")) == 0 ||
-         std::strncmp(text, ".version", std::strlen(".version")) == 0;
-}
-
-bool is_ptx_file(const char* path) {
-  char start[64] = {};
-  std::ifstream(path, std::ios::binary).read(start, sizeof start - 1);
-  return is_ptx(start);
-}
-
-Error refuse_ptx() {
-  return mneme_hostgpu_refuse("a module that is PTX", "it runs the IR that mneme-inject puts into device code");
-}
-
-}  // namespace
-}  // namespace mneme::hostgpu::cuda
 
 using namespace mneme::hostgpu::cuda;
 
 extern "C" {
 
 Error cudaLibraryLoadData(hipModule_t* library, const void* code, int*, void**, unsigned, int*, void**, unsigned) {
-  if (code && is_ptx(code)) return refuse_ptx();
   return error(hipModuleLoadData(library, image_of(code)));
 }
 Error cudaLibraryLoadFromFile(hipModule_t* library, const char* path, int*, void**, unsigned, int*, void**, unsigned) {
-  if (path && is_ptx_file(path)) return refuse_ptx();
   return error(hipModuleLoad(library, path));
 }
 Error cudaLibraryGetKernelCount(unsigned* count, hipModule_t library) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/long_names.h"
+#include "hostgpu/compile/detached_command.h"
 #include "hostgpu/compile/kernel_code.h"
 #include "hostgpu/compile/loaded_record.h"
 #include "hostgpu/errors.h"
@@ -68,9 +69,9 @@ void Program::parse() {
       add_kernels(carried_kernels(image.image, kWhere), image.target);
       if (!kernels_.empty()) break;
     }
-    if (kernels_.empty() && !ptx.empty()) {
-      lifted_ = lift_kernels(ptx);
-      add_kernels(bytes_of(lifted_.records), ptx.front().target);
+    if (const objects::DeviceCode* newest = kernels_.empty() ? objects::newest_ptx(ptx) : nullptr) {
+      lifted_ = objects::lift_kernels(newest->image, {}, run_detached);
+      add_kernels(bytes_of(lifted_.records), newest->target);
     }
   } catch (const Error& error) {
     damaged_ = true;

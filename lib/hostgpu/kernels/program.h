@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "device/host/launch.h"
-#include "hostgpu/compile/lifted_kernels.h"
 #include "hostgpu/hip.h"
 #include "objects/embedded.h"
+#include "objects/lifted_kernels.h"
 
 namespace mneme::hostgpu {
 
@@ -112,7 +112,7 @@ class Program {
   std::atomic<bool> damaged_{false};
   std::string target_;
   std::vector<objects::DeviceCode> images_;
-  LiftedKernels lifted_;
+  objects::LiftedKernels lifted_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
   std::map<std::string, Variable> variables_;
   std::map<int, std::unique_ptr<Program>> others_;  // by device

@@ -4,6 +4,10 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#if defined(__NVCC__) && !defined(__CUDA__)
+#define __CUDA__ 1  // as clang has it
+#endif
+
 #include "atomics.h"
 #include "lanes.h"
 #include "library.h"

@@ -113,18 +113,20 @@ TEST(DriverRefusals, NameTheFunctionOnceAndAreNoErrorOfTheRuntimes) {
   EXPECT_EQ(hipGetLastError(), hipSuccess);
 }
 
-TEST(DriverRefusals, NameCodeThatIsPtx) {
+TEST(DriverModules, LoadPtx) {
   static_cast<void>(hipGetLastError());
   const char* text = "\n.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
-  void* module = nullptr;
-  CaptureStderr();
-  EXPECT_EQ((call<void**, const void*>("cuModuleLoadData", &module, text)), kNotSupported);
-  EXPECT_THAT(GetCapturedStderr(),
-              HasSubstr("a module that is PTX is not supported on the host device: it runs the IR"));
+  void *module = nullptr, *function = nullptr;
+  ASSERT_EQ((call<void**, const void*>("cuModuleLoadData", &module, text)), 0);
+  EXPECT_EQ((call<void**, void*, const char*>("cuModuleGetFunction", &function, module, "k")), 0);
+  EXPECT_NE((call<void**, void*, const char*>("cuModuleGetFunction", &function, module, "other")), 0);
   std::string path = testing::TempDir() + "driver_test_" + std::to_string(::getpid()) + ".ptx";
   std::ofstream(path) << text;
-  EXPECT_EQ((call<void**, const char*>("cuModuleLoad", &module, path.c_str())), kNotSupported);
+  EXPECT_EQ((call<void**, const char*>("cuModuleLoad", &module, path.c_str())), 0);
   std::remove(path.c_str());
+  CaptureStderr();
+  EXPECT_NE((call<void**, const void*>("cuModuleLoadData", &module, ".version 8.0\n.target sm_90\nnonsense\n")), 0);
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr("line 3 of the PTX ('nonsense') is nothing that Mneme knows of PTX"));
   CaptureStderr();
   EXPECT_EQ((call<void**, const void*>("cuModuleLoadData", &module, "neither PTX nor a fat binary, whatever it is")),
             hipErrorInvalidImage);

@@ -36,21 +36,54 @@ llvm::StructType* type_of_arguments(Value* buffer) {
   return structure ? llvm::dyn_cast<llvm::StructType>(structure->getAllocatedType()) : nullptr;
 }
 
-llvm::SmallVector<Value*, 16> words_of(Builder& builder, Value* buffer) {
+// Those that a format asks for, as a compiler lays them out that tells no types: of four bytes or eight, at multiples of
+// their size.
+llvm::SmallVector<unsigned, 16> sizes_by_format(llvm::StringRef format) {
+  llvm::SmallVector<unsigned, 16> sizes;
+  for (size_t at = format.find('%'); at != llvm::StringRef::npos; at = format.find('%')) {
+    format = format.drop_front(at + 1);
+    llvm::StringRef options = format.take_until([](char c) { return llvm::isAlpha(c) || c == '%'; });
+    format = format.drop_front(options.size());
+    llvm::StringRef length = format.take_while([](char c) { return llvm::StringRef("hlLjzt").contains(c); });
+    format = format.drop_front(length.size());
+    if (format.empty()) break;
+    char conversion = format.front();
+    format = format.drop_front();
+    if (conversion == '%') continue;
+    sizes.append(options.count('*'), 4);
+    bool wide = length.contains_insensitive('l') || length.contains('j') || length.contains('z') || length.contains('t');
+    sizes.push_back(wide || llvm::StringRef("fFeEgGaAsp").contains(conversion) ? 8 : 4);
+  }
+  return sizes;
+}
+
+// Nothing: they cannot be told.
+std::optional<llvm::SmallVector<Value*, 16>> words_of(Builder& builder, Value* format, Value* buffer) {
   llvm::SmallVector<Value*, 16> words;
-  llvm::StructType* type = type_of_arguments(buffer);
-  if (!type) return words;  // none at all: the pointer is null
-  for (unsigned i = 0; i < type->getNumElements(); ++i) {
-    Value* address = builder.CreateStructGEP(type, buffer->stripPointerCasts(), i);
-    words.push_back(as_type(builder, builder.CreateLoad(type->getElementType(i), address), builder.getInt64Ty()));
+  buffer = buffer->stripPointerCasts();
+  if (llvm::isa<llvm::ConstantPointerNull>(buffer)) return words;
+  llvm::Type* wide = builder.getInt64Ty();
+  if (llvm::StructType* type = type_of_arguments(buffer)) {
+    for (unsigned i = 0; i < type->getNumElements(); ++i) {
+      Value* address = builder.CreateStructGEP(type, buffer, i);
+      words.push_back(as_type(builder, builder.CreateLoad(type->getElementType(i), address), wide));
+    }
+    return words;
+  }
+  llvm::StringRef text;
+  if (!llvm::getConstantStringInfo(format, text)) return std::nullopt;
+  uint64_t offset = 0;
+  for (unsigned size : sizes_by_format(text)) {
+    offset = llvm::alignTo(offset, size);
+    Value* address = builder.CreateConstGEP1_64(builder.getInt8Ty(), buffer, offset);
+    words.push_back(as_type(builder, builder.CreateAlignedLoad(builder.getIntNTy(size * 8), address, llvm::Align(size)), wide));
+    offset += size;
   }
   return words;
 }
 
 // vprintf(format, arguments)
-Value* print(Builder& builder, llvm::CallInst& call) {
-  Value *format = call.getArgOperand(0), *buffer = call.getArgOperand(1);
-  llvm::SmallVector<Value*, 16> words = words_of(builder, buffer);
+Value* print(Builder& builder, Value* format, llvm::ArrayRef<Value*> words) {
   llvm::Type* number = builder.getInt64Ty();
   Value* message = call_service(builder, "print_begin", number, {builder.getInt32(1)});
   message = call_service(builder, "print_string", number,
@@ -94,12 +127,12 @@ void stop_at_pure_virtual_calls(llvm::Module& module) {
 
 void raise_cuda_services(llvm::Module& module, const bundle::KernelInfo& kernel) {
   raise_calls(module, "vprintf", [&](Builder& builder, llvm::CallInst& call) {
-    Value* buffer = call.getArgOperand(1)->stripPointerCasts();
-    if (!type_of_arguments(buffer) && !llvm::isa<llvm::ConstantPointerNull>(buffer)) {
+    auto words = words_of(builder, call.getArgOperand(0), call.getArgOperand(1));
+    if (!words) {
       throw Error::of("kernel '{}' calls vprintf with arguments of its own making, which the host device does not have",
                       kernel.demangled);
     }
-    return print(builder, call);
+    return print(builder, call.getArgOperand(0), *words);
   });
   raise_calls(module, "malloc", [](Builder& builder, llvm::CallInst& call) {
     return call_service(builder, "allocate", builder.getPtrTy(), {call.getArgOperand(0)});

@@ -124,9 +124,10 @@ Value* barrier_vote(Builder& builder, StringRef operation, Value* condition) {
 Value* ptx_register(Builder& builder, StringRef name) {
   if (Value* value = query_register(builder, name)) return value;
   if (name.consume_front("lanemask_")) return lane_mask(builder, name);
-  // Cooperative groups look for where the driver keeps a grid's barrier; that there is one is all that matters.
+  // Where the driver keeps a grid's barrier, which cooperative groups wait at.
   if (name == "envreg1" || name == "envreg2") {
     Value* address = builder.CreatePtrToInt(call_implicit(builder), builder.getInt64Ty());
+    address = builder.CreateAdd(address, builder.getInt64(kGridWorkspace));
     return builder.CreateTrunc(name == "envreg1" ? builder.CreateLShr(address, 32) : address, builder.getInt32Ty());
   }
   auto of_clock = [&] { return builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {}); };

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels that no compiler of ours has seen, from the PTX in their fat binary, by the program mneme-lift.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "objects/embedded.h"
+
+namespace mneme::objects {
+
+struct LiftedKernels {
+  std::string records;                         // as embedded.h has them
+  std::map<std::string, std::string> refused;  // by name: why a kernel is not among them
+};
+
+using RunCommand = std::function<CommandResult(const std::vector<std::string>& argv, Bytes input)>;
+
+// All kernels of a PTX text, or the one of that name. Throws Error where it is no PTX, and where mneme-lift cannot be
+// run.
+LiftedKernels lift_kernels(Bytes ptx, const std::string& kernel = {}, const RunCommand& run = {});
+
+// One kernel of it. Throws Error with the reason where there is none.
+struct LiftedKernel {
+  bundle::KernelInfo info;
+  std::string bitcode;
+};
+LiftedKernel lift_kernel(Bytes ptx, const std::string& kernel);
+
+// Of a fat binary's texts (device_code_of_image) that for the newest processor; null: there are none.
+const DeviceCode* newest_ptx(const std::vector<DeviceCode>& ptx);
+
+}  // namespace mneme::objects
