@@ -98,8 +98,10 @@ class HostDevice : public Device {
       std::memset(populate(address, size), 0, size);
     } else if (!back(address, size, MAP_PRIVATE)) {
       if (errno == EEXIST) {
-        throw Error::of("the recording's address range {:#x}-{:#x} is taken by something else in this process", address,
-                        address + size);
+        throw Error::of(
+            "the recording's address range {:#x}-{:#x} is taken by something else in this process: run it without "
+            "preloaded libraries and sanitizers",
+            address, address + size);
       }
       throw system_error(fmt::format("cannot map the recording's address range {:#x}-{:#x}", address, address + size));
     }
