@@ -185,7 +185,7 @@ void Recording::kernel(const record::Kernel& kernel) {
     capture_.begin(gpu_);
   }
   if (gpu_ != *capture_.on_gpu) {
-    known.refused = fmt::format("it ran on {}, and what the bundle holds on {}: --device chooses",
+    known.refused = fmt::format("it ran on {}, and the launches in the bundle on {}: choose one with --device",
                                 gpu_ ? "a GPU" : "the host device", gpu_ ? "the host device" : "a GPU");
   } else if (digest_of(kernel.bytes) != (has_ir(info) ? info.bitcode : info.code_digest)) {
     known.refused = "its IR in the application is damaged; build the application again";

@@ -455,7 +455,7 @@ TEST_F(SessionTest, AnErrorOfEarlierWorkIsNotBlamedOnTheLaunch) {
   EXPECT_EQ(launch(data, 10), 0);
   runtime_.status = 0;
   EXPECT_TRUE(end().empty());
-  EXPECT_EQ(reason(), "what ran before it failed: fake error 1");
+  EXPECT_EQ(reason(), "a launch before it failed: fake error 1");
 }
 
 TEST_F(SessionTest, LaunchesIntoGraphsAndImpossibleOnesAreNamed) {

@@ -112,7 +112,8 @@ std::string share_cudart(const std::string& compiler, const Invocation& invocati
   if (!shared) return {};
   arguments = std::move(*shared);
   if (auto toolkit = find_cuda_toolkit(invocation.cuda_path)) append(add.back, cudart_places(*toolkit));
-  return "the shared CUDA runtime is linked instead of the static one, of which the recorder would see nothing";
+  return "the shared CUDA runtime is linked instead of the static one, which hides launches from the recorder on the "
+         "CPU";
 }
 
 }  // namespace

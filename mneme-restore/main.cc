@@ -179,7 +179,8 @@ Exit restore_bundles(int argc, char** argv) {
   });
   if (!merge.truncated() && !merge.failed_before()) {
     selection.check_met();
-    if (merge.instances() == 0) throw Error("nothing was restored: there are no recorded instances");
+    if (merge.instances() == 0)
+      throw Error("nothing was restored: no launch is recorded in the bundle; mneme-capture --summary says why");
   }
   if (program) program->check_variants();
   if (writer) {

@@ -12,7 +12,9 @@ bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos) {
   for (size_t i = 1; i < infos.size(); i++) {
     const bundle::BundleInfo& info = infos[i];
     if (info.device != all.device) {
-      throw Error::of("recordings of device '{}' and of device '{}' cannot be merged", all.device, info.device);
+      throw Error::of(
+          "recordings of device '{}' and of device '{}' cannot be merged: merge those of one device at a time",
+          all.device, info.device);
     }
     for (const bundle::AddressRange& range : info.ranges) {
       auto known = std::find_if(all.ranges.begin(), all.ranges.end(), [&](const bundle::AddressRange& r) {

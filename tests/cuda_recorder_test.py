@@ -237,8 +237,8 @@ class Recorder(TestCase):
         cuda, hip = self.program("memory"), self.build(ROOT / "tests" / "small.hip")
         script = self.folder / "script"
         for started, device, refused in [([cuda], "cuda", None), ([hip], "host", None),
-                                         ([cuda, hip], "cuda", "it ran on the host device, and what the bundle holds on a GPU"),
-                                         ([hip, cuda], "host", "it ran on a GPU, and what the bundle holds on the host device")]:
+                                         ([cuda, hip], "cuda", "it ran on the host device, and the launches in the bundle on a GPU"),
+                                         ([hip, cuda], "host", "it ran on a GPU, and the launches in the bundle on the host device")]:
             script.write_text("#!/bin/sh\nset -e\n" + "".join(f"'{program}'\n" for program in started))
             script.chmod(0o755)
             error, chosen = self.automatic(script, env=self.environment)

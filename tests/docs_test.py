@@ -10,6 +10,8 @@
 """
 
 import html
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -82,7 +84,26 @@ def said_in_sources():
 
 
 class Messages(unittest.TestCase):
-    """What troubleshooting.md quotes is what the sources say."""
+    """What troubleshooting.md quotes is what the sources say, and messages.md has all that they say."""
+
+    def test_each_sentence_of_the_sources_is_listed(self):
+        checked = subprocess.run([ROOT / "scripts" / "message_table", "--check"], capture_output=True, text=True)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_sentences_are_found(self):
+        loader = importlib.machinery.SourceFileLoader("message_table", str(ROOT / "scripts" / "message_table"))
+        table = importlib.util.module_from_spec(importlib.util.spec_from_loader("message_table", loader))
+        loader.exec_module(table)
+        for source, said in [
+                ('throw Error::of("kernel \'{}\' is "\n  "too {:#x}", a);', ["kernel '…' is too …"]),
+                ('throw Error("cannot open \'" + f(x, "y") + "\' for reading");', ["cannot open '…' for reading"]),
+                ('return a + " is no file, " + b;', ["… is no file, …"]),
+                ('const char* why = late ? "it came too late" : "it came too early";', ["it came too late", "it came too early"]),
+                ('options.value("--name", &name, "the name of the file");  // "not a text of the source"', []),
+                ('std::fprintf(stderr, "mneme: %.80s of {{%p}}: \\"%s\\"\\n", a, b, c);', ["mneme: … of {…}: \"…\""])]:
+            with self.subTest(source=source):
+                self.assertEqual([text for text in table.cpp_texts(source) if table.is_sentence(text)], said)
+        self.assertEqual(table.python_texts("raise Wrong(f\"'{a}' has no \" + b, 3)"), ["'…' has no …"])
 
     def test_each_message_is_in_the_sources(self):
         texts = "\n".join(said_in_sources())

@@ -237,7 +237,7 @@ class Grid(TestCase):
     def test_mistakes_are_said(self):
         (self.place / "b.tar").write_text("no bundle")
         self.assertIn("BUNDLE", self.make("", status=2))
-        self.assertIn("does not understand", self.make("BUNDLE := b.tar\nCODEGEN_OPT := fast", status=2))
+        self.assertIn("which is none of its values", self.make("BUNDLE := b.tar\nCODEGEN_OPT := fast", status=2))
         self.assertIn("ROUNDS is 'many', which is no number", self.make("BUNDLE := b.tar\nROUNDS := many", status=2))
         for name, flags, words in (("COMPILE", "-o f", "has --output"), ("COMPILE", "--variants f", "has --variants"),
                                    ("RUN", "-vof", "has --output"), ("RUN", "--check-memory", "has --check-memory"),

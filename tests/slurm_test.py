@@ -193,7 +193,7 @@ class Slurm(TestCase):
         without.mkdir()
         for command in ("make", "sh", "env", "python3"):
             (without / command).symlink_to(slurm_cluster.find(command))
-        self.assertIn("needs Slurm's sbatch, which is not to be found", self.make(text, status=2, PATH=str(without)))
+        self.assertIn("needs Slurm's sbatch, which is not found", self.make(text, status=2, PATH=str(without)))
         self.assertIn("neither local nor slurm", self.make(text, status=2, ENGINE="pbs"))
 
 

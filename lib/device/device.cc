@@ -26,9 +26,8 @@ void refuse_unknown_handles(const bundle::KernelInfo& kernel, const bundle::Inst
   };
   if (!kernel.handles.empty() && std::ranges::none_of(kernel.handles, is_unknown)) return;
   throw Error(
-      "the kernel uses textures or surfaces of which the recording has no more than the handles: where the CPU "
-      "recorded "
-      "it, run it there");
+      "the recording has only the handles of the textures or surfaces that the kernel uses: run a recording of the "
+      "CPU on the CPU");
 }
 
 void refuse_textures(const Launch& launch) {

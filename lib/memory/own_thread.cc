@@ -177,7 +177,7 @@ Starter& Starter::running() {
   int error = stack ? create(&thread, stack, mine->stack_size_, std::nullopt, serve, mine.get()) : errno;
   if (error) {
     if (stack) ::munmap(stack, kGuard + mine->stack_size_);
-    throw std::system_error(error, std::generic_category(), "no thread is to be had");
+    throw std::system_error(error, std::generic_category(), "cannot start a thread");
   }
   ::pthread_detach(thread);
   // Waits for the C library to make the thread's heap, now and not later.
@@ -245,7 +245,7 @@ OwnThread::OwnThread(std::function<void()> work) : thread_(std::make_shared<Thre
   Starter& its = Starter::running();
   int error = 0;
   its.have_done([&] { error = its.start(thread_); });
-  if (error) throw std::system_error(error, std::generic_category(), "no thread is to be had");
+  if (error) throw std::system_error(error, std::generic_category(), "cannot start a thread");
 }
 
 OwnThread& OwnThread::operator=(OwnThread&& other) noexcept {

@@ -12,7 +12,7 @@ namespace mneme::memory {
 class OwnThread {
  public:
   OwnThread() = default;
-  explicit OwnThread(std::function<void()> work);  // throws std::system_error: no thread is to be had
+  explicit OwnThread(std::function<void()> work);  // throws std::system_error: it cannot be started
   OwnThread(OwnThread&& other) noexcept = default;
   OwnThread& operator=(OwnThread&& other) noexcept;
   ~OwnThread();  // one that is still to be joined ends the process, as std::thread's

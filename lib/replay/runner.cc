@@ -274,8 +274,11 @@ void Runner::finish() const {
   if (refused_ > 0 && instances_ == 0) {
     throw Error("nothing was run: no instance is complete; --force runs them all the same");
   }
-  if (instances_ == 0 && variants_.empty()) throw Error("nothing was run: no launch is recorded in the bundle");
-  if (!variants_.empty()) throw Error("nothing was run: the bundle holds no instance of the compiled kernels");
+  if (instances_ == 0 && variants_.empty())
+    throw Error("nothing was run: no launch is recorded in the bundle; mneme-capture --summary says why");
+  if (!variants_.empty())
+    throw Error(
+        "nothing was run: the bundle holds no instance of the compiled kernels; give all tools the same --kernel");
   throw Error("nothing was run because nothing was compiled: put mneme-compile before mneme-run");
 }
 

@@ -87,7 +87,7 @@ std::optional<ElementType> only_one(const Types& types) {
 // Why no tolerance follows from these.
 std::string not_inferred(const Types& types) {
   if (types.empty()) return "no store of the kernel is known to reach it";
-  if (only_one(types)) return fmt::format("what the kernel stores there is {}", *types.begin());
+  if (only_one(types)) return fmt::format("the kernel stores {} there", *types.begin());
   Types known = types;
   bool others = known.erase("mixed") > 0;
   std::string of = known.empty() ? "" : fmt::format(": {}{}", fmt::join(known, ", "), others ? " and others" : "");

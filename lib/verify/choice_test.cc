@@ -119,7 +119,7 @@ TEST_F(Chosen, SaysWhyNothingIsInferred) {
   auto choices = choose(instance, stores, overrides, Kind::kScaled);
   EXPECT_EQ(choices[0].not_inferred, "") << "it is annotated";
   EXPECT_EQ(choices[1].not_inferred, "the kernel's stores that may reach it have no one type: f32, i32 and others");
-  EXPECT_EQ(choices[2].not_inferred, "what the kernel stores there is u8");
+  EXPECT_EQ(choices[2].not_inferred, "the kernel stores u8 there");
   EXPECT_EQ(choices[3].not_inferred, "no store of the kernel is known to reach it");
   EXPECT_EQ(choose(instance, stores, overrides, std::nullopt)[1].not_inferred, "") << "nobody asked";
 }

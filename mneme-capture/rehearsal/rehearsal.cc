@@ -84,7 +84,8 @@ RehearsalRequest request_of(const Rehearsal& launch, bool in_order) {
 }
 
 Fd request_file(const Rehearsal& launch, const RehearsalRequest& request) {
-  if (request.filled.size() > bundle::physical_memory() / 8 / bundle::kBlockSize) throw Error("that is too much");
+  if (request.filled.size() > bundle::physical_memory() / 8 / bundle::kBlockSize)
+    throw Error("it takes too much memory to try the launch");
   std::string head = pack(request);
   uint64_t size = head.size();
   head.insert(0, reinterpret_cast<const char*>(&size), sizeof size);

@@ -44,7 +44,7 @@ def tool(name):
     beside = pathlib.Path(sys.argv[0]).absolute().parent / f"mneme-{name}"
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which(f"mneme-{name}")
     if not found:
-        raise Wrong(f"mneme-{name} is not to be found: have its folder in PATH", 3)
+        raise Wrong(f"mneme-{name} is not found: put its folder into PATH", 3)
     return found
 
 
@@ -180,7 +180,7 @@ class Pair:
         try:
             return json.loads(line)
         except ValueError:
-            raise Dead(f"the tools write what is no line of json: {line[:80].decode(errors='replace').strip()}") from None
+            raise Dead(f"the tools write a line that is not JSON: {line[:80].decode(errors='replace').strip()}") from None
 
     def row(self):
         row = self.read(self.report)

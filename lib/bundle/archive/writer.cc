@@ -13,6 +13,7 @@
 namespace mneme::bundle {
 namespace {
 
+constexpr size_t kMostGathered = 64 << 10;   // bytes
 constexpr uint64_t kMostPadding = 16 << 20;  // bytes of a member cut short that are worth making up and throwing away
 
 }  // namespace
@@ -41,16 +42,37 @@ ArchiveWriter::~ArchiveWriter() {
 
 ssize_t ArchiveWriter::write_some(archive*, void* self, const void* bytes, size_t size) {
   auto* writer = static_cast<ArchiveWriter*>(self);
-  if (writer->discard_) return static_cast<ssize_t>(size);
-  for (;;) {
-    ssize_t written = ::write(writer->fd_, bytes, size);
+  if (writer->gathered_.size() + size <= kMostGathered) {
+    writer->gathered_.append(static_cast<const char*>(bytes), size);
+    return static_cast<ssize_t>(size);
+  }
+  writer->write_gathered();
+  return writer->write_at_once(bytes, size);
+}
+
+ssize_t ArchiveWriter::write_at_once(const void* bytes, size_t size) {
+  while (!discard_) {
+    ssize_t written = ::write(fd_, bytes, size);
     if (written >= 0) return written;
     if (errno == EINTR) continue;
     // libarchive is not told: it would not free all that it has. check() tells our caller.
-    writer->write_errno_ = errno;
-    writer->discard_ = true;
-    return static_cast<ssize_t>(size);
+    write_errno_ = errno;
+    discard_ = true;
   }
+  return static_cast<ssize_t>(size);
+}
+
+void ArchiveWriter::write_gathered() {
+  for (std::string_view left = gathered_; !left.empty();) {
+    left.remove_prefix(static_cast<size_t>(write_at_once(left.data(), left.size())));
+  }
+  gathered_.clear();
+}
+
+void ArchiveWriter::finish_member() {
+  int status = archive_write_finish_entry(archive_);
+  write_gathered();
+  check(status);
 }
 
 void ArchiveWriter::check(int status) {
@@ -76,7 +98,7 @@ void ArchiveWriter::begin(const std::string& name, uint64_t size) {
   archive_entry_set_mtime(entry.get(), 0, 0);
   check(archive_write_header(archive_, entry.get()));
   missing_ = size;
-  if (size == 0) check(archive_write_finish_entry(archive_));
+  if (size == 0) finish_member();
 }
 
 void ArchiveWriter::append(Bytes piece) {
@@ -86,14 +108,16 @@ void ArchiveWriter::append(Bytes piece) {
     check(written > 0 ? ARCHIVE_OK : ARCHIVE_FATAL);
     piece = piece.subspan(static_cast<size_t>(written));
     missing_ -= static_cast<uint64_t>(written);
-    if (missing_ == 0) check(archive_write_finish_entry(archive_));
+    if (missing_ == 0) finish_member();
   }
 }
 
 void ArchiveWriter::finish() {
   if (missing_) throw Error::of("cannot write {}: the last member is incomplete", name_);
   finished_ = true;
-  check(archive_write_close(archive_));
+  int status = archive_write_close(archive_);
+  write_gathered();
+  check(status);
 }
 
 }  // namespace mneme::bundle

@@ -10,8 +10,9 @@ struct archive;
 namespace mneme::bundle {
 
 // A pax tar on a descriptor: regular files only, all of the same owner, mode and time, so that the same members give
-// the same bytes. What was appended has been written to the descriptor when the call returns. Throws Error when writing
-// fails, Reported where the reader at a pipe's other end is gone: it knows why.
+// the same bytes. A member that is complete has been written to the descriptor when the call returns; so has what was
+// appended of one that is not, but for its last 64 KiB. Throws Error when writing fails, Reported where the reader at a
+// pipe's other end is gone: it knows why.
 class ArchiveWriter {
  public:
   ArchiveWriter(int fd, std::string name);  // borrows `fd`
@@ -30,9 +31,13 @@ class ArchiveWriter {
 
  private:
   static ssize_t write_some(archive*, void* self, const void* bytes, size_t size);
+  ssize_t write_at_once(const void* bytes, size_t size);
+  void write_gathered();
+  void finish_member();
   void check(int status);
 
   archive* archive_;
+  std::string gathered_;  // still to be written: header, small contents and padding are one write
   int fd_;
   std::string name_;
   int write_errno_ = 0;

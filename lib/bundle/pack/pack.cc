@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bundle/pack/pack.h"
 
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -100,7 +102,17 @@ void decompress_frame(ZSTD_DCtx* context, Bytes frame, std::span<std::byte> out,
 }
 
 void xor_bytes(const std::byte* a, const std::byte* b, std::byte* out, size_t size) {
-  for (size_t i = 0; i < size; ++i) out[i] = a[i] ^ b[i];
+  // In pieces that are read before they are written: the compiler may then use vectors although `out` is `a`.
+  constexpr size_t kPiece = 64;
+  size_t at = 0;
+  for (; at + kPiece <= size; at += kPiece) {
+    uint64_t piece[kPiece / sizeof(uint64_t)], other[kPiece / sizeof(uint64_t)];
+    std::memcpy(piece, a + at, kPiece);
+    std::memcpy(other, b + at, kPiece);
+    for (size_t i = 0; i < std::size(piece); ++i) piece[i] ^= other[i];
+    std::memcpy(out + at, piece, kPiece);
+  }
+  for (; at < size; ++at) out[at] = a[at] ^ b[at];
 }
 
 }  // namespace mneme::bundle

@@ -82,7 +82,8 @@ class CuptiTimer final : public gpu::KernelTimer {
   uint64_t taken(const Launch&) override {
     activities().cupti.cuptiActivityFlushAll(kFlushForced);
     std::lock_guard lock(activities().mutex);
-    if (!activities().taken) throw Error("CUPTI, which is to say how long kernels take, has no record of the kernel");
+    if (!activities().taken)
+      throw Error("CUPTI has no record of the kernel, whose time is not known: try again without another profiler");
     return *activities().taken;
   }
 };

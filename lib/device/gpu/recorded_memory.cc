@@ -13,7 +13,10 @@ namespace mneme::device::gpu {
 namespace {
 
 Error taken(uint64_t begin, uint64_t end) {
-  return Error::of("the recording's address range {:#x}-{:#x} is taken by something else in this process", begin, end);
+  return Error::of(
+      "the recording's address range {:#x}-{:#x} is taken by something else in this process: run it without preloaded "
+      "libraries and sanitizers",
+      begin, end);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <emmintrin.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -98,8 +99,10 @@ class HostDevice : public Device {
       std::memset(populate(address, size), 0, size);
     } else if (!back(address, size, MAP_PRIVATE)) {
       if (errno == EEXIST) {
-        throw Error::of("the recording's address range {:#x}-{:#x} is taken by something else in this process", address,
-                        address + size);
+        throw Error::of(
+            "the recording's address range {:#x}-{:#x} is taken by something else in this process: run it without "
+            "preloaded libraries and sanitizers",
+            address, address + size);
       }
       throw system_error(fmt::format("cannot map the recording's address range {:#x}-{:#x}", address, address + size));
     }
@@ -137,6 +140,15 @@ class HostDevice : public Device {
 
   void write(uint64_t address, Bytes bytes) override {
     std::memcpy(mapped(address, bytes.size()), bytes.data(), bytes.size());
+  }
+
+  // Of memory that was kept, most is what the instance before had, too: comparing takes less than writing.
+  void begin_write(uint64_t address, Bytes bytes) override {
+    auto* memory = static_cast<std::byte*>(mapped(address, bytes.size()));
+    for (size_t at = 0; at < bytes.size(); at += bundle::kBlockSize) {
+      const size_t size = std::min<size_t>(bundle::kBlockSize, bytes.size() - at);
+      if (std::memcmp(memory + at, &bytes[at], size) != 0) std::memcpy(memory + at, &bytes[at], size);
+    }
   }
 
   void read(uint64_t address, std::span<std::byte> out) override {

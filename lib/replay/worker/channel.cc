@@ -3,12 +3,23 @@
 
 #include <poll.h>
 
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.h"
+
 namespace mneme::run {
 
-bool Channel::has_message() const {
+bool Channel::has_message(Deadline deadline) const {
   if (reader_.has_some()) return true;
-  pollfd entry{fd_.get(), POLLIN, 0};
-  return ::poll(&entry, 1, 0) > 0;
+  for (;;) {
+    const auto left = deadline ? std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count() : 0;
+    pollfd entry{fd_.get(), POLLIN, 0};
+    const int ready = ::poll(&entry, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
+    if (ready > 0) return true;
+    if (ready == 0) return false;
+    if (errno != EINTR) throw system_error("cannot wait for the worker");
+  }
 }
 
 std::optional<Message> Channel::receive(Deadline deadline) {

@@ -29,8 +29,6 @@ enum class MessageType : uint32_t {
   // From the worker.
   kNeed = 16,      // slot to be filled (4 bytes), digests, 16 bytes each
   kReady = 17,     // the prologue is in place
-  kForeign = 18,   // the kernel's own code begins to run: limit its time
-  kOwn = 19,       // it ended
   kObserved = 20,  // address (8 bytes), digest expected, bytes of a block that differs; or of a baseline's
   kResult = 21,    // run json
   kRefused = 22,   // a sentence: the run failed, and this is the last message
@@ -75,7 +73,8 @@ class Channel {
     return send(type, std::span(fields.begin(), fields.size()), deadline);
   }
   std::optional<Message> receive(Deadline deadline = std::nullopt);
-  bool has_message() const;  // receive() would not wait for one to begin
+  // Whether receive() would not wait for a message to begin; waits for that until the deadline, if there is one.
+  bool has_message(Deadline deadline = std::nullopt) const;
   // That came with the last message, if it is one that has one.
   Fd take_descriptor() { return reader_.take_descriptor(); }
 

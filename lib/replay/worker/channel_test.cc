@@ -32,7 +32,7 @@ TEST_F(Connected, MessagesArriveWhole) {
   std::string large(20 << 20, 'x');
   std::thread sender([&] {
     EXPECT_TRUE(here.send(MessageType::kVariant, {"", "small", large}));
-    EXPECT_TRUE(here.send(MessageType::kOwn, {}));
+    EXPECT_TRUE(here.send(MessageType::kReady, {}));
   });
   std::optional<Message> message = there.receive();
   ASSERT_TRUE(message);
@@ -69,7 +69,7 @@ TEST_F(Connected, APeerThatIsGoneIsNoError) {
   connect(1000);
   there = Channel();
   EXPECT_FALSE(here.receive());
-  EXPECT_FALSE(here.send(MessageType::kOwn, {}));
+  EXPECT_FALSE(here.send(MessageType::kReady, {}));
 }
 
 TEST_F(Connected, APeerThatGoesInTheMiddleIsNoError) {

@@ -30,6 +30,12 @@ Staging::Staging(Fd file) {
 
 Staging::~Staging() { ::munmap(memory_, kSize); }
 
+void Staging::populate([[maybe_unused]] std::span<const std::byte> memory) {
+#ifdef MADV_POPULATE_READ
+  ::madvise(const_cast<std::byte*>(memory.data()), memory.size(), MADV_POPULATE_READ);
+#endif
+}
+
 void Staging::map(int file, int protection) {
   void* memory = ::mmap(nullptr, kSize, protection, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) throw system_error("cannot share memory with the worker");

@@ -47,6 +47,7 @@ void Supply::fetch(std::span<const Digest> digests, const Replay::Take& take) {
     for (; asks && asked < std::min(batches, taken + slots / 2); asked++) ask(slot(asked), batch(asked));
     if (asks) await(slot(taken));
     std::span<std::byte> memory = staging_.slot(slot(taken));
+    if (!asks) Staging::populate(memory.first(batch(taken).size() * bundle::kBlockSize));
     // Where there is little to fetch it would take longer than it saves.
     if (batch(taken).size() == Staging::kSlotBlocks) device_.pin(memory);
     take(taken * Staging::kSlotBlocks, memory.first(batch(taken).size() * bundle::kBlockSize));

@@ -122,10 +122,6 @@ Worker::Outcome Worker::converse(MessageType type, const bundle::VariantMember& 
       case MessageType::kReady:
         if (std::exchange(ready_, true)) throw Failure{"the worker does not keep to its protocol"};
         break;
-      case MessageType::kForeign:
-      case MessageType::kOwn:
-        process_.set_foreign(message.type == MessageType::kForeign);
-        break;
       case MessageType::kObserved: {
         if (message.fields.size() != 3 || message.fields[2].size() != bundle::kBlockSize) break;
         if ((outcome.observed.size() + 1) * 2 * bundle::kBlockSize > process_.settings().max_difference) break;

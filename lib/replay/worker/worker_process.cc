@@ -26,13 +26,20 @@ using namespace std::chrono_literals;
 constexpr auto kOwnPatience = 60s;
 constexpr uint64_t kOwnBytesPerSecond = 50 << 20;
 
+constexpr auto kLeastWait = 10ms;  // until it is looked at again
+
 constexpr size_t kFilledAtOnce = 2;  // slots
 
 // The same descriptor under a number that is none of the worker's, so that giving it one of those overwrites nothing.
 Fd out_of_the_way(Fd file) {
-  Fd moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, kWorkerStaging + 1));
+  Fd moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, kWorkerPhase + 1));
   if (!moved) throw system_error("cannot start the worker");
   return moved;
+}
+
+Channel::Clock::time_point later(Channel::Clock::time_point begin, std::chrono::duration<double> patience) {
+  constexpr std::chrono::duration<double> kLongest = 24h * 365;
+  return begin + std::chrono::duration_cast<Channel::Clock::duration>(std::min(patience, kLongest));
 }
 
 // Where a system is hardly set up there is no /dev/null.
@@ -55,12 +62,14 @@ void WorkerProcess::start() {
   // A new one for each process: of one that has ended, others that the kernel made may be left.
   staging_ = std::make_unique<Staging>(device_ == "host" || device_ == "auto");
   Fd nothing = out_of_the_way(empty_input());
-  Fd memory = out_of_the_way(Fd(::dup(staging_->file())));
+  phase_ = std::make_unique<Phase>();
+  Fd memory = out_of_the_way(Fd(::dup(staging_->file()))), phase = out_of_the_way(Fd(::dup(phase_->file())));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, nothing.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kWorkerSocket);
   posix_spawn_file_actions_adddup2(&actions, memory.get(), kWorkerStaging);
+  posix_spawn_file_actions_adddup2(&actions, phase.get(), kWorkerPhase);
   std::vector<char*> argv;
   for (std::string& word : program_) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -71,7 +80,6 @@ void WorkerProcess::start() {
     throw Error::of(Exit::kMissing, "cannot run '{}': {}", program_[0], std::strerror(failed));
   }
   number_++;
-  foreign_ = false;
   forks_ = false;
   named_.clear();
   std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()), ranges_.size() * sizeof ranges_[0]);
@@ -104,14 +112,14 @@ void WorkerProcess::begin_instance(std::span<const device::BlockRange> ranges) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw system_error("cannot reach the worker");
   child_ = Channel(Fd(ends[0]), kMaxFromWorker);
   Fd theirs(ends[1]);
+  phase_->begin(false);  // what a child before left
   std::string_view fields[] = {text_of(std::as_bytes(ranges))};
   try {
-    if (!channel_.send(MessageType::kFork, fields, deadline(), theirs.get())) fail_as_process_ended();
+    if (!channel_.send(MessageType::kFork, fields, own_deadline(), theirs.get())) fail_as_process_ended();
   } catch (const TimedOut&) {
     fail_as_stuck("listening");
   }
   number_++;
-  foreign_ = false;
 }
 
 void WorkerProcess::end_instance() {
@@ -139,6 +147,7 @@ void WorkerProcess::end() {
   filler_.rest();
   filling_.clear();
   staging_.reset();
+  phase_.reset();
 }
 
 void WorkerProcess::set_task(const std::string& kernel, uint64_t bytes) {
@@ -146,13 +155,25 @@ void WorkerProcess::set_task(const std::string& kernel, uint64_t bytes) {
   bytes_ = bytes;
 }
 
-Channel::Clock::time_point WorkerProcess::deadline() const {
-  std::chrono::duration<double> patience = std::chrono::duration<double>(timeout_);
-  if (!foreign_) {
-    patience = kOwnPatience + std::chrono::duration<double>(static_cast<double>(bytes_) / kOwnBytesPerSecond);
+Channel::Clock::time_point WorkerProcess::own_deadline(Channel::Clock::time_point begin) const {
+  return later(begin, kOwnPatience + std::chrono::duration<double>(static_cast<double>(bytes_) / kOwnBytesPerSecond));
+}
+
+// The kernel's code may begin at any moment: the worker is looked at again before that could have taken too long.
+void WorkerProcess::await_message() {
+  const std::chrono::duration<double> timeout(timeout_);
+  const Channel::Clock::time_point begin = Channel::Clock::now();
+  for (;;) {
+    const Phase::State phase = phase_->state();
+    const auto now = Channel::Clock::now();
+    const auto since = phase.since > now ? begin : phase.since;  // a kernel may have spoiled it
+    const auto limit = phase.foreign ? later(since, timeout) : own_deadline(std::max(begin, since));
+    if (server().has_message(std::min(limit, later(now, std::max<decltype(timeout)>(timeout, kLeastWait))))) return;
+    if (Channel::Clock::now() < limit || phase_->state() != phase) continue;
+    if (!phase.foreign) fail_as_stuck("answering");
+    throw Failure{
+        fmt::format("kernel '{}' did not end within {} seconds (--timeout) and was killed", kernel_, timeout_)};
   }
-  constexpr std::chrono::duration<double> kLongest = 24h * 365;
-  return Channel::Clock::now() + std::chrono::duration_cast<Channel::Clock::duration>(std::min(patience, kLongest));
 }
 
 void WorkerProcess::fail_as_ended() { forks_ ? fail_as_child_ended() : fail_as_process_ended(); }
@@ -168,9 +189,8 @@ void WorkerProcess::fail_as_process_ended() {
 }
 
 void WorkerProcess::fail_as_child_ended() {
-  foreign_ = false;
   std::optional<Message> message;
-  if (channel_.send(MessageType::kHowEnded, {}, deadline())) message = channel_.receive(deadline());
+  if (channel_.send(MessageType::kHowEnded, {}, own_deadline())) message = channel_.receive(own_deadline());
   if (!message) fail_as_process_ended();  // what takes too long, our caller notices
   if (message->type == MessageType::kRefused && message->fields.size() == 1) {
     end();
@@ -198,7 +218,7 @@ void WorkerProcess::fail_with_status(int status) {
 void WorkerProcess::send(MessageType type, std::span<const std::string_view> fields) {
   try {
     // False where the peer has ended: it may have said why, and receive() reads that first.
-    server().send(type, fields, deadline());
+    server().send(type, fields, own_deadline());
   } catch (const TimedOut&) {
     fail_as_stuck("listening");
   }
@@ -206,19 +226,13 @@ void WorkerProcess::send(MessageType type, std::span<const std::string_view> fie
 
 Message WorkerProcess::receive() {
   try {
-    std::optional<Message> message = server().receive(deadline());
+    await_message();
+    std::optional<Message> message = server().receive(own_deadline());
     if (!message) fail_as_ended();
     if (message->type == MessageType::kRefused && message->fields.size() == 1) throw Failure{message->fields[0]};
-    if (message->type == MessageType::kFailed && message->fields.size() == 1) {
-      foreign_ = false;
-      throw Failure{message->fields[0], true};
-    }
+    if (message->type == MessageType::kFailed && message->fields.size() == 1) throw Failure{message->fields[0], true};
     return std::move(*message);
   } catch (const TimedOut&) {
-    if (foreign_) {
-      throw Failure{
-          fmt::format("kernel '{}' did not end within {} seconds (--timeout) and was killed", kernel_, timeout_)};
-    }
     fail_as_stuck("answering");
   } catch (const Error& error) {
     throw Failure{error.what()};

@@ -10,11 +10,12 @@
 #include "replay/replay.h"
 #include "replay/worker/channel.h"
 #include "replay/worker/filler.h"
+#include "replay/worker/phase.h"
 #include "replay/worker/staging.h"
 
 namespace mneme::run {
 
-inline constexpr int kWorkerSocket = 3, kWorkerStaging = 4;  // the worker's ends
+inline constexpr int kWorkerSocket = 3, kWorkerStaging = 4, kWorkerPhase = 5;  // the worker's ends
 inline constexpr char kWorkerProgram[] = "mneme-run-worker";
 
 // The process that touches a device, for as long as it is of use: to make a GPU ready takes longer than most kernels,
@@ -64,7 +65,6 @@ class WorkerProcess {
 
   // What it is busy with from now on, for sentences and deadlines.
   void set_task(const std::string& kernel, uint64_t bytes);
-  void set_foreign(bool foreign) { foreign_ = foreign; }  // the kernel's own code is running
   // Throw Failure; receive() also in place of kRefused and kFailed, and where the peer has ended, which send() does not
   // tell.
   void send(MessageType type, std::span<const std::string_view> fields);
@@ -85,7 +85,10 @@ class WorkerProcess {
   [[noreturn]] void fail_as_process_ended();
   [[noreturn]] void fail_with_status(int status);
   [[noreturn]] void fail_as_stuck(const char* what);
-  Channel::Clock::time_point deadline() const;
+  // Until when the worker's own work, from then on, may take.
+  Channel::Clock::time_point own_deadline(Channel::Clock::time_point begin = Channel::Clock::now()) const;
+  // Returns when it sends something or is gone; throws Failure when it, or the kernel, takes too long.
+  void await_message();
 
   std::string device_, named_;
   RunSettings settings_;
@@ -97,11 +100,11 @@ class WorkerProcess {
   Channel channel_;  // to the process
   Channel child_;    // to the child that serves the instance, if there is one
   std::unique_ptr<Staging> staging_;
+  std::unique_ptr<Phase> phase_;
   std::deque<uint32_t> filling_;  // slots that the worker waits for
   Filler filler_;
   pid_t pid_ = -1;
   uint64_t number_ = 0;
-  bool foreign_ = false;
   std::string kernel_;
   uint64_t bytes_ = 0;
 };

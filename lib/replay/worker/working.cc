@@ -16,6 +16,7 @@
 #include "replay/replay.h"
 #include "replay/worker/channel.h"
 #include "replay/worker/fork_server.h"
+#include "replay/worker/phase.h"
 #include "replay/worker/supply.h"
 #include "replay/worker/worker_process.h"
 #include "verify/device_kernel.h"
@@ -51,6 +52,7 @@ verify::Variation variation_of(const Message& message) {
 struct Session {
   Channel& parent;
   Supply& supply;
+  Phase& phase;
   device::Device& device;
   verify::ElementKernel& comparing;
   verify::ImageKernel* on_device;  // may be null
@@ -77,7 +79,7 @@ Message serve_instance(const Session& session, const Message& first) {
       session.comparing, session.on_device, [&](size_t blocks) { return session.supply.hold(blocks); });
   parent.send(MessageType::kReady, {});
 
-  Replay::Foreign foreign = [&](bool begins) { parent.send(begins ? MessageType::kForeign : MessageType::kOwn, {}); };
+  Replay::Foreign foreign = [&](bool begins) { session.phase.begin(begins); };
   Replay::Observed observed = [&](uint64_t address, const Digest& expected, Bytes actual) {
     parent.send(MessageType::kObserved, {raw(address), expected.hex(), text_of(actual)});
   };
@@ -97,6 +99,7 @@ Message serve_instance(const Session& session, const Message& first) {
       run = baseline ? replay.measure(kernel, variant, code, session.settings, foreign, observed)
                      : replay.run(kernel, variant, code, session.settings, foreign, observed);
     } catch (const Error& error) {
+      foreign(false);
       if (!session.device.still_works()) throw;
       parent.send(MessageType::kFailed, {error.what()});
       return receive(parent);
@@ -115,7 +118,7 @@ void answering(Channel& to, const std::function<void()>& serve) {
   }
 }
 
-void serve(Channel& parent, const Staging& staging) {
+void serve(Channel& parent, const Staging& staging, Phase& phase) {
   Message first = receive(parent);
   check_form(first, MessageType::kDevice, 3);
   RunSettings settings;
@@ -141,10 +144,11 @@ void serve(Channel& parent, const Staging& staging) {
   parent.send(MessageType::kHere, {device->name(), raw(forks)});
 
   auto serve_instances = [&](Channel& to) {
+    phase.begin(false);
     Supply supply(to, staging, *device);
     for (Message next = receive(to);;) {
       check_form(next, MessageType::kInstance, 5);
-      next = serve_instance({to, supply, *device, *comparing, on_device.get(), settings}, next);
+      next = serve_instance({to, supply, phase, *device, *comparing, on_device.get(), settings}, next);
       device->unmap();
     }
   };
@@ -156,7 +160,7 @@ void serve(Channel& parent, const Staging& staging) {
 void settle() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  ::close_range(kWorkerStaging + 1, ~0U, 0);
+  ::close_range(kWorkerPhase + 1, ~0U, 0);
 }
 
 }  // namespace
@@ -164,7 +168,10 @@ void settle() {
 int work() {
   settle();
   Channel parent(Fd(kWorkerSocket), kMaxToWorker, Channel::Takes::kDescriptors);
-  answering(parent, [&] { serve(parent, Staging(Fd(kWorkerStaging))); });
+  answering(parent, [&] {
+    Phase phase{Fd(kWorkerPhase)};
+    serve(parent, Staging(Fd(kWorkerStaging)), phase);
+  });
   return 0;
 }
 

@@ -71,8 +71,8 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   }
   uint64_t mark = allocations_.mark();
   if (int error = settle(request.stream, kPatience)) {
-    drop(chosen, error == kStillRunning ? "what was launched before it waits for the application, or takes too long"
-                                        : "what ran before it failed: " + runtime_.error_text(error));
+    drop(chosen, error == kStillRunning ? "a launch before it waits for the application, or takes too long"
+                                        : "a launch before it failed: " + runtime_.error_text(error));
     return false;
   }
   allocations_.reclaim(mark);

@@ -10,7 +10,7 @@ const char* why_not_taken_apart(NodeKind kind) {
     case NodeKind::kMemory:
       return "the graph allocates or frees memory, which is its own only as long as it runs as a whole";
     case NodeKind::kCondition:
-      return "the graph has conditional nodes, of which its kernels decide what they do";
+      return "the graph has conditional nodes, whose conditions its kernels set";
     default:
       return "the graph has nodes of kinds that are not recorded, such as signals to other programs";
   }
