@@ -40,9 +40,10 @@ class CodeOnly(Recordings):
                              [("calls", 4, False), ("factor", 4, True)])
         names = [m.name for m in bundles.read(bundle.read_bytes())]
         for kernel in kernels.values():
-            folder = f"kernels/{kernel['id']}/"
-            at = names.index(folder + "kernel.json")
-            self.assertEqual(names[at + 1:at + 3], [folder + "kernel.cubin", folder + "kernel.ptx"])
+            at = names.index(f"kernels/{kernel['id']}/kernel.json")
+            for code in (kernel["code_digest"], kernel["ptx"]):
+                self.assertLess(names.index(f"code/{code}"), at)
+        self.assertEqual(sum(name.startswith("code/") for name in names), 2, "a cubin, and its PTX, of both kernels")
         info = bundles.parsed(bundles.read(bundle.read_bytes())[0])
         self.assertEqual((info["device"], info["version"]), ("cuda", 6))
         self.assertRegex(self.compile("-v", bundle=bundle).error, r"'combine.*' takes 24 registers.*\(as recorded\)")
@@ -96,6 +97,28 @@ class CodeOnly(Recordings):
         listed = self.run_well([tool("extract-ir"), "--list", self.recorded()]).out.decode()
         self.assertEqual([line.split("\t")[2] for line in listed.splitlines()], ["-", "-"])
         self.assert_refused(run([tool("extract-ir"), "-S", self.recorded()]), 2, "has no IR: .*mneme-restore --dump")
+
+    def test_code_is_stored_once(self):
+        """By its digest, whatever tools a bundle has gone through, and whichever kernel is taken out."""
+        def codes(bundle):
+            members = bundles.read(bundle.read_bytes())
+            self.assertFalse([m.name for m in members if m.name.endswith((".cubin", ".ptx"))])
+            return sorted(m.name for m in members if m.name.startswith("code/"))
+
+        recorded, out = codes(self.recorded()), self.folder / "out.tar"
+        self.assertEqual(len(recorded), 2)
+        self.compile()
+        self.assertEqual(codes(self.folder / "compiled.tar"), recorded)
+        self.compile("--max-registers", "32")
+        self.assertEqual(len(codes(self.folder / "compiled.tar")), 3, "both kernels are in what ptxas made")
+        for options in [["--raw"], ["--packs"], ["--kernel", "advance"], [self.recorded()]]:
+            self.run_well([tool("restore"), *options, self.recorded(), "-o", out])
+            self.assertEqual(codes(out), recorded)
+            self.compile(bundle=out)
+            self.assertEqual({line["status"] for line in self.replay()}, {"verified"})
+        self.run_well([tool("compile"), self.recorded()], [tool("run"), "--device", "cuda", "--baseline", "2", "-o", out],
+                      env=self.environment)
+        self.assertEqual(codes(out), recorded)
 
     def test_on_the_host_device(self):
         self.compile()
@@ -191,9 +214,9 @@ class CodeOnly(Recordings):
             kept[f"kernels/{kernel['id']}/kernel.json"] = bundles.compact({k: v for k, v in kernel.items()
                                                                           if k not in ("ptx", "digest")})
         without = self.folder / "without.tar"
+        ptx = {f"code/{kernel['ptx']}" for kernel in self.kernels(self.recorded()).values()}
         without.write_bytes(bundles.write([(m.name, kept.get(m.name, m.data))
-                                           for m in bundles.read(self.recorded().read_bytes())
-                                           if not m.name.endswith("kernel.ptx")]))
+                                           for m in bundles.read(self.recorded().read_bytes()) if m.name not in ptx]))
         self.compile(bundle=without)
         result = self.compile("--max-registers", "32", bundle=without, status=2)
         self.assertRegex(result.error, "kernel 'combine.*' has no PTX, which --max-registers needs")
@@ -280,11 +303,12 @@ class CodeOnly(Recordings):
             self.assert_refused(run([tool("compile"), damaged]), 2, message)
 
         refuse("'code'.*", {"code": "kernel.exe"})
-        refuse("kernel.cubin is damaged: its digest is not the recorded one", {"code_digest": "0" * 31 + "1"})
+        refuse("kernel.json, whose code did not come before it, is followed by .*, not by .*kernel.cubin",
+               {"code_digest": "0" * 31 + "1"})
         refuse("code_digest", {"code_digest": None})
         refuse("'ptx'.*is there twice", {"code": "kernel.ptx"})
-        refuse("followed by .*kernel.ptx', not by .*kernel.cubin", drop=f"kernels/{kernel['id']}/kernel.cubin")
-        refuse("not by .*kernel.ptx", drop=f"kernels/{kernel['id']}/kernel.ptx")
+        refuse("whose code did not come before it.* not by .*kernel.cubin", drop=f"code/{kernel['code_digest']}")
+        refuse("whose code did not come before it.* not by .*kernel.ptx", drop=f"code/{kernel['ptx']}")
         refuse("not by .*kernel.bc", {"code": None, "bitcode": kernel["code_digest"]})
         newer = [(m.name, m.data.replace(b'"version":6,', b'"version":7,', 1) if m.name == "bundle.json" else m.data)
                  for m in members]

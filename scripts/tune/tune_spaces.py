@@ -69,7 +69,7 @@ class Recording:
         self.name, self.instances, kernels = None, [], {}
         names, recorded = {}, {}  # of all kernels; the instances of each that has some
         self.code_bytes = {}  # of variants that are there already
-        codes = {}  # what is known of the code of each kernel
+        codes, sizes = {}, {}  # whether each kernel has IR, and PTX; bytes of code, by digest
         expression = Expression(options.kernel) if options.kernel else None
         with tarfile.open(options.bundle) as archive:
             for member in archive:
@@ -82,6 +82,10 @@ class Recording:
                     codes[parts[1]] = "code" not in kernel, "ptx" in kernel or kernel.get("code") == "kernel.ptx"
                     if not expression or expression.matches(name):
                         kernels[parts[1]] = name
+                elif parts[0] == "code":
+                    sizes[parts[1]] = member.size
+                elif parts[0] == "variants" and parts[-1] == "variant.json":
+                    self.code_bytes[parts[2]] = sizes.get(json.load(archive.extractfile(member)).get("code_digest"))
                 elif parts[0] == "variants" and parts[-1].startswith("code."):
                     self.code_bytes[parts[2]] = member.size
                 elif parts[0] == "instances":
