@@ -164,6 +164,22 @@ class CodeOnly(Recordings):
         self.assertTrue(all(NO_IR.format("--target host") in line["reasons"][0] for line in lines
                             if line["status"] == "failed"), lines)
 
+    def test_devices_of_different_processors(self):
+        """Each has the code that it ran."""
+        program = self.program("devices", "--offload-arch=sm_80")
+        bundle = self.folder / "devices.tar"
+        self.run_well([tool("capture"), "--device", "cuda", "--host-devices", "2", "-o", bundle, program],
+                      env={**self.environment, "MNEME_TEST_OTHER_MAJOR": "8"})
+        members = bundles.read(bundle.read_bytes())
+        kernels = {m.name.split("/")[1]: bundles.parsed(m) for m in members if m.name.endswith("/kernel.json")}
+        ran = sorted((kernels[m.name.split("/")[1]]["demangled"].split("(")[0],
+                      bundles.parsed(m).get("device", 0), kernels[m.name.split("/")[1]]["target"].split("--")[1])
+                     for m in members if m.name.startswith("instances/"))
+        self.assertEqual(ran, [("combine", 0, "sm_90"), ("combine", 1, "sm_80"), ("fill", 0, "sm_90"), ("fill", 1, "sm_80")])
+        self.assertEqual(len({kernel["code_digest"] for kernel in kernels.values()}), 2)
+        self.compile(bundle=bundle)
+        self.assertEqual({variant["configuration"]["target"] for variant in self.variants()}, {"cuda:sm_80", "cuda:sm_90"})
+
     # ---- what else can be made of them ----
 
     def test_what_needs_ir(self):
