@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import bundles
-from support import ROOT, run, tool
+from support import BUILD, ROOT, run, tool
 
 sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
 
@@ -163,6 +163,42 @@ class CodeOnly(Recordings):
                          [(name, status) for name in ("advance", "combine") for status in ("failed", "verified")])
         self.assertTrue(all(NO_IR.format("--target host") in line["reasons"][0] for line in lines
                             if line["status"] == "failed"), lines)
+
+    def test_textures(self):
+        """Handles are found among the arguments by their values; a replay puts others there."""
+        program = self.program("textures", "-DWITHOUT_IR")
+        for kind, source in [("array", "array"), ("linear", "linear"), ("levels", "mipmapped array")]:
+            with self.subTest(kind):
+                bundle = self.folder / "textures.tar"
+                result = self.run_well([tool("capture"), "--device", "cuda", "--occurrences", "4", "-o", bundle, program, kind],
+                                       env=self.environment)
+                instances = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes())
+                             if m.name.startswith("instances/")]
+                self.assertEqual(len(instances), 2, result.error)
+                for instance in instances:
+                    self.assertNotIn("missing", instance)
+                    self.assertEqual([(t["argument"], t["kind"], t["of"]) for t in instance["textures"]],
+                                     [(16, "texture", source), (24, "surface", "array")])
+                self.compile(bundle=bundle)
+                for code, status in [(b"textures", "verified"), (b"textures, one texel off", "not verified")]:
+                    self.assertEqual(self.played(code), [status] * 2)
+        # Of those that are no more, none is there.
+        result, bundle = self.capture(program, "none")
+        self.assertNotIn("not recorded", result.error)
+
+    def played(self, code):
+        """On the GPU that is played for replays, where kernels are functions by their names."""
+        members = []
+        for member in bundles.read((self.folder / "compiled.tar").read_bytes()):
+            if not member.name.endswith("/variant.json"):
+                members.append((member.name, member.data))
+                continue
+            variant = {**bundles.parsed(member), "code_digest": bundles.digest(code)}
+            members.append((member.name, bundles.compact(variant)))
+            members.append((member.name.replace("variant.json", "code.cubin"), code))
+        ran = run([tool("run")], [tool("verify")], input=bundles.write(members),
+                  env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "played")})
+        return [json.loads(line)["status"] for line in ran.out.decode().splitlines()]
 
     def test_devices_of_different_processors(self):
         """Each has the code that it ran."""
