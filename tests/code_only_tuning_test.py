@@ -62,6 +62,12 @@ class CodeOnlyTuning(Recordings):
         shown = run(["sh", self.place / "best.sh"], env=self.environment)
         self.assertEqual(shown.status, 0, shown.text())
 
+    def test_variants_that_are_there(self):
+        """Have their code as members by its digest."""
+        self.compile("--ptxas-level", "1")
+        self.tune("--sampler", "grid", "--trials", "2", bundle=self.folder / "compiled.tar")
+        self.assertTrue(all(trial["code_bytes"] for trial in self.trials()), self.trials())
+
     def test_its_launch(self):
         """Grid and block, and shared memory, need no PTX."""
         self.tune("--space", "launch", "--trials", "12", bundle=self.without_ptx())
