@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/long_names.h"
-#include "bundle/reader.h"
+#include "bundle/adding.h"
 #include "bundle/segment_runs.h"
 #include "bundle/textures.h"
 #include "cli/options.h"
@@ -192,10 +192,7 @@ void Recording::kernel(const record::Kernel& kernel) {
   } else if (capture_.kernels_known.insert(info.id).second) {
     bundle::KernelMember member{info, {}, {}, {}, kernel.ptx};
     (has_ir(info) ? member.bitcode : member.code) = kernel.bytes;
-    capture_.queue.add([member = std::move(member)](bundle::Writer& writer) {
-      writer.add(bundle::kernel_json_name(member.info.id), bundle::write(member.info));
-      bundle::add_files(writer, member);
-    });
+    capture_.queue.add([member = std::move(member)](bundle::Writer& writer) { bundle::add(writer, member); });
   }
   if (!gpu_) {
     known.json = kernel.json;

@@ -5,14 +5,6 @@
 
 namespace mneme::compile {
 
-void add(bundle::Writer& writer, const bundle::VariantMember& variant) {
-  const bundle::VariantInfo& info = variant.info;
-  writer.add(bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
-  if (info.has_code_member()) {
-    writer.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
-  }
-}
-
 void save_texts(const std::string& folder, const Digest& variant, const codegen::Code& code) {
   std::string path = folder + "/" + variant.hex();
   write_file(path + ".ll", code.ir);

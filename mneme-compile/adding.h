@@ -4,12 +4,10 @@
 #include <vector>
 
 #include "batch.h"
-#include "bundle/writer.h"
+#include "bundle/adding.h"
 #include "settings.h"
 
 namespace mneme::compile {
-
-void add(bundle::Writer& writer, const bundle::VariantMember& variant);
 
 // --save-ir's.
 void save_texts(const std::string& folder, const Digest& variant, const codegen::Code& code);

@@ -3,20 +3,14 @@
 
 #include <set>
 
+#include "bundle/adding.h"
 #include "bundle/blocks/coverage.h"
 
 namespace mneme::restore {
 
-void BundleTarget::take(const bundle::KernelMember& kernel) {
-  writer_.add(bundle::kernel_json_name(kernel.info.id), kernel.text);
-  bundle::add_files(writer_, kernel);
-}
+void BundleTarget::take(const bundle::KernelMember& kernel) { bundle::add(writer_, kernel); }
 
-void BundleTarget::take(const bundle::VariantMember& variant) {
-  const bundle::VariantInfo& info = variant.info;
-  writer_.add(bundle::variant_json_name(info.kernel, info.id), variant.text);
-  if (info.has_code_member()) writer_.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
-}
+void BundleTarget::take(const bundle::VariantMember& variant) { bundle::add(writer_, variant); }
 
 void BundleTarget::take(const bundle::InstanceMember& instance, const bundle::Reader& reader) {
   writer_.add_raw_instance(instance.info, instance.prologue, instance.epilogue, bundle::blocks_of(reader, instance),

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "bundle/writer.h"
+#include "bundle/adding.h"
 #include "cli/options.h"
 #include "least_target.h"
 #include "replay/compiled_input.h"
@@ -31,10 +31,7 @@ Fd bundle_of(const Kernels& kernels, const bundle::BundleInfo& recording) {
   bundle::BundleInfo info = recording;
   info.memory = "none";
   writer.add(std::string(bundle::kBundleMember), bundle::write(info));
-  for (const bundle::KernelMember* kernel : kernels) {
-    writer.add(bundle::kernel_json_name(kernel->info.id), bundle::write(kernel->info));
-    bundle::add_files(writer, *kernel);
-  }
+  for (const bundle::KernelMember* kernel : kernels) bundle::add(writer, *kernel);
   writer.add(std::string(bundle::kSummaryMember), bundle::write(bundle::Summary{}));
   writer.finish();
   ::lseek(file.get(), 0, SEEK_SET);

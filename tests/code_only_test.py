@@ -9,96 +9,20 @@ import sys
 import unittest
 
 import bundles
-from support import BUILD, ROOT, TestCase, run, tool
+from support import BUILD, ROOT, run, tool
 
 sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
 
 import code_only  # noqa: E402
 import cuda_binaries  # noqa: E402
 import toolkit  # noqa: E402
+from code_only_recordings import Recordings  # noqa: E402
 
-LIBRARIES = BUILD / "tests" / "fake_cuda"
 NO_IR = "has no IR, which {} needs: the application was not built with mneme-inject"
 KERNELS = (toolkit.PROGRAMS / "module_kernels.cu").read_text()
 
 
-class CodeOnly(TestCase):
-    built = {}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        code_only.make(cls.folder / "toolkit", LIBRARIES)
-        cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
-        toolkit.make(cls.folder / "plain", LIBRARIES)
-        cls.with_ir = {**cls.environment, "CUDA_PATH": str(cls.folder / "plain")}
-
-    @classmethod
-    def inject(cls, *arguments):
-        result = run([tool("inject"), *toolkit.COMPILE, *arguments], env=cls.environment)
-        if result.status:
-            raise AssertionError(result.text())
-
-    @classmethod
-    def program(cls, name, *arguments, source=None):
-        if name not in cls.built:
-            cls.built[name] = cls.folder / name
-            cls.inject(toolkit.PROGRAMS / f"{source or name}.cu", *arguments, "-o", cls.built[name])
-        return cls.built[name]
-
-    @classmethod
-    def code(cls, name, text):
-        """The cubin of a source, and its PTX."""
-        source, built = cls.folder / f"{name}.cu", cls.folder / f"{name}.o"
-        source.write_text(text)
-        cls.inject("-I", toolkit.PROGRAMS, "-c", source, "-o", built)
-        (cubin,), (ptx,) = cuda_binaries.cubins(built), cuda_binaries.ptx(built)
-        files = cls.folder / f"{name}.cubin", cls.folder / f"{name}.ptx"
-        files[0].write_bytes(cubin.image)
-        files[1].write_bytes(ptx.rstrip(b"\0"))
-        return files
-
-    def capture(self, program, *arguments, status=0):
-        alone = self.run_well([program, *arguments], env=self.environment)
-        bundle = self.folder / f"{program.name}.tar"
-        result = run([tool("capture"), "--device", "cuda", "--summary", "-o", bundle, program, *arguments],
-                     env=self.environment)
-        self.assertEqual(result.status, status, result.text())
-        self.assertEqual(result.out, alone.out, "the application printed something else")
-        return result, bundle
-
-    @classmethod
-    def recorded(cls):
-        """Two kernels of the program "memory"."""
-        bundle = cls.folder / "recorded.tar"
-        if not bundle.exists():
-            result = run([tool("capture"), "--device", "cuda", "-o", bundle, cls.program("memory")],
-                         env=cls.environment)
-            if result.status:
-                raise AssertionError(result.text())
-        return bundle
-
-    def kernels(self, bundle):
-        found = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.endswith("/kernel.json")]
-        return {kernel["name"]: kernel for kernel in found}
-
-    def compile(self, *options, bundle=None, status=0):
-        result = run([tool("compile"), *options, "-o", self.folder / "compiled.tar", bundle or self.recorded()],
-                     env=self.environment)
-        self.assertEqual(result.status, status, result.text())
-        return result
-
-    def variants(self):
-        members = bundles.read((self.folder / "compiled.tar").read_bytes())
-        return [bundles.parsed(m) for m in members if m.name.endswith("/variant.json")]
-
-    def replay(self, *options, verified=True):
-        """What mneme-verify says of each run of what was compiled last."""
-        result = run([tool("run"), "--device", "cuda", *options, self.folder / "compiled.tar"], [tool("verify")],
-                     env=self.environment)
-        self.assertEqual(result.statuses, [0, 0 if verified else 1], result.text())
-        return [json.loads(line) for line in result.out.decode().splitlines()]
-
+class CodeOnly(Recordings):
     # ---- recorded, and replayed as recorded ----
 
     def test_as_recorded(self):
@@ -116,9 +40,10 @@ class CodeOnly(TestCase):
                              [("calls", 4, False), ("factor", 4, True)])
         names = [m.name for m in bundles.read(bundle.read_bytes())]
         for kernel in kernels.values():
-            folder = f"kernels/{kernel['id']}/"
-            at = names.index(folder + "kernel.json")
-            self.assertEqual(names[at + 1:at + 3], [folder + "kernel.cubin", folder + "kernel.ptx"])
+            at = names.index(f"kernels/{kernel['id']}/kernel.json")
+            for code in (kernel["code_digest"], kernel["ptx"]):
+                self.assertLess(names.index(f"code/{code}"), at)
+        self.assertEqual(sum(name.startswith("code/") for name in names), 2, "a cubin, and its PTX, of both kernels")
         info = bundles.parsed(bundles.read(bundle.read_bytes())[0])
         self.assertEqual((info["device"], info["version"]), ("cuda", 6))
         self.assertRegex(self.compile("-v", bundle=bundle).error, r"'combine.*' takes 24 registers.*\(as recorded\)")
@@ -173,6 +98,28 @@ class CodeOnly(TestCase):
         self.assertEqual([line.split("\t")[2] for line in listed.splitlines()], ["-", "-"])
         self.assert_refused(run([tool("extract-ir"), "-S", self.recorded()]), 2, "has no IR: .*mneme-restore --dump")
 
+    def test_code_is_stored_once(self):
+        """By its digest, whatever tools a bundle has gone through, and whichever kernel is taken out."""
+        def codes(bundle):
+            members = bundles.read(bundle.read_bytes())
+            self.assertFalse([m.name for m in members if m.name.endswith((".cubin", ".ptx"))])
+            return sorted(m.name for m in members if m.name.startswith("code/"))
+
+        recorded, out = codes(self.recorded()), self.folder / "out.tar"
+        self.assertEqual(len(recorded), 2)
+        self.compile()
+        self.assertEqual(codes(self.folder / "compiled.tar"), recorded)
+        self.compile("--max-registers", "32")
+        self.assertEqual(len(codes(self.folder / "compiled.tar")), 3, "both kernels are in what ptxas made")
+        for options in [["--raw"], ["--packs"], ["--kernel", "advance"], [self.recorded()]]:
+            self.run_well([tool("restore"), *options, self.recorded(), "-o", out])
+            self.assertEqual(codes(out), recorded)
+            self.compile(bundle=out)
+            self.assertEqual({line["status"] for line in self.replay()}, {"verified"})
+        self.run_well([tool("compile"), self.recorded()], [tool("run"), "--device", "cuda", "--baseline", "2", "-o", out],
+                      env=self.environment)
+        self.assertEqual(codes(out), recorded)
+
     def test_on_the_host_device(self):
         self.compile()
         result = run([tool("run"), "--device", "host", self.folder / "compiled.tar"], [tool("verify")])
@@ -216,6 +163,58 @@ class CodeOnly(TestCase):
                          [(name, status) for name in ("advance", "combine") for status in ("failed", "verified")])
         self.assertTrue(all(NO_IR.format("--target host") in line["reasons"][0] for line in lines
                             if line["status"] == "failed"), lines)
+
+    def test_textures(self):
+        """Handles are found among the arguments by their values; a replay puts others there."""
+        program = self.program("textures", "-DWITHOUT_IR")
+        for kind, source in [("array", "array"), ("linear", "linear"), ("levels", "mipmapped array")]:
+            with self.subTest(kind):
+                bundle = self.folder / "textures.tar"
+                result = self.run_well([tool("capture"), "--device", "cuda", "--occurrences", "4", "-o", bundle, program, kind],
+                                       env=self.environment)
+                instances = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes())
+                             if m.name.startswith("instances/")]
+                self.assertEqual(len(instances), 2, result.error)
+                for instance in instances:
+                    self.assertNotIn("missing", instance)
+                    self.assertEqual([(t["argument"], t["kind"], t["of"]) for t in instance["textures"]],
+                                     [(16, "texture", source), (24, "surface", "array")])
+                self.compile(bundle=bundle)
+                for code, status in [(b"textures", "verified"), (b"textures, one texel off", "not verified")]:
+                    self.assertEqual(self.played(code), [status] * 2)
+        # Of those that are no more, none is there.
+        result, bundle = self.capture(program, "none")
+        self.assertNotIn("not recorded", result.error)
+
+    def played(self, code):
+        """On the GPU that is played for replays, where kernels are functions by their names."""
+        members = []
+        for member in bundles.read((self.folder / "compiled.tar").read_bytes()):
+            if not member.name.endswith("/variant.json"):
+                members.append((member.name, member.data))
+                continue
+            variant = {**bundles.parsed(member), "code_digest": bundles.digest(code)}
+            members.append((member.name, bundles.compact(variant)))
+            members.append((member.name.replace("variant.json", "code.cubin"), code))
+        ran = run([tool("run")], [tool("verify")], input=bundles.write(members),
+                  env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "played")})
+        return [json.loads(line)["status"] for line in ran.out.decode().splitlines()]
+
+    def test_devices_of_different_processors(self):
+        """Each has the code that it ran."""
+        program = self.program("devices", "--offload-arch=sm_80")
+        bundle = self.folder / "devices.tar"
+        self.run_well([tool("capture"), "--device", "cuda", "--host-devices", "2", "-o", bundle, program],
+                      env={**self.environment, "MNEME_TEST_OTHER_MAJOR": "8"})
+        members = bundles.read(bundle.read_bytes())
+        kernels = {m.name.split("/")[1]: bundles.parsed(m) for m in members if m.name.endswith("/kernel.json")}
+        ran = sorted((kernels[m.name.split("/")[1]]["demangled"].split("(")[0],
+                      bundles.parsed(m).get("device", 0), kernels[m.name.split("/")[1]]["target"].split("--")[1])
+                     for m in members if m.name.startswith("instances/"))
+        self.assertEqual(ran, [("combine", 0, "sm_90"), ("combine", 1, "sm_80"), ("fill", 0, "sm_90"), ("fill", 1, "sm_80")])
+        self.assertEqual(len({kernel["code_digest"] for kernel in kernels.values()}), 2)
+        self.compile(bundle=bundle)
+        self.assertEqual({variant["configuration"]["target"] for variant in self.variants()}, {"cuda:sm_80", "cuda:sm_90"})
 
     # ---- what else can be made of them ----
 
@@ -267,9 +266,9 @@ class CodeOnly(TestCase):
             kept[f"kernels/{kernel['id']}/kernel.json"] = bundles.compact({k: v for k, v in kernel.items()
                                                                           if k not in ("ptx", "digest")})
         without = self.folder / "without.tar"
+        ptx = {f"code/{kernel['ptx']}" for kernel in self.kernels(self.recorded()).values()}
         without.write_bytes(bundles.write([(m.name, kept.get(m.name, m.data))
-                                           for m in bundles.read(self.recorded().read_bytes())
-                                           if not m.name.endswith("kernel.ptx")]))
+                                           for m in bundles.read(self.recorded().read_bytes()) if m.name not in ptx]))
         self.compile(bundle=without)
         result = self.compile("--max-registers", "32", bundle=without, status=2)
         self.assertRegex(result.error, "kernel 'combine.*' has no PTX, which --max-registers needs")
@@ -356,11 +355,12 @@ class CodeOnly(TestCase):
             self.assert_refused(run([tool("compile"), damaged]), 2, message)
 
         refuse("'code'.*", {"code": "kernel.exe"})
-        refuse("kernel.cubin is damaged: its digest is not the recorded one", {"code_digest": "0" * 31 + "1"})
+        refuse("kernel.json, whose code did not come before it, is followed by .*, not by .*kernel.cubin",
+               {"code_digest": "0" * 31 + "1"})
         refuse("code_digest", {"code_digest": None})
         refuse("'ptx'.*is there twice", {"code": "kernel.ptx"})
-        refuse("followed by .*kernel.ptx', not by .*kernel.cubin", drop=f"kernels/{kernel['id']}/kernel.cubin")
-        refuse("not by .*kernel.ptx", drop=f"kernels/{kernel['id']}/kernel.ptx")
+        refuse("whose code did not come before it.* not by .*kernel.cubin", drop=f"code/{kernel['code_digest']}")
+        refuse("whose code did not come before it.* not by .*kernel.ptx", drop=f"code/{kernel['ptx']}")
         refuse("not by .*kernel.bc", {"code": None, "bitcode": kernel["code_digest"]})
         newer = [(m.name, m.data.replace(b'"version":6,', b'"version":7,', 1) if m.name == "bundle.json" else m.data)
                  for m in members]

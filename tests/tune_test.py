@@ -324,7 +324,7 @@ class Tune(TestCase):
         self.assertEqual([t.number for t in mneme_tune.front(good + bad)], [1, 0])
 
     def test_launch_spaces(self):
-        recording = SimpleNamespace(is_nvidia=True, grid=[8, 4, 1], block=[24, 8, 1])
+        recording = SimpleNamespace(is_nvidia=True, has_ir=True, grid=[8, 4, 1], block=[24, 8, 1])
         space = mneme_tune.space_named("launch", recording)
         self.assertNotIn("block_z", space.parameters)
         self.assertIn(24, space.parameters["block_x"])

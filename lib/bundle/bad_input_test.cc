@@ -70,6 +70,16 @@ TEST(BadInput, NoBundleAtAll) {
   EXPECT_THAT(fault_of(sample_bundle() + sample_bundle()), HasSubstr("goes on after the end"));
 }
 
+TEST(BadInput, CodeOfKernelsWithoutIr) {
+  const std::vector<TarMember> members = members_of(sample_bundle({2, 1, 500, true, "packs", 0, false, false}));
+  std::vector<TarMember> damaged = members;
+  find(damaged, "code/").contents += "x";
+  EXPECT_THAT(fault_of(tar_of(damaged)), AllOf(HasSubstr("code/"), HasSubstr("do not have its digest")));
+  std::vector<TarMember> lacking = members;
+  std::erase_if(lacking, [](const TarMember& member) { return member.name.starts_with("code/"); });
+  EXPECT_THAT(fault_of(tar_of(lacking)), HasSubstr("kernel.cubin"));
+}
+
 TEST(BadInput, NewerVersion) {
   EXPECT_THAT(edited("bundle.json", "\"version\":1", "\"version\":9"),
               AllOf(HasSubstr("bundle.json"), HasSubstr("version 9"), HasSubstr("use a newer Mneme")));

@@ -99,6 +99,59 @@ TEST(Bundle, HasTheCodeOfKernelsWithoutIr) {
   EXPECT_EQ(contents.instances.size(), 2u);
 }
 
+std::string without_ir() { return sample_bundle({2, 1, 500, true, "packs", 0, false, false}); }
+
+size_t count(const std::vector<TarMember>& members, std::string_view part) {
+  return static_cast<size_t>(
+      std::ranges::count_if(members, [&](const TarMember& one) { return one.name.find(part) != std::string::npos; }));
+}
+
+TEST(Bundle, StoresCodeOnce) {
+  const std::vector<TarMember> members = members_of(without_ir());
+  EXPECT_EQ(members.at(1).name, code_name(sample_kernel_without_ir(0).info.code_digest));
+  EXPECT_EQ(count(members, "code/"), 2u);  // a cubin and PTX, of two kernels and two variants
+  EXPECT_EQ(count(members, "/kernel."), 2u);
+  EXPECT_EQ(count(members, "variants/"), 2u);
+  for (const VariantMember& variant : read_bundle(without_ir(), Memory::kPass).variants) {
+    EXPECT_EQ(variant.code, sample_kernel_without_ir(0).code);
+  }
+  EXPECT_EQ(copy_of(without_ir(), Memory::kPass), without_ir());
+}
+
+// Of versions in which code followed each kernel and variant.
+TEST(Bundle, TakesCodeThatFollowsItsKernel) {
+  std::vector<TarMember> old;
+  const KernelMember kernel = sample_kernel_without_ir(0);
+  for (const TarMember& member : members_of(without_ir())) {
+    if (member.name.starts_with("code/")) continue;
+    old.push_back(member);
+    const std::string folder = member.name.substr(0, member.name.rfind('/') + 1);
+    if (member.name.ends_with("/kernel.json")) {
+      old.push_back({folder + "kernel.cubin", kernel.code});
+      old.push_back({folder + "kernel.ptx", kernel.ptx});
+    }
+    if (member.name.ends_with("/variant.json")) old.push_back({folder + "code.cubin", kernel.code});
+  }
+  Contents contents = read_bundle(tar_of(old), Memory::kDecode);
+  ASSERT_EQ(contents.kernels.size(), 2u);
+  EXPECT_EQ(contents.kernels[1].code, kernel.code);
+  EXPECT_EQ(contents.kernels[1].ptx, kernel.ptx);
+  EXPECT_EQ(contents.variants.at(1).code, kernel.code);
+  EXPECT_EQ(copy_of(tar_of(old), Memory::kPass), without_ir());
+}
+
+TEST(Bundle, HoldsNoMoreCodeThanThereIsMemory) {
+  Fd file = memory_file("bundle", bytes_of(without_ir()));
+  Reader reader(file.get(), "the bundle", Memory::kPass);
+  reader.set_memory_limit(sample_kernel_without_ir(0).code.size() + 1);
+  try {
+    (void)reader.next();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("and the code before it need more than"), std::string::npos);
+  }
+}
+
 TEST(Bundle, StoresAnInstanceThatChangesNothingOnce) {
   auto size = [](size_t instances) {
     return bundle_bytes([&](Writer& writer) {

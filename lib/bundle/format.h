@@ -175,11 +175,13 @@ struct KernelInfo {
   Digest ptx = {};  // of kPtxFile beside a cubin, where its fat binary had PTX, too
 };
 
+// Names, and in old bundles the members behind kernel.json.
 inline constexpr char kCubinFile[] = "kernel.cubin", kPtxFile[] = "kernel.ptx";
 
 inline bool has_ir(const KernelInfo& kernel) { return kernel.code.empty(); }
 
-// The files that follow kernel.json, in order, with their digests.
+// What a kernel has beside its json, in order, with digests: kernel.bc, which follows kernel.json; or the code that
+// ran, which lies in code members ahead of it.
 struct KernelFile {
   std::string name;  // "kernel.bc"
   Digest digest;
@@ -327,8 +329,8 @@ struct TextureObject {
   bool operator==(const TextureObject&) const = default;
 };
 
-// What an instance has of the memory that kernels can see: allocations that the arguments lead to, and what the pointers
-// in these lead to.
+// What an instance has of the memory that kernels can see: allocations that the arguments lead to, and what the
+// pointers in these lead to.
 inline constexpr char kReachArguments[] = "arguments";
 
 struct InstanceInfo {
@@ -349,7 +351,7 @@ struct InstanceInfo {
   bool cooperative = false;  // all blocks run at once, and may wait for each other; in json only if true
   Dim3 cluster;              // blocks of a cluster, where the launch asked for clusters; likewise
   uint64_t stack_bytes =
-      0;  // of each thread, where the application asked a GPU for more than it has by itself; likewise
+      0;              // of each thread, where the application asked a GPU for more than it has by itself; likewise
   std::string reach;  // kReachArguments: no more is recorded than this; empty: all memory; likewise
   std::vector<TextureArray> arrays;     // that textures and surfaces stand for, by address; likewise
   std::vector<TextureObject> textures;  // by argument; likewise
@@ -485,6 +487,7 @@ struct Summary {
 
 inline constexpr std::string_view kBundleMember = "bundle.json";
 inline constexpr std::string_view kSummaryMember = "summary.json";
+std::string code_name(const Digest& code);
 std::string kernel_json_name(const Digest& kernel);
 std::string kernel_bitcode_name(const Digest& kernel);
 std::string kernel_file_name(const Digest& kernel, std::string_view file);

@@ -90,6 +90,7 @@ MemberName parse_name(std::string_view name) {
   if (parts[0] == "memory") return parse_memory(parts);
   if (parts[0] == "instances") return parse_json_name(parts, 2, MemberKind::kInstance);
   if (parts[0] == "runs") return parse_json_name(parts, 3, MemberKind::kRun);
+  if (parts[0] == "code" && parts.size() == 2 && is_digest(parts[1], out.digests[0])) out.kind = MemberKind::kCode;
   if (parts[0] == "states" && parts.size() == 2 && is_digest(parts[1], out.digests[0])) out.kind = MemberKind::kState;
   if (parts[0] == "kernels" && parts.size() == 3 && is_digest(parts[1], out.digests[0])) {
     if (parts[2] == "kernel.json") out.kind = MemberKind::kKernelJson;
@@ -129,6 +130,7 @@ void check_name(std::string_view name) {
   }
 }
 
+std::string code_name(const Digest& code) { return "code/" + code.hex(); }
 std::string kernel_json_name(const Digest& kernel) { return "kernels/" + kernel.hex() + "/kernel.json"; }
 std::string kernel_bitcode_name(const Digest& kernel) { return kernel_file_name(kernel, "kernel.bc"); }
 std::string kernel_file_name(const Digest& kernel, std::string_view file) {

@@ -11,6 +11,7 @@ namespace mneme::bundle {
 
 enum class MemberKind {
   kBundle,
+  kCode,
   kKernelJson,
   kKernelFile,
   kVariantJson,
@@ -41,7 +42,9 @@ void check_name(std::string_view name);
 std::string shown(std::string_view name);
 
 // Members whose contents their name determines may occur again.
-inline bool may_recur(MemberKind kind) { return kind == MemberKind::kState || kind == MemberKind::kRaw; }
+inline bool may_recur(MemberKind kind) {
+  return kind == MemberKind::kState || kind == MemberKind::kRaw || kind == MemberKind::kCode;
+}
 
 // memory/<state>/<file>; one file name a segment, in order: a global's symbol where it is fit to be a file name and
 // no other's, else the address.

@@ -29,8 +29,6 @@ struct VariantMember {
 
 // What one of files_of() holds.
 const std::string& contents_of(const KernelMember& kernel, const KernelFile& file);
-// Adds the files that follow a kernel's json.
-void add_files(Writer& writer, const KernelMember& kernel);
 
 // What next() meets. Json, states, bitcode and code are checked (sizes, digests) before they are given.
 // A kernel comes once all its members have arrived, a variant likewise; the one whose code a variant says that it has

@@ -29,6 +29,7 @@ struct Reader::Implementation {
 
   // Members, each with its name taken apart. What gives no item yet returns nothing.
   std::optional<Item> take(const Member& member, const MemberName& parsed);
+  void take_code(const Member& member, const Digest& digest);
   Item take_kernel(const Member& json, const MemberName& parsed);
   Item take_variant(const Member& json, const MemberName& parsed);
   Item take_instance(const Member& member, const MemberName& parsed);
@@ -84,6 +85,8 @@ struct Reader::Implementation {
   };
   std::unordered_map<Digest, Holder> holders;  // variants with code members, that others may have the code of
   LeftOutCode left_out;
+  std::unordered_map<Digest, std::string> codes;  // members that kernels and variants may have as their code
+  uint64_t code_bytes = 0;                        // of those
 
   BlockStore store;
   PackDecoder decoder{store};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/error.h"
 #include "base/pipeline.h"
+#include "bundle/adding.h"
 #include "bundle/json/json.h"
 #include "bundle/reader_implementation.h"
 
@@ -22,12 +23,6 @@ std::string KernelMember::* place_of(const KernelInfo& kernel, const KernelFile&
 
 const std::string& contents_of(const KernelMember& kernel, const KernelFile& file) {
   return kernel.*place_of(kernel.info, file);
-}
-
-void add_files(Writer& writer, const KernelMember& kernel) {
-  for (const KernelFile& file : files_of(kernel.info)) {
-    writer.add(kernel_file_name(kernel.info.id, file.name), contents_of(kernel, file));
-  }
 }
 
 void Reader::Implementation::open() {
@@ -63,6 +58,9 @@ void Reader::Implementation::note_name(const Member& member, MemberKind kind) {
 
 std::optional<Item> Reader::Implementation::take(const Member& member, const MemberName& parsed) {
   switch (parsed.kind) {
+    case MemberKind::kCode:
+      take_code(member, parsed.digests[0]);
+      return std::nullopt;
     case MemberKind::kKernelJson:
       return take_kernel(member, parsed);
     case MemberKind::kVariantJson:
@@ -173,12 +171,27 @@ Reader::Implementation::Member Reader::Implementation::expect(const std::string&
   return *member;
 }
 
+void Reader::Implementation::take_code(const Member& member, const Digest& digest) {
+  if (member.size > memory_limit - std::min(memory_limit, code_bytes)) {
+    throw Error::of("{} and the code before it need more than the {} bytes of memory that there are", member.name,
+                    memory_limit);
+  }
+  std::string contents = text_of_member(member, kMaxCodeSize);
+  refuse_unless(digest_of(contents) == digest, member.name, "its contents do not have its digest");
+  if (writer && !writer->has(member.name)) copy_text(member.name, contents);
+  if (const auto [known, fresh] = codes.try_emplace(digest, std::move(contents)); fresh) code_bytes += member.size;
+}
+
 Item Reader::Implementation::take_kernel(const Member& json, const MemberName& parsed) {
   std::string text = json_of_member(json);
   KernelMember kernel{parse_kernel(text, json.name), {}};
   refuse_unless(kernel.info.id == parsed.digests[0], json.name, "it describes another kernel than its name says");
-  std::string before = json.name;
+  std::string before = json.name + (has_ir(kernel.info) ? "" : ", whose code did not come before it,");
   for (const KernelFile& file : files_of(kernel.info)) {
+    if (auto code = codes.find(file.digest); !has_ir(kernel.info) && code != codes.end()) {
+      kernel.*place_of(kernel.info, file) = code->second;
+      continue;
+    }
     Member member = expect(kernel_file_name(kernel.info.id, file.name), before);
     std::string& contents = kernel.*place_of(kernel.info, file);
     contents = text_of_member(member, kMaxCodeSize);
@@ -186,11 +199,8 @@ Item Reader::Implementation::take_kernel(const Member& json, const MemberName& p
     before = member.name;
   }
   kernels[kernel.info.id] = kernel.info.argument_bytes;
-  if (writer && !writer->has(json.name)) {
-    copy_text(json.name, text);
-    add_files(*writer, kernel);
-  }
   kernel.text = std::move(text);
+  if (writer && !writer->has(json.name)) add(*writer, kernel);
   return kernel;
 }
 
@@ -204,9 +214,13 @@ Item Reader::Implementation::take_variant(const Member& json, const MemberName& 
   refuse_unless(!info.configuration.baseline || info.has_code_member(), json.name,
                 "it is the recorded code, but has no code");
   if (info.has_code_member()) {
-    Member code = expect(variant_code_name(info.kernel, info.id, info.code), json.name);
-    variant.code = text_of_member(code, kMaxCodeSize);
-    refuse_unless(digest_of(variant.code) == info.code_digest, code.name, "its digest is not the recorded one");
+    if (auto known = codes.find(info.code_digest); known != codes.end()) {
+      variant.code = known->second;
+    } else {
+      Member code = expect(variant_code_name(info.kernel, info.id, info.code), json.name);
+      variant.code = text_of_member(code, kMaxCodeSize);
+      refuse_unless(digest_of(variant.code) == info.code_digest, code.name, "its digest is not the recorded one");
+    }
     if (!info.configuration.baseline) holders[info.id] = {info.kernel, info.code_digest};
   } else if (info.failed.empty()) {
     auto holder = holders.find(info.same_as);
@@ -224,10 +238,7 @@ void Reader::Implementation::copy_variant(VariantMember variant, const std::stri
   if (!writer) return;
   if (writer->has(name)) return left_out.keep(std::move(variant));
   left_out.make_whole(variant);
-  copy_text(name, variant.text);
-  if (variant.info.has_code_member()) {
-    copy_text(variant_code_name(variant.info.kernel, variant.info.id, variant.info.code), variant.code);
-  }
+  add(*writer, variant);
 }
 
 Item Reader::Implementation::take_instance(const Member& member, const MemberName& parsed) {

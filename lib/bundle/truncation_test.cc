@@ -57,6 +57,16 @@ TEST_P(Truncation, CopiesOfAPartAreSound) {
   }
 }
 
+TEST(TruncationOfCode, AtEveryByteLeavesASoundArchive) {
+  std::string bytes = sample_bundle({2, 1, 500, false, "packs", 0, false, false});
+  std::vector<size_t> ends = instance_ends(bytes);
+  for (size_t cut = members_of(bytes)[0].contents.size() + 512; cut < bytes.size(); ++cut) {
+    Contents contents = read_bundle(copy_of(bytes.substr(0, cut), Memory::kPass), Memory::kDecode);
+    ASSERT_FALSE(contents.truncated) << cut;
+    ASSERT_EQ(contents.instances.size(), count_until(ends, cut)) << cut;
+  }
+}
+
 // Too large to be held back: what was cut is filled up, and no instance cites it.
 TEST(TruncationOfLargeMembers, LeavesASoundArchive) {
   std::string bytes = sample_bundle({1, 2, 80 << 20, false, "raw"});

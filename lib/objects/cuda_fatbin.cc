@@ -52,7 +52,7 @@ Entry entry_at(Bytes bytes, const std::string& where) {
 }
 
 // Of an entry that is a zstd frame.
-std::shared_ptr<const std::string> decompressed(const Entry& entry, const std::string& where) {
+std::shared_ptr<std::string> decompressed(const Entry& entry, const std::string& where) {
   // The frame's own idea of its contents bounds the allocation; zstd never writes beyond it.
   if (entry.uncompressed > kMaxUncompressed ||
       ZSTD_getFrameContentSize(entry.contents.data(), entry.contents.size()) != entry.uncompressed) {
@@ -105,7 +105,7 @@ class Lz4 {
   size_t at_ = 0;
 };
 
-std::shared_ptr<const std::string> decompressed_lz4(const Entry& entry, const std::string& where) {
+std::shared_ptr<std::string> decompressed_lz4(const Entry& entry, const std::string& where) {
   constexpr uint64_t kMostRatio = 255;
   if (entry.uncompressed > kMaxUncompressed || entry.uncompressed / kMostRatio > entry.contents.size()) {
     throw malformed(where, "a compressed entry lies about its size");
@@ -116,16 +116,21 @@ std::shared_ptr<const std::string> decompressed_lz4(const Entry& entry, const st
 }
 
 // Texts are padded with zeros.
-void without_end(Bytes& text) {
-  while (!text.empty() && text.back() == std::byte{0}) text = text.first(text.size() - 1);
-}
+size_t without_end(std::string_view text) { return text.find_last_not_of('\0') + 1; }
 
 DeviceCode code_of(const Entry& entry, const std::string& where) {
   const char* kind = entry.flags & kFamilySpecific ? "f" : entry.flags & kArchitectureSpecific ? "a" : "";
   std::string target = fmt::format("{}--sm_{}{}", kCudaTriple, entry.processor, kind);
-  if (!entry.compressed) return {std::move(target), entry.contents, nullptr};
-  auto contents = entry.flags & kZstd ? decompressed(entry, where) : decompressed_lz4(entry, where);
-  return {std::move(target), bytes_of(*contents), contents};
+  const bool text = entry.kind == kPtx;
+  if (!entry.compressed) {
+    return {std::move(target), text ? entry.contents.first(without_end(text_of(entry.contents))) : entry.contents,
+            nullptr};
+  }
+  return {std::move(target), {}, nullptr, [entry, where, text] {
+            auto contents = entry.flags & kZstd ? decompressed(entry, where) : decompressed_lz4(entry, where);
+            if (text) contents->resize(without_end(*contents));
+            return contents;
+          }};
 }
 
 }  // namespace
@@ -150,7 +155,6 @@ uint64_t read_cuda_fatbin(Bytes bytes, const std::string& where, std::vector<Dev
     if (!of_kind) continue;
     if (!entry.compressed || entry.flags & (kZstd | kLz4)) {
       of_kind->push_back(code_of(entry, where));
-      if (of_kind == ptx) without_end(ptx->back().image);
     } else {
       trouble = where +
                 " has device code compressed in a way that is not understood (neither zstd nor LZ4); build it without "

@@ -13,9 +13,9 @@ bool is_cuda_fatbin(Bytes bytes);
 // How many bytes the fat binary has that `bytes` starts with, by its header.
 uint64_t size_of_cuda_fatbin(Bytes bytes, const std::string& where);
 
-// Appends the cubins of the fat binary that `bytes` starts with, and to `ptx`, unless null, its PTX. Returns the fat
-// binary's size. Where there are cubins compressed in a way that is not understood, they are left out too, and
-// `trouble` says so. Throws Error on a malformed fat binary.
+// Appends the cubins of the fat binary that `bytes` starts with, and to `ptx`, unless null, its PTX; what is compressed
+// is not unpacked. Returns the fat binary's size. Where there are cubins compressed in a way that is not understood,
+// they are left out too, and `trouble` says so. Throws Error on a malformed fat binary.
 uint64_t read_cuda_fatbin(Bytes bytes, const std::string& where, std::vector<DeviceCode>& out, std::string& trouble,
                           std::vector<DeviceCode>* ptx = nullptr);
 

@@ -7,61 +7,11 @@
 #include <random>
 
 #include "base/error.h"
+#include "objects/cuda_fatbin_builder.h"
 #include "objects/elf_builder.h"
 
 namespace mneme::objects {
 namespace {
-
-constexpr uint16_t kPtx = 1, kCubin = 2;
-constexpr uint64_t kPlain = 0x11, kLz4 = 0x2011, kZstd = 0x8011, kArchitectureSpecific = 0x100011;
-constexpr size_t kFirstEntry = 16;
-
-struct Entry {
-  uint16_t kind = kCubin;
-  uint32_t processor = 90;
-  uint64_t flags = kPlain;
-  std::string contents;
-  uint64_t uncompressed = 0;  // not 0: contents are compressed
-};
-
-template <typename Number>
-void append(std::string& out, Number value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-std::string fatbin(const std::vector<Entry>& entries) {
-  std::string body;
-  for (const Entry& entry : entries) {
-    std::string contents = entry.contents;
-    contents.resize((contents.size() + 7) / 8 * 8, '\0');
-    append(body, entry.kind);
-    append(body, uint16_t{0x101});
-    append(body, uint32_t{64});
-    append(body, uint64_t{contents.size()});
-    append(body, static_cast<uint32_t>(entry.uncompressed ? entry.contents.size() : 0));
-    append(body, uint32_t{0});
-    append(body, uint16_t{8});
-    append(body, uint16_t{1});
-    append(body, entry.processor);
-    append(body, uint64_t{0});
-    append(body, entry.flags);
-    append(body, uint64_t{0});
-    append(body, entry.uncompressed);
-    body += contents;
-  }
-  std::string out;
-  append(out, uint32_t{0xBA55ED50});
-  append(out, uint16_t{1});
-  append(out, uint16_t{16});
-  append(out, uint64_t{body.size()});
-  return out + body;
-}
-
-Entry compressed(const std::string& plain) {
-  std::string frame(ZSTD_compressBound(plain.size()), '\0');
-  frame.resize(ZSTD_compress(frame.data(), frame.size(), plain.data(), plain.size(), 3));
-  return {.flags = kZstd, .contents = frame, .uncompressed = plain.size()};
-}
 
 // Without the padding that the builder adds.
 std::string cubin(const std::string& what) {
@@ -153,7 +103,7 @@ TEST(CudaFatbin, DecompressesLz4) {
 }
 
 TEST(CudaFatbin, ACompressionNotUnderstoodIsNamedWhereThereIsNothingElse) {
-  Entry old = {.flags = 0x4000, .contents = cubin("other"), .uncompressed = 100};
+  FatbinEntry old = {.flags = 0x4000, .contents = cubin("other"), .uncompressed = 100};
   EXPECT_EQ(of_fatbin(fatbin({old, {.contents = cubin("readable")}})).size(), 1u);
   try {
     of_fatbin(fatbin({old}));
@@ -196,13 +146,13 @@ TEST(CudaFatbin, RefusesLyingNumbers) {
 }
 
 TEST(CudaFatbin, RefusesLiesOfCompressedEntries) {
-  const Entry good = compressed(std::string(1000, 'x'));
+  const FatbinEntry good = compressed(std::string(1000, 'x'));
   for (uint64_t lie : {uint64_t{999}, uint64_t{1001}, uint64_t{1} << 32, uint64_t{1} << 62}) {
-    Entry bad = good;
+    FatbinEntry bad = good;
     bad.uncompressed = lie;
     EXPECT_THROW(of_fatbin(fatbin({bad})), Error) << lie;
   }
-  Entry bad = good;
+  FatbinEntry bad = good;
   bad.contents[bad.contents.size() / 2] ^= 0x40;
   EXPECT_THROW(of_fatbin(fatbin({bad})), Error);
   bad = good;

@@ -4,6 +4,7 @@
 //   "MNEMEIR1"  u64 size of the json  u64 size of the bitcode (both little-endian)  json  bitcode
 // The json is the kernel's KernelInfo (bundle/format.h), so that nobody needs LLVM to read it.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,18 +63,26 @@ struct DeviceCode {
   std::string target;                        // "hipv4-amdgcn-amd-amdhsa--gfx90a", "nvptx64-nvidia-cuda--sm_90"
   Bytes image;                               // within what was parsed, or within `owner`
   std::shared_ptr<const std::string> owner;  // of compressed code: what it decompressed to
+  // Of code that is packed still, and whose image is empty: decompresses it. Throws Error where it is damaged.
+  std::function<std::shared_ptr<const std::string>()> unpack = {};
 };
+// The image, unpacked if it has not been.
+Bytes image_of(DeviceCode& code);
+
 // `fatbin` is what a registration wrapper's data points to: clang's offload bundle, plain or compressed, or CUDA's fat
-// binary. `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used. `ptx` as below.
-std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where,
-                                              std::vector<DeviceCode>* ptx = nullptr);
+// binary. `size` unknown (registered in memory): pass SIZE_MAX and the header's own sizes are used.
+std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where);
+// The same, with CUDA's compressed code left packed. `ptx`, unless null, gets the PTX, by targets such as
+// "nvptx64-nvidia-cuda--sm_90"; its image is the text without the zero that ends it.
+std::vector<DeviceCode> packed_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where,
+                                              std::vector<DeviceCode>* ptx);
 // How many bytes the fat binary has that `bytes` starts with.
 size_t size_of_fatbin(Bytes bytes, const std::string& where);
-// What a program loads as a module, in a file or in memory: a fat binary, one code object by itself, or PTX. `size` as
-// above. `ptx`, unless null, gets the PTX in it, by targets such as "nvptx64-nvidia-cuda--sm_90"; its image is the text
-// without the zero that ends it.
-std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where,
-                                             std::vector<DeviceCode>* ptx = nullptr);
+// What a program loads as a module, in a file or in memory: a fat binary, one code object by itself, or PTX. `size`
+// and `ptx` as above.
+std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where);
+std::vector<DeviceCode> packed_code_of_image(const std::byte* image, size_t size, const std::string& where,
+                                             std::vector<DeviceCode>* ptx);
 // How many bytes an image in memory has, by its own headers. Throws Error for what is neither.
 size_t size_of_image(const std::byte* image, const std::string& where);
 // Of a host executable or object file: every fat binary in sections ".hip_fatbin" and ".nv_fatbin". `ptx` as above.

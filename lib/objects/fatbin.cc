@@ -135,9 +135,23 @@ class Collector {
   std::string trouble_;  // with what was left out
 };
 
+std::vector<DeviceCode> unpacked(std::vector<DeviceCode> code) {
+  for (DeviceCode& one : code) image_of(one);
+  return code;
+}
+
 }  // namespace
 
-std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where,
+Bytes image_of(DeviceCode& code) {
+  if (code.unpack) {
+    code.owner = code.unpack();
+    code.unpack = nullptr;
+    code.image = bytes_of(*code.owner);
+  }
+  return code.image;
+}
+
+std::vector<DeviceCode> packed_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where,
                                               std::vector<DeviceCode>* ptx) {
   // A size that is not known still must not wrap around the address space.
   Bytes bytes(fatbin, std::min<uint64_t>(size, UINTPTR_MAX - reinterpret_cast<uintptr_t>(fatbin)));
@@ -154,12 +168,18 @@ size_t size_of_fatbin(Bytes bytes, const std::string& where) {
   return read_plain(bytes, where, nullptr, ignored);
 }
 
+std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t size, const std::string& where) {
+  return unpacked(packed_code_of_fatbin(fatbin, size, where, nullptr));
+}
+
 std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where,
                                                   std::vector<DeviceCode>* ptx) {
   Collector collector(where, ptx);
   collector.add_section(elf_section(file, ".hip_fatbin", where), kBundleAlign);
   collector.add_section(elf_section(file, ".nv_fatbin", where), kCudaAlign);
-  return collector.finish();
+  std::vector<DeviceCode> code = unpacked(collector.finish());
+  if (ptx) *ptx = unpacked(std::move(*ptx));
+  return code;
 }
 
 }  // namespace mneme::objects

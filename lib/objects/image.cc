@@ -56,20 +56,26 @@ size_t size_of_elf(Bytes elf, const std::string& where) {
 
 }  // namespace
 
-std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where,
+std::vector<DeviceCode> packed_code_of_image(const std::byte* image, size_t size, const std::string& where,
                                              std::vector<DeviceCode>* ptx) {
   Bytes bytes = view(image, size);
   if (std::string_view text = ptx_at(bytes); !text.empty()) {
     if (ptx) ptx->push_back({fmt::format("{}--{}", kCudaTriple, processor_of_ptx(text)), bytes_of(text), nullptr});
     return {};
   }
-  if (!is_elf(bytes)) return device_code_of_fatbin(image, size, where, ptx);
+  if (!is_elf(bytes)) return packed_code_of_fatbin(image, size, where, ptx);
   if (size == SIZE_MAX) bytes = bytes.first(size_of_elf(bytes, where));
   constexpr uint16_t kAmdGpu = 224;  // EM_AMDGPU
   uint16_t machine = bytes.size() < sizeof(Elf64_Ehdr) ? 0 : word_at<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine));
   if (machine == kAmdGpu) return {{"amdgcn-amd-amdhsa", bytes, nullptr}};
   if (machine == kCudaMachine) return {{std::string(kCudaTriple), bytes, nullptr}};
   throw Error::of("{} is not code for a GPU", where);
+}
+
+std::vector<DeviceCode> device_code_of_image(const std::byte* image, size_t size, const std::string& where) {
+  std::vector<DeviceCode> code = packed_code_of_image(image, size, where, nullptr);
+  for (DeviceCode& one : code) image_of(one);
+  return code;
 }
 
 size_t size_of_image(const std::byte* image, const std::string& where) {

@@ -37,7 +37,7 @@ LiftedKernel lift_kernel(Bytes ptx, const std::string& kernel) {
   return {std::move(kernels[0].info), std::string(text_of(kernels[0].bitcode))};
 }
 
-const DeviceCode* newest_ptx(const std::vector<DeviceCode>& ptx) {
+DeviceCode* newest_ptx(std::vector<DeviceCode>& ptx) {
   auto newest =
       std::ranges::max_element(ptx, {}, [](const DeviceCode& one) { return cuda_processor(one.target).number; });
   return newest == ptx.end() ? nullptr : &*newest;

@@ -77,7 +77,7 @@ TEST(Ptx, IsAnImage) {
   const auto* bytes = reinterpret_cast<const std::byte*>(text.c_str());
   EXPECT_EQ(size_of_image(bytes, "test"), text.size());
   std::vector<DeviceCode> ptx;
-  EXPECT_TRUE(device_code_of_image(bytes, SIZE_MAX, "test", &ptx).empty());
+  EXPECT_TRUE(packed_code_of_image(bytes, SIZE_MAX, "test", &ptx).empty());
   ASSERT_EQ(ptx.size(), 1u);
   EXPECT_EQ(ptx[0].target, "nvptx64-nvidia-cuda--sm_90");
   EXPECT_EQ(text_of(ptx[0].image), text);

@@ -3,14 +3,14 @@
 
 #include <utility>
 
+#include "bundle/adding.h"
+
 namespace mneme::run {
 namespace {
 
 // As if the bundle had it here.
 void add(const bundle::VariantMember& variant, bundle::Writer& writer, Runner& runner) {
-  const bundle::VariantInfo& info = variant.info;
-  writer.add(bundle::variant_json_name(info.kernel, info.id), bundle::write(info));
-  writer.add(bundle::variant_code_name(info.kernel, info.id, info.code), variant.code);
+  bundle::add(writer, variant);
   runner.take(variant);
 }
 

@@ -28,6 +28,7 @@ INLINE_THRESHOLD ?=
 FAST_MATH ?=
 ATTRIBUTES ?=
 MAX_REGISTERS ?=
+PTXAS_LEVEL ?=
 
 RESULTS ?= results
 # What all cells are compared with: a configuration in json (docs/configurations.md).
@@ -56,7 +57,7 @@ mneme_cells := $(shell $(MNEME_GRID) cells --baseline '$(BASELINE)' --rounds '$(
   '$(RESULTS)' 'PASSES=$(PASSES)' 'CODEGEN_OPT=$(CODEGEN_OPT)' 'TARGETS=$(TARGETS)' 'GRIDS=$(GRIDS)' 'BLOCKS=$(BLOCKS)' \
   'SHARED_MEM=$(SHARED_MEM)' 'LAUNCH_BOUNDS=$(LAUNCH_BOUNDS)' 'SPECIALIZE=$(SPECIALIZE)' \
   'UNROLL_THRESHOLD=$(UNROLL_THRESHOLD)' 'INLINE_THRESHOLD=$(INLINE_THRESHOLD)' 'FAST_MATH=$(FAST_MATH)' \
-  'ATTRIBUTES=$(ATTRIBUTES)' 'MAX_REGISTERS=$(MAX_REGISTERS)')
+  'ATTRIBUTES=$(ATTRIBUTES)' 'MAX_REGISTERS=$(MAX_REGISTERS)' 'PTXAS_LEVEL=$(PTXAS_LEVEL)')
 ifeq ($(mneme_cells),)
   $(error there is no cell to make)
 endif

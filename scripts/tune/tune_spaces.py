@@ -7,6 +7,7 @@ import json
 import math
 import pathlib
 import runpy
+import sys
 import tarfile
 
 
@@ -68,6 +69,7 @@ class Recording:
         self.name, self.instances, kernels = None, [], {}
         names, recorded = {}, {}  # of all kernels; the instances of each that has some
         self.code_bytes = {}  # of variants that are there already
+        codes, sizes = {}, {}  # whether each kernel has IR, and PTX; bytes of code, by digest
         expression = Expression(options.kernel) if options.kernel else None
         with tarfile.open(options.bundle) as archive:
             for member in archive:
@@ -77,8 +79,13 @@ class Recording:
                 elif parts[0] == "kernels" and parts[-1] == "kernel.json":
                     kernel = json.load(archive.extractfile(member))
                     names[parts[1]] = name = kernel.get("demangled") or kernel["name"]
+                    codes[parts[1]] = "code" not in kernel, "ptx" in kernel or kernel.get("code") == "kernel.ptx"
                     if not expression or expression.matches(name):
                         kernels[parts[1]] = name
+                elif parts[0] == "code":
+                    sizes[parts[1]] = member.size
+                elif parts[0] == "variants" and parts[-1] == "variant.json":
+                    self.code_bytes[parts[2]] = sizes.get(json.load(archive.extractfile(member)).get("code_digest"))
                 elif parts[0] == "variants" and parts[-1].startswith("code."):
                     self.code_bytes[parts[2]] = member.size
                 elif parts[0] == "instances":
@@ -92,10 +99,12 @@ class Recording:
         if len(met) > 1:
             raise Wrong("one kernel is tuned at a time; choose with --kernel among " + named(kernels[k] for k in met))
         self.name = kernels[next(iter(met))]
+        self.has_ir, self.has_ptx = codes[next(iter(met))]
         self.instances = [instance for _, instance in self.instances]
         target = options.target or ("sm_" if self.device == "cuda" else "host")
         self.is_nvidia = target.startswith(("sm_", "cuda:"))
         self.grid, self.block = (dimensions(self.instances[0][key]) for key in ("grid", "block"))
+        self.shared_bytes = max(instance["shared_bytes"] for instance in self.instances)
 
     @staticmethod
     def missing(options, names, kernels, recorded):
@@ -171,12 +180,25 @@ def pick(parameters, space):
     return {name: value for name, value in parameters.items() if name in space.parameters}
 
 
+REGISTERS = [None, 32, 48, 64, 96, 128]
+
+
+def assembler_space(recording):
+    """Of a kernel without IR, whose PTX is assembled. Where nothing is set, it is the code that ran."""
+    if not recording.has_ptx:
+        raise Wrong(f"kernel '{named([recording.name])}' has neither IR nor PTX, so its code cannot vary: --space launch varies its "
+                    "block and its dynamic shared memory")
+    return Space({"max_registers": REGISTERS, "ptxas_level": [None, 1, 2, 3]})
+
+
 def compiler_space(recording):
+    if not recording.has_ir:
+        return assembler_space(recording)
     parameters = {"passes": [f"default<O{level}>" for level in "123s"], "codegen_opt": [1, 2, 3],
                   "unroll_threshold": [None, 0, 75, 300, 1200], "specialize_args": [None, "all"],
                   "specialize_dims": [None, True]}
     if recording.is_nvidia:
-        parameters.update(max_registers=[None, 32, 48, 64, 96, 128], inline_threshold=[None, 0, 1000])
+        parameters.update(max_registers=REGISTERS, inline_threshold=[None, 0, 1000])
         return Space(parameters)
     parameters["vector_width"] = [None, 128, 256, 512]
 
@@ -186,15 +208,22 @@ def compiler_space(recording):
     return Space(parameters, configuration)
 
 
+SHARED_BYTES = [16 << 10, 32 << 10, 48 << 10]
+
+
 def launch_space(recording):
     parameters = {}
     for axis, block, grid in zip("xyz", recording.block, recording.grid):
         if axis == "x" or block > 1 or grid > 1:
             most = 64 if axis == "z" else 1024
             parameters[f"block_{axis}"] = sorted({block, *(1 << i for i in range(11) if 1 << i <= most)})
-    parameters["bounds"] = [False, True]
-    if recording.is_nvidia:
-        parameters["min_blocks"] = [None, 1, 2, 4]
+    if not recording.has_ir:
+        # More than the kernel asks for, so that a multiprocessor holds fewer blocks.
+        parameters["shared_mem"] = [None, *(size for size in SHARED_BYTES if size > recording.shared_bytes)]
+    else:
+        parameters["bounds"] = [False, True]
+        if recording.is_nvidia:
+            parameters["min_blocks"] = [None, 1, 2, 4]
     least = min(32, math.prod(recording.block))
 
     def block(p):
@@ -205,8 +234,9 @@ def launch_space(recording):
         return True if least <= threads <= 1024 else f"a block of {threads} threads is not within {least} to 1024"
 
     def configuration(p):
-        made = {"block": block(p), "min_blocks": p.get("min_blocks") if p["bounds"] else None,
-                "max_threads": math.prod(block(p)) if p["bounds"] else None}
+        made = {"block": block(p), "shared_mem": p.get("shared_mem"),
+                "min_blocks": p.get("min_blocks") if p.get("bounds") else None,
+                "max_threads": math.prod(block(p)) if p.get("bounds") else None}
         if made["block"] == recording.block:
             del made["block"]
         return made
@@ -219,7 +249,8 @@ def space_named(name, recording):
     if name == "launch":
         return launch_space(recording)
     if name == "full":
-        return launch_space(recording).joined(compiler_space(recording))
+        launch = launch_space(recording)
+        return launch.joined(compiler_space(recording)) if recording.has_ir or recording.has_ptx else launch
     if not name.endswith(".py"):
         raise Wrong(f"--space takes launch, compiler, full or a file of Python, not '{name}'")
     try:
@@ -233,6 +264,14 @@ def space_named(name, recording):
         raise
     except (Exception, SystemExit) as error:  # it is a program of the user's, with mistakes of any kind
         raise Wrong(f"'{name}' is no search space: {type(error).__name__}: {error}") from None
+
+
+def say_what_cannot_vary(recording):
+    if recording.has_ir:
+        return
+    rest = "a limit of registers, the assembler's level and the launch vary" if recording.has_ptx else "only the launch varies"
+    print(f"mneme-tune: kernel '{named([recording.name])}' has no IR, which passes, code generation, unrolling, inlining, "
+          f"constants and launch bounds need: {rest}", file=sys.stderr, flush=True)
 
 
 def choice(value):

@@ -3,6 +3,7 @@
 // host does that; and no textures.
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -41,9 +42,11 @@ Result cuDeviceGetName(char* name, int size, int) {
   std::strncpy(name, "a GPU that is played", static_cast<size_t>(size));
   return 0;
 }
-Result cuDeviceGetAttribute(int* value, int which, int) {
+// All are of processor sm_90, unless a variable says what all but the first are.
+Result cuDeviceGetAttribute(int* value, int which, int device) {
   constexpr int kMajor = 75, kMinor = 76, kCacheSize = 38;
-  *value = which == kMajor ? 9 : which == kMinor ? 0 : which == kCacheSize ? 5 << 20 : 1;
+  const char* other = device > 0 ? std::getenv("MNEME_TEST_OTHER_MAJOR") : nullptr;
+  *value = which == kMajor ? (other ? std::atoi(other) : 9) : which == kMinor ? 0 : which == kCacheSize ? 5 << 20 : 1;
   return 0;
 }
 Result cuFuncSetAttribute(hipFunction_t, int, int) { return 0; }

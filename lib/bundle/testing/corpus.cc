@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   save("kept", passed_on({rank_bundle({{0, 1, 1, 3, "packs", 1}}), rank_bundle({{1, 1, 1, 3, "packs", 1}})}, {}, 1));
   save("raw", sample_bundle({1, 2, 3000, true, "raw"}));
   save("bulk_variants", sample_bundle({1, 2, 500, true, "packs", 0, true}));
-  save("without_ir", sample_bundle({2, 1, 500, true, "packs", 0, false, false}));
+  save("code_once", sample_bundle({2, 1, 500, true, "packs", 0, false, false}));  // without_ir is of before that
   std::string cut = sample_bundle({1, 1, 500, true, "packs"});
   save("truncated", cut.substr(0, cut.size() - 2000));
 }

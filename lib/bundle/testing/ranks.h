@@ -98,14 +98,12 @@ inline std::string passed_on(const std::vector<std::string>& bundles,
           auto [known, fresh] = kernels.try_emplace(kernel->info.id, kernel->info.argument_bytes);
           if (known->second != kernel->info.argument_bytes) throw Error("two kernels have one id");
           if (!fresh) continue;
-          writer.add(kernel_json_name(kernel->info.id), kernel->text);
-          add_files(writer, *kernel);
+          add(writer, *kernel);
         }
         if (auto* variant = std::get_if<VariantMember>(&*item)) {
           const VariantInfo& info = variant->info;
           if (writer.has(variant_json_name(info.kernel, info.id))) continue;
-          writer.add(variant_json_name(info.kernel, info.id), variant->text);
-          if (info.has_code_member()) writer.add(variant_code_name(info.kernel, info.id, info.code), variant->code);
+          add(writer, *variant);
         }
         if (auto* pack = std::get_if<PackMember>(&*item)) queue.add(std::move(*pack));
         if (auto* instance = std::get_if<InstanceMember>(&*item)) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "bundle/adding.h"
 #include "bundle/blocks/coverage.h"
 #include "bundle/reader.h"
 #include "bundle/writer.h"
@@ -91,9 +92,8 @@ inline KernelMember sample_kernel_without_ir(size_t number) {
   kernel.info.bitcode = {};
   kernel.code =
       "\x7f"
-      "ELF the code that ran, " +
-      std::to_string(number);
-  kernel.ptx = ".version 9.0 // of kernel " + std::to_string(number);
+      "ELF the code that ran, of all kernels";
+  kernel.ptx = ".version 9.0 // of all kernels";
   kernel.info.code = kCubinFile;
   kernel.info.code_digest = digest_of(kernel.code);
   kernel.info.ptx = digest_of(kernel.ptx);
@@ -102,16 +102,22 @@ inline KernelMember sample_kernel_without_ir(size_t number) {
 
 inline VariantMember sample_variant(const KernelMember& kernel) {
   VariantMember variant;
-  variant.code =
-      "\x7f"
-      "ELF the code of a variant of " +
-      kernel.info.name;
+  if (!has_ir(kernel.info)) {
+    variant.info.configuration = {"cuda:sm_90", kAsRecorded, 0, "auto", false, {}};
+    variant.code = kernel.code;
+    variant.info.code = "code.cubin";
+  } else {
+    variant.info.configuration = {"host:x86-64-v3", "default<O3>", 3, "auto", false, {}};
+    variant.code =
+        "\x7f"
+        "ELF the code of a variant of " +
+        kernel.info.name;
+    variant.info.code = "code.so";
+    variant.info.form = "loop";
+  }
   variant.info.kernel = kernel.info.id;
-  variant.info.configuration = {"host:x86-64-v3", "default<O3>", 3, "auto", false, {}};
   variant.info.id = variant_id(kernel.info.id, variant.info.configuration);
-  variant.info.code = "code.so";
   variant.info.code_digest = digest_of(variant.code);
-  variant.info.form = "loop";
   return variant;
 }
 
@@ -206,11 +212,9 @@ inline void write_sample(Writer& writer, const SampleShape& shape, const SampleV
   memory.write(memory.segments()[0].address, sample_field(shape.heap / 2 & ~size_t{3}, 0));
   for (size_t k = 0, index = 0; k < shape.kernels; ++k) {
     KernelMember kernel = shape.ir ? sample_kernel(k) : sample_kernel_without_ir(k);
-    writer.add(kernel_json_name(kernel.info.id), write(kernel.info));
-    add_files(writer, kernel);
+    add(writer, kernel);
     VariantMember variant = sample_variant(kernel);
-    writer.add(variant_json_name(kernel.info.id, variant.info.id), write(variant.info));
-    writer.add(variant_code_name(kernel.info.id, variant.info.id, variant.info.code), variant.code);
+    add(writer, variant);
     std::vector<VariantInfo> variants = {variant.info};
     if (shape.bulk) variants.insert(variants.end(), {sample_same(variant.info), sample_failed(kernel.info.id)});
     for (size_t i = 1; i < variants.size(); ++i) {

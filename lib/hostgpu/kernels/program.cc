@@ -62,15 +62,16 @@ void Program::parse() {
   if (std::exchange(parsed_, true)) return;
   try {
     std::vector<objects::DeviceCode> ptx;
-    images_ = objects::device_code_of_image(image_, SIZE_MAX, kWhere, &ptx);
+    images_ = objects::packed_code_of_image(image_, SIZE_MAX, kWhere, &ptx);
+    for (objects::DeviceCode& image : images_) objects::image_of(image);
     if (!images_.empty()) target_ = processor_of(images_.front().target);
     // Built for several processors: the first that carries IR serves.
     for (const auto& image : images_) {
       add_kernels(carried_kernels(image.image, kWhere), image.target);
       if (!kernels_.empty()) break;
     }
-    if (const objects::DeviceCode* newest = kernels_.empty() ? objects::newest_ptx(ptx) : nullptr) {
-      lifted_ = objects::lift_kernels(newest->image, {}, run_detached);
+    if (objects::DeviceCode* newest = kernels_.empty() ? objects::newest_ptx(ptx) : nullptr) {
+      lifted_ = objects::lift_kernels(objects::image_of(*newest), {}, run_detached);
       add_kernels(bytes_of(lifted_.records), newest->target);
     }
   } catch (const Error& error) {

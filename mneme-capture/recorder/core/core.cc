@@ -48,7 +48,8 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
                     [this](const Unwritten& unwritten) { connection_->tell(unwritten); }}),
       delivery_(runtime),
       limits_(limits_of(connection_->welcome())),
-      kernels_(limits_, [this](void* handle) { return runtime_.lifted_records(handle); }) {}
+      kernels_(limits_, [this] { return runtime_.processor(0); },
+               [this](void* handle) { return runtime_.lifted_records(handle); }) {}
 
 void Core::stop() noexcept {
   std::string reason;
@@ -290,7 +291,7 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   Chosen chosen;
   chosen.index = counters.add(Counters::kLaunches);
   chosen.device = runtime_.device_of(request.stream);
-  chosen.stub = kernels_.find(request.function);
+  chosen.stub = kernels_.find(request.function, chosen.device);
   if (chosen.stub && chosen.stub->asks_for_code) take_code(request, chosen);
   std::lock_guard lock(mutex_);
   if (!chosen.stub) {
@@ -364,7 +365,7 @@ void Core::take_code(const LaunchRequest& request, Chosen& chosen) {
   const auto is_recorded = [&](uint64_t address) {
     return allocations_.find(reinterpret_cast<const void*>(address)).has_value();
   };
-  chosen.stub = kernels_.take_code(*chosen.stub, processor, ask, request.arguments, is_recorded);
+  chosen.stub = kernels_.take_code(*chosen.stub, chosen.device, processor, ask, request.arguments, is_recorded);
 }
 
 // The launch's own stream may belong to another device than the current one.

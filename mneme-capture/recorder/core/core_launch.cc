@@ -91,7 +91,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
       missing.push_back(std::move(reason));
     }
   }
-  if (uses(info, bundle::kTextures)) {
+  if (uses(info, bundle::kTextures) || !has_ir(info)) {
     chosen.arrays = std::make_unique<ArrayCopies>(allocations_, runtime_, chosen.device);
     chosen.arrays->take(info, chosen.arguments, missing);
     symbols.insert(symbols.end(), chosen.arrays->symbols().begin(), chosen.arrays->symbols().end());

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/core/kernel_code.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "objects/cubin.h"
@@ -15,22 +19,32 @@ constexpr char kWhere[] = "the application's device code";
 constexpr uint64_t kWord = sizeof(uint64_t);
 constexpr uint32_t kMostParameters = 1 << 16;  // bytes, more than any driver takes
 
-// What fits best of those that are for the device, and have the kernel; null: none. A cubin by itself was loaded, so it
-// is what runs.
-template <typename Fits, typename Has>
-const objects::DeviceCode* best(const std::vector<objects::DeviceCode>& codes, const Fits& fits, const Has& has) {
-  const objects::DeviceCode* found = nullptr;
-  objects::CudaProcessor found_for;
-  for (const objects::DeviceCode& code : codes) {
+// Those that are for the device, what fits best first. A cubin by itself was loaded, so it is what runs.
+template <typename Fits>
+std::vector<objects::DeviceCode*> fitting(Codes& codes, const Fits& fits) {
+  std::multimap<std::pair<unsigned, bool>, objects::DeviceCode*, std::greater<>> found;
+  for (objects::DeviceCode& code : codes) {
     const objects::CudaProcessor processor = objects::cuda_processor(code.target);
-    const bool alone = code.target == objects::kCudaTriple;
-    const bool better = !found || processor.number > found_for.number ||
-                        (processor.number == found_for.number && processor.kind && !found_for.kind);
-    if (!(alone || fits(processor)) || !better || !has(code)) continue;
-    found = &code;
-    found_for = processor;
+    if (code.target != objects::kCudaTriple && !fits(processor)) continue;
+    found.emplace(std::pair(processor.number, processor.kind != 0), &code);
   }
-  return found;
+  std::vector<objects::DeviceCode*> ordered;
+  for (const auto& [processor, code] : found) ordered.push_back(code);
+  return ordered;
+}
+
+std::vector<objects::DeviceCode*> cubins_for(Codes& cubins, const std::string& processor) {
+  const objects::CudaProcessor device = objects::cuda_processor(processor);
+  return fitting(cubins, [&](const objects::CudaProcessor& one) { return objects::runs_on(one, device); });
+}
+
+// The image of the first that has the kernel; empty: none has.
+template <typename Has>
+Bytes first_with(const std::vector<objects::DeviceCode*>& codes, const Has& has) {
+  for (objects::DeviceCode* code : codes) {
+    if (Bytes image = objects::image_of(*code); has(image)) return image;
+  }
+  return {};
 }
 
 bundle::Argument argument_of(const objects::Parameter& parameter) {
@@ -62,19 +76,27 @@ void add_arguments(bundle::KernelInfo& info, const std::optional<objects::Parame
 
 }  // namespace
 
-KernelCode kernel_code(const std::string& name, const std::vector<objects::DeviceCode>& cubins,
-                       const std::vector<objects::DeviceCode>& ptx, const std::string& processor,
-                       const AskForParameters& ask) {
+std::vector<objects::DeviceCode*> by_preference(Codes& cubins, const std::string& processor) {
+  std::vector<objects::DeviceCode*> all = cubins_for(cubins, processor);
+  for (objects::DeviceCode& code : cubins) {
+    if (std::ranges::find(all, &code) == all.end()) all.push_back(&code);
+  }
+  return all;
+}
+
+ChosenCode choose_code(const std::string& name, Codes& cubins, Codes& ptx, const std::string& processor) {
   const objects::CudaProcessor device = objects::cuda_processor(processor);
-  const objects::DeviceCode* cubin = best(
-      cubins, [&](const objects::CudaProcessor& one) { return objects::runs_on(one, device); },
-      [&](const objects::DeviceCode& code) { return objects::has_kernel(code.image, name, kWhere); });
-  const objects::DeviceCode* text = best(
-      ptx, [&](const objects::CudaProcessor& one) { return objects::compiles_for(one, device); },
-      [&](const objects::DeviceCode& code) {
-        return objects::parameters_in_ptx(text_of(code.image), name).has_value();
-      });
-  if (!cubin && !text) {
+  const auto texts =
+      fitting(ptx, [&](const objects::CudaProcessor& one) { return objects::compiles_for(one, device); });
+  return {
+      first_with(cubins_for(cubins, processor), [&](Bytes image) { return objects::has_kernel(image, name, kWhere); }),
+      first_with(texts, [&](Bytes image) { return objects::parameters_in_ptx(text_of(image), name).has_value(); })};
+}
+
+KernelCode kernel_code(const std::string& name, const ChosenCode& chosen, const std::string& processor,
+                       const AskForParameters& ask) {
+  const auto& [cubin, text] = chosen;
+  if (cubin.empty() && text.empty()) {
     throw Error::of("it carries no IR, and no code for {} was found in the application: build it with mneme-inject",
                     processor);
   }
@@ -84,8 +106,8 @@ KernelCode kernel_code(const std::string& name, const std::vector<objects::Devic
   info.wave_size = 32;
   std::optional<objects::Parameters> parameters;
   std::string of_cubin;
-  if (cubin) {
-    found.code = cubin->image;
+  if (!cubin.empty()) {
+    found.code = cubin;
     info.code = bundle::kCubinFile;
     of_cubin = objects::processor_of_cubin(found.code);
     parameters = objects::parameters_in_cubin(found.code, name, kWhere);
@@ -93,17 +115,17 @@ KernelCode kernel_code(const std::string& name, const std::vector<objects::Devic
     // The heap's own state is where nobody can copy it.
     if (objects::calls_in_cubin(found.code, name, "malloc", kWhere)) info.globals.push_back({bundle::kDeviceHeap, 0});
   } else {
-    found.code = text->image;
+    found.code = text;
     info.code = bundle::kPtxFile;
     info.globals = objects::variables_in_ptx(text_of(found.code));
   }
-  if (!parameters && text) parameters = objects::parameters_in_ptx(text_of(text->image), name);
+  if (!parameters && !text.empty()) parameters = objects::parameters_in_ptx(text_of(text), name);
   add_arguments(info, parameters ? parameters : ask());
   info.target = fmt::format("{}--{}", objects::kCudaTriple, of_cubin.empty() ? processor : of_cubin);
   info.code_digest = digest_of(found.code);
   info.id = bundle::kernel_id(info.code_digest, std::string_view(name));
-  if (cubin && text) {
-    found.ptx = text->image;
+  if (!cubin.empty() && !text.empty()) {
+    found.ptx = text;
     info.ptx = digest_of(found.ptx);
   }
   return found;

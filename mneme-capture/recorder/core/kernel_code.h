@@ -22,11 +22,22 @@ struct KernelCode {
 using AskForParameters = std::function<std::optional<objects::Parameters>()>;
 using IsRecorded = std::function<bool(uint64_t address)>;
 
-// Of a fat binary's cubins and PTX, the cubin that this processor ("sm_90") runs, or else the PTX that the driver
-// compiles for it; and a description of the kernel. Where its parameters lie the code says, or else the driver, by
-// `ask`. Throws Error with the reason why the kernel cannot be recorded.
-KernelCode kernel_code(const std::string& name, const std::vector<objects::DeviceCode>& cubins,
-                       const std::vector<objects::DeviceCode>& ptx, const std::string& processor,
+// Of a fat binary's cubins or PTX.
+using Codes = std::vector<objects::DeviceCode>;
+
+// Cubins in the order in which this processor ("sm_90") prefers them, and then those that it does not run.
+std::vector<objects::DeviceCode*> by_preference(Codes& cubins, const std::string& processor);
+
+// Images, of which one may be empty.
+struct ChosenCode {
+  Bytes cubin, ptx;
+};
+// The cubin that this processor runs, and the PTX that the driver compiles for it. No other is unpacked that fits less.
+ChosenCode choose_code(const std::string& name, Codes& cubins, Codes& ptx, const std::string& processor);
+
+// The cubin, or else the PTX, as what ran, and a description of the kernel. Where its parameters lie the code says, or
+// else the driver, by `ask`. Throws Error with the reason why the kernel cannot be recorded.
+KernelCode kernel_code(const std::string& name, const ChosenCode& chosen, const std::string& processor,
                        const AskForParameters& ask);
 
 // A description of parameters does not tell pointers from numbers: those are pointers that lead into recorded memory.

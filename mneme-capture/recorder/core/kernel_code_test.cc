@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/core/kernel_code.h"
 
-#include <elf.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "objects/elf_builder.h"
+#include "recorder/core/sample_cubin.h"
 
 namespace mneme::record {
 namespace {
@@ -14,44 +13,6 @@ using objects::DeviceCode;
 using objects::Parameters;
 
 constexpr char kName[] = "scale";
-
-std::string attribute(uint8_t name, const std::string& value) {
-  return std::string{4, static_cast<char>(name), static_cast<char>(value.size()), 0} + value;
-}
-
-template <typename... Words>
-std::string words(Words... all) {
-  std::string bytes;
-  (bytes.append(reinterpret_cast<const char*>(&all), sizeof all), ...);
-  return bytes;
-}
-
-std::string parameter(uint16_t ordinal, uint16_t offset, uint32_t size) {
-  return attribute(0x17, words(uint32_t{0}, ordinal, offset, size << 18));
-}
-
-Elf64_Sym symbol(uint32_t name, uint8_t type, uint16_t section, uint64_t size, uint8_t other = 0) {
-  Elf64_Sym symbol{};
-  symbol.st_name = name;
-  symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, type);
-  symbol.st_other = other;
-  symbol.st_shndx = section;
-  symbol.st_size = size;
-  return symbol;
-}
-
-// A cubin of the kernel "scale", with variables "counter" and "factors", and a function "malloc" of the driver's.
-std::string cubin(const std::string& info) {
-  const std::string symbols = words(symbol(0, 0, 0, 0), symbol(1, STT_FUNC, 1, 8, 0x10), symbol(7, STT_OBJECT, 2, 4),
-                                    symbol(15, STT_OBJECT, 3, 16), symbol(23, STT_FUNC, 0, 0));
-  return objects::build_elf({{".text.scale", "code"},
-                             {".nv.global", std::string(8, '\0')},
-                             {".nv.constant3", std::string(16, '\0')},
-                             {".nv.info.scale", info},
-                             {".symtab", symbols},
-                             {".strtab", std::string("\0scale\0counter\0factors\0malloc\0", 30)}},
-                            190);
-}
 
 const std::string kInfo = parameter(1, 8, 4) + parameter(0, 0, 8) + parameter(2, 16, 16);
 
@@ -62,9 +23,13 @@ DeviceCode code_for(const char* processor, const std::string& image) {
 
 std::optional<Parameters> ask_nobody() { return std::nullopt; }
 
-std::string refusal(const std::vector<DeviceCode>& cubins, const std::vector<DeviceCode>& ptx = {}) {
+KernelCode code_of(Codes cubins, Codes ptx, const std::string& processor) {
+  return kernel_code(kName, choose_code(kName, cubins, ptx, processor), processor, ask_nobody);
+}
+
+std::string refusal(const Codes& cubins, const Codes& ptx = {}) {
   try {
-    kernel_code(kName, cubins, ptx, "sm_86", ask_nobody);
+    code_of(cubins, ptx, "sm_86");
   } catch (const Error& error) {
     return error.what();
   }
@@ -73,7 +38,7 @@ std::string refusal(const std::vector<DeviceCode>& cubins, const std::vector<Dev
 
 TEST(KernelCode, IsDescribedByACubin) {
   const std::string image = cubin(kInfo);
-  const KernelCode code = kernel_code(kName, {code_for("sm_86", image)}, {}, "sm_86", ask_nobody);
+  const KernelCode code = code_of({code_for("sm_86", image)}, {}, "sm_86");
   EXPECT_EQ(text_of(code.code), image);
   EXPECT_TRUE(code.ptx.empty());
   EXPECT_EQ(code.info.code, "kernel.cubin");
@@ -91,8 +56,7 @@ TEST(KernelCode, IsDescribedByACubin) {
   EXPECT_EQ(globals, "counter 4 false; factors 16 true; ");
   // The same of a kernel that calls the driver's malloc: its heap is out of reach.
   const std::string allocating = cubin(kInfo + attribute(0x0f, words(uint32_t{4})));
-  EXPECT_TRUE(
-      uses(kernel_code(kName, {code_for("sm_86", allocating)}, {}, "sm_86", ask_nobody).info, bundle::kDeviceHeap));
+  EXPECT_TRUE(uses(code_of({code_for("sm_86", allocating)}, {}, "sm_86").info, bundle::kDeviceHeap));
 }
 
 TEST(KernelCode, IsWhatTheDeviceRuns) {
@@ -103,7 +67,7 @@ TEST(KernelCode, IsWhatTheDeviceRuns) {
                                           code_for("sm_86", images[2]), code_for("sm_90", images[3]),
                                           code_for("sm_90a", images[4])};
   const std::vector<DeviceCode> texts = {code_for("sm_70", other), code_for("sm_80", ptx)};
-  auto chosen = [&](const char* processor) { return kernel_code(kName, cubins, texts, processor, ask_nobody); };
+  auto chosen = [&](const char* processor) { return code_of(cubins, texts, processor); };
   EXPECT_EQ(text_of(chosen("sm_80").code), images[1]);
   EXPECT_EQ(text_of(chosen("sm_87").code), images[2]);
   EXPECT_EQ(text_of(chosen("sm_90").code), images[4]) << "made for it alone";
@@ -115,7 +79,7 @@ TEST(KernelCode, IsWhatTheDeviceRuns) {
   EXPECT_EQ(compiled.info.target, "nvptx64-nvidia-cuda--sm_100");
   EXPECT_TRUE(compiled.ptx.empty());
   // A cubin by itself is what was loaded.
-  EXPECT_EQ(text_of(kernel_code(kName, {code_for("", images[0])}, {}, "sm_90", ask_nobody).code), images[0]);
+  EXPECT_EQ(text_of(code_of({code_for("", images[0])}, {}, "sm_90").code), images[0]);
 }
 
 TEST(KernelCode, SaysWhyThereIsNone) {
@@ -132,8 +96,8 @@ TEST(KernelCode, SaysWhyThereIsNone) {
 TEST(KernelCode, AsksTheDriverWhereTheCodeIsSilent) {
   // The parameters are said to end where none of those ends that are listed.
   const std::string silent = cubin(parameter(0, 0, 8) + std::string{3, 0x19, 16, 0});
-  const KernelCode code = kernel_code(kName, {code_for("sm_86", silent)}, {}, "sm_86",
-                                      [] { return std::optional(Parameters{{0, 8}, {8, 8}}); });
+  const KernelCode code =
+      kernel_code(kName, {bytes_of(silent), {}}, "sm_86", [] { return std::optional(Parameters{{0, 8}, {8, 8}}); });
   EXPECT_EQ(code.info.argument_bytes, 16u);
   EXPECT_EQ(refusal({code_for("sm_86", silent)}),
             "it carries no IR, and neither its code nor the driver says where its parameters lie");
@@ -141,7 +105,7 @@ TEST(KernelCode, AsksTheDriverWhereTheCodeIsSilent) {
 
 TEST(KernelCode, PointersAreWhatLeadsIntoRecordedMemory) {
   const std::string image = cubin(kInfo);
-  KernelCode code = kernel_code(kName, {code_for("sm_86", image)}, {}, "sm_86", ask_nobody);
+  KernelCode code = code_of({code_for("sm_86", image)}, {}, "sm_86");
   const uint64_t recorded = 0x400000001000;
   uint64_t pointer = recorded, structure[2] = {recorded, 7};
   uint32_t number = 3;
@@ -151,7 +115,7 @@ TEST(KernelCode, PointersAreWhatLeadsIntoRecordedMemory) {
   EXPECT_EQ(code.info.arguments[0].kind, "pointer");
   EXPECT_EQ(code.info.arguments[1].kind, "scalar");
   EXPECT_EQ(code.info.arguments[2].kind, "struct");
-  KernelCode other = kernel_code(kName, {code_for("sm_86", image)}, {}, "sm_86", ask_nobody);
+  KernelCode other = code_of({code_for("sm_86", image)}, {}, "sm_86");
   pointer = 5;
   tell_pointers(other.info, {list, {}}, is_recorded);
   EXPECT_EQ(other.info.arguments[0].kind, "struct") << "it may be a null pointer in another launch";

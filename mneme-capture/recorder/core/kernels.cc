@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "objects/cubin.h"
+#include "objects/cuda_fatbin.h"
 #include "vendor/common.h"
 
 namespace mneme::record {
@@ -52,35 +54,49 @@ void Kernels::remove_fat_binary(void* handle) {
   binaries_.erase(handle);
 }
 
-void Kernels::parse(void* handle, FatBinary& binary) {
-  binary.parsed = true;
+void Kernels::open(void* handle, FatBinary& binary) {
+  binary.opened = true;
   binary.trouble = kNoIr;
   if (!binary.image) return;
-  try {
-    binary.code =
-        objects::device_code_of_image(binary.image, binary.size, "the application's device code", &binary.ptx);
-    auto add = [&](Bytes records, const std::string& where) {
-      if (records.empty()) return;
-      auto& list = binary.lists.emplace_back(objects::parse_embedded(records, where));
-      // Of several processors the first one's IR counts, as it does for the device that runs it.
-      for (const objects::EmbeddedKernel& kernel : list) {
-        binary.kernels.emplace(kernel.info.name, &kernel);
-        for (const bundle::Global& global : kernel.info.globals) binary.variables.insert(global.name);
-      }
-    };
-    for (const objects::DeviceCode& code : binary.code) {
-      add(objects::elf_section(code.image, objects::kEmbeddedSection, code.target), code.target);
-    }
-    if (binary.kernels.empty()) add(lifted_(handle), "the application's PTX");
-  } catch (const std::exception& error) {
-    binary.trouble = error.what();
+  binary.code = objects::packed_code_of_image(binary.image, binary.size, "the application's device code", &binary.ptx);
+  add(lifted_(handle), "the application's PTX", binary);
+}
+
+void Kernels::add(Bytes records, const std::string& where, FatBinary& binary) {
+  if (records.empty()) return;
+  binary.parsed = true;
+  auto& list = binary.lists.emplace_back(objects::parse_embedded(records, where));
+  // Of several processors the first one's IR counts, as it does for the device that runs it.
+  for (const objects::EmbeddedKernel& kernel : list) {
+    binary.kernels.emplace(kernel.info.name, &kernel);
+    for (const bundle::Global& global : kernel.info.globals) binary.variables.insert(global.name);
   }
+}
+
+void Kernels::parse(FatBinary& binary) {
+  for (objects::DeviceCode& code : binary.code) {
+    add(objects::elf_section(objects::image_of(code), objects::kEmbeddedSection, code.target), code.target, binary);
+  }
+}
+
+// nvcc's fat binaries have no IR, and code for many processors, which takes long to unpack: the first of them that has
+// the kernel tells that no other has its IR.
+void Kernels::look_for(const std::string& kernel, void* handle, FatBinary& binary) try {
+  if (!binary.opened) open(handle, binary);
+  if (binary.parsed || binary.trouble != kNoIr) return;
+  for (objects::DeviceCode* code : by_preference(binary.code, processor_())) {
+    Bytes image = objects::image_of(*code);
+    if (!objects::elf_section(image, objects::kEmbeddedSection, code->target).empty()) return parse(binary);
+    if (code->target.starts_with(objects::kCudaTriple) && objects::has_kernel(image, kernel, code->target)) return;
+  }
+} catch (const std::exception& error) {
+  binary.trouble = error.what();
 }
 
 void Kernels::resolve(Stub& stub) {
   stub.resolved = true;
   FatBinary& binary = binaries_[stub.code.handle];
-  if (!binary.parsed) parse(stub.code.handle, binary);
+  look_for(stub.name, stub.code.handle, binary);
   auto found = binary.kernels.find(stub.name);
   stub.demangled = demangle(stub.name);
   if (found == binary.kernels.end()) {
@@ -107,22 +123,30 @@ std::shared_ptr<Recording> Kernels::recording_of(const Digest& id) {
   return recording;
 }
 
-std::shared_ptr<const Stub> Kernels::take_code(const Stub& stub, const std::string& processor,
+std::shared_ptr<const Stub> Kernels::take_code(const Stub& stub, int device, const std::string& processor,
                                                const AskForParameters& ask, const Arguments& arguments,
                                                const IsRecorded& is_recorded) {
-  auto with_code = std::make_shared<Stub>(stub);
-  with_code->asks_for_code = false;
-  std::vector<objects::DeviceCode> cubins, ptx;
+  std::shared_ptr<Stub> with_code;
+  ChosenCode chosen;
+  std::string trouble;
   {
     std::lock_guard lock(mutex_);
+    with_code = std::make_shared<Stub>(stub);
+    with_code->asks_for_code = false;
+    with_code->on_device.clear();
+    with_code->processor = processor;
     FatBinary& binary = binaries_[stub.code.handle];
-    cubins = binary.code;
-    ptx = binary.ptx;
     with_code->code.images = binary.code;
     with_code->variables = &binary.variables;
+    try {
+      chosen = choose_code(stub.name, binary.code, binary.ptx, processor);
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
   }
   try {
-    auto code = std::make_shared<KernelCode>(kernel_code(stub.name, cubins, ptx, processor, ask));
+    if (!trouble.empty()) throw Error(trouble);
+    auto code = std::make_shared<KernelCode>(kernel_code(stub.name, chosen, processor, ask));
     code->info.demangled = stub.demangled;
     tell_pointers(code->info, arguments, is_recorded);
     with_code->info = &code->info;
@@ -137,16 +161,23 @@ std::shared_ptr<const Stub> Kernels::take_code(const Stub& stub, const std::stri
   if (with_code->info) with_code->recording = recording_of(with_code->info->id);
   auto known = stubs_.find(stub.function);
   if (known == stubs_.end()) return with_code;
-  if (known->second->asks_for_code) known->second = with_code;  // else another thread was faster
-  return known->second;
+  auto& on_device = known->second->on_device;
+  // Another device has the same processor; or another thread was faster.
+  std::shared_ptr<const Stub> one = with_code;
+  for (const auto& [number, other] : on_device) {
+    if (other->processor == processor) one = other;
+  }
+  return on_device.try_emplace(device, one).first->second;
 }
 
-std::shared_ptr<const Stub> Kernels::find(const void* function) {
+std::shared_ptr<const Stub> Kernels::find(const void* function, int device) {
   std::lock_guard lock(mutex_);
   auto found = stubs_.find(function);
   if (found == stubs_.end()) return nullptr;
-  if (!found->second->resolved) resolve(*found->second);
-  return found->second;
+  Stub& stub = *found->second;
+  if (!stub.resolved) resolve(stub);
+  auto known = stub.on_device.find(device);
+  return known == stub.on_device.end() ? found->second : known->second;
 }
 
 void Kernels::begin_again() {

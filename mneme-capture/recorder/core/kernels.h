@@ -48,8 +48,12 @@ struct Stub {
   const std::set<std::string>* variables = nullptr;  // of all kernels with IR there, beside `info`
   std::shared_ptr<Recording> recording;
   bool resolved = false;
-  std::shared_ptr<const KernelCode> code_only = {};  // of a kernel without IR: what is described by the above
-  bool asks_for_code = false;                        // it has no IR, and take_code() has not been called
+  // It has no IR, and this is what find() knows of it for a device on which it has not been launched: see take_code().
+  bool asks_for_code = false;
+  std::map<int, std::shared_ptr<const Stub>> on_device = {};  // for the others; changed under the lock of Kernels
+  // Of one of those, what is described by `info`, and for which processor.
+  std::shared_ptr<const KernelCode> code_only = {};
+  std::string processor = {};
 };
 
 // Fat binaries and their host stubs as the application registers them. Code is looked for at a kernel's first launch.
@@ -59,7 +63,9 @@ class Kernels {
   // Of a fat binary's kernels without IR, the records that its loader made; empty: none.
   using LiftedRecords = std::function<Bytes(void* handle)>;
 
-  Kernels(const Limits& limits, LiftedRecords lifted) : limits_(limits), lifted_(std::move(lifted)) {}
+  // `processor` gives that of the first device, for which code is looked at first; empty: it is not known.
+  Kernels(const Limits& limits, std::function<std::string()> processor, LiftedRecords lifted)
+      : limits_(limits), processor_(std::move(processor)), lifted_(std::move(lifted)) {}
 
   // `image` starts at the offload bundle's header; null when the registration was not understood.
   void add_fat_binary(void* handle, const std::byte* image);
@@ -69,11 +75,12 @@ class Kernels {
   void remove_fat_binary(void* handle);
 
   // nullptr: not registered here.
-  std::shared_ptr<const Stub> find(const void* function);
-  // Of a kernel without IR, which is about to be launched: has it recorded as the code that this processor runs.
-  // Returns it as find() does from then on.
-  std::shared_ptr<const Stub> take_code(const Stub& stub, const std::string& processor, const AskForParameters& ask,
-                                        const objects::LaunchArguments& arguments, const IsRecorded& is_recorded);
+  std::shared_ptr<const Stub> find(const void* function, int device = 0);
+  // Of a kernel without IR, which is about to be launched on a device: has it recorded as the code that its processor
+  // runs. Returns it as find() does from then on.
+  std::shared_ptr<const Stub> take_code(const Stub& stub, int device, const std::string& processor,
+                                        const AskForParameters& ask, const objects::LaunchArguments& arguments,
+                                        const IsRecorded& is_recorded);
 
   // Around fork(); and for the child, whose kernels the parent knows nothing of yet.
   void before_fork() { mutex_.lock(); }
@@ -85,7 +92,7 @@ class Kernels {
     const std::byte* image = nullptr;
     size_t size = SIZE_MAX;  // known of a module
     std::string owned;       // a module's bytes
-    bool parsed = false;
+    bool opened = false, parsed = false;
     std::string trouble;
     std::vector<objects::DeviceCode> code, ptx;
     std::list<std::vector<objects::EmbeddedKernel>> lists;
@@ -93,11 +100,16 @@ class Kernels {
     std::set<std::string> variables;  // theirs
   };
 
-  void parse(void* handle, FatBinary& binary);
+  void open(void* handle, FatBinary& binary);
+  static void parse(FatBinary& binary);
+  static void add(Bytes records, const std::string& where, FatBinary& binary);
+  // Parses the fat binary if it has IR; which is not looked for further than to a cubin with this kernel.
+  void look_for(const std::string& kernel, void* handle, FatBinary& binary);
   void resolve(Stub& stub);
   std::shared_ptr<Recording> recording_of(const Digest& id);
 
   Limits limits_;
+  std::function<std::string()> processor_;
   LiftedRecords lifted_;
   std::mutex mutex_;
   std::map<void*, FatBinary> binaries_;                       // by handle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Nobody follows textures and surfaces from their making on, but for their borders (cuda/hooks/texture.cc): the driver
-// knows what each handle stands for.
+// Textures and surfaces are not followed from their making on, but for which there are and for borders
+// (cuda/hooks/texture.cc): the driver knows what each handle stands for.
 #include "recorder/cuda/textures.h"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class Asking {
       throw mneme::Error("the driver does not say how a texture is sampled");
     }
     std::ranges::copy(sampling.words, object.sampling.begin());
-    std::ranges::copy(border_of(handle), object.sampling.begin() + driver::kBorder);
+    std::ranges::copy(handled_by(handle).border, object.sampling.begin() + driver::kBorder);
     driver::View view{};
     // Where there is none it is an error, or nothing is written.
     if (next::cuTexObjectGetResourceViewDesc(&view, handle) != kSuccess) return;
@@ -147,18 +147,41 @@ class Asking {
   std::vector<driver::Array> handles_;  // of each array
 };
 
+// Of a kernel without IR: every 8 bytes of an argument, as such values are aligned, that are a handle that there is.
+std::vector<bundle::Handle> handles_among(const bundle::KernelInfo& kernel, const std::string& arguments) {
+  constexpr uint64_t kBytes = sizeof(driver::Object);
+  std::vector<bundle::Handle> found;
+  for (const bundle::Argument& argument : kernel.arguments) {
+    const uint64_t end = std::min<uint64_t>(uint64_t{argument.offset} + argument.size, arguments.size());
+    for (uint64_t at = (argument.offset + kBytes - 1) / kBytes * kBytes; at + kBytes <= end; at += kBytes) {
+      driver::Object value = 0;
+      std::memcpy(&value, arguments.data() + at, kBytes);
+      const Handled handled = value ? handled_by(value) : Handled();
+      if (handled.texture && handled.surface) {
+        throw mneme::Error::of(
+            "the 8 bytes at {} in the arguments are the handle of a texture, and also of a surface: which is meant is "
+            "not known",
+            at);
+      }
+      if (handled.texture || handled.surface) found.push_back({static_cast<int64_t>(at), handled.surface});
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 TexturesOfLaunch ask_for_textures(const bundle::KernelInfo& kernel, const std::string& arguments,
                                   std::vector<std::string>& missing) {
-  if (kernel.handles.empty()) {
+  const bool with_ir = has_ir(kernel);
+  if (with_ir && kernel.handles.empty()) {
     missing.push_back(
         "the kernel uses textures or surfaces, and was built by a mneme-inject that did not look for their handles");
     return {};
   }
   Asking asking;
   try {
-    for (const bundle::Handle& handle : kernel.handles) {
+    for (const bundle::Handle& handle : with_ir ? kernel.handles : handles_among(kernel, arguments)) {
       if (handle.argument < 0) {
         throw mneme::Error(
             "the kernel uses textures or surfaces whose handles are not among its arguments, or computed: what those "

@@ -13,8 +13,12 @@ TexturesOfLaunch ask_for_textures(const bundle::KernelInfo& kernel, const std::s
 // Begins to copy an array's levels to memory (Runtime::copy_array). False: the driver refused.
 bool begin_to_copy(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address);
 
-// What a texture has beyond its border, as the application said when it made it: the driver does not say it later.
-using Border = std::array<uint32_t, 4>;
-Border border_of(unsigned long long texture);
+// What a number is the handle of, as far as the application has made such objects and not destroyed them.
+struct Handled {
+  bool texture = false, surface = false;
+  // What the texture has beyond its border, as the application said when it made it: the driver does not say it later.
+  std::array<uint32_t, 4> border = {};
+};
+Handled handled_by(unsigned long long object);
 
 }  // namespace mneme::record::cuda

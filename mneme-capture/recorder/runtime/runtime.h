@@ -131,8 +131,8 @@ class Runtime {
                                                    int /*device*/, std::vector<std::string>& /*missing*/) {
     return {};
   }
-  // Of a CUDA kernel that uses textures or surfaces: what it is given. `missing` gets sentences on what is not
-  // recorded.
+  // Of a CUDA kernel that uses textures or surfaces, or has no IR: what it is given. `missing` gets sentences on what
+  // is not recorded.
   virtual TexturesOfLaunch textures(const bundle::KernelInfo& /*kernel*/, const std::string& /*arguments*/,
                                     int /*device*/, std::vector<std::string>& /*missing*/) {
     return {};

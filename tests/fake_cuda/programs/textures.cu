@@ -43,8 +43,12 @@ int cudaDestroyTextureObject(Handle);
 int cudaDestroySurfaceObject(Handle);
 }
 
+#ifdef WITHOUT_IR
+constexpr int __mneme_textures = 0;
+#else
 extern "C" __device__ int __mneme_textures;
 __device__ int __mneme_textures;
+#endif
 
 __device__ int* texels(Handle handle) { return reinterpret_cast<int*>(handle ^ kMask); }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "bundle/reader.h"
+#include "bundle/writer.h"
+
+namespace mneme::bundle {
+
+// Add a kernel or a variant with all its members, once: the json is `text`, or where that is empty made of `info`. Code
+// of kernels without IR, which is a whole module's for each of its kernels, is a member by its digest, and added unless
+// the writer has it.
+void add(Writer& writer, const KernelMember& kernel);
+void add(Writer& writer, const VariantMember& variant);
+
+}  // namespace mneme::bundle

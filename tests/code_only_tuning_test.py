@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tuning, and experiment grids, of kernels without IR: what of them can vary."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import bundles
+from support import BUILD, ROOT, run, tool
+
+sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
+
+from code_only_recordings import Recordings  # noqa: E402
+
+
+class CodeOnlyTuning(Recordings):
+    def setUp(self):
+        self.place = self.folder / self.id().rsplit(".", 1)[1]
+
+    @classmethod
+    def without_ptx(cls):
+        """The same recording of an application whose fat binary has cubins only."""
+        path = cls.folder / "without.tar"
+        members = []
+        for member in bundles.read(cls.recorded().read_bytes()):
+            if member.name.endswith("/kernel.json"):
+                kernel = bundles.parsed(member)
+                left_out = kernel["ptx"]
+                kernel = {key: value for key, value in kernel.items() if key not in ("ptx", "digest")}
+                members.append((member.name, bundles.compact(kernel)))
+            else:
+                members.append((member.name, member.data))
+        path.write_bytes(bundles.write([(name, data) for name, data in members
+                                        if not name.endswith(("/kernel.ptx", left_out))]))
+        return path
+
+    def tune(self, *options, bundle=None, status=0):
+        result = run([tool("tune"), "--kernel", "combine", "--iterations", "2", "--rounds", "6", "--seed", "1",
+                      "--run-flags=--device cuda", "-o", self.place, *options, bundle or self.recorded()],
+                     env=self.environment, timeout=240)
+        self.assertEqual(result.status, status, result.text())
+        return result
+
+    def trials(self):
+        return [json.loads(line) for line in (self.place / "trials.jsonl").read_text().splitlines()]
+
+    def test_its_ptx(self):
+        result = self.tune("--sampler", "grid", "--trials", "8")
+        self.assertRegex(result.error, r"mneme-tune: kernel 'combine\(.*' has no IR, which passes, .* and launch bounds "
+                                       "need: a limit of registers, the assembler's level and the launch vary")
+        trials = self.trials()
+        self.assertEqual([trial["configuration"] for trial in trials[:2]], [{}, {"ptxas_level": 1}])
+        self.assertEqual({frozenset(trial["configuration"]) - {"max_registers", "ptxas_level"} for trial in trials},
+                         {frozenset()})
+        self.assertEqual({trial["status"] for trial in trials}, {"verified"}, trials)
+        self.assertTrue(all(trial["code_bytes"] for trial in trials), trials)
+        best = json.loads((self.place / "best.json").read_text())
+        self.assertTrue(best["instances"][0]["baseline_ns"])
+        shown = run(["sh", self.place / "best.sh"], env=self.environment)
+        self.assertEqual(shown.status, 0, shown.text())
+
+    def test_variants_that_are_there(self):
+        """Have their code as members by its digest."""
+        self.compile("--ptxas-level", "1")
+        self.tune("--sampler", "grid", "--trials", "2", bundle=self.folder / "compiled.tar")
+        self.assertTrue(all(trial["code_bytes"] for trial in self.trials()), self.trials())
+
+    def test_its_launch(self):
+        """Grid and block, and shared memory, need no PTX."""
+        self.tune("--space", "launch", "--trials", "12", bundle=self.without_ptx())
+        trials = self.trials()
+        self.assertEqual({key for trial in trials for key in trial["configuration"]}, {"block", "shared_mem"})
+        self.assertEqual({trial["status"] for trial in trials}, {"verified"}, trials)
+
+    def test_both(self):
+        self.tune("--space", "full", "--trials", "10")
+        found = {key for trial in self.trials() for key in trial["configuration"]}
+        self.assertEqual(found, {"block", "shared_mem", "max_registers", "ptxas_level"})
+        self.place = self.folder / "both_without"
+        said = self.tune("--space", "full", "--trials", "3", bundle=self.without_ptx())
+        self.assertIn("constants and launch bounds need: only the launch varies", said.error)
+
+    def test_nothing_varies(self):
+        said = self.tune("--trials", "3", bundle=self.without_ptx(), status=2)
+        self.assertRegex(said.error, "error: kernel 'combine.*' has neither IR nor PTX, so its code cannot vary: --space "
+                                     "launch varies its block and its dynamic shared memory")
+
+    def test_what_needs_ir_is_a_failed_trial(self):
+        space = self.folder / "space.py"
+        space.write_text('PARAMETERS = lambda r: {"passes": [None] + ["default<O2>"] * (not r.has_ir and r.has_ptx)}\n')
+        self.tune("--space", space, "--sampler", "grid")
+        first, second = self.trials()
+        self.assertEqual((first["status"], second["status"]), ("verified", "failed"))
+        self.assertIn("has no IR, which 'passes' needs", second["reason"])
+        said = self.tune("--baseline", '{"passes":"default<O2>"}', "-o", self.folder / "failed", status=1)
+        self.assertRegex(said.error, "the baseline is failed: .*has no IR, which 'passes' needs")
+
+    def test_grid(self):
+        self.place.mkdir()
+        (self.place / "Makefile").write_text(
+            f"BUNDLE := {self.recorded()}\nPTXAS_LEVEL := default 1\nMAX_REGISTERS := default 32\nBLOCKS := 256 512\n"
+            "SHARED_MEM := default 4096\nROUNDS := 6\nCOMPILE_FLAGS := --kernel combine\n"
+            f"RUN_FLAGS := --device cuda\ninclude {ROOT / 'scripts' / 'grid' / 'grid.mk'}\n")
+        environment = {**os.environ, **self.environment, "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
+
+        def make(*words):
+            made = subprocess.run(["make", "-C", self.place, *words], capture_output=True, text=True, env=environment)
+            return made.returncode, made.stdout + made.stderr
+
+        status, said = make()
+        self.assertEqual(status, 0, said)
+        self.assertIn("16 of 16 cells verified", said)
+        cells = [json.loads(path.read_text()) for path in self.place.glob("results/cells/*.json")]
+        self.assertEqual({run["passes"] for cell in cells for run in cell["runs"]}, {"as recorded", "recorded PTX"})
+        status, said = make("PASSES=default<O1>", "PTXAS_LEVEL=", "MAX_REGISTERS=", "BLOCKS=", "SHARED_MEM=")
+        self.assertEqual(status, 2, said)
+        self.assertIn("has no IR, which 'passes' needs", said)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
