@@ -292,11 +292,21 @@ class Product {
     }
     if (left->getType() != total) left = builder_.CreateFPExt(left, total);
     if (right->getType()->getScalarType() != total) right = builder_.CreateFPExt(right, vector_of(total, columns));
+    if (product_.fused) return fused(sum, left, right);
     left = builder_.CreateVectorSplat(columns, left);
     if (is_wide(product_.a_type)) {
       return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {left, right, sum});
     }
     return builder_.CreateFAdd(sum, builder_.CreateFMul(left, right));
+  }
+
+  Value* fused(Value* sum, Value* left, Value* right) {
+    for (uint64_t i = 0; i < extent_.columns; ++i) {
+      Value* one = builder_.CreateExtractElement(right, i);
+      one = product_.fused(builder_, {left, one, builder_.CreateExtractElement(sum, i)});
+      sum = builder_.CreateInsertElement(sum, one, i);
+    }
+    return sum;
   }
 
   // C's as sums.

@@ -4,6 +4,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -47,6 +48,8 @@ struct MatrixProduct {
   Element a_type, b_type, c_type, d_type;
   bool saturates = false;         // sums of integers, or finite numbers
   bool both_bits = false;         // kBits: and, in place of exclusive or
+  // kDouble: a * b + c with another rounding; empty: to the nearest.
+  std::function<llvm::Value*(llvm::IRBuilderBase&, llvm::ArrayRef<llvm::Value*>)> fused;
   std::optional<Sparsity> sparse;  // of A
 };
 

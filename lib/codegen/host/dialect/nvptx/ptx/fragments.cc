@@ -5,6 +5,7 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include "codegen/host/dialect/nvptx/ptx/matrix.h"
+#include "codegen/host/dialect/nvptx/ptx/rounding.h"
 #include "codegen/host/dialect/nvptx/ptx/waves.h"
 
 namespace mneme::codegen::host {
@@ -38,6 +39,16 @@ void take_fragments(MatrixProduct& product) {
   product.a = found->a;
   product.b = found->b;
   product.c = product.d = kSums;
+}
+
+bool take_matrix_rounding(PtxName& name, MatrixProduct& product) {
+  std::optional<Rounding> rounding = take_rounding(name);
+  if (rounding && *rounding != Rounding::kNearest) {
+    product.fused = [rounding](llvm::IRBuilderBase& builder, llvm::ArrayRef<llvm::Value*> in) {
+      return call_rounded(builder, "fma", builder.getDoubleTy(), in, *rounding);
+    };
+  }
+  return rounding.has_value();
 }
 
 std::optional<Element> matrix_element(StringRef text) {

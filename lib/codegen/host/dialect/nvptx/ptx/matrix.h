@@ -24,6 +24,9 @@ std::optional<MatrixShape> matrix_shape(llvm::StringRef text);
 // The fragments of a product's matrices, by element type and extent, and the size of waves.
 void take_fragments(MatrixProduct& product);
 
+// Takes .rn, .rz, .rm or .rp, where the name has one: of doubles. Whether it has one.
+bool take_matrix_rounding(PtxName& name, MatrixProduct& product);
+
 // How many registers a lane's fragment takes: of 64 bits for f64, else of 32.
 unsigned registers_of(const Fragment& fragment, Element element);
 llvm::Type* register_type(llvm::IRBuilderBase& builder, Element element);

@@ -72,10 +72,10 @@ class Multiplication {
     a_layout_ = name_.take_first();
     b_layout_ = name_.take_first();
     product_.saturates = name_.take("satfinite");
-    name_.take("rn");
+    bool rounds = take_matrix_rounding(name_, product_);
     auto d = sum_element(name_.take_first()), a = matrix_element(name_.take_first()),
          b = matrix_element(name_.take_first()), c = sum_element(name_.take_first());
-    if (!d || !a || !b || !c || !name_.is_used_up()) return false;
+    if (!d || !a || !b || !c || !name_.is_used_up() || (rounds && *a != Element::kDouble)) return false;
     product_.a_type = *a, product_.b_type = *b, product_.c_type = *c, product_.d_type = *d;
     return types_fit() && is_layout(a_layout_) && is_layout(b_layout_);
   }

@@ -171,7 +171,7 @@ class Wmma {
     if (of_bits && !name_.take("popc")) return std::nullopt;
     bool has_layouts = !name_.take_one_of({"row", "col"}).empty() && !name_.take_one_of({"row", "col"}).empty();
     bool saturates = name_.take("satfinite");
-    name_.take("rn");
+    bool rounds = take_matrix_rounding(name_, product_);
     if (!has_layouts || !read_shape()) return std::nullopt;
     llvm::SmallVector<StringRef, 4> types;
     while (!name_.is_used_up()) types.push_back(name_.take_first());
@@ -183,6 +183,7 @@ class Wmma {
     Element sum = *a == Element::kDouble                                       ? Element::kDouble
                   : *a == Element::kBrain || *a == Element::kTensorFloat ? Element::kSingle
                                                                                : Element::kInteger;
+    if (rounds && sum != Element::kDouble) return std::nullopt;
     bool fits = *a == Element::kHalf ? is_float(*c) && is_float(*d) : *c == sum && *d == sum;
     if (!fits || (saturates && *a != Element::kHalf && (sum != Element::kInteger || of_bits))) return std::nullopt;
     product_.c_type = *c;
