@@ -63,15 +63,74 @@ struct Case {
   bool saturates = false;
   std::function<bool(bool, bool)> bit = nullptr;
   unsigned products = 1;  // that the warp computes; `in_a` and its like have them one behind the other
+  int selector = -1;      // of a sparse product; else none
 };
+
+// A sparse A. Of each four elements of a row two are there, of tf32 one of two; of four bits, two pairs of four. Where
+// those are is two bits for each, the first lowest: of tf32 two times two.
+class SparseRows {
+ public:
+  SparseRows(const ElementType& type, unsigned rows, unsigned depth, std::mt19937_64& random)
+      : type_(type), words_(size_t{rows} * 4) {
+    const unsigned units = type.bits == 32 ? depth : type.bits == 4 ? depth / 4 : depth / 2;  // that have two bits
+    for (unsigned row = 0; row < rows; ++row) {
+      for (unsigned unit = 0; unit < units; unit += 2) {
+        uint64_t first = 0, second = 2;
+        if (type.bits == 32) {
+          first = random() % 2 * 2, second = first + 1;
+        } else {
+          first = random() % 3, second = first + 1 + random() % (3 - first);
+        }
+        index_.push_back(first);
+        index_.push_back(second);
+        words_[row * 4 + unit / 8] |= static_cast<uint16_t>(first << unit % 8 * 2 | second << (unit + 1) % 8 * 2);
+      }
+    }
+    units_ = units;
+  }
+  // The column of an element that is stored as the k-th.
+  unsigned column(unsigned row, unsigned k) const {
+    auto index = [&](unsigned unit) { return static_cast<unsigned>(index_[size_t{row} * units_ + unit]) + unit / 2 * 4; };
+    if (type_.bits == 32) return index(2 * k) / 2;
+    return type_.bits == 4 ? index(k / 2) * 2 + k % 2 : index(k);
+  }
+  // Sixteen bits of a row's.
+  uint64_t piece(unsigned row, unsigned i) const { return words_[row * 4 + i]; }
+  unsigned pieces() const { return units_ / 8; }
+
+ private:
+  ElementType type_;
+  unsigned units_ = 0;
+  std::vector<uint64_t> index_;
+  std::vector<uint16_t> words_;
+};
+
+// The word of lane t: "Sparse MMA .m16n8k32 metadata layout for .f16/.bf16 type" and its like. What the instruction
+// does not ask for is something else.
+uint64_t sparse_word(const SparseRows& rows, const ElementType& type, unsigned t, unsigned selector) {
+  unsigned group = t >> 2, in_group = t % 4;
+  auto both = [](uint64_t low, uint64_t high) { return low | high << 16; };
+  if (rows.pieces() == 1) {
+    return in_group == selector ? both(rows.piece(group, 0), rows.piece(group + 8, 0)) : 0x5a5a5a5a;
+  }
+  if (rows.pieces() == 2 && in_group / 2 != selector) return 0x5a5a5a5a;
+  if (rows.pieces() == 2 && type.bits >= 16) {
+    return both(rows.piece(group, in_group % 2), rows.piece(group + 8, in_group % 2));
+  }
+  unsigned row = in_group % 2 ? group + 8 : group, first = rows.pieces() == 2 ? 0 : in_group / 2 * 2;
+  return both(rows.piece(row, first), rows.piece(row, first + 1));
+}
 
 // Two warps, each with matrices of its own.
 void check(const How& how, const Case& one) {
   std::mt19937_64 random(one.name.size() * 7 + one.shape.k);
   const unsigned m = one.shape.m * one.products, n = one.shape.n, k = one.shape.k;
+  const unsigned stored = one.selector >= 0 ? k / 2 : k;  // of a row of A
   std::vector<TestMatrix> a, b, c, d;
+  std::vector<SparseRows> sparse;
   for (unsigned warp = 0; warp < 2; ++warp) {
-    a.emplace_back(one.a, m, k, random);
+    a.emplace_back(one.a, m, stored, random);
+    if (one.selector >= 0) sparse.emplace_back(one.a, m, k, random);
     b.emplace_back(one.b, k * one.products, n, random);
     c.emplace_back(one.c, m, n, random);
     d.emplace_back(one.d, m, n);
@@ -82,20 +141,24 @@ void check(const How& how, const Case& one) {
   Words words;
   std::vector<uint64_t> in;
   auto count = [](unsigned elements, const ElementType& type) { return elements * type.bits / word_bits(type); };
-  const unsigned of_a = m * k / 32, of_b = k * n * one.products / 32, of_c = m * n / 32;
+  const unsigned of_a = m * stored / 32, of_b = k * n * one.products / 32, of_c = m * n / 32;
   for (auto [elements, type] : {std::pair{of_a, one.a}, {of_b, one.b}, {of_c, one.c}}) {
     words.in.insert(words.in.end(), count(elements, type), word_bits(type));
   }
+  if (one.selector >= 0) words.in.push_back(32);
   words.out.assign(count(of_c, one.d), word_bits(one.d));
   for (unsigned thread = 0; thread < 64; ++thread) {
     unsigned warp = thread / 32, t = thread % 32;
     gather_words(a[warp], one.in_a, t, of_a, word_bits(one.a), in);
     gather_words(b[warp], one.in_b, t, of_b, word_bits(one.b), in);
     gather_words(c[warp], one.in_c, t, of_c, word_bits(one.c), in);
+    if (one.selector >= 0) in.push_back(sparse_word(sparse[warp], one.a, t, static_cast<unsigned>(one.selector)));
   }
   size_t results = words.out.size(), left = count(of_a, one.a), right = count(of_b, one.b), sums = count(of_c, one.c);
   std::string text = one.name + " " + vector_of(0, results) + "," + vector_of(results, left) + "," +
-                     vector_of(results + left, right) + "," + vector_of(results + left + right, sums) + ";";
+                     vector_of(results + left, right) + "," + vector_of(results + left + right, sums);
+  if (one.selector >= 0) text += ",$" + std::to_string(results + left + right + sums) + "," + std::to_string(one.selector);
+  text += ";";
   std::string constraints, operands, types;
   for (size_t i = 0; i < results; ++i) {
     constraints += std::string(i ? ",=" : "=") + (words.out[i] == 64 ? "l" : "r");
@@ -125,6 +188,13 @@ void check(const How& how, const Case& one) {
       uint64_t word = out[thread * results + i / in_word] >> (i % in_word * bits);
       d[thread / 32].at(at.row, at.column) = bits == 64 ? word : word & ((uint64_t{1} << bits) - 1);
     }
+  }
+  for (unsigned warp = 0; warp < sparse.size(); ++warp) {
+    TestMatrix whole(one.a, m, k);
+    for (unsigned row = 0; row < m; ++row) {
+      for (unsigned i = 0; i < stored; ++i) whole.at(row, sparse[warp].column(row, i)) = a[warp].at(row, i);
+    }
+    a[warp] = whole;
   }
   for (unsigned warp = 0; warp < 2; ++warp) {
     for (unsigned product = 0; product < one.products; ++product) {
@@ -234,6 +304,35 @@ TEST_P(NvptxMma, Quads) {
       }
     }
   }
+}
+
+TEST_P(NvptxMma, Sparse) {
+  auto check_sparse = [](Shape shape, const ElementType& a, const ElementType& b, const ElementType& sum, int selector,
+                         const std::string& modifier = "", const std::string& ordered = "") {
+    Case one{"mma.sp" + ordered + ".sync.aligned." + shape.text() + ".row.col" + modifier + "." + sum.name + "." +
+                 a.name + "." + b.name + "." + sum.name,
+             shape, a, b, sum, sum};
+    one.in_a = [&](unsigned t, unsigned i) { return place_in_a(a.bits, t, i); };
+    one.in_b = [&](unsigned t, unsigned i) { return place_in_b(b.bits, t, i); };
+    one.in_c = one.in_d = place_in_c;
+    one.saturates = !modifier.empty();
+    one.selector = selector;
+    check(GetParam(), one);
+  };
+  for (int selector : {0, 1, 2, 3}) {
+    check_sparse({16, 8, 16}, kF16, kF16, kF32, selector);
+    check_sparse({16, 8, 8}, kTf32, kTf32, kF32, selector);
+  }
+  for (int selector : {0, 1}) {
+    check_sparse({16, 8, 32}, kF16, kF16, kF16, selector);
+    check_sparse({16, 8, 32}, kBf16, kBf16, kF32, selector, "", "::ordered_metadata");
+    check_sparse({16, 8, 16}, kTf32, kTf32, kF32, selector);
+    check_sparse({16, 8, 32}, kS8, kU8, kS32, selector);
+    check_sparse({16, 8, 64}, kU4, kS4, kS32, selector);
+  }
+  check_sparse({16, 8, 64}, kS8, kS8, kS32, 0, ".satfinite");
+  check_sparse({16, 8, 64}, kE4m3Type, kE5m2Type, kF32, 0);
+  check_sparse({16, 8, 128}, kS4, kU4, kS32, 0);
 }
 
 TEST(NvptxMmaNames, WhatIsNotThereIsRefused) {
