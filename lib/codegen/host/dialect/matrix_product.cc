@@ -29,9 +29,7 @@ using Values = llvm::SmallVector<Value*, 8>;
 
 constexpr unsigned kAlign = 64;
 
-bool is_integer(Element element) {
-  return element >= Element::kSigned8;
-}
+bool is_integer(Element element) { return element >= Element::kSigned8; }
 bool is_signed(Element element) { return element == Element::kSigned8 || element == Element::kSigned4; }
 // Products of which are rounded.
 bool is_wide(Element element) { return element == Element::kSingle || element == Element::kDouble; }
@@ -52,8 +50,8 @@ struct SmallFormat {
 Value* small_number(Builder& builder, Value* word, const SmallFormat& format) {
   llvm::Type* single = builder.getFloatTy();
   Value* size = builder.CreateAnd(word, 0x7f);
-  Value* normal = builder.CreateAdd(builder.CreateShl(size, 23 - format.fraction),
-                                    builder.getInt32((127 - format.bias) << 23));
+  Value* normal =
+      builder.CreateAdd(builder.CreateShl(size, 23 - format.fraction), builder.getInt32((127 - format.bias) << 23));
   double unit = std::ldexp(1.0, 1 - static_cast<int>(format.bias + format.fraction));
   Value* small = builder.CreateFMul(builder.CreateUIToFP(size, single), llvm::ConstantFP::get(single, unit));
   Value* is_small = builder.CreateICmpULT(size, builder.getInt32(1u << format.fraction));
@@ -87,7 +85,8 @@ class Product {
     unsigned rows = extent_.rows, columns = extent_.columns, depth = extent_.depth, blocks = extent_.blocks;
     a_ = reserve(number_type(product.a_type), rows * stored_.depth * blocks,
                  {stored_.depth, 0, 1, rows * stored_.depth});
-    b_ = reserve(number_type(product.b_type), depth * columns * blocks, {0, 1, columns, depth * columns});
+    // Of all rows, so it is widened before; A's only of one.
+    b_ = reserve(total_type(), depth * columns * blocks, {0, 1, columns, depth * columns});
     c_ = reserve(sum_type(product.c_type), rows * columns * blocks, {columns, 1, 0, rows * columns});
     d_ = reserve(sum_type(product.d_type), rows * columns * blocks, {columns, 1, 0, rows * columns});
     // Rows behind the last take what lanes have that are not chosen.
@@ -194,6 +193,7 @@ class Product {
     for (unsigned e = 0; e < fragment.elements(); ++e) {
       Value* bits = element(registers, e, bits_of(type));
       Value* value = is_sum ? builder_.CreateBitCast(bits, array.type) : number(bits, type);
+      if (value->getType() != array.type) value = builder_.CreateFPExt(value, array.type);
       builder_.CreateStore(value, address(array, first, fragment.place_of_element(e, array.strides)));
     }
   }
@@ -231,8 +231,8 @@ class Product {
     unsigned columns = extent_.columns;
     Value* row = builder_.CreateMul(lane_, builder_.getInt32(columns));
     Value* first = load_row(c_, row);
-    Value* initial = is_integer(product_.a_type) ? llvm::Constant::getNullValue(vector_of(total_type(), columns))
-                                                 : widened(first);
+    Value* initial =
+        is_integer(product_.a_type) ? llvm::Constant::getNullValue(vector_of(total_type(), columns)) : widened(first);
     Value* block = builder_.CreateUDiv(lane_, builder_.getInt32(extent_.rows));
     Value* b = builder_.CreateMul(block, builder_.getInt32(extent_.depth * columns));
     Value* a = builder_.CreateMul(lane_, builder_.getInt32(stored_.depth));
@@ -291,7 +291,6 @@ class Product {
       return builder_.CreateAdd(sum, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, both));
     }
     if (left->getType() != total) left = builder_.CreateFPExt(left, total);
-    if (right->getType()->getScalarType() != total) right = builder_.CreateFPExt(right, vector_of(total, columns));
     if (product_.fused) return fused(sum, left, right);
     left = builder_.CreateVectorSplat(columns, left);
     if (is_wide(product_.a_type)) {
@@ -408,9 +407,8 @@ unsigned bits_of(Element element) {
   }
 }
 
-llvm::SmallVector<Value*, 8> multiply_matrices(Builder& builder, const MatrixProduct& product,
-                                               llvm::ArrayRef<Value*> a, llvm::ArrayRef<Value*> b,
-                                               llvm::ArrayRef<Value*> c) {
+llvm::SmallVector<Value*, 8> multiply_matrices(Builder& builder, const MatrixProduct& product, llvm::ArrayRef<Value*> a,
+                                               llvm::ArrayRef<Value*> b, llvm::ArrayRef<Value*> c) {
   return Product(builder, product).multiply(a, b, c);
 }
 

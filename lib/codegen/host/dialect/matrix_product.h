@@ -43,11 +43,11 @@ struct Sparsity {
 
 struct MatrixProduct {
   uint32_t wave_size;
-  Fragment::Axes extent;  // of one product; `depth` is B's
-  std::string a, b, c, d;   // fragments
+  Fragment::Axes extent;   // of one product; `depth` is B's
+  std::string a, b, c, d;  // fragments
   Element a_type, b_type, c_type, d_type;
-  bool saturates = false;         // sums of integers, or finite numbers
-  bool both_bits = false;         // kBits: and, in place of exclusive or
+  bool saturates = false;  // sums of integers, or finite numbers
+  bool both_bits = false;  // kBits: and, in place of exclusive or
   // kDouble: a * b + c with another rounding; empty: to the nearest.
   std::function<llvm::Value*(llvm::IRBuilderBase&, llvm::ArrayRef<llvm::Value*>)> fused;
   std::optional<Sparsity> sparse;  // of A

@@ -72,10 +72,11 @@ class Answers {
       index = builder_.CreateMul(index, known(Query::kLocalSize, dimension), "", true, true);
       index = builder_.CreateAdd(index, known(Query::kLocalId, dimension), "", true, true);
     }
-    llvm::Value* wave = builder_.CreateZExt(builder_.CreateUDiv(index, builder_.getInt32(wave_size_)),
-                                            builder_.getInt64Ty());
+    llvm::Value* wave =
+        builder_.CreateZExt(builder_.CreateUDiv(index, builder_.getInt32(wave_size_)), builder_.getInt64Ty());
     llvm::Value* frames = context_type_.load(builder_, context_, Context::kFrames);
-    return builder_.CreateInBoundsGEP(builder_.getInt8Ty(), frames, builder_.CreateMul(wave, builder_.getInt64(wave_memory_size_)));
+    return builder_.CreateInBoundsGEP(builder_.getInt8Ty(), frames,
+                                      builder_.CreateMul(wave, builder_.getInt64(wave_memory_size_)));
   }
 
   llvm::Value* local_id(unsigned dimension) {

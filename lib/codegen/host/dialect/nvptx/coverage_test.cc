@@ -62,9 +62,8 @@ bool is_refused_texture(llvm::StringRef name) {
 
 // What spans blocks, and of surfaces what depends on their format.
 bool is_refused(llvm::StringRef name) {
-  for (llvm::StringRef prefix :
-       {"sust.p.", "suq.channel.", "txq.channel.", "txq.num.samples", "istypep.",
-        "texsurf.", "cp.async.bulk.", "barrier.cluster.", "compiler."}) {
+  for (llvm::StringRef prefix : {"sust.p.", "suq.channel.", "txq.channel.", "txq.num.samples", "istypep.", "texsurf.",
+                                 "cp.async.bulk.", "barrier.cluster.", "compiler."}) {
     if (name.starts_with(prefix)) return true;
   }
   if (is_refused_texture(name)) return true;

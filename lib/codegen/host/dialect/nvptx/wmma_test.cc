@@ -7,13 +7,8 @@
 namespace mneme::codegen::host {
 namespace {
 
-struct How {
-  const char *passes, *form;
-};
-class NvptxWmma : public testing::TestWithParam<How> {};
-INSTANTIATE_TEST_SUITE_P(Forms, NvptxWmma,
-                         testing::Values(How{"default<O0>", "loop"}, How{"default<O3>", "loop"},
-                                         How{"default<O3>", "fiber"}));
+class NvptxWmma : public testing::TestWithParam<HowCompiled> {};
+INSTANTIATE_TEST_SUITE_P(Forms, NvptxWmma, kWaysToCompile);
 
 // How LLVM's intrinsics have a fragment: so many of one type.
 struct Registers {
@@ -82,7 +77,7 @@ struct Layouts {
   bool a_rows, b_rows, c_rows, strides;
 };
 
-TestMatrix check(const How& how, Shape shape, const Types& types, const Layouts& with,
+TestMatrix check(const HowCompiled& how, Shape shape, const Types& types, const Layouts& with,
                  const std::string& operation = "", const std::function<bool(bool, bool)>& bit = nullptr) {
   const std::string geometry =
       "m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" + std::to_string(shape.k);
@@ -123,14 +118,13 @@ TestMatrix check(const How& how, Shape shape, const Types& types, const Layouts&
   body += "  %d = call " + structure(types.of_d) + " " + mma + "(" + operands(types.of_a, "a") + ", " +
           operands(types.of_b, "b") + ", " + operands(types.of_c, "c") + ")\n" + unpacked(types.of_d, "d");
   access("store.d", d, with.c_rows, types.of_d, "d", true);
-  NvptxCode code(nvptx_kernel(4),
-                 declarations + "define ptx_kernel void @k(ptr %pa, ptr %pb, ptr %pc, ptr %pd) {\n" + body +
-                     "  ret void\n}\n",
-                 how.passes, how.form);
-  std::vector<uint8_t> memory[] = {in_memory(a, with.a_rows, stride(a, with.a_rows)),
-                                   in_memory(b, with.b_rows, stride(b, with.b_rows)),
-                                   in_memory(c, with.c_rows, stride(c, with.c_rows)),
-                                   in_memory(d, with.c_rows, stride(d, with.c_rows))};
+  NvptxCode code(
+      nvptx_kernel(4),
+      declarations + "define ptx_kernel void @k(ptr %pa, ptr %pb, ptr %pc, ptr %pd) {\n" + body + "  ret void\n}\n",
+      how.passes, how.form);
+  std::vector<uint8_t> memory[] = {
+      in_memory(a, with.a_rows, stride(a, with.a_rows)), in_memory(b, with.b_rows, stride(b, with.b_rows)),
+      in_memory(c, with.c_rows, stride(c, with.c_rows)), in_memory(d, with.c_rows, stride(d, with.c_rows))};
   void* arguments[] = {memory[0].data(), memory[1].data(), memory[2].data(), memory[3].data()};
   run_matrix_code(*code.object, arguments, 32);
   from_memory(d, with.c_rows, stride(d, with.c_rows), memory[3]);
@@ -138,10 +132,8 @@ TestMatrix check(const How& how, Shape shape, const Types& types, const Layouts&
   return d;
 }
 
-void check_layouts(const How& how, Shape shape, const Types& types, bool any = true) {
-  // All of them in one way of three: each is code of its own.
-  bool all = how.form == std::string("loop") && how.passes == std::string("default<O3>");
-  if (!all) {
+void check_layouts(const HowCompiled& how, Shape shape, const Types& types, bool any = true) {
+  if (!how.tries_all()) {
     check(how, shape, types, {true, false, false, true});
     return;
   }
@@ -245,8 +237,9 @@ TEST_P(NvptxWmma, AssemblyInSharedMemory) {
 }
 
 TEST(NvptxWmmaNames, WhatIsNotThereIsRefused) {
-  for (const char* text : {"wmma.load.a.sync.aligned.col.m8n8k32.s4 {a}, [p]", "wmma.load.a.sync.aligned.row.m8n8k16.s8 {a}, [p]",
-                           "wmma.load.c.sync.aligned.row.m16n16k16.f64 {a}, [p]"}) {
+  for (const char* text :
+       {"wmma.load.a.sync.aligned.col.m8n8k32.s4 {a}, [p]", "wmma.load.a.sync.aligned.row.m8n8k16.s8 {a}, [p]",
+        "wmma.load.c.sync.aligned.row.m16n16k16.f64 {a}, [p]"}) {
     EXPECT_NE(nvptx_refusal(std::string("call void asm sideeffect \"{ .reg .b32 a; .reg .b64 p; mov.b64 p, 0; ") +
                             text + "; }\", \"\"()")
                   .find("uses inline assembly"),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The fragments of mma, mma.sp and wmma, as the figures of the PTX ISA 9.0 have them: "Matrix Fragments for mma.m16n8k16
-// with floating point type" and those beside it. The ISA leaves the fragments of wmma open; here they are those of as
-// many mma as make the same product, so that a program that mixes both finds elements where it does on sm_80 and later.
+// The fragments of mma, mma.sp and wmma, as the figures of the PTX ISA 9.0 have them: "Matrix Fragments for
+// mma.m16n8k16 with floating point type" and those beside it. The ISA leaves the fragments of wmma open; here they are
+// those of as many mma as make the same product, so that a program that mixes both finds elements where it does on
+// sm_80 and later.
 #include <llvm/ADT/STLExtras.h>
 
 #include "codegen/host/dialect/nvptx/ptx/matrix.h"
@@ -14,9 +15,9 @@ using llvm::StringRef;
 
 namespace {
 
-// Lane t has g = t / 4 and i = t % 4: a row g of A and a column g of B, of which a register has neighbours, from i times
-// their number on. These are the longest; those of fewer rows, fewer columns or a smaller k have fewer bits. Of one bit,
-// an element is a word.
+// Lane t has g = t / 4 and i = t % 4: a row g of A and a column g of B, of which a register has neighbours, from i
+// times their number on. These are the longest; those of fewer rows, fewer columns or a smaller k have fewer bits. Of
+// one bit, an element is a word.
 struct Fragments {
   unsigned bits;
   const char *a, *b;
@@ -33,8 +34,7 @@ constexpr const char* kSums = "c1 c2 r0 r1 r2 | c0 r3 c3 r4 c4";
 }  // namespace
 
 void take_fragments(MatrixProduct& product) {
-  auto* found =
-      llvm::find_if(kFragments, [&](const Fragments& one) { return one.bits == bits_of(product.a_type); });
+  auto* found = llvm::find_if(kFragments, [&](const Fragments& one) { return one.bits == bits_of(product.a_type); });
   product.wave_size = kWarpSize;
   product.a = found->a;
   product.b = found->b;
@@ -53,9 +53,9 @@ bool take_matrix_rounding(PtxName& name, MatrixProduct& product) {
 
 std::optional<Element> matrix_element(StringRef text) {
   static const std::pair<StringRef, Element> kNames[] = {
-      {"f16", Element::kHalf},   {"bf16", Element::kBrain},   {"tf32", Element::kTensorFloat},
-      {"f64", Element::kDouble}, {"e4m3", Element::kE4m3},    {"e5m2", Element::kE5m2},
-      {"s8", Element::kSigned8}, {"u8", Element::kUnsigned8}, {"s4", Element::kSigned4},
+      {"f16", Element::kHalf},     {"bf16", Element::kBrain},   {"tf32", Element::kTensorFloat},
+      {"f64", Element::kDouble},   {"e4m3", Element::kE4m3},    {"e5m2", Element::kE5m2},
+      {"s8", Element::kSigned8},   {"u8", Element::kUnsigned8}, {"s4", Element::kSigned4},
       {"u4", Element::kUnsigned4}, {"b1", Element::kBits}};
   for (auto [name, element] : kNames) {
     if (text == name) return element;
@@ -97,8 +97,8 @@ PtxResult raise_product(PtxInstruction& instruction, const MatrixProduct& produc
   auto take = [&](unsigned count, Element element) {
     PtxValues registers;
     for (unsigned i = 0; i < count; ++i) {
-      registers.push_back(as_type(instruction.builder, instruction.operands[next++],
-                                  register_type(instruction.builder, element)));
+      registers.push_back(
+          as_type(instruction.builder, instruction.operands[next++], register_type(instruction.builder, element)));
     }
     return registers;
   };

@@ -33,8 +33,7 @@ constexpr MatrixShape kOf64[] = {{8, 8, 4}, {16, 8, 4}, {16, 8, 8}, {16, 8, 16}}
                       kSparseOf32[] = {{16, 8, 8}, {16, 8, 16}}, kOf16[] = {{8, 8, 4}, {16, 8, 8}, {16, 8, 16}},
                       kSparseOf16[] = {{16, 8, 16}, {16, 8, 32}}, kOf8[] = {{8, 8, 16}, {16, 8, 16}, {16, 8, 32}},
                       kSparseOf8[] = {{16, 8, 32}, {16, 8, 64}}, kOf4[] = {{8, 8, 32}, {16, 8, 32}, {16, 8, 64}},
-                      kSparseOf4[] = {{16, 8, 64}, {16, 8, 128}},
-                      kOf1[] = {{8, 8, 128}, {16, 8, 128}, {16, 8, 256}};
+                      kSparseOf4[] = {{16, 8, 64}, {16, 8, 128}}, kOf1[] = {{8, 8, 128}, {16, 8, 128}, {16, 8, 256}};
 
 // Where the bits of a row of A are that say which columns its elements are in (two for each), in pieces of 16: by how
 // many pieces a row has. The selector chooses the lanes of each four that have them, the "s".
@@ -151,8 +150,8 @@ class Multiplication {
     if (!selector) return false;
     unsigned width = bits();
     unsigned pieces = shape_.k / (width == 32 ? 8 : width == 4 ? 32 : 16);
-    const Chosen* chosen = llvm::find_if(
-        kChosen, [&](const Chosen& one) { return one.pieces == pieces && one.halves == (width >= 16); });
+    const Chosen* chosen =
+        llvm::find_if(kChosen, [&](const Chosen& one) { return one.pieces == pieces && one.halves == (width >= 16); });
     if (chosen == std::end(kChosen)) return false;
     Value* word = as_type(instruction_.builder, in[in.size() - 2], instruction_.builder.getInt32Ty());
     product_.sparse = {chosen->fragment, 16, static_cast<unsigned>(selector->getZExtValue()), word};

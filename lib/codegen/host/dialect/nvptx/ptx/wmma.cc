@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wmma: a warp's matrices, loaded from memory, multiplied and stored. PTX ISA 9.0, "Matrix multiply-accumulate operation
-// using wmma instructions".
+// wmma: a warp's matrices, loaded from memory, multiplied and stored. PTX ISA 9.0, "Matrix multiply-accumulate
+// operation using wmma instructions".
 #include <llvm/ADT/STLExtras.h>
 
 #include "codegen/host/dialect/nvptx/ptx/matrix.h"
@@ -180,9 +180,9 @@ class Wmma {
     auto d = sum_element(types.front()), c = sum_element(types.back());
     auto a = matrix_element(halves ? "f16" : types[1]), b = matrix_element(halves ? "f16" : types[2]);
     if (!a || !b || !c || !d || a != b || !choose(*a) || of_bits != (*a == Element::kBits)) return std::nullopt;
-    Element sum = *a == Element::kDouble                                       ? Element::kDouble
+    Element sum = *a == Element::kDouble                                 ? Element::kDouble
                   : *a == Element::kBrain || *a == Element::kTensorFloat ? Element::kSingle
-                                                                               : Element::kInteger;
+                                                                         : Element::kInteger;
     if (rounds && sum != Element::kDouble) return std::nullopt;
     bool fits = *a == Element::kHalf ? is_float(*c) && is_float(*d) : *c == sum && *d == sum;
     if (!fits || (saturates && *a != Element::kHalf && (sum != Element::kInteger || of_bits))) return std::nullopt;
