@@ -141,7 +141,8 @@ __global__ void multiply(Words all) {
   }
 }
 
-// Where a sparse A's elements are; tests/programs/README.md.
+// Where a sparse A's elements are: two bits for each, of tf32 two times two, of four bits for each pair. Lanes have
+// them as the figures of the PTX ISA have it, "Sparse MMA .m16n8k16 metadata layout" and its like.
 struct Sparse {
   Sparse(const Type& type, unsigned depth, Random& random)
       : bits(type.bits),

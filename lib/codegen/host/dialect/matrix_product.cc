@@ -3,15 +3,14 @@
 // then each lane reads its elements of D.
 //
 //   for e: A[row(lane, e)][k(lane, e)] = number(a, e);  likewise B and C
-//   mneme.wave.sync
+//   all lanes meet
 //   if lane < rows:  d[*] = C[lane][*];  for k: d[*] += A[lane][k] * B[k][*];  D[lane][*] = d[*]
-//   mneme.wave.sync
+//   all lanes meet
 //   for e: D[row(lane, e)][column(lane, e)]
 //
 // D has memory of its own, so that a lane may begin with the next product while others read this one's.
 #include "codegen/host/dialect/matrix_product.h"
 
-#include <llvm/ADT/Twine.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/Support/MathExtras.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -99,9 +98,9 @@ class Product {
     write(b_, Fragment(product_.b, extent_), b, product_.b_type);
     write(c_, Fragment(product_.c, extent_), c, product_.c_type, true);
     if (product_.sparse) write_bits();
-    call_wave_sync(builder_);
+    meet();
     compute_rows();
-    call_wave_sync(builder_);
+    meet();
     return read(c);
   }
 
@@ -111,6 +110,9 @@ class Product {
     uint32_t offset;         // in the wave's memory
     Fragment::Axes strides;  // in elements
   };
+
+  // No mneme.wave.sync: the kernel may have one for its own memory, whose accesses would be kept in order then.
+  void meet() { call_ballot(builder_, builder_.getTrue()); }
 
   Array reserve(llvm::Type* type, unsigned count, const Fragment::Axes& strides) {
     Array array = {type, bytes_, strides};

@@ -79,12 +79,12 @@ class Schedule {
     exact_ = count_items(builder_, context_);
     count_ =
         builder_.CreateAnd(builder_.CreateAdd(exact_, builder_.getInt64(kAlign - 1)), builder_.getInt64(~(kAlign - 1)));
-    frames_ = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(),
-                                                  type_.load(builder_, context_, Context::kFrames), reserved_);
+    frames_ = type_.load(builder_, context_, Context::kFrames);
+    if (reserved_) frames_ = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), frames_, reserved_);
     points_ = builder_.CreateGEP(builder_.getInt8Ty(), frames_,
                                  builder_.CreateMul(count_, builder_.getInt64(bytes_per_item_)));
     llvm::Value* needed = builder_.CreateMul(count_, builder_.getInt64(bytes_per_item_ + sizeof(uint32_t)));
-    needed = builder_.CreateAdd(needed, builder_.getInt64(reserved_));
+    if (reserved_) needed = builder_.CreateAdd(needed, builder_.getInt64(reserved_));
     llvm::BasicBlock* fits = block("fits");
     llvm::BasicBlock* full = block("full");
     builder_.CreateCondBr(builder_.CreateICmpULE(needed, type_.load(builder_, context_, Context::kFramesSize)), fits,
