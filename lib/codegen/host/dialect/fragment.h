@@ -10,7 +10,8 @@ namespace mneme::codegen::host {
 
 // "k1 k2 r0 r1 r2 | k0 r3 k3": what the bits of the lane's number stand for, lowest first; then those of an element's
 // number among the lane's. r: a bit of the row; c: of the column; k: of the index that is summed over; b: of the block,
-// where one instruction multiplies several; -: nothing, so that elements are there more than once.
+// where one instruction multiplies several; s: of a number that chooses lanes; -: nothing, so that elements are there
+// more than once.
 class Fragment {
  public:
   struct Bit {
@@ -35,7 +36,7 @@ class Fragment {
   unsigned place_of_element(unsigned element, const Axes& strides) const;
   // Whether so many elements that follow one another are neighbours on an axis.
   bool runs_along(char axis, unsigned count) const;
-  // Of the lane's bits that are marked so: whether they are these, i1. They choose lanes.
+  // Whether the lane is one of those that `chosen` chooses, i1.
   llvm::Value* is_chosen(llvm::IRBuilderBase& builder, llvm::Value* lane, unsigned chosen) const;
 
  private:

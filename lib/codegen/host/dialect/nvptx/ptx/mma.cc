@@ -25,10 +25,6 @@ constexpr Quads kQuadsOfA = {"r0 r1 b0 b1 r2 | k0 k1", "k0 k1 b0 b1 r2 | r0 r1"}
 constexpr const char *kQuadsOfHalfSums = "r0 r1 b0 b1 r2 | c0 c1 c2", *kQuadsOfSums = "r0 c1 b0 b1 r2 | c0 r1 c2";
 
 // Shapes by the bits of an element of A.
-struct Shapes {
-  unsigned bits;
-  llvm::ArrayRef<MatrixShape> dense, sparse;
-};
 constexpr MatrixShape kOf64[] = {{8, 8, 4}, {16, 8, 4}, {16, 8, 8}, {16, 8, 16}}, kOf32[] = {{16, 8, 4}, {16, 8, 8}},
                       kSparseOf32[] = {{16, 8, 8}, {16, 8, 16}}, kOf16[] = {{8, 8, 4}, {16, 8, 8}, {16, 8, 16}},
                       kSparseOf16[] = {{16, 8, 16}, {16, 8, 32}}, kOf8[] = {{8, 8, 16}, {16, 8, 16}, {16, 8, 32}},
