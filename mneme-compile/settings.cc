@@ -108,7 +108,7 @@ void Settings::add_options(cli::Options& options) {
   options.choice("-O", level_, {"0", "1", "2", "3", "s", "z"}, "optimise as clang does at this level (default: 3)");
   options.value("--passes", passes_, "PIPELINE", "run this pass pipeline instead, in the syntax of opt -passes=");
   options.value("--codegen-opt", codegen_, "LEVEL", "code generation level, 0 to 3 (default: what -O implies, else 3)");
-  options.value("--ir", ir_file_, "FILE", "compile this IR, .ll or .bc, in place of the recorded kernel's");
+  options.value("--ir", ir_file_, "FILE", "compile this IR, .ll, .bc or .ptx, in place of the recorded kernel's");
   options.value("--code", code_file_, "FILE",
                 "NVIDIA GPUs: compile nothing, and take this code in place of the kernel's: a cubin, or PTX");
   options.value("--target", target_, "TARGET",

@@ -74,6 +74,7 @@ REFUSED = {
     "inline_assembly": r"instruction not supported on this GPU",
     "lane_functions": OF_HALVES,
     "launch_intrinsics": r"llvm.amdgcn.s.getreg takes a number there that means something else",
+    "matrix_cores": r"no instruction for llvm.amdgcn.mfma",
     "packed_math": r"no instruction for FDOT2",
     "rocprim_block": OF_ROWS,
     "rocprim_reduce_select": OF_ROWS,

@@ -96,7 +96,7 @@ class CodeOnly(Recordings):
                          ["kernel.cubin"] * 2 + ["kernel.json"] * 2 + ["kernel.ptx"] * 2)
         listed = self.run_well([tool("extract-ir"), "--list", self.recorded()]).out.decode()
         self.assertEqual([line.split("\t")[2] for line in listed.splitlines()], ["-", "-"])
-        self.assert_refused(run([tool("extract-ir"), "-S", self.recorded()]), 2, "has no IR: .*mneme-restore --dump")
+        self.assert_refused(run([tool("extract-ir"), "-S", self.without_ptx()]), 2, "has no IR: .*mneme-restore --dump")
 
     def test_code_is_stored_once(self):
         """By its digest, whatever tools a bundle has gone through, and whichever kernel is taken out."""
@@ -135,10 +135,15 @@ class CodeOnly(Recordings):
     def test_program(self):
         """One that holds its recordings."""
         program = self.folder / "program"
-        self.compile()
-        result = run([tool("restore"), self.folder / "compiled.tar", "--executable", program], env=self.environment)
-        self.assertEqual(result.status, 0, result.text())
-        self.assertRegex(result.error, "warning: kernel 'combine.*cannot be compiled with --check-memory")
+        checks_nothing = "warning: kernel 'combine.*cannot be compiled with --check-memory"
+        for bundle in [self.without_ptx(), self.recorded()]:
+            self.compile(bundle=bundle)
+            result = run([tool("restore"), self.folder / "compiled.tar", "--executable", program], env=self.environment)
+            self.assertEqual(result.status, 0, result.text())
+            if bundle == self.recorded():
+                self.assertNotRegex(result.error, checks_nothing)
+            else:
+                self.assertRegex(result.error, checks_nothing)
         result = run([program, "--baseline", "2"], env=self.environment)
         self.assertEqual(result.status, 0, result.text())
         self.assertIn("2 of 2 runs verified", result.out.decode())
@@ -151,7 +156,7 @@ class CodeOnly(Recordings):
         self.assertEqual(result.status, 0, result.text())
         other, both = self.folder / "with_ir.tar", self.folder / "mixed.tar"
         self.run_well([tool("capture"), "--device", "cuda", "-o", other, program], env=self.with_ir)
-        self.run_well([tool("restore"), self.recorded(), other, "-o", both])
+        self.run_well([tool("restore"), self.without_ptx(), other, "-o", both])
         self.compile(bundle=both)
         self.assertEqual(sorted(v["configuration"]["passes"] for v in self.variants()),
                          ["as recorded"] * 2 + ["default<O3>"] * 2)
@@ -218,22 +223,72 @@ class CodeOnly(Recordings):
 
     # ---- what else can be made of them ----
 
+    def without_ptx(self):
+        bundle = self.folder / "without.tar"
+        kept = {}
+        for kernel in self.kernels(self.recorded()).values():
+            kept[f"kernels/{kernel['id']}/kernel.json"] = bundles.compact({k: v for k, v in kernel.items()
+                                                                          if k not in ("ptx", "digest")})
+        ptx = {f"code/{kernel['ptx']}" for kernel in self.kernels(self.recorded()).values()}
+        bundle.write_bytes(bundles.write([(m.name, kept.get(m.name, m.data))
+                                          for m in bundles.read(self.recorded().read_bytes()) if m.name not in ptx]))
+        return bundle
+
     def test_what_needs_ir(self):
-        """Is said, for each kernel; and those that have it go on."""
+        """Is said, for each kernel without PTX; and those that have it go on."""
+        bundle = self.without_ptx()
         for options, what in [(["-O3"], "-O"), (["--passes", "default<O1>"], "--passes"), (["--fuse"], "--fuse"),
                               (["--target", "host"], "--target host"), (["--launch-bounds", "64"], "--launch-bounds"),
                               (["--specialize-dims"], "--specialize-dims"), (["--fast-math", "nsz"], "--fast-math")]:
             with self.subTest(options=options):
-                result = self.compile(*options, status=2)
+                result = self.compile(*options, bundle=bundle, status=2)
                 self.assertIn("kernel 'combine(int*, int const*, int const*, int const*)' " + NO_IR.format(what),
                               result.error)
         lines = self.folder / "lines"
         lines.write_text('{}\n{"passes": "default<O2>"}\n{"max_registers": 40}\n{"grid": [200, 1, 1]}\n')
-        self.compile("--variants", lines)
+        self.compile("--variants", lines, bundle=bundle)
         self.assertEqual([(v["configuration"]["passes"], "failed" in v) for v in self.variants()],
-                         [("as recorded", False), ("default<O2>", True), ("recorded PTX", False),
+                         [("as recorded", False), ("default<O2>", True), ("recorded PTX", True),
                           ("as recorded", False)] * 2)
         self.assertIn(NO_IR.format("'passes'"), self.variants()[1]["failed"])
+
+    def test_ir_of_ptx(self):
+        """Where IR is needed, it is made of the PTX."""
+        for options in (["--target", "host", "-O3"], ["--target", "host", "-O0", "--form", "fiber"],
+                        ["--target", "host", "--specialize-dims"]):
+            with self.subTest(options=options):
+                self.compile(*options)
+                ran = self.run_well([tool("run"), self.folder / "compiled.tar"], [tool("verify")])
+                lines = [json.loads(line) for line in ran.out.decode().splitlines()]
+                self.assertEqual([line["device"] for line in lines], ["host"] * 2)
+                self.assertTrue(all(line["changed_bytes"] for line in lines))
+        self.compile("-O3")
+        self.assertEqual({(v["configuration"]["target"], v["configuration"]["passes"]) for v in self.variants()},
+                         {("cuda:sm_90", "default<O3>")})
+        lines = self.folder / "lines"
+        lines.write_text('{}\n{"passes": "default<O2>"}\n{"max_registers": 40}\n{"target": "host"}\n')
+        self.compile("--variants", lines)
+        self.assertEqual([(v["configuration"]["passes"], v["configuration"]["target"].split(":")[0], "failed" in v)
+                          for v in self.variants()],
+                         [("as recorded", "cuda", False), ("default<O2>", "cuda", False), ("recorded PTX", "cuda", False),
+                          ("default<O3>", "host", False)] * 2)
+        extracted = self.run_well([tool("extract-ir"), "-S", "--kernel", "combine", self.recorded()])
+        self.assertIn("define void @", extracted.out.decode())
+        # PTX with something in it that nobody knows.
+        members = bundles.read(self.recorded().read_bytes())
+        kernels = self.kernels(self.recorded()).values()
+        texts = {f"code/{kernel['ptx']}": kernel["ptx"] for kernel in kernels}
+        changed = {old: next(m.data for m in members if m.name == f"code/{old}").replace(b"ret;", b"frobnicate;")
+                   for old in texts.values()}
+        new = {old: bundles.digest(data) for old, data in changed.items()}
+        damaged = self.folder / "odd.tar"
+        jsons = {f"kernels/{kernel['id']}/kernel.json":
+                 bundles.compact({k: new.get(v, v) if k == "ptx" else v for k, v in kernel.items() if k != "digest"})
+                 for kernel in kernels}
+        damaged.write_bytes(bundles.write([(f"code/{new[texts[m.name]]}", changed[texts[m.name]]) if m.name in texts else
+                                           (m.name, jsons.get(m.name, m.data)) for m in members]))
+        result = self.compile("-O3", "--target", "host", bundle=damaged, status=2)
+        self.assertRegex(result.error, "frobnicate")
 
     def test_other_launches(self):
         self.compile("--grid", "200", "--kernel", "combine")
@@ -261,14 +316,7 @@ class CodeOnly(Recordings):
         result = self.compile("--target", "sm_80", status=2)
         self.assertRegex(result.error, "SM version specified by .target is higher than sm_80")
         # A recording without.
-        kept = {}
-        for kernel in self.kernels(self.recorded()).values():
-            kept[f"kernels/{kernel['id']}/kernel.json"] = bundles.compact({k: v for k, v in kernel.items()
-                                                                          if k not in ("ptx", "digest")})
-        without = self.folder / "without.tar"
-        ptx = {f"code/{kernel['ptx']}" for kernel in self.kernels(self.recorded()).values()}
-        without.write_bytes(bundles.write([(m.name, kept.get(m.name, m.data))
-                                           for m in bundles.read(self.recorded().read_bytes()) if m.name not in ptx]))
+        without = self.without_ptx()
         self.compile(bundle=without)
         result = self.compile("--max-registers", "32", bundle=without, status=2)
         self.assertRegex(result.error, "kernel 'combine.*' has no PTX, which --max-registers needs")

@@ -67,6 +67,7 @@ NO_CUDA = {
     "lock_step": AMDS_INSTRUCTIONS,
     "lock_step_shared": LOCK_STEP,
     "managed_variables": "clang has no __managed__ for CUDA",
+    "matrix_cores": AMDS_INSTRUCTIONS,
     "memory_queries": STRUCTURES,
     "misaligned_vectors": "addresses that NVIDIA's GPUs refuse",
     "module_launch": DRIVER,
@@ -90,8 +91,8 @@ NO_CUDA = {
 # Of tests/programs/cuda: kernels of Thrust and CUB, which come with the toolkit.
 LIBRARIES = ["cub_device", "thrust_algorithms"]
 # And what HIP has not; some call the driver, whose library they are linked with as it lies in a toolkit.
-CUDAS_OWN = ["driver_calls", "graph_conditions", "graph_memory", "loaded_code", "matrix_fragments", "runtime_calls",
-             "shared_barriers"]
+CUDAS_OWN = ["driver_calls", "graph_conditions", "graph_memory", "loaded_code", "matrix_fragments", "matrix_shapes",
+             "runtime_calls", "shared_barriers"]
 DRIVERS = ["driver_calls", "loaded_code", "texture_copies"]
 STUBS = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda")) / "lib64" / "stubs"
 

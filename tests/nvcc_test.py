@@ -74,8 +74,8 @@ class Nvcc(TestCase):
         ir = self.folder / "vector_add.ll"
         self.run_well([tool("extract-ir"), "-S", program, "-o", ir])
         text = ir.read_text()
-        self.assertEqual(text.count("fadd float"), 1)
-        ir.write_text(text.replace("fadd float", "fsub float"))
+        self.assertEqual(text.count("fadd contract float"), 1)
+        ir.write_text(text.replace("fadd contract float", "fsub contract float"))
         result = run([tool("compile"), "--ir", ir, recording], [tool("run")], [tool("verify")])
         self.assertEqual(result.status, 1, result.text())
         ir.write_text(text)

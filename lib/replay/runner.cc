@@ -23,9 +23,9 @@ std::string device_of(const bundle::VariantInfo& variant) {
 std::string why_elsewhere(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant,
                           const std::string& device) {
   if (has_ir(kernel) || device == device_of(variant)) return {};
-  return fmt::format("it has no IR, and its code is for an NVIDIA GPU, {}: it runs with --device {}",
-                     variant.configuration.target.substr(variant.configuration.target.find(':') + 1),
-                     device_of(variant));
+  const std::string target = variant.configuration.target.substr(variant.configuration.target.find(':') + 1);
+  return fmt::format("it has no IR, and its code is for {}, {}: it runs with --device {}",
+                     device_of(variant) == "host" ? "the CPU" : "an NVIDIA GPU", target, device_of(variant));
 }
 
 }  // namespace

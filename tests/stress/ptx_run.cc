@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs kernels of PTX that ptx_programs.py makes, by CUDA's driver: a GPU's, or the host device's. A line a kernel: its
-// name, and a number for what each of its registers holds in the end.
+// file and name, and a number for what each of its registers holds in the end; with RAW=1 in the environment what all
+// threads' registers hold, a line a register.
 //
 //   ptx_run KERNELS OUTPUTS FILE.ptx …
 #include <dlfcn.h>
@@ -64,6 +65,9 @@ void run(const char* file, unsigned kernels, unsigned outputs, uint64_t in, uint
     call("cuCtxSynchronize");
     call("cuMemcpyDtoH_v2", static_cast<void*>(words.data()), out, words.size() * 4);
     std::printf("%s %s", file, name.c_str());
+    if (std::getenv("RAW")) {
+      for (size_t i = 0; i < words.size(); ++i) std::printf("%s%08x", i % kThreads ? " " : "\n", words[i]);
+    }
     for (unsigned i = 0; i < outputs; ++i) std::printf(" %08x", digest(words.data() + size_t{i} * kThreads));
     std::printf("\n");
     std::fflush(stdout);

@@ -209,6 +209,7 @@ enum Waits : uint32_t {
   kWaitByYield = 2  // those that wait give way to others
 };
 
+// Bits: stacks, and in the frames what the lanes of a wave share.
 enum Keeps : uint32_t {
   kKeepsNothing = 0,  // BlockContext's `frames` may be null
   kKeepsFrames = 1,   // in `frames`

@@ -238,7 +238,8 @@ std::string open_query(const Compilation& compilation) {
   return find(compilation, [](const llvm::Instruction& instruction) {
     return is_call_of(instruction, [](const Operation& at) {
       return at.kind == OperationKind::kQuery || at.kind == OperationKind::kImplicit ||
-             at.kind == OperationKind::kDispatch || at.kind == OperationKind::kContext;
+             at.kind == OperationKind::kDispatch || at.kind == OperationKind::kContext ||
+             at.kind == OperationKind::kWaveMemory;
     });
   });
 }

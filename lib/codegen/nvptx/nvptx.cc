@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "codegen/gpu_module.h"
+#include "codegen/nvptx/left_to_assembler.h"
 #include "codegen/nvptx/looked_up_functions.h"
 #include "codegen/nvptx/numbered_functions.h"
 #include "ir/address_variable.h"
@@ -143,6 +144,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   ir::optimize(*module, configuration.passes, machine.get(), {},
                {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
   ir::check_kept(*module, info.name, configuration.passes);
+  if (!info.lifted.empty()) leave_fusing_to_assembler(*module);
   if (configuration.ptxas_level > 0) keep_lines_only(*module);
   ir::expose_constants(*module, info);
   if (has_to_look_up(info, configuration.assembler)) {

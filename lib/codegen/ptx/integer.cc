@@ -47,9 +47,9 @@ Value* difference(Builder& builder, Value* a, Value* b, bool is_signed) {
       builder.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b));
 }
 
-// add.cc, addc, sub.cc, subc, mad.cc, madc: the flag is the sum's carry. A difference is the sum a + ~b + 1: its flag is
-// set where nothing is borrowed. The PTX ISA calls it the borrow, but NVIDIA's own division of 128-bit integers adds it
-// to zero behind subc.cc, and takes what is not zero for no borrow.
+// add.cc, addc, sub.cc, subc, mad.cc, madc: the flag is the sum's carry. A difference is the sum a + ~b + 1: its flag
+// is set where nothing is borrowed. The PTX ISA calls it the borrow, but NVIDIA's own division of 128-bit integers adds
+// it to zero behind subc.cc, and takes what is not zero for no borrow.
 struct Carrying {
   Builder& builder;
   Value** flag;

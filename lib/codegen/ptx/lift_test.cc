@@ -315,12 +315,17 @@ TEST(Lift, KeepsRoundingAndFlushing) {
   mul.rn.f32 %f2, %f1, 0f3F8CCCCD;
   add.rn.f32 %f2, %f2, 0f3F800000;
   add.rz.f32 %f3, %f2, 0f2F800000;
+  mul.f32 %f5, %f1, %f1;
   mul.ftz.f32 %f4, %f1, 0f00800000;
+  st.global.f32 [%out+4], %f4;
+  st.global.f32 [%out+8], %f5;
   mov.b32 %y, %f3;
 )");
   std::string ir = ir_of(text);
-  EXPECT_THAT(ir, HasSubstr("fmul float"));
-  EXPECT_THAT(ir, Not(HasSubstr("contract")));
+  EXPECT_THAT(ir, HasSubstr("@llvm.nvvm.mul.rn.f(float"));
+  EXPECT_THAT(ir, HasSubstr("@llvm.nvvm.add.rn.f(float"));
+  EXPECT_THAT(ir, HasSubstr("fmul contract float"));
+  EXPECT_THAT(ir, HasSubstr("asm sideeffect \"mul.ftz.f32 $0, $1, 0f00800000;"));
   EXPECT_THAT(ir, HasSubstr("add.rz.f32 $0, $1, 0f2F800000;"));
   EXPECT_THAT(ir, Not(HasSubstr("denormal-fp-math-f32")));
 }
@@ -333,6 +338,50 @@ TEST(Lift, SaysWhichLineItDoesNotKnow) {
   EXPECT_THAT(refusal_of(".visible .entry k() {\n"), HasSubstr("has no end"));
   EXPECT_THAT(refusal_of("nonsense\n"), HasSubstr("line 4"));
   EXPECT_THAT(refusal_of(".visible .entry k() { .reg .b32 %r<2>; mov.u32 %r1, gone; }\n"), HasSubstr("'gone'"));
+}
+
+// A stranger's text ends in an Error, never otherwise.
+TEST(Lift, SurvivesDamage) {
+  std::string text = kHead + kernel_of(R"(
+  .shared .align 4 .b8 tile[256];
+  .local .align 4 .b8 own[16];
+  mov.u32 %r1, tile;
+  setp.eq.u32 %p1|%p2, %t, 1;
+  @%p1 bra one;
+  mov.b32 {%rs1, %rs2}, %x;
+  { .param .b32 a; st.param.b32 [a], %x; .param .b32 r; call.uni (r), f, (a); ld.param.b32 %y, [r]; }
+one:
+  shfl.sync.bfly.b32 %r1|%p1, %x, 3, 31, -1;
+  ld.global.v2.u32 {%r3, %r4}, [%in+8];
+  fma.rn.ftz.f32 %f1, %f2, 0f3F800000, %f1;
+  mov.u64 %rd1, table;
+)",
+                                       ".func (.param .b32 r) f(.param .b32 a) { ret; }\n"
+                                       ".global .align 8 .u64 table[2] = {f, generic(table)+8};\n");
+  uint64_t state = 1;
+  auto random = [&](size_t limit) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>(state >> 33) % limit;
+  };
+  constexpr std::string_view kSigns = "{}[]();,.%@|+-:<>=_ \n0aLr";
+  unsigned refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = text;
+    for (size_t n = random(3) + 1; n > 0; --n) {
+      size_t at = random(damaged.size());
+      if (random(2))
+        damaged[at] = kSigns[random(kSigns.size())];
+      else
+        damaged.erase(at, random(12) + 1);
+    }
+    try {
+      llvm::LLVMContext context;
+      refused += !lift(context, damaged).refused.empty();
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000u);
 }
 
 TEST(Lift, RefusesOnlyTheKernelsThatUseWhatItDoesNotKnow) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Arithmetic on float and double, comparisons and conversions, as far as LLVM has the same operation. Products and sums
-// are not fused: nvcc has done that, and ptxas does not do it with what LLVM's back end makes of these.
+// Arithmetic on float and double, comparisons and conversions, as far as LLVM has the same operation. ptxas may fuse a
+// product and a sum that say no rounding: so may LLVM, which hands them on as they are. Those that say .rn stay apart.
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "codegen/ptx/comparisons.h"
 #include "codegen/ptx/function.h"
@@ -18,6 +19,25 @@ using Builder = llvm::IRBuilderBase;
 
 // Of float and double.
 bool is_plain_float(const PtxType& type) { return type.kind == PtxType::kFloat && type.bits >= 32 && type.lanes == 1; }
+
+Value* fusible(Builder& builder, StringRef operation, llvm::ArrayRef<Value*> in) {
+  llvm::IRBuilderBase::FastMathFlagGuard guard(builder);
+  builder.getFastMathFlags().setAllowContract(true);
+  if (operation == "add") return builder.CreateFAdd(in[0], in[1]);
+  return operation == "sub" ? builder.CreateFSub(in[0], in[1]) : builder.CreateFMul(in[0], in[1]);
+}
+
+Value* rounded(Builder& builder, StringRef operation, llvm::ArrayRef<Value*> in, bool flush) {
+  bool adds = operation != "mul", single = in[0]->getType()->isFloatTy();
+  auto sum = !single ? llvm::Intrinsic::nvvm_add_rn_d
+             : flush ? llvm::Intrinsic::nvvm_add_rn_ftz_f
+                     : llvm::Intrinsic::nvvm_add_rn_f;
+  auto product = !single ? llvm::Intrinsic::nvvm_mul_rn_d
+                 : flush ? llvm::Intrinsic::nvvm_mul_rn_ftz_f
+                         : llvm::Intrinsic::nvvm_mul_rn_f;
+  Value* second = operation == "sub" ? builder.CreateFNeg(in[1]) : in[1];
+  return builder.CreateIntrinsic(adds ? sum : product, {}, {in[0], second});
+}
 
 PtxResult arithmetic(PtxInstruction& instruction, bool flushes) {
   Builder& builder = instruction.builder;
@@ -44,9 +64,9 @@ PtxResult arithmetic(PtxInstruction& instruction, bool flushes) {
     return give(builder.CreateIntrinsic(llvm::Intrinsic::fma, {in[0]->getType()}, in));
   }
   if (in.size() != 2) return std::nullopt;
-  if (operation == "add") return give(builder.CreateFAdd(in[0], in[1]));
-  if (operation == "sub") return give(builder.CreateFSub(in[0], in[1]));
-  if (operation == "mul") return give(builder.CreateFMul(in[0], in[1]));
+  if (operation == "add" || operation == "sub" || operation == "mul") {
+    return give(nearest ? rounded(builder, operation, in, flush) : fusible(builder, operation, in));
+  }
   if (operation == "div" && nearest) return give(builder.CreateFDiv(in[0], in[1]));
   if (operation == "copysign" && !flush) {
     return give(builder.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, in[1], in[0]));

@@ -25,6 +25,15 @@ bool is_pure(StringRef operation) {
   return llvm::is_contained(kPure, operation);
 }
 
+// ptxas may fuse it with another. Whether it does depends on how often its result is used, so that it must stay as
+// often as the text has it.
+bool is_fusible(const PtxStatement& statement) {
+  PtxName name(statement.name);
+  std::optional<PtxType> type = name.take_type();
+  bool one_of = llvm::is_contained({"add", "sub", "mul"}, statement.operation());
+  return one_of && type && type->is_floating() && name.take_one_of({"rn", "rz", "rm", "rp"}).empty();
+}
+
 // Of a register in inline assembly; zero: there is none for its type.
 char constraint_of(llvm::Type* type) {
   if (type->isFloatTy()) return 'f';
@@ -261,11 +270,13 @@ void FunctionLifter::lift_assembly(const PtxStatement& statement) {
   llvm::Type* type = given.empty()       ? builder_.getVoidTy()
                      : given.size() == 1 ? given[0]
                                          : llvm::StructType::get(context_, given);
-  auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(type, taken, false), text, constraints, !pure);
+  bool stays = !pure || is_fusible(statement);
+  auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(type, taken, false), text, constraints, stays);
   llvm::CallInst* call = builder_.CreateCall(assembly, values);
   call->addFnAttr(llvm::Attribute::NoUnwind);
   if (!pure) call->addFnAttr(llvm::Attribute::Convergent);
-  if (pure) call->setDoesNotAccessMemory();
+  if (pure && !stays) call->setDoesNotAccessMemory();
+  if (pure && stays) call->setOnlyAccessesInaccessibleMemory();
   for (unsigned i = 0; i < targets.size(); ++i) {
     write(targets[i], given.size() == 1 ? call : builder_.CreateExtractValue(call, i));
   }

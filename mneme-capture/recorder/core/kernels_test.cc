@@ -32,7 +32,8 @@ FatbinEntry packed(uint32_t processor, const std::string& image, uint16_t kind =
 class Registered {
  public:
   Registered(const std::vector<FatbinEntry>& entries, const std::string& first_processor)
-      : image_(objects::fatbin(entries)), kernels_(Limits(), [first_processor] { return first_processor; }) {
+      : image_(objects::fatbin(entries)),
+        kernels_(Limits(), [first_processor] { return first_processor; }, [](void*) { return Bytes(); }) {
     kernels_.add_fat_binary(this, reinterpret_cast<const std::byte*>(image_.data()));
     kernels_.add_stub(this, kName, kName);
   }

@@ -29,6 +29,7 @@ bool reads_launch(const llvm::Instruction& instruction) {
 bool is_source(const llvm::Instruction& instruction) {
   if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
   auto operation = operation_at(instruction);
+  if (operation && operation->kind == OperationKind::kWaveMemory) return true;
   if (operation && operation->kind == OperationKind::kQuery) return operation->query == Query::kLocalId;
   if (!instruction.mayReadOrWriteMemory() || reads_launch(instruction)) return false;
   return !instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);

@@ -148,7 +148,8 @@ BlockCode make_fiber_form(llvm::Module& module, llvm::Function& item, uint32_t w
   call_through_table(builder, "run_items", builder.getVoidTy(), function.getArg(0), builder.getInt32(0),
                      {&item, builder.getInt32(wave_size)});
   builder.CreateRetVoid();
-  return {&function, kKeepsStacks};
+  uint32_t keeps = reserved_for_waves(item) ? kKeepsStacks | kKeepsFrames : kKeepsStacks;
+  return {&function, keeps};
 }
 
 }  // namespace mneme::codegen::host

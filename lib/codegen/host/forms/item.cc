@@ -11,12 +11,16 @@ namespace {
 
 constexpr uint64_t kImplicitSize = 256;
 constexpr uint64_t kDispatchSize = 64;
+constexpr uint64_t kMostThreads = 1024;
+constexpr llvm::StringLiteral kWaveMemory = "mneme-wave-memory";  // bytes, of the item
 
 // Where a function reads a query's answer: computed once, at its entry.
 class Answers {
  public:
-  explicit Answers(llvm::Function& function)
+  Answers(llvm::Function& function, uint32_t wave_size, uint64_t wave_memory)
       : function_(function),
+        wave_size_(wave_size),
+        wave_memory_size_(wave_memory),
         context_type_(*function.getParent()),
         builder_(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca()) {
     context_ = context_in(function, builder_);
@@ -32,6 +36,9 @@ class Answers {
         return dispatch_;
       case OperationKind::kContext:
         return context_;
+      case OperationKind::kWaveMemory:
+        if (!wave_memory_) wave_memory_ = wave_memory();
+        return wave_memory_;
       case OperationKind::kQuery:
         break;
       default:  // collectives
@@ -57,6 +64,21 @@ class Answers {
     return nullptr;
   }
 
+  // The waves' memory, one after the other, stands where the frames begin (lower.h).
+  llvm::Value* wave_memory() {
+    auto known = [&](Query what, unsigned dimension) { return answer({OperationKind::kQuery, what, dimension}); };
+    llvm::Value* index = known(Query::kLocalId, 2);
+    for (unsigned dimension : {1, 0}) {
+      index = builder_.CreateMul(index, known(Query::kLocalSize, dimension), "", true, true);
+      index = builder_.CreateAdd(index, known(Query::kLocalId, dimension), "", true, true);
+    }
+    llvm::Value* wave =
+        builder_.CreateZExt(builder_.CreateUDiv(index, builder_.getInt32(wave_size_)), builder_.getInt64Ty());
+    llvm::Value* frames = context_type_.load(builder_, context_, Context::kFrames);
+    return builder_.CreateInBoundsGEP(builder_.getInt8Ty(), frames,
+                                      builder_.CreateMul(wave, builder_.getInt64(wave_memory_size_)));
+  }
+
   llvm::Value* local_id(unsigned dimension) {
     if (function_.getName() == kItemFunction) return function_.getArg(1 + dimension);
     llvm::GlobalVariable& item = thread_item(*function_.getParent());
@@ -66,11 +88,14 @@ class Answers {
   }
 
   llvm::Function& function_;
+  uint32_t wave_size_;
+  uint64_t wave_memory_size_;  // bytes
   Context context_type_;
   llvm::IRBuilder<> builder_;
   llvm::Value* context_ = nullptr;
   llvm::Value* implicit_ = nullptr;
   llvm::Value* dispatch_ = nullptr;
+  llvm::Value* wave_memory_ = nullptr;
   llvm::Value* queries_[4][3] = {};
 };
 
@@ -122,7 +147,7 @@ llvm::Value* load_argument(llvm::IRBuilderBase& builder, llvm::Value* bytes, con
   return load;
 }
 
-void answer_queries(llvm::Module& module) {
+void answer_queries(llvm::Module& module, uint32_t wave_size, uint64_t wave_memory) {
   std::optional<bundle::LaunchSize> launch = fixed_launch(module);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
@@ -130,7 +155,7 @@ void answer_queries(llvm::Module& module) {
     std::vector<llvm::CallInst*> answered;  // erased last: the answers may be computed ahead of one of them
     for (auto& [call, operation] : operations_in(function)) {
       if (is_convergence_point(operation)) continue;
-      if (!answers) answers.emplace(function);
+      if (!answers) answers.emplace(function, wave_size, wave_memory);
       llvm::Value* answer = answers->answer(operation);
       if (llvm::MDNode* range = call->getMetadata(llvm::LLVMContext::MD_range)) {
         auto* load = llvm::dyn_cast<llvm::LoadInst>(answer);
@@ -173,8 +198,16 @@ llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel
   }
   if (!entry.use_empty()) throw Error::of("the kernel '{}' calls itself", kernel.demangled);
   entry.eraseFromParent();
-  answer_queries(module);
+  uint64_t wave_memory = wave_memory_size(module);
+  if (wave_memory) item.addFnAttr(kWaveMemory, std::to_string(wave_memory * (kMostThreads / kernel.wave_size)));
+  answer_queries(module, kernel.wave_size, wave_memory);
   return item;
+}
+
+uint64_t reserved_for_waves(const llvm::Function& item) {
+  uint64_t size = 0;
+  item.getFnAttribute(kWaveMemory).getValueAsString().getAsInteger(10, size);
+  return size;
 }
 
 void publish_item(llvm::IRBuilderBase& builder, llvm::Function& item) {

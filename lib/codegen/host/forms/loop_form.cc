@@ -33,12 +33,13 @@ namespace {
 class Schedule {
  public:
   Schedule(llvm::Module& module, std::vector<Region> regions, const std::vector<Slot>& slots, uint64_t bytes_per_item,
-           uint32_t wave_size)
+           uint32_t wave_size, uint64_t reserved)
       : module_(module),
         regions_(std::move(regions)),
         slots_(slots),
         bytes_per_item_(bytes_per_item),
         wave_size_(wave_size),
+        reserved_(reserved),
         type_(module),
         builder_(module.getContext()) {}
 
@@ -79,9 +80,11 @@ class Schedule {
     count_ =
         builder_.CreateAnd(builder_.CreateAdd(exact_, builder_.getInt64(kAlign - 1)), builder_.getInt64(~(kAlign - 1)));
     frames_ = type_.load(builder_, context_, Context::kFrames);
+    if (reserved_) frames_ = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), frames_, reserved_);
     points_ = builder_.CreateGEP(builder_.getInt8Ty(), frames_,
                                  builder_.CreateMul(count_, builder_.getInt64(bytes_per_item_)));
     llvm::Value* needed = builder_.CreateMul(count_, builder_.getInt64(bytes_per_item_ + sizeof(uint32_t)));
+    if (reserved_) needed = builder_.CreateAdd(needed, builder_.getInt64(reserved_));
     llvm::BasicBlock* fits = block("fits");
     llvm::BasicBlock* full = block("full");
     builder_.CreateCondBr(builder_.CreateICmpULE(needed, type_.load(builder_, context_, Context::kFramesSize)), fits,
@@ -248,6 +251,7 @@ class Schedule {
   const std::vector<Slot>& slots_;
   uint64_t bytes_per_item_;
   uint32_t wave_size_;
+  uint64_t reserved_;  // bytes of the frames that are not the arrays'
   Context type_;
   llvm::IRBuilder<> builder_;
   llvm::Function* function_ = nullptr;
@@ -265,6 +269,7 @@ BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundl
                          uint32_t most_threads) {
   if (!item.hasFnAttribute(kKeepLocals) && most_threads >= kFewestInStep) step_through_loops(item);
   share_code(item);
+  uint64_t reserved = reserved_for_waves(item);
   Regions regions(module, item);
   std::vector<Region> made = regions.make();
   bool of_waves = llvm::any_of(
@@ -275,7 +280,8 @@ BlockCode make_loop_form(llvm::Module& module, llvm::Function& item, const bundl
   }
   uint32_t keeps = made.size() > 1 ? kKeepsFrames : kKeepsNothing;
   uint32_t wave_size = of_waves ? kernel.wave_size : 64;
-  return {&Schedule(module, std::move(made), regions.slots(), regions.bytes_per_item(), wave_size).make(), keeps};
+  return {&Schedule(module, std::move(made), regions.slots(), regions.bytes_per_item(), wave_size, reserved).make(),
+          keeps};
 }
 
 }  // namespace mneme::codegen::host

@@ -24,7 +24,11 @@ inline constexpr char kFixedArguments[] = "mneme-fixed-arguments";
 //
 // Relies on lower_services: what is left of the neutral form are queries and collectives. Returns the function. Throws
 // Error when the IR's arguments are not the recorded ones.
+//
+// The memory of waves that the kernel asks for (neutral.h) stands where the frames begin: reserved_for_waves() bytes of
+// a block with as many waves as one may have. What else is in the frames stands behind.
 llvm::Function& make_item(llvm::Module& module, const bundle::KernelInfo& kernel);
+uint64_t reserved_for_waves(const llvm::Function& item);
 // Tells functions that were not inlined which work-item they run for, if there are any. To be said where `item` begins,
 // and again wherever others may have had their turn.
 void publish_item(llvm::IRBuilderBase& builder, llvm::Function& item);

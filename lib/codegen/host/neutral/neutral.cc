@@ -17,6 +17,7 @@ constexpr std::array<llvm::StringLiteral, 4> kQueryNames = {"mneme.local.id.", "
 constexpr llvm::StringLiteral kImplicit = "mneme.implicit";
 constexpr llvm::StringLiteral kDispatch = "mneme.dispatch";
 constexpr llvm::StringLiteral kContext = "mneme.context";
+constexpr llvm::StringLiteral kWaveMemoryName = "mneme.wave.memory";
 constexpr llvm::StringLiteral kBarrier = "mneme.barrier";
 constexpr llvm::StringLiteral kBarrierCount = "mneme.barrier.count";
 constexpr llvm::StringLiteral kBarrierGrid = "mneme.barrier.grid";
@@ -36,8 +37,9 @@ constexpr std::array<llvm::StringLiteral, 4> kMemoryNames = {"private", "device"
 llvm::Module& module_of(llvm::IRBuilderBase& builder) { return *builder.GetInsertBlock()->getModule(); }
 
 // A function of its arguments only: free to be moved, merged and hoisted.
-llvm::FunctionCallee declare_pure(llvm::Module& module, llvm::StringRef name, llvm::Type* type) {
-  llvm::FunctionCallee callee = module.getOrInsertFunction(name, type);
+llvm::FunctionCallee declare_pure(llvm::Module& module, llvm::StringRef name, llvm::Type* type,
+                                  llvm::ArrayRef<llvm::Type*> parameters = {}) {
+  llvm::FunctionCallee callee = module.getOrInsertFunction(name, llvm::FunctionType::get(type, parameters, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotAccessMemory();
   function->setDoesNotThrow();
@@ -84,6 +86,22 @@ llvm::Value* call_dispatch(llvm::IRBuilderBase& builder) {
 
 llvm::Value* call_context(llvm::IRBuilderBase& builder) {
   return builder.CreateCall(declare_pure(module_of(builder), kContext, builder.getPtrTy()));
+}
+
+llvm::Value* call_wave_memory(llvm::IRBuilderBase& builder, uint32_t bytes) {
+  llvm::FunctionCallee callee =
+      declare_pure(module_of(builder), kWaveMemoryName, builder.getPtrTy(), {builder.getInt32Ty()});
+  return builder.CreateCall(callee, {builder.getInt32(bytes)});
+}
+
+uint64_t wave_memory_size(llvm::Module& module) {
+  uint64_t most = 0;
+  llvm::Function* function = module.getFunction(kWaveMemoryName);
+  if (!function) return 0;
+  for (llvm::User* user : function->users()) {
+    most = std::max(most, llvm::cast<llvm::ConstantInt>(user->getOperand(0))->getZExtValue());
+  }
+  return llvm::alignTo(most, 64);
 }
 
 // Below 1024, and so is every part of the sum.
@@ -174,6 +192,7 @@ std::optional<Operation> operation_of(const llvm::Function& function) {
   static const std::pair<llvm::StringRef, OperationKind> kNamed[] = {{kImplicit, OperationKind::kImplicit},
                                                                      {kDispatch, OperationKind::kDispatch},
                                                                      {kContext, OperationKind::kContext},
+                                                                     {kWaveMemoryName, OperationKind::kWaveMemory},
                                                                      {kBarrier, OperationKind::kBarrier},
                                                                      {kBarrierCount, OperationKind::kBarrierCount},
                                                                      {kBarrierGrid, OperationKind::kBarrierGrid},

@@ -22,6 +22,12 @@ llvm::Value* call_dispatch(llvm::IRBuilderBase& builder);
 
 // `ptr mneme.context()`: the BlockContext (abi.h).
 llvm::Value* call_context(llvm::IRBuilderBase& builder);
+// `ptr mneme.wave.memory(i32 bytes)`: memory that the lanes of a wave share, and no other wave; aligned to 16 bytes,
+// the same each time, as large as the largest that is asked for. It holds nothing at first. Lanes synchronise between a
+// write of one's and a read of another's.
+llvm::Value* call_wave_memory(llvm::IRBuilderBase& builder, uint32_t bytes);
+// The largest, a multiple of 64 bytes; 0: none is asked for.
+uint64_t wave_memory_size(llvm::Module& module);
 // The work-item's linear index in the block, i32, x fastest; and in its wave.
 llvm::Value* thread_index(llvm::IRBuilderBase& builder);
 llvm::Value* lane_index(llvm::IRBuilderBase& builder, uint32_t wave_size);
@@ -79,6 +85,7 @@ enum class OperationKind {
   kImplicit,
   kDispatch,
   kContext,
+  kWaveMemory,
   kBarrier,
   kBarrierCount,
   kBarrierGrid,

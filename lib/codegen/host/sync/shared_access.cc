@@ -47,7 +47,11 @@ std::optional<Space> Spaces::of_object(const llvm::Value* object) const {
     bool from_outside = (variable && !is_blocks_own(*variable)) || (argument && argument->getParent() == kernel_);
     return from_outside ? Space::kGlobal : either;
   }
-  if (operation_at(*object)) return Space::kGlobal;
+  if (auto operation = operation_at(*object)) {
+    // Whoever asks for memory of the wave's synchronises its lanes.
+    if (operation->kind == OperationKind::kWaveMemory) return std::nullopt;
+    return Space::kGlobal;
+  }
   return either;
 }
 

@@ -62,7 +62,7 @@ GridLaunch::GridLaunch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 blo
 RunningBlock GridLaunch::make_block(Workspace& workspace, ItemFibers* items) const {
   RunningBlock block = any_block_;
   block.shared = workspace.shared(shared_size_);
-  if (code_.keeps == codegen::host::kKeepsFrames) {
+  if (code_.keeps & codegen::host::kKeepsFrames) {
     block.frames = workspace.frames();
     block.frames_size = workspace.frames_size();
   }

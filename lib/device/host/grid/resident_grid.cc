@@ -41,7 +41,7 @@ constexpr auto kLong = std::chrono::seconds(10);
 struct ResidentBlock {
   ResidentBlock(GridLaunch& launch_, std::span<std::byte> stack_, const Stacks& stacks)
       : workspace(Workspace::kFramesLeast), launch(launch_), stack(stack_) {
-    if (launch.code().keeps == codegen::host::kKeepsStacks) items = borrow_fibers();
+    if (launch.code().keeps & codegen::host::kKeepsStacks) items = borrow_fibers();
     block = launch.make_block(workspace, items.get());
     block.fiber = &fiber;
     block.stacks = &stacks;
@@ -184,7 +184,7 @@ class Share {
 };
 
 uint64_t most_at_once(const codegen::host::CodeObject& code, uint64_t threads) {
-  uint64_t stacks = code.keeps == codegen::host::kKeepsStacks ? threads : 0;
+  uint64_t stacks = code.keeps & codegen::host::kKeepsStacks ? threads : 0;
   return std::max<uint64_t>(Stacks::limit() / (kStacksWorth + stacks), 1);
 }
 

@@ -21,7 +21,7 @@ constexpr auto kMoment = std::chrono::microseconds(10);
 // Blocks [first, last), at least one, in order.
 void run_blocks(GridLaunch& launch, uint64_t first, uint64_t last) {
   BorrowedFibers items;
-  if (launch.code().keeps == codegen::host::kKeepsStacks) items = borrow_fibers();
+  if (launch.code().keeps & codegen::host::kKeepsStacks) items = borrow_fibers();
   RunningBlock block = launch.make_block(Workspace::of_this_thread(), items.get());
   FaultGuard guard;
   const ArithmeticMode mode;
@@ -52,7 +52,7 @@ uint64_t run_for_a_moment(GridLaunch& launch, uint64_t last) {  // how many bloc
 void run_on_all_cores(GridLaunch& launch, uint64_t first, uint64_t last) {
   uint64_t most = core_count();
   // On so many that there are stacks for the work-items of their blocks.
-  if (launch.code().keeps == codegen::host::kKeepsStacks) {
+  if (launch.code().keeps & codegen::host::kKeepsStacks) {
     most = std::clamp<uint64_t>(Stacks::limit() / launch.threads_per_block(), 1, most);
   }
   share_out(first, last, most, launch.has_failed(),

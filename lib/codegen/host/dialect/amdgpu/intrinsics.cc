@@ -133,6 +133,7 @@ bool raise_intrinsic(llvm::CallInst& call, const bundle::KernelInfo& kernel) {
   if (!value) value = raise_atomic_intrinsic(builder, call, kernel.wave_size);
   if (!value) value = raise_integer_intrinsic(builder, call);
   if (!value) value = raise_float_intrinsic(builder, call);
+  if (!value) value = raise_matrix_intrinsic(builder, call, kernel.wave_size);
   if (!value) return false;
   if (*value) call.replaceAllUsesWith(*value);
   call.eraseFromParent();

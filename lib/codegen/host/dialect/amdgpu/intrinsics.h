@@ -21,6 +21,7 @@ Raised raise_wave_intrinsic(llvm::IRBuilderBase& builder, llvm::CallInst& call, 
 Raised raise_atomic_intrinsic(llvm::IRBuilderBase& builder, llvm::CallInst& call, uint32_t wave_size);
 Raised raise_integer_intrinsic(llvm::IRBuilderBase& builder, llvm::CallInst& call);
 Raised raise_float_intrinsic(llvm::IRBuilderBase& builder, llvm::CallInst& call);
+Raised raise_matrix_intrinsic(llvm::IRBuilderBase& builder, llvm::CallInst& call, uint32_t wave_size);
 
 // The lanes that are here, a bit each; and how many of a mask's lanes are below this one.
 llvm::Value* active_lanes(llvm::IRBuilderBase& builder);

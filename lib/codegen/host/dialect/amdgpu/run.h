@@ -53,12 +53,12 @@ class BlockOfThreads {
  public:
   static constexpr Services services() {
     Services services{};
-    services.run_items = [](BlockContext* context, uint32_t, ItemFunction item, uint32_t) {
-      static_cast<BlockOfThreads*>(context->launch)->run(*context, item);
+    services.run_items = [](BlockContext* context, uint32_t, ItemFunction item, uint32_t wave_size) {
+      static_cast<BlockOfThreads*>(context->launch)->run(*context, item, wave_size);
     };
-    services.converge = [](BlockContext* context, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t) {
-      static_cast<BlockOfThreads*>(context->launch)->converge();
-      return uint64_t{0};
+    services.converge = [](BlockContext* context, uint32_t thread, uint32_t collective, uint32_t, uint64_t value,
+                           uint64_t, uint32_t lane) {
+      return static_cast<BlockOfThreads*>(context->launch)->converge(thread, collective, value, lane);
     };
     services.stop = [](BlockContext* context, uint32_t, uint32_t fault, const char*) { context->fault = fault; };
     services.diverged = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
@@ -66,7 +66,9 @@ class BlockOfThreads {
   }
 
  private:
-  void run(BlockContext& context, ItemFunction item) {
+  void run(BlockContext& context, ItemFunction item, uint32_t wave_size) {
+    wave_size_ = wave_size;
+    values_.resize(context.block[0]);
     barrier_.emplace(context.block[0]);
     std::vector<std::jthread> threads;
     for (uint32_t x = 0; x < context.block[0]; ++x) {
@@ -78,12 +80,23 @@ class BlockOfThreads {
       });
     }
   }
-  void converge() {
+  // All meet; of the operations of waves, there are permutes among lanes that are all here.
+  uint64_t converge(uint32_t thread, uint32_t collective, uint64_t value, uint32_t lane) {
+    values_[thread] = value;
+    wait();
+    if (collective != kWavePermute) return 0;
+    uint64_t result = values_[thread / wave_size_ * wave_size_ + lane];
+    wait();
+    return result;
+  }
+  void wait() {
     turn_.unlock();
     barrier_->arrive_and_wait();
     turn_.lock();
   }
 
+  uint32_t wave_size_ = 0;
+  std::vector<uint64_t> values_;  // that they brought
   std::mutex turn_;
   std::optional<std::barrier<>> barrier_;
 };

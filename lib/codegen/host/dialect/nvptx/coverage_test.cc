@@ -60,11 +60,10 @@ bool is_refused_texture(llvm::StringRef name) {
   return (name.starts_with("tex.") || name.starts_with("tld4.")) && !name.contains(".unified.");
 }
 
-// Matrix units, what spans blocks, and of surfaces what depends on their format.
+// What spans blocks, and of surfaces what depends on their format.
 bool is_refused(llvm::StringRef name) {
-  for (llvm::StringRef prefix :
-       {"wmma.", "mma.", "ldmatrix.", "sust.p.", "suq.channel.", "txq.channel.", "txq.num.samples", "istypep.",
-        "texsurf.", "cp.async.bulk.", "barrier.cluster.", "compiler."}) {
+  for (llvm::StringRef prefix : {"sust.p.", "suq.channel.", "txq.channel.", "txq.num.samples", "istypep.", "texsurf.",
+                                 "cp.async.bulk.", "barrier.cluster.", "compiler."}) {
     if (name.starts_with(prefix)) return true;
   }
   if (is_refused_texture(name)) return true;

@@ -6,6 +6,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/error.h"
+#include "codegen/host/dialect/nvptx/matrices.h"
 #include "codegen/host/dialect/nvptx/names.h"
 #include "codegen/host/dialect/nvptx/ptx/barriers.h"
 #include "codegen/host/dialect/nvptx/ptx/memory.h"
@@ -33,6 +34,17 @@ Value* pair(Builder& builder, llvm::CallInst& call, std::pair<Value*, Value*> va
   Value* both = llvm::PoisonValue::get(type);
   both = builder.CreateInsertValue(both, as_type(builder, values.first, type->getElementType(0)), 0);
   return builder.CreateInsertValue(both, as_type(builder, values.second, type->getElementType(1)), 1);
+}
+
+// What an instruction gives, as a call does.
+Value* as_results(Builder& builder, llvm::CallInst& call, const PtxValues& values) {
+  auto* all = llvm::dyn_cast<llvm::StructType>(call.getType());
+  if (!all) return values.empty() ? nullptr : as_type(builder, values.front(), call.getType());
+  Value* result = llvm::PoisonValue::get(all);
+  for (unsigned i = 0; i < all->getNumElements(); ++i) {
+    result = builder.CreateInsertValue(result, as_type(builder, values[i], all->getElementType(i)), i);
+  }
+  return result;
 }
 
 Raised raise_special_register(Builder& builder, llvm::CallInst& call, StringRef name) {
@@ -181,13 +193,17 @@ Raised raise_texture(Builder& builder, llvm::CallInst& call, StringRef name) {
   for (unsigned i : instruction->operands) operands.push_back(operand(call, i));
   PtxResult result = raise_ptx(builder, instruction->name, operands, instruction->results);
   if (!result) return std::nullopt;
+  return as_results(builder, call, *result);
+}
+
+Raised raise_matrix(Builder& builder, llvm::CallInst& call, StringRef name) {
+  std::string instruction = matrix_instruction_of(name);
+  if (instruction.empty()) return std::nullopt;
+  llvm::SmallVector<Value*, 32> operands(call.args());
   auto* all = llvm::dyn_cast<llvm::StructType>(call.getType());
-  if (!all) return result->empty() ? nullptr : as_type(builder, result->front(), call.getType());
-  Value* value = llvm::PoisonValue::get(all);
-  for (unsigned i = 0; i < all->getNumElements(); ++i) {
-    value = builder.CreateInsertValue(value, as_type(builder, (*result)[i], all->getElementType(i)), i);
-  }
-  return value;
+  unsigned results = all ? all->getNumElements() : call.getType()->isVoidTy() ? 0 : 1;
+  PtxResult result = raise_ptx(builder, instruction, operands, results);
+  return result ? as_results(builder, call, *result) : Raised();
 }
 
 Raised raise_instruction(Builder& builder, llvm::CallInst& call, StringRef name) {
@@ -203,7 +219,7 @@ Raised raise_instruction(Builder& builder, llvm::CallInst& call, StringRef name)
 bool raise_intrinsic(llvm::CallInst& call, StringRef name) {
   llvm::IRBuilder<> builder(&call);
   for (auto* raise : {raise_special_register, raise_shuffle, raise_vote, raise_match, raise_redux, raise_barrier,
-                      raise_atomic, raise_memory, raise_bits, raise_texture, raise_instruction}) {
+                      raise_atomic, raise_memory, raise_bits, raise_texture, raise_matrix, raise_instruction}) {
     Raised value = raise(builder, call, name);
     if (!value) continue;
     if (*value) call.replaceAllUsesWith(*value);

@@ -456,7 +456,9 @@ TEST(NvptxRefusals, NameWhatIsNotThere) {
   expect("%r = call i32 @cudaDeviceSynchronize()", "declare i32 @cudaDeviceSynchronize()", "cudaDeviceSynchronize");
   expect("%r = call float @__nv_no_such_f(float 1.0)", "declare float @__nv_no_such_f(float)", "__nv_no_such_f");
   for (const char* text :
-       {"wgmma.fence.sync.aligned;", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32;",
+       {"wgmma.fence.sync.aligned;", "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {a}, 0, 0, p, 1, 1, 0, 0;",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [0], [0, {0, 0}], [0];",
+        "barrier.cluster.arrive.aligned;", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32;",
         "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {a}, {0}, {0}, {0};", "add.s32.strange %r1, %r2, 3;",
         "L: bra M;", "L: L: bra L;", "bra L;", "mov.u32 a, %no_such_register;", "ld.shared::cluster.u32 a, [0];",
         "add.s32 a, b, 1;", ".reg .b32 <4>;"}) {

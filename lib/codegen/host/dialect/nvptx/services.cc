@@ -36,8 +36,8 @@ llvm::StructType* type_of_arguments(Value* buffer) {
   return structure ? llvm::dyn_cast<llvm::StructType>(structure->getAllocatedType()) : nullptr;
 }
 
-// Those that a format asks for, as a compiler lays them out that tells no types: of four bytes or eight, at multiples of
-// their size.
+// Those that a format asks for, as a compiler lays them out that tells no types: of four bytes or eight, at multiples
+// of their size.
 llvm::SmallVector<unsigned, 16> sizes_by_format(llvm::StringRef format) {
   llvm::SmallVector<unsigned, 16> sizes;
   for (size_t at = format.find('%'); at != llvm::StringRef::npos; at = format.find('%')) {
@@ -51,7 +51,8 @@ llvm::SmallVector<unsigned, 16> sizes_by_format(llvm::StringRef format) {
     format = format.drop_front();
     if (conversion == '%') continue;
     sizes.append(options.count('*'), 4);
-    bool wide = length.contains_insensitive('l') || length.contains('j') || length.contains('z') || length.contains('t');
+    bool wide =
+        length.contains_insensitive('l') || length.contains('j') || length.contains('z') || length.contains('t');
     sizes.push_back(wide || llvm::StringRef("fFeEgGaAsp").contains(conversion) ? 8 : 4);
   }
   return sizes;
@@ -76,7 +77,8 @@ std::optional<llvm::SmallVector<Value*, 16>> words_of(Builder& builder, Value* f
   for (unsigned size : sizes_by_format(text)) {
     offset = llvm::alignTo(offset, size);
     Value* address = builder.CreateConstGEP1_64(builder.getInt8Ty(), buffer, offset);
-    words.push_back(as_type(builder, builder.CreateAlignedLoad(builder.getIntNTy(size * 8), address, llvm::Align(size)), wide));
+    words.push_back(
+        as_type(builder, builder.CreateAlignedLoad(builder.getIntNTy(size * 8), address, llvm::Align(size)), wide));
     offset += size;
   }
   return words;

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// PTX's instructions on matrices that a warp's registers hold: ldmatrix, stmatrix, movmatrix, mma.
-//
-// Lane t has g = t / 4 and i = t % 4. A register holds n elements, one beside the other: 2 of 16 bits, 4 of 8.
-//   m8n8, A:  row g (in every second register g + 8), columns i * n …; a pair of registers further, 4 * n columns
-//   B:        as A, with rows and columns exchanged, and 8 columns only
-//   C, D:     row g, columns 2 * i and 2 * i + 1; then row g + 8
-#include <llvm/IR/Intrinsics.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
-
-#include <array>
+// PTX's instructions that move matrices of eight rows and columns between memory and a warp's registers: ldmatrix,
+// stmatrix, movmatrix. Lane t has g = t / 4 and i = t % 4; a register holds two elements of 16 bits, of row g and of
+// columns 2 * i and 2 * i + 1.
+#include "codegen/host/dialect/nvptx/ptx/matrix.h"
 
 #include "codegen/host/dialect/nvptx/ptx/memory.h"
 #include "codegen/host/dialect/nvptx/ptx/ptx.h"
@@ -143,215 +137,6 @@ PtxResult raise_move(PtxInstruction& instruction) {
   return PtxValues{result};
 }
 
-// mma: D = A * B + C. Products and sums are exact or doubles, rounded once at the end, as the ISA leaves the order of
-// the additions open; integers wrap.
-//
-//   for s in 0 … 3:  the four lanes of a row, and of a column, one after the other
-//     a = A's registers of lane 4 * g + s
-//     for j in 0, 1:  b = B's registers of lane 4 * (2 * i + j) + s;  d[·][j] += a * b
-class Multiplication {
- public:
-  explicit Multiplication(PtxInstruction& instruction)
-      : instruction_(instruction), builder_(instruction.builder), at_(builder_) {}
-
-  PtxResult raise() {
-    if (!read_name() || !read_operands()) return std::nullopt;
-    std::array<llvm::PHINode*, 4> sums = {};
-    const unsigned results = rows_ / 4;  // a lane's elements
-    // Each place in which lanes meet costs time to compile: a loop has few.
-    llvm::Instruction* place = &*builder_.GetInsertPoint();
-    llvm::BasicBlock* before = place->getParent();
-    PtxValues initial;
-    for (unsigned e = 0; e < results; ++e) initial.push_back(accumulator(e));
-    llvm::BasicBlock* after = llvm::SplitBlock(before, place);
-    llvm::BasicBlock* round = llvm::BasicBlock::Create(builder_.getContext(), "mma", before->getParent(), after);
-    before->getTerminator()->setSuccessor(0, round);
-    builder_.SetInsertPoint(round);
-    llvm::PHINode* source = builder_.CreatePHI(builder_.getInt32Ty(), 2);
-    source->addIncoming(builder_.getInt32(0), before);
-    for (unsigned e = 0; e < results; ++e) {
-      sums[e] = builder_.CreatePHI(initial[e]->getType(), 2);
-      sums[e]->addIncoming(initial[e], before);
-    }
-    auto lane_of = [&](Value* group) { return builder_.CreateAdd(builder_.CreateShl(group, 2), source); };
-    PtxValues a = fetch(a_, lane_of(at_.group));
-    PtxValues totals(sums.begin(), sums.begin() + results);
-    for (unsigned j = 0; j < 2; ++j) {
-      Value* column = builder_.CreateAdd(builder_.CreateShl(at_.member, 1), builder_.getInt32(j));
-      PtxValues b = fetch(b_, lane_of(column));
-      for (unsigned e = j; e < results; e += 2) totals[e] = add_products(totals[e], a, b, e / 2);
-    }
-    Value* next = builder_.CreateAdd(source, builder_.getInt32(1));
-    source->addIncoming(next, round);
-    for (unsigned e = 0; e < results; ++e) sums[e]->addIncoming(totals[e], round);
-    builder_.CreateCondBr(builder_.CreateICmpULT(next, builder_.getInt32(4)), round, after);
-    builder_.SetInsertPoint(place);
-    return rounded(totals);
-  }
-
- private:
-  enum class Element { kHalf, kBrain, kTensorFloat, kSigned, kUnsigned, kDouble };
-
-  static std::optional<Element> parse_element(StringRef text) {
-    if (text == "f16") return Element::kHalf;
-    if (text == "bf16") return Element::kBrain;
-    if (text == "tf32") return Element::kTensorFloat;
-    if (text == "s8") return Element::kSigned;
-    if (text == "u8") return Element::kUnsigned;
-    if (text == "f64") return Element::kDouble;
-    return std::nullopt;
-  }
-
-  // mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32: the types of D, A, B, C.
-  bool read_name() {
-    PtxName& name = instruction_.name;
-    if (!name.take("sync") || !name.take("aligned")) return false;
-    StringRef shape = name.take_first();
-    if (!name.take("row") || !name.take("col")) return false;
-    saturates_ = name.take("satfinite");
-    result_ = name.take_first();
-    auto a = parse_element(name.take_first()), b = parse_element(name.take_first());
-    if (!a || !b || name.take_first() != result_ || !name.is_used_up()) return false;
-    a_type_ = *a, b_type_ = *b;
-    integers_ = *a == Element::kSigned || *a == Element::kUnsigned;
-    bool both_integers = integers_ && (*b == Element::kSigned || *b == Element::kUnsigned);
-    if (*a != *b && !both_integers) return false;
-    rows_ = shape.consume_front("m16n8k") ? 16 : shape.consume_front("m8n8k") ? 8 : 0;
-    if (!rows_ || shape.getAsInteger(10, depth_)) return false;
-    per_register_ = integers_ ? 4 : *a == Element::kHalf || *a == Element::kBrain ? 2 : 1;
-    // How many registers of A a row has. "m8n8k4" of halves is another instruction.
-    unsigned columns = depth_ / (4 * per_register_);
-    if (depth_ % (4 * per_register_) || (columns != 1 && columns != 2 && !(columns == 4 && is_double()))) return false;
-    if (rows_ == 8 && (columns != 1 || (!integers_ && !is_double()))) return false;
-    if (saturates_ && !integers_) return false;
-    if (integers_) return result_ == "s32";
-    if (is_double()) return result_ == "f64";
-    return result_ == "f32" || (result_ == "f16" && *a == Element::kHalf);
-  }
-
-  bool is_double() const { return a_type_ == Element::kDouble; }
-  bool gives_halves() const { return result_ == "f16"; }
-
-  bool read_operands() {
-    unsigned columns = depth_ / (4 * per_register_);
-    size_t a = size_t{columns} * rows_ / 8, b = columns, c = rows_ / (gives_halves() ? 8 : 4);
-    auto& in = instruction_.operands;
-    if (in.size() != a + b + c || instruction_.results != c) return false;
-    llvm::Type* type = is_double() ? builder_.getInt64Ty() : builder_.getInt32Ty();
-    for (size_t i = 0; i < a + b; ++i) (i < a ? a_ : b_).push_back(as_type(builder_, in[i], type));
-    c_.append(in.begin() + static_cast<ptrdiff_t>(a + b), in.end());
-    return true;
-  }
-
-  // Element e of this lane's part of C.
-  Value* accumulator(unsigned e) {
-    if (integers_) return builder_.CreateSExt(as_type(builder_, c_[e], builder_.getInt32Ty()), builder_.getInt64Ty());
-    if (is_double()) return as_type(builder_, c_[e], builder_.getDoubleTy());
-    if (!gives_halves()) {
-      return builder_.CreateFPExt(as_type(builder_, c_[e], builder_.getFloatTy()), builder_.getDoubleTy());
-    }
-    return number(as_type(builder_, c_[e / 2], builder_.getInt32Ty()), e % 2, Element::kHalf);
-  }
-
-  // Registers of another lane, two at a time.
-  PtxValues fetch(llvm::ArrayRef<Value*> registers, Value* lane) {
-    PtxValues theirs;
-    for (size_t i = 0; i < registers.size(); ++i) {
-      if (is_double() || i + 1 == registers.size()) {
-        theirs.push_back(from_lane(builder_, registers[i], lane));
-        continue;
-      }
-      Value* both = from_lane(builder_, packed(builder_, registers[i], registers[i + 1]), lane);
-      theirs.push_back(builder_.CreateTrunc(both, builder_.getInt32Ty()));
-      theirs.push_back(upper_half(builder_, both));
-      ++i;
-    }
-    return theirs;
-  }
-
-  // Element e of a register, as a double or an i64.
-  Value* number(Value* word, unsigned e, Element type) {
-    llvm::Type* wide = builder_.getDoubleTy();
-    switch (type) {
-      case Element::kHalf: {
-        Value* bits = builder_.CreateTrunc(builder_.CreateLShr(word, 16 * e), builder_.getInt16Ty());
-        return builder_.CreateFPExt(builder_.CreateBitCast(bits, builder_.getHalfTy()), wide);
-      }
-      case Element::kBrain: {
-        Value* bits = e ? builder_.CreateAnd(word, 0xffff0000) : builder_.CreateShl(word, 16);
-        return builder_.CreateFPExt(builder_.CreateBitCast(bits, builder_.getFloatTy()), wide);
-      }
-      case Element::kTensorFloat:  // the lowest bits do not count
-        return builder_.CreateFPExt(builder_.CreateBitCast(builder_.CreateAnd(word, ~0x1fffu), builder_.getFloatTy()),
-                                    wide);
-      case Element::kDouble:
-        return builder_.CreateBitCast(word, wide);
-      case Element::kSigned:
-      case Element::kUnsigned:
-        break;
-    }
-    Value* bits = builder_.CreateTrunc(builder_.CreateLShr(word, 8 * e), builder_.getInt8Ty());
-    return builder_.CreateIntCast(bits, builder_.getInt64Ty(), type == Element::kSigned);
-  }
-
-  // Of the row g, or g + 8.
-  Value* add_products(Value* sum, llvm::ArrayRef<Value*> a, llvm::ArrayRef<Value*> b, unsigned row) {
-    for (unsigned column = 0; column < b.size(); ++column) {
-      Value* word = a[column * (rows_ / 8) + row];
-      for (unsigned e = 0; e < per_register_; ++e) {
-        Value *left = number(word, e, a_type_), *right = number(b[column], e, b_type_);
-        if (is_double()) {
-          sum = builder_.CreateIntrinsic(llvm::Intrinsic::fma, {builder_.getDoubleTy()}, {left, right, sum});
-        } else {
-          sum = integers_ ? builder_.CreateAdd(sum, builder_.CreateMul(left, right))
-                          : builder_.CreateFAdd(sum, builder_.CreateFMul(left, right));
-        }
-      }
-    }
-    return sum;
-  }
-
-  PtxValues rounded(llvm::ArrayRef<Value*> totals) {
-    PtxValues results;
-    for (Value* total : totals) {
-      if (is_double()) {
-        results.push_back(total);
-      } else if (!integers_) {
-        results.push_back(builder_.CreateFPTrunc(total, builder_.getFloatTy()));
-      } else {
-        if (saturates_) {
-          total = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, total,
-                                                 llvm::ConstantInt::getSigned(total->getType(), INT32_MIN));
-          total = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, total,
-                                                 llvm::ConstantInt::getSigned(total->getType(), INT32_MAX));
-        }
-        results.push_back(builder_.CreateTrunc(total, builder_.getInt32Ty()));
-      }
-    }
-    if (!gives_halves()) return results;
-    PtxValues pairs;
-    for (size_t i = 0; i < results.size(); i += 2) {
-      Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getHalfTy(), 2));
-      for (size_t j = 0; j < 2; ++j) {
-        Value* half = builder_.CreateFPTrunc(results[i + j], builder_.getHalfTy());
-        pair = builder_.CreateInsertElement(pair, half, uint64_t{j});
-      }
-      pairs.push_back(pair);
-    }
-    return pairs;
-  }
-
-  PtxInstruction& instruction_;
-  Builder& builder_;
-  Position at_;
-  unsigned rows_ = 0, depth_ = 0;  // m, k; n is 8
-  unsigned per_register_ = 1;      // elements
-  Element a_type_ = Element::kHalf, b_type_ = Element::kHalf;
-  StringRef result_;
-  bool integers_ = false, saturates_ = false;
-  PtxValues a_, b_, c_;
-};
-
 }  // namespace
 
 PtxResult raise_ptx_matrix(PtxInstruction& instruction) {
@@ -359,7 +144,8 @@ PtxResult raise_ptx_matrix(PtxInstruction& instruction) {
   if (operation == "ldmatrix") return MatrixAccess(instruction).raise(true);
   if (operation == "stmatrix") return MatrixAccess(instruction).raise(false);
   if (operation == "movmatrix") return raise_move(instruction);
-  if (operation == "mma") return Multiplication(instruction).raise();
+  if (operation == "mma") return raise_ptx_mma(instruction);
+  if (operation == "wmma") return raise_ptx_wmma(instruction);
   return std::nullopt;
 }
 
