@@ -202,7 +202,7 @@ class CodeOnly(Recordings):
             members.append((member.name, bundles.compact(variant)))
             members.append((member.name.replace("variant.json", "code.cubin"), code))
         ran = run([tool("run")], [tool("verify")], input=bundles.write(members),
-                  env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "played")})
+                  env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "fake")})
         return [json.loads(line)["status"] for line in ran.out.decode().splitlines()]
 
     def test_devices_of_different_processors(self):
@@ -222,17 +222,6 @@ class CodeOnly(Recordings):
         self.assertEqual({variant["configuration"]["target"] for variant in self.variants()}, {"cuda:sm_80", "cuda:sm_90"})
 
     # ---- what else can be made of them ----
-
-    def without_ptx(self):
-        bundle = self.folder / "without.tar"
-        kept = {}
-        for kernel in self.kernels(self.recorded()).values():
-            kept[f"kernels/{kernel['id']}/kernel.json"] = bundles.compact({k: v for k, v in kernel.items()
-                                                                          if k not in ("ptx", "digest")})
-        ptx = {f"code/{kernel['ptx']}" for kernel in self.kernels(self.recorded()).values()}
-        bundle.write_bytes(bundles.write([(m.name, kept.get(m.name, m.data))
-                                          for m in bundles.read(self.recorded().read_bytes()) if m.name not in ptx]))
-        return bundle
 
     def test_what_needs_ir(self):
         """Is said, for each kernel without PTX; and those that have it go on."""

@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -19,23 +20,6 @@ from code_only_recordings import Recordings  # noqa: E402
 class CodeOnlyTuning(Recordings):
     def setUp(self):
         self.place = self.folder / self.id().rsplit(".", 1)[1]
-
-    @classmethod
-    def without_ptx(cls):
-        """The same recording of an application whose fat binary has cubins only."""
-        path = cls.folder / "without.tar"
-        members = []
-        for member in bundles.read(cls.recorded().read_bytes()):
-            if member.name.endswith("/kernel.json"):
-                kernel = bundles.parsed(member)
-                left_out = kernel["ptx"]
-                kernel = {key: value for key, value in kernel.items() if key not in ("ptx", "digest")}
-                members.append((member.name, bundles.compact(kernel)))
-            else:
-                members.append((member.name, member.data))
-        path.write_bytes(bundles.write([(name, data) for name, data in members
-                                        if not name.endswith(("/kernel.ptx", left_out))]))
-        return path
 
     def tune(self, *options, bundle=None, status=0):
         result = run([tool("tune"), "--kernel", "combine", "--iterations", "2", "--rounds", "6", "--seed", "1",
@@ -90,12 +74,14 @@ class CodeOnlyTuning(Recordings):
 
     def test_what_needs_ir_is_a_failed_trial(self):
         space = self.folder / "space.py"
-        space.write_text('PARAMETERS = lambda r: {"passes": [None] + ["default<O2>"] * (not r.has_ir and r.has_ptx)}\n')
-        self.tune("--space", space, "--sampler", "grid")
+        space.write_text('PARAMETERS = lambda r: {"passes": [None] + ["default<O2>"] * (not r.has_ir and not r.has_ptx)}\n')
+        without = self.without_ptx()
+        self.tune("--space", space, "--sampler", "grid", bundle=without)
         first, second = self.trials()
         self.assertEqual((first["status"], second["status"]), ("verified", "failed"))
         self.assertIn("has no IR, which 'passes' needs", second["reason"])
-        said = self.tune("--baseline", '{"passes":"default<O2>"}', "-o", self.folder / "failed", status=1)
+        said = self.tune("--space", "launch", "--baseline", '{"passes":"default<O2>"}', "-o", self.folder / "failed", bundle=without,
+                         status=1)
         self.assertRegex(said.error, "the baseline is failed: .*has no IR, which 'passes' needs")
 
     def test_grid(self):
@@ -115,7 +101,9 @@ class CodeOnlyTuning(Recordings):
         self.assertIn("16 of 16 cells verified", said)
         cells = [json.loads(path.read_text()) for path in self.place.glob("results/cells/*.json")]
         self.assertEqual({run["passes"] for cell in cells for run in cell["runs"]}, {"as recorded", "recorded PTX"})
-        status, said = make("PASSES=default<O1>", "PTXAS_LEVEL=", "MAX_REGISTERS=", "BLOCKS=", "SHARED_MEM=")
+        shutil.rmtree(self.place / "results")
+        status, said = make(f"BUNDLE={self.without_ptx()}", "PASSES=default<O1>", "PTXAS_LEVEL=", "MAX_REGISTERS=",
+                            "BLOCKS=", "SHARED_MEM=")
         self.assertEqual(status, 2, said)
         self.assertIn("has no IR, which 'passes' needs", said)
 

@@ -430,7 +430,7 @@ class Recorder(TestCase):
                 data = bundles.compact({**bundles.parsed(member), "code_digest": bundles.digest(code)})
             members.append((member.name, code if member.name.endswith("/code.ptx") else data))
         played.write_bytes(bundles.write(members))
-        ran = run([tool("run"), played], [tool("verify")], env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "played")})
+        ran = run([tool("run"), played], [tool("verify")], env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "fake")})
         self.assertEqual(ran.statuses, [0, status], ran.text())
         lines = [json.loads(line) for line in ran.out.decode().splitlines()]
         self.assertEqual(len(lines), len(self.parsed(bundle, "instances/")))

@@ -68,6 +68,23 @@ class Recordings(TestCase):
                 raise AssertionError(result.text())
         return bundle
 
+    @classmethod
+    def without_ptx(cls):
+        """The same recording of an application whose fat binary has cubins only."""
+        path = cls.folder / "without.tar"
+        members = []
+        for member in bundles.read(cls.recorded().read_bytes()):
+            if member.name.endswith("/kernel.json"):
+                kernel = bundles.parsed(member)
+                left_out = kernel["ptx"]
+                kernel = {key: value for key, value in kernel.items() if key not in ("ptx", "digest")}
+                members.append((member.name, bundles.compact(kernel)))
+            else:
+                members.append((member.name, member.data))
+        path.write_bytes(bundles.write([(name, data) for name, data in members
+                                        if not name.endswith(("/kernel.ptx", left_out))]))
+        return path
+
     def kernels(self, bundle):
         found = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.endswith("/kernel.json")]
         return {kernel["name"]: kernel for kernel in found}
