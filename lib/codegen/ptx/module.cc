@@ -12,6 +12,8 @@ using llvm::StringRef;
 
 namespace {
 
+constexpr uint64_t kMostInitialBytes = 64 << 20;  // of a variable: each element takes a pointer, at the least
+
 // Literals and virtual tables: nobody outside knows of them, and nobody writes to them.
 bool is_compilers_own(const PtxVariable& variable) {
   if (variable.is_visible || variable.is_extern || variable.values.empty()) return false;
@@ -144,6 +146,7 @@ llvm::GlobalVariable* LiftedModule::add_variable(const PtxVariable& source, Stri
 
 llvm::Constant* LiftedModule::initial_value(const PtxVariable& source, llvm::Type* type) {
   if (source.values.empty()) return llvm::Constant::getNullValue(type);
+  if (source.bytes() > kMostInitialBytes) fail(source.name, "has more initial values than Mneme reads");
   llvm::SmallVector<llvm::Constant*, 16> values;
   for (StringRef text : source.values) values.push_back(element_value(text, source));
   if (!type->isArrayTy()) return values[0];

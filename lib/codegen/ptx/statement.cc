@@ -177,7 +177,7 @@ bool FunctionLifter::lift_plain(const PtxStatement& statement) {
     if (operand.starts_with("{") && operation == "mov") {
       auto elements = split_targets(operand);
       std::optional<PtxType> type = PtxName(statement.name).take_type();
-      if (!elements || !type) return false;
+      if (!elements || !type || type->bits % elements->size()) return false;
       llvm::SmallVector<Value*, 4> values;
       for (StringRef element : *elements) values.push_back(read(element));
       operands.push_back(join_elements(builder_, values, type->bits));
