@@ -57,7 +57,7 @@ void link_math_library(llvm::Module& module) {
       function.removeFnAttr(name);
     }
     function.removeFnAttr(llvm::Attribute::UWTable);
-    function.addFnAttr(llvm::Attribute::AlwaysInline);
+    if (!function.hasFnAttribute(llvm::Attribute::StrictFP)) function.addFnAttr(llvm::Attribute::AlwaysInline);
     canonicalize_results(function);
   }
   if (llvm::Linker::linkModules(module, std::move(library), llvm::Linker::LinkOnlyNeeded)) {

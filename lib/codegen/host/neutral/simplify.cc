@@ -123,6 +123,11 @@ void inline_into_kernel(llvm::Module& module) {
   }
   bool small = llvm::all_of(sizes, [](const auto& sized) { return sized.second <= kTooManyInstructions; });
   for (llvm::Function* function : inlined) {
+    // It changes how the processor rounds, which must hold for nothing of its caller's.
+    if (function->hasFnAttribute(llvm::Attribute::StrictFP)) {
+      function->addFnAttr(llvm::Attribute::NoInline);
+      continue;
+    }
     if (small || sizes[function] <= kAlwaysInlined || converging.contains(function)) {
       function->addFnAttr(llvm::Attribute::AlwaysInline);
     }
