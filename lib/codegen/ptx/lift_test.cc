@@ -330,7 +330,7 @@ TEST(Lift, KeepsRoundingAndFlushing) {
   EXPECT_THAT(ir, Not(HasSubstr("denormal-fp-math-f32")));
 }
 
-// The processor is told how to round for one operation, and not for those beside it.
+// An operation that rounds up leaves the rounding of its neighbours alone.
 TEST(Lift, RoundsNothingElseUp) {
   expect_each(kernel_of(R"(
   shr.u32 %r1, %x, 1;

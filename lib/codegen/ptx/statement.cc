@@ -84,10 +84,6 @@ llvm::Intrinsic::ID intrinsic_of_register(StringRef name) {
   return found == kRegisters.end() ? llvm::Intrinsic::not_intrinsic : found->second;
 }
 
-// "add.s32" of one carry to another: which reads the flag, and which writes it.
-bool takes_carry(StringRef operation) { return operation == "addc" || operation == "subc" || operation == "madc"; }
-bool gives_carry(const PtxStatement& statement) { return StringRef(statement.name.str() + ".").contains(".cc."); }
-
 // LLVM's are undefined where PTX's are not: of an unknown divisor, which may be zero.
 bool divides_by_unknown(const PtxStatement& statement, llvm::ArrayRef<Value*> operands) {
   StringRef operation = statement.operation();
@@ -166,8 +162,9 @@ void FunctionLifter::write(StringRef target, Value* value, bool is_signed) {
 bool FunctionLifter::lift_plain(const PtxStatement& statement) {
   if (statement.operands.empty() || !writes_first(statement)) return false;
   StringRef operation = statement.operation();
-  if (!is_pure(operation) && operation != "mov" && !takes_carry(operation) && operation != "and" && operation != "or" &&
-      operation != "xor" && operation != "not" && operation != "cnot" && operation != "shl" && operation != "shr") {
+  if (!is_pure(operation) && operation != "mov" && !statement.takes_carry() && operation != "and" &&
+      operation != "or" && operation != "xor" && operation != "not" && operation != "cnot" && operation != "shl" &&
+      operation != "shr") {
     return false;
   }
   auto targets = split_targets(statement.operands[0]);
@@ -188,7 +185,7 @@ bool FunctionLifter::lift_plain(const PtxStatement& statement) {
     }
   }
   if (divides_by_unknown(statement, operands)) return false;
-  Value* carry = takes_carry(operation) ? builder_.CreateLoad(builder_.getInt1Ty(), carry_) : nullptr;
+  Value* carry = statement.takes_carry() ? builder_.CreateLoad(builder_.getInt1Ty(), carry_) : nullptr;
   auto lift_by = [&](auto group) {
     return group(
         PtxInstruction{builder_, PtxName(statement.name), operands, static_cast<unsigned>(targets->size()), &carry});
@@ -197,7 +194,7 @@ bool FunctionLifter::lift_plain(const PtxStatement& statement) {
   if (!results) results = lift_by([](PtxInstruction instruction) { return raise_ptx_integer(instruction); });
   if (!results) results = lift_by([](PtxInstruction instruction) { return raise_ptx_bits(instruction); });
   if (!results || results->size() != targets->size()) return false;
-  if (gives_carry(statement)) builder_.CreateStore(carry, carry_);
+  if (statement.gives_carry()) builder_.CreateStore(carry, carry_);
   PtxName name(statement.name);
   std::optional<PtxType> type = name.take_type();
   for (size_t i = 0; i < targets->size(); ++i) write((*targets)[i], (*results)[i], type && type->is_signed());

@@ -72,6 +72,10 @@ llvm::SmallVector<StringRef, 6> split_operands(StringRef text) {
   return parts;
 }
 
+bool PtxStatement::takes_carry() const { return llvm::is_contained({"addc", "subc", "madc"}, operation()); }
+
+bool PtxStatement::gives_carry() const { return name.contains(".cc.") || name.ends_with(".cc"); }
+
 bool writes_first(const PtxStatement& statement) {
   static constexpr StringRef kOthers[] = {"st",
                                           "red",

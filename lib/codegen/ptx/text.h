@@ -20,6 +20,9 @@ struct PtxStatement {
 
   bool is_label() const { return kind == kLabel; }
   llvm::StringRef operation() const { return name.split('.').first; }  // "add"
+  // Whether it reads the carry flag (addc), and whether it writes it (add.cc).
+  bool takes_carry() const;
+  bool gives_carry() const;
 };
 
 // Its statements, one after the other. Nothing: there is what is no statement, and `wrong`, if given, is it. The text

@@ -105,8 +105,8 @@ class Runtime {
   }
   // What the application asked for as the stack of each thread of a kernel, bytes; 0: nothing but what all have.
   virtual uint64_t stack_bytes(int /*device*/) { return 0; }
-  // The records (objects/embedded.h) of kernels whose IR the runtime itself has made, of a fat binary or module, as
-  // long as that is there; empty: none.
+  // The records (objects/embedded.h) of a fat binary's or module's kernels for which the runtime has made IR. They stay
+  // valid until the program is unregistered. Empty where there are none.
   virtual Bytes lifted_records(void* /*program*/) { return {}; }
   // Where a device variable lies.
   virtual std::optional<MemoryRange> global(const ProgramCode& code, const std::string& name, int device) = 0;

@@ -48,7 +48,7 @@ class Assembly {
     for (const PtxStatement& statement : *statements) {
       if (!run(statement)) return false;
     }
-    if (llvm::any_of(*statements, gives_carry)) write_kept(builder_, Kept::kCarry, carry_);
+    if (any_gives_carry(*statements)) write_kept(builder_, Kept::kCarry, carry_);
     return give_results();
   }
 
@@ -71,7 +71,7 @@ class Assembly {
 
   // Statements with jumps between them.
   bool raise_blocks(llvm::ArrayRef<PtxStatement> statements) {
-    if (llvm::any_of(statements, gives_carry) || takes_carry(statements)) return false;
+    if (any_gives_carry(statements) || takes_carry(statements)) return false;
     for (const PtxStatement& statement : statements) {
       if (statement.name.starts_with(".") && !run(statement)) return false;
     }
@@ -116,16 +116,15 @@ class Assembly {
     return statement.unless ? builder_.CreateNot(holds) : holds;
   }
 
-  static bool gives_carry(const PtxStatement& statement) {
-    return StringRef(statement.name.str() + ".").contains(".cc.");
+  static bool any_gives_carry(llvm::ArrayRef<PtxStatement> statements) {
+    return llvm::any_of(statements, [](const PtxStatement& statement) { return statement.gives_carry(); });
   }
 
   // Whether one is added that no statement before has given, or left as it was where a guard does not hold.
   static bool takes_carry(llvm::ArrayRef<PtxStatement> statements) {
     for (const PtxStatement& statement : statements) {
-      StringRef operation = statement.name.split('.').first;
-      if (operation == "addc" || operation == "subc" || operation == "madc") return true;
-      if (gives_carry(statement)) return !statement.guard.empty();
+      if (statement.takes_carry()) return true;
+      if (statement.gives_carry()) return !statement.guard.empty();
     }
     return false;
   }
