@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <llvm/IR/LLVMContext.h>
 
-#include <bit>
-
 #include "base/error.h"
 #include "codegen/host/dialect/nvptx/run.h"
 #include "ir/module.h"
@@ -328,23 +326,6 @@ TEST(Lift, KeepsRoundingAndFlushing) {
   EXPECT_THAT(ir, HasSubstr("asm sideeffect \"mul.ftz.f32 $0, $1, 0f00800000;"));
   EXPECT_THAT(ir, HasSubstr("add.rz.f32 $0, $1, 0f2F800000;"));
   EXPECT_THAT(ir, Not(HasSubstr("denormal-fp-math-f32")));
-}
-
-// An operation that rounds up leaves the rounding of its neighbours alone.
-TEST(Lift, RoundsNothingElseUp) {
-  expect_each(kernel_of(R"(
-  shr.u32 %r1, %x, 1;
-  shr.u32 %r2, %x, 2;
-  cvt.rn.f32.s32 %f1, %x;
-  cvt.rn.f32.s32 %f2, %r1;
-  cvt.rn.f32.s32 %f3, %r2;
-  add.rp.f32 %f4, %f1, 0f2F800000;
-  copysign.f32 %f2, %f3, %f2;
-  setp.gt.f32 %p1, %f4, 0fFF800000;
-  mov.b32 %y, %f2;
-  selp.b32 %y, %y, 0, %p1;
-)"),
-              [](uint32_t, uint32_t x) { return std::bit_cast<uint32_t>(static_cast<float>(x >> 1)); });
 }
 
 TEST(Lift, SaysWhichLineItDoesNotKnow) {
