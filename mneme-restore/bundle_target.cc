@@ -26,6 +26,10 @@ void BundleTarget::take(const bundle::RunMember& run, const bundle::Reader& read
   add_json(run);
 }
 
+void BundleTarget::take(const bundle::ChoiceMember& choice) {
+  writer_.add(bundle::choice_name(choice.info.kernel, choice.info.id), choice.text);
+}
+
 void BundleTarget::add_json(const bundle::RunMember& run) {
   writer_.add(bundle::run_name(run.info.kernel, run.info.instance, run.info.variant), run.text);
 }

@@ -14,6 +14,7 @@ class BundleTarget : public Target {
   void take(const bundle::VariantMember& variant) override;
   void take(const bundle::InstanceMember& instance, const bundle::Reader& reader) override;
   void take(const bundle::RunMember& run, const bundle::Reader& reader) override;
+  void take(const bundle::ChoiceMember& choice) override;
 
  protected:
   void add_json(const bundle::RunMember& run);

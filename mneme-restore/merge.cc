@@ -100,6 +100,7 @@ void Merge::give_kernel(const Digest& id) {
   for (Target* target : targets_) {
     target->take(waiting.mapped().kernel);
     for (const bundle::VariantMember& variant : waiting.mapped().variants) target->take(variant);
+    for (const bundle::ChoiceMember& choice : waiting.mapped().choices) target->take(choice);
   }
 }
 
@@ -138,6 +139,15 @@ void Merge::take(const bundle::RunMember& run, const bundle::Reader& reader) {
   for (Target* target : targets_) target->take(run, reader);
 }
 
+void Merge::take(const bundle::ChoiceMember& choice) {
+  if (!kernels_[choice.info.kernel].selected || !choices_.insert(choice.info.id).second) return;
+  if (auto waiting = waiting_.find(choice.info.kernel); waiting != waiting_.end()) {
+    waiting->second.choices.push_back(choice);
+    return;
+  }
+  for (Target* target : targets_) target->take(choice);
+}
+
 bundle::Summary Merge::summary() const {
   bundle::Summary summary = summary_.sum();
   summary.truncated = summary.truncated || truncated_;
@@ -157,6 +167,7 @@ void Merge::take(bundle::Reader& reader) {
       for (Target* target : targets_) target->take(std::move(*pack));
     }
     if (auto* run = std::get_if<bundle::RunMember>(&*item)) take(*run, reader);
+    if (auto* choice = std::get_if<bundle::ChoiceMember>(&*item)) take(*choice);
     if (auto* summary = std::get_if<bundle::Summary>(&*item)) {
       summary_.add(*summary);
       failed_before_ = failed_before_ || (summary->failed && reader.piped());

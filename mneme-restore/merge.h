@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -48,6 +49,7 @@ class Merge {
   struct Waiting {
     bundle::KernelMember kernel;
     std::vector<bundle::VariantMember> variants;
+    std::vector<bundle::ChoiceMember> choices;
   };
 
   void take(const bundle::KernelMember& kernel);
@@ -57,6 +59,7 @@ class Merge {
   // Whether it is selected and has not been given before. Throws Error where code of it would be lost.
   bool is_to_be_given(const bundle::InstanceMember& instance);
   void take(const bundle::RunMember& run, const bundle::Reader& reader);
+  void take(const bundle::ChoiceMember& choice);
 
   const cli::Selection& selection_;
   std::vector<Target*> targets_;
@@ -68,10 +71,11 @@ class Merge {
   std::map<Digest, Waiting> waiting_;   // for a selected instance: without one, a kernel is left out
   std::map<Digest, size_t> variants_;   // and their numbers, from 1 on, as they came
   std::map<Digest, size_t> instances_;  // and how many variants had come before
-  bundle::LeftOutCode left_out_;        // of variants that came before
-  std::map<Digest, size_t> latest_;     // of the bundle that is read: the last variant of each kernel, by its number
-  Digest last_given_;                   // instance
-  Digest instance_in_hand_;             // empty while one is passed over
+  std::set<Digest> choices_;
+  bundle::LeftOutCode left_out_;     // of variants that came before
+  std::map<Digest, size_t> latest_;  // of the bundle that is read: the last variant of each kernel, by its number
+  Digest last_given_;                // instance
+  Digest instance_in_hand_;          // empty while one is passed over
   MergedSummary summary_;
   bool truncated_ = false, failed_before_ = false;
 };

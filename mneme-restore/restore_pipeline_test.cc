@@ -11,6 +11,7 @@
 #include "bundle/pack/encoder.h"
 #include "bundle/reader.h"
 #include "bundle/testing/bad_bundle.h"
+#include "bundle/testing/sample.h"
 #include "replay/testing/recording.h"
 
 namespace mneme::run {
@@ -263,6 +264,33 @@ TEST(Restore, PassesOnWhatRunsCite) {
 }
 
 // As many bundles as a job has ranks, in a process that may open few files.
+// With their kernels, once each.
+TEST(Restore, PassesChoicesOn) {
+  const std::string one = bundle::sample_bundle({2, 1, 500, true, "packs", 0, false, true, true});
+  const std::string more = bundle::sample_bundle({2, 2, 500, true, "packs", 0, false, true, true});
+  TemporaryFolder folder;
+  write_file(folder.path() + "/one.tar", one);
+  write_file(folder.path() + "/more.tar", more);
+  auto choices = [](const Ended& ended) {
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    std::vector<std::string> names;
+    for (const bundle::TarMember& member : bundle::members_of(ended.output)) {
+      if (member.name.starts_with("choices/")) names.push_back(member.contents);
+    }
+    return names;
+  };
+  EXPECT_EQ(choices(restore(one)).size(), 2u);
+  EXPECT_EQ(choices(restore(one, {"--packs"})), choices(restore(one)));
+  EXPECT_EQ(choices(restore(one, {"--kernel", "kernel1"})).size(), 1u);
+  EXPECT_EQ(choices(run_program({MNEME_RESTORE, folder.path() + "/one.tar", folder.path() + "/more.tar"}, "")).size(),
+            5u)
+      << "one is in both";
+  Digest instance;  // the last
+  bundle::sample_bundle({2, 1, 500},
+                        [&](const bundle::InstanceInfo& info, const auto&, const auto&) { instance = info.id; });
+  EXPECT_EQ(choices(restore(one, {"--instance", instance.hex()})).size(), 1u);
+}
+
 TEST(Restore, MergesManyFiles) {
   constexpr uint32_t kRanks = 64;
   TemporaryFolder folder;

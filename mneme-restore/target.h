@@ -17,6 +17,7 @@ class Target {
   // One that is passed over: what it cites, the next one may cite.
   virtual void leave_out(const bundle::InstanceMember&, const bundle::Reader&) {}
   virtual void take(const bundle::RunMember&, const bundle::Reader&) {}
+  virtual void take(const bundle::ChoiceMember&) {}  // its variant came before
 };
 
 }  // namespace mneme::restore

@@ -251,6 +251,90 @@ TEST(BadInput, NumbersThatLie) {
   EXPECT_THAT(edited("runs/", "\"nanoseconds\":[1200", "\"nanoseconds\":[true"), HasSubstr("'nanoseconds'"));
 }
 
+// Changes the sample's first choice, and what it is called.
+std::string with_choice(const std::function<void(Choice&)>& change) {
+  std::vector<TarMember> members = members_of(sample_bundle({1, 1, 500, true, "packs", 0, false, true, true}));
+  TarMember& member = find(members, "choices/");
+  Choice choice = parse_choice(member.contents, member.name);
+  change(choice);
+  choice.id = choice_id(choice);
+  member = {choice_name(choice.kernel, choice.id), write(choice)};
+  return fault_of(tar_of(members));
+}
+
+// The same by its text, under its old name.
+std::string edited_choice(const std::string& from, const std::string& to) {
+  std::vector<TarMember> members = members_of(sample_bundle({1, 1, 500, true, "packs", 0, false, true, true}));
+  edit(find(members, "choices/"), from, to);
+  return fault_of(tar_of(members));
+}
+
+TEST(BadInput, Choices) {
+  EXPECT_EQ(with_choice([](Choice&) {}), "none");
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.variant = digest_of("nobody"); }),
+              AllOf(HasSubstr("choices/"), HasSubstr("no variant of its kernel that may be chosen")));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.kernel = digest_of("nobody"); }),
+              HasSubstr("its kernel did not come before it"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.target = "host:x86-64-v4"; }),
+              HasSubstr("its variant is for another target"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.target = "cuda:sm_90"; }),
+              HasSubstr("'target' is not one of that device"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.launch = LaunchSize{}; }),
+              HasSubstr("its variant's configuration says another launch"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.guards = {{8, "a"}, {12, "abcde"}}; }),
+              HasSubstr("its guards are not of its kernel's arguments"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.guards = {{8, "abc"}, {10, "d"}}; }),
+              HasSubstr("'guards[1].offset' lies in or before"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.guards = {{8, ""}}; }), HasSubstr("'guards[0].bytes' is empty"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.ratio = 1; }), HasSubstr("'ratio' is not above 1"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.low = 3; }), HasSubstr("'low' is above 'high'"));
+  EXPECT_THAT(with_choice([](Choice& choice) { choice.instances = 0; }), HasSubstr("nothing proves it"));
+  EXPECT_THAT(edited_choice("\"grid\":[4,2,1]", "\"grid\":[4,2,2]"), HasSubstr("its key does not have its hash"));
+  EXPECT_THAT(edited_choice("\"grid\":[4,2,1]", "\"grid\":[4,2]"), HasSubstr("three dimensions"));
+  EXPECT_THAT(edited_choice("\"block\":[256,1,1]", "\"block\":[256,256,256]"), HasSubstr("more than any device"));
+  EXPECT_THAT(edited_choice("\"id\":\"", "\"id\":\"00000000000000000000000000000001\",\"x\":\""),
+              HasSubstr("it describes another choice than its name says"));
+  EXPECT_THAT(edited_choice("\"device\":\"host\"", "\"device\":\"tpu\""), HasSubstr("does not know"));
+  EXPECT_THAT(edited_choice("\"ratio\":2.0", "\"ratio\":\"inf\""), HasSubstr("is not a ratio of times"));
+  EXPECT_THAT(edited_choice("\"ratio\":2.0", "\"ratio\":-2.0"), HasSubstr("is not a ratio of times"));
+  EXPECT_THAT(edited_choice("\"bytes\":\"", "\"bytes\":\"0g"), HasSubstr("is not hexadecimal"));
+  EXPECT_THAT(edited_choice("\"shared_bytes\":0", "\"shared_bytes\":2147483648"), HasSubstr("more than"));
+}
+
+// Nothing that failed, checks memory or is a baseline is chosen.
+TEST(BadInput, ChoicesOfVariantsThatAreNotToBeChosen) {
+  auto fault = [](const std::function<void(Configuration&)>& change) {
+    KernelMember kernel = sample_kernel(0);
+    VariantMember variant = sample_variant(kernel);
+    change(variant.info.configuration);
+    variant.info.id = variant_id(kernel.info.id, variant.info.configuration);
+    InstanceInfo instance;
+    instance.kernel = kernel.info.id;
+    instance.arguments.assign(16, '\0');
+    const Choice choice = sample_choice(instance, variant.info);
+    return fault_of(bundle_bytes([&](Writer& writer) {
+      writer.add(std::string(kBundleMember), write(BundleInfo{}));
+      add(writer, kernel);
+      add(writer, variant);
+      writer.add(choice_name(choice.kernel, choice.id), write(choice));
+      writer.finish();
+    }));
+  };
+  const char* refused = "no variant of its kernel that may be chosen came before it";
+  EXPECT_EQ(fault([](Configuration&) {}), "none");
+  EXPECT_THAT(fault([](Configuration& c) { c.check_memory = true; }), HasSubstr(refused));
+  EXPECT_THAT(fault([](Configuration& c) { c.baseline = true; }), HasSubstr(refused));
+  EXPECT_THAT(fault([](Configuration& c) { c.block = Dim3{32, 1, 1}; }), HasSubstr("says another launch"));
+  EXPECT_THAT(fault([](Configuration& c) { c.max_threads = 1; }), testing::Eq("none")) << "blocks of one thread";
+
+  std::vector<TarMember> members = members_of(sample_bundle({1, 1, 500, true, "packs", 0, true, true, true}));
+  TarMember& member = find(members, "choices/");
+  Choice choice = parse_choice(member.contents, member.name);
+  choice.variant = sample_failed(choice.kernel).id;
+  member.contents = write(choice);
+  EXPECT_THAT(fault_of(tar_of(members)), HasSubstr(refused));
+}
+
 TEST(BadInput, BrokenJson) {
   auto with = [](const std::string& json) {
     std::vector<TarMember> members = sample_members();

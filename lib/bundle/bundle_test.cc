@@ -77,6 +77,32 @@ TEST_P(RoundTrip, CopiesByteForByte) {
   EXPECT_EQ(copy_of(bytes, Memory::kDecode), bytes);
 }
 
+TEST_P(RoundTrip, GivesChoices) {
+  const std::string bytes = sample_bundle({2, 2, 500, true, GetParam(), 0, false, true, true});
+  const Contents contents = read_bundle(bytes, Memory::kDecode);
+  ASSERT_EQ(contents.choices.size(), 4u);
+  EXPECT_TRUE(contents.others.empty());
+  for (size_t i = 0; i < 4; ++i) {
+    const ChoiceMember& choice = contents.choices[i];
+    EXPECT_EQ(choice.info.kernel, contents.instances[i].info.kernel);
+    EXPECT_EQ(choice.info.guards.at(0).bytes, contents.instances[i].info.arguments.substr(8, 4));
+    EXPECT_EQ(choice.text, write(choice.info));
+  }
+  EXPECT_EQ(copy_of(bytes, Memory::kPass), bytes);
+}
+
+// With the keys that this version does not know, too.
+TEST(Bundle, PassesChoicesOnAsTheyAre) {
+  std::vector<TarMember> members = members_of(sample_bundle({1, 1, 500, true, "packs", 0, false, true, true}));
+  TarMember& member = *std::ranges::find_if(members, [](const auto& one) { return one.name.starts_with("choices/"); });
+  std::string body = member.contents.substr(0, member.contents.rfind(",\"digest\":"));
+  body += ",\"new\":[1,null]";
+  member.contents = body + ",\"digest\":\"" + digest_of(body).hex() + "\"}";
+  const Contents copied = read_bundle(copy_of(tar_of(members), Memory::kPass), Memory::kPass);
+  ASSERT_EQ(copied.choices.size(), 1u);
+  EXPECT_EQ(copied.choices[0].text, member.contents);
+}
+
 INSTANTIATE_TEST_SUITE_P(Memory, RoundTrip, testing::Values("packs", "raw"),
                          [](const auto& info) { return info.param; });
 

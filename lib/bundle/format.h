@@ -40,6 +40,14 @@ struct Dim3 {
   uint64_t count() const { return uint64_t{x} * y * z; }
 };
 
+// How a kernel is launched.
+struct LaunchSize {
+  Dim3 grid;                  // blocks
+  Dim3 block;                 // threads
+  uint32_t shared_bytes = 0;  // dynamic shared memory of a block
+  bool operator==(const LaunchSize&) const = default;
+};
+
 // ---- bundle.json ------------------------------------------------------------------------------
 
 struct Provenance {
@@ -446,6 +454,40 @@ struct RunInfo {
   uint64_t stray_bytes = 0;  // of those changed first that lie in no segment; in json only if there are any
 };
 
+// ---- choices/<static>/<id>.json ----------------------------------------------------------------
+
+// Bytes that a launch's arguments must have at this offset of the argument bytes.
+struct Guard {
+  uint32_t offset = 0;
+  std::string bytes;  // not empty (hexadecimal in json)
+  bool operator==(const Guard&) const = default;
+};
+
+// For a kernel's launches with this key, one variant was verified, and is faster than the baseline. The code may have
+// the launch's dimensions and the guarded bytes as constants.
+struct Choice {
+  Digest id;           // over the key: equal keys have equal ids
+  Digest kernel;       // static hash; it and what follows, up to the guards, is the key
+  std::string device;  // "host", "cuda", "hip": what the code runs on, and ran on
+  std::string target;  // as the variant's configuration says it: "host:x86-64-v3", "cuda:sm_90", "hip:gfx90a:xnack+"
+  // The launch as the application makes it.
+  Dim3 grid;                  // blocks
+  Dim3 block;                 // threads
+  uint32_t shared_bytes = 0;  // dynamic shared memory of a block
+  bool cooperative = false;   // in json only if true
+  Dim3 cluster;               // blocks of a cluster; in json only where there are clusters
+  std::vector<Guard> guards;  // those of specialised arguments, without padding; by offset, disjoint; likewise
+  Digest variant;             // the key ends: of the kernel, has code, and neither `baseline` nor `check_memory`
+  // How the variant is launched where its configuration says another launch than the application makes: what
+  // launch_size() (launch.h) gives; in json only then.
+  std::optional<LaunchSize> launch = {};
+  // Sums, over the instances, of the medians of what mneme-run timed. In nanoseconds.
+  uint64_t baseline_ns = 0, median_ns = 0;
+  double ratio = 0;          // of the baseline's time to the variant's, above 1: 2 is twice as fast
+  double low = 0, high = 0;  // its 95 % interval (verify/speedup.h); both 0, and not in json, of too few rounds
+  uint64_t instances = 0;    // how many prove it, at least 1
+};
+
 // ---- summary.json ------------------------------------------------------------------------------
 
 struct Occurrence {
@@ -498,6 +540,7 @@ std::string pack_name(uint64_t number);
 std::string keep_name(uint64_t number);
 std::string instance_name(const Digest& kernel, const Digest& instance);
 std::string run_name(const Digest& kernel, const Digest& instance, const Digest& variant);
+std::string choice_name(const Digest& kernel, const Digest& choice);
 
 // ---- json: write() is canonical; parse_…() throws Error on what is missing, ill-typed or out of
 // range, and ignores keys that it does not know. `where` names the member in messages. -----------
@@ -508,6 +551,7 @@ std::string write(const Configuration&);
 std::string write(const VariantInfo&);
 std::string write(const InstanceInfo&);
 std::string write(const RunInfo&);
+std::string write(const Choice&);
 std::string write(const Summary&);
 BundleInfo parse_bundle(std::string_view json, const std::string& where);
 KernelInfo parse_kernel(std::string_view json, const std::string& where);
@@ -515,6 +559,7 @@ Configuration parse_configuration(std::string_view json, const std::string& wher
 VariantInfo parse_variant(std::string_view json, const std::string& where);
 InstanceInfo parse_instance(std::string_view json, const std::string& where);
 RunInfo parse_run(std::string_view json, const std::string& where);
+Choice parse_choice(std::string_view json, const std::string& where);
 Summary parse_summary(std::string_view json, const std::string& where);
 
 Digest variant_id(const Digest& kernel, const Configuration&);
@@ -524,6 +569,8 @@ Digest kernel_id(const Digest& code, std::string_view name);
 Digest kernel_id(const Digest& code, const std::vector<uint64_t>& function_addresses);
 // Over kernel, grid, block, shared bytes, arguments, segments' annotations and the prologue's digest.
 Digest instance_id(const InstanceInfo&);
+// Over the json text of an object of the key alone.
+Digest choice_id(const Choice&);
 
 // ---- states/<digest> ---------------------------------------------------------------------------
 // "MNST" u32 version u64 count, then count × { u64 address, 16-byte digest }, ascending addresses

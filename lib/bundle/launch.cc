@@ -39,8 +39,17 @@ LaunchSize launch_size(const InstanceInfo& instance, const Configuration& config
 }
 
 bool launches_otherwise(const InstanceInfo& instance, const Configuration& configuration) {
-  LaunchSize size = launch_size(instance, configuration);
-  return size.grid != instance.grid || size.block != instance.block || size.shared_bytes != instance.shared_bytes;
+  return launch_size(instance, configuration) != LaunchSize{instance.grid, instance.block, instance.shared_bytes};
+}
+
+std::optional<LaunchSize> launch_of(const Choice& choice, const Configuration& configuration) {
+  InstanceInfo instance;  // any one with the key
+  instance.id = configuration.instance;
+  instance.grid = choice.grid;
+  instance.block = choice.block;
+  instance.shared_bytes = choice.shared_bytes;
+  if (!launches_otherwise(instance, configuration)) return std::nullopt;
+  return launch_size(instance, configuration);
 }
 
 }  // namespace mneme::bundle

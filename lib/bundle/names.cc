@@ -90,6 +90,7 @@ MemberName parse_name(std::string_view name) {
   if (parts[0] == "memory") return parse_memory(parts);
   if (parts[0] == "instances") return parse_json_name(parts, 2, MemberKind::kInstance);
   if (parts[0] == "runs") return parse_json_name(parts, 3, MemberKind::kRun);
+  if (parts[0] == "choices") return parse_json_name(parts, 2, MemberKind::kChoice);
   if (parts[0] == "code" && parts.size() == 2 && is_digest(parts[1], out.digests[0])) out.kind = MemberKind::kCode;
   if (parts[0] == "states" && parts.size() == 2 && is_digest(parts[1], out.digests[0])) out.kind = MemberKind::kState;
   if (parts[0] == "kernels" && parts.size() == 3 && is_digest(parts[1], out.digests[0])) {
@@ -150,6 +151,9 @@ std::string instance_name(const Digest& kernel, const Digest& instance) {
 }
 std::string run_name(const Digest& kernel, const Digest& instance, const Digest& variant) {
   return fmt::format("runs/{}/{}/{}.json", kernel.hex(), instance.hex(), variant.hex());
+}
+std::string choice_name(const Digest& kernel, const Digest& choice) {
+  return fmt::format("choices/{}/{}.json", kernel.hex(), choice.hex());
 }
 
 std::string raw_name(const Digest& state, const std::string& file) { return "memory/" + state.hex() + "/" + file; }

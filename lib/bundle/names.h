@@ -22,6 +22,7 @@ enum class MemberKind {
   kState,
   kInstance,
   kRun,
+  kChoice,
   kSummary,
   kOther  // unknown to this version
 };

@@ -45,6 +45,11 @@ struct RunMember {
   RunInfo info;
   std::string text = {};
 };
+// Its variant came before, is of its kernel and has code; the guards lie within the kernel's arguments.
+struct ChoiceMember {
+  Choice info;
+  std::string text = {};
+};
 struct PackMember {
   std::string name;
   std::vector<PackEntry> entries;  // bases are at hand
@@ -53,7 +58,8 @@ struct PackMember {
 struct OtherMember {  // unknown to this version
   std::string name;
 };
-using Item = std::variant<KernelMember, VariantMember, InstanceMember, RunMember, PackMember, Summary, OtherMember>;
+using Item = std::variant<KernelMember, VariantMember, InstanceMember, RunMember, ChoiceMember, PackMember, Summary,
+                          OtherMember>;
 
 enum class Memory {
   kPass,    // packs and states go by unread: InstanceMember's states stay empty
@@ -80,9 +86,9 @@ class Reader {
   // While set, every member read (bundle.json excepted) is also copied to the writer byte for byte,
   // before next() returns it: this is how a tool that only adds passes the rest on. `copy_memory` false leaves out
   // packs, states (mneme-run consumes the memory); the blocks that runs cite are then stored anew ahead of them.
-  // Packs are numbered anew. A kernel, variant or run that the writer has already is not copied again: what a tool
-  // wrote itself stands. (A variant with the code of one that was left out so gets code of its own.) Summary is never
-  // copied: the caller writes it, at the end.
+  // Packs are numbered anew. A kernel, variant, run or choice that the writer has already is not copied again: what a
+  // tool wrote itself stands. (A variant with the code of one that was left out so gets code of its own.) Summary is
+  // never copied: the caller writes it, at the end.
   void copy_to(Writer* writer, bool copy_memory = true);
   // Copies only members that this version does not know: for a tool that writes all others itself.
   void copy_others_to(Writer* writer);

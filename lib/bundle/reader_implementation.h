@@ -34,6 +34,7 @@ struct Reader::Implementation {
   Item take_variant(const Member& json, const MemberName& parsed);
   Item take_instance(const Member& member, const MemberName& parsed);
   Item take_run(const Member& member, const MemberName& parsed);
+  Item take_choice(const Member& member, const MemberName& parsed);
   Item take_summary(const Member& member);
   std::optional<Item> take_memory(const Member& member, const MemberName& parsed);
   std::optional<Item> take_pack(const Member& member);
@@ -84,6 +85,11 @@ struct Reader::Implementation {
     Digest kernel, code;
   };
   std::unordered_map<Digest, Holder> holders;  // variants with code members, that others may have the code of
+  struct Eligible {
+    Digest kernel;
+    Configuration configuration;
+  };
+  std::unordered_map<Digest, Eligible> eligible;  // variants that a choice may name
   LeftOutCode left_out;
   std::unordered_map<Digest, std::string> codes;  // members that kernels and variants may have as their code
   uint64_t code_bytes = 0;                        // of those

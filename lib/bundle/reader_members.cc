@@ -3,6 +3,7 @@
 #include "base/pipeline.h"
 #include "bundle/adding.h"
 #include "bundle/json/json.h"
+#include "bundle/launch.h"
 #include "bundle/reader_implementation.h"
 
 namespace mneme::bundle {
@@ -12,6 +13,14 @@ constexpr uint64_t kHeldBack = 64 << 20;  // bytes of a member that is copied on
 
 void refuse_unless(bool right, const std::string& member, const char* what) {
   if (!right) throw Error::of("{} is damaged: {}", member, what);
+}
+
+bool launches_as_said(const Choice& choice, const Configuration& configuration) {
+  try {
+    return launch_of(choice, configuration) == choice.launch;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::string KernelMember::* place_of(const KernelInfo& kernel, const KernelFile& file) {
@@ -69,6 +78,8 @@ std::optional<Item> Reader::Implementation::take(const Member& member, const Mem
       return take_instance(member, parsed);
     case MemberKind::kRun:
       return take_run(member, parsed);
+    case MemberKind::kChoice:
+      return take_choice(member, parsed);
     case MemberKind::kSummary:
       return take_summary(member);
     case MemberKind::kPack:
@@ -95,7 +106,7 @@ std::string Reader::Implementation::text_of_member(const Member& member, uint64_
     throw Error::of("{} claims {} bytes; such a member has at most {}", member.name, member.size, limit);
   }
   std::string text;
-  while (std::optional<Piece> piece = archive.piece()) text += text_of(piece->bytes);
+  while (std::optional<Piece> piece = archive.piece()) text += mneme::text_of(piece->bytes);
   return text;
 }
 
@@ -229,6 +240,9 @@ Item Reader::Implementation::take_variant(const Member& json, const MemberName& 
     refuse_unless(holder->second.code == info.code_digest, json.name,
                   "the variant whose code it says to have has other code");
   }
+  if (info.failed.empty() && !info.configuration.baseline && !info.configuration.check_memory) {
+    eligible[info.id] = {info.kernel, info.configuration};
+  }
   variant.text = std::move(text);
   copy_variant(variant, json.name);
   return variant;
@@ -288,6 +302,28 @@ Item Reader::Implementation::take_run(const Member& member, const MemberName& pa
   }
   run.text = std::move(text);
   return run;
+}
+
+Item Reader::Implementation::take_choice(const Member& member, const MemberName& parsed) {
+  std::string text = json_of_member(member);
+  ChoiceMember choice{parse_choice(text, member.name)};
+  const Choice& in = choice.info;
+  refuse_unless(in.kernel == parsed.digests[0] && in.id == parsed.digests[1], member.name,
+                "it describes another choice than its name says");
+  refuse_unless(choice_id(in) == in.id, member.name, "its key does not have its hash");
+  auto kernel = kernels.find(in.kernel);
+  refuse_unless(kernel != kernels.end(), member.name, "its kernel did not come before it");
+  refuse_unless(in.guards.empty() || in.guards.back().offset + in.guards.back().bytes.size() <= kernel->second,
+                member.name, "its guards are not of its kernel's arguments");
+  auto variant = eligible.find(in.variant);
+  refuse_unless(variant != eligible.end() && variant->second.kernel == in.kernel, member.name,
+                "no variant of its kernel that may be chosen came before it");
+  const Configuration& configuration = variant->second.configuration;
+  refuse_unless(configuration.target == in.target, member.name, "its variant is for another target");
+  refuse_unless(launches_as_said(in, configuration), member.name, "its variant's configuration says another launch");
+  if (writer && !writer->has(member.name)) copy_text(member.name, text);
+  choice.text = std::move(text);
+  return choice;
 }
 
 Item Reader::Implementation::take_summary(const Member& member) {

@@ -67,6 +67,17 @@ TEST(TruncationOfCode, AtEveryByteLeavesASoundArchive) {
   }
 }
 
+TEST(TruncationOfChoices, AtEveryByteLeavesThoseBefore) {
+  std::string bytes = sample_bundle({1, 2, 500, true, "packs", 0, false, true, true});
+  const size_t all = read_bundle(bytes, Memory::kPass).choices.size();
+  ASSERT_EQ(all, 2u);
+  for (size_t cut = members_of(bytes)[0].contents.size() + 512; cut < bytes.size(); ++cut) {
+    Contents contents = read_bundle(copy_of(bytes.substr(0, cut), Memory::kPass), Memory::kDecode);
+    ASSERT_FALSE(contents.truncated) << cut;
+    ASSERT_LE(contents.choices.size(), contents.runs.size()) << cut;
+  }
+}
+
 // Too large to be held back: what was cut is filled up, and no instance cites it.
 TEST(TruncationOfLargeMembers, LeavesASoundArchive) {
   std::string bytes = sample_bundle({1, 2, 80 << 20, false, "raw"});

@@ -11,8 +11,6 @@
 namespace mneme::bundle {
 namespace {
 
-constexpr uint64_t kMaxBlockThreads = 1 << 16;  // of a block; no device known has more than 1024
-constexpr uint64_t kMaxCluster = 1024;          // blocks; no device known has more than 16
 constexpr uint64_t kMaxStack = 1 << 30;
 constexpr uint32_t kMaxDevice = 65535;
 constexpr std::string_view kSegmentKinds[] = {"heap", "global", "host"};  // in SegmentKind's order
@@ -79,7 +77,7 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   info.kernel = in.digest("kernel");
   info.index = in.number("index");
   info.grid = json::dimensions(in, "grid", INT64_MAX);
-  info.block = json::dimensions(in, "block", kMaxBlockThreads);
+  info.block = json::dimensions(in, "block", json::kMaxBlockThreads);
   info.shared_bytes = in.number32("shared_bytes", json::kMaxSharedBytes);
   info.arguments = in.hex_bytes("arguments", json::kMaxArgumentBytes);
   uint64_t end = 0;
@@ -93,7 +91,7 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   info.epilogue = in.digest("epilogue");
   if (in.has("device")) info.device = in.number32("device", kMaxDevice);
   if (in.has("cooperative")) info.cooperative = in.boolean("cooperative");
-  if (in.has("cluster")) info.cluster = json::dimensions(in, "cluster", kMaxCluster);
+  if (in.has("cluster")) info.cluster = json::dimensions(in, "cluster", json::kMaxCluster);
   if (in.has("stack_bytes")) info.stack_bytes = in.number("stack_bytes", kMaxStack);
   if (in.has("reach") && in.choice("reach", {kReachArguments}) == 0) info.reach = kReachArguments;
   if (in.has("textures")) json::parse_textures(in, info);

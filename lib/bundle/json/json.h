@@ -18,8 +18,10 @@ inline constexpr size_t kMaxValues = 8 << 20;  // of one text; bounds what parsi
 
 // What no kernel and no launch has more of, on any device known.
 inline constexpr uint32_t kMaxArgumentBytes = 1 << 20;
-inline constexpr uint32_t kMaxSharedBytes = 1 << 30;  // of a block
-inline constexpr uint32_t kMaxRegisters = 255;        // of a thread, on NVIDIA's GPUs
+inline constexpr uint32_t kMaxSharedBytes = 1 << 30;   // of a block
+inline constexpr uint64_t kMaxBlockThreads = 1 << 16;  // no device known has more than 1024
+inline constexpr uint64_t kMaxCluster = 1024;          // blocks; no device known has more than 16
+inline constexpr uint32_t kMaxRegisters = 255;         // of a thread, on NVIDIA's GPUs
 
 enum class Type : uint8_t { kNull, kBoolean, kNatural, kNegative, kReal, kText, kObject, kList };
 

@@ -22,7 +22,7 @@ constexpr size_t kRepetitive = 8;  // a sample that shrinks to one of so many pa
 enum Way { kPlanes, kNoise, kAny };
 constexpr Setting kSettings[] = {{-1, false}, {-6, true}, {1, true}};
 
-struct Choice {
+struct Encoding {
   Way way = kAny;
   bool base = false;
   uint32_t stride = 0;
@@ -32,7 +32,7 @@ class Chooser {
  public:
   Chooser(const PackSource& contents, ZSTD_CCtx* context) : contents_(contents), context_(context) {}
 
-  Choice choose(size_t index, bool has_base) {
+  Encoding choose(size_t index, bool has_base) {
     Bytes block = contents_(index, false).subspan(kFrom, kSample);
     std::copy(block.begin(), block.end(), sample_.begin());
     best_ = {};
@@ -69,7 +69,7 @@ class Chooser {
   ZSTD_CCtx* context_;
   std::array<std::byte, kSample> sample_, planes_;
   std::array<std::byte, kSample + 1024> out_;
-  Choice best_;
+  Encoding best_;
   size_t least_ = 0;
 };
 
@@ -100,7 +100,7 @@ Setting choose_encodings(std::vector<PackEntry>& entries, const PackSource& cont
         if (entries[i].base.empty() != with_base) alike.push_back(i);
       }
       if (alike.empty()) continue;
-      Choice choice = chooser.choose(alike[alike.size() / 2], with_base);
+      Encoding choice = chooser.choose(alike[alike.size() / 2], with_base);
       for (size_t i : alike) {
         entries[i].stride = choice.stride;
         if (!choice.base) entries[i].base = {};

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   save("raw", sample_bundle({1, 2, 3000, true, "raw"}));
   save("bulk_variants", sample_bundle({1, 2, 500, true, "packs", 0, true}));
   save("code_once", sample_bundle({2, 1, 500, true, "packs", 0, false, false}));  // without_ir is of before that
+  save("choices", sample_bundle({1, 2, 500, true, "packs", 0, false, true, true}));
   std::string cut = sample_bundle({1, 1, 500, true, "packs"});
   save("truncated", cut.substr(0, cut.size() - 2000));
 }

@@ -85,15 +85,28 @@ void seal(std::string& json) {
   json = body + ",\"digest\":\"" + digest_of(body).hex() + "\"}";
 }
 
-// An instance whose contents were changed gets the hash, and so the name, of what it now is.
+// An instance or a choice whose contents were changed gets the hash, and so the name, of what it now is.
 void mend_instance(TarMember& member) {
+  InstanceInfo info = parse_instance(member.contents, member.name);
+  info.id = instance_id(info);
+  member.name = instance_name(info.kernel, info.id);
+  member.contents = write(info);
+}
+
+void mend_choice(TarMember& member) {
+  Choice info = parse_choice(member.contents, member.name);
+  info.id = choice_id(info);
+  member.name = choice_name(info.kernel, info.id);
+  member.contents = write(info);
+}
+
+void mend(TarMember& member) {
   try {
-    InstanceInfo info = parse_instance(member.contents, member.name);
-    info.id = instance_id(info);
-    member.name = instance_name(info.kernel, info.id);
-    member.contents = write(info);
+    const MemberKind kind = parse_name(member.name).kind;
+    if (kind == MemberKind::kInstance) mend_instance(member);
+    if (kind == MemberKind::kChoice) mend_choice(member);
   } catch (const Error&) {
-    return;  // it is no instance any more, which is worth trying too
+    return;  // it is none any more, which is worth trying too
   }
 }
 
@@ -103,7 +116,7 @@ void mutate(TarMember& member, size_t room) {
   auto* data = reinterpret_cast<uint8_t*>(member.contents.data());
   member.contents.resize(LLVMFuzzerMutate(data, size, size + room));
   if (member.name.ends_with(".json")) seal(member.contents);
-  if (parse_name(member.name).kind == MemberKind::kInstance) mend_instance(member);
+  mend(member);
 }
 
 // The archive with something changed in it; empty where it is none.

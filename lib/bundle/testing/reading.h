@@ -14,6 +14,7 @@ struct Contents {
   std::vector<VariantMember> variants;
   std::vector<InstanceMember> instances;
   std::vector<RunMember> runs;
+  std::vector<ChoiceMember> choices;
   std::vector<std::string> others;
   std::optional<Summary> summary;
   bool truncated = false;
@@ -34,6 +35,7 @@ inline Contents read_bundle(std::string_view bytes, Memory memory) {
       for (const BlockReference& block : instance->epilogue.blocks) (void)reader.block(block.digest);
     }
     if (auto* run = std::get_if<RunMember>(&*item)) contents.runs.push_back(*run);
+    if (auto* choice = std::get_if<ChoiceMember>(&*item)) contents.choices.push_back(*choice);
     if (auto* other = std::get_if<OtherMember>(&*item)) contents.others.push_back(other->name);
     if (auto* summary = std::get_if<Summary>(&*item)) contents.summary = *summary;
   }

@@ -27,6 +27,7 @@ struct SampleShape {
   size_t alike = 0;              // more segments, of 64 bytes each
   bool bulk = false;             // each kernel also has a variant with the same code, and one that failed
   bool ir = true;                // that kernels have; else the code that ran
+  bool choices = false;          // each instance's launch also has a choice: the kernel's variant
 };
 
 // Device memory made of segments, as it is at one moment. Bytes outside them are zero.
@@ -195,6 +196,27 @@ inline RunInfo sample_run(const InstanceInfo& instance, const VariantInfo& varia
   return run;
 }
 
+// Launches with the instance's last argument are made with the variant.
+inline Choice sample_choice(const InstanceInfo& instance, const VariantInfo& variant) {
+  Choice choice;
+  choice.kernel = instance.kernel;
+  choice.variant = variant.id;
+  choice.target = variant.configuration.target;
+  choice.device = choice.target.substr(0, choice.target.find(':'));
+  choice.grid = instance.grid;
+  choice.block = instance.block;
+  choice.shared_bytes = instance.shared_bytes;
+  choice.guards = {{8, instance.arguments.substr(8, 4)}};
+  choice.baseline_ns = 2300;
+  choice.median_ns = 1150;
+  choice.ratio = 2;
+  choice.low = 1.75;
+  choice.high = 2.25;
+  choice.instances = 1;
+  choice.id = choice_id(choice);
+  return choice;
+}
+
 // Writes the bundle; `each` is called with every instance and its memory before and after, if given.
 using SampleVisitor = std::function<void(const InstanceInfo&, const SampleMemory&, const SampleMemory&)>;
 inline void write_sample(Writer& writer, const SampleShape& shape, const SampleVisitor& each = {}) {
@@ -238,6 +260,10 @@ inline void write_sample(Writer& writer, const SampleShape& shape, const SampleV
           run.same_as = each_variant.same_as;
           writer.add(run_name(run.kernel, run.instance, run.variant), write(run));
         }
+      }
+      if (shape.choices) {
+        const Choice choice = sample_choice(instance, variant.info);
+        writer.add(choice_name(choice.kernel, choice.id), write(choice));
       }
       summary.occurrences.push_back({instance.id, 1});
     }
