@@ -23,6 +23,7 @@ struct Surroundings {
   int devices = 1;                          // so many host devices
   bool keep_aslr = true;                    // else its memory lies where it lies each time
   std::vector<std::string> preloaded = {};  // stand-ins that the loader would not find first
+  std::vector<std::string> applied = {};    // variables for the recorder to apply variants by; empty: it does not
 };
 
 // The signals that a user ends programs with, and the end of a child, as readable events. Blocks them in this thread

@@ -3,7 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+
 #include "application.h"
+#include "applying.h"
 #include "base/process.h"
 #include "cli/options.h"
 #include "cli/stage.h"
@@ -33,6 +36,8 @@ struct Settings {
   bool keep_aslr = false;
   uint64_t host_devices = 1;
   bool summary = false;
+  ApplySettings apply;
+  std::string report;  // a file
   std::vector<std::string> command;
 };
 
@@ -69,11 +74,21 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.flag("--keep-aslr", settings.keep_aslr,
                "host device: leave address-space layout randomisation on; addresses differ from run to run");
   options.flag("--summary", settings.summary, "at the end, print what was launched, recorded and skipped, and why");
+  options.value(
+      "--apply", settings.apply.bundle, "BUNDLE",
+      "launch the variants that BUNDLE chooses (mneme-restore --tuned) in place of the application's own code; "
+      "record only with -o");
+  options.flag("--measure", settings.apply.measure,
+               "with --apply: launch the application's own code and the variant in turn, and compare their times");
+  options.value("--report", settings.report, "FILE", "with --apply: write what was applied to FILE, as json");
   output.add_options(options);
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
 }
 
 void check(Settings& settings, std::optional<cli::Expression>& kernels) {
+  const bool applies = !settings.apply.bundle.empty();
+  if (!applies && settings.apply.measure) throw Error("--measure needs --apply");
+  if (!applies && !settings.report.empty()) throw Error("--report needs --apply");
   if (settings.command.empty()) throw Error("no application was given; try --help");
   if (!settings.kernel.empty()) kernels.emplace("--kernel", settings.kernel);
   if (settings.session.occurrences == 0) throw Error("--occurrences must be at least 1");
@@ -233,13 +248,39 @@ std::vector<std::string> overruled_stand_ins(const Settings& settings, Device de
   return overruled_libraries(settings.command, stand_in_folder(device));
 }
 
-// Runs the application as it is, on the device.
-Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device, bool output_to_errors) {
+// Runs the application on the device, with its own code or with what is applied.
+Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device, bool output_to_errors,
+                    const Applying* applying = nullptr) {
   Surroundings surroundings{
       device, {}, settings.check_memory, output_to_errors, static_cast<int>(settings.host_devices)};
   surroundings.preloaded = overruled_stand_ins(settings, device);
+  if (applying) surroundings.applied = applying->variables();
   Application application(settings.command, surroundings, signals);
   return judge_application(application.wait(signals), settings);
+}
+
+// What was applied, at the end. The exit status: whether a variant differs from the application's own code.
+Exit judge_applied(const Settings& settings, Applying& applying, double seconds) {
+  applying.collect();
+  if (!settings.report.empty()) write_file(settings.report, json_report(applying, seconds));
+  if (settings.summary) {
+    for (const std::string& line : report(applying)) cli::note(line);
+  }
+  if (applying.applied() == 0) {
+    cli::warn(fmt::format("no launch was applied: '{}' launched {} of kernels with choices{}", settings.command[0],
+                          times(applying.launches()),
+                          applying.misses().empty() ? "" : "; the first reason: " + applying.misses()[0].reason));
+  }
+  return applying.differing() > 0 ? Exit::kNotVerified : Exit::kSuccess;
+}
+
+Exit run_applied(const Settings& settings, const Signals& signals, Device device) {
+  Applying applying(settings.apply);
+  const auto start = std::chrono::steady_clock::now();
+  const Exit exit = run_unrecorded(settings, signals, device, false, &applying);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const Exit judged = judge_applied(settings, applying, took.count());
+  return exit == Exit::kSuccess ? judged : exit;
 }
 
 // Runs it with the recorder; what the bundle says of it goes to `capture`. Returns its wait status.
@@ -274,6 +315,10 @@ Exit capture_application(int argc, char** argv) {
   if (settings.session.max_instances == 0) {
     output.set_kind(cli::Output::Kind::kOther);  // the application's own
     return run_unrecorded(settings, signals, device, false);
+  }
+  if (!settings.apply.bundle.empty() && output.path().empty()) {
+    output.set_kind(cli::Output::Kind::kOther);
+    return run_applied(settings, signals, device);
   }
   // What a launcher's other processes print goes where this rank's bundle goes: not beside a bundle.
   if (settings.rank && !settings.session.ranks.contains(*settings.rank)) {

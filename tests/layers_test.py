@@ -21,7 +21,7 @@ ROOMS = {
     "lib/device/host": ["heap", "fibers grid services"],
     "lib/hostgpu": ["compile", "device graphs kernels memory queue textures", "cuda"],
     "lib/replay": ["worker", "judge", "testing"],
-    "mneme-capture/recorder": ["link", "runtime", "memory", "core", "cuda hip"],
+    "mneme-capture/recorder": ["link", "runtime", "memory", "apply", "core", "cuda hip"],
 }
 # Neither includes the other.
 STRANGERS = [("mneme-capture/recorder/cuda", "mneme-capture/recorder/hip"), ("lib/replay/judge", "lib/replay/worker"),

@@ -61,6 +61,13 @@ int mneme_hostgpu_lifted(const void* program, const void** records, size_t* size
 // Calls hipMalloc for the variables: hold no lock that hipMalloc takes.
 int mneme_hostgpu_prepare(const void* host_function);
 
+// Other code of the kernel that a host function stands for, on the thread's device: `target` is what it was compiled for,
+// "host:x86-64-v3". `variant` stands for it from then on, as what hipModuleGetFunction gives does, for as long as the
+// kernel's program is there. 0: it is ready to be launched; else `reason` says why it is not, a sentence of at most
+// `size` bytes.
+int mneme_hostgpu_load_variant(const void* host_function, const char* target, const void* code, size_t code_size,
+                               const void** variant, char* reason, size_t size);
+
 // Waits for all that was launched, whatever is being captured, but not for ever. 0: it is done; hipErrorNotReady: not
 // in this time, because a kernel waits for the application perhaps, or not for a second (less, each time in succession)
 // in which streams only waited for the application or ran its functions, or kernels that wait for what it writes; else

@@ -140,6 +140,18 @@ const device::host::HostCode& Program::prepare(Kernel& kernel) {
   return *kernel.code();
 }
 
+Kernel& Program::add_variant(const Kernel& kernel, std::unique_ptr<device::host::HostCode> code) {
+  std::lock_guard lock(mutex_);
+  parse();
+  place_variables();
+  if (kernel.uses_heap()) make_device_heap();
+  auto variant = std::make_unique<Kernel>(kernel.embedded(), std::string());
+  variant->code_ = std::move(code);
+  variant->allowed_shared = kernel.allowed_shared.load();
+  bind(*variant);
+  return *variants_.emplace_back(std::move(variant));
+}
+
 std::optional<Program::Variable> Program::find_variable(const std::string& name) {
   std::lock_guard lock(mutex_);
   parse();

@@ -63,6 +63,9 @@ class Program {
   Bytes lifted_records();
   // Makes it ready. Throws HipError, with the compiler's sentence the first time.
   const device::host::HostCode& prepare(Kernel& kernel);
+  // The same kernel with other code, ready to run, with this program's variables. Throws HipError where the code has a
+  // variable that does not fit.
+  Kernel& add_variant(const Kernel& kernel, std::unique_ptr<device::host::HostCode> code);
 
   struct Variable {
     uint64_t size = 0;
@@ -114,6 +117,7 @@ class Program {
   std::vector<objects::DeviceCode> images_;
   objects::LiftedKernels lifted_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::unique_ptr<Kernel>> variants_;
   std::map<std::string, Variable> variables_;
   std::map<int, std::unique_ptr<Program>> others_;  // by device
 };

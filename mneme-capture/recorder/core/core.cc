@@ -33,9 +33,10 @@ std::string_view reason_of(Policy::Verdict verdict) {
 
 constinit thread_local bool Core::Nested::inside_ = false;
 
-Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
+Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection, std::unique_ptr<Applier> applier)
     : runtime_(runtime),
-      connection_(std::move(connection)),
+      connection_(connection ? std::move(connection) : Connection::closed()),
+      applier_(std::move(applier)),
       allocations_(runtime, connection_->welcome().range_size,
                    {[this](const Chunk& chunk, int descriptor) {
                       connection_->tell(chunk, descriptor);
@@ -48,8 +49,10 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
                     [this](const Unwritten& unwritten) { connection_->tell(unwritten); }}),
       delivery_(runtime),
       limits_(limits_of(connection_->welcome())),
-      kernels_(limits_, [this] { return runtime_.processor(0); },
-               [this](void* handle) { return runtime_.lifted_records(handle); }) {}
+      kernels_(
+          limits_, [this] { return runtime_.processor(0); },
+          [this](void* handle) { return runtime_.lifted_records(handle); }),
+      state_(connection_->is_closed() ? State::kEnded : State::kRecording) {}
 
 void Core::stop() noexcept {
   std::string reason;
@@ -103,6 +106,7 @@ void Core::add_stub(void* handle, const void* function, const char* name) noexce
 void Core::remove_fat_binary(void* handle) noexcept try {
   kernels_.remove_fat_binary(handle);
   heaps_.forget(handle);
+  if (applier_) applier_->forget(handle);
   std::lock_guard lock(mutex_);
   settled_.forget();  // other functions may come to lie where its were
 } catch (...) {
@@ -292,7 +296,9 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   chosen.index = counters.add(Counters::kLaunches);
   chosen.device = runtime_.device_of(request.stream);
   chosen.stub = kernels_.find(request.function, chosen.device);
-  if (chosen.stub && chosen.stub->asks_for_code) take_code(request, chosen);
+  if (chosen.stub && chosen.stub->asks_for_code) {
+    if (auto with_code = take_code(request, *chosen.stub, chosen.device)) chosen.stub = std::move(with_code);
+  }
   std::lock_guard lock(mutex_);
   if (!chosen.stub) {
     Recording& unknown = passed_.try_emplace(kUnknown, limits_).first->second;
@@ -358,14 +364,14 @@ std::optional<Core::Chosen> Core::choose(const LaunchRequest& request) noexcept 
   return std::nullopt;
 }
 
-void Core::take_code(const LaunchRequest& request, Chosen& chosen) {
-  const std::string processor = runtime_.processor(chosen.device);
-  if (processor.empty()) return;
-  const auto ask = [&] { return runtime_.parameters(request.function, chosen.device); };
+std::shared_ptr<const Stub> Core::take_code(const LaunchRequest& request, const Stub& stub, int device) {
+  const std::string processor = runtime_.processor(device);
+  if (processor.empty()) return nullptr;
+  const auto ask = [&] { return runtime_.parameters(request.function, device); };
   const auto is_recorded = [&](uint64_t address) {
     return allocations_.find(reinterpret_cast<const void*>(address)).has_value();
   };
-  chosen.stub = kernels_.take_code(*chosen.stub, chosen.device, processor, ask, request.arguments, is_recorded);
+  return kernels_.take_code(stub, device, processor, ask, request.arguments, is_recorded);
 }
 
 // The launch's own stream may belong to another device than the current one.

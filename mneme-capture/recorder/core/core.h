@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/uncancelled.h"
+#include "recorder/apply/applier.h"
 #include "recorder/core/device_heap.h"
 #include "recorder/core/fair_shared_mutex.h"
 #include "recorder/core/kernels.h"
@@ -29,7 +30,8 @@ namespace mneme::record {
 // it launches from then on is counted still, in memory that the parent sees.
 class Core {
  public:
-  Core(Runtime& runtime, std::unique_ptr<Connection> connection);
+  // Without a connection nothing is recorded; without an applier nothing is applied.
+  Core(Runtime& runtime, std::unique_ptr<Connection> connection, std::unique_ptr<Applier> applier = {});
 
   void add_fat_binary(void* handle, const std::byte* image) noexcept;
   void add_module(void* handle, std::string image) noexcept;
@@ -72,6 +74,9 @@ class Core {
 
   // Performs a launch by calling `real`, which returns the vendor's status, and records it if it is to be.
   int launch(const LaunchRequest& request, const Real& real) noexcept;
+  // What a launch hits among the choices that are applied; null: nothing, and the application's own code is to run.
+  Applier::Hit* find_variant(const LaunchRequest& request) noexcept;
+  Applier* applier() { return applier_.get(); }
   // Performs a launch of a kind that cannot be recorded.
   int pass(const std::string& kernel, const char* reason, const Real& real) noexcept;
   std::string kernel_name(const void* function) noexcept;
@@ -105,9 +110,14 @@ class Core {
     std::unique_ptr<ArrayCopies> arrays;  // of a kernel with textures or surfaces, while it is recorded
   };
 
+  // Records a launch if it is to be, by `recorded`; else performs it by `other`.
+  int record(const LaunchRequest& request, const Real& recorded, const Real& other) noexcept;
+  int launch_variant(Applier::Hit& hit, const LaunchRequest& request, const Real& real) noexcept;
+  std::optional<LaunchedKernel> launched_kernel(const LaunchRequest& request, int device);
   bool count_if_settled(const LaunchRequest& request) noexcept;
   std::optional<Chosen> choose(const LaunchRequest& request) noexcept;
-  void take_code(const LaunchRequest& request, Chosen& chosen);
+  // Of a kernel without IR.
+  std::shared_ptr<const Stub> take_code(const LaunchRequest& request, const Stub& stub, int device);
   // Once nothing is recorded any more.
   void give_heap(const LaunchRequest& request) noexcept;
   bool begin(const LaunchRequest& request, Chosen& chosen) noexcept;
@@ -173,6 +183,7 @@ class Core {
 
   Runtime& runtime_;
   std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Applier> applier_;
   Allocations allocations_;
   Delivery delivery_;
   Outside outside_;
@@ -180,7 +191,7 @@ class Core {
   Limits limits_;
   Kernels kernels_;
   DeviceHeaps heaps_{runtime_, allocations_};
-  std::atomic<State> state_{State::kRecording};
+  std::atomic<State> state_;
   std::atomic<uint64_t> fetched_bytes_{0};  // of memory that has appeared
   std::atomic<bool> is_ready_{false};       // to fetch much
   std::atomic<bool> forked_{false};         // this is a child of the process that is or was recorded, and not itself

@@ -48,6 +48,7 @@ void Core::after_fork_in_child() noexcept {
   kernels_.after_fork();
   mutex_.unlock();
   joining_.unlock();
+  if (applier_) applier_->after_fork_in_child();
   // Other threads may have held it, and are not here to let go.
   new (&launches_) FairSharedMutex;
   Nested::leave();

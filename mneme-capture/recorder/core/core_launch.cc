@@ -8,24 +8,46 @@ namespace mneme::record {
 int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
   Nested nested;
   if (!nested.outermost()) return real();
+  Applier::Hit* hit = applier_ ? find_variant(request) : nullptr;
+  return hit ? launch_variant(*hit, request, real) : record(request, real, real);
+}
+
+int Core::launch_variant(Applier::Hit& hit, const LaunchRequest& request, const Real& real) noexcept {
+  const auto variant = [&] { return applier_->launch(hit, request, real); };
+  return record(request, real, variant);
+}
+
+Applier::Hit* Core::find_variant(const LaunchRequest& request) noexcept {
+  const int device = runtime_.device_of(request.stream);
+  return applier_->find(request, device, [&] { return launched_kernel(request, device); });
+}
+
+std::optional<LaunchedKernel> Core::launched_kernel(const LaunchRequest& request, int device) {
+  std::shared_ptr<const Stub> stub = kernels_.find(request.function, device);
+  if (stub && stub->asks_for_code) stub = take_code(request, *stub, device);
+  if (!stub || !stub->info) return std::nullopt;
+  return LaunchedKernel{stub->info, stub->demangled, stub->code, stub};
+}
+
+int Core::record(const LaunchRequest& request, const Real& recorded, const Real& other) noexcept {
   if (!recording()) {
     if (heaps_.any()) give_heap(request);
     count_unrecorded();
-    return real();
+    return other();
   }
   std::optional<Chosen> chosen;
   std::optional<Uncancelled> uncancelled;  // it takes time to make
   {
     std::shared_lock ordinary(launches_);
-    if (count_if_settled(request)) return real();
+    if (count_if_settled(request)) return other();
     uncancelled.emplace();
     chosen = choose(request);
-    if (!chosen) return real();
+    if (!chosen) return other();
   }
   std::unique_lock alone(launches_);
   Hold hold(runtime_);
-  if (!begin(request, *chosen)) return real();
-  return end(request, *chosen, real());
+  if (!begin(request, *chosen)) return other();
+  return end(request, *chosen, recorded());
 }
 
 int Core::pass(const std::string& kernel, const char* reason, const Real& real) noexcept {

@@ -16,6 +16,8 @@
 //   launched(ready)            launched one
 //   gone(graph)                destroyed a graph, or one that was ready
 //   captured(stream)           the graph that the stream's calls become nodes of, if it is of use; else null
+//   request_of(node)           of a kernel's node; throws
+//   set_kernel(ready, node, request, function)   what that does from now on; the vendor's status
 //   request_of(step, stream)   of a kernel's
 //   launch(request, step, stream)  records a kernel's
 #pragma once
@@ -324,6 +326,51 @@ Status run_steps(const typename Graphs<Vendor>::Steps& steps, Stream stream) {
   return 0;
 }
 
+// ---- variants in the place of kernels' nodes of graphs that are ready (mneme-capture --apply) ----
+
+template <class Vendor>
+class AppliedGraphs {
+ public:
+  static AppliedGraphs& all() {  // never destroyed
+    static auto* only = new AppliedGraphs;
+    return *only;
+  }
+
+  void exchange(Core& core, GraphExec ready, Graph graph) noexcept try {
+    std::map<GraphNode, Applier::Hit*> hits;
+    for (GraphNode node : nodes_of(Vendor::calls(), graph)) {
+      if (Vendor::kind_of(node) != NodeKind::kKernel) continue;
+      LaunchRequest request = Vendor::request_of(node);
+      Applier::Hit* hit = core.find_variant(request);
+      void* function = hit ? core.applier()->for_graph(*hit, request) : nullptr;
+      if (!function) continue;
+      if (Vendor::set_kernel(ready, node, request, function) == kSuccess) hits[node] = hit;
+      Vendor::calls().others.forget_error();
+    }
+    std::lock_guard lock(mutex_);
+    hits_[ready] = std::move(hits);
+  } catch (const std::exception&) {  // a graph that cannot be looked into keeps the application's own kernels
+    Vendor::calls().others.forget_error();
+  }
+  void launched(Core& core, GraphExec ready) {
+    std::lock_guard lock(mutex_);
+    for (const auto& [node, hit] : hits_[ready]) core.applier()->launched_in_graph(*hit);
+  }
+  // The application has changed a node, or all.
+  void forget(GraphExec ready, GraphNode node) {
+    std::lock_guard lock(mutex_);
+    hits_[ready].erase(node);
+  }
+  void forget(GraphExec ready) {
+    std::lock_guard lock(mutex_);
+    hits_.erase(ready);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<GraphExec, std::map<GraphNode, Applier::Hit*>> hits_;
+};
+
 // ---- what hooks do, of which `real` makes the application's own call ----
 
 // It launches a graph. One whose kernels are only counted is launched as it is.
@@ -335,6 +382,7 @@ Status launch_graph_of(Core& core, GraphExec ready, Stream stream, const Real& r
     Vendor::begin(ready, stream, true);
     const Status status = real();
     if (known) known->last_time->set(stream, true);
+    if (core.applier() && status == kSuccess) AppliedGraphs<Vendor>::all().launched(core, ready);
     return status;
   };
   if (!known || !core.recording()) {
@@ -369,6 +417,7 @@ Status make_ready(VendorRuntime& runtime, const Real& real, GraphExec* ready, Gr
   Vendor::made(graph, *ready);
   Core* core = runtime.gpu_recorder();
   if (core && core->recording()) Graphs<Vendor>::all().add(*ready, graph);
+  if (core && core->applier()) AppliedGraphs<Vendor>::all().exchange(*core, *ready, graph);
   return status;
 }
 template <class Vendor>
@@ -377,7 +426,10 @@ Status update_ready(VendorRuntime& runtime, const Real& real, GraphExec ready, G
 }
 template <class Vendor>
 Status destroy_ready(VendorRuntime& runtime, const Real& real, GraphExec ready) {
-  if (runtime.gpu_recorder()) Graphs<Vendor>::all().remove(ready);
+  if (runtime.gpu_recorder()) {
+    Graphs<Vendor>::all().remove(ready);
+    AppliedGraphs<Vendor>::all().forget(ready);
+  }
   Vendor::gone(ready);
   return real();
 }
@@ -389,6 +441,7 @@ Status set_kernel(VendorRuntime& runtime, const Real& real, GraphExec ready, Gra
   const Status status = real();
   if (runtime.gpu_recorder() && status == kSuccess) {
     Graphs<Vendor>::all().set_kernel(ready, node, [&](GraphNode ours) { return change(ours, parameters); });
+    AppliedGraphs<Vendor>::all().forget(ready, node);
   }
   return status;
 }

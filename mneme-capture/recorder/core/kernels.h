@@ -9,9 +9,9 @@
 #include <string>
 
 #include "objects/embedded.h"
-#include "objects/launch_arguments.h"
 #include "recorder/core/kernel_code.h"
 #include "recorder/core/policy.h"
+#include "recorder/runtime/launch_request.h"
 #include "recorder/runtime/runtime.h"
 
 namespace mneme::record {
@@ -117,21 +117,6 @@ class Kernels {
   std::map<std::string, std::shared_ptr<Recording>> others_;  // kernels without code, by name
   std::map<Digest, std::shared_ptr<Recording>> recordings_;   // by static hash
 };
-
-using Arguments = objects::LaunchArguments;
-using objects::arguments_of;
-
-struct LaunchRequest {
-  const void* function = nullptr;
-  bundle::Dim3 grid, block;
-  uint32_t shared_bytes = 0;
-  Arguments arguments;
-  void* stream = nullptr;
-  bool cooperative = false;
-  bundle::Dim3 cluster = {};  // blocks
-};
-// The bytes that the kernel gets, padding zeroed. Throws Error with why there are none.
-std::string gather_arguments(const bundle::KernelInfo& kernel, const Arguments& arguments);
 
 std::string demangle(const std::string& name);
 

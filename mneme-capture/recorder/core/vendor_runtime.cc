@@ -126,9 +126,21 @@ bool VendorRuntime::point_to_heap(const ProgramCode& code, const std::string& va
 
 // ---- what hooks do ----
 
+namespace {
+
+// The application may have waited for what was launched.
+void collect_times(VendorRuntime& runtime) {
+  Core* core = runtime.recorder();
+  if (core && core->applier()) core->applier()->collect();
+}
+
+}  // namespace
+
 Status change(VendorRuntime& runtime, const Real& real, ...) {
   VendorRuntime::Changing changing(runtime);
-  return real();
+  const Status status = real();
+  collect_times(runtime);
+  return status;
 }
 
 void forget_code(VendorRuntime& runtime, void* code) {
@@ -167,6 +179,7 @@ Status synchronize_device(VendorRuntime& runtime, const Real& real) {
   const Status status = real();
   // Of several devices it has waited for one.
   if (waiting && status == kSuccess && runtime.device_count() == 1) waiting->waited(mark);
+  collect_times(runtime);
   return status;
 }
 
@@ -175,6 +188,7 @@ Status synchronize_stream(VendorRuntime& runtime, const Real& real, Stream strea
   const uint64_t mark = waiting ? waiting->mark() : 0;
   const Status status = real();
   if (waiting && status == kSuccess) waiting->waited(mark, stream);
+  collect_times(runtime);
   return status;
 }
 

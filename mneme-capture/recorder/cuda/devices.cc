@@ -19,6 +19,8 @@ CALL(int, cuGetErrorString, int, const char**)
 CALL(int, cuEventCreate, void**, unsigned)
 CALL(int, cuEventRecord, void*, void*)
 CALL(int, cuEventSynchronize, void*)
+CALL(int, cuEventQuery, void*)
+CALL(int, cuEventElapsedTime, float*, void*, void*)
 CALL(int, cuEventDestroy_v2, void*)
 CALL(int, cuMemcpyHtoDAsync_v2, Address, const void*, size_t, void*)
 CALL(int, cuMemcpyDtoHAsync_v2, void*, Address, size_t, void*)
@@ -58,6 +60,10 @@ int CudaDevices::create_event(void** event, unsigned flags) const {
 }
 int CudaDevices::record_event(void* event, void* stream) const { return next::cuEventRecord(event, stream); }
 int CudaDevices::synchronize_event(void* event) const { return next::cuEventSynchronize(event); }
+int CudaDevices::query_event(void* event) const { return next::cuEventQuery(event); }
+int CudaDevices::elapsed(float* milliseconds, void* start, void* stop) const {
+  return next::cuEventElapsedTime(milliseconds, start, stop);
+}
 int CudaDevices::destroy_event(void* event) const { return next::cuEventDestroy_v2(event); }
 int CudaDevices::copy_async(void* to, const void* from, size_t size, int kind, void* stream) const {
   if (kind == kHostToDevice) return next::cuMemcpyHtoDAsync_v2(address_of(to), from, size, stream);

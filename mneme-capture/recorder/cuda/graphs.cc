@@ -22,6 +22,7 @@ CALL(Status, cuGraphEventRecordNodeGetEvent, GraphNode, Event*)
 CALL(Status, cuGraphEventWaitNodeGetEvent, GraphNode, Event*)
 CALL(Status, cuGraphAddEventRecordNode, GraphNode*, Graph, const GraphNode*, size_t, Event)
 CALL(Status, cuGraphAddEventWaitNode, GraphNode*, Graph, const GraphNode*, size_t, Event)
+CALL(Status, cuGraphExecKernelNodeSetParams_v2, GraphExec, GraphNode, const DriverKernelNode*)
 CALL(Status, cuLaunchKernelEx, const DriverLaunchConfig*, const void*, void**, void**)
 
 namespace {
@@ -124,6 +125,15 @@ Status launch_kernel(const CudaGraphs::Kernel& kernel, Stream stream) {
   return next::cuLaunchKernelEx(&config, k.function, k.arguments, k.extra);
 }
 
+LaunchRequest request_of_kernel(const CudaGraphs::Kernel& kernel, Stream stream) {
+  const DriverKernelNode& node = kernel.node;
+  LaunchRequest request = record::request_of(function_of(node.function), node.grid, node.block, node.shared, stream,
+                                             arguments_of(node.arguments, node.extra, kParameterEnd));
+  request.cooperative = kernel.cooperative;
+  request.cluster = {kernel.cluster.x, kernel.cluster.y, kernel.cluster.z};
+  return request;
+}
+
 }  // namespace
 
 const GraphCalls& CudaGraphs::calls() { return all_calls; }
@@ -160,12 +170,19 @@ CudaGraphs::Step CudaGraphs::step_of(Graph, GraphNode node, NodeKind kind) {
 }
 
 LaunchRequest CudaGraphs::request_of(const Step& step, Stream stream) {
-  const DriverKernelNode& node = step.kernel->node;
-  LaunchRequest request = record::request_of(function_of(node.function), node.grid, node.block, node.shared, stream,
-                                             arguments_of(node.arguments, node.extra, kParameterEnd));
-  request.cooperative = step.kernel->cooperative;
-  request.cluster = {step.kernel->cluster.x, step.kernel->cluster.y, step.kernel->cluster.z};
-  return request;
+  return request_of_kernel(*step.kernel, stream);
+}
+
+LaunchRequest CudaGraphs::request_of(GraphNode node) { return request_of_kernel(kernel_of(node), nullptr); }
+
+Status CudaGraphs::set_kernel(GraphExec ready, GraphNode node, const LaunchRequest& request, void* function) {
+  DriverKernelNode changed = parameters_of(node);
+  changed.function = function;
+  changed.kernel = nullptr;
+  changed.grid = {request.grid.x, request.grid.y, request.grid.z};
+  changed.block = {request.block.x, request.block.y, request.block.z};
+  changed.shared = request.shared_bytes;
+  return next::cuGraphExecKernelNodeSetParams_v2(ready, node, &changed);
 }
 
 Status CudaGraphs::launch(const LaunchRequest& request, const Step& step, Stream stream) {

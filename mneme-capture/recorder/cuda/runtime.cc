@@ -473,7 +473,7 @@ bool CudaRuntime::is_stand_in() {
 
 void CudaRuntime::start() {
   if (started_.load(std::memory_order_acquire) || is_stand_in()) return;
-  record::start(*this);
+  record::start(*this, devices_);
   started_.store(true, std::memory_order_release);
 }
 

@@ -14,6 +14,8 @@ CALL(const char*, hipGetErrorString, int)
 CALL(int, hipEventCreateWithFlags, void**, unsigned)
 CALL(int, hipEventRecord, void*, void*)
 CALL(int, hipEventSynchronize, void*)
+CALL(int, hipEventQuery, void*)
+CALL(int, hipEventElapsedTime, float*, void*, void*)
 CALL(int, hipEventDestroy, void*)
 CALL(int, hipMemcpyAsync, void*, const void*, size_t, int, void*)
 CALL(int, hipMemsetAsync, void*, int, size_t, void*)
@@ -35,6 +37,10 @@ const char* HipDevices::error_string(int error) const { return next::hipGetError
 int HipDevices::create_event(void** event, unsigned flags) const { return next::hipEventCreateWithFlags(event, flags); }
 int HipDevices::record_event(void* event, void* stream) const { return next::hipEventRecord(event, stream); }
 int HipDevices::synchronize_event(void* event) const { return next::hipEventSynchronize(event); }
+int HipDevices::query_event(void* event) const { return next::hipEventQuery(event); }
+int HipDevices::elapsed(float* milliseconds, void* start, void* stop) const {
+  return next::hipEventElapsedTime(milliseconds, start, stop);
+}
 int HipDevices::destroy_event(void* event) const { return next::hipEventDestroy(event); }
 int HipDevices::copy_async(void* to, const void* from, size_t size, int kind, void* stream) const {
   return next::hipMemcpyAsync(to, from, size, kind, stream);

@@ -25,6 +25,8 @@ class HipDevices final : public Devices {
   int create_event(void** event, unsigned flags) const override;
   int record_event(void* event, void* stream) const override;
   int synchronize_event(void* event) const override;
+  int query_event(void* event) const override;
+  int elapsed(float* milliseconds, void* start, void* stop) const override;
   int destroy_event(void* event) const override;
   int copy_async(void* to, const void* from, size_t size, int kind, void* stream) const override;
   int set_async(void* at, int value, size_t size, void* stream) const override;

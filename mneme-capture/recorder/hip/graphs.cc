@@ -11,6 +11,7 @@ CALL(Status, hipGraphInstantiate, GraphExec*, Graph, GraphNode*, char*, size_t)
 CALL(Status, hipGraphGetEdges, Graph, GraphNode*, GraphNode*, size_t*)
 CALL(Status, hipGraphKernelNodeGetParams, GraphNode, KernelNode*)
 CALL(Status, hipGraphKernelNodeGetAttribute, GraphNode, int, void*)
+CALL(Status, hipGraphExecKernelNodeSetParams, GraphExec, GraphNode, const KernelNode*)
 
 namespace {
 
@@ -79,6 +80,21 @@ bool is_cooperative(GraphNode node) {
   return succeeds(next::hipGraphKernelNodeGetAttribute(node, kCooperative, &attribute)) && attribute.value != 0;
 }
 
+LaunchRequest request_of_kernel(const HipGraphs::Kernel& kernel, Stream stream) {
+  const KernelNode& node = kernel.node;
+  const Arguments arguments = arguments_of(node.arguments, node.extra, kParameterEnd);
+  LaunchRequest request = record::request_of(node.function, node.grid, node.block, node.shared, stream, arguments);
+  request.cooperative = kernel.cooperative;
+  return request;
+}
+
+HipGraphs::Kernel kernel_of(GraphNode node) {
+  HipGraphs::Kernel kernel;
+  need(next::hipGraphKernelNodeGetParams(node, &kernel.node));
+  kernel.cooperative = is_cooperative(node);
+  return kernel;
+}
+
 }  // namespace
 
 const GraphCalls& HipGraphs::calls() { return all_calls; }
@@ -111,21 +127,25 @@ NodeKind HipGraphs::kind_of(GraphNode node) {
 HipGraphs::Step HipGraphs::step_of(Graph graph, GraphNode node, NodeKind kind) {
   Step step{.node = node};
   if (kind == NodeKind::kKernel) {
-    step.kernel.emplace();
-    need(next::hipGraphKernelNodeGetParams(node, &step.kernel->node));
-    step.kernel->cooperative = is_cooperative(node);
+    step.kernel = kernel_of(node);
     if (!step.kernel->cooperative) step.alone = alone(step.kernel->node);
   }
   if (!step.alone) step.alone = alone(graph, node);
   return step;
 }
 
-LaunchRequest HipGraphs::request_of(const Step& step, Stream stream) {
-  const KernelNode& node = step.kernel->node;
-  const Arguments arguments = arguments_of(node.arguments, node.extra, kParameterEnd);
-  LaunchRequest request = record::request_of(node.function, node.grid, node.block, node.shared, stream, arguments);
-  request.cooperative = step.kernel->cooperative;
-  return request;
+LaunchRequest HipGraphs::request_of(const Step& step, Stream stream) { return request_of_kernel(*step.kernel, stream); }
+
+LaunchRequest HipGraphs::request_of(GraphNode node) { return request_of_kernel(kernel_of(node), nullptr); }
+
+// A function of a module serves where a host function does.
+Status HipGraphs::set_kernel(GraphExec ready, GraphNode node, const LaunchRequest& request, void* function) {
+  KernelNode changed = kernel_of(node).node;
+  changed.function = function;
+  changed.grid = {request.grid.x, request.grid.y, request.grid.z};
+  changed.block = {request.block.x, request.block.y, request.block.z};
+  changed.shared = request.shared_bytes;
+  return next::hipGraphExecKernelNodeSetParams(ready, node, &changed);
 }
 
 Status HipGraphs::launch(const LaunchRequest& request, const Step& step, Stream stream) {

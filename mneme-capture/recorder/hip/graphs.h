@@ -19,6 +19,8 @@ struct HipGraphs {
   static HipRuntime& runtime() { return hip::runtime(); }
   static NodeKind kind_of(GraphNode node);
   static Step step_of(Graph graph, GraphNode node, NodeKind kind);
+  static LaunchRequest request_of(GraphNode node);
+  static Status set_kernel(GraphExec ready, GraphNode node, const LaunchRequest& request, void* function);
   static LaunchRequest request_of(const Step& step, Stream stream);
   static Status launch(const LaunchRequest& request, const Step& step, Stream stream);
   static Graph own_graph() { return nullptr; }

@@ -42,9 +42,13 @@ class HipRuntime final : public VendorRuntime {
   TexturesOfLaunch textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
                             std::vector<std::string>& missing) override;
 
+  std::string device_kind() override;
+  bool runs(const std::string& target, int device) override;
+  std::unique_ptr<LoadedVariant> load_variant(const VariantCode& variant) override;
+
   bool is_stand_in() override;
   Core* recorder() override { return core(); }
-  void start() override { record::start(*this); }
+  void start() override { record::start(*this, devices_); }
   // Whether the values of hipMemoryType are those of ROCm 6 and later. What the runtime says where it cannot be asked.
   Status is_of_6_or_later(bool& is);
   std::optional<int> device_of_memory(Handle handle) { return memory_.device_of(handle); }

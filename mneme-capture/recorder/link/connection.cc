@@ -38,6 +38,12 @@ std::unique_ptr<Connection> Connection::open(bool gpu) {
   return connection->enter() ? std::move(connection) : nullptr;
 }
 
+std::unique_ptr<Connection> Connection::closed() {
+  std::unique_ptr<Connection> connection(new Connection(Fd()));
+  connection->counters_ = std::make_unique<Counters>(Counters::make());
+  return connection;
+}
+
 std::unique_ptr<Connection> Connection::connect() {
   const char* text = std::getenv(kSocketVariable);
   if (!text || !*text) return nullptr;

@@ -19,10 +19,14 @@ class Connection {
   // Connects to the capture that started this process; nullptr where there is none any more, or it does not want this
   // process. Throws Error when it is there and out of reach.
   static std::unique_ptr<Connection> open(bool gpu = false);
+  // One with nobody at its other end, for a process that is not recorded.
+  static std::unique_ptr<Connection> closed();
   // The same in three steps, of which only the last waits for the capture. nullptr: there is none any more.
   static std::unique_ptr<Connection> connect();
   void greet(bool gpu, int32_t parent = 0);  // by which process it was connected, if not by this one
   bool enter();                              // false: the capture does not want this process
+
+  bool is_closed() const { return socket() < 0; }
 
   const Welcome& welcome() const { return welcome_; }
   Counters& counters() { return *counters_; }

@@ -16,6 +16,8 @@ class Devices {
   virtual int create_event(void** event, unsigned flags) const = 0;
   virtual int record_event(void* event, void* stream) const = 0;
   virtual int synchronize_event(void* event) const = 0;
+  virtual int query_event(void* event) const = 0;
+  virtual int elapsed(float* milliseconds, void* start, void* stop) const = 0;
   virtual int destroy_event(void* event) const = 0;
   virtual int copy_async(void* to, const void* from, size_t size, int kind, void* stream) const = 0;
   virtual int set_async(void* at, int value, size_t size, void* stream) const = 0;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +40,9 @@ struct TexturesOfLaunch {
   std::vector<bundle::TextureArray> arrays;  // without addresses where only the vendor knows where they lie
   std::vector<std::vector<void*>> levels;    // of each array: the vendor's. None: it is recorded memory itself
 };
+
+struct VariantCode;
+class LoadedVariant;
 
 // A vendor's runtime as the recorder's core needs it. One a vendor, and a fake for tests. Everything here calls the
 // vendor's own functions, past the recorder's hooks.
@@ -103,6 +107,12 @@ class Runtime {
   virtual std::optional<objects::Parameters> parameters(const void* /*host_function*/, int /*device*/) {
     return std::nullopt;
   }
+  // Where kernels run, as bundles have it: "host", "cuda", "hip"; and whether a device of it runs code for a target
+  // ("cuda:sm_90"), as far as that is known before it is loaded.
+  virtual std::string device_kind() { return {}; }
+  virtual bool runs(const std::string& /*target*/, int /*device*/) { return false; }
+  // Loads a variant. Throws Error with the reason why it cannot be in its kernel's place.
+  virtual std::unique_ptr<LoadedVariant> load_variant(const VariantCode& variant);
   // What the application asked for as the stack of each thread of a kernel, bytes; 0: nothing but what all have.
   virtual uint64_t stack_bytes(int /*device*/) { return 0; }
   // The records (objects/embedded.h) of a fat binary's or module's kernels for which the runtime has made IR. They stay

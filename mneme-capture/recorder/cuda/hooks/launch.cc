@@ -46,6 +46,8 @@ Status launch_with(const Real& real, const Config& config, Stream stream, const 
     if (which == kLaunchCooperative) request.cooperative = value[0] != 0;
     if (which == kLaunchClusterDimension) request.cluster = {value[0], value[1], value[2]};
   }
+  request.attributes = config.attributes;
+  request.attribute_count = config.attributes ? config.count : 0;
   return launch(runtime(), request, real);
 }
 template <bool by_thread>

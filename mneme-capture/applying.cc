@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "applying.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/long_names.h"
+#include "bundle/json/json.h"
+#include "bundle/reader.h"
+#include "cli/options.h"
+#include "recorder/apply/applier.h"
+
+namespace mneme::capture {
+namespace {
+
+std::string new_folder() {
+  std::string path = (std::filesystem::temp_directory_path() / "mneme-apply-XXXXXX").string();
+  if (!::mkdtemp(path.data())) throw system_error("cannot make a folder for temporary files");
+  return path;
+}
+
+std::string dimensions(const bundle::Choice& choice) {
+  return fmt::format("<<<({}, {}, {}), ({}, {}, {}), {}>>>", choice.grid.x, choice.grid.y, choice.grid.z,
+                     choice.block.x, choice.block.y, choice.block.z, choice.shared_bytes);
+}
+
+std::string launches_of(uint64_t count) { return fmt::format("{} {}", count, count == 1 ? "launch" : "launches"); }
+
+std::vector<uint64_t> samples_of(record::ChoiceReport::Times& times) {
+  const uint64_t count = std::min<uint64_t>(times.count, record::kSamples);
+  std::vector<uint64_t> samples;
+  for (uint64_t i = 0; i < count; ++i) samples.push_back(times.samples[i]);
+  return samples;
+}
+
+std::string text_of_field(const char* field, size_t size) { return {field, ::strnlen(field, size)}; }
+
+}  // namespace
+
+Applying::Applying(const ApplySettings& settings) : settings_(settings) {
+  read_bundle();
+  own_.resize(choices_.size());
+  variant_.resize(choices_.size());
+  folder_ = new_folder();
+}
+
+Applying::~Applying() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void Applying::read_bundle() {
+  const std::string& path = settings_.bundle;
+  Fd file = open_file(path, O_RDONLY);
+  bundle::Reader reader(file.get(), path, bundle::Memory::kPass);
+  std::map<Digest, std::string> kernels;
+  while (std::optional<bundle::Item> item = reader.next()) {
+    if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) kernels[kernel->info.id] = kernel->info.demangled;
+    if (auto* choice = std::get_if<bundle::ChoiceMember>(&*item)) choices_.emplace_back().choice = choice->info;
+  }
+  if (reader.truncated()) throw Error(reader.truncation());
+  if (choices_.empty()) {
+    throw Error::of("'{}' chooses no variants: make a bundle that does with mneme-restore --tuned", path);
+  }
+  std::ranges::sort(choices_, {},
+                    [](const Applied& one) { return bundle::choice_name(one.choice.kernel, one.choice.id); });
+  for (Applied& one : choices_) one.kernel = kernels[one.choice.kernel];
+}
+
+std::vector<std::string> Applying::variables() const {
+  std::vector<std::string> variables;
+  auto set = [&](const char* name, const std::string& value) {
+    variables.push_back(fmt::format("{}={}", name, value));
+  };
+  set(record::kApplyVariable, std::filesystem::absolute(settings_.bundle).string());
+  set(record::kApplyReportVariable, folder_);
+  set(record::kApplyMeasureVariable, settings_.measure ? "1" : "");
+  set(record::kApplyCheckVariable, std::to_string(settings_.checks));
+  return variables;
+}
+
+void Applying::add(const std::string& path) {
+  record::Report report(path);
+  if (report.choices().size() != choices_.size()) throw Error::of("'{}' is of another bundle", path);
+  launches_ += report.header().launches;
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    record::ChoiceReport& from = report.choices()[i];
+    Applied& to = choices_[i];
+    to.launches += from.applied;
+    to.in_graphs += from.in_graph;
+    to.checked += from.checked;
+    to.differing += from.differing;
+    if (to.trouble.empty()) to.trouble = text_of_field(from.trouble, sizeof from.trouble);
+    std::ranges::copy(samples_of(from.own), std::back_inserter(own_[i]));
+    std::ranges::copy(samples_of(from.variant), std::back_inserter(variant_[i]));
+  }
+  for (const record::MissReport& miss : report.header().misses) {
+    if (!miss.ready) break;
+    const std::string kernel = text_of_field(miss.kernel, sizeof miss.kernel);
+    const std::string reason = text_of_field(miss.reason, sizeof miss.reason);
+    auto alike = std::ranges::find_if(
+        misses_, [&](const Missed& known) { return known.kernel == kernel && known.reason == reason; });
+    if (alike == misses_.end()) alike = misses_.insert(alike, {kernel, reason, 0});
+    alike->launches += miss.launches;
+  }
+}
+
+void Applying::collect() {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) files.insert(entry.path().string());
+  for (const std::string& file : files) add(file);
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    choices_[i].own_ns = verify::median(own_[i]);
+    choices_[i].variant_ns = verify::median(variant_[i]);
+    // They took turns: a round has one of each.
+    const size_t rounds = std::min(own_[i].size(), variant_[i].size());
+    if (rounds == 0) continue;
+    choices_[i].speedup = verify::speedup(std::span(own_[i]).first(rounds), std::span(variant_[i]).first(rounds),
+                                          static_cast<uint32_t>(rounds));
+  }
+}
+
+uint64_t Applying::applied() const {
+  uint64_t sum = 0;
+  for (const Applied& one : choices_) sum += one.launches;
+  return sum;
+}
+
+uint64_t Applying::differing() const {
+  uint64_t sum = 0;
+  for (const Applied& one : choices_) sum += one.differing;
+  return sum;
+}
+
+std::vector<std::string> report(const Applying& applying) {
+  std::vector<std::string> lines;
+  lines.push_back(
+      fmt::format("{} of kernels with choices, {} applied", launches_of(applying.launches()), applying.applied()));
+  for (const Applied& one : applying.choices()) {
+    std::string line = fmt::format("{} {}: variant {}: {} applied", one.kernel, dimensions(one.choice),
+                                   one.choice.variant.hex().substr(0, 12), launches_of(one.launches));
+    if (one.in_graphs > 0) line += fmt::format(", {} of them by graphs", one.in_graphs);
+    if (one.checked > 0) line += fmt::format(", {} checked, {} differing", one.checked, one.differing);
+    if (one.speedup.rounds > 0) {
+      line += fmt::format(", {:.1f} µs in place of {:.1f} µs", static_cast<double>(one.variant_ns) / 1e3,
+                          static_cast<double>(one.own_ns) / 1e3);
+      line += one.speedup.is_told() ? fmt::format(": {:.2f} times as fast ({:.2f} to {:.2f})", one.speedup.factor,
+                                                  one.speedup.low, one.speedup.high)
+                                    : fmt::format(" ({} of each, too few to compare)", one.speedup.rounds);
+    }
+    if (!one.trouble.empty()) line += ", not applied: " + one.trouble;
+    lines.push_back(std::move(line));
+  }
+  for (const Missed& miss : applying.misses()) {
+    lines.push_back(fmt::format("{}: {} with its own code: {}", miss.kernel, launches_of(miss.launches), miss.reason));
+  }
+  return lines;
+}
+
+std::string json_report(const Applying& applying, double seconds) {
+  bundle::json::Text out;
+  out.open().add("launches", applying.launches()).add("applied", applying.applied());
+  out.add("differing", applying.differing()).add("seconds", seconds).open_array("choices");
+  for (const Applied& one : applying.choices()) {
+    out.open().add("kernel", one.kernel).add("choice", one.choice.id).add("variant", one.choice.variant);
+    out.add("launch", dimensions(one.choice)).add("applied", one.launches).add("in_graphs", one.in_graphs);
+    out.add("checked", one.checked).add("differing", one.differing);
+    if (!one.trouble.empty()) out.add("reason", one.trouble);
+    if (one.speedup.rounds > 0) {
+      out.add("clock", "events").add("own_ns", one.own_ns).add("variant_ns", one.variant_ns);
+      out.add("rounds", one.speedup.rounds).add("ratio", one.speedup.factor);
+      if (one.speedup.is_told()) out.add("low", one.speedup.low).add("high", one.speedup.high);
+    }
+    out.close();
+  }
+  out.close_array().open_array("misses");
+  for (const Missed& miss : applying.misses()) {
+    out.open().add("kernel", miss.kernel).add("reason", miss.reason).add("launches", miss.launches).close();
+  }
+  return out.close_array().close().text() + "\n";
+}
+
+}  // namespace mneme::capture

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "recorder/apply/choices.h"
+#include "recorder/apply/report.h"
+#include "recorder/runtime/devices.h"
+#include "recorder/runtime/next.h"
+#include "recorder/runtime/variant_code.h"
+
+namespace mneme::record {
+
+// What mneme-capture, or the wrapper script of mneme-restore --deploy, puts into the environment.
+inline constexpr char kApplyVariable[] = "MNEME_APPLY";                 // the bundle's path
+inline constexpr char kApplyReportVariable[] = "MNEME_APPLY_REPORT";    // a folder; else nothing is reported
+inline constexpr char kApplyMeasureVariable[] = "MNEME_APPLY_MEASURE";  // "1": time both codes
+inline constexpr char kApplyCheckVariable[] = "MNEME_APPLY_CHECK";      // launches of each choice to check first
+
+// What is known of a kernel that the application launches.
+struct LaunchedKernel {
+  const bundle::KernelInfo* info = nullptr;
+  std::string name;  // demangled
+  ProgramCode program;
+  std::shared_ptr<const void> owner;  // of all that
+};
+
+// Launches the variants of a bundle's choices in place of the application's own kernels. Thread-safe. Nothing throws:
+// where a variant cannot be loaded, or no choice fits, the application's own code runs, and the report says why.
+class Applier {
+ public:
+  // As the environment says; null: nothing is applied. Throws Error.
+  static std::unique_ptr<Applier> open(Runtime& runtime, const Devices& devices);
+
+  ~Applier();
+
+  class Hit;  // a choice that fits a launch
+  // Null: the application's own code is to run. `find` tells of the kernel, the first time that it is launched on the
+  // device; nullopt: it is none that can be told.
+  using Find = std::function<std::optional<LaunchedKernel>()>;
+  Hit* find(const LaunchRequest& request, int device, const Find& find) noexcept;
+
+  // Performs it by the variant; or by `real`, the application's own code, where their times are to be compared and it
+  // is its turn.
+  int launch(Hit& hit, const LaunchRequest& request, const Real& real) noexcept;
+  // Takes one of its launches that are to be checked; false: there are none any more.
+  bool takes_check(Hit& hit) noexcept;
+  void checked(Hit& hit, bool differs, const std::string& reason) noexcept;
+  // It is not applied any more.
+  void refuse(Hit& hit, const std::string& reason) noexcept;
+  const Digest& choice_of(const Hit& hit) const noexcept;
+
+  // For a kernel's node of a graph that the application makes ready: what stands for the variant, as the request has to
+  // be changed; null: the application's own stays.
+  void* for_graph(Hit& hit, LaunchRequest& request) noexcept;
+  // A graph was launched with this one in it.
+  void launched_in_graph(Hit& hit) noexcept;
+
+  // Times of what has ended.
+  void collect() noexcept;
+  void forget(void* program) noexcept;  // its code is about to go
+  void after_fork_in_child() noexcept;
+
+ private:
+  struct Launched;
+  // A launch between two events, and where its time goes.
+  struct Pending {
+    void* start = nullptr;
+    void* stop = nullptr;
+    ChoiceReport::Times* times = nullptr;
+  };
+
+  Applier(Runtime& runtime, const Devices& devices, const std::string& path);
+  Launched* launched(const LaunchRequest& request, int device, const Find& find);
+  std::unique_ptr<Launched> make(const LaunchedKernel& kernel, int device);
+  LoadedVariant* load(Hit& hit);
+  LaunchRequest changed(const Hit& hit, const LaunchRequest& request) const;
+  int timed(Hit& hit, bool own, void* stream, const std::function<int()>& launch);
+  void collect_locked(bool all);
+  void count_miss(Launched& kernel, const std::string& reason);
+
+  Runtime& runtime_;
+  const Devices& devices_;
+  Choices choices_;
+  std::string folder_;
+  std::unique_ptr<Report> report_;
+  const bool measures_;
+  const uint64_t checks_;
+
+  std::shared_mutex mutex_;
+  std::map<std::pair<const void*, int>, std::unique_ptr<Launched>> launched_;  // by function and device
+  std::vector<std::unique_ptr<Launched>> gone_;                                // another thread may hold a hit
+  std::mutex timing_;
+  std::deque<Pending> pending_;
+  std::vector<void*> idle_events_;
+  std::atomic<bool> any_pending_{false};
+};
+
+}  // namespace mneme::record

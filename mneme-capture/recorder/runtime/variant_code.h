@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Variants in the place of the application's own kernels (mneme-capture --apply).
+#pragma once
+#include <string>
+
+#include "recorder/runtime/launch_request.h"
+#include "recorder/runtime/runtime.h"
+
+namespace mneme::record {
+
+// A variant of a kernel of the application's, on one device. Borrowed.
+struct VariantCode {
+  const void* function = nullptr;  // of the application's kernel
+  ProgramCode program;             // that has it
+  const bundle::KernelInfo* kernel = nullptr;
+  std::string target;  // "host:x86-64-v3"
+  Bytes code;
+  int device = 0;
+};
+
+// One that is loaded, with the application's own device variables.
+class LoadedVariant {
+ public:
+  virtual ~LoadedVariant() = default;
+  // Launches it as the request says, but for the function. The vendor's status.
+  virtual int launch(const LaunchRequest& request) = 0;
+  // What stands for it in a kernel's node of a graph; null: it cannot be in a graph.
+  virtual void* function() { return nullptr; }
+};
+
+}  // namespace mneme::record
