@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/long_names.h"
 #include "bundle/json/json.h"
-#include "bundle/reader.h"
 #include "cli/options.h"
 #include "recorder/apply/applier.h"
 
@@ -63,6 +62,7 @@ void Applying::read_bundle() {
   std::map<Digest, std::string> kernels;
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) kernels[kernel->info.id] = kernel->info.demangled;
+    if (auto* variant = std::get_if<bundle::VariantMember>(&*item)) variants_[variant->info.id] = std::move(*variant);
     if (auto* choice = std::get_if<bundle::ChoiceMember>(&*item)) choices_.emplace_back().choice = choice->info;
   }
   if (reader.truncated()) throw Error(reader.truncation());
@@ -72,6 +72,15 @@ void Applying::read_bundle() {
   std::ranges::sort(choices_, {},
                     [](const Applied& one) { return bundle::choice_name(one.choice.kernel, one.choice.id); });
   for (Applied& one : choices_) one.kernel = kernels[one.choice.kernel];
+}
+
+bundle::VariantMember Applying::variant_of(const Digest& choice) const {
+  auto found = std::ranges::find(choices_, choice, [](const Applied& one) { return one.choice.id; });
+  if (found == choices_.end()) throw Error("a process asks for a choice that the bundle does not have");
+  bundle::VariantMember variant = variants_.at(found->choice.variant);
+  if (!variant.info.same_as.empty()) variant.code = variants_.at(variant.info.same_as).code;
+  variant.info.same_as = {};
+  return variant;
 }
 
 std::vector<std::string> Applying::variables() const {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bundle/format.h"
+#include "bundle/reader.h"
 #include "verify/speedup.h"
 
 namespace mneme::capture {
@@ -14,6 +14,7 @@ namespace mneme::capture {
 struct ApplySettings {
   std::string bundle;   // empty: nothing is applied
   uint64_t checks = 0;  // launches of each choice that are checked first
+  bool infer = false;   // as mneme-verify takes it
   bool measure = false;
 };
 
@@ -45,6 +46,10 @@ class Applying {
   // Takes what the processes have reported. When they have ended.
   void collect();
 
+  const ApplySettings& settings() const { return settings_; }
+  // The variant of a choice, with its code. Throws Error where there is no such choice.
+  bundle::VariantMember variant_of(const Digest& choice) const;
+
   const std::vector<Applied>& choices() const { return choices_; }
   const std::vector<Missed>& misses() const { return misses_; }
   uint64_t launches() const { return launches_; }  // of kernels that have choices
@@ -57,6 +62,7 @@ class Applying {
 
   const ApplySettings settings_;
   std::string folder_;
+  std::map<Digest, bundle::VariantMember> variants_;
   std::vector<Applied> choices_;                      // by name of their members, as reports have them
   std::vector<std::vector<uint64_t>> own_, variant_;  // times of each choice, ns
   std::vector<Missed> misses_;

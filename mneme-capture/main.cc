@@ -8,6 +8,7 @@
 #include "application.h"
 #include "applying.h"
 #include "base/process.h"
+#include "checker.h"
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "cuda_program.h"
@@ -78,6 +79,11 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
       "--apply", settings.apply.bundle, "BUNDLE",
       "launch the variants that BUNDLE chooses (mneme-restore --tuned) in place of the application's own code; "
       "record only with -o");
+  options.value(
+      "--check", settings.apply.checks, "N",
+      "with --apply: the first N launches of each choice are made by the application's own code, and the variant is "
+      "run on the same memory; one that differs is not applied, and the exit status is 1");
+  options.flag("--infer", settings.apply.infer, "with --check: compare as mneme-verify --infer does");
   options.flag("--measure", settings.apply.measure,
                "with --apply: launch the application's own code and the variant in turn, and compare their times");
   options.value("--report", settings.report, "FILE", "with --apply: write what was applied to FILE, as json");
@@ -85,10 +91,13 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
 }
 
-void check(Settings& settings, std::optional<cli::Expression>& kernels) {
+void check(Settings& settings, bool records, std::optional<cli::Expression>& kernels) {
   const bool applies = !settings.apply.bundle.empty();
   if (!applies && settings.apply.measure) throw Error("--measure needs --apply");
   if (!applies && !settings.report.empty()) throw Error("--report needs --apply");
+  if (!applies && settings.apply.checks > 0) throw Error("--check needs --apply");
+  if (settings.apply.infer && settings.apply.checks == 0) throw Error("--infer needs --check");
+  if (settings.apply.checks > 0 && records) throw Error("--check and -o exclude each other: check in a run of its own");
   if (settings.command.empty()) throw Error("no application was given; try --help");
   if (!settings.kernel.empty()) kernels.emplace("--kernel", settings.kernel);
   if (settings.session.occurrences == 0) throw Error("--occurrences must be at least 1");
@@ -274,15 +283,6 @@ Exit judge_applied(const Settings& settings, Applying& applying, double seconds)
   return applying.differing() > 0 ? Exit::kNotVerified : Exit::kSuccess;
 }
 
-Exit run_applied(const Settings& settings, const Signals& signals, Device device) {
-  Applying applying(settings.apply);
-  const auto start = std::chrono::steady_clock::now();
-  const Exit exit = run_unrecorded(settings, signals, device, false, &applying);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  const Exit judged = judge_applied(settings, applying, took.count());
-  return exit == Exit::kSuccess ? judged : exit;
-}
-
 // Runs it with the recorder; what the bundle says of it goes to `capture`. Returns its wait status.
 int run_recorded(const Settings& settings, const Signals& signals, const Surroundings& surroundings, Session& session,
                  const std::function<void()>& started) {
@@ -297,6 +297,71 @@ int run_recorded(const Settings& settings, const Signals& signals, const Surroun
   return status;
 }
 
+const char* name_of(Device device, bool on_gpu) { return !on_gpu ? "host" : device == Device::kHip ? "hip" : "cuda"; }
+
+// Runs the application and records it. `begun` is called when it is known where its kernels run, and `started` when it
+// has been started. Returns its wait status.
+int record(const Settings& settings, const cli::Options& options, const Signals& signals, Device device,
+           Capture& capture, const Applying* applying, bool output_to_errors,
+           const std::function<void(const std::string& device)>& begun, const std::function<void()>& started) {
+  Session session(settings.session, capture);
+  Surroundings surroundings{device,
+                            session.socket_name(),
+                            settings.check_memory,
+                            output_to_errors,
+                            static_cast<int>(settings.host_devices),
+                            settings.keep_aslr,
+                            overruled_stand_ins(settings, device)};
+  if (applying) surroundings.applied = applying->variables();
+
+  auto begin = [&](bool on_gpu) {
+    const char* where = name_of(device, on_gpu);
+    begun(where);
+    std::string info = bundle::write(describe_bundle(settings, options, where, capture.reserved));
+    capture.queue.add([info](bundle::Writer& w) { w.add(std::string(bundle::kBundleMember), info); });
+  };
+  // Where AMD's runtime has the memory is known when there is some.
+  if (device == Device::kHost || device == Device::kCuda) capture.on_gpu = device == Device::kCuda;
+  capture.begin = [&](bool on_gpu) {
+    if (device == Device::kEither) cli::note(on_gpu ? "using the NVIDIA GPU" : "using the host device");
+    begin(on_gpu);
+  };
+  int status = run_recorded(settings, signals, surroundings, session, [&] {
+    started();
+    if (capture.on_gpu) begin(*capture.on_gpu);
+  });
+  if (!capture.on_gpu) begin(device == Device::kHip);
+  capture.queue.finish();
+  if (!session.failure().empty()) capture.failure = session.failure();
+  return status;
+}
+
+// Runs the application with variants in place of its own kernels, of which the first launches are checked.
+Exit run_applied(const Settings& settings, const cli::Options& options, const Signals& signals, Device device) {
+  Applying applying(settings.apply);
+  const auto start = std::chrono::steady_clock::now();
+  auto end = [&](Exit exit) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    const Exit judged = judge_applied(settings, applying, took.count());
+    return exit == Exit::kSuccess ? judged : exit;
+  };
+  if (settings.apply.checks == 0) return end(run_unrecorded(settings, signals, device, false, &applying));
+
+  Checker checker(applying);
+  bundle::Writer writer(checker.fd(), "the pipe to mneme-run");
+  BundleQueue queue(writer, bundle::physical_memory() / 4);
+  Capture capture(queue);
+  capture.checker = &checker;
+  capture.verbose = options.verbose();
+  int status = record(
+      settings, options, signals, device, capture, &applying, false,
+      [&](const std::string& where) { checker.start(where); }, [] {});
+  writer.finish();
+  checker.close();
+  if (!capture.failure.empty()) cli::warn("launches could not be checked: " + capture.failure);
+  return end(judge_application(status, settings));
+}
+
 Exit capture_application(int argc, char** argv) {
   Settings settings;
   cli::Output output;
@@ -304,7 +369,7 @@ Exit capture_application(int argc, char** argv) {
   add_options(options, settings, output);
   options.parse(argc, argv);
   std::optional<cli::Expression> kernels;
-  check(settings, kernels);
+  check(settings, !output.path().empty(), kernels);
   choose_ranks(settings, options, output);
   Device device = choose_device(settings.device, settings.command);
   settings.session.host_only = device == Device::kHost;
@@ -318,7 +383,7 @@ Exit capture_application(int argc, char** argv) {
   }
   if (!settings.apply.bundle.empty() && output.path().empty()) {
     output.set_kind(cli::Output::Kind::kOther);
-    return run_applied(settings, signals, device);
+    return run_applied(settings, options, signals, device);
   }
   // What a launcher's other processes print goes where this rank's bundle goes: not beside a bundle.
   if (settings.rank && !settings.session.ranks.contains(*settings.rank)) {
@@ -333,36 +398,16 @@ Exit capture_application(int argc, char** argv) {
   capture.kernels = std::move(kernels);
   capture.verbose = options.verbose();
   capture.reach = settings.reach;
-  Session session(settings.session, capture);
-  Surroundings surroundings{device,
-                            session.socket_name(),
-                            settings.check_memory,
-                            !output.is_file(),
-                            static_cast<int>(settings.host_devices),
-                            settings.keep_aslr,
-                            overruled_stand_ins(settings, device)};
+  std::optional<Applying> applying;
+  if (!settings.apply.bundle.empty()) applying.emplace(settings.apply);
+  const auto start = std::chrono::steady_clock::now();
 
-  auto begin = [&](bool on_gpu) {
-    const char* where = !on_gpu ? "host" : device == Device::kHip ? "hip" : "cuda";
-    std::string info = bundle::write(describe_bundle(settings, options, where, capture.reserved));
-    queue.add([info](bundle::Writer& w) { w.add(std::string(bundle::kBundleMember), info); });
-  };
-  // Where AMD's runtime has the memory is known when there is some.
-  if (device == Device::kHost || device == Device::kCuda) capture.on_gpu = device == Device::kCuda;
-  capture.begin = [&](bool on_gpu) {
-    if (device == Device::kEither) cli::note(on_gpu ? "using the NVIDIA GPU" : "using the host device");
-    begin(on_gpu);
-  };
-
-  // An application that cannot be started leaves no bundle, and a file what it was.
-  int status = run_recorded(settings, signals, surroundings, session, [&] {
-    output.clear();
-    if (capture.on_gpu) begin(*capture.on_gpu);
-  });
-
-  // However the application ended, what was recorded becomes a whole bundle.
-  if (!capture.on_gpu) begin(device == Device::kHip);
-  queue.finish();
+  // An application that cannot be started leaves no bundle, and a file what it was. However it ends, what was recorded
+  // becomes a whole bundle.
+  int status = record(
+      settings, options, signals, device, capture, applying ? &*applying : nullptr, !output.is_file(),
+      [](const std::string&) {}, [&] { output.clear(); });
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   capture.summary.application = describe_wait_status(status);
   capture.summary.totals->stored_bytes = writer.memory_bytes();
   // An error follows; a tool that reads this from a pipe need not add another.
@@ -384,10 +429,11 @@ Exit capture_application(int argc, char** argv) {
         "record other launches",
         kernel));
   }
-  if (!session.failure().empty()) throw Error("recording failed: " + session.failure());
+  if (!capture.failure.empty()) throw Error("recording failed: " + capture.failure);
+  const Exit judged = applying ? judge_applied(settings, *applying, took.count()) : Exit::kSuccess;
   Exit exit = judge_application(status, settings);
   if (exit == Exit::kSuccess) check_recorded(capture, settings);
-  return exit;
+  return exit == Exit::kSuccess ? judged : exit;
 }
 
 }  // namespace

@@ -55,6 +55,12 @@ bool ends_at_the_top(const bundle::Segment& segment) {
   return segment.size > 0 && segment.address + segment.size > kLastBlock;
 }
 
+void seal(bundle::InstanceInfo& instance, const Snapshot& before, const Snapshot& after) {
+  instance.prologue = digest_of(bundle::write(before.state()));
+  instance.epilogue = digest_of(bundle::write(after.state()));
+  instance.id = bundle::instance_id(instance);
+}
+
 // What is known of memory holds while it is at rest.
 class ChangesAfterwards {
  public:
@@ -174,6 +180,7 @@ void Recording::unwritten(record::Unwritten unwritten) {
 
 record::Selected Recording::query(const record::Query& query) const {
   note_name(query.demangled);
+  if (capture_.checker) return {false};
   return {!capture_.kernels || capture_.kernels->matches(query.demangled)};
 }
 
@@ -210,6 +217,7 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   if (!known->second.refused.empty()) return {false, known->second.refused};
   Launch launch;
   launch.slot = prologue.slot;
+  launch.check = prologue.check;
   bundle::InstanceInfo& instance = launch.instance;
   instance.kernel = prologue.kernel;
   instance.index = prologue.index;
@@ -298,17 +306,33 @@ record::Recorded Recording::epilogue(const record::Epilogue& epilogue) {
     cli::warn("the bundle can be written no further: the application runs on unrecorded");
   }
   if (failed) stop("the bundle can be written no further");
-  return {!failed};
+  record::Recorded recorded;
+  recorded.go_on = !failed;
+  return recorded;
+}
+
+void Recording::keep_and_check(record::Recorded& recorded) {
+  const Digest choice = taken_->check;
+  if (!taken_->instance.missing.empty()) {
+    recorded.reason = "a launch that was to be checked could not be recorded whole: " + taken_->instance.missing[0];
+    taken_.reset();
+    return capture_.queue.resume();
+  }
+  taken_->instance.missing.clear();
+  seal(taken_->instance, *taken_->before, *taken_->after);
+  const Digest instance = taken_->instance.id;
+  capture_.checker->prepare(choice, instance, capture_.queue);
+  keep();
+  const Checker::Verdict verdict = capture_.checker->verdict(choice, instance);
+  recorded.same = verdict.same;
+  recorded.reason = verdict.reason;
 }
 
 void Recording::keep() {
   capture_.queue.resume();
   std::optional<Launch> taken = std::exchange(taken_, std::nullopt);
   if (!taken) return;
-  bundle::InstanceInfo& instance = taken->instance;
-  instance.prologue = digest_of(bundle::write(taken->before->state()));
-  instance.epilogue = digest_of(bundle::write(taken->after->state()));
-  instance.id = bundle::instance_id(instance);
+  seal(taken->instance, *taken->before, *taken->after);
   add(std::move(*taken));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bundle_queue.h"
+#include "checker.h"
 #include "cli/expression.h"
 #include "followed_pointers.h"
 #include "memory_view.h"
@@ -34,7 +35,9 @@ struct Capture {
   std::optional<bool> on_gpu;
   std::function<void(bool on_gpu)> begin = [](bool) {};
   std::vector<record::Reserved> reserved;  // ranges that lie elsewhere, as far as it is known when it begins
-  std::string reach;  // bundle::kReachArguments: of each launch, only what its arguments lead to is recorded
+  std::string reach;           // bundle::kReachArguments: of each launch, only what its arguments lead to is recorded
+  Checker* checker = nullptr;  // where launches are recorded to check variants, and no others
+  std::string failure;         // why recording broke off, if it did
   bool verbose = false;
   bool told_of_failure = false;
   std::unordered_set<Digest> kernels_known;  // those in the bundle
@@ -71,8 +74,11 @@ class Recording {
   void counter(record::Counter counter);
   record::Prepared prologue(const record::Prologue& prologue);
   record::Recorded epilogue(const record::Epilogue& epilogue);
-  // Adds to the bundle what the last epilogue() has taken. For when it is answered: the application waits for that.
+  // Adds to the bundle what the last epilogue() has taken. For when it is answered: the application waits for that; of
+  // a launch that is checked, for the verdict, which goes to `recorded`.
   void keep();
+  bool checks() const { return taken_ && !taken_->check.empty(); }
+  void keep_and_check(record::Recorded& recorded);
   // What the recorder said besides while prologue() or epilogue() had memory fetched.
   std::vector<record::Message> heard() { return memory_.fetching().heard(); }
 
@@ -94,6 +100,7 @@ class Recording {
   struct Launch {
     bundle::InstanceInfo instance;
     uint32_t slot = 0;
+    Digest check;  // a choice; empty: none
     std::shared_ptr<Snapshot> before, after;
   };
 

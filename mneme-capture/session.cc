@@ -29,6 +29,7 @@ using record::Message;
 using record::Prologue;
 using record::Query;
 using record::receive_message;
+using record::Recorded;
 using record::Refused;
 using record::Reserved;
 using record::send_message;
@@ -302,7 +303,9 @@ bool Session::handle(Process& process, Message message) {
     case Type::kPrologue:
       return answer(socket, recording.prologue(unpack<Prologue>(body)));
     case Type::kEpilogue: {
-      bool there = answer(socket, recording.epilogue(unpack<Epilogue>(body)));
+      Recorded recorded = recording.epilogue(unpack<Epilogue>(body));
+      if (recording.checks()) recording.keep_and_check(recorded);
+      bool there = answer(socket, recorded);
       recording.keep();
       return there;
     }

@@ -380,7 +380,9 @@ int Core::settle(void* stream, std::chrono::milliseconds patience) {
   return status ? status : runtime_.synchronize(patience);
 }
 
-void Core::drop(const Chosen& chosen, const std::string& reason) {
+void Core::drop(Chosen& chosen, const std::string& reason) {
+  chosen.trouble = reason;
+  if (!chosen.check.empty()) return;  // the application's report says so
   std::lock_guard lock(mutex_);
   Recording& recording = *chosen.stub->recording;
   recording.policy.withdraw(chosen.key);

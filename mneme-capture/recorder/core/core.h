@@ -108,10 +108,16 @@ class Core {
     int device = 0;
     bool polls = false;                   // it may wait for the application to write host memory
     std::unique_ptr<ArrayCopies> arrays;  // of a kernel with textures or surfaces, while it is recorded
+    Digest check;                         // the choice that it is to check; empty: none
+    bool same = false;                    // what came of that
+    std::string trouble;                  // why it was not recorded, or the variant is not the same
   };
 
   // Records a launch if it is to be, by `recorded`; else performs it by `other`.
   int record(const LaunchRequest& request, const Real& recorded, const Real& other) noexcept;
+  // Performs one by the application's own code, and has the parent run the variant on the same memory.
+  int check_variant(Applier::Hit& hit, const LaunchRequest& request, const Real& real) noexcept;
+  std::optional<Chosen> choose_to_check(const Digest& choice, const LaunchRequest& request) noexcept;
   int launch_variant(Applier::Hit& hit, const LaunchRequest& request, const Real& real) noexcept;
   std::optional<LaunchedKernel> launched_kernel(const LaunchRequest& request, int device);
   bool count_if_settled(const LaunchRequest& request) noexcept;
@@ -121,9 +127,9 @@ class Core {
   // Once nothing is recorded any more.
   void give_heap(const LaunchRequest& request) noexcept;
   bool begin(const LaunchRequest& request, Chosen& chosen) noexcept;
-  int end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept;
+  int end(const LaunchRequest& request, Chosen& chosen, int status) noexcept;
   // Settles that a chosen launch is not recorded after all.
-  void drop(const Chosen& chosen, const std::string& reason);
+  void drop(Chosen& chosen, const std::string& reason);
   // No more launches of the kernel are recorded.
   void refuse(Recording& recording, const std::string& reason);
   void count_launch(Recording& recording, const std::string& kernel);

@@ -9,7 +9,38 @@ int Core::launch(const LaunchRequest& request, const Real& real) noexcept {
   Nested nested;
   if (!nested.outermost()) return real();
   Applier::Hit* hit = applier_ ? find_variant(request) : nullptr;
-  return hit ? launch_variant(*hit, request, real) : record(request, real, real);
+  if (!hit) return record(request, real, real);
+  return applier_->takes_check(*hit) ? check_variant(*hit, request, real) : launch_variant(*hit, request, real);
+}
+
+int Core::check_variant(Applier::Hit& hit, const LaunchRequest& request, const Real& real) noexcept {
+  Uncancelled uncancelled;
+  std::unique_lock alone(launches_);
+  std::optional<Chosen> chosen;
+  if (recording()) chosen = choose_to_check(applier_->choice_of(hit), request);
+  Hold hold(runtime_);
+  if (!chosen || !begin(request, *chosen)) {
+    applier_->refuse(hit, "a launch that was to be checked could not be recorded" +
+                              (chosen && !chosen->trouble.empty() ? ": " + chosen->trouble : std::string()));
+    return real();
+  }
+  const int status = end(request, *chosen, real());
+  applier_->checked(hit, !chosen->same, chosen->trouble);
+  return status;
+}
+
+std::optional<Core::Chosen> Core::choose_to_check(const Digest& choice, const LaunchRequest& request) noexcept try {
+  Chosen chosen;
+  chosen.index = connection_->counters().add(Counters::kLaunches);
+  chosen.device = runtime_.device_of(request.stream);
+  chosen.stub = kernels_.find(request.function, chosen.device);
+  chosen.arguments = gather_arguments(*chosen.stub->info, request.arguments);
+  chosen.check = choice;
+  std::lock_guard lock(mutex_);
+  if (is_recorded(chosen.device)) heaps_.give(*chosen.stub, chosen.device);
+  return chosen;
+} catch (const std::exception&) {
+  return std::nullopt;
 }
 
 int Core::launch_variant(Applier::Hit& hit, const LaunchRequest& request, const Real& real) noexcept {
@@ -128,6 +159,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.cooperative = request.cooperative;
   prologue.cluster = request.cluster;
   prologue.slot = chosen.slot;
+  prologue.check = chosen.check;
   prologue.device = static_cast<uint32_t>(chosen.device);
   prologue.arguments = chosen.arguments;
   for (const Allocations::Symbol& symbol : symbols) allocations_.add_variable(symbol.range, chosen.device);
@@ -161,7 +193,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   chosen.polls = prepared.polls;
   if (prepared.ready) return true;
   allocations_.let_go();
-  refuse(*chosen.stub->recording, prepared.reason);
+  if (chosen.check.empty()) refuse(*chosen.stub->recording, prepared.reason);
   drop(chosen, prepared.reason);
   return false;
 } catch (...) {
@@ -171,7 +203,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   return false;
 }
 
-int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) noexcept try {
+int Core::end(const LaunchRequest& request, Chosen& chosen, int status) noexcept try {
   // After a launch that failed nothing more is called: the application asks the runtime for its last error.
   bool launched = status == 0;
   if (launched) status = settle(request.stream, chosen.polls ? kLittlePatience : kPatience);
@@ -181,6 +213,8 @@ int Core::end(const LaunchRequest& request, const Chosen& chosen, int status) no
     allocations_.refresh();
   }
   Recorded recorded = ask_about_memory<Recorded>(Epilogue{status == 0 && copied});
+  chosen.same = recorded.same;
+  chosen.trouble = recorded.reason;
   if (!copied) drop(chosen, "the array of a surface that it wrote cannot be copied");
   allocations_.let_go();
   if (status != 0) {

@@ -37,7 +37,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint32_t kProtocolVersion = 10;
+inline constexpr uint32_t kProtocolVersion = 11;
 inline constexpr const char* kSocketVariable = memory::kRecordingVariable;  // meeting_point.h
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 30;                  // bytes
 
@@ -225,9 +225,10 @@ struct Prologue {
   bool cooperative = false;
   bundle::Dim3 cluster;  // blocks
   std::string textures;  // as bundle/textures.h writes them; empty: it has none
+  Digest check;          // the choice whose variant the parent is to run on the same memory; empty: none
   void visit(auto& visitor) {
     visitor(kernel, index, grid, block, shared_bytes, stack_bytes, slot, device, arguments, segments, outside, ordinary,
-            missing, cooperative, cluster, textures);
+            missing, cooperative, cluster, textures, check);
   }
 };
 
@@ -286,7 +287,10 @@ struct Ready {
 struct Recorded {
   static constexpr Type kType = Type::kRecorded;
   bool go_on = true;  // false: the parent can write no more
-  void visit(auto& visitor) { visitor(go_on); }
+  // Of a launch that was to be checked.
+  bool same = false;   // the variant did what the application's own code did
+  std::string reason;  // why not, or why that is not known
+  void visit(auto& visitor) { visitor(go_on, same, reason); }
 };
 
 struct Stopped {
