@@ -91,6 +91,7 @@ std::vector<std::string> Applying::variables() const {
   set(record::kApplyVariable, std::filesystem::absolute(settings_.bundle).string());
   set(record::kApplyReportVariable, folder_);
   set(record::kApplyMeasureVariable, settings_.measure ? "1" : "");
+  set(record::kApplyRecordVariable, settings_.recorded);
   set(record::kApplyCheckVariable, std::to_string(settings_.checks));
   return variables;
 }
@@ -107,6 +108,7 @@ void Applying::add(const std::string& path) {
     to.checked += from.checked;
     to.differing += from.differing;
     if (to.trouble.empty()) to.trouble = text_of_field(from.trouble, sizeof from.trouble);
+    to.measured += from.own.count;
     std::ranges::copy(samples_of(from.own), std::back_inserter(own_[i]));
     std::ranges::copy(samples_of(from.variant), std::back_inserter(variant_[i]));
   }
@@ -157,6 +159,7 @@ std::vector<std::string> report(const Applying& applying) {
                                    one.choice.variant.hex().substr(0, 12), launches_of(one.launches));
     if (one.in_graphs > 0) line += fmt::format(", {} of them by graphs", one.in_graphs);
     if (one.checked > 0) line += fmt::format(", {} checked, {} differing", one.checked, one.differing);
+    if (one.measured > 0) line += fmt::format(", {} with its own code to compare", one.measured);
     if (one.speedup.rounds > 0) {
       line += fmt::format(", {:.1f} µs in place of {:.1f} µs", static_cast<double>(one.variant_ns) / 1e3,
                           static_cast<double>(one.own_ns) / 1e3);

@@ -16,6 +16,7 @@ struct ApplySettings {
   uint64_t checks = 0;  // launches of each choice that are checked first
   bool infer = false;   // as mneme-verify takes it
   bool measure = false;
+  std::string recorded = "own";  // the code by which launches are made that are recorded, or "variant"
 };
 
 // What became of one choice, in all processes.
@@ -23,6 +24,7 @@ struct Applied {
   bundle::Choice choice;
   std::string kernel;  // demangled
   uint64_t launches = 0, in_graphs = 0, checked = 0, differing = 0;
+  uint64_t measured = 0;                // launches with the application's own code, to compare times
   std::string trouble;                  // why it was not applied, or not any more
   uint64_t own_ns = 0, variant_ns = 0;  // medians; 0: not measured
   verify::Speedup speedup;

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "bundle/adding.h"
 #include "bundle/json/json.h"
+#include "verify/verdict.h"
 
 extern char** environ;
 
@@ -115,8 +116,9 @@ bool Checker::read_line() {
   Verdict verdict{line.boolean("verified"), {}};
   const std::vector<std::string> reasons = line.texts("reasons");
   if (!verdict.same) {
-    verdict.reason = "its result differs from that of the application's own code: " +
-                     (reasons.empty() ? line.text("status") : reasons[0]);
+    const bool failed = line.text("status") == verify::to_string(verify::Status::kFailed);
+    verdict.reason = failed ? "it fails: " : "its result differs from that of the application's own code: ";
+    verdict.reason += reasons.empty() ? line.text("status") : reasons[0];
   }
   known_[{line.digest("instance"), line.digest("variant")}] = std::move(verdict);
   text_.erase(0, end + 1);

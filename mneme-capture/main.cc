@@ -86,6 +86,10 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.flag("--infer", settings.apply.infer, "with --check: compare as mneme-verify --infer does");
   options.flag("--measure", settings.apply.measure,
                "with --apply: launch the application's own code and the variant in turn, and compare their times");
+  options.choice(
+      "--record-applied", settings.apply.recorded, {"own", "variant"},
+      "with --apply and -o: make launches that are recorded by the application's own code (own, the default), "
+      "or by the variant");
   options.value("--report", settings.report, "FILE", "with --apply: write what was applied to FILE, as json");
   output.add_options(options);
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
@@ -95,6 +99,7 @@ void check(Settings& settings, bool records, std::optional<cli::Expression>& ker
   const bool applies = !settings.apply.bundle.empty();
   if (!applies && settings.apply.measure) throw Error("--measure needs --apply");
   if (!applies && !settings.report.empty()) throw Error("--report needs --apply");
+  if (settings.apply.recorded != "own" && !(applies && records)) throw Error("--record-applied needs --apply and -o");
   if (!applies && settings.apply.checks > 0) throw Error("--check needs --apply");
   if (settings.apply.infer && settings.apply.checks == 0) throw Error("--infer needs --check");
   if (settings.apply.checks > 0 && records) throw Error("--check and -o exclude each other: check in a run of its own");

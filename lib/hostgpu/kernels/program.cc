@@ -140,13 +140,12 @@ const device::host::HostCode& Program::prepare(Kernel& kernel) {
   return *kernel.code();
 }
 
-Kernel& Program::add_variant(const Kernel& kernel, std::unique_ptr<device::host::HostCode> code) {
+Kernel& Program::add_variant(Kernel& kernel, std::unique_ptr<device::host::HostCode> code) {
+  prepare(kernel);
   std::lock_guard lock(mutex_);
-  parse();
-  place_variables();
-  if (kernel.uses_heap()) make_device_heap();
   auto variant = std::make_unique<Kernel>(kernel.embedded(), std::string());
   variant->code_ = std::move(code);
+  variant->original = &kernel;
   variant->allowed_shared = kernel.allowed_shared.load();
   bind(*variant);
   return *variants_.emplace_back(std::move(variant));

@@ -33,6 +33,11 @@ class Kernel {
   // Bytes of dynamic shared memory that the application asked to be allowed; below 0: it did not.
   std::atomic<int> allowed_shared{-1};
 
+  // Of a variant in the application's kernel's place: that kernel, ready to run. It runs where the variant has failed.
+  Kernel* original = nullptr;
+  std::atomic<bool> proven{false};  // a launch of it has ended well
+  std::atomic<bool> failed{false};
+
  private:
   friend class Program;
   std::string record_;
@@ -65,7 +70,7 @@ class Program {
   const device::host::HostCode& prepare(Kernel& kernel);
   // The same kernel with other code, ready to run, with this program's variables. Throws HipError where the code has a
   // variable that does not fit.
-  Kernel& add_variant(const Kernel& kernel, std::unique_ptr<device::host::HostCode> code);
+  Kernel& add_variant(Kernel& kernel, std::unique_ptr<device::host::HostCode> code);
 
   struct Variable {
     uint64_t size = 0;

@@ -6,7 +6,7 @@ namespace mneme::hostgpu {
 
 // Runs a kernel that is ready, on the calling thread and the cores that help it, to its end. What it prints goes to the
 // application's stdout and stderr. Throws HipError if it fails.
-void run_kernel(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments);
+void run_kernel(Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments);
 
 // How many of the kernels that run do nothing but wait for memory that others would have to change.
 int waiting_kernels();

@@ -64,6 +64,7 @@ Applier::Applier(Runtime& runtime, const Devices& devices, const std::string& pa
       folder_(variable(kApplyReportVariable)),
       report_(std::make_unique<Report>(folder_, choices_.size())),
       measures_(variable(kApplyMeasureVariable) == std::string("1")),
+      records_variants_(variable(kApplyRecordVariable) == std::string("variant")),
       checks_(std::strtoull(variable(kApplyCheckVariable), nullptr, 10)) {}
 
 Applier::~Applier() = default;
@@ -83,6 +84,12 @@ std::unique_ptr<Applier::Launched> Applier::make(const LaunchedKernel& kernel, i
     hit->one = one;
     hit->to_check = checks_;
   }
+  // One that is specialised is there only where it is faster than one that is not.
+  std::ranges::stable_sort(made->hits, std::greater(), [](const std::unique_ptr<Hit>& hit) {
+    size_t bytes = 0;
+    for (const bundle::Guard& guard : hit->one->choice.guards) bytes += guard.bytes.size();
+    return bytes;
+  });
   if (made->hits.empty()) count_miss(*made, "no choice is for this device");
   return made;
 }
@@ -120,7 +127,7 @@ Applier::Hit* Applier::find(const LaunchRequest& request, int device, const Find
       continue;
     }
     if (!hit->refused && load(*hit)) return hit.get();
-    reason = report_->choices()[hit->one->number].trouble;
+    reason = "its variant is not applied, for the reason that stands with it";
   }
   count_miss(*kernel, reason);
   return nullptr;

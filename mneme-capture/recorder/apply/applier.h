@@ -22,6 +22,7 @@ namespace mneme::record {
 inline constexpr char kApplyVariable[] = "MNEME_APPLY";                 // the bundle's path
 inline constexpr char kApplyReportVariable[] = "MNEME_APPLY_REPORT";    // a folder; else nothing is reported
 inline constexpr char kApplyMeasureVariable[] = "MNEME_APPLY_MEASURE";  // "1": time both codes
+inline constexpr char kApplyRecordVariable[] = "MNEME_APPLY_RECORD";    // "variant": what is recorded
 inline constexpr char kApplyCheckVariable[] = "MNEME_APPLY_CHECK";      // launches of each choice to check first
 
 // What is known of a kernel that the application launches.
@@ -56,6 +57,8 @@ class Applier {
   // It is not applied any more.
   void refuse(Hit& hit, const std::string& reason) noexcept;
   const Digest& choice_of(const Hit& hit) const noexcept;
+  // Launches that are recorded are made by the variant.
+  bool records_variants() const { return records_variants_; }
 
   // For a kernel's node of a graph that the application makes ready: what stands for the variant, as the request has to
   // be changed; null: the application's own stays.
@@ -92,6 +95,7 @@ class Applier {
   std::string folder_;
   std::unique_ptr<Report> report_;
   const bool measures_;
+  const bool records_variants_;
   const uint64_t checks_;
 
   std::shared_mutex mutex_;

@@ -45,7 +45,7 @@ std::optional<Core::Chosen> Core::choose_to_check(const Digest& choice, const La
 
 int Core::launch_variant(Applier::Hit& hit, const LaunchRequest& request, const Real& real) noexcept {
   const auto variant = [&] { return applier_->launch(hit, request, real); };
-  return record(request, real, variant);
+  return applier_->records_variants() ? record(request, variant, variant) : record(request, real, variant);
 }
 
 Applier::Hit* Core::find_variant(const LaunchRequest& request) noexcept {
