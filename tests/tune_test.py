@@ -208,7 +208,7 @@ class Tune(TestCase):
     def test_tools_that_say_nothing_are_not_waited_for(self):
         with self.pair() as pair:
             self.assertTrue(pair.judge({})["verified"])
-            for flags, words in (({"verify_flags": "--format table"}, "no line of json"),
+            for flags, words in (({"verify_flags": "--format table"}, "a line that is not JSON"),
                                  ({"verify_flags": "--kernel none"}, "no kernel matches --kernel"),
                                  ({"verify_flags": f"-o {self.folder / 'report'}"}, "without a message"),
                                  ({"run_flags": f"-o {self.folder / 'run.tar'}"}, "standard input is empty"),
