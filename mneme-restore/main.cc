@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mneme-restore: rebuilds recorded memory in full: as a bundle of raw members, as files, on a device, or by a program
-// that replays it.
+// that replays it. Or makes a bundle of the best variants of what was replayed.
 #include <unistd.h>
 
 #include <functional>
@@ -13,68 +13,17 @@
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "dump_target.h"
+#include "inputs.h"
 #include "merge.h"
 #include "on_demand.h"
 #include "pack_target.h"
 #include "program_file.h"
 #include "program_target.h"
+#include "tuned_stage.h"
 
 using namespace mneme;
 
 namespace {
-
-// The bundles to read. All are opened before anything is written, so that an error in one is reported at once. A file
-// is closed until its turn comes, so that any number of them takes no more descriptors and memory than one.
-class Inputs {
- public:
-  Inputs(std::vector<std::string> paths, bundle::Memory memory) : memory_(memory) {
-    if (paths.empty()) paths.push_back("-");
-    for (std::string& path : paths) {
-      Opened opened = open(path);
-      infos_.push_back(opened.reader->info());
-      const bool again = paths.size() > 1 && !opened.file->is_standard() && cli::keep_as_input(path);
-      waiting_.push_back({std::move(path), again ? Opened() : std::move(opened)});
-    }
-  }
-
-  const std::vector<bundle::BundleInfo>& infos() const { return infos_; }
-
-  // Calls function(reader) for each in turn.
-  void for_each(const std::function<void(bundle::Reader&)>& function) {
-    for (size_t i = 0; i < waiting_.size(); i++) {
-      Opened opened = std::move(waiting_[i].opened);
-      if (!opened.reader) {
-        opened = open(waiting_[i].path);
-        if (bundle::write(opened.reader->info()) != bundle::write(infos_[i])) {
-          throw Error::of("{} was changed while it was waiting for its turn", opened.file->name());
-        }
-      }
-      function(*opened.reader);
-    }
-  }
-
- private:
-  struct Opened {
-    std::unique_ptr<cli::Input> file;
-    std::unique_ptr<bundle::Reader> reader;
-  };
-  struct Waiting {
-    std::string path;
-    Opened opened;  // none: it is opened again
-  };
-
-  Opened open(const std::string& path) const {
-    Opened opened;
-    opened.file = std::make_unique<cli::Input>(path);
-    opened.file->open();
-    opened.reader = std::make_unique<bundle::Reader>(opened.file->fd(), opened.file->name(), memory_);
-    return opened;
-  }
-
-  const bundle::Memory memory_;
-  std::vector<bundle::BundleInfo> infos_;
-  std::vector<Waiting> waiting_;
-};
 
 // Removes a program's file that is begun and never ended: it would hold no recording.
 struct BegunProgram {
@@ -103,12 +52,16 @@ Exit restore_bundles(int argc, char** argv) {
   options.flag("--check", check,
                "instead of a bundle, restore each state onto the device, read it back and compare; exit status 1 "
                "when something differs");
+  restore::TunedOptions tuned;
+  tuned.add_options(options);
   options.choice("--device", device, {"auto", "host", "cuda", "hip"}, "the device for --check (default auto)");
   selection.add_options(options);
   output.add_options(options);
   options.files(paths, "FILE", "read the FILEs, one after another, instead of standard input");
   options.parse(argc, argv);
   selection.check();
+  tuned.check(options, check || raw || packs || !dump.empty() || !executable.empty());
+  if (tuned.asked()) return tuned.write(std::move(paths), selection, output, options);
 
   if ((check || !dump.empty()) && executable.empty() && options.given("--output")) {
     throw Error("--output names a bundle's file, and no bundle is written with --check or --dump");
@@ -127,7 +80,7 @@ Exit restore_bundles(int argc, char** argv) {
   packs = writes_bundle && (packs || (!raw && paths.size() > 1));
   // Packs can be passed on as they are where all instances are: an instance builds on those before it.
   const bool passes_packs = packs && selection.everything();
-  Inputs inputs(paths, passes_packs ? bundle::Memory::kPacks : bundle::Memory::kDecode);
+  restore::Inputs inputs(paths, passes_packs ? bundle::Memory::kPacks : bundle::Memory::kDecode);
   std::vector<std::unique_ptr<restore::Target>> targets;
   restore::CheckTarget* checked = nullptr;
   std::unique_ptr<bundle::Writer> writer;

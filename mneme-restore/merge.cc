@@ -32,6 +32,12 @@ bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos) {
   return all;
 }
 
+void check_same(const bundle::KernelInfo& kernel, uint32_t argument_bytes) {
+  if (kernel.argument_bytes == argument_bytes) return;
+  throw Error::of("kernel {} is in two of the files, and is not the same in both: they cannot be merged",
+                  kernel.id.hex().substr(0, 12));
+}
+
 void MergedSummary::add(const bundle::Summary& from) {
   for (const bundle::Occurrence& occurrence : from.occurrences) {
     auto [known, fresh] = occurrences_.try_emplace(occurrence.instance, sum_.occurrences.size());
@@ -66,9 +72,7 @@ void MergedSummary::add(const bundle::Summary& from) {
 
 void Merge::take(const bundle::KernelMember& kernel) {
   if (auto known = kernels_.find(kernel.info.id); known != kernels_.end()) {
-    if (known->second.argument_bytes == kernel.info.argument_bytes) return;
-    throw Error::of("kernel {} is in two of the files, and is not the same in both: they cannot be merged",
-                    kernel.info.id.hex().substr(0, 12));
+    return check_same(kernel.info, known->second.argument_bytes);
   }
   bool selected = selection_.kernel(kernel.info);
   kernels_[kernel.info.id] = {selected, kernel.info.argument_bytes};

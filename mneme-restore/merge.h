@@ -18,6 +18,9 @@ namespace mneme::restore {
 // they were recorded on different devices.
 bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos);
 
+// A kernel that came before with arguments of so many bytes. Throws Error unless it is the same.
+void check_same(const bundle::KernelInfo& kernel, uint32_t argument_bytes);
+
 // What summary.json of the merged bundle says: the counts of all inputs.
 class MergedSummary {
  public:

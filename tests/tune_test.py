@@ -173,6 +173,27 @@ class Tune(TestCase):
         self.tune("--trials", str(done + 1))
         self.assertEqual(len(self.lines("trials.jsonl")), done + 1)
 
+    def test_the_application_gets_what_is_faster(self):
+        space, tuned = self.folder / "levels.py", self.place / "tuned.tar"
+        space.write_text("PARAMETERS = {'level': [0, 3]}\n"
+                         "def configuration(p): return {'passes': f\"default<O{p['level']}>\", 'codegen_opt': p['level']}\n")
+        words = "--space", space, "--sampler", "grid", "--verify-flags=--infer --junit /dev/null"
+        result = self.tune(*words, "--baseline", '{"passes":"default<O0>","codegen_opt":0}')
+        self.assertEqual(result.out.decode().splitlines()[-1],
+                         f"to run the application with it: mneme-capture --apply {tuned} APPLICATION")
+        members = bundles.read(tuned.read_bytes())
+        [choice] = [bundles.parsed(m) for m in members if m.name.startswith("choices/")]
+        self.assertEqual(choice["instances"], 2, "both launches of the kernel")
+        self.assertGreater(choice["low"], 1)
+        [variant] = [bundles.parsed(m) for m in members if m.name.endswith("variant.json")]
+        self.assertEqual((variant["id"], variant["configuration"]["passes"]), (choice["variant"], "default<O3>"))
+        self.assertEqual(run([tool("verify"), tuned]).status, 0)
+
+        # Where nothing is, there is none, and none of before.
+        result = self.tune(*words)
+        self.assertRegex(result.out.decode().splitlines()[-1], "^there is no tuned.tar: nothing is tuned: no variant")
+        self.assertFalse(tuned.exists())
+
     def options(self, **changed):
         given = dict(bundle=str(self.recording), kernel="^add", instance="", target="", warmup=1, iterations=1,
                      compile_flags="", run_flags="", verify_flags="")
@@ -208,7 +229,7 @@ class Tune(TestCase):
     def test_tools_that_say_nothing_are_not_waited_for(self):
         with self.pair() as pair:
             self.assertTrue(pair.judge({})["verified"])
-            for flags, words in (({"verify_flags": "--format table"}, "no line of json"),
+            for flags, words in (({"verify_flags": "--format table"}, "a line that is not JSON"),
                                  ({"verify_flags": "--kernel none"}, "no kernel matches --kernel"),
                                  ({"verify_flags": f"-o {self.folder / 'report'}"}, "without a message"),
                                  ({"run_flags": f"-o {self.folder / 'run.tar'}"}, "standard input is empty"),
@@ -351,7 +372,8 @@ class Tune(TestCase):
         with (open(self.folder / "messages", "a") as messages,
               unittest.mock.patch.object(mneme_tune, "tool", lambda name: "/bin/false")):
             more_than_a_pipe_holds = {"passes": "x" * 1_000_000}
-            self.assertEqual(mneme_tune.compare(options, "i", [{}, more_than_a_pipe_holds], messages), [None, None])
+            self.assertEqual(mneme_tune.compare(options, "i", [{}, more_than_a_pipe_holds], messages,
+                                                self.folder / "no runs"), [None, None])
 
     def test_a_space_that_ends_the_program_is_none(self):
         space = self.folder / "exits.py"

@@ -249,6 +249,11 @@ bool Options::given(const std::string& name) const {
   return option && (option->count() > 0 || implementation_->from_environment.contains(option));
 }
 
+bool Options::on_command_line(const std::string& name) const {
+  const CLI::Option* option = implementation_->app.get_option_no_throw(name);
+  return option && option->count() > 0;
+}
+
 std::vector<std::string> Options::all_given() const {
   std::vector<std::string> names;
   for (const CLI::Option* option : implementation_->app.get_options()) {

@@ -45,6 +45,7 @@ class Options {
   // Throws Error (kBadInput) on bad usage. --help and --version print to standard output and exit.
   void parse(int argc, const char* const* argv);
   bool given(const std::string& name) const;  // "--output": whether command line or environment have it
+  bool on_command_line(const std::string& name) const;
   // All that one of them has, as given() knows them, in the order in which they were added.
   std::vector<std::string> all_given() const;
   // The values of these options ("--segment") as they follow each other on the command line; the environment's first.

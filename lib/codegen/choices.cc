@@ -17,6 +17,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "bundle/arguments.h"
 
 namespace mneme::codegen {
 namespace {
@@ -165,24 +166,13 @@ std::string numbered_arguments(const bundle::KernelInfo& kernel, const std::stri
   return normal_arguments(numbered);
 }
 
-namespace {
-
-// A texture's or a surface's handle, which is another one in each process, or a structure with one.
-bool holds_handle(const bundle::KernelInfo& kernel, const bundle::Argument& argument) {
-  return std::ranges::any_of(kernel.handles, [&](const bundle::Handle& handle) {
-    return handle.argument >= argument.offset && handle.argument < int64_t{argument.offset} + argument.size;
-  });
-}
-
-}  // namespace
-
 std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std::string& given) {
   std::vector<size_t> named;
   const std::string arguments = numbered_arguments(kernel, given);
   if (arguments == "all") {
     for (size_t i = 0; i < kernel.arguments.size(); ++i) {
       const bundle::Argument& argument = kernel.arguments[i];
-      if (argument.kind != "pointer" && !holds_handle(kernel, argument)) named.push_back(i);
+      if (argument.kind != "pointer" && !bundle::holds_handle(kernel, argument)) named.push_back(i);
     }
     return named;
   }
@@ -192,7 +182,7 @@ std::vector<size_t> arguments_named(const bundle::KernelInfo& kernel, const std:
       throw Error::of("kernel '{}' has no argument {}: it has {}, counted from 0{}", kernel.demangled, part.str(),
                       kernel.arguments.size(), names_of(kernel));
     }
-    if (holds_handle(kernel, kernel.arguments[number])) {
+    if (bundle::holds_handle(kernel, kernel.arguments[number])) {
       throw Error::of(
           "argument {} of kernel '{}' is not a constant: it holds the handle of a texture or a surface, which is "
           "another one in each process",

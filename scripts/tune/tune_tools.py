@@ -54,6 +54,17 @@ def words(options, name):
     return ["--nan", "equal", *own] if name == "verify" and "--nan" not in getattr(options, "verify_flags") else own
 
 
+def judging_words(options):
+    """Those of mneme-verify's that say how it judges: mneme-restore --tuned judges the same."""
+    kept, given = [], iter(words(options, "verify"))
+    for word in given:
+        if word == "--junit":
+            next(given, None)
+        elif not word.startswith("--junit="):
+            kept.append(word)
+    return kept
+
+
 def refused(name, words):
     """Which of these words mneme-tune cannot leave to its user; nothing where it can."""
     for word in words:

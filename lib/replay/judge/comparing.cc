@@ -18,6 +18,12 @@ bool are_alike(const bundle::RunInfo& a, const bundle::RunInfo& b) {
   return a.device == b.device && a.clock == b.clock && a.cold == b.cold && a.rounds == b.rounds;
 }
 
+// The code that the application ran, launched as it launches it.
+bool is_recorded(const Row& row) {
+  const bundle::Configuration& how = row.configuration;
+  return how.passes == bundle::kAsRecorded && !how.grid && !how.block && !how.shared_mem;
+}
+
 // The variant that was executed for this row.
 const Digest& executed(const Row& row) { return row.run->same_as.empty() ? row.variant : row.run->same_as; }
 
@@ -39,8 +45,9 @@ TimeComparison comparison_of(const Row& reference, const Row& row) {
 Comparing::Comparing(std::string reference, double bound, Take next)
     : reference_(std::move(reference)), bound_(bound), next_(std::move(next)) {
   bool hash = !reference_.empty() && reference_.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!reference_.empty() && reference_ != kFirst && !hash) {
-    throw Error::of("--reference '{}' is neither 'first' nor the beginning of a variant's hash", reference_);
+  if (!reference_.empty() && reference_ != kFirst && reference_ != kRecordedReference && !hash) {
+    throw Error::of("--reference '{}' is neither 'first' nor 'recorded' nor the beginning of a variant's hash",
+                    reference_);
   }
   if (bound_ == 0) return;
   if (reference_.empty()) throw Error("--fail-if-slower needs --reference");
@@ -50,8 +57,14 @@ Comparing::Comparing(std::string reference, double bound, Take next)
 }
 
 const Row* Comparing::reference_of() const {
-  auto found = std::ranges::find_if(
-      rows_, [&](const Row& row) { return reference_ == kFirst || row.variant.hex().starts_with(reference_); });
+  auto found =
+      reference_ == kFirst ? rows_.begin()
+      : reference_ == kRecordedReference
+          ? std::ranges::find_if(rows_, is_recorded)
+          : std::ranges::find_if(rows_, [&](const Row& row) { return row.variant.hex().starts_with(reference_); });
+  if (found == rows_.end() && reference_ == kRecordedReference) {
+    found = std::ranges::find_if(rows_, [](const Row& row) { return !row.configuration.check_memory; });
+  }
   return found != rows_.end() && is_comparable(*found) ? &*found : nullptr;
 }
 

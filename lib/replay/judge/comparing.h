@@ -8,13 +8,17 @@
 
 namespace mneme::verify {
 
+// The application's own code (passes "as recorded", launched as recorded), or where no row is of that the first.
+inline constexpr char kRecordedReference[] = "recorded";
+
 // Compares the rows of each instance with one among them, as they stream by.
 class Comparing {
  public:
   using Take = std::function<void(Row, const std::vector<bundle::Segment>&)>;
 
-  // `reference` is "first", or how the hash of a variant begins; empty: rows pass as they come. Others may take `bound`
-  // times as long as it, at least 1; 0: as long as they like. Throws Error of what is none of that.
+  // `reference` is "first", kRecordedReference, or how the hash of a variant begins; empty: rows pass as they come.
+  // Others may take `bound` times as long as it, at least 1; 0: as long as they like. Throws Error of what is none of
+  // that.
   Comparing(std::string reference, double bound, Take next);
 
   // All rows of an instance one after the other, with its segments.

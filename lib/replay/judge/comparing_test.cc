@@ -66,6 +66,19 @@ TEST(Comparing, WithTheVariantThatIsNamed) {
   EXPECT_THAT(compared.outcomes, ElementsAre("faster", "reference"));
 }
 
+TEST(Comparing, WithTheApplicationsOwnCode) {
+  Compared compared(kRecordedReference);
+  Row checked = row(1, 4, 400), otherwise = row(1, 5, 50), recorded = row(1, 6, 100);
+  checked.configuration.check_memory = true;
+  otherwise.configuration.passes = recorded.configuration.passes = bundle::kAsRecorded;
+  otherwise.configuration.block = bundle::Dim3{64, 1, 1};
+  for (const Row& each : {checked, otherwise, recorded}) compared.comparing.take(each, {});
+  checked.instance = otherwise.instance = {2, 0};
+  for (const Row& each : {checked, otherwise}) compared.comparing.take(each, {});
+  compared.comparing.finish();
+  EXPECT_THAT(compared.outcomes, ElementsAre("slower", "faster", "reference", "slower", "reference"));
+}
+
 TEST(Comparing, TheSameCodeIsNotFaster) {
   Compared compared("first");
   compared.comparing.take(row(1, 5, 100), {});

@@ -37,7 +37,8 @@ class Judgement {
   // After the last member. Missing runs of the instance in hand count only where the bundle is whole.
   void finish(bool whole);
 
-  uint64_t runs() const { return runs_; }  // met, of selected instances
+  bool selected(const Digest& kernel) const { return kernels_.at(kernel).selected; }  // of one that was met
+  uint64_t runs() const { return runs_; }                                             // met, of selected instances
   bool all_passed() const { return all_passed_; }
   // Those of them that have a baseline.
   uint64_t baselines() const { return baselines_; }

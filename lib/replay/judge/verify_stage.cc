@@ -58,11 +58,7 @@ void check_bound(const Comparing& comparing) {
 
 }  // namespace
 
-void VerifyOptions::add_options(cli::Options& options) {
-  options.choice("--format", format_, {"json", "table"},
-                 fmt::format("json lines{} or a table for people{}", format_ == "json" ? " (the default)" : "",
-                             format_ == "table" ? " (the default)" : ""));
-  options.value("--junit", junit_, "FILE", "also write a JUnit report to FILE");
+void RuleOptions::add_options(cli::Options& options) {
   overrides_.add_options(options);
   options.flag(
       "--infer", infer_,
@@ -71,23 +67,38 @@ void VerifyOptions::add_options(cli::Options& options) {
                  "the kind of error that --infer holds against its tolerance: scaled (the default) or relative");
   options.choice("--nan", nan_, {"bits", "equal"},
                  "what differs in the sign and payload of NaNs only fails (bits, the default), or passes (equal)");
-  options.flag("--recheck", rules_.strictness.recheck, "believe only what the differing blocks stored with a run show");
-  options.value(
-      "--reference", reference_, "first|PREFIX",
-      "compare the times of each instance's variants with those of this one: the first, or the one whose hash "
-      "starts so; mneme-run --rounds makes times that can be compared");
-  options.value(
-      "--fail-if-slower", slower_, "FACTOR",
-      "with --reference: fail where a variant takes more than so many times as long, as far as times can tell");
-  options.flag("--lenient", rules_.lenient,
+  options.flag("--recheck", recheck_, "believe only what the differing blocks stored with a run show");
+  options.flag("--lenient", lenient_,
                "let pass what differs no more than the recorded code's result varies by itself (mneme-run --baseline)");
 }
 
-void VerifyOptions::check(const cli::Options& options) {
-  rules_.overrides = overrides_.overrides(options);
+Rules RuleOptions::rules(const cli::Options& options) const {
+  Rules rules;
+  rules.overrides = overrides_.overrides(options);
   if (options.given("--infer-kind") && !infer_) throw Error("--infer-kind needs --infer");
-  if (infer_) rules_.infer = infer_kind_ == "relative" ? Kind::kRelative : Kind::kScaled;
-  rules_.strictness.equal_nans = nan_ == "equal";
+  if (infer_) rules.infer = infer_kind_ == "relative" ? Kind::kRelative : Kind::kScaled;
+  rules.strictness = {recheck_, nan_ == "equal"};
+  rules.lenient = lenient_;
+  return rules;
+}
+
+void VerifyOptions::add_options(cli::Options& options) {
+  options.choice("--format", format_, {"json", "table"},
+                 fmt::format("json lines{} or a table for people{}", format_ == "json" ? " (the default)" : "",
+                             format_ == "table" ? " (the default)" : ""));
+  options.value("--junit", junit_, "FILE", "also write a JUnit report to FILE");
+  judging_.add_options(options);
+  options.value(
+      "--reference", reference_, "first|recorded|PREFIX",
+      "compare the times of each instance's variants with those of this one: the first, the application's own code "
+      "(else the first), or the one whose hash starts so; mneme-run --rounds makes times that can be compared");
+  options.value(
+      "--fail-if-slower", slower_, "FACTOR",
+      "with --reference: fail where a variant takes more than so many times as long, as far as times can tell");
+}
+
+void VerifyOptions::check(const cli::Options& options) {
+  rules_ = judging_.rules(options);
   if (slower_ == 0 && options.given("--fail-if-slower")) {
     throw Error("--fail-if-slower 0: give a ratio of at least 1; 1.1 accepts 10 % more time");
   }

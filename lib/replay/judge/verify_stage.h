@@ -11,6 +11,18 @@
 
 namespace mneme::verify {
 
+// By which rules runs are judged: tolerances, and what else may differ.
+class RuleOptions {
+ public:
+  void add_options(cli::Options& options);
+  Rules rules(const cli::Options& options) const;  // after parse(); throws Error
+
+ private:
+  std::string nan_ = "bits", infer_kind_ = "scaled";
+  bool infer_ = false, recheck_ = false, lenient_ = false;
+  OverrideOptions overrides_;
+};
+
 // How runs are judged, and what report is written.
 class VerifyOptions {
  public:
@@ -22,10 +34,9 @@ class VerifyOptions {
   Exit verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection);
 
  private:
-  std::string format_, junit_, reference_, nan_ = "bits", infer_kind_ = "scaled";
-  bool infer_ = false;
+  std::string format_, junit_, reference_;
   double slower_ = 0;  // a factor; 0: no bound
-  OverrideOptions overrides_;
+  RuleOptions judging_;
   Rules rules_;
 };
 
