@@ -19,9 +19,6 @@ const char* variable(const char* name) {
   return value ? value : "";
 }
 
-// A choice's device is a vendor's GPU, or the CPU.
-bool is_for(const bundle::Choice& choice, const std::string& device) { return choice.device == device; }
-
 }  // namespace
 
 // A choice that fits a kernel on a device; it fits a launch that has its key.
@@ -48,6 +45,7 @@ struct Applier::Launched {
   const void* function = nullptr;
   int device = 0;
   std::vector<std::unique_ptr<Hit>> hits;
+  std::string why;  // there are none, although the bundle has the kernel
   std::mutex mutex;
   std::map<std::string, std::atomic<uint64_t>*> misses;  // by reason
 };
@@ -76,9 +74,12 @@ std::unique_ptr<Applier::Launched> Applier::make(const LaunchedKernel& kernel, i
   made->kernel = kernel;
   made->device = device;
   const auto* choices = choices_.of(kernel.info->id);
-  if (!choices) return made;
+  if (!choices) {
+    if (choices_.knows(kernel.info->name)) made->why = "its code is not what was tuned";
+    return made;
+  }
   for (const Choices::One* one : *choices) {
-    if (!is_for(one->choice, runtime_.device_kind()) || !runtime_.runs(one->choice.target, device)) continue;
+    if (!runtime_.runs(one->choice.target, device)) continue;
     auto& hit = made->hits.emplace_back(std::make_unique<Hit>());
     hit->kernel = made.get();
     hit->one = one;
@@ -90,7 +91,7 @@ std::unique_ptr<Applier::Launched> Applier::make(const LaunchedKernel& kernel, i
     for (const bundle::Guard& guard : hit->one->choice.guards) bytes += guard.bytes.size();
     return bytes;
   });
-  if (made->hits.empty()) count_miss(*made, "no choice is for this device");
+  if (made->hits.empty()) made->why = "no choice is for this device";
   return made;
 }
 
@@ -110,10 +111,10 @@ Applier::Launched* Applier::launched(const LaunchRequest& request, int device, c
 
 Applier::Hit* Applier::find(const LaunchRequest& request, int device, const Find& find) noexcept try {
   Launched* kernel = launched(request, device, find);
-  if (!kernel || kernel->hits.empty()) return nullptr;
+  if (!kernel || (kernel->hits.empty() && kernel->why.empty())) return nullptr;
   report_->header().launches.fetch_add(1, std::memory_order_relaxed);
   std::string arguments;
-  const char* reason = "no choice has its grid, block and shared memory";
+  std::string reason = kernel->why.empty() ? "no choice has its grid, block and shared memory" : kernel->why;
   for (const auto& hit : kernel->hits) {
     if (!hit->fits(request)) continue;
     if (!hit->one->choice.guards.empty() && arguments.empty()) {

@@ -15,6 +15,10 @@ Choices::Choices(const std::string& path) : path_(path), file_(path) {
     if (name.starts_with(kFolder)) add(std::string(name), bytes);
   }
   for (const One& one : choices_) by_kernel_[one.choice.kernel].push_back(&one);
+  for (const auto& [id, choices] : by_kernel_) {
+    const std::string name = "kernels/" + id.hex() + "/kernel.json";
+    names_.insert(bundle::parse_kernel(text_of(file_.member(name)), "'" + path_ + "', " + name).name);
+  }
 }
 
 void Choices::add(const std::string& name, Bytes json) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class Choices {
   size_t size() const { return choices_.size(); }
   // Those of a kernel; null: there is none.
   const std::vector<const One*>* of(const Digest& kernel) const;
+  // Whether it has choices for a kernel of this name, as the linker sees it, whatever its code.
+  bool knows(const std::string& name) const { return names_.contains(name); }
 
  private:
   void add(const std::string& name, Bytes json);
@@ -32,6 +35,7 @@ class Choices {
   BundleFile file_;
   std::vector<One> choices_;
   std::map<Digest, std::vector<const One*>> by_kernel_;
+  std::set<std::string> names_;
 };
 
 }  // namespace mneme::record

@@ -39,7 +39,6 @@ class CudaRuntime final : public VendorRuntime {
                             std::vector<std::string>& missing) override;
   bool copy_array(const bundle::TextureArray& array, const std::vector<void*>& levels, uint64_t address) override;
 
-  std::string device_kind() override { return "cuda"; }
   bool runs(const std::string& target, int device) override;
   std::unique_ptr<LoadedVariant> load_variant(const VariantCode& variant) override;
 

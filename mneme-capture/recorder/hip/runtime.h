@@ -42,7 +42,6 @@ class HipRuntime final : public VendorRuntime {
   TexturesOfLaunch textures(const bundle::KernelInfo& kernel, const std::string& arguments, int device,
                             std::vector<std::string>& missing) override;
 
-  std::string device_kind() override;
   bool runs(const std::string& target, int device) override;
   std::unique_ptr<LoadedVariant> load_variant(const VariantCode& variant) override;
 

@@ -118,9 +118,8 @@ class GpuVariant final : public HipVariant {
 
 }  // namespace
 
-std::string HipRuntime::device_kind() { return is_stand_in() ? "host" : "hip"; }
-
-bool HipRuntime::runs(const std::string& target, int) { return target.starts_with(device_kind() + ":"); }
+// What an AMD GPU does not run cannot be loaded on it.
+bool HipRuntime::runs(const std::string& target, int) { return target.starts_with(is_stand_in() ? "host:" : "hip:"); }
 
 std::unique_ptr<LoadedVariant> HipRuntime::load_variant(const VariantCode& variant) {
   OnDevice there(variant.device);

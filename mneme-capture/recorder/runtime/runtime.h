@@ -107,9 +107,7 @@ class Runtime {
   virtual std::optional<objects::Parameters> parameters(const void* /*host_function*/, int /*device*/) {
     return std::nullopt;
   }
-  // Where kernels run, as bundles have it: "host", "cuda", "hip"; and whether a device of it runs code for a target
-  // ("cuda:sm_90"), as far as that is known before it is loaded.
-  virtual std::string device_kind() { return {}; }
+  // Whether a device runs code for a target ("cuda:sm_90"), as far as that is known before it is loaded.
   virtual bool runs(const std::string& /*target*/, int /*device*/) { return false; }
   // Loads a variant. Throws Error with the reason why it cannot be in its kernel's place.
   virtual std::unique_ptr<LoadedVariant> load_variant(const VariantCode& variant);

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mneme-capture --apply: variants in the running application. A variant whose result differs where the recorded launch
+does not show it tells whether it ran."""
+
+import json
+import re
+import unittest
+
+from capturing import HERE, PROGRAMS, CaptureCase, run, tool
+
+KERNEL = r"work\(float const\*, float\*, int, int\)"
+
+
+class Applying(CaptureCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.app = cls.program("tuned_launches")
+        cls.recorded = cls.folder / "recorded.tar"
+        cls.well([tool("capture"), "--device", "host", "-o", cls.recorded, cls.app, "plain", "64", "1"])
+        # Right for 64 rounds: with more it forgets one.
+        cls.ir = cls.folder / "work.ll"
+        cls.well([tool("extract-ir"), "-o", cls.folder / "work.bc", cls.recorded])
+        cls.well(["llvm-dis-19", cls.folder / "work.bc", "-o", cls.ir])
+        cls.tuned = cls.tune("tuned", "-O3")
+        cls.wrong = cls.tune("wrong", "-O3", "--ir", cls.at_most_64_rounds())
+
+    @classmethod
+    def well(cls, *stages):
+        result = run(*stages)
+        if any(result.statuses):
+            raise AssertionError(result.text())
+        return result
+
+    @classmethod
+    def at_most_64_rounds(cls):
+        """A file with the kernel's IR, whose number of rounds is that at the most."""
+        text = cls.ir.read_text()
+        body = re.search(r"define [^\n]*amdgpu_kernel[^\n]*\{\n(.*?)\n\}", text, re.DOTALL)
+        entry = body.group(1)
+        changed = re.sub(r"%3\b", "%rounds", entry)
+        changed = re.sub(r"\A(\d+:\n)?", r"\1  %rounds = call i32 @llvm.smin.i32(i32 %3, i32 64)\n", changed, count=1)
+        path = cls.folder / "wrong.ll"
+        path.write_text(text.replace(entry, changed) + "\ndeclare i32 @llvm.smin.i32(i32, i32)\n")
+        return path
+
+    @classmethod
+    def tune(cls, name, *options):
+        """A bundle that chooses the variant with these options; the baseline is another one."""
+        path = cls.folder / f"{name}.tar"
+        cls.well([tool("compile"), *options, cls.recorded], [tool("compile"), "-O0"],
+                 [tool("run"), "--rounds", "7", "-o", cls.folder / "runs.tar"])
+        cls.well([tool("restore"), "--tuned", "-o", path, cls.folder / "runs.tar"])
+        return path
+
+    def own(self, *arguments):
+        return self.capture(self.app, *arguments, options=["--max-instances", "0"]).out
+
+    def apply(self, bundle, *arguments, options=(), status=0):
+        """What the application writes, and the report."""
+        report = self.folder / "report.json"
+        result = self.capture(self.app, *arguments, options=["--apply", bundle, "--report", report, *options], status=status)
+        self.messages = result.errors[-1]
+        return result.out, json.loads(report.read_text())
+
+    def test_variant_is_launched(self):
+        out, report = self.apply(self.tuned, "plain", "64", "5")
+        self.assertEqual(out, self.own("plain", "64", "5"))
+        self.assertEqual((report["launches"], report["applied"], report["misses"]), (5, 5, []))
+        out, report = self.apply(self.wrong, "plain", "64", "5")
+        self.assertEqual(out, self.own("plain", "64", "5"))
+        out, report = self.apply(self.wrong, "plain", "67", "5")
+        self.assertEqual(report["applied"], 5)
+        self.assertNotEqual(out, self.own("plain", "67", "5"))
+
+    def test_other_dimensions_miss(self):
+        out, report = self.apply(self.wrong, "plain", "67", "3", "256")
+        self.assertEqual(out, self.own("plain", "67", "3", "256"))
+        self.assertEqual((report["launches"], report["applied"], report["misses"][0]["launches"]), (3, 0, 3))
+        self.assertRegex(report["misses"][0]["reason"], "no choice has its grid, block")
+        self.assertRegex(self.messages, "no launch was applied")
+
+    def test_guards(self):
+        bundle = self.tune("guarded", "-O3", "--specialize-args", "2,3")
+        out, report = self.apply(bundle, "plain", "64", "3")
+        self.assertEqual((out, report["applied"]), (self.own("plain", "64", "3"), 3))
+        out, report = self.apply(bundle, "plain", "65", "3")
+        self.assertEqual((out, report["applied"]), (self.own("plain", "65", "3"), 0))
+        self.assertRegex(report["misses"][0]["reason"], "specialised for have other values")
+        out, report = self.apply(bundle, "plain", "64", "3", options=["--check", "2"])
+        self.assertEqual((report["choices"][0]["checked"], report["choices"][0]["differing"]), (2, 0))
+
+    def test_other_launch(self):
+        bundle = self.tune("other_launch", "-O3", "--block", "64", "--grid", "64")
+        out, report = self.apply(bundle, "plain", "64", "3")
+        self.assertEqual((out, report["applied"]), (self.own("plain", "64", "3"), 3))
+
+    def test_graphs(self):
+        out, report = self.apply(self.wrong, "graph", "67", "4")
+        self.assertEqual(report["applied"], 4)
+        self.assertNotEqual(out, self.own("graph", "67", "4"))
+        out, report = self.apply(self.tuned, "graph", "64", "4")
+        self.assertEqual((out, report["applied"]), (self.own("graph", "64", "4"), 4))
+
+    def test_forks_and_devices(self):
+        out, report = self.apply(self.tuned, "fork", "64", "3")
+        self.assertEqual((sorted(out.splitlines()), report["applied"]), (sorted(self.own("fork", "64", "3").splitlines()), 6))
+        out, report = self.apply(self.tuned, "devices", "64", "3", options=["--host-devices", "2"])
+        self.assertEqual((len(out.splitlines()), report["applied"]), (2, 6))
+        self.assertEqual(*out.splitlines())
+
+    def test_check_takes_out_what_differs(self):
+        out, report = self.apply(self.tuned, "plain", "64", "5", options=["--check", "2"])
+        self.assertEqual((report["applied"], report["choices"][0]["checked"]), (3, 2))
+        out, report = self.apply(self.wrong, "plain", "67", "5", options=["--check", "2"], status=1)
+        self.assertEqual(out, self.own("plain", "67", "5"))
+        self.assertEqual((report["applied"], report["differing"], report["choices"][0]["checked"]), (0, 1, 1))
+        self.assertRegex(report["choices"][0]["reason"], "result differs")
+        self.assertRegex(self.messages, f"kernel '{KERNEL}': variant .* is not applied: its result differs")
+
+    def test_variant_that_faults(self):
+        path = self.folder / "faults.ll"
+        path.write_text(self.faulting(self.ir.read_text()))
+        bundle = self.tune("faults", "-O3", "--ir", path)
+        out, report = self.apply(bundle, "plain", "67", "5", options=["--check", "1"], status=1)
+        self.assertEqual(out, self.own("plain", "67", "5"))
+        self.assertRegex(report["choices"][0]["reason"], "it fails: .*0x10")
+        out, report = self.apply(bundle, "plain", "67", "5")
+        self.assertEqual(out, self.own("plain", "67", "5"))
+        self.assertRegex(self.messages, "a variant fails, and the application's own code runs in its place: .*0x10")
+
+    @staticmethod
+    def faulting(text):
+        """The kernel with a store to address 16 where there are more than 64 rounds."""
+        store = list(re.finditer(r"  store float (%\w+), ptr (%\w+),[^\n]*\n", text))[-1]
+        wild = (f"  %far = icmp sgt i32 %3, 64\n"
+                f"  %place = select i1 %far, ptr inttoptr (i64 16 to ptr), ptr {store.group(2)}\n")
+        return text.replace(store.group(0), store.group(0) + wild + store.group(0).replace(store.group(2) + ",", "%place,"), 1)
+
+    def test_times_are_compared(self):
+        _, report = self.apply(self.tuned, "plain", "64", "40", options=["--measure"])
+        one = report["choices"][0]
+        self.assertEqual((one["applied"], one["rounds"], one["clock"]), (20, 20, "events"))
+        self.assertLessEqual(one["low"], one["ratio"])
+        self.assertGreater(one["own_ns"], 0)
+
+    def test_recording_goes_together(self):
+        bundle = self.folder / "both.tar"
+        for recorded, same in (("own", True), ("variant", False)):
+            self.apply(self.wrong, "plain", "67", "3", options=["-o", bundle, "--record-applied", recorded])
+            result = run([tool("compile"), "-O1", bundle], [tool("run")], [tool("verify"), "-o", self.folder / "v"])
+            self.assertEqual(result.status == 0, same, result.text())
+
+    def test_bad_input(self):
+        other = self.build(self.changed_source(), "changed", "-O2")
+        report = self.folder / "report.json"
+        result = self.capture(other, "plain", "64", "3", options=["--apply", self.tuned, "--report", report])
+        misses = json.loads(report.read_text())["misses"]
+        self.assertEqual([(miss["reason"], miss["launches"]) for miss in misses], [("its code is not what was tuned", 3)])
+        text = self.tuned.read_bytes()
+        cut = self.folder / "cut.tar"
+        cut.write_bytes(text[:len(text) // 2])
+        nothing = self.folder / "nothing.tar"
+        nothing.write_bytes(b"nothing")
+        for bundle, pattern in ((self.recorded, "chooses no variants: make a bundle that does with mneme-restore --tuned"),
+                                (cut, "cut short|ends"), (nothing, "no bundle|not a"), (self.folder / "none", "No such file")):
+            result = run([tool("capture"), "--device", "host", "--apply", bundle, self.app])
+            self.assert_refused(result, 2, pattern)
+        for options in (["--measure"], ["--check", "1"], ["--report", "x"], ["--record-applied", "variant"]):
+            result = run([tool("capture"), "--device", "host", *options, self.app])
+            self.assert_refused(result, 2, "needs --apply")
+
+    def changed_source(self):
+        path = self.folder / "changed.hip"
+        path.write_text((HERE / "test_programs" / "tuned_launches.hip").read_text()
+                        .replace("value > 0.5f", "value > 0.6f")
+                        .replace('"../../tests/programs/check.h"', f'"{PROGRAMS / "check.h"}"'))
+        return path
+
+
+if __name__ == "__main__":
+    unittest.main()
