@@ -97,9 +97,9 @@ Exit TunedOptions::write(std::vector<std::string> paths, const cli::Selection& s
     reader.copy_others_to(&others.writer());
     tuned.take(reader);
   });
+  if (tuned.truncation().empty() && !tuned.failed_before()) selection.check_met();
   tuned.choose();
   if (tuned.choices().empty()) throw Reported();
-  if (tuned.truncation().empty() && !tuned.failed_before()) selection.check_met();
   if (!deploy_.empty()) begin_deployment(deploy_, tuned.choices(), output);
   output.clear();
   bundle::Writer writer(output.fd(), output.name());
