@@ -251,12 +251,15 @@ int main() {
         better = self.folder / "better.tar"
         for member in members:
             if member.name.startswith("choices/"):
-                member.data = bundles.compact({**bundles.parsed(member), "ratio": 1e6, "instances": 9})
+                member.data = bundles.compact({**bundles.parsed(member), "ratio": 1e6, "instances": 9, "new": [1]})
         better.write_bytes(bundles.write(members))
         for order in ([better, *parts], [*parts, better]):
             found = choices(self.tuned(*order).out)
             self.assertEqual({c["ratio"] == 1e6 for c in found if c["kernel"] == choices(better.read_bytes())[0]["kernel"]}, {True})
-        self.assertIn(1e6, {c["ratio"] for c in choices(self.tuned(better, self.runs).out)}, "with runs, too")
+        found = choices(self.tuned(better, self.runs).out)
+        self.assertIn(1e6, {c["ratio"] for c in found}, "with runs, too")
+        for choice in found:
+            self.assertEqual("new" in choice, choice["ratio"] == 1e6, "keys that are not known pass")
 
     def test_other_code_of_a_variant_is_not_mixed_up(self):
         one = self.folder / "one.tar"
