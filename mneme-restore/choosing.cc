@@ -58,36 +58,19 @@ std::optional<uint64_t> time_on(const std::vector<Proof>& instances, const std::
   return sum;
 }
 
-uint64_t guarded_bytes(const bundle::Choice& choice) {
-  uint64_t bytes = 0;
-  for (const bundle::Guard& guard : choice.guards) bytes += guard.bytes.size();
+// By their offsets.
+std::map<uint32_t, char> guarded_bytes(const bundle::Choice& choice) {
+  std::map<uint32_t, char> bytes;
+  for (const bundle::Guard& guard : choice.guards) {
+    for (uint32_t i = 0; i < guard.bytes.size(); ++i) bytes[guard.offset + i] = guard.bytes[i];
+  }
   return bytes;
 }
 
-// Whether launches with the first's key have the other's, too.
-bool covers(const bundle::Choice& other, const bundle::Choice& choice) {
-  bundle::InstanceInfo launch;
-  launch.kernel = choice.kernel;
-  launch.grid = choice.grid;
-  launch.block = choice.block;
-  launch.shared_bytes = choice.shared_bytes;
-  launch.cooperative = choice.cooperative;
-  launch.cluster = choice.cluster;
-  // Bytes that no guard is about fit none.
-  std::vector<bool> guarded;
-  for (const bundle::Guard& guard : choice.guards) {
-    launch.arguments.resize(guard.offset);
-    launch.arguments += guard.bytes;
-    guarded.resize(guard.offset);
-    guarded.resize(launch.arguments.size(), true);
-  }
-  return other.target == choice.target && has_key(launch, other) &&
-         std::ranges::all_of(other.guards, [&](const bundle::Guard& guard) {
-           for (size_t i = 0; i < guard.bytes.size(); ++i) {
-             if (!guarded.at(guard.offset + i)) return false;
-           }
-           return true;
-         });
+// The rest of the key.
+Digest unguarded_key(bundle::Choice choice) {
+  choice.guards.clear();
+  return bundle::choice_id(choice);
 }
 
 }  // namespace
@@ -149,8 +132,9 @@ bundle::Choice Choosing::judged(const Candidate& candidate) {
 }
 
 bool Choosing::is_needless(const Best& guarded, const Best& other) {
-  if (guarded_bytes(other.choice) >= guarded_bytes(guarded.choice) || !covers(other.choice, guarded.choice))
-    return false;
+  // Whether the other fits all launches that this one fits, and more.
+  if (other.bytes.size() >= guarded.bytes.size() || other.unguarded != guarded.unguarded) return false;
+  if (!std::ranges::includes(guarded.bytes, other.bytes)) return false;
   const std::vector<Proof>& instances = guarded.candidate->proofs;
   if (instances.empty()) return false;  // it was chosen before, where it was compared
   const std::optional<uint64_t> others = time_on(instances, other.candidate->proofs);
@@ -160,7 +144,7 @@ bool Choosing::is_needless(const Best& guarded, const Best& other) {
 std::vector<bundle::Choice> Choosing::best() const {
   std::vector<Best> all;
   for (const auto& [key, candidates] : candidates_) {
-    Best best{{}, nullptr};
+    Best best;
     for (const auto& [variant, candidate] : candidates) {
       if (candidate.refuted || !proven_.contains(variant)) continue;
       bundle::Choice choice = judged(candidate);
@@ -168,9 +152,12 @@ std::vector<bundle::Choice> Choosing::best() const {
       if (choice.ratio < best.choice.ratio || choice.ratio == 0 || (equal && best.candidate->order < candidate.order)) {
         continue;
       }
-      best = {std::move(choice), &candidate};
+      best = {std::move(choice), &candidate, {}, {}};
     }
-    if (best.candidate) all.push_back(std::move(best));
+    if (!best.candidate) continue;
+    best.bytes = guarded_bytes(best.choice);
+    best.unguarded = unguarded_key(best.choice);
+    all.push_back(std::move(best));
   }
   std::vector<bundle::Choice> choices;
   for (const Best& one : all) {

@@ -52,7 +52,9 @@ class Choosing {
   Candidate& candidate(const bundle::Choice& choice);
   struct Best {
     bundle::Choice choice;
-    const Candidate* candidate;
+    const Candidate* candidate = nullptr;
+    std::map<uint32_t, char> bytes = {};  // guarded ones, by their offsets
+    Digest unguarded = {};                // the rest of the key
   };
   static bool is_needless(const Best& guarded, const Best& other);
   // The choice with the better figures; a ratio of 0: neither is faster.

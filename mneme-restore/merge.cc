@@ -116,8 +116,8 @@ void Merge::take(const bundle::InstanceMember& instance, const bundle::Reader& r
   }
   if (reader.info().memory == "none") {
     throw Error(
-        "the bundle holds no memory to restore: it went through mneme-run, which drops it without "
-        "--keep");
+        "the bundle holds no memory to restore: it went through mneme-run, which drops it without --keep; "
+        "mneme-restore --tuned reads such bundles");
   }
   instance_in_hand_ = last_given_ = instance.info.id;
   give_kernel(instance.info.kernel);

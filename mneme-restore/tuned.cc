@@ -89,7 +89,7 @@ void Tuned::take(bundle::Reader& reader, Part& part) {
       part.runs.try_emplace({run->info.instance, run->info.variant}, without_blocks(std::move(*run)));
     }
     if (auto* choice = std::get_if<bundle::ChoiceMember>(&*item)) {
-      if (judgement.selected(choice->info.kernel)) part.choices.push_back(std::move(choice->info));
+      if (judgement.selected(choice->info.kernel)) part.choices.push_back(std::move(*choice));
     }
     if (auto* summary = std::get_if<bundle::Summary>(&*item)) {
       summary_.add(*summary);
@@ -115,8 +115,10 @@ void Tuned::judge(const Part& part) {
     for (const auto& [pair, run] : part.runs) {
       if (!part.other_code.contains(pair.second)) runs_.try_emplace(pair, run);
     }
-    for (const bundle::Choice& choice : part.choices) {
-      if (!part.other_code.contains(choice.variant)) choosing_.add(choice);
+    for (const bundle::ChoiceMember& choice : part.choices) {
+      if (part.other_code.contains(choice.info.variant)) continue;
+      choosing_.add(choice.info);
+      texts_.try_emplace(bundle::write(choice.info), choice.text);
     }
     return;
   }
@@ -243,7 +245,9 @@ void Tuned::write(bundle::Writer& writer) const {
     }
   }
   for (const bundle::Choice& choice : choices_) {
-    writer.add(bundle::choice_name(choice.kernel, choice.id), bundle::write(choice));
+    const std::string json = bundle::write(choice);
+    const auto before = texts_.find(json);
+    writer.add(bundle::choice_name(choice.kernel, choice.id), before == texts_.end() ? json : before->second);
   }
   std::erase_if(summary.occurrences, [&](const bundle::Occurrence& one) { return !written.contains(one.instance); });
   summary.truncated = summary.truncated || !truncation_.empty();

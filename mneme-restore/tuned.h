@@ -43,7 +43,7 @@ class Tuned {
   // Of one input.
   struct Part {
     std::vector<verify::Row> rows;
-    std::vector<bundle::Choice> choices;
+    std::vector<bundle::ChoiceMember> choices;
     std::map<Pair, std::string> runs;  // their json, without blocks
     std::set<Digest> other_code;       // variants that an input before this one has with other code
   };
@@ -66,6 +66,7 @@ class Tuned {
   std::map<Digest, bundle::InstanceMember> instances_;  // selected ones, without states
   std::map<Pair, std::string> runs_;                    // those that are verified
   Choosing choosing_;
+  std::map<std::string, std::string> texts_;  // of choices made before, with unknown keys, by what write() gives
   std::vector<bundle::Choice> choices_;
   MergedSummary summary_;
   std::set<Digest> addresses_;  // kernels that are left out for their functions' addresses

@@ -87,7 +87,7 @@ void TunedOptions::check(const cli::Options& options, bool other_output) {
 Exit TunedOptions::write(std::vector<std::string> paths, const cli::Selection& selection, cli::Output& output,
                          const cli::Options& options) const {
   verify::Rules rules = judging_.rules(options);
-  verify::Comparing(reference_, 0, {});  // whether it is one
+  verify::check_reference(reference_);
   Inputs inputs(std::move(paths), bundle::Memory::kDecode);
   if (deploy_.empty()) output.open_uncleared();
   const bundle::BundleInfo info = cli::with_provenance(merge_tuned(inputs.infos()), "mneme-restore", options);
@@ -97,9 +97,9 @@ Exit TunedOptions::write(std::vector<std::string> paths, const cli::Selection& s
     reader.copy_others_to(&others.writer());
     tuned.take(reader);
   });
+  if (tuned.truncation().empty() && !tuned.failed_before()) selection.check_met();
   tuned.choose();
   if (tuned.choices().empty()) throw Reported();
-  if (tuned.truncation().empty() && !tuned.failed_before()) selection.check_met();
   if (!deploy_.empty()) begin_deployment(deploy_, tuned.choices(), output);
   output.clear();
   bundle::Writer writer(output.fd(), output.name());

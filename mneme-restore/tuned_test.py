@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 import bundles
-from support import PROGRAMS, ROOT, TestCase, run, tool
+from support import BUILD, PROGRAMS, ROOT, TestCase, run, tool
 
 SLOW, FAST = {"passes": "default<O0>", "codegen_opt": 0}, {"passes": "default<O3>"}
 SLOWER = {**SLOW, "form": "fiber"}
@@ -23,6 +23,21 @@ def choices(bundle):
     return [bundles.parsed(m) for m in bundles.read(bundle) if m.name.startswith("choices/")]
 
 
+def make_clear(path):
+    """Has slow variants take twice as long as others: on a busy machine measured times need not be clear."""
+    members = bundles.read(path.read_bytes())
+    configurations = {bundles.parsed(m)["id"]: bundles.parsed(m)["configuration"] for m in members
+                      if m.name.endswith("variant.json")}
+    for member in members:
+        if member.name.startswith("runs/"):
+            value = bundles.parsed(member)
+            how = configurations[value["variant"]]
+            slow = how["passes"] == SLOW["passes"] or how.get("block") == [8, 1, 1]
+            value["nanoseconds"] = [2000 if slow else 1000 for _ in value["nanoseconds"]]
+            member.data = bundles.compact(value)
+    path.write_bytes(bundles.write(members))
+
+
 def named(bundle, folder):
     return {m.name: m for m in bundles.read(bundle) if m.name.startswith(folder)}
 
@@ -32,24 +47,26 @@ class Tuned(TestCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.recording = cls.record(cls.build(ROOT / "tests" / "small.hip"))
-        cls.runs = cls.replay("runs.tar", VARIANTS, wrong="add")
+        cls.runs = cls.replay("runs.tar", VARIANTS, wrong="add", measured=True)
 
     @classmethod
-    def replay(cls, name, variants, *, wrong=None, recording=None, rounds=6):
+    def replay(cls, name, variants, *, wrong=None, by=r"fsub \1float \2, \3", recording=None, rounds=6, measured=False):
         """The path of a bundle with runs of these configurations, and of an edited kernel, which is fast and wrong."""
         lines, path = cls.folder / f"{name}.jsonl", cls.folder / name
         lines.write_text("".join(json.dumps(line) + "\n" for line in variants))
         stages = [[tool("compile"), "--variants", lines, recording or cls.recording]]
         if wrong:  # what the later mneme-compile adds comes first
             text = run([tool("extract-ir"), "-S", "--kernel", rf"^{wrong}\b", cls.recording]).out.decode()
-            edited, count = re.subn(r"fadd (contract )?float (%\S+), (%\S+)", r"fsub \1float \2, \3", text)
+            edited, count = re.subn(r"fadd (contract )?float (%\S+), (%\S+)", by, text)
             assert count, text
             (cls.folder / "wrong.ll").write_text(edited)
             stages = [[tool("compile"), "-O3", "--ir", cls.folder / "wrong.ll", "--kernel", rf"^{wrong}\b", stages[0].pop()],
                       *stages]
-        result = run(*stages, [tool("run"), "--rounds", str(rounds), "-o", path])
+        result = run(*stages, [tool("run"), "--iterations", "7" if measured else "1", "--rounds", str(rounds), "-o", path])
         if any(result.statuses):
             raise AssertionError(result.text())
+        if not measured:
+            make_clear(path)
         return path
 
     def tuned(self, *words, status=0, error=None):
@@ -123,6 +140,34 @@ class Tuned(TestCase):
         made = self.tuned("--dtype", "f32", "--kind", "absolute", "--threshold", "1e9", runs)
         self.assertEqual(list(self.kernels_of(made.out).values()), ["add"])
 
+    def test_right_once_is_not_right(self):
+        # The first launch adds this number, the second another one.
+        runs = self.replay("once.tar", [SLOW], wrong="add", by=r"fadd \1float \2, 5.000000e-01")
+        verified = [json.loads(line) for line in run([tool("verify"), "--kernel", "^add"], input=runs).out.splitlines()]
+        self.assertEqual([line["verified"] for line in verified if line["passes"] == "default<O3>"], [True, False])
+        self.tuned(runs, status=2, error="nothing is tuned")
+        first = next(line["instance"] for line in verified if line["verified"] and line["passes"] == "default<O3>")
+        self.assertEqual(len(choices(self.tuned("--instance", first, runs).out)), 1, "there it is right")
+
+    def test_launches_that_change_nothing_prove_nothing(self):
+        source = self.folder / "idle.hip"
+        source.write_text("""#include <hip/hip_runtime.h>
+__global__ void idle(int* data, int n) {
+  int sum = 0;
+  for (int i = 0; i < 1000; ++i) sum = sum * 3 + data[(sum + i) & 63];
+  if (n < 0) data[threadIdx.x] = sum;
+}
+int main() {
+  int* data = nullptr;
+  if (hipMalloc(&data, 256) != hipSuccess || hipMemset(data, 1, 256) != hipSuccess) return 1;
+  idle<<<4, 64>>>(data, 1);
+  return hipDeviceSynchronize() != hipSuccess;
+}
+""")
+        runs = self.replay("idle.tar", [SLOW, FAST], recording=self.record(self.build(source), name="idle_recording.tar"))
+        made = self.tuned(runs, status=2, error="nothing is tuned")
+        self.assertRegex(made.error, r"1 faster variant\(s\) are left out: .*code that does nothing")
+
     def test_nothing_faster(self):
         runs = self.replay("slower.tar", [FAST, SLOW, SLOWER])
         path = self.folder / "nothing.tar"
@@ -136,6 +181,58 @@ class Tuned(TestCase):
         self.tuned("--reference", slow, runs)
         self.tuned(self.recording, status=2, error="put mneme-run before")
         self.tuned("--reference", "last", runs, status=2, error="--reference 'last' is neither")
+
+    def test_stores_beside_the_memory_are_not_chosen(self):
+        runs = self.replay("stray.tar", [SLOW, FAST])
+        members = bundles.read(runs.read_bytes())
+        slow = {bundles.parsed(m)["id"] for m in members if m.name.endswith("variant.json")
+                and bundles.parsed(m)["configuration"]["passes"] == "default<O0>"}
+
+        def with_stray_bytes(of_slow):
+            for member in members:
+                if member.name.startswith("runs/") and (bundles.parsed(member)["variant"] in slow) <= of_slow:
+                    member.data = bundles.compact({**bundles.parsed(member), "stray_bytes": 8})
+            runs.write_bytes(bundles.write(members))
+            return runs
+
+        self.tuned(with_stray_bytes(False), status=2, error="nothing is tuned")
+        self.assertEqual(len(choices(self.tuned(with_stray_bytes(True)).out)), 2, "the application's own code does it, too")
+
+    def test_one_instance(self):
+        instance = next(m for m in bundles.read(self.runs.read_bytes()) if m.name.startswith("instances/"))
+        made = self.tuned("--instance", bundles.parsed(instance)["id"][:8], self.runs).out
+        self.assertEqual(list(named(made, "instances/")), [instance.name])
+        self.assertEqual({c["instances"] for c in choices(made)}, {1})
+        whole = self.folder / "whole.tar"
+        self.tuned("-o", whole, self.runs)
+        made = self.tuned("--instance", bundles.parsed(instance)["id"][:8], whole).out
+        self.assertEqual(list(named(made, "instances/")), [instance.name])
+        self.assertEqual({c["kernel"] for c in choices(made)}, {bundles.parsed(instance)["kernel"]})
+        self.tuned("--kernel", "^nothing", self.runs, status=2, error="no kernel matches")
+
+    def test_cooperative_launches_have_keys_of_their_own(self):
+        recording = self.record(self.build(PROGRAMS / "grid_sync.hip"), name="grid_sync.tar")
+        made = self.tuned(self.replay("cooperative.tar", [SLOW, FAST], recording=recording)).out
+        recorded = {bundles.parsed(m)["kernel"]: bundles.parsed(m).get("cooperative") for m in named(made, "instances/").values()}
+        self.assertIn(True, recorded.values())
+        for choice in choices(made):
+            self.assertEqual(choice.get("cooperative"), recorded[choice["kernel"]])
+
+    def test_variants_for_an_amd_gpu(self):
+        runs, lines = self.folder / "hip.tar", self.folder / "hip.jsonl"
+        lines.write_text("".join(json.dumps(line) + "\n" for line in [{"block": [8, 1, 1]}, {}]))
+        self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "--variants", lines, self.recording],
+                      [tool("run"), "--device", "hip", "--rounds", "6", "-o", runs],
+                      env={"LD_LIBRARY_PATH": str(BUILD / "lib" / "mneme" / "hostgpu" / "hip")})
+        make_clear(runs)
+        host, both = self.folder / "of_the_host.tar", self.folder / "both.tar"
+        self.tuned("-o", host, self.runs)
+        made = self.tuned("-o", both, runs, host)
+        self.assertIn("for hip:gfx90a, host:x86-64-v", made.error)
+        found = {(c["device"], c["target"]) for c in choices(both.read_bytes())}
+        self.assertEqual({device for device, target in found if target == "hip:gfx90a"}, {"hip"})
+        self.assertEqual(len(named(both.read_bytes(), "kernels/")), 4, "two kernels, once")
+        self.run_well([tool("verify"), both])
 
     def test_few_rounds_are_said(self):
         runs = self.replay("few.tar", [SLOW, FAST], rounds=1)
@@ -172,12 +269,15 @@ class Tuned(TestCase):
         better = self.folder / "better.tar"
         for member in members:
             if member.name.startswith("choices/"):
-                member.data = bundles.compact({**bundles.parsed(member), "ratio": 1e6, "instances": 9})
+                member.data = bundles.compact({**bundles.parsed(member), "ratio": 1e6, "instances": 9, "new": [1]})
         better.write_bytes(bundles.write(members))
         for order in ([better, *parts], [*parts, better]):
             found = choices(self.tuned(*order).out)
             self.assertEqual({c["ratio"] == 1e6 for c in found if c["kernel"] == choices(better.read_bytes())[0]["kernel"]}, {True})
-        self.assertIn(1e6, {c["ratio"] for c in choices(self.tuned(better, self.runs).out)}, "with runs, too")
+        found = choices(self.tuned(better, self.runs).out)
+        self.assertIn(1e6, {c["ratio"] for c in found}, "with runs, too")
+        for choice in found:
+            self.assertEqual("new" in choice, choice["ratio"] == 1e6, "keys that are not known pass")
 
     def test_other_code_of_a_variant_is_not_mixed_up(self):
         one = self.folder / "one.tar"
@@ -309,7 +409,6 @@ class Tuned(TestCase):
                 value["id"] = bundles.digest(json.dumps(key, separators=(",", ":")).encode())
                 member.name = f"choices/{value['kernel']}/{value['id']}.json"
             member.data = bundles.compact(value)
-            # Code follows its json.
         return bundles.write(members)
 
     def test_deploys_what_is_for_a_gpu(self):

@@ -177,7 +177,7 @@ class Tune(TestCase):
         space, tuned = self.folder / "levels.py", self.place / "tuned.tar"
         space.write_text("PARAMETERS = {'level': [0, 3]}\n"
                          "def configuration(p): return {'passes': f\"default<O{p['level']}>\", 'codegen_opt': p['level']}\n")
-        words = "--space", space, "--sampler", "grid", "--verify-flags=--infer --junit /dev/null"
+        words = "--space", space, "--sampler", "grid", "--verify-flags=--infer --junit /dev/null", "--run-flags=--iterations 7"
         result = self.tune(*words, "--baseline", '{"passes":"default<O0>","codegen_opt":0}')
         self.assertEqual(result.out.decode().splitlines()[-1],
                          f"to run the application with it: mneme-capture --apply {tuned} APPLICATION")

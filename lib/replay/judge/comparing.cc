@@ -42,13 +42,16 @@ TimeComparison comparison_of(const Row& reference, const Row& row) {
 
 }  // namespace
 
+void check_reference(const std::string& reference) {
+  bool hash = reference.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (reference == kFirst || reference == kRecordedReference || hash) return;
+  throw Error::of("--reference '{}' is neither 'first' nor 'recorded' nor the beginning of a variant's hash",
+                  reference);
+}
+
 Comparing::Comparing(std::string reference, double bound, Take next)
     : reference_(std::move(reference)), bound_(bound), next_(std::move(next)) {
-  bool hash = !reference_.empty() && reference_.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!reference_.empty() && reference_ != kFirst && reference_ != kRecordedReference && !hash) {
-    throw Error::of("--reference '{}' is neither 'first' nor 'recorded' nor the beginning of a variant's hash",
-                    reference_);
-  }
+  check_reference(reference_);
   if (bound_ == 0) return;
   if (reference_.empty()) throw Error("--fail-if-slower needs --reference");
   if (!(bound_ >= 1)) {

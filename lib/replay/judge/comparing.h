@@ -11,6 +11,9 @@ namespace mneme::verify {
 // The application's own code (passes "as recorded", launched as recorded), or where no row is of that the first.
 inline constexpr char kRecordedReference[] = "recorded";
 
+// Throws Error unless it is one that Comparing takes.
+void check_reference(const std::string& reference);
+
 // Compares the rows of each instance with one among them, as they stream by.
 class Comparing {
  public:
