@@ -14,9 +14,15 @@ CALL(Status, hipModuleLaunchKernel, Function, unsigned, unsigned, unsigned, unsi
      Stream, void**, void**)
 CALL(Status, hipModuleLaunchCooperativeKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
      unsigned, Stream, void**)
+CALL(Status, hipLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
+CALL(Status, hipLaunchCooperativeKernel, const void*, Dimensions, Dimensions, void**, unsigned, Stream)
 CALL(Status, mneme_hostgpu_load_variant, const void*, const char*, const void*, size_t, const void**, char*, size_t)
 
 namespace {
+
+constexpr int kInvalidValue = 1;
+
+Dimensions dimensions(const bundle::Dim3& size) { return {size.x, size.y, size.z}; }
 
 Status launch_function(Function function, const LaunchRequest& request, void** arguments) {
   auto* stream = static_cast<Stream>(request.stream);
@@ -30,35 +36,10 @@ Status launch_function(Function function, const LaunchRequest& request, void** a
                                      arguments, nullptr);
 }
 
-class HipVariant : public LoadedVariant {
+// It has the application's own variables, and is launched as a host function is.
+class HostVariant final : public LoadedVariant {
  public:
-  explicit HipVariant(const bundle::KernelInfo& kernel) : kernel_(kernel) {}
-
-  int launch(const LaunchRequest& request) override {
-    if (const int status = prepare(request)) return status;
-    if (request.arguments.list) {
-      return launch_function(function_, request, const_cast<void**>(request.arguments.list));
-    }
-    try {
-      std::vector<void*> list = argument_list(kernel_, request);
-      return launch_function(function_, request, list.data());
-    } catch (const Error&) {
-      constexpr int kInvalidValue = 1;
-      return kInvalidValue;
-    }
-  }
-
- protected:
-  virtual int prepare(const LaunchRequest&) { return kSuccess; }
-
-  const bundle::KernelInfo& kernel_;
-  Function function_ = nullptr;
-};
-
-// It has the application's own variables.
-class HostVariant final : public HipVariant {
- public:
-  explicit HostVariant(const VariantCode& variant) : HipVariant(*variant.kernel) {
+  explicit HostVariant(const VariantCode& variant) : kernel_(*variant.kernel) {
     char reason[512] = "";
     const void* stands_for_it = nullptr;
     const Status status =
@@ -68,22 +49,52 @@ class HostVariant final : public HipVariant {
       devices.forget_error();
       throw Error(*reason ? reason : "it cannot be loaded");
     }
-    function_ = const_cast<void*>(stands_for_it);
+    function_ = stands_for_it;
   }
+
+  int launch(const LaunchRequest& request) override try {
+    if (request.arguments.list) return launch(request, const_cast<void**>(request.arguments.list));
+    std::vector<void*> list = argument_list(kernel_, request);
+    return launch(request, list.data());
+  } catch (const Error&) {
+    return kInvalidValue;
+  }
+
+ private:
+  int launch(const LaunchRequest& request, void** arguments) const {
+    const Dimensions grid = dimensions(request.grid), block = dimensions(request.block);
+    auto* stream = static_cast<Stream>(request.stream);
+    if (request.cooperative) {
+      return next::hipLaunchCooperativeKernel(function_, grid, block, arguments, request.shared_bytes, stream);
+    }
+    return next::hipLaunchKernel(function_, grid, block, arguments, request.shared_bytes, stream);
+  }
+
+  const bundle::KernelInfo& kernel_;
+  const void* function_ = nullptr;
 };
 
-class GpuVariant final : public HipVariant {
+class GpuVariant final : public LoadedVariant {
  public:
   explicit GpuVariant(const VariantCode& variant)
-      : HipVariant(*variant.kernel),
+      : kernel_(*variant.kernel),
         module_(variant),
         copied_(
             *variant.kernel, [&](const std::string& name) { return module_.variable(name); },
-            [&](const std::string& name) { return runtime().global(variant.program, name, variant.device); }) {
-    function_ = module_.function;
-  }
+            [&](const std::string& name) { return runtime().global(variant.program, name, variant.device); }) {}
 
-  void* function() override { return copied_.any() ? nullptr : function_; }
+  void* function() override { return copied_.any() ? nullptr : module_.function; }
+
+  int launch(const LaunchRequest& request) override try {
+    if (const int status = copied_.copy(devices, request.stream)) return status;
+    if (request.arguments.list) {
+      return launch_function(module_.function, request, const_cast<void**>(request.arguments.list));
+    }
+    std::vector<void*> list = argument_list(kernel_, request);
+    return launch_function(module_.function, request, list.data());
+  } catch (const Error&) {
+    return kInvalidValue;
+  }
 
  private:
   struct LoadedModule {
@@ -110,8 +121,7 @@ class GpuVariant final : public HipVariant {
     Function function = nullptr;
   };
 
-  int prepare(const LaunchRequest& request) override { return copied_.copy(devices, request.stream); }
-
+  const bundle::KernelInfo& kernel_;
   LoadedModule module_;
   CopiedVariables copied_;
 };
