@@ -36,6 +36,26 @@ Status launch_function(Function function, const LaunchRequest& request, void** a
                                      arguments, nullptr);
 }
 
+// Between the events of an extended launch.
+template <class Launch>
+Status between_events(const LaunchRequest& request, const Launch& launch) {
+  if (request.start) succeeds(devices.record_event(request.start, request.stream));
+  const Status status = launch();
+  if (request.stop) succeeds(devices.record_event(request.stop, request.stream));
+  return status;
+}
+
+// With the list of arguments that the launch has, or that is made of its packed ones.
+template <class Launch>
+Status launch_variant(const bundle::KernelInfo& kernel, const LaunchRequest& request, const Launch& launch) try {
+  std::vector<void*> made;
+  if (!request.arguments.list) made = argument_list(kernel, request);
+  void** list = request.arguments.list ? const_cast<void**>(request.arguments.list) : made.data();
+  return between_events(request, [&] { return launch(list); });
+} catch (const Error&) {
+  return kInvalidValue;
+}
+
 // It has the application's own variables, and is launched as a host function is.
 class HostVariant final : public LoadedVariant {
  public:
@@ -52,12 +72,8 @@ class HostVariant final : public LoadedVariant {
     function_ = stands_for_it;
   }
 
-  int launch(const LaunchRequest& request) override try {
-    if (request.arguments.list) return launch(request, const_cast<void**>(request.arguments.list));
-    std::vector<void*> list = argument_list(kernel_, request);
-    return launch(request, list.data());
-  } catch (const Error&) {
-    return kInvalidValue;
+  int launch(const LaunchRequest& request) override {
+    return launch_variant(kernel_, request, [&](void** arguments) { return launch(request, arguments); });
   }
 
  private:
@@ -85,15 +101,10 @@ class GpuVariant final : public LoadedVariant {
 
   void* function() override { return copied_.any() ? nullptr : module_.function; }
 
-  int launch(const LaunchRequest& request) override try {
+  int launch(const LaunchRequest& request) override {
     if (const int status = copied_.copy(devices, request.stream)) return status;
-    if (request.arguments.list) {
-      return launch_function(module_.function, request, const_cast<void**>(request.arguments.list));
-    }
-    std::vector<void*> list = argument_list(kernel_, request);
-    return launch_function(module_.function, request, list.data());
-  } catch (const Error&) {
-    return kInvalidValue;
+    return launch_variant(kernel_, request,
+                          [&](void** arguments) { return launch_function(module_.function, request, arguments); });
   }
 
  private:

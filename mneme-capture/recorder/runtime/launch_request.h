@@ -20,6 +20,8 @@ struct LaunchRequest {
   void* stream = nullptr;
   bool cooperative = false;
   bundle::Dim3 cluster = {};  // blocks
+  void* start = nullptr;  // events of HIP's extended launches, recorded before and after it
+  void* stop = nullptr;
   // All that CUDA's extended launches say, of which the two above are a part: LaunchAttribute of vendor/cuda/api.h.
   const void* attributes = nullptr;
   unsigned attribute_count = 0;

@@ -28,6 +28,14 @@ Status launch_kernel(HipRuntime& runtime, const Real& real, const void* function
   return launch(runtime, request, real);
 }
 
+Status launch_between(HipRuntime& runtime, const Real& real, const void* function, Dimensions grid, Dimensions block,
+                      void** arguments, size_t shared, Stream stream, Event start, Event stop, int) {
+  LaunchRequest request = request_of(function, grid, block, shared, stream, {arguments, {}});
+  request.start = start;
+  request.stop = stop;
+  return launch(runtime, request, real);
+}
+
 Status launch_function(HipRuntime& runtime, const Real& real, Function function, unsigned grid_x, unsigned grid_y,
                        unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                        Stream stream, void** arguments, void** extra) {
@@ -157,8 +165,7 @@ HOOKED void __hipRegisterManagedVar(void* handle, void** pointer, void* initial,
 }
 
 HOOK_SPT(launch_kernel<>, hipLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
-HOOK(launch_kernel<>, hipExtLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream, Event, Event,
-     int)
+HOOK(launch_between, hipExtLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream, Event, Event, int)
 HOOK_SPT(launch_kernel<true>, hipLaunchCooperativeKernel, const void*, Dimensions, Dimensions, void**, unsigned, Stream)
 HOOK(launch_on_several, hipLaunchCooperativeKernelMultiDevice, LaunchParameters*, int, unsigned)
 HOOK(launch_on_several, hipExtLaunchMultiKernelMultiDevice, LaunchParameters*, int, unsigned)
@@ -191,7 +198,10 @@ int hipExtModuleLaunchKernel(ihipModuleSymbol_t* function, uint32_t x, uint32_t 
   };
   bool whole = block_x && block_y && block_z && x % block_x == 0 && y % block_y == 0 && z % block_z == 0;
   if (!whole) return real();
-  return launch_function(runtime(), real, function, x / block_x, y / block_y, z / block_z, block_x, block_y, block_z,
-                         static_cast<unsigned>(shared), reinterpret_cast<mneme::record::Stream>(stream), arguments,
-                         extra);
+  mneme::record::LaunchRequest request = mneme::record::request_of(
+      function, {x / block_x, y / block_y, z / block_z}, {block_x, block_y, block_z}, shared,
+      reinterpret_cast<mneme::record::Stream>(stream), mneme::record::arguments_of(arguments, extra, kParameterEnd));
+  request.start = start;
+  request.stop = stop;
+  return launch(runtime(), request, real);
 }
