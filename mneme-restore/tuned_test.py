@@ -210,6 +210,18 @@ int main() {
         self.assertEqual({c["kernel"] for c in choices(made)}, {bundles.parsed(instance)["kernel"]})
         self.tuned("--kernel", "^nothing", self.runs, status=2, error="no kernel matches")
 
+    def test_of_runs_that_are_missing_nothing_is_known(self):
+        lines, runs = self.folder / "some.jsonl", self.folder / "some.tar"
+        lines.write_text(json.dumps(SLOW) + "\n" + json.dumps(FAST) + "\n")
+        instances = [bundles.parsed(m) for m in bundles.read(self.runs.read_bytes()) if m.name.startswith("instances/")]
+        for instance in instances:
+            self.run_well([tool("compile"), "--variants", lines, self.recording],
+                          [tool("run"), "--instance", instance["id"], "--rounds", "6", "-o", runs])
+            make_clear(runs)
+            made = self.tuned(runs).out
+            self.assertEqual([c["instances"] for c in choices(made)], [1])
+            self.assertEqual([bundles.parsed(m)["id"] for m in named(made, "instances/").values()], [instance["id"]])
+
     def test_cooperative_launches_have_keys_of_their_own(self):
         recording = self.record(self.build(PROGRAMS / "grid_sync.hip"), name="grid_sync.tar")
         made = self.tuned(self.replay("cooperative.tar", [SLOW, FAST], recording=recording)).out
