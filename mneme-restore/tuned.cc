@@ -99,7 +99,6 @@ void Tuned::take(bundle::Reader& reader, Part& part) {
   judgement.finish(/*whole=*/false);  // of runs that are missing nothing is known
   comparing.finish();
   judged_ += judgement.runs();
-  if (part.choices.empty()) without_reference_ += comparing.without_reference();
 }
 
 void Tuned::take(bundle::Reader& reader) {
@@ -127,6 +126,8 @@ void Tuned::judge(const Part& part) {
         std::find_if(row, part.rows.end(), [&](const verify::Row& other) { return other.instance != row->instance; });
     const auto reference = std::find_if(
         row, next, [](const verify::Row& one) { return one.comparison && one.comparison->reference == one.variant; });
+    const bool was_run = std::any_of(row, next, [](const verify::Row& one) { return one.run.has_value(); });
+    without_reference_ += was_run && reference == next;
     for (; row != next; ++row) {
       if (!row->run || part.other_code.contains(row->variant)) continue;  // nothing is known of it
       const Pair pair(row->instance, row->variant);

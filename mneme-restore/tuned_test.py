@@ -178,7 +178,8 @@ int main() {
         self.assertEqual(path.read_text(), "of before")
         slow = next(m.name.split("/")[2] for m in bundles.read(runs.read_bytes()) if m.name.endswith("variant.json")
                     and bundles.parsed(m)["configuration"]["passes"] == "default<O0>")
-        self.tuned("--reference", slow, runs)
+        made = self.tuned("--reference", slow, runs)
+        self.assertRegex(made.error, r"warning: 2 instance\(s\) have no verified times of the baseline", "those of the other kernel")
         self.tuned(self.recording, status=2, error="put mneme-run before")
         self.tuned("--reference", "last", runs, status=2, error="--reference 'last' is neither")
 
@@ -218,7 +219,9 @@ int main() {
             self.run_well([tool("compile"), "--variants", lines, self.recording],
                           [tool("run"), "--instance", instance["id"], "--rounds", "6", "-o", runs])
             make_clear(runs)
-            made = self.tuned(runs).out
+            made = self.tuned(runs)
+            self.assertNotIn("warning", made.error)
+            made = made.out
             self.assertEqual([c["instances"] for c in choices(made)], [1])
             self.assertEqual([bundles.parsed(m)["id"] for m in named(made, "instances/").values()], [instance["id"]])
 
