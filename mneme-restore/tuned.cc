@@ -56,7 +56,7 @@ void Tuned::take(const bundle::InstanceMember& instance) {
   if (instances_.try_emplace(instance.info.id, std::move(kept)).second) instance_order_.push_back(instance.info.id);
 }
 
-// The same configuration may come to other code, with another version of a compiler. What was verified is that.
+// Another version of a compiler makes other code of the same configuration. Runs prove the code that they ran.
 void Tuned::take(bundle::VariantMember variant, Part& part) {
   const Digest id = variant.info.id, code = variant.info.code_digest;
   auto [known, fresh] = variants_.try_emplace(id, std::move(variant));
@@ -99,7 +99,6 @@ void Tuned::take(bundle::Reader& reader, Part& part) {
   judgement.finish(/*whole=*/false);  // of runs that are missing nothing is known
   comparing.finish();
   judged_ += judgement.runs();
-  if (part.choices.empty()) without_reference_ += comparing.without_reference();
 }
 
 void Tuned::take(bundle::Reader& reader) {
@@ -127,8 +126,10 @@ void Tuned::judge(const Part& part) {
         std::find_if(row, part.rows.end(), [&](const verify::Row& other) { return other.instance != row->instance; });
     const auto reference = std::find_if(
         row, next, [](const verify::Row& one) { return one.comparison && one.comparison->reference == one.variant; });
+    const bool was_run = std::any_of(row, next, [](const verify::Row& one) { return one.run.has_value(); });
+    without_reference_ += was_run && reference == next;
     for (; row != next; ++row) {
-      if (part.other_code.contains(row->variant)) continue;
+      if (!row->run || part.other_code.contains(row->variant)) continue;  // nothing is known of it
       const Pair pair(row->instance, row->variant);
       if (row->passed) runs_.try_emplace(pair, part.runs.at(pair));
       judge(*row, reference == next ? nullptr : &*reference);
@@ -218,9 +219,8 @@ void Tuned::choose() {
 
 void Tuned::write(bundle::Writer& writer) const {
   const std::set<Digest> variants = chosen();
-  auto is_of = [](const Digest& kernel) { return [&](const auto& one) { return one.kernel == kernel; }; };
   for (const Digest& id : kernel_order_) {
-    if (std::ranges::none_of(choices_, is_of(id))) continue;
+    if (std::ranges::find(choices_, id, &bundle::Choice::kernel) == choices_.end()) continue;
     bundle::add(writer, kernels_.at(id));
     for (const Digest& variant : variant_order_) {
       const bundle::VariantMember& member = variants_.at(variant);

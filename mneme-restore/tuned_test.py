@@ -178,7 +178,8 @@ int main() {
         self.assertEqual(path.read_text(), "of before")
         slow = next(m.name.split("/")[2] for m in bundles.read(runs.read_bytes()) if m.name.endswith("variant.json")
                     and bundles.parsed(m)["configuration"]["passes"] == "default<O0>")
-        self.tuned("--reference", slow, runs)
+        made = self.tuned("--reference", slow, runs)
+        self.assertRegex(made.error, r"warning: 2 instance\(s\) have no verified times of the baseline", "those of the other kernel")
         self.tuned(self.recording, status=2, error="put mneme-run before")
         self.tuned("--reference", "last", runs, status=2, error="--reference 'last' is neither")
 
@@ -209,6 +210,20 @@ int main() {
         self.assertEqual(list(named(made, "instances/")), [instance.name])
         self.assertEqual({c["kernel"] for c in choices(made)}, {bundles.parsed(instance)["kernel"]})
         self.tuned("--kernel", "^nothing", self.runs, status=2, error="no kernel matches")
+
+    def test_of_runs_that_are_missing_nothing_is_known(self):
+        lines, runs = self.folder / "some.jsonl", self.folder / "some.tar"
+        lines.write_text(json.dumps(SLOW) + "\n" + json.dumps(FAST) + "\n")
+        instances = [bundles.parsed(m) for m in bundles.read(self.runs.read_bytes()) if m.name.startswith("instances/")]
+        for instance in instances:
+            self.run_well([tool("compile"), "--variants", lines, self.recording],
+                          [tool("run"), "--instance", instance["id"], "--rounds", "6", "-o", runs])
+            make_clear(runs)
+            made = self.tuned(runs)
+            self.assertNotIn("warning", made.error)
+            made = made.out
+            self.assertEqual([c["instances"] for c in choices(made)], [1])
+            self.assertEqual([bundles.parsed(m)["id"] for m in named(made, "instances/").values()], [instance["id"]])
 
     def test_cooperative_launches_have_keys_of_their_own(self):
         recording = self.record(self.build(PROGRAMS / "grid_sync.hip"), name="grid_sync.tar")

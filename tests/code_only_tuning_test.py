@@ -84,6 +84,34 @@ class CodeOnlyTuning(Recordings):
                          status=1)
         self.assertRegex(said.error, "the baseline is failed: .*has no IR, which 'passes' needs")
 
+    def test_a_tuned_bundle(self):
+        """The baseline is the application's own code, wherever it stands; the code lies there by its digest."""
+        lines, runs = self.folder / "launches.jsonl", self.folder / "launches.tar"
+        lines.write_text('{"shared_mem":4096}\n{}\n')
+        self.run_well([tool("compile"), "--kernel", "combine", "--variants", lines, self.without_ptx()],
+                      [tool("run"), "--device", "cuda", "--kernel", "combine", "--rounds", "6", "-o", runs], env=self.environment)
+        members = bundles.read(runs.read_bytes())
+        own = {bundles.parsed(m)["id"] for m in members if m.name.endswith("variant.json")
+               and "shared_mem" not in bundles.parsed(m)["configuration"]}
+        for member in members:  # that of the fake is no GPU's
+            if member.name.startswith("runs/"):
+                run_of = bundles.parsed(member)
+                times = [2000 if run_of["variant"] in own else 1000 for _ in run_of["nanoseconds"]]
+                member.data = bundles.compact({**run_of, "nanoseconds": times})
+        runs.write_bytes(bundles.write(members))
+        made = self.run_well([tool("restore"), "--tuned", "--kernel", "combine", runs]).out
+        found = {m.name.split("/")[0]: m for m in bundles.read(made)}
+        choice = bundles.parsed(found["choices"])
+        self.assertEqual((choice["device"], choice["target"][:8]), ("cuda", "cuda:sm_"))
+        self.assertEqual((choice["launch"]["shared_bytes"], choice["ratio"]), (4096, 2))
+        self.assertNotEqual(choice["shared_bytes"], 4096)
+        self.assertIn("code", found)
+        self.run_well([tool("verify")], input=made)
+        again = self.run_well([tool("restore"), "--tuned"], input=made).out
+        self.assertEqual({m.name: m.data for m in bundles.read(again)[1:]}, {m.name: m.data for m in bundles.read(made)[1:]})
+        refused = run([tool("restore"), "--tuned", "--reference", "first", runs])
+        self.assertRegex(refused.error, "error: nothing is tuned: no variant")
+
     def test_grid(self):
         self.place.mkdir()
         (self.place / "Makefile").write_text(
