@@ -23,21 +23,29 @@ const bundle::Segment* segment_at(const bundle::InstanceInfo& instance, uint64_t
   return found != instance.segments.end() && found->address == address ? &*found : nullptr;
 }
 
-std::string bytes_sentence(const bundle::Segment& segment, const SegmentDifference& difference) {
-  return fmt::format("{}: {} of {} bytes differ, the first at offset {}: {:#04x} was recorded, {:#04x} replayed",
-                     describe(segment), difference.bytes, segment.size, difference.first, difference.expected,
-                     difference.actual);
-}
-
 // The largest errors of each kind, as far as they are known.
 std::string largest_errors(const bundle::Observation& observation) {
   std::string text =
       fmt::format("absolute {:.3g}, relative {:.3g}", observation.absolute.linf, observation.relative.linf);
   if (observation.scaled) {
-    text += fmt::format(", scaled {:.3g} (by {:.3g})", observation.scaled->linf, observation.scale.value_or(0));
+    text += fmt::format(", scaled {:.3g} (scale {:.3g})", observation.scaled->linf, observation.scale.value_or(0));
   }
-  if (observation.ulps) text += fmt::format(", {:.3g} ULPs", observation.ulps->linf);
+  if (observation.ulps) {
+    text += fmt::format(", {:.3g} {}", observation.ulps->linf, observation.ulps->linf == 1 ? "ULP" : "ULPs");
+  }
   return text;
+}
+
+std::string bytes_sentence(const bundle::Segment& segment, const SegmentDifference& difference) {
+  std::string by;  // how much, where the elements' type is known
+  if (difference.observation && !difference.observation->tail) {
+    const bundle::Observation& observed = *difference.observation;
+    const bundle::ErrorNorms& norms = observed.scaled ? *observed.scaled : observed.relative;
+    by = fmt::format(" ({} error {:.3g} as {})", observed.scaled ? "scaled" : "relative", norms.linf, observed.type);
+  }
+  return fmt::format("{}: {} of {} bytes differ{}, the first at offset {}: {:#04x} was recorded, {:#04x} replayed",
+                     describe(segment), difference.bytes, segment.size, by, difference.first, difference.expected,
+                     difference.actual);
 }
 
 std::string policy_sentence(const bundle::Segment& segment, const Policy& policy, const bundle::ErrorNorms& norms,

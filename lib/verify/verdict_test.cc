@@ -112,6 +112,21 @@ TEST_F(Judged, OneByteIsNot) {
             "recorded, 0x41 replayed");
 }
 
+TEST_F(Judged, ErrorsAreNamedWhereTheTypeIsKnown) {
+  // The second element of the table: 0x3f800000 (1) was recorded, 0x3f800001 replayed.
+  stores = {{-1, "table", "f32"}};
+  auto memory = [&](char first) { return block({{1028, first}, {1030, '\x80'}, {1031, 0x3f}}); };
+  run.blocks = {{kBase, memory(0), memory(1)}};
+  Layout layout(instance.segments);
+  const Readings as_stored = readings(instance, stores);
+  Comparison comparison(layout, as_stored, [](size_t) { return 2; });
+  comparison.add(kBase, bytes_of(blocks.at(memory(0))), bytes_of(blocks.at(memory(1))));
+  run.differences = comparison.differences();
+  EXPECT_EQ(refused(),
+            "segment 'table' (global) at 0x400000000400: 1 of 100 bytes differ (scaled error 5.96e-08 as "
+            "f32), the first at offset 4: 0x00 was recorded, 0x01 replayed");
+}
+
 TEST_F(Judged, AFailedRunSaysWhy) {
   run.status = "failed";
   run.reason = "it crashed";
@@ -239,7 +254,7 @@ TEST_F(JudgedByPolicy, BeyondItIsNot) {
             "segment at 0x400000000000 (heap) ('out'): its absolute error (linf) is 0.5, more than 0.25; 2 of 125 "
             "elements differ, worst is element 3: 1 was recorded, 1.5 replayed; the largest errors: absolute 0.5, "
             "relative 0.5, "
-            "scaled 0.25 (by 2), 2.25e+15 ULPs");
+            "scaled 0.25 (scale 2), 2.25e+15 ULPs");
 }
 
 TEST_F(JudgedByPolicy, NormsAddUp) {
@@ -266,7 +281,7 @@ TEST_F(JudgedByPolicy, AnotherScaleTakesTheStoredBlocks) {
   replay({{7, 2.0, 2.125}});
   EXPECT_EQ(judged().status, Status::kVerified);
   overrides[0].scale = 2;
-  EXPECT_NE(refused().find("(by 2)"), std::string::npos);
+  EXPECT_NE(refused().find("(scale 2)"), std::string::npos);
   overrides[0].scale = 4;
   run.blocks.clear();
   run.blocks_complete = false;
