@@ -208,7 +208,7 @@ class Tune(TestCase):
     def test_tools_that_say_nothing_are_not_waited_for(self):
         with self.pair() as pair:
             self.assertTrue(pair.judge({})["verified"])
-            for flags, words in (({"verify_flags": "--format table"}, "no line of json"),
+            for flags, words in (({"verify_flags": "--format table"}, "a line that is not JSON"),
                                  ({"verify_flags": "--kernel none"}, "no kernel matches --kernel"),
                                  ({"verify_flags": f"-o {self.folder / 'report'}"}, "without a message"),
                                  ({"run_flags": f"-o {self.folder / 'run.tar'}"}, "standard input is empty"),
@@ -322,6 +322,10 @@ class Tune(TestCase):
         bad = [trial(3, status="not verified", median_ns=1, code_bytes=0)]
         self.assertEqual([t.number for t in mneme_tune.verified(good + bad)], [1, 2, 0])
         self.assertEqual([t.number for t in mneme_tune.front(good + bad)], [1, 0])
+
+    def test_long_names_are_cut_as_the_tools_cut_them(self):
+        name = "a" * 59 + "b" * 40 + "c" * 20
+        self.assertEqual(tune_spaces.named([name, "short()"]), "a" * 59 + "…" + "c" * 20 + "; short()")
 
     def test_launch_spaces(self):
         recording = SimpleNamespace(is_nvidia=True, has_ir=True, grid=[8, 4, 1], block=[24, 8, 1])
