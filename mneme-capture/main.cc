@@ -234,8 +234,8 @@ void check_recorded(const Capture& capture, const Settings& settings) {
   }
   std::string others;
   if (reasons.size() > 1) others = fmt::format("; --summary has {} more", reasons.size() - 1);
-  throw Error::of("no launch of '{}' was recorded: {}: {}{}", settings.command[0], reasons[0].kernel, reasons[0].reason,
-                  others);
+  throw Error::of("no launch of '{}' was recorded: {}, {}: {}{}", settings.command[0], reasons[0].kernel,
+                  times(reasons[0].launches), reasons[0].reason, others);
 }
 
 // Those that the loader has to be told of by name.

@@ -53,7 +53,7 @@ class FailedPipes(TestCase):
         several.write_text("#include <hip/hip_runtime.h>\n__global__ void one() {}\n__global__ void two() {}\n"
                            "int main() { one<<<1, 1>>>(); two<<<1, 1>>>(); return 0; }\n")
         self.alone(captured(self.build(several, inject=False)), *TAIL,
-                   message="one(): it carries no IR; build the application with mneme-inject; --summary has 1 more")
+                   message="one(), 1 launch: it carries no IR; build the application with mneme-inject; --summary has 1 more")
         self.alone(captured("--kernel", "^three", self.build(several)), *TAIL,
                    message="no kernel matches --kernel '^three'; there are: one(); two()")
         self.alone(captured("true"), *TAIL, message="'true' launched no kernels: mneme-capture heard of no process that uses")
