@@ -36,16 +36,20 @@ std::string largest_errors(const bundle::Observation& observation) {
   return text;
 }
 
+// By how much, of a floating-point type that is known; integers are right or wrong.
+std::string error_clause(const bundle::Observation& observation) {
+  const std::optional<ElementType> type = element_type(observation.type);
+  const std::optional<Policy> usual = type ? default_policy(*type, Kind::kScaled) : std::nullopt;
+  if (!usual || !observation.scaled || observation.tail) return "";
+  return fmt::format(" (scaled error {:.3g} as {}{})", observation.scaled->linf, observation.type,
+                     observation.scaled->linf <= usual->threshold ? ", which --infer accepts" : "");
+}
+
 std::string bytes_sentence(const bundle::Segment& segment, const SegmentDifference& difference) {
-  std::string by;  // how much, where the elements' type is known
-  if (difference.observation && !difference.observation->tail) {
-    const bundle::Observation& observed = *difference.observation;
-    const bundle::ErrorNorms& norms = observed.scaled ? *observed.scaled : observed.relative;
-    by = fmt::format(" ({} error {:.3g} as {})", observed.scaled ? "scaled" : "relative", norms.linf, observed.type);
-  }
   return fmt::format("{}: {} of {} bytes differ{}, the first at offset {}: {:#04x} was recorded, {:#04x} replayed",
-                     describe(segment), difference.bytes, segment.size, by, difference.first, difference.expected,
-                     difference.actual);
+                     describe(segment), difference.bytes, segment.size,
+                     difference.observation ? error_clause(*difference.observation) : "", difference.first,
+                     difference.expected, difference.actual);
 }
 
 std::string policy_sentence(const bundle::Segment& segment, const Policy& policy, const bundle::ErrorNorms& norms,

@@ -112,19 +112,25 @@ TEST_F(Judged, OneByteIsNot) {
             "recorded, 0x41 replayed");
 }
 
-TEST_F(Judged, ErrorsAreNamedWhereTheTypeIsKnown) {
-  // The second element of the table: 0x3f800000 (1) was recorded, 0x3f800001 replayed.
-  stores = {{-1, "table", "f32"}};
-  auto memory = [&](char first) { return block({{1028, first}, {1030, '\x80'}, {1031, 0x3f}}); };
-  run.blocks = {{kBase, memory(0), memory(1)}};
+TEST_F(Judged, ErrorsOfFloatingPointAreNamed) {
+  // The second element of the table: 0x3f800000 (1 as f32) was recorded.
+  auto memory = [&](char first, char last) { return block({{1028, first}, {1030, '\x80'}, {1031, last}}); };
+  const Digest recorded = memory(0, 0x3f);
   Layout layout(instance.segments);
-  const Readings as_stored = readings(instance, stores);
-  Comparison comparison(layout, as_stored, [](size_t) { return 2; });
-  comparison.add(kBase, bytes_of(blocks.at(memory(0))), bytes_of(blocks.at(memory(1))));
-  run.differences = comparison.differences();
-  EXPECT_EQ(refused(),
-            "segment 'table' (global) at 0x400000000400: 1 of 100 bytes differ (scaled error 5.96e-08 as "
-            "f32), the first at offset 4: 0x00 was recorded, 0x01 replayed");
+  auto sentence = [&](const char* type, const Digest& replayed) {
+    stores = {{-1, "table", type}};
+    run.blocks = {{kBase, recorded, replayed}};
+    const Readings as_stored = readings(instance, stores);
+    Comparison comparison(layout, as_stored, [](size_t) { return 2; });
+    comparison.add(kBase, bytes_of(blocks.at(recorded)), bytes_of(blocks.at(replayed)));
+    run.differences = comparison.differences();
+    return refused();
+  };
+  EXPECT_EQ(sentence("f32", memory(1, 0x3f)),
+            "segment 'table' (global) at 0x400000000400: 1 of 100 bytes differ (scaled error 5.96e-08 as f32, which "
+            "--infer accepts), the first at offset 4: 0x00 was recorded, 0x01 replayed");
+  EXPECT_NE(sentence("f32", memory(0, 0x40)).find(" differ (scaled error 1.5 as f32), "), std::string::npos);
+  EXPECT_NE(sentence("i32", memory(1, 0x3f)).find("1 of 100 bytes differ, the first"), std::string::npos);
 }
 
 TEST_F(Judged, AFailedRunSaysWhy) {
