@@ -254,6 +254,8 @@ def space_named(name, recording):
         return launch.joined(compiler_space(recording)) if recording.has_ir or recording.has_ptx else launch
     if not name.endswith(".py"):
         raise Wrong(f"--space takes launch, compiler, full or a file of Python, not '{name}'")
+    if not pathlib.Path(name).exists():
+        raise Wrong(f"'{name}' cannot be read: No such file or directory")
     try:
         found = runpy.run_path(name)
         parameters = found["PARAMETERS"]

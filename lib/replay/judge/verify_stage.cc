@@ -168,7 +168,7 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   }
   if (reader.truncated()) throw Error(reader.truncation());
   if (cut_before)
-    throw Error("an earlier tool met a bundle that was cut short: only the runs that are there were judged");
+    throw Error("an earlier tool did not reach the end of its bundle: only the runs that are there were judged");
   selection.check_met();
   check_met(rules_.overrides);
   if (judgement.runs() == 0) {
