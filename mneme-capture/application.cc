@@ -176,6 +176,10 @@ Application::Application(const std::vector<std::string>& command, const Surround
                               pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
+  if (failed == ENOENT && command[0].find('/') == std::string::npos) {
+    throw Error::of("cannot run '{0}': it is not in PATH; give its path, such as './{0}'", command[0]);
+  }
+  if (failed == EACCES) throw Error::of("cannot run '{}': it is not executable; give the compiled program", command[0]);
   if (failed) throw Error::of("cannot run '{}': {}", command[0], std::strerror(failed));
 }
 

@@ -253,7 +253,18 @@ void check_recorded(const Capture& capture, const Settings& settings) {
   }
   const auto& reasons = capture.unrecordable.empty() ? capture.summary.skipped : capture.unrecordable;
   if (reasons.empty()) throw Error::of("no launch of '{}' was recorded", settings.command[0]);
-  throw Error::of("no launch of '{}' was recorded: {}: {}", settings.command[0], reasons[0].kernel, reasons[0].reason);
+  auto is_selected = [&](const bundle::Skipped& skipped) {
+    return !capture.kernels || capture.kernels->matches(skipped.kernel);
+  };
+  if (std::ranges::none_of(reasons, is_selected)) {
+    std::vector<std::string> launched;
+    for (const bundle::Skipped& skipped : reasons) launched.push_back(skipped.kernel);
+    throw cli::no_kernel_matches(settings.kernel, launched);
+  }
+  std::string others;
+  if (reasons.size() > 1) others = fmt::format("; --summary has {} more", reasons.size() - 1);
+  throw Error::of("no launch of '{}' was recorded: {}, {}: {}{}", settings.command[0], reasons[0].kernel,
+                  times(reasons[0].launches), reasons[0].reason, others);
 }
 
 // Those that the loader has to be told of by name.
@@ -424,7 +435,10 @@ Exit capture_application(int argc, char** argv) {
   if (settings.summary) {
     for (const std::string& line : report(capture.summary)) cli::note(line);
   }
+  // Where nothing was recorded, the error says why.
+  const bool error_says_why = capture.summary.failed && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   for (const bundle::Skipped& skipped : capture.unrecordable) {
+    if (error_says_why) break;
     cli::warn(fmt::format("{}: {} not recorded: {}", skipped.kernel, times(skipped.launches), skipped.reason));
   }
   for (const auto& [kernel, changes] : capture.changing) {

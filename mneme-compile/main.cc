@@ -127,8 +127,8 @@ void add_variants(bundle::Writer& writer, const bundle::KernelMember& kernel, co
     }
     if (variant.info.failed.empty()) return;
     failed++;
-    cli::warn(fmt::format("line {}: variant {} failed: {}", wanted.line, variant.info.id.hex().substr(0, 12),
-                          variant.info.failed));
+    cli::warn(fmt::format("line {}: kernel '{}', variant {} failed: {}", wanted.line, kernel.info.demangled,
+                          variant.info.id.hex().substr(0, 12), variant.info.failed));
   };
   Batch batch = batch_of(kernel, instance, now, settings);
   batch.take = take;

@@ -114,7 +114,7 @@ class Variants(TestCase):
                  {"passes": "function(trigger-verifier-error),verify"}]
         result = self.compile(lines, "--kernel", "^add")
         self.assertEqual(result.status, 0, result.text())
-        self.assertEqual(len(re.findall("^mneme-compile: warning: line [235]: variant .* failed: ", result.error, re.M)), 3,
+        self.assertEqual(len(re.findall("^mneme-compile: warning: line [235]: kernel '.*', variant .* failed: ", result.error, re.M)), 3,
                          result.text())
         variants = self.variants(result.out)
         self.assertEqual(["failed" in variant for variant in variants], [False, True, True, False, True])

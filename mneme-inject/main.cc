@@ -35,8 +35,8 @@ std::string compiler_of_link(const std::string& called) {
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   ::execvp(words[0], words.data());
-  Error error = system_error("cannot run '" + command.front() + "'");
-  throw Error(error.what(), Exit::kMissing);
+  const std::string reason = system_error("cannot run '" + command.front() + "'").what();
+  throw Error(reason + "; the compiler comes first: mneme-inject clang++-19 ARGS...", Exit::kMissing);
 }
 
 // Gives the compiler's exit status, where something is left to do then.

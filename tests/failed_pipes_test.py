@@ -3,6 +3,7 @@
 """Where a tool in a pipe fails, its error is the only one: the tools behind it end with status 2, and are silent."""
 
 import re
+import subprocess
 import unittest
 
 from support import ROOT, TestCase, run, tool
@@ -40,7 +41,21 @@ class FailedPipes(TestCase):
         self.alone([tool("compile"), "--passes", "nonsense"], RUN, VERIFY, message="'nonsense'", input=self.recording)
         self.alone([tool("restore"), "/nonexistent/app.tar"], *TAIL, message="cannot open '/nonexistent/app.tar'")
 
+    def test_nothing_of_an_archive_goes_where_messages_go(self):
+        for name in ("capture", "compile", "run", "restore"):
+            both = subprocess.run([tool(name), "--bogus"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+            self.assertRegex(both, rb"^mneme-\w+: error: [^\0]*--bogus[^\0]*\n$")
+
     def test_nothing_was_recorded(self):
+        self.alone(captured("small"), *TAIL, message="cannot run 'small': it is not in PATH; give its path, such as './small'")
+        self.alone(captured(ROOT / "tests" / "small.hip"), *TAIL, message="it is not executable; give the compiled program")
+        several = self.folder / "several.hip"
+        several.write_text("#include <hip/hip_runtime.h>\n__global__ void one() {}\n__global__ void two() {}\n"
+                           "int main() { one<<<1, 1>>>(); two<<<1, 1>>>(); return 0; }\n")
+        self.alone(captured(self.build(several, inject=False)), *TAIL,
+                   message="one(), 1 launch: it carries no IR; build the application with mneme-inject; --summary has 1 more")
+        self.alone(captured("--kernel", "^three", self.build(several)), *TAIL,
+                   message="no kernel matches --kernel '^three'; there are: one(); two()")
         self.alone(captured("true"), *TAIL, message="'true' launched no kernels: mneme-capture heard of no process that uses")
 
     def test_something_was_written(self):
@@ -60,6 +75,24 @@ class FailedPipes(TestCase):
         self.alone(captured(self.program), [*COMPILE, "--bogus"], RUN, VERIFY, failing=1, message="--bogus")
         self.alone(COMPILE, [*RUN, "--bogus"], VERIFY, failing=1, message="--bogus", input=self.recording)
         self.alone(COMPILE, RUN, [*VERIFY, "--bogus"], failing=2, message="--bogus", input=self.recording)
+
+    def test_a_failed_variant_is_reported_once(self):
+        """By the tool that made it, and in the verdict."""
+        variants = self.folder / "variants.jsonl"
+        variants.write_text('{"passes": "no-such-pass"}\n')
+        result = run([tool("compile"), "--variants", variants], RUN, VERIFY, input=self.recording)
+        self.assertRegex(result.errors[0], "line 1: kernel '.*', variant .* failed: .*no-such-pass")
+        self.assertEqual(result.errors[1], "", result.text())
+        self.assertIn(b"it was not compiled: ", result.out)
+
+    def test_a_kernel_without_variants_is_named_once(self):
+        program = self.build(ROOT / "tests" / "programs" / "conjugate_gradient.hip")
+        recording = self.record(program, name="several.tar", options=["--kernel", "^dot|^apply"])
+        result = self.run_well([*COMPILE, "--kernel", "^dot"], RUN, VERIFY, input=recording)
+        self.assertEqual(result.errors[:2], ["", ""], result.text())
+        self.assertRegex(result.error, "^mneme-verify: warning: kernel 'apply.*met no variant.*\n$")
+        # Nor where nothing was run.
+        self.alone(VERIFY, message="put mneme-compile and mneme-run before mneme-verify", input=recording)
 
     def test_what_came_before_is_judged(self):
         whole = run(COMPILE, [*RUN, "--keep"], input=self.recording).out

@@ -212,7 +212,7 @@ class NearZero(TestCase):
         line = self.verify(runs, "--infer", "--infer-kind", "relative")
         self.assertFalse(line["verified"])
         self.assertRegex(line["reasons"][0], r"its relative error \(linf\) is .*; the largest errors: absolute .*, relative "
-                                             r".*, scaled .* \(by 2\.29\), .* ULPs")
+                                             r".*, scaled .* \(scale 2\.29\), .* ULPs")
         table = run([tool("verify"), "--infer", "--format", "table", runs])
         self.assertIn("inferred: f32 scaled linf <= 0.0001 of 1 segment", table.out.decode())
 
@@ -230,7 +230,7 @@ class NearZero(TestCase):
         self.assertTrue(self.verify(self.rounded(), *kind, "--scale", "1")["verified"])
         line = self.verify(self.rounded(), *kind, "--scale", "0.001")
         self.assertFalse(line["verified"])
-        self.assertRegex(line["reasons"][0], r"scaled .* \(by 0\.001\)")
+        self.assertRegex(line["reasons"][0], r"scaled .* \(scale 0\.001\)")
         policies = self.folder / "policies"
         policies.write_text('{"kind":"scaled","threshold":1e-6,"scale":0.001}\n')
         self.assertFalse(self.verify(self.rounded(), "--policies", policies)["verified"])

@@ -386,13 +386,14 @@ class Tune(TestCase):
 
     def test_mistakes_are_said(self):
         for options, status, words in ((["--space", "nonsense"], 2, "launch, compiler, full"),
-                                       (["--space", self.folder / "none.py"], 2, "none.py"),
+                                       (["--space", self.folder / "none.py"], 2, "none.py' cannot be read: No such file or directory"),
                                        (["--kernel", "nothing"], 2, "no recorded launch is selected: no kernel matches "
                                         "--kernel 'nothing'; there are: add(float*, float, int); scale(float const*, "),
                                        (["--instance", "0123456789abcdef"], 2, "no recorded launch is selected: no instance "
                                         "starts with --instance '0123456789abcdef'; there are: "),
                                        (["--kernel", ""], 2, "one kernel is tuned at a time"),
                                        (["--kernel", "("], 2, "--kernel '(' is not a valid regular expression"),
+                                       (["--trials", "x"], 2, "argument --trials: invalid int value: 'x'; see mneme-tune --help\n"),
                                        (["--seed", "-1"], 2, "--seed takes a number from 0"),
                                        (["--warmup", "-1"], 2, "--warmup takes a number from 0"),
                                        (["--time", "nan"], 2, "--time takes a number of seconds above 0"),
@@ -403,13 +404,21 @@ class Tune(TestCase):
                                        (["--baseline", '{"passes":"nonsense"}'], 1, "the baseline is failed"),
                                        (["--baseline", '{"grid":[1,1,1]}'], 1, "the baseline is not verified")):
             shutil.rmtree(self.place, ignore_errors=True)
-            self.assertIn(words, self.tune(*options, status=status).error)
+            said = self.tune(*options, status=status).error
+            self.assertIn(words, said)
+            self.assertEqual(said.count("\n"), 1, said)
 
     def test_names_in_messages_are_few_and_short(self):
         self.assertEqual(tune_spaces.named(["a", "b"]), "a; b")
         self.assertEqual(tune_spaces.named("abcdefg"), "a; b; c; d; e; …")
-        [name] = tune_spaces.named(["k" * 5000 + "(int)"]).split("; ")
-        self.assertEqual((len(name), name[-5:]), (tune_spaces.WIDEST_NAME, "(int)"))
+        # As the other tools cut them.
+        self.assertEqual(tune_spaces.named(["a" * 59 + "b" * 5000 + "c" * 20]), "a" * 59 + "…" + "c" * 20)
+
+    def test_why_nothing_is_verified_is_said(self):
+        space = self.folder / "wrong.py"
+        space.write_text("PARAMETERS = {'grid': [1]}\ndef configuration(p): return {'grid': [1, 1, 1]}\n")
+        result = self.tune("--space", space, "--trials", "1", "--sampler", "grid", status=1)
+        self.assertRegex(result.error, "none of the 1 trials is verified; the last: segment at .* bytes differ.*trials.jsonl' has each")
 
     def test_nothing_faster_is_said(self):
         space = self.folder / "slower.py"

@@ -16,7 +16,9 @@ Expression::Expression(const std::string& option, const std::string& text) {
   if (int failed = ::regcomp(compiled.get(), text.c_str(), REG_EXTENDED | REG_NOSUB)) {
     char reason[256];
     ::regerror(failed, compiled.get(), reason, sizeof reason);
-    throw Error::of("{} '{}' is not a valid regular expression: {}", option, text, reason);
+    throw Error::of(
+        "{} '{}' is not a valid regular expression: {}; in a kernel's name put \\ before (, ), [, *, +, ? and {{",
+        option, text, reason);
   }
   compiled_ = {compiled.release(), [](regex_t* expression) {
                  ::regfree(expression);

@@ -31,8 +31,9 @@ TEST(Expression, SaysWhatIsNone) {
       Expression("--kernel", text);
       FAIL() << text;
     } catch (const Error& error) {
-      EXPECT_TRUE(
-          std::string(error.what()).starts_with("--kernel '" + std::string(text) + "' is not a valid regular ex"));
+      const std::string said = error.what();
+      EXPECT_TRUE(said.starts_with("--kernel '" + std::string(text) + "' is not a valid regular ex"));
+      EXPECT_TRUE(said.ends_with("; in a kernel's name put \\ before (, ), [, *, +, ? and {")) << said;
     }
   }
 }

@@ -95,7 +95,7 @@ struct Options::Implementation {
   void check_values(const std::vector<std::string>& own) const {
     for (size_t i = 0; i < own.size() && own[i] != "--"; i++) {
       if (with_value.count(own[i])) {
-        i++;
+        if (++i == own.size()) throw Error::of("{} has no value; see {} --help", own.back(), tool);
       } else if (own[i].ends_with('=') && with_value.count(own[i].substr(0, own[i].size() - 1))) {
         throw Error::of("{} has no value after '='; see {} --help", own[i], tool);
       }

@@ -78,6 +78,8 @@ TEST(Options, ReadEveryKind) {
 TEST(Options, TakeNoOtherWordForAValue) {
   EXPECT_EQ(Tool().failure({"--output=", "--keep"}), "--output= has no value after '='; see mneme-test --help");
   EXPECT_EQ(Tool().failure({"--passes=", "x"}), "--passes= has no value after '='; see mneme-test --help");
+  EXPECT_EQ(Tool().failure({"-k", "-o"}), "-o has no value; see mneme-test --help");
+  EXPECT_EQ(Tool().failure({"--passes"}), "--passes has no value; see mneme-test --help");
   Tool tool;
   tool.parse({"--passes", "--output=", "-k"});
   EXPECT_EQ(tool.many, (Words{"--output="})) << "is a value itself";

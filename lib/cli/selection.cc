@@ -12,6 +12,19 @@ constexpr size_t kOthersNamed = 5;
 
 }  // namespace
 
+Error no_kernel_matches(const std::string& expression, const std::vector<std::string>& others) {
+  std::string there = "the bundle holds no kernels";
+  if (!others.empty()) {
+    size_t named = std::min(others.size(), kOthersNamed);
+    there = fmt::format("there are: {}{}", fmt::join(others.begin(), others.begin() + static_cast<long>(named), "; "),
+                        others.size() > named ? "; …" : "");
+  }
+  // A name out of a message has parentheses.
+  const bool is_name = expression.find('(') != std::string::npos && expression.find("\\(") == std::string::npos;
+  return Error(fmt::format("no kernel matches --kernel '{}'{}; {}", expression,
+                           is_name ? ", a regular expression (\\( stands for a parenthesis)" : "", there));
+}
+
 void Selection::add_options(Options& options) {
   options.value("--kernel", kernel_, "REGEX", "only kernels whose demangled name matches");
   options.value("--instance", instance_, "PREFIX", "only the instance whose hash starts so");
@@ -55,19 +68,7 @@ bool Selection::instance(const Digest& instance) const {
 }
 
 void Selection::check_met() const {
-  if (!kernel_met_ && !kernel_.empty()) {
-    std::string there = "the bundle holds no kernels";
-    if (!others_.empty()) {
-      size_t named = std::min(others_.size(), kOthersNamed);
-      there =
-          fmt::format("there are: {}{}", fmt::join(others_.begin(), others_.begin() + static_cast<long>(named), "; "),
-                      others_.size() > named ? "; …" : "");
-    }
-    // A name out of a message has parentheses.
-    const bool is_name = kernel_.find("(") != std::string::npos && kernel_.find("\\(") == std::string::npos;
-    throw Error::of("no kernel matches --kernel '{}'{}; {}", kernel_,
-                    is_name ? ", a regular expression (\\( stands for a parenthesis)" : "", there);
-  }
+  if (!kernel_met_ && !kernel_.empty()) throw no_kernel_matches(kernel_, others_);
   if (!instance_met_ && !instance_.empty()) {
     throw Error::of("no instance{} starts with --instance '{}'", kernel_.empty() ? "" : " of the selected kernels",
                     instance_);

@@ -31,6 +31,13 @@ std::optional<std::pair<dev_t, ino_t>> regular_file(const std::string& path) {
   return std::pair{info.st_dev, info.st_ino};
 }
 
+// As after 2>&1: nobody reads a bundle from there.
+bool is_where_messages_go(int fd) {
+  struct stat info{}, errors{};
+  return ::fstat(fd, &info) == 0 && ::fstat(STDERR_FILENO, &errors) == 0 && info.st_dev == errors.st_dev &&
+         info.st_ino == errors.st_ino;
+}
+
 Fd duplicate(int fd, const std::string& name) {
   Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
   if (!copy) throw system_error("cannot use " + name);
@@ -69,7 +76,8 @@ void Output::open_uncleared() {
 
 Output::~Output() {
   if (only_made_) ::unlink(path_.c_str());
-  if (kind_ == Kind::kBundle && !is_file() && !taken_ && std::uncaught_exceptions() > 0 && is_pipe(STDOUT_FILENO)) {
+  if (kind_ == Kind::kBundle && !is_file() && !taken_ && std::uncaught_exceptions() > 0 && is_pipe(STDOUT_FILENO) &&
+      !is_where_messages_go(STDOUT_FILENO)) {
     bundle::Writer ends_it(STDOUT_FILENO, "standard output");
   }
 }

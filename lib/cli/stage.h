@@ -35,6 +35,9 @@ class Selection {
   mutable std::vector<std::string> others_;  // kernels that did not match, for the message
 };
 
+// That --kernel selects none of these, of which the first few are named.
+Error no_kernel_matches(const std::string& expression, const std::vector<std::string>& others);
+
 // Standard output or -o FILE. Refuses to write a bundle to a terminal, and to overwrite an Input.
 class Output {
  public:
@@ -42,7 +45,7 @@ class Output {
   explicit Output(Kind kind = Kind::kBundle) : kind_(kind) {}
   // A file that was made and never cleared goes: nothing came of it. Where an exception ends the tool before anything
   // of a bundle was written, a pipe on standard output gets an empty archive, which says that this tool reports the
-  // error.
+  // error; not where messages go into that pipe, too.
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;

@@ -115,7 +115,7 @@ void Runner::run(const bundle::VariantMember& variant) {
                              short_hash(instance_->info.id)));
   if (variant.info.has_code_member()) {
     execute(variant);
-  } else {
+  } else if (variant.info.failed.empty() || options_.verbose) {  // mneme-compile has said why one failed
     report(run_without_code(variant.info));
   }
   first_round_.push_back(&variant);
@@ -237,7 +237,6 @@ void Runner::report(const bundle::RunInfo& run) {
   std::string what = fmt::format("kernel '{}', instance {}, variant {}", name(run.kernel), short_hash(run.instance),
                                  short_hash(run.variant));
   if (run.status == "failed") {
-    failed_++;
     cli::warn(fmt::format("{}: the run failed: {}", what, run.reason));
   } else if (options_.verbose && !run.nanoseconds.empty()) {
     uint64_t fastest = *std::min_element(run.nanoseconds.begin(), run.nanoseconds.end());
@@ -269,7 +268,7 @@ void Runner::finish() const {
                       name(kernel), count));
     }
   }
-  cli::warn_of_each(unmet, "kernels");
+  if (options_.verbose) cli::warn_of_each(unmet, "kernels");  // mneme-verify says it of what it judges
   if (runs_ > 0) return;
   if (refused_ > 0 && instances_ == 0) {
     throw Error("nothing was run: no instance is complete; --force runs them all the same");

@@ -82,7 +82,7 @@ class Runner {
   std::vector<const bundle::VariantMember*> first_round_;  // was made with these
   std::map<std::string, WorkerProcess> processes_;         // by device
   std::map<std::string, Worker> workers_;                  // that hold it, by device
-  uint64_t runs_ = 0, failed_ = 0, instances_ = 0, refused_ = 0;
+  uint64_t runs_ = 0, instances_ = 0, refused_ = 0;
 };
 
 }  // namespace mneme::run

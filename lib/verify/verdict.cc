@@ -23,21 +23,33 @@ const bundle::Segment* segment_at(const bundle::InstanceInfo& instance, uint64_t
   return found != instance.segments.end() && found->address == address ? &*found : nullptr;
 }
 
-std::string bytes_sentence(const bundle::Segment& segment, const SegmentDifference& difference) {
-  return fmt::format("{}: {} of {} bytes differ, the first at offset {}: {:#04x} was recorded, {:#04x} replayed",
-                     describe(segment), difference.bytes, segment.size, difference.first, difference.expected,
-                     difference.actual);
-}
-
 // The largest errors of each kind, as far as they are known.
 std::string largest_errors(const bundle::Observation& observation) {
   std::string text =
       fmt::format("absolute {:.3g}, relative {:.3g}", observation.absolute.linf, observation.relative.linf);
   if (observation.scaled) {
-    text += fmt::format(", scaled {:.3g} (by {:.3g})", observation.scaled->linf, observation.scale.value_or(0));
+    text += fmt::format(", scaled {:.3g} (scale {:.3g})", observation.scaled->linf, observation.scale.value_or(0));
   }
-  if (observation.ulps) text += fmt::format(", {:.3g} ULPs", observation.ulps->linf);
+  if (observation.ulps) {
+    text += fmt::format(", {:.3g} {}", observation.ulps->linf, observation.ulps->linf == 1 ? "ULP" : "ULPs");
+  }
   return text;
+}
+
+// By how much, of a floating-point type that is known; integers are right or wrong.
+std::string error_clause(const bundle::Observation& observation) {
+  const std::optional<ElementType> type = element_type(observation.type);
+  const std::optional<Policy> usual = type ? default_policy(*type, Kind::kScaled) : std::nullopt;
+  if (!usual || !observation.scaled || observation.tail) return "";
+  return fmt::format(" (scaled error {:.3g} as {}{})", observation.scaled->linf, observation.type,
+                     observation.scaled->linf <= usual->threshold ? ", which --infer accepts" : "");
+}
+
+std::string bytes_sentence(const bundle::Segment& segment, const SegmentDifference& difference) {
+  return fmt::format("{}: {} of {} bytes differ{}, the first at offset {}: {:#04x} was recorded, {:#04x} replayed",
+                     describe(segment), difference.bytes, segment.size,
+                     difference.observation ? error_clause(*difference.observation) : "", difference.first,
+                     difference.expected, difference.actual);
 }
 
 std::string policy_sentence(const bundle::Segment& segment, const Policy& policy, const bundle::ErrorNorms& norms,

@@ -112,6 +112,27 @@ TEST_F(Judged, OneByteIsNot) {
             "recorded, 0x41 replayed");
 }
 
+TEST_F(Judged, ErrorsOfFloatingPointAreNamed) {
+  // The second element of the table: 0x3f800000 (1 as f32) was recorded.
+  auto memory = [&](char first, char last) { return block({{1028, first}, {1030, '\x80'}, {1031, last}}); };
+  const Digest recorded = memory(0, 0x3f);
+  Layout layout(instance.segments);
+  auto sentence = [&](const char* type, const Digest& replayed) {
+    stores = {{-1, "table", type}};
+    run.blocks = {{kBase, recorded, replayed}};
+    const Readings as_stored = readings(instance, stores);
+    Comparison comparison(layout, as_stored, [](size_t) { return 2; });
+    comparison.add(kBase, bytes_of(blocks.at(recorded)), bytes_of(blocks.at(replayed)));
+    run.differences = comparison.differences();
+    return refused();
+  };
+  EXPECT_EQ(sentence("f32", memory(1, 0x3f)),
+            "segment 'table' (global) at 0x400000000400: 1 of 100 bytes differ (scaled error 5.96e-08 as f32, which "
+            "--infer accepts), the first at offset 4: 0x00 was recorded, 0x01 replayed");
+  EXPECT_NE(sentence("f32", memory(0, 0x40)).find(" differ (scaled error 1.5 as f32), "), std::string::npos);
+  EXPECT_NE(sentence("i32", memory(1, 0x3f)).find("1 of 100 bytes differ, the first"), std::string::npos);
+}
+
 TEST_F(Judged, AFailedRunSaysWhy) {
   run.status = "failed";
   run.reason = "it crashed";
@@ -239,7 +260,7 @@ TEST_F(JudgedByPolicy, BeyondItIsNot) {
             "segment at 0x400000000000 (heap) ('out'): its absolute error (linf) is 0.5, more than 0.25; 2 of 125 "
             "elements differ, worst is element 3: 1 was recorded, 1.5 replayed; the largest errors: absolute 0.5, "
             "relative 0.5, "
-            "scaled 0.25 (by 2), 2.25e+15 ULPs");
+            "scaled 0.25 (scale 2), 2.25e+15 ULPs");
 }
 
 TEST_F(JudgedByPolicy, NormsAddUp) {
@@ -266,7 +287,7 @@ TEST_F(JudgedByPolicy, AnotherScaleTakesTheStoredBlocks) {
   replay({{7, 2.0, 2.125}});
   EXPECT_EQ(judged().status, Status::kVerified);
   overrides[0].scale = 2;
-  EXPECT_NE(refused().find("(by 2)"), std::string::npos);
+  EXPECT_NE(refused().find("(scale 2)"), std::string::npos);
   overrides[0].scale = 4;
   run.blocks.clear();
   run.blocks_complete = false;

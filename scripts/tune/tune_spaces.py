@@ -34,7 +34,8 @@ class Expression:
         if failed:
             reason = ctypes.create_string_buffer(256)
             self.library.regerror(failed, self.compiled, reason, ctypes.c_size_t(len(reason)))
-            raise Wrong(f"--kernel '{text}' is not a valid regular expression: {reason.value.decode(errors='replace')}")
+            raise Wrong(f"--kernel '{text}' is not a valid regular expression: {reason.value.decode(errors='replace')}; "
+                        "in a kernel's name put \\ before (, ), [, *, +, ? and {")
 
     def matches(self, name):
         start = name.encode(errors="surrogatepass")[:self.MATCHED_BYTES]
@@ -44,13 +45,13 @@ class Expression:
         return self.library.regexec(self.compiled, text, ctypes.c_size_t(0), None, 0) == 0
 
 
-MOST_NAMED, WIDEST_NAME = 5, 80
+MOST_NAMED, WIDEST_NAME, END_OF_NAME = 5, 80, 20
 
 
 def named(names):
-    """Names in a message: the first few, and of a long one its beginning and its end."""
-    half = (WIDEST_NAME - 1) // 2
-    texts = [name if len(name) <= WIDEST_NAME else f"{name[:half + 1]}…{name[-half:]}" for name in names]
+    """Names in a message: the first few, and of a long one its beginning and its end, as the tools cut it."""
+    begin = WIDEST_NAME - END_OF_NAME - 1
+    texts = [name if len(name) <= WIDEST_NAME else f"{name[:begin]}…{name[-END_OF_NAME:]}" for name in names]
     return "; ".join(texts[:MOST_NAMED]) + ("; …" if len(texts) > MOST_NAMED else "")
 
 
@@ -253,6 +254,8 @@ def space_named(name, recording):
         return launch.joined(compiler_space(recording)) if recording.has_ir or recording.has_ptx else launch
     if not name.endswith(".py"):
         raise Wrong(f"--space takes launch, compiler, full or a file of Python, not '{name}'")
+    if not pathlib.Path(name).exists():
+        raise Wrong(f"'{name}' cannot be read: No such file or directory")
     try:
         found = runpy.run_path(name)
         parameters = found["PARAMETERS"]

@@ -50,7 +50,7 @@ ArchiveReader::ArchiveReader(int fd, std::string name) : archive_(archive_read_n
   archive_read_support_filter_none(archive_);
   if (archive_read_open(archive_, this, nullptr, &ArchiveReader::read_some, nullptr) != ARCHIVE_OK) {
     std::unique_ptr<archive, decltype(&archive_read_free)> release(archive_, &archive_read_free);
-    fail("is not a tar archive");
+    fail("cannot be read");
   }
 }
 
@@ -106,9 +106,11 @@ ssize_t ArchiveReader::read_some(archive*, void* self, const void** bytes) {
 
 void ArchiveReader::fail(const std::string& doing) {
   if (failure_) std::rethrow_exception(failure_);
+  if (ended_ && total_ == 0) throw Error::of("{} is empty: there is no bundle in it", name_);
+  if (last_.empty() && !(ended_ && starts_as_tar_)) {
+    throw Error::of("{} is not a tar archive, so no bundle: name what mneme-capture wrote", name_);
+  }
   if (ended_) {
-    if (total_ == 0) throw Error::of("{} is empty: there is no bundle in it", name_);
-    if (last_.empty() && !starts_as_tar_) throw Error::of("{} is not a tar archive", name_);
     throw Truncation{(last_complete_ ? "after " : "in ") + (last_.empty() ? "the first header" : last_)};
   }
   const char* reason = archive_error_string(archive_);
@@ -139,7 +141,7 @@ std::optional<ArchiveReader::Member> ArchiveReader::next() {
       finish();
       return std::nullopt;
     }
-    if (status != ARCHIVE_OK && !is_about_owner()) fail(last_.empty() ? "is not a tar archive" : "is damaged");
+    if (status != ARCHIVE_OK && !is_about_owner()) fail("is damaged");
     const char* name = archive_entry_pathname(entry);
     if (!name) throw Error::of("{} has a member whose name is not plain text", name_);
     if (archive_entry_filetype(entry) == AE_IFDIR && !archive_entry_hardlink(entry)) continue;

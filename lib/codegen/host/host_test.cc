@@ -203,7 +203,10 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p) {
   expect_error(kernel_of_pointers(1), std::string(kAmdgpuHead) + kScale, configuration("default<O9>"),
                "rejects the pipeline");
   expect_error(kernel_of_pointers(1), "define void @k( {", configuration(), "line 1");
-  expect_error(kernel_of_pointers(1), kAmdgpuHead, configuration(), "does not define the kernel");
+  expect_error(kernel_of_pointers(1), kAmdgpuHead, configuration(),
+               "does not define the kernel 'k(…)'; it defines nothing");
+  expect_error(kernel_of_pointers(1), std::string(kAmdgpuHead) + "define amdgpu_kernel void @_Z1qv() { ret void }",
+               configuration(), "; it defines 'q()'");
   expect_error(kernel_of_pointers(1), std::string(kAmdgpuHead) + R"(
 define amdgpu_kernel void @k(ptr addrspace(1) %p) {
   call void asm sideeffect "s_sethalt 1", ""()

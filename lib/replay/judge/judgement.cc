@@ -118,7 +118,8 @@ void Judgement::leave_instance() {
   for (const Digest& variant : expected_) {
     if (met_.count(variant)) continue;
     Row missing = row(variant);
-    missing.verdict = {Status::kNotVerified, {"it was not run"}};
+    missing.verdict = {Status::kNotVerified,
+                       {"it was not run: give mneme-run and mneme-verify the same --kernel and --instance"}};
     give(std::move(missing));
   }
   if (expected_.empty() && met_.empty()) {

@@ -161,7 +161,7 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     unmet.push_back(fmt::format("kernel '{}': {} of its instances met no variant, so nothing shows that they replay",
                                 kernel, count));
   }
-  if (whole) cli::warn_of_each(unmet, "kernels");
+  if (whole && judgement.runs() > 0) cli::warn_of_each(unmet, "kernels");
   for (const auto& [kernel, count] : uncompared) {
     cli::warn(
         fmt::format("kernel '{}': {} of its runs are verified although nothing is compared: the threshold inf lets any "
@@ -179,10 +179,14 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   }
   if (reader.truncated()) throw Error(reader.truncation());
   if (cut_before)
-    throw Error("the bundle was cut short before an earlier stage: only the runs that are there were judged");
+    throw Error("an earlier tool did not reach the end of its bundle: only the runs that are there were judged");
   selection.check_met();
   check_met(rules_.overrides);
   if (judgement.runs() == 0) {
+    if (rows.empty()) {
+      throw Error(
+          "nothing was verified because nothing was compiled: put mneme-compile and mneme-run before mneme-verify");
+    }
     throw Error("nothing was verified because nothing was run: put mneme-run before mneme-verify");
   }
   if (!judgement.all_passed() || comparing.too_slow() > 0) return Exit::kNotVerified;

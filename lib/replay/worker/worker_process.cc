@@ -94,10 +94,10 @@ void WorkerProcess::await_device() {
   if (message.type == MessageType::kNoDevice && message.fields.size() == 1) {
     end();
     if (device_ == "host") throw Error(message.fields[0], Exit::kMissing);
-    throw Error::of(
-        Exit::kMissing,
-        "there is no {} GPU to run this on ({}): mneme-compile --target host compiles the same recording for the CPU",
-        device_ == "hip" ? "AMD" : "NVIDIA", message.fields[0]);
+    throw Error::of(Exit::kMissing,
+                    "there is no {} GPU to run this on ({}): variants of mneme-compile --target host run on the CPU, "
+                    "by --device auto",
+                    device_ == "hip" ? "AMD" : "NVIDIA", message.fields[0]);
   }
   if (message.type != MessageType::kHere || message.fields.size() != 2 || message.fields[1].size() != 1) {
     throw Failure{"the worker does not keep to its protocol"};

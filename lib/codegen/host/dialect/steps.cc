@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/host/dialect/steps.h"
 
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -9,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/long_names.h"
 #include "codegen/host/neutral/function_addresses.h"
 #include "codegen/host/neutral/neutral.h"
 
@@ -23,12 +25,22 @@ void set_system_scope(llvm::Instruction& instruction) {
   if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) exchange->setSyncScopeID(kSystem);
 }
 
+// Kernels, and what else others can call: an edited kernel with other arguments has another name.
+std::string defined_in(const llvm::Module& module) {
+  std::string names;
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration() || function.hasLocalLinkage() || function.hasLinkOnceLinkage()) continue;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", llvm::demangle(function.getName()));
+  }
+  return names.empty() ? "nothing" : cut_in_the_middle(names);
+}
+
 }  // namespace
 
 llvm::Function& kernel_in(llvm::Module& module, const bundle::KernelInfo& kernel) {
   llvm::Function* entry = module.getFunction(kernel.name);
   if (!entry || entry->isDeclaration()) {
-    throw Error::of("the IR does not define the kernel '{}'", kernel.demangled);
+    throw Error::of("the IR does not define the kernel '{}'; it defines {}", kernel.demangled, defined_in(module));
   }
   return *entry;
 }
