@@ -387,6 +387,7 @@ Exit capture_application(int argc, char** argv) {
   std::optional<cli::Expression> kernels;
   check(settings, !output.path().empty(), kernels);
   choose_ranks(settings, options, output);
+  if (settings.apply.checks > 0) settings.session.ranks = Ranks::all();  // each rank's launches are checked
   Device device = choose_device(settings.device, settings.command);
   settings.session.host_only = device == Device::kHost;
   warn_of_static_runtime(settings.command, device);

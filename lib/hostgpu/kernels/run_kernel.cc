@@ -83,15 +83,23 @@ void run_alone(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint
   }
 }
 
-// What the device's memory holds, to be put back.
+// What the device's memory holds, to be put back. More than that much is not kept.
 class MemoryBefore {
  public:
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+
   explicit MemoryBefore(const Kernel& kernel) {
-    for (const device::host::KnownMemory& memory : known_memory(kernel.code()->globals()).live) {
+    const MemoryTable table = known_memory(kernel.code()->globals());
+    uint64_t bytes = 0;
+    for (const device::host::KnownMemory& memory : table.live) bytes += memory.size;
+    is_kept_ = bytes <= kMostBytes;
+    if (!is_kept_) return;
+    for (const device::host::KnownMemory& memory : table.live) {
       const auto* bytes = reinterpret_cast<const std::byte*>(memory.address);
       copies_.emplace_back(memory.address, std::vector<std::byte>(bytes, bytes + memory.size));
     }
   }
+  bool is_kept() const { return is_kept_; }
   void put_back() const {
     for (const auto& [address, bytes] : copies_) {
       std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
@@ -99,6 +107,7 @@ class MemoryBefore {
   }
 
  private:
+  bool is_kept_ = false;
   std::vector<std::pair<uint64_t, std::vector<std::byte>>> copies_;
 };
 
@@ -115,6 +124,7 @@ void run_kernel(Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t 
       kernel.proven = true;
       return;
     } catch (const HipError& error) {
+      if (!before.is_kept()) throw;
       before.put_back();
       if (!kernel.failed.exchange(true)) {
         say(fmt::format("a variant fails, and the application's own code runs in its place: {}", error.what()));
