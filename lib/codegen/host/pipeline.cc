@@ -24,11 +24,13 @@
 #include "codegen/host/neutral/indirect_calls.h"
 #include "codegen/host/neutral/neutral.h"
 #include "codegen/host/neutral/simplify.h"
+#include "codegen/host/neutral/split_barriers.h"
 #include "codegen/host/semantics/any_alignment.h"
 #include "codegen/host/semantics/brain_floats.h"
 #include "codegen/host/semantics/canonical_nans.h"
 #include "codegen/host/semantics/check_memory.h"
 #include "codegen/host/semantics/define_locals.h"
+#include "codegen/host/semantics/dynamic_locals.h"
 #include "codegen/host/semantics/guard_divisions.h"
 #include "codegen/host/semantics/guard_shifts.h"
 #include "codegen/host/semantics/plain_bools.h"
@@ -76,7 +78,9 @@ void inline_calls(Compilation& c) {
 }
 
 void begin_locals(Compilation& c) {
+  join_split_barriers(*c.module, c.kernel);
   place_kept_registers(*c.module, c.kernel);
+  place_dynamic_locals(*c.module);
   define_locals(*c.module);
 }
 
@@ -279,8 +283,8 @@ constexpr Pass kPasses[] = {
     {"inline", "inline_into_kernel",
      "The kernel is one function, but for recursion and large functions without collectives.", inline_calls,
      call_to_inline, "locals"},
-    {"locals", "place_kept_registers, define_locals", "Local variables begin as zeros.", begin_locals, undefined_local,
-     "promote"},
+    {"locals", "join_split_barriers, place_kept_registers, place_dynamic_locals, define_locals",
+     "Local variables have fixed sizes and begin as zeros.", begin_locals, undefined_local, "promote"},
     {"accesses", "take_bools_as_they_are, allow_any_alignment", "Accesses promise no more than a GPU asks for.",
      loosen_accesses, promising_access, "promote"},
     {"ends", "return_at_ends", "A work-item that ends early returns from the kernel.", end_items, end_of_item},

@@ -35,6 +35,24 @@ void refuse_declarations(const llvm::Module& module, const bundle::KernelInfo& k
   }
 }
 
+// Its blocks see each other's shared memory; here a block has none but its own.
+void refuse_clusters(const llvm::Module& module, const llvm::Function& entry, const bundle::KernelInfo& kernel) {
+  const llvm::NamedMDNode* annotations = module.getNamedMetadata("nvvm.annotations");
+  uint64_t blocks = 1;
+  for (unsigned i = 0; annotations && i < annotations->getNumOperands(); ++i) {
+    const llvm::MDNode* node = annotations->getOperand(i);
+    if (llvm::mdconst::dyn_extract_or_null<llvm::Function>(node->getOperand(0)) != &entry) continue;
+    for (unsigned at = 1; at + 1 < node->getNumOperands(); at += 2) {
+      auto* what = llvm::dyn_cast<llvm::MDString>(node->getOperand(at));
+      auto* number = llvm::mdconst::dyn_extract<llvm::ConstantInt>(node->getOperand(at + 1));
+      if (what && number && what->getString().starts_with("cluster_dim_")) blocks *= number->getZExtValue();
+    }
+  }
+  if (blocks <= 1) return;
+  throw Error::of("kernel '{}' is for clusters of {} blocks (__cluster_dims__), which the host device does not have",
+                  kernel.demangled, blocks);
+}
+
 // libdevice's tables are variables to LLVM, but nobody writes to them, and they have no place in memory that a
 // recording could know.
 void settle_tables(llvm::Module& module) {
@@ -58,6 +76,7 @@ void raise_math_intrinsics(llvm::Module& module) {
 void raise_nvptx(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse) {
   llvm::Function& entry = kernel_in(module, kernel);
   check_wave_size(kernel);
+  refuse_clusters(module, entry, kernel);
   answer_reflection(module, entry);
   take_kernel_arguments(module, entry);
   entry.setCallingConv(llvm::CallingConv::C);

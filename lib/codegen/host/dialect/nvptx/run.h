@@ -86,7 +86,7 @@ class NvptxCode {
     };
     services.diverged = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
     note_images(services);
-    std::vector<uint64_t> room(1 << 17);
+    std::vector<uint64_t> room(1 << 20);
     std::vector<uint64_t> shared(8192, 0xa5a5a5a5a5a5a5a5);
     uint32_t implicit[64] = {1, 1, 1};
     uint32_t dispatch[16] = {};
