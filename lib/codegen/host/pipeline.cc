@@ -48,7 +48,8 @@
 namespace mneme::codegen::host {
 namespace {
 
-constexpr size_t kMostLoops = 200;  // over the work-items, in a kernel whose form nobody chose
+constexpr size_t kMostLoops = 200;    // over the work-items, in a kernel whose form nobody chose
+constexpr size_t kMostSaved = 40000;  // values at the ends of those, likewise
 constexpr char kUnoptimised[] = "default<O0>";
 
 void configure(Compilation& c) {
@@ -163,6 +164,37 @@ size_t count_collectives(llvm::Module& module) {
   return count;
 }
 
+bool is_convergence_point(const llvm::Instruction& instruction) {
+  std::optional<Operation> operation = operation_at(instruction);
+  return operation && is_convergence_point(*operation);
+}
+
+// Of the loop form: a loop ends at each convergence point that is next to the one it begins at, and values that are
+// used elsewhere are saved there.
+size_t count_saved_values(const llvm::Function& kernel) {
+  size_t ends = 0, values = 0;
+  // From the middle of a block, or from its beginning, to the first convergence points.
+  auto count_ends = [&](const llvm::BasicBlock& start, llvm::BasicBlock::const_iterator from) {
+    llvm::SmallSetVector<const llvm::BasicBlock*, 16> blocks;
+    auto follow = [&](const llvm::BasicBlock& block, llvm::BasicBlock::const_iterator begin) {
+      if (std::any_of(begin, block.end(), [](const auto& one) { return is_convergence_point(one); })) {
+        ++ends;
+      } else {
+        for (const llvm::BasicBlock* next : llvm::successors(&block)) blocks.insert(next);
+      }
+    };
+    follow(start, from);
+    for (size_t i = 0; i < blocks.size(); ++i) follow(*blocks[i], blocks[i]->begin());
+  };
+  for (const llvm::BasicBlock& block : kernel) {
+    for (const llvm::Instruction& instruction : block) {
+      values += instruction.isUsedOutsideOfBlock(&block);
+      if (is_convergence_point(instruction)) count_ends(block, std::next(instruction.getIterator()));
+    }
+  }
+  return ends * values;
+}
+
 bool use_fibers(Compilation& c) {
   const std::string& form = c.configuration.form;
   if (form != "auto" && form != "loop" && form != "fiber") {
@@ -176,11 +208,12 @@ bool use_fibers(Compilation& c) {
   }
   if (form != "auto") return form == "fiber";
   if (function) return true;
-  if (c.collectives <= kMostLoops) return false;
-  c.remarks.push_back(
-      fmt::format("runs in fibers, since {} loops between its barriers and wave operations would take long to compile "
-                  "(--form loop makes them)",
-                  c.collectives));
+  const size_t saved = count_saved_values(*c.module->getFunction(c.kernel.name));
+  if (c.collectives <= kMostLoops && saved <= kMostSaved) return false;
+  c.remarks.push_back(fmt::format(
+      "runs in fibers, since {} loops between its barriers and wave operations, at whose ends {} values are "
+      "kept, would take long to compile (--form loop makes them)",
+      c.collectives, saved));
   return true;
 }
 

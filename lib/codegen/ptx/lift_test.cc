@@ -328,6 +328,27 @@ TEST(Lift, LinksUnits) {
   EXPECT_THAT(refusal_of(kHead + std::string(".visible .entry k() { gone.u32 1; }\n")), HasSubstr("line 7 of the PTX"));
 }
 
+// From each of so many exchanges, which lanes may pass by, to every one that follows.
+std::string form_of_exchanges(int count) {
+  std::string body = "mov.u32 %y, 0; .reg .b32 %v<99>;\n";
+  for (int i = 0; i < count; ++i) {
+    std::string n = std::to_string(i);
+    body += "ld.global.u32 %v" + n + ", [%in+" + std::to_string(4 * i) + "];\n";
+  }
+  for (int i = 0; i < count; ++i) {
+    std::string n = std::to_string(i);
+    body += "setp.lt.u32 %p1, %v" + n + ", %t;\n@%p1 bra $L" + n + ";\nshfl.sync.bfly.b32 %r1, %v" + n +
+            ", 1, 31, -1;\nadd.u32 %y, %y, %r1;\n$L" + n + ":\n";
+  }
+  std::string bitcode = lift_kernel(kHead + kernel_of(body), "k");
+  return host::compile(host::nvptx_kernel(2), bitcode, NvptxCode::configuration_of("default<O1>", "auto")).form;
+}
+
+TEST(Lift, TakesFibersWhereLoopsWouldKeepTooMuch) {
+  EXPECT_EQ(form_of_exchanges(10), "loop");
+  EXPECT_EQ(form_of_exchanges(60), "fiber");
+}
+
 TEST(Lift, ComputesConstants) {
   auto value = [](const char* text) { return ptx_integer(text); };
   EXPECT_EQ(value("(1+2)*3"), 9u);
