@@ -158,7 +158,7 @@ extern "C" {
 
 void** __hipRegisterFatBinary(const void* data) {
   const auto* wrapper = static_cast<const mneme::vendor::FatBinaryWrapper*>(data);
-  if (!wrapper || wrapper->magic != mneme::vendor::hip::kWrapperMagic || wrapper->version > 2) {
+  if (!wrapper || wrapper->magic != mneme::vendor::hip::kWrapperMagic || wrapper->version < 1 || wrapper->version > 2) {
     say("the application registers device code of a kind that is not understood; build it with mneme-inject");
     return nullptr;
   }
