@@ -28,6 +28,7 @@ Hazards::Hazards(llvm::DominatorTree& dominators, llvm::LoopInfo& loops, llvm::S
       loops_(loops),
       dimensions_(dimensions),
       wave_size_(wave_size),
+      may_take_rows_(dimensions <= 1 || dominators.getRoot()->getParent()->hasFnAttribute(kOneDimension)),
       sums_(evolution, loops, uniformity, dimensions, wave_size),
       joins_(*dominators.getRoot()->getParent()) {
   most_ids_.fill(kMostThreads - 1);
@@ -38,7 +39,7 @@ Hazards::Hazards(llvm::DominatorTree& dominators, llvm::LoopInfo& loops, llvm::S
 
 bool Hazards::is_hazard(const SharedAccess& earlier, const SharedAccess& later, unsigned round) {
   if (!is_hazard_in_any_block(earlier, later, round)) return false;
-  if (!earlier.pointer || !later.pointer) return true;
+  if (!may_take_rows_ || !earlier.pointer || !later.pointer) return true;
   auto has_lane = [&](const SharedAccess& access) {
     const Place& place = place_of(access);
     return place.bytes && place.bytes->has_lane;

@@ -92,6 +92,7 @@ class Hazards {
   llvm::LoopInfo& loops_;
   unsigned dimensions_;
   int64_t wave_size_;
+  bool may_take_rows_;  // so that no block of several dimensions is refused for it
   LaneSums sums_;
   bool takes_lanes_to_differ_ = false, takes_rows_ = false, needs_rows_ = false;
   llvm::PostDominatorTree joins_;

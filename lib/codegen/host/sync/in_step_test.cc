@@ -280,7 +280,8 @@ TEST(InStep, ALanesOwnElementsNeedNoMeeting) {
 // Slices of a wave, element by element: the lane's index, and so many elements for each wave before.
 TEST(InStep, WavesHaveSlicesOfTheirOwn) {
   auto slices = [](const std::string& apart) {
-    return "%lane = and i32 %t, 63\n%base = and i32 %t, -64\n%wide = shl i32 %base, 1\n%first = or disjoint i32 %wide, %lane\n"
+    return "%lane = and i32 %t, 63\n%base = and i32 %t, -64\n%wide = shl i32 %base, 1\n%first = or disjoint i32 %wide, "
+           "%lane\n"
            "%second = add i32 %first, " +
            apart + "\n" + element("%p", "%first", "row") + element("%q", "%second", "row") + stored("%p") +
            loaded("%q");

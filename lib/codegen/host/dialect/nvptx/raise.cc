@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/host/dialect/nvptx/raise.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -53,6 +54,23 @@ void refuse_clusters(const llvm::Module& module, const llvm::Function& entry, co
                   kernel.demangled, blocks);
 }
 
+// Whether the source asks for ids of no dimension but the first: by intrinsics, or in assembly.
+bool asks_for_one_dimension(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    llvm::StringRef name = function.getName();
+    if (name.starts_with("llvm.nvvm.read.ptx.sreg.tid.") && !name.ends_with(".x") && !function.use_empty())
+      return false;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      auto* assembly = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+      llvm::StringRef text;
+      if (assembly) text = assembly->getAsmString();
+      if (text.contains("%tid.y") || text.contains("%tid.z")) return false;
+    }
+  }
+  return true;
+}
+
 // libdevice's tables are variables to LLVM, but nobody writes to them, and they have no place in memory that a
 // recording could know.
 void settle_tables(llvm::Module& module) {
@@ -84,6 +102,7 @@ void raise_nvptx(llvm::Module& module, const bundle::KernelInfo& kernel, bool fu
   raise_cuda_services(module, kernel);
   mark_kept(module);
   prune(module, entry);
+  if (asks_for_one_dimension(module)) entry.addFnAttr(kOneDimension);
   settle_tables(module);
   classify_memory(module, kernel);
   refuse_declarations(module, kernel);
