@@ -22,6 +22,9 @@ NVCC = shutil.which("nvcc") or str(pathlib.Path(os.environ.get("CUDA_PATH", "/us
 # with addresses, texture fetches, templates of a library.
 CHOSEN = ["device_globals", "grid_sync", "int128_arithmetic", "printf_formats", "recursion", "texture_rotation",
           "tree_reduction", "virtual_functions", "wave_shuffles"]
+# Those of tests/programs/nvcc: their sources, and options. clang does not compile them as they are.
+OWN = {"cluster_switch": (["cluster_switch.cu"], []), "dynamic_arrays": (["dynamic_arrays.cu"], []),
+       "linked_units": (["linked_units.cu", "linked_units_other.cu"], ["-rdc=true"])}
 # Of cuda_test.py's, and why nvcc does not compile them.
 NOT_FOR_NVCC = {"assert_holds": "the compiler's __builtin_trap", "atomic_types": "HIP's atomic functions",
                 "bfloat16_native": "the compiler's __bf16", "clock_rates": "HIP's clock",
@@ -30,9 +33,9 @@ NOT_FOR_NVCC = {"assert_holds": "the compiler's __builtin_trap", "atomic_types":
 
 def programs():
     if os.environ.get("MNEME_MATRIX") != "full":
-        return CHOSEN
+        return [*CHOSEN, *OWN]
     every = [*cuda_test.CHOSEN, *cuda_test.OTHERS, *cuda_test.TEXTURES, *cuda_test.LIBRARIES, *cuda_test.CUDAS_OWN]
-    return sorted(set(every) - set(NOT_FOR_NVCC))
+    return sorted(set(every) - set(NOT_FOR_NVCC)) + [*OWN]
 
 
 @unittest.skipUnless(pathlib.Path(NVCC).exists(), "no nvcc was found")
@@ -40,9 +43,13 @@ class Nvcc(TestCase):
     @classmethod
     def build(cls, name):
         program = cls.folder / name
-        (source,), options = cuda_test.sources_of(name)
+        if name in OWN:
+            names, options = OWN[name]
+            sources = [PROGRAMS / "nvcc" / source for source in names]
+        else:
+            sources, options = cuda_test.sources_of(name)
         result = run([NVCC, "-x", "cu", "-std=c++20", "-O3", f"-arch={cuda_test.PROCESSOR}", "-cudart", "shared", "-I",
-                      cuda_test.HEADERS, "-I", PROGRAMS, source, *options, "-o", program])
+                      cuda_test.HEADERS, "-I", PROGRAMS, *sources, *options, "-o", program])
         if result.status:
             raise AssertionError(result.text())
         return program
@@ -80,6 +87,21 @@ class Nvcc(TestCase):
         self.assertEqual(result.status, 1, result.text())
         ir.write_text(text)
         self.run_well([tool("compile"), "--ir", ir, recording], [tool("run")], [tool("verify")])
+
+    def test_units_that_are_linked(self):
+        program, recording = self.recorded("linked_units")
+        kernels = self.run_well([tool("extract-ir"), "-o", f"{self.folder / 'units'}/", program])
+        self.assertEqual(kernels.out, b"")
+        texts = [path.read_bytes() for path in (self.folder / "units").rglob("*.bc")]
+        self.assertEqual(len(texts), 2)
+        # Each unit by itself lacks functions of the other.
+        one = self.folder / "one.o"
+        self.run_well([NVCC, "-x", "cu", "-std=c++20", "-O3", f"-arch={cuda_test.PROCESSOR}", "-rdc=true", "-dc", "-I",
+                       cuda_test.HEADERS, "-I", PROGRAMS, PROGRAMS / "nvcc" / "linked_units.cu", "-o", one])
+        ir = self.folder / "shapes.ll"
+        self.run_well([tool("extract-ir"), "-S", "--kernel", "shapes", one, "-o", ir])
+        result = run([tool("compile"), "--ir", ir, "--kernel", "shapes", recording])
+        self.assert_refused(result, 2, "which the host device does not have")
 
     def test_ptx_in_place_of_ir(self):
         source = PROGRAMS / "vector_add.hip"

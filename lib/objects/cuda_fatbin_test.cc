@@ -122,6 +122,31 @@ TEST(CudaFatbin, OfAnExecutable) {
   EXPECT_TRUE(device_code_of_executable(bytes_of(build_elf({{".nv_fatbin", std::string(64, 'x')}})), "test").empty());
 }
 
+// Of each unit the newest text; one behind the other, as they are linked.
+TEST(CudaFatbin, OfUnitsThatAreLinked) {
+  FatbinEntry packed = compressed("second");
+  packed.kind = kPtx;
+  std::string units = fatbin({{.contents = cubin("a")},
+                              {.kind = kPtx, .processor = 80, .contents = "old"},
+                              {.kind = kPtx, .processor = 90, .contents = "first"}}) +
+                      fatbin({{.contents = cubin("b")}}) + std::string(16, '\0') + fatbin({packed});
+  std::string executable = build_elf({{".nv_fatbin", fatbin({{.contents = cubin("all")}})}, {"__nv_relfatbin", units}});
+  std::vector<DeviceCode> ptx;
+  auto code = device_code_of_executable(bytes_of(executable), "test", &ptx);
+  ASSERT_EQ(code.size(), 1u);
+  EXPECT_EQ(text_of(code[0].image), cubin("all"));
+  ASSERT_EQ(ptx.size(), 1u);
+  EXPECT_EQ(text_of(ptx[0].image), "first\nsecond\n");
+  EXPECT_EQ(ptx[0].target, "nvptx64-nvidia-cuda--sm_90");
+  std::string bad = units;
+  poke(bad, 8, UINT64_MAX);
+  std::string damaged = build_elf({{"__nv_relfatbin", bad}});
+  EXPECT_THROW(device_code_of_executable(bytes_of(damaged), "test", &ptx), Error);
+  ptx.clear();
+  EXPECT_TRUE(device_code_of_executable(bytes_of(build_elf({{"__nv_relfatbin", "text"}})), "test", &ptx).empty());
+  EXPECT_TRUE(ptx.empty());
+}
+
 TEST(CudaFatbin, RefusesLyingNumbers) {
   const std::string good = fatbin({{.contents = cubin("image")}});
   for (uint64_t lie : {UINT64_MAX, UINT64_MAX - 63, uint64_t{1} << 63, uint64_t{good.size() + 1}}) {

@@ -85,7 +85,13 @@ std::vector<DeviceCode> packed_code_of_image(const std::byte* image, size_t size
                                              std::vector<DeviceCode>* ptx);
 // How many bytes an image in memory has, by its own headers. Throws Error for what is neither.
 size_t size_of_image(const std::byte* image, const std::string& where);
-// Of a host executable or object file: every fat binary in sections ".hip_fatbin" and ".nv_fatbin". `ptx` as above.
+// Of a fat binary's texts that for the newest processor; null: there are none.
+DeviceCode* newest_ptx(std::vector<DeviceCode>& ptx);
+// The PTX of units that a program is linked of (nvcc -rdc=true), by their fat binaries: of each the newest, one behind
+// the other. Its image is empty where there is none.
+DeviceCode linked_ptx(const std::vector<Bytes>& units, const std::string& where);
+// Of a host executable or object file: every fat binary in sections ".hip_fatbin" and ".nv_fatbin". `ptx` as above; it
+// also gets the PTX of linked units, as one.
 std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where,
                                                   std::vector<DeviceCode>* ptx = nullptr);
 

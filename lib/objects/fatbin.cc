@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "objects/cuda_fatbin.h"
+#include "objects/cuda_processor.h"
 #include "objects/embedded.h"
 #include "objects/words.h"
 
@@ -135,6 +136,18 @@ class Collector {
   std::string trouble_;  // with what was left out
 };
 
+// The fat binaries in "__nv_relfatbin".
+std::vector<Bytes> units_in(Bytes section, const std::string& where) {
+  std::vector<Bytes> units;
+  for (uint64_t at = 0; at < section.size();) {
+    Bytes rest = section.subspan(at);
+    uint64_t size = is_cuda_fatbin(rest) ? size_of_cuda_fatbin(rest, where) : 1;
+    if (size > 1) units.push_back(rest.first(size));
+    at += align_up(size, kCudaAlign);
+  }
+  return units;
+}
+
 std::vector<DeviceCode> unpacked(std::vector<DeviceCode> code) {
   for (DeviceCode& one : code) image_of(one);
   return code;
@@ -172,13 +185,38 @@ std::vector<DeviceCode> device_code_of_fatbin(const std::byte* fatbin, size_t si
   return unpacked(packed_code_of_fatbin(fatbin, size, where, nullptr));
 }
 
-std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where,
-                                                  std::vector<DeviceCode>* ptx) {
+DeviceCode* newest_ptx(std::vector<DeviceCode>& ptx) {
+  auto newest =
+      std::ranges::max_element(ptx, {}, [](const DeviceCode& one) { return cuda_processor(one.target).number; });
+  return newest == ptx.end() ? nullptr : &*newest;
+}
+
+DeviceCode linked_ptx(const std::vector<Bytes>& units, const std::string& where) {
+  DeviceCode linked;
+  auto text = std::make_shared<std::string>();
+  for (Bytes unit : units) {
+    std::vector<DeviceCode> ptx;
+    packed_code_of_fatbin(unit.data(), unit.size(), where, &ptx);
+    DeviceCode* newest = newest_ptx(ptx);
+    if (!newest) continue;
+    linked.target = newest->target;
+    *text += text_of(image_of(*newest));
+    *text += '\n';
+  }
+  linked.owner = text;
+  linked.image = bytes_of(*text);
+  return linked;
+}
+
+std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where, std::vector<DeviceCode>* ptx) {
   Collector collector(where, ptx);
   collector.add_section(elf_section(file, ".hip_fatbin", where), kBundleAlign);
   collector.add_section(elf_section(file, ".nv_fatbin", where), kCudaAlign);
   std::vector<DeviceCode> code = unpacked(collector.finish());
-  if (ptx) *ptx = unpacked(std::move(*ptx));
+  if (!ptx) return code;
+  *ptx = unpacked(std::move(*ptx));
+  DeviceCode linked = linked_ptx(units_in(elf_section(file, "__nv_relfatbin", where), where), where);
+  if (!linked.image.empty()) ptx->push_back(std::move(linked));
   return code;
 }
 

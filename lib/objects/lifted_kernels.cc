@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "objects/lifted_kernels.h"
 
-#include <algorithm>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "objects/cuda_processor.h"
 
 namespace mneme::objects {
 
@@ -35,12 +33,6 @@ LiftedKernel lift_kernel(Bytes ptx, const std::string& kernel) {
   std::vector<EmbeddedKernel> kernels = parse_embedded(bytes_of(lifted.records), "what mneme-lift made of the PTX");
   if (kernels.size() != 1) throw Error::of("the PTX has no kernel '{}'", kernel);
   return {std::move(kernels[0].info), std::string(text_of(kernels[0].bitcode))};
-}
-
-DeviceCode* newest_ptx(std::vector<DeviceCode>& ptx) {
-  auto newest =
-      std::ranges::max_element(ptx, {}, [](const DeviceCode& one) { return cuda_processor(one.target).number; });
-  return newest == ptx.end() ? nullptr : &*newest;
 }
 
 }  // namespace mneme::objects

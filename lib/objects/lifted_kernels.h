@@ -29,7 +29,4 @@ struct LiftedKernel {
 };
 LiftedKernel lift_kernel(Bytes ptx, const std::string& kernel);
 
-// Of a fat binary's texts (packed_code_of_image) that for the newest processor; null: there are none.
-DeviceCode* newest_ptx(std::vector<DeviceCode>& ptx);
-
 }  // namespace mneme::objects

@@ -60,7 +60,7 @@ struct FatBinaryWrapper {
   uint32_t magic;
   uint32_t version;
   const std::byte* data;
-  void* unused;
+  const std::byte* const* units;  // of CUDA's, version 2: fat binaries that it was linked of, ended by null
 };
 
 }  // namespace mneme::vendor

@@ -20,6 +20,7 @@
 #include "codegen/host/analysis/promoted_copy.h"
 #include "codegen/host/neutral/fixed_launch.h"
 #include "codegen/host/neutral/neutral.h"
+#include "codegen/host/semantics/dynamic_locals.h"
 #include "codegen/host/sync/wait_loops.h"
 
 namespace mneme::codegen::host {
@@ -123,7 +124,9 @@ std::string call_to_inline(const Compilation& compilation) {
 
 std::string undefined_local(const Compilation& compilation) {
   return find(compilation, [](const llvm::Instruction& instruction) {
-    if (!llvm::isa<llvm::AllocaInst>(instruction)) return false;
+    auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (!local || is_dynamic_stack(*local)) return false;
+    if (!llvm::isa<llvm::ConstantInt>(local->getArraySize())) return true;
     return llvm::none_of(instruction.users(), [&](const llvm::User* user) {
       if (auto* bytes = llvm::dyn_cast<llvm::MemSetInst>(user)) return is_zero(bytes->getValue());
       auto* store = llvm::dyn_cast<llvm::StoreInst>(user);

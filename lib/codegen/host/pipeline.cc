@@ -24,11 +24,13 @@
 #include "codegen/host/neutral/indirect_calls.h"
 #include "codegen/host/neutral/neutral.h"
 #include "codegen/host/neutral/simplify.h"
+#include "codegen/host/neutral/split_barriers.h"
 #include "codegen/host/semantics/any_alignment.h"
 #include "codegen/host/semantics/brain_floats.h"
 #include "codegen/host/semantics/canonical_nans.h"
 #include "codegen/host/semantics/check_memory.h"
 #include "codegen/host/semantics/define_locals.h"
+#include "codegen/host/semantics/dynamic_locals.h"
 #include "codegen/host/semantics/guard_divisions.h"
 #include "codegen/host/semantics/guard_shifts.h"
 #include "codegen/host/semantics/plain_bools.h"
@@ -46,7 +48,8 @@
 namespace mneme::codegen::host {
 namespace {
 
-constexpr size_t kMostLoops = 200;  // over the work-items, in a kernel whose form nobody chose
+constexpr size_t kMostLoops = 200;    // over the work-items, in a kernel whose form nobody chose
+constexpr size_t kMostSaved = 40000;  // values at the ends of those, likewise
 constexpr char kUnoptimised[] = "default<O0>";
 
 void configure(Compilation& c) {
@@ -76,7 +79,9 @@ void inline_calls(Compilation& c) {
 }
 
 void begin_locals(Compilation& c) {
+  join_split_barriers(*c.module, c.kernel);
   place_kept_registers(*c.module, c.kernel);
+  place_dynamic_locals(*c.module);
   define_locals(*c.module);
 }
 
@@ -159,6 +164,37 @@ size_t count_collectives(llvm::Module& module) {
   return count;
 }
 
+bool is_convergence_point(const llvm::Instruction& instruction) {
+  std::optional<Operation> operation = operation_at(instruction);
+  return operation && is_convergence_point(*operation);
+}
+
+// Of the loop form: a loop ends at each convergence point that is next to the one it begins at, and values that are
+// used elsewhere are saved there.
+size_t count_saved_values(const llvm::Function& kernel) {
+  size_t ends = 0, values = 0;
+  // From the middle of a block, or from its beginning, to the first convergence points.
+  auto count_ends = [&](const llvm::BasicBlock& start, llvm::BasicBlock::const_iterator from) {
+    llvm::SmallSetVector<const llvm::BasicBlock*, 16> blocks;
+    auto follow = [&](const llvm::BasicBlock& block, llvm::BasicBlock::const_iterator begin) {
+      if (std::any_of(begin, block.end(), [](const auto& one) { return is_convergence_point(one); })) {
+        ++ends;
+      } else {
+        for (const llvm::BasicBlock* next : llvm::successors(&block)) blocks.insert(next);
+      }
+    };
+    follow(start, from);
+    for (size_t i = 0; i < blocks.size(); ++i) follow(*blocks[i], blocks[i]->begin());
+  };
+  for (const llvm::BasicBlock& block : kernel) {
+    for (const llvm::Instruction& instruction : block) {
+      values += instruction.isUsedOutsideOfBlock(&block);
+      if (is_convergence_point(instruction)) count_ends(block, std::next(instruction.getIterator()));
+    }
+  }
+  return ends * values;
+}
+
 bool use_fibers(Compilation& c) {
   const std::string& form = c.configuration.form;
   if (form != "auto" && form != "loop" && form != "fiber") {
@@ -172,11 +208,12 @@ bool use_fibers(Compilation& c) {
   }
   if (form != "auto") return form == "fiber";
   if (function) return true;
-  if (c.collectives <= kMostLoops) return false;
-  c.remarks.push_back(
-      fmt::format("runs in fibers, since {} loops between its barriers and wave operations would take long to compile "
-                  "(--form loop makes them)",
-                  c.collectives));
+  const size_t saved = count_saved_values(*c.module->getFunction(c.kernel.name));
+  if (c.collectives <= kMostLoops && saved <= kMostSaved) return false;
+  c.remarks.push_back(fmt::format(
+      "runs in fibers, since {} loops between its barriers and wave operations, at whose ends {} values are "
+      "kept, would take long to compile (--form loop makes them)",
+      c.collectives, saved));
   return true;
 }
 
@@ -279,8 +316,8 @@ constexpr Pass kPasses[] = {
     {"inline", "inline_into_kernel",
      "The kernel is one function, but for recursion and large functions without collectives.", inline_calls,
      call_to_inline, "locals"},
-    {"locals", "place_kept_registers, define_locals", "Local variables begin as zeros.", begin_locals, undefined_local,
-     "promote"},
+    {"locals", "join_split_barriers, place_kept_registers, place_dynamic_locals, define_locals",
+     "Local variables have fixed sizes and begin as zeros.", begin_locals, undefined_local, "promote"},
     {"accesses", "take_bools_as_they_are, allow_any_alignment", "Accesses promise no more than a GPU asks for.",
      loosen_accesses, promising_access, "promote"},
     {"ends", "return_at_ends", "A work-item that ends early returns from the kernel.", end_items, end_of_item},

@@ -179,6 +179,20 @@ std::optional<uint64_t> known(Value* value) {
   return number ? std::optional(number->getZExtValue()) : std::nullopt;
 }
 
+// lop3.and.b32 r|p, a, b, c, table, q: also whether the result is not zero, and q.
+PtxResult logic_with_predicate(PtxInstruction& instruction, bool both) {
+  Builder& builder = instruction.builder;
+  Operands given = instruction.operands;
+  std::optional<uint64_t> table = given.size() == 5 ? known(given[3]) : std::nullopt;
+  if (!table || !instruction.name.take("b32") || !instruction.name.is_used_up()) return std::nullopt;
+  llvm::SmallVector<Value*, 3> in;
+  for (Value* value : given.take_front(3)) in.push_back(as_type(builder, value, builder.getInt32Ty()));
+  Value *word = logic_of_three(builder, in, *table), *holds = builder.CreateIsNotNull(word);
+  Value* q = as_type(builder, given[4], builder.getInt1Ty());
+  holds = both ? builder.CreateAnd(holds, q) : builder.CreateOr(holds, q);
+  return instruction.results == 2 ? PtxValues{word, holds} : PtxValues{word};
+}
+
 }  // namespace
 
 PtxResult raise_ptx_bits(PtxInstruction& instruction) {
@@ -186,6 +200,10 @@ PtxResult raise_ptx_bits(PtxInstruction& instruction) {
   PtxName& name = instruction.name;
   StringRef operation = name.operation();
   if (operation == "mov") return move(instruction);
+  if (operation == "lop3") {
+    StringRef with = name.take_one_of({"and", "or"});
+    if (!with.empty()) return logic_with_predicate(instruction, with == "and");
+  }
   if (instruction.results != 1) return std::nullopt;
   Operands given = instruction.operands;
   if (operation == "prmt" && given.size() == 3 && name.take("b32")) {

@@ -81,6 +81,7 @@ class FunctionLifter {
   bool load(const PtxStatement& statement);
   bool store(const PtxStatement& statement);
   bool convert_address(const PtxStatement& statement);
+  void allocate(const PtxStatement& statement);
   llvm::Value* pointer(llvm::StringRef operand, llvm::StringRef space);
 
   [[noreturn]] void fail(const PtxStatement& statement, llvm::StringRef what) { module_.fail(statement.name, what); }

@@ -5,6 +5,8 @@
 
 #include <iterator>
 
+#include "codegen/ptx/constants.h"
+
 namespace mneme::codegen::ptx {
 
 using llvm::Value;
@@ -127,10 +129,8 @@ Value* ptx_number(Builder& builder, llvm::StringRef text) {
   }
   double real = 0;
   if (text.contains('.') && !text.getAsDouble(real)) return llvm::ConstantFP::get(builder.getDoubleTy(), real);
-  text.consume_back("U");
-  int64_t value = 0;
-  if (!text.getAsInteger(0, value)) return builder.getInt64(static_cast<uint64_t>(value));
-  return text.getAsInteger(0, bits) ? nullptr : builder.getInt64(bits);
+  std::optional<uint64_t> value = ptx_integer(text);
+  return value ? builder.getInt64(*value) : nullptr;
 }
 
 }  // namespace mneme::codegen::ptx

@@ -58,8 +58,9 @@ struct PtxInstruction {
   llvm::IRBuilderBase& builder;
   PtxName name;
   llvm::SmallVector<llvm::Value*, 6> operands;
-  unsigned results = 1;           // that are asked for: 2 for "r|p"
-  llvm::Value** carry = nullptr;  // the flag of add.cc and its like, in assembly
+  unsigned results = 1;                    // that are asked for: 2 for "r|p"
+  llvm::Value** carry = nullptr;           // the flag of add.cc and its like, in assembly
+  llvm::ArrayRef<std::string> parts = {};  // of a video instruction's result and operands (split_part)
 };
 
 // A value in a register, seen as a type; a narrower integer is extended as that type says.
@@ -69,7 +70,7 @@ llvm::Value* as_type(llvm::IRBuilderBase& builder, llvm::Value* value, const Ptx
 llvm::Value* by_elements(llvm::IRBuilderBase& builder, const PtxType& type, llvm::ArrayRef<llvm::Value*> operands,
                          llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)> operation);
 
-// 7, -7, 0x7, 7U as i64; 0f3f800000 and 0d3ff0000000000000 by their bits; 1.5 as double. Null: none of these.
+// 7, -7, 0x7, 7U, (1+2)*3 as i64; 0f3f800000 and 0d3ff0000000000000 by their bits; 1.5 as double. Null: none of these.
 llvm::Value* ptx_number(llvm::IRBuilderBase& builder, llvm::StringRef text);
 
 // "{a, b}" of a move: the integer of that many bits that they make up together, the first the lowest.

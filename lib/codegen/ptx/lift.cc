@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/ptx/lift.h"
 
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "codegen/ptx/module.h"
@@ -29,7 +34,8 @@ void annotate(llvm::Module& module, llvm::Function& kernel, llvm::StringRef what
 // What the source promised of launches.
 void annotate(llvm::Module& module, llvm::Function& kernel, const PtxFunction& source) {
   annotate(module, kernel, "kernel", 1);
-  for (auto& [directive, prefix] : {std::pair("maxntid", "maxntid"), std::pair("reqntid", "reqntid")}) {
+  for (auto& [directive, prefix] : {std::pair("maxntid", "maxntid"), std::pair("reqntid", "reqntid"),
+                                    std::pair("reqnctapercluster", "cluster_dim_")}) {
     auto found = source.limits.find(directive);
     if (found == source.limits.end()) continue;
     constexpr char kAxes[] = {'x', 'y', 'z'};
@@ -37,7 +43,8 @@ void annotate(llvm::Module& module, llvm::Function& kernel, const PtxFunction& s
       annotate(module, kernel, std::string(prefix) + kAxes[i], found->second[i]);
     }
   }
-  for (auto& [directive, name] : {std::pair("minnctapersm", "minctasm"), std::pair("maxnreg", "maxnreg")}) {
+  for (auto& [directive, name] : {std::pair("minnctapersm", "minctasm"), std::pair("maxnreg", "maxnreg"),
+                                  std::pair("maxclusterrank", "maxclusterrank")}) {
     auto found = source.limits.find(directive);
     if (found != source.limits.end() && !found->second.empty()) annotate(module, kernel, name, found->second[0]);
   }
@@ -64,18 +71,16 @@ void keep_only(llvm::Module& module, llvm::StringRef kernel) {
   ir::optimize(module, "globaldce", nullptr);
 }
 
-}  // namespace
+std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context) {
+  auto module = std::make_unique<llvm::Module>("mneme", context);
+  module->setSourceFileName("");
+  module->setTargetTriple(kTriple);
+  module->setDataLayout(kLayout);
+  return module;
+}
 
-Lifted lift(llvm::LLVMContext& context, std::string_view text) {
-  std::string plain = without_comments(text);
-  PtxFile file = parse_file(plain);
-  Lifted lifted;
-  lifted.module = std::make_unique<llvm::Module>("mneme", context);
-  llvm::Module& module = *lifted.module;
-  module.setSourceFileName("");
-  module.setTargetTriple(kTriple);
-  module.setDataLayout(kLayout);
-  LiftedModule functions(file, plain, module);
+void lift_file(const PtxFile& file, llvm::StringRef text, llvm::Module& module, Lifted& lifted) {
+  LiftedModule functions(file, text, module);
   std::string version = "+ptx" + std::to_string(std::min(file.major * 10 + file.minor, kNewestVersion));
   for (const PtxFunction& source : file.functions) {
     if (!source.is_defined) continue;
@@ -88,7 +93,9 @@ Lifted lift(llvm::LLVMContext& context, std::string_view text) {
       if (function) function->deleteBody();
       lifted.refused[source.name.str()] = error.what();
     }
-    if (source.is_kernel) lifted.kernels.push_back(source.name.str());
+    if (source.is_kernel && !llvm::is_contained(lifted.kernels, source.name)) {
+      lifted.kernels.push_back(source.name.str());
+    }
   }
   // Memory, or the application, may know of variables that no function here refers to.
   for (const PtxVariable& variable : file.variables) {
@@ -99,13 +106,72 @@ Lifted lift(llvm::LLVMContext& context, std::string_view text) {
       lifted.refused[variable.name.str()] = error.what();
     }
   }
+  for (const auto& [other, name] : file.aliases) {
+    llvm::Function* function = functions.function(name);
+    if (function && !function->isDeclaration()) llvm::GlobalAlias::create(other, function);
+  }
+}
+
+// Units that are linked: a function or variable of the one that the other declares is the same. Throws Error where both
+// define it.
+void link(llvm::Module& module, std::unique_ptr<llvm::Module> other) {
+  std::string twice;
+  module.getContext().setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo* information, void* into) {
+        llvm::raw_string_ostream stream(*static_cast<std::string*>(into));
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        information->print(printer);
+      },
+      &twice);
+  bool failed = llvm::Linker::linkModules(module, std::move(other));
+  module.getContext().setDiagnosticHandlerCallBack(nullptr);
+  if (failed) throw Error::of("the PTX of several units cannot be linked: {}", twice);
+}
+
+// Nobody outside calls functions. An alias is its function.
+void end_linking(llvm::Module& module, llvm::ArrayRef<std::string> kernels) {
+  for (llvm::GlobalAlias& alias : llvm::make_early_inc_range(module.aliases())) {
+    alias.replaceAllUsesWith(alias.getAliasee());
+    alias.eraseFromParent();
+  }
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    bool is_kernel = llvm::is_contained(kernels, function.getName());
+    function.setLinkage(is_kernel ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+  }
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    if (variable.hasWeakAnyLinkage()) variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  }
+}
+
+}  // namespace
+
+Lifted lift(llvm::LLVMContext& context, std::string_view text) {
+  std::string plain = without_comments(text);
+  std::vector<PtxFile> files = parse_files(plain);
+  Lifted lifted;
+  lifted.module = new_module(context);
+  llvm::Module& module = *lifted.module;
+  for (const PtxFile& file : files) {
+    if (&file == &files.front()) {
+      lift_file(file, plain, module, lifted);
+    } else {
+      std::unique_ptr<llvm::Module> other = new_module(context);
+      lift_file(file, plain, *other, lifted);
+      link(module, std::move(other));
+    }
+  }
+  end_linking(module, lifted.kernels);
   ir::verify_module(module, "what Mneme made of the PTX");
   ir::optimize(module, "function(sroa)", nullptr);
   recover_pointers(module, lifted.kernels);
   ir::optimize(module, "function(sroa,instcombine<no-verify-fixpoint>,dce)", nullptr);
-  for (const PtxFunction& source : file.functions) {
-    llvm::Function* kernel = source.is_kernel ? module.getFunction(source.name) : nullptr;
-    if (kernel && !kernel->isDeclaration()) annotate(module, *kernel, source);
+  std::set<llvm::StringRef> annotated;  // what several units define is annotated once
+  for (const PtxFile& file : files) {
+    for (const PtxFunction& source : file.functions) {
+      llvm::Function* kernel = source.is_kernel && source.is_defined ? module.getFunction(source.name) : nullptr;
+      if (kernel && !kernel->isDeclaration() && annotated.insert(source.name).second) annotate(module, *kernel, source);
+    }
   }
   ir::verify_module(module, "what Mneme made of the PTX");
   return lifted;

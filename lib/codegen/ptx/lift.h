@@ -19,8 +19,8 @@ struct Lifted {
   std::map<std::string, std::string> refused;
 };
 
-// All functions of the text, and the variables that they use. Throws Error, which names the line, for text that is no
-// PTX.
+// All functions of the text, and the variables that they use. A text of several files, one behind the other, is of
+// units that are linked. Throws Error, which names the line, for text that is no PTX.
 Lifted lift(llvm::LLVMContext& context, std::string_view text);
 
 // The kernel of that name with what it uses, as bitcode. Throws Error where it is not there, or could not be lifted.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loads, stores and addresses. Accesses that are more than an ordinary one are left to statement.cc.
+#include <llvm/IR/InlineAsm.h>
+
+#include "codegen/ptx/constants.h"
 #include "codegen/ptx/function.h"
 
 namespace mneme::codegen::ptx {
@@ -37,9 +40,11 @@ std::optional<Access> access_of(PtxName name) {
 Value* FunctionLifter::pointer(StringRef operand, StringRef space) {
   if (!operand.consume_front("[") || !operand.consume_back("]")) fail(*here_, "has no address");
   StringRef base = operand.take_until([](char c) { return c == '+'; }).trim();
-  int64_t distance = 0;
+  uint64_t distance = 0;
   if (base.size() != operand.trim().size()) {
-    if (operand.split('+').second.trim().getAsInteger(0, distance)) fail(*here_, "has an address that is none");
+    std::optional<uint64_t> known = ptx_integer(operand.split('+').second);
+    if (!known) fail(*here_, "has an address that is none");
+    distance = *known;
   }
   Value* address = find(&Scope::places, base).address;
   if (!address) address = module_.variable(base);
@@ -49,7 +54,7 @@ Value* FunctionLifter::pointer(StringRef operand, StringRef space) {
     address = builder_.CreateIntToPtr(number, type);
   }
   if (distance) {
-    address = builder_.CreateGEP(builder_.getInt8Ty(), address, builder_.getInt64(static_cast<uint64_t>(distance)));
+    address = builder_.CreateGEP(builder_.getInt8Ty(), address, builder_.getInt64(distance));
   }
   return address;
 }
@@ -109,10 +114,31 @@ bool FunctionLifter::convert_address(const PtxStatement& statement) {
   return true;
 }
 
+// alloca gives an address in local memory; in this IR those are generic.
+void FunctionLifter::allocate(const PtxStatement& statement) {
+  llvm::ArrayRef<StringRef> operands = statement.operands;
+  std::optional<uint64_t> align = operands.size() == 3 ? ptx_integer(operands[2]) : 8;
+  if (statement.name != "alloca.u64" || operands.size() < 2 || operands.size() > 3 || !align) {
+    fail(statement, "is no alloca that Mneme understands");
+  }
+  std::string text =
+      "{ .reg .b64 %own; alloca.u64 %own, $1, " + std::to_string(*align) + "; cvta.local.u64 $0, %own; }";
+  llvm::Type* number = builder_.getInt64Ty();
+  auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(number, {number}, false), text, "=l,l,~{memory}", true);
+  llvm::CallInst* made = builder_.CreateCall(assembly, {as_type(builder_, read(operands[1]), number)});
+  made->addFnAttr(llvm::Attribute::NoUnwind);
+  made->addFnAttr(llvm::Attribute::Convergent);
+  write(operands[0], made);
+}
+
 bool FunctionLifter::lift_memory(const PtxStatement& statement) {
   StringRef operation = statement.operation();
   if (operation == "ld" || operation == "ldu") return load(statement);
   if (operation == "st") return store(statement);
+  if (operation == "alloca") {
+    allocate(statement);
+    return true;
+  }
   return operation == "cvta" && convert_address(statement);
 }
 

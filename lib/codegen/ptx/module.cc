@@ -5,6 +5,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "base/error.h"
+#include "codegen/ptx/constants.h"
 
 namespace mneme::codegen::ptx {
 
@@ -16,8 +17,10 @@ constexpr uint64_t kMostInitialBytes = 64 << 20;  // of a variable: each element
 
 // Literals and virtual tables: nobody outside knows of them, and nobody writes to them.
 bool is_compilers_own(const PtxVariable& variable) {
-  if (variable.is_visible || variable.is_extern || variable.values.empty()) return false;
-  for (StringRef stem : {"$str", "_ZTV", "__unnamed_", "$__", "__cudart_", "switch_$_table"}) {
+  if (variable.is_extern || variable.values.empty()) return false;
+  if (variable.name.starts_with("_ZTV")) return true;  // units may each have the same
+  if (variable.is_visible) return false;
+  for (StringRef stem : {"$str", "__unnamed_", "$__", "__cudart_", "switch_$_table"}) {
     if (variable.name.starts_with(stem)) return true;
   }
   return false;
@@ -104,13 +107,17 @@ void LiftedModule::add_attributes(llvm::AttributeList& attributes, const PtxFunc
 }
 
 llvm::Function* LiftedModule::function(StringRef name) {
+  if (auto alias = file_.aliases.find(name); alias != file_.aliases.end() && alias->second != name) {
+    name = alias->second;
+  }
   if (llvm::Function* made = module_.getFunction(name)) return made;
   const PtxFunction* source = functions_.lookup(name);
   if (!source) return nullptr;
-  auto* made = llvm::Function::Create(type_of(*source),
-                                      source->is_defined && !source->is_kernel ? llvm::GlobalValue::InternalLinkage
-                                                                               : llvm::GlobalValue::ExternalLinkage,
-                                      name, module_);
+  auto linkage = !source->is_defined                       ? llvm::GlobalValue::ExternalLinkage
+                 : source->is_weak                         ? llvm::GlobalValue::WeakAnyLinkage
+                 : source->is_kernel || source->is_visible ? llvm::GlobalValue::ExternalLinkage
+                                                           : llvm::GlobalValue::InternalLinkage;
+  auto* made = llvm::Function::Create(type_of(*source), linkage, name, module_);
   llvm::AttributeList attributes = made->getAttributes();
   add_attributes(attributes, *source);
   made->setAttributes(attributes);
@@ -133,7 +140,9 @@ llvm::GlobalVariable* LiftedModule::add_variable(const PtxVariable& source, Stri
   llvm::Type* type = source.is_array ? llvm::ArrayType::get(element, source.count) : element;
   AddressSpace space = address_space(source.space);
   bool own = is_compilers_own(source), shared = space == kShared, external = source.is_extern || source.count == 0;
-  auto linkage = own || (shared && !external) ? llvm::GlobalValue::InternalLinkage : llvm::GlobalValue::ExternalLinkage;
+  auto linkage = own || (shared && !external)  ? llvm::GlobalValue::InternalLinkage
+                 : source.is_weak && !external ? llvm::GlobalValue::WeakAnyLinkage
+                                               : llvm::GlobalValue::ExternalLinkage;
   auto* made = new llvm::GlobalVariable(module_, type, own, linkage, nullptr, name, nullptr,
                                         llvm::GlobalValue::NotThreadLocal, space);
   if (source.alignment()) made->setAlignment(llvm::Align(source.alignment()));
@@ -187,13 +196,18 @@ llvm::Constant* LiftedModule::address_value(StringRef text, unsigned bits) {
   auto [base, distance] = text.split('+');
   base = base.trim();
   uint64_t offset = 0;
-  if (!distance.empty() && distance.trim().getAsInteger(0, offset)) return nullptr;
+  if (!distance.empty()) {
+    std::optional<uint64_t> known = ptx_integer(distance);
+    if (!known) return nullptr;
+    offset = *known;
+  }
   bool generic = base.consume_front("generic(");
   if (generic && !base.consume_back(")")) return nullptr;
   llvm::Constant* address = variable(base);
   if (!address) address = function(base);
   if (!address) return nullptr;
-  if (address->getType()->getPointerAddressSpace() != kShared) {
+  unsigned space = address->getType()->getPointerAddressSpace();
+  if (space != kShared && space != kGeneric) {
     address = llvm::ConstantExpr::getAddrSpaceCast(address, llvm::PointerType::get(context(), 0));
   }
   if (offset) {

@@ -6,6 +6,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include "codegen/ptx/constants.h"
 #include "codegen/ptx/function.h"
 
 namespace mneme::codegen::ptx {
@@ -14,16 +15,6 @@ using llvm::StringRef;
 using llvm::Value;
 
 namespace {
-
-// Without effect but their results: they may be moved, and left out.
-bool is_pure(StringRef operation) {
-  static constexpr StringRef kPure[] = {
-      "add",   "sub",  "mul",      "mad",   "fma",  "min",   "max",   "div",      "rem",  "rcp",  "sqrt",
-      "rsqrt", "sin",  "cos",      "lg2",   "ex2",  "tanh",  "cvt",   "set",      "setp", "selp", "slct",
-      "abs",   "neg",  "copysign", "testp", "prmt", "bfe",   "bfi",   "lop3",     "shf",  "dp4a", "dp2a",
-      "szext", "bmsk", "bfind",    "fns",   "sad",  "mul24", "mad24", "isspacep", "popc", "clz",  "brev"};
-  return llvm::is_contained(kPure, operation);
-}
 
 // ptxas may fuse it with another. Whether it does depends on how often its result is used, so that it must stay as
 // often as the text has it.
@@ -119,9 +110,13 @@ Value* FunctionLifter::special_register(StringRef name) {
   if (llvm::Intrinsic::ID known = intrinsic_of_register(name); known != llvm::Intrinsic::not_intrinsic) {
     return builder_.CreateIntrinsic(known, {}, {});
   }
-  bool wide = name == "%clock64" || name == "%globaltimer" || name == "%gridid";
+  bool wide = llvm::is_contained({"%clock64", "%globaltimer", "%gridid", "%current_graph_exec"}, name) ||
+              (name.starts_with("%pm") && name.ends_with("_64"));
   llvm::Type* type = wide ? builder_.getInt64Ty() : builder_.getInt32Ty();
   std::string text = std::string(wide ? "mov.u64" : "mov.u32") + " $0, " + name.str() + ";";
+  if (name == "%is_explicit_cluster") {
+    text = "{ .reg .pred %p; mov.pred %p, %is_explicit_cluster; selp.u32 $0, 1, 0, %p; }";
+  }
   auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(type, false), text, wide ? "=l" : "=r", true);
   return builder_.CreateCall(assembly);
 }
@@ -133,9 +128,11 @@ Value* FunctionLifter::address_of(StringRef name) {
   if (!address) address = module_.variable(base);
   if (!address) address = module_.function(base);
   if (!address) return nullptr;
-  uint64_t offset = 0;
-  if (!distance.empty() && distance.trim().getAsInteger(0, offset)) return nullptr;
-  if (offset) address = builder_.CreateGEP(builder_.getInt8Ty(), address, builder_.getInt64(offset));
+  if (!distance.empty()) {
+    std::optional<uint64_t> offset = ptx_integer(distance);
+    if (!offset) return nullptr;
+    address = builder_.CreateGEP(builder_.getInt8Ty(), address, builder_.getInt64(*offset));
+  }
   return builder_.CreatePtrToInt(address, builder_.getInt64Ty());
 }
 
@@ -162,11 +159,7 @@ void FunctionLifter::write(StringRef target, Value* value, bool is_signed) {
 bool FunctionLifter::lift_plain(const PtxStatement& statement) {
   if (statement.operands.empty() || !writes_first(statement)) return false;
   StringRef operation = statement.operation();
-  if (!is_pure(operation) && operation != "mov" && !statement.takes_carry() && operation != "and" &&
-      operation != "or" && operation != "xor" && operation != "not" && operation != "cnot" && operation != "shl" &&
-      operation != "shr") {
-    return false;
-  }
+  if ((!is_pure(operation) && !statement.takes_carry()) || is_video(operation)) return false;
   auto targets = split_targets(statement.operands[0]);
   if (!targets) return false;
   llvm::SmallVector<Value*, 6> operands;
@@ -211,7 +204,8 @@ void FunctionLifter::lift_assembly(const PtxStatement& statement) {
   if (writes) {
     auto names = split_targets(statement.operands[0]);
     if (!names) fail(statement, "has a result that Mneme does not understand");
-    for (StringRef name : *names) {
+    for (StringRef& name : *names) {
+      if (is_video(statement.operation())) name = split_part(name).name;
       Register* held = name == "_" ? nullptr : find_register(name);
       if (name == "_") continue;
       llvm::Type* type = held ? type_in_assembly(held->slot->getAllocatedType()) : nullptr;
@@ -245,6 +239,12 @@ void FunctionLifter::lift_assembly(const PtxStatement& statement) {
         StringRef name = rest.take_front(1 + rest.drop_front().take_while(is_in_name).size());
         rest = rest.drop_front(name.size());
         Register* held = find_register(name);
+        std::string part;
+        if (!held && is_video(statement.operation())) {
+          part = split_part(name).part;
+          name = split_part(name).name;
+          held = find_register(name);
+        }
         if (name == "_" || name == "WARP_SZ" || (!held && name.starts_with("%"))) {
           text += name;
         } else if (target) {
@@ -252,6 +252,7 @@ void FunctionLifter::lift_assembly(const PtxStatement& statement) {
         } else {
           text += number_of_input(read(name));
         }
+        if (!part.empty()) text += "." + part;
       } else {
         text += rest.front();
         rest = rest.drop_front();

@@ -5,6 +5,7 @@
 #include <llvm/ADT/StringExtras.h>
 
 #include "base/error.h"
+#include "codegen/ptx/constants.h"
 
 namespace mneme::codegen::ptx {
 namespace {
@@ -35,6 +36,12 @@ StringRef take_word(StringRef& text) {
   return word;
 }
 
+bool take_number(StringRef text, uint64_t& number) {
+  std::optional<uint64_t> value = ptx_integer(text);
+  if (value) number = *value;
+  return value.has_value();
+}
+
 void add_values(StringRef text, llvm::SmallVectorImpl<StringRef>& values) {
   for (StringRef value : split_operands(text)) {
     if (value.starts_with("{") && value.ends_with("}")) {
@@ -49,14 +56,14 @@ class Parser {
  public:
   explicit Parser(StringRef text) : all_(text), text_(text) {}
 
-  PtxFile run() {
+  std::vector<PtxFile> run() {
     while (!(text_ = text_.ltrim()).empty()) {
       if (text_.consume_front(";")) continue;
       here_ = text_;
       directive(take_word(text_));
     }
-    if (file_.major == 0) throw Error("this PTX does not begin with .version");
-    return std::move(file_);
+    if (files_.empty()) throw Error("this PTX does not begin with .version");
+    return std::move(files_);
   }
 
  private:
@@ -68,9 +75,12 @@ class Parser {
   void directive(StringRef word) {
     if (word == ".version") {
       auto [major, minor] = take_word(text_).split('.');
-      if (major.getAsInteger(10, file_.major) || minor.getAsInteger(10, file_.minor)) fail("names no version");
+      PtxFile& file = files_.emplace_back();
+      if (major.getAsInteger(10, file.major) || minor.getAsInteger(10, file.minor)) fail("names no version");
+    } else if (files_.empty()) {
+      throw Error("this PTX does not begin with .version");
     } else if (word == ".target") {
-      file_.processor = take_word(text_);
+      files_.back().processor = take_word(text_);
       skip_line();
     } else if (word == ".address_size") {
       if (take_word(text_) != "64") fail("is of code for 32 bits, which Mneme does not read");
@@ -79,8 +89,12 @@ class Parser {
     } else if (word == ".section") {
       text_ = text_.drop_until([](char c) { return c == '{'; });
       if (text_.empty() || !take_brackets(text_)) fail("has no end");
-    } else if (word == ".pragma" || word == ".alias") {
-      if (word == ".alias") fail("is an alias, which Mneme does not read");
+    } else if (word == ".alias") {
+      StringRef other = take_word(text_);
+      text_ = text_.ltrim();
+      if (other.empty() || !text_.consume_front(",")) fail("is no alias that Mneme understands");
+      files_.back().aliases[other] = take_word(text_);
+    } else if (word == ".pragma") {
       text_ = text_.drop_until([](char c) { return c == ';'; });
     } else {
       declaration(word);
@@ -92,13 +106,14 @@ class Parser {
   }
 
   void declaration(StringRef word) {
-    bool is_extern = false, is_visible = false;
+    bool is_extern = false, is_visible = false, is_weak = false;
     while (word == ".visible" || word == ".extern" || word == ".weak" || word == ".common") {
       is_extern |= word == ".extern";
       is_visible |= word != ".extern";
+      is_weak |= word == ".weak" || word == ".common";
       word = take_word(text_);
     }
-    if (word == ".entry" || word == ".func") return function(word == ".entry", is_visible);
+    if (word == ".entry" || word == ".func") return function(word == ".entry", is_visible, is_weak);
     static constexpr StringRef kSpaces[] = {".global", ".const", ".shared", ".shared::cta", ".local"};
     if (!llvm::is_contained(kSpaces, word)) fail("is nothing that Mneme knows of PTX");
     size_t end = text_.find(';');
@@ -107,17 +122,19 @@ class Parser {
     variable.space = word.drop_front().split(':').first;
     variable.is_extern = is_extern;
     variable.is_visible = is_visible;
+    variable.is_weak = is_weak;
     if (!parse_variable(text_.take_front(end), variable)) fail("declares no variable that Mneme understands");
-    file_.variables.push_back(std::move(variable));
+    files_.back().variables.push_back(std::move(variable));
     text_ = text_.drop_front(end + 1);
   }
 
-  void function(bool is_kernel, bool is_visible) {
+  void function(bool is_kernel, bool is_visible, bool is_weak) {
     size_t end = text_.find_first_of("{;");
     if (end == StringRef::npos) fail("has no end");
     PtxFunction function;
     function.is_kernel = is_kernel;
     function.is_visible = is_visible;
+    function.is_weak = is_weak;
     function.is_defined = text_[end] == '{';
     if (!parse_signature(text_.take_front(end), function)) fail("declares no function that Mneme understands");
     text_ = text_.drop_front(end);
@@ -132,11 +149,11 @@ class Parser {
       }
       function.body = std::move(*statements);
     }
-    file_.functions.push_back(std::move(function));
+    files_.back().functions.push_back(std::move(function));
   }
 
   StringRef all_, text_, here_;
-  PtxFile file_;
+  std::vector<PtxFile> files_;
 };
 
 bool parse_variables(StringRef text, std::vector<PtxVariable>& variables) {
@@ -162,7 +179,7 @@ bool parse_limits(StringRef text, PtxFunction& function) {
     for (StringRef number : split_operands(text.take_until([](char c) { return c == '.'; }))) {
       uint64_t value = 0;
       if (number.empty()) break;
-      if (number.getAsInteger(0, value)) return false;
+      if (!take_number(number, value)) return false;
       numbers.push_back(value);
     }
     text = text.drop_until([](char c) { return c == '.'; });
@@ -212,7 +229,7 @@ bool parse_variable(StringRef text, PtxVariable& variable) {
   while (text.starts_with("[")) {
     std::optional<StringRef> size = take_brackets(text);
     uint64_t count = 0;
-    if (!size || (!size->trim().empty() && size->trim().getAsInteger(0, count))) return false;
+    if (!size || (!size->trim().empty() && !take_number(*size, count))) return false;
     variable.count *= count;
     if (variable.count > uint64_t{1} << 32) return false;
     variable.is_array = true;
@@ -243,6 +260,6 @@ bool parse_signature(StringRef text, PtxFunction& function) {
   return !function.name.empty() && parse_limits(text, function);
 }
 
-PtxFile parse_file(StringRef text) { return Parser(text).run(); }
+std::vector<PtxFile> parse_files(StringRef text) { return Parser(text).run(); }
 
 }  // namespace mneme::codegen::ptx

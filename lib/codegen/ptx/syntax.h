@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A file of PTX, taken apart: its variables and functions, and the statements of their bodies. All texts are pieces of
+// Files of PTX, taken apart: its variables and functions, and the statements of their bodies. All texts are pieces of
 // the one that was parsed.
 #pragma once
 #include <map>
@@ -18,6 +18,7 @@ struct PtxVariable {
   bool is_array = false;
   uint64_t align = 0;  // bytes; 0: as the type is
   bool is_extern = false, is_visible = false;
+  bool is_weak = false;                          // other units may define the same
   llvm::SmallVector<llvm::StringRef, 4> values;  // of an array of arrays: all, in order
 
   uint64_t element_bytes() const { return uint64_t{type.bits} / 8 * vector; }
@@ -27,7 +28,7 @@ struct PtxVariable {
 
 struct PtxFunction {
   llvm::StringRef name;
-  bool is_kernel = false, is_defined = false, is_visible = false;
+  bool is_kernel = false, is_defined = false, is_visible = false, is_weak = false;
   std::vector<PtxVariable> results, parameters;
   std::map<llvm::StringRef, llvm::SmallVector<uint64_t, 3>> limits;  // "maxntid": {256, 1, 1}
   std::vector<PtxStatement> body;
@@ -37,11 +38,13 @@ struct PtxFile {
   unsigned major = 0, minor = 0;  // of the PTX ISA
   llvm::StringRef processor;      // "sm_90"
   std::vector<PtxVariable> variables;
-  std::vector<PtxFunction> functions;  // a function that is declared and defined is there twice
+  std::vector<PtxFunction> functions;                  // a function that is declared and defined is there twice
+  std::map<llvm::StringRef, llvm::StringRef> aliases;  // functions, by their other names
 };
 
-// Of a text without comments (without_comments), which must stay where it is. Throws Error that names the line.
-PtxFile parse_file(llvm::StringRef text);
+// Of a text without comments (without_comments), which must stay where it is: the files in it, each of which begins
+// with .version. Throws Error that names the line.
+std::vector<PtxFile> parse_files(llvm::StringRef text);
 
 // ".align 4 .b8 x[16] = {…}": what stands behind the space. False: it is none.
 bool parse_variable(llvm::StringRef text, PtxVariable& variable);

@@ -96,11 +96,37 @@ bool writes_first(const PtxStatement& statement) {
                                           "griddepcontrol",
                                           "setmaxnreg",
                                           "applypriority",
-                                          "bra"};
+                                          "bra",
+                                          "stackrestore"};
   StringRef operation = statement.operation();
   if (operation == "bar" || operation == "barrier") return statement.name.contains(".red.");
   if (!statement.operands.empty() && statement.operands[0].starts_with("[")) return false;
   return !llvm::is_contained(kOthers, operation);
+}
+
+bool is_video(StringRef operation) {
+  if (!operation.consume_front("v")) return false;
+  operation = operation.rtrim("24");
+  return llvm::is_contained({"add", "sub", "absdiff", "min", "max", "shl", "shr", "mad", "set", "avrg"}, operation);
+}
+
+PtxPart split_part(StringRef operand) {
+  StringRef positive = operand;
+  bool negative = positive.consume_front("-");
+  positive = positive.ltrim();
+  if (!negative || positive.empty() || llvm::isDigit(positive.front()))
+    return {operand.split('.').first, operand.split('.').second.str()};
+  return {positive.split('.').first, "-" + positive.split('.').second.str()};
+}
+
+bool is_pure(StringRef operation) {
+  static constexpr StringRef kPure[] = {
+      "add",   "sub", "mul",   "mad",   "fma",  "min",  "max",      "div",      "rem",  "rcp",       "sqrt",
+      "rsqrt", "sin", "cos",   "lg2",   "ex2",  "tanh", "cvt",      "set",      "setp", "selp",      "slct",
+      "abs",   "neg", "and",   "or",    "xor",  "not",  "cnot",     "shl",      "shr",  "mov",       "prmt",
+      "bfe",   "bfi", "lop3",  "shf",   "dp4a", "dp2a", "copysign", "testp",    "bmsk", "fns",       "bfind",
+      "szext", "sad", "mul24", "mad24", "popc", "clz",  "brev",     "isspacep", "mapa", "getctarank"};
+  return llvm::is_contained(kPure, operation) || is_video(operation);
 }
 
 std::optional<llvm::SmallVector<StringRef, 4>> split_targets(StringRef operand) {

@@ -38,6 +38,18 @@ llvm::SmallVector<llvm::StringRef, 6> split_operands(llvm::StringRef text);
 // Whether the first operand is what the instruction gives.
 bool writes_first(const PtxStatement& statement);
 
+// Whether it has no effect but its results: it may be moved, done in vain, and left out.
+bool is_pure(llvm::StringRef operation);
+
+// Whether it is on parts of registers: vadd, vset4.
+bool is_video(llvm::StringRef operation);
+// Of a video instruction's "-%r1.b0" its register, and "-b0".
+struct PtxPart {
+  llvm::StringRef name;
+  std::string part;
+};
+PtxPart split_part(llvm::StringRef operand);
+
 // The names in "a", "a|p", "{a, b}", "{a, b}|p". Nothing: none of these.
 std::optional<llvm::SmallVector<llvm::StringRef, 4>> split_targets(llvm::StringRef operand);
 

@@ -30,8 +30,9 @@ Wrapper& as_hip(const Wrapper& wrapper) {
   static auto* all = new std::deque<Wrapper>;
   std::lock_guard lock(*mutex);
   // One that is not understood is refused as HIP's would be.
-  return all->emplace_back(
-      Wrapper{wrapper.magic == vendor::cuda::kWrapperMagic ? vendor::hip::kWrapperMagic : 0, 1, wrapper.data, nullptr});
+  const bool known = wrapper.magic == vendor::cuda::kWrapperMagic, linked = known && wrapper.version == 2;
+  return all->emplace_back(Wrapper{known ? vendor::hip::kWrapperMagic : 0, linked ? 2u : 1u, wrapper.data,
+                                   linked ? wrapper.units : nullptr});
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Program& Program::on(int device) {
   std::lock_guard lock(mutex_);
   std::unique_ptr<Program>& other = others_[device];
   if (other) return *other;
-  other = std::make_unique<Program>(image_, device);
+  other = std::make_unique<Program>(image_, units_, device);
   for (const auto& [name, variable] : variables_) {
     other->variables_[name] = {.size = variable.size, .managed = variable.managed};
   }
@@ -70,7 +70,11 @@ void Program::parse() {
       add_kernels(carried_kernels(image.image, kWhere), image.target);
       if (!kernels_.empty()) break;
     }
-    if (objects::DeviceCode* newest = kernels_.empty() ? objects::newest_ptx(ptx) : nullptr) {
+    if (!kernels_.empty()) return;
+    if (objects::DeviceCode linked = objects::linked_ptx(units_, kWhere); !linked.image.empty()) {
+      ptx.push_back(std::move(linked));
+    }
+    if (objects::DeviceCode* newest = objects::newest_ptx(ptx)) {
       lifted_ = objects::lift_kernels(objects::image_of(*newest), {}, run_detached);
       add_kernels(bytes_of(lifted_.records), newest->target);
     }

@@ -52,7 +52,9 @@ class Kernel {
 class Program {
  public:
   // `image` (objects::device_code_of_image) stays where it is.
-  explicit Program(const std::byte* image, int device = 0) : image_(image), device_(device) {}
+  // `units`: the fat binaries that it was linked of, by the toolkit's linker, which knows no IR.
+  explicit Program(const std::byte* image, std::vector<Bytes> units = {}, int device = 0)
+      : image_(image), units_(std::move(units)), device_(device) {}
 
   // The same on another device: with variables of its own, and code that uses them. This one is on the first.
   Program& on(int device);
@@ -114,6 +116,7 @@ class Program {
   Variable& variable_of(const codegen::host::GlobalSlot& slot);
 
   const std::byte* image_;
+  const std::vector<Bytes> units_;
   const int device_;
   std::mutex mutex_;
   bool parsed_ = false, placed_ = false;

@@ -41,6 +41,14 @@ Registry& registry() {
 
 Program* program_of(void** handle) { return reinterpret_cast<Program*>(handle); }
 
+// What the program was linked of.
+std::vector<Bytes> units_of(const vendor::FatBinaryWrapper& wrapper) {
+  std::vector<Bytes> units;
+  if (wrapper.version != 2 || !wrapper.units) return units;
+  for (const std::byte* const* unit = wrapper.units; *unit; ++unit) units.emplace_back(*unit, SIZE_MAX);
+  return units;
+}
+
 std::string demangled(const std::string& name) {
   if (!name.starts_with("_Z")) return name;
   int status = 0;
@@ -150,7 +158,7 @@ extern "C" {
 
 void** __hipRegisterFatBinary(const void* data) {
   const auto* wrapper = static_cast<const mneme::vendor::FatBinaryWrapper*>(data);
-  if (!wrapper || wrapper->magic != mneme::vendor::hip::kWrapperMagic || wrapper->version != 1) {
+  if (!wrapper || wrapper->magic != mneme::vendor::hip::kWrapperMagic || wrapper->version < 1 || wrapper->version > 2) {
     say("the application registers device code of a kind that is not understood; build it with mneme-inject");
     return nullptr;
   }
@@ -159,7 +167,8 @@ void** __hipRegisterFatBinary(const void* data) {
   auto& programs = registry().programs;
   auto known = std::ranges::find_if(
       programs, [&](auto& program) { return program->fat_binary() == wrapper->data && !program->unregistered; });
-  if (known == programs.end()) known = programs.insert(programs.end(), std::make_unique<Program>(wrapper->data));
+  if (known == programs.end())
+    known = programs.insert(programs.end(), std::make_unique<Program>(wrapper->data, units_of(*wrapper)));
   return reinterpret_cast<void**>(known->get());
 }
 

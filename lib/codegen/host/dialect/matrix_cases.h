@@ -144,28 +144,10 @@ inline void expect_product(TestMatrix& a, TestMatrix& b, TestMatrix& c, TestMatr
 
 // Runs code with a block of so many threads, in either form.
 inline void run_matrix_code(CodeObject& object, const void* arguments, uint32_t threads) {
-  struct alignas(64) Line {
-    uint64_t words[8];
-  };
-  std::vector<Line> frames(1 << 15);  // aligned, as vectors in them want it
-  std::vector<uint64_t> shared(8192, 0xa5a5a5a5a5a5a5a5);
-  uint32_t implicit[64] = {1, 1, 1}, dispatch[16] = {};
-  dispatch[7] = static_cast<uint32_t>(object.shared_static);
-  BlockContext context{};
-  context.arguments = arguments;
-  context.implicit = implicit;
-  context.dispatch = dispatch;
-  context.shared = shared.data();
-  context.frames = frames.data();
-  context.frames_size = frames.size() * sizeof(Line);
-  context.block[0] = threads;
-  context.block[1] = context.block[2] = context.grid[0] = context.grid[1] = context.grid[2] = 1;
   static constexpr Services kServices = BlockOfThreads::services();
   BlockOfThreads items;
-  context.services = &kServices;
-  context.launch = &items;
-  object.run_block(&context);
-  EXPECT_EQ(context.fault, kNoFault);
+  TestBlock block(object, arguments, {.threads = threads});
+  EXPECT_EQ(block.run(kServices, &items).fault, kNoFault);
 }
 
 // A kernel's body: each thread brings `in` words (i32, or i64 where `wide` says so) of the first argument, in slots of

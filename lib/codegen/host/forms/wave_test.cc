@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives in the loop form: kernels written with neutral operations, run, against what each
 // thread is bound to see.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,9 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "codegen/host/abi.h"
 #include "codegen/host/host.h"
+#include "codegen/host/neutral/test_block.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -85,10 +83,8 @@ class WaveTest : public testing::TestWithParam<std::tuple<const char*, uint32_t>
     std::string text = kHead;
     text += "  %lane = and i32 %t, " + std::to_string(wave() - 1) + "\n  br label %start\nstart:\n" + body + kTail;
     Result result = compile(kernel, text, configuration);
-    Fd file = memory_file("code", bytes_of(result.code));
-    void* handle = ::dlopen(("/proc/self/fd/" + std::to_string(file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
-    ASSERT_TRUE(handle) << ::dlerror();
-    auto* object = static_cast<CodeObject*>(::dlsym(handle, kEntrySymbol));
+    LoadedCode code(result.code);
+    CodeObject* object = code.object;
     for (uint32_t threads : {1, 31, 40, 64, 100, 256}) {
       for (int kind = 0; kind < 4; ++kind) {
         Values in(threads), out(threads, -1), wanted(threads);
@@ -103,7 +99,6 @@ class WaveTest : public testing::TestWithParam<std::tuple<const char*, uint32_t>
         EXPECT_EQ(out, wanted) << threads << " threads, kind " << kind;
       }
     }
-    ::dlclose(handle);
   }
 
   // How many of the wave's threads something holds for.
@@ -124,22 +119,9 @@ class WaveTest : public testing::TestWithParam<std::tuple<const char*, uint32_t>
       ++calls().diverged;
       calls().places.assign(places, places + count);
     };
-    std::vector<uint64_t> room(1 << 16), shared(64);
     void* arguments[] = {in.data(), out.data()};
-    uint32_t implicit[64] = {1, 1, 1};
-    uint16_t dispatch[32] = {0, 0, static_cast<uint16_t>(in.size())};
-    BlockContext context{};
-    context.arguments = arguments;
-    context.implicit = implicit;
-    context.dispatch = dispatch;
-    context.shared = shared.data();
-    context.frames = room.data();
-    context.frames_size = room.size() * 8;
-    context.block[0] = static_cast<uint32_t>(in.size());
-    context.block[1] = context.block[2] = context.grid[0] = context.grid[1] = context.grid[2] = 1;
-    context.services = &services;
-    object.run_block(&context);
-    EXPECT_EQ(context.fault, kNoFault);
+    TestBlock block(object, arguments, {.threads = static_cast<uint32_t>(in.size())});
+    EXPECT_EQ(block.run(services).fault, kNoFault);
   }
 };
 

@@ -28,6 +28,8 @@ llvm::Value* call_context(llvm::IRBuilderBase& builder);
 llvm::Value* call_wave_memory(llvm::IRBuilderBase& builder, uint32_t bytes);
 // The largest, a multiple of 64 bytes; 0: none is asked for.
 uint64_t wave_memory_size(llvm::Module& module);
+// An attribute of a kernel whose source asks for ids of the first dimension only; lane_index asks for all of them.
+inline constexpr llvm::StringLiteral kOneDimension = "mneme-one-dimension";
 // The work-item's linear index in the block, i32, x fastest; and in its wave.
 llvm::Value* thread_index(llvm::IRBuilderBase& builder);
 llvm::Value* lane_index(llvm::IRBuilderBase& builder, uint32_t wave_size);

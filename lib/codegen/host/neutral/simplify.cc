@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "codegen/host/neutral/neutral.h"
+#include "codegen/host/neutral/split_barriers.h"
 #include "ir/optimize.h"
 
 namespace mneme::codegen::host {
@@ -113,7 +114,8 @@ void inline_into_kernel(llvm::Module& module) {
         if (!called) continue;
         size = std::min(size + sizes.lookup(called), uint64_t{1} << 32);
         auto operation = operation_of(*called);
-        if (is_end(*called) || (operation && is_convergence_point(*operation)) || converging.contains(called)) {
+        if (is_end(*called) || is_split_barrier(*called) || (operation && is_convergence_point(*operation)) ||
+            converging.contains(called)) {
           converging.insert(function);
         }
       }

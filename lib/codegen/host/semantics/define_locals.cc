@@ -28,14 +28,13 @@ void define_locals(llvm::Module& module) {
   for (llvm::Function& function : module) {
     std::vector<llvm::AllocaInst*> locals;
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) locals.push_back(local);
+      auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+      if (local && local->isStaticAlloca()) locals.push_back(local);
     }
     for (llvm::AllocaInst* local : locals) {
       for (llvm::Instruction* beginning : beginnings(*local)) {
         llvm::IRBuilder<> builder(beginning->getNextNode());
-        llvm::Value* size = builder.getInt64(layout.getTypeAllocSize(local->getAllocatedType()));
-        llvm::Value* count = builder.CreateZExtOrTrunc(local->getArraySize(), builder.getInt64Ty());
-        builder.CreateMemSet(local, builder.getInt8(0), builder.CreateMul(size, count), local->getAlign());
+        builder.CreateMemSet(local, builder.getInt8(0), *local->getAllocationSize(layout), local->getAlign());
       }
     }
   }

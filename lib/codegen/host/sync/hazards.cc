@@ -28,7 +28,8 @@ Hazards::Hazards(llvm::DominatorTree& dominators, llvm::LoopInfo& loops, llvm::S
       loops_(loops),
       dimensions_(dimensions),
       wave_size_(wave_size),
-      sums_(evolution, loops, uniformity, dimensions),
+      may_take_rows_(dimensions <= 1 || dominators.getRoot()->getParent()->hasFnAttribute(kOneDimension)),
+      sums_(evolution, loops, uniformity, dimensions, wave_size),
       joins_(*dominators.getRoot()->getParent()) {
   most_ids_.fill(kMostThreads - 1);
   for (const Uniformity::DivergentBranch& branch : uniformity.divergent_branches()) {
@@ -37,6 +38,20 @@ Hazards::Hazards(llvm::DominatorTree& dominators, llvm::LoopInfo& loops, llvm::S
 }
 
 bool Hazards::is_hazard(const SharedAccess& earlier, const SharedAccess& later, unsigned round) {
+  if (!is_hazard_in_any_block(earlier, later, round)) return false;
+  if (!may_take_rows_ || !earlier.pointer || !later.pointer) return true;
+  auto has_lane = [&](const SharedAccess& access) {
+    const Place& place = place_of(access);
+    return place.bytes && place.bytes->has_lane;
+  };
+  sums_.take_rows(takes_rows_ = true);
+  bool is_hazard = !has_lane(earlier) || !has_lane(later) || is_hazard_in_any_block(earlier, later, round);
+  sums_.take_rows(takes_rows_ = false);
+  needs_rows_ |= !is_hazard;
+  return is_hazard;
+}
+
+bool Hazards::is_hazard_in_any_block(const SharedAccess& earlier, const SharedAccess& later, unsigned round) {
   if (!earlier.writes && !later.writes) return false;
   if (earlier.atomic && later.atomic) return false;
   if (touch_different_objects(earlier, later)) return false;
@@ -77,6 +92,7 @@ bool Hazards::is_hazard(const SharedAccess& earlier, const SharedAccess& later, 
     }
   }
   bool is_possible = have_solution(conditions);
+  if (!is_possible && takes_rows_) return false;
   if (!is_possible && (takes_lanes_to_differ_ || !have_solution_elsewhere(conditions))) return false;
   if (alike && is_bound_between(before, after, moments)) return false;
   takes_lanes_to_differ_ |= !is_possible;
@@ -102,7 +118,7 @@ bool Hazards::touch_different_objects(const SharedAccess& earlier, const SharedA
 }
 
 const Hazards::Place& Hazards::place_of(const SharedAccess& access) {
-  auto [found, fresh] = places_.try_emplace({access.instruction, access.pointer});
+  auto [found, fresh] = (takes_rows_ ? places_in_rows_ : places_).try_emplace({access.instruction, access.pointer});
   if (fresh) found->second = find_place(access);
   return found->second;
 }
@@ -186,7 +202,7 @@ bool Hazards::have_solution(llvm::ArrayRef<Condition> conditions) const {
     });
   };
   auto most_apart = [&](unsigned d) { return std::min(wave_size_ - 1, most_ids_[d]); };
-  if (dimensions_ <= 1) {
+  if (dimensions_ <= 1 || takes_rows_) {
     for (int64_t apart = -most_apart(0); apart <= most_apart(0); ++apart) {
       if (apart != 0 && fulfilled({{apart, 0, 0}, apart}, [](const LaneDifference&) { return true; })) return true;
     }

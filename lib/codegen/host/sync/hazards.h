@@ -42,6 +42,8 @@ class Hazards {
   bool is_hazard(const SharedAccess& earlier, const SharedAccess& later, unsigned round);
   // Whether some of these are none only if lanes of a wave differ in the dimensions that the function asks for.
   bool takes_lanes_to_differ() const { return takes_lanes_to_differ_; }
+  // Whether some are none only if each wave is part of a row (LaneSums::take_rows).
+  bool needs_rows() const { return needs_rows_; }
 
  private:
   // A pointer as base + offset + Σ stride * index, outermost index first; each but the first is below its array's size.
@@ -69,6 +71,7 @@ class Hazards {
     int64_t from, to;
   };
 
+  bool is_hazard_in_any_block(const SharedAccess& earlier, const SharedAccess& later, unsigned round);
   const Place& place_of(const SharedAccess& access);
   Place find_place(const SharedAccess& access);
   const Facts& facts_at(const llvm::BasicBlock& block);
@@ -89,12 +92,13 @@ class Hazards {
   llvm::LoopInfo& loops_;
   unsigned dimensions_;
   int64_t wave_size_;
+  bool may_take_rows_;  // so that no block of several dimensions is refused for it
   LaneSums sums_;
-  bool takes_lanes_to_differ_ = false;
+  bool takes_lanes_to_differ_ = false, takes_rows_ = false, needs_rows_ = false;
   llvm::PostDominatorTree joins_;
   std::array<int64_t, 3> most_ids_;                           // the largest id in each dimension
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> divergent_;  // which not all work-items come to, or not together
-  std::map<std::pair<const llvm::Instruction*, const llvm::Value*>, Place> places_;
+  std::map<std::pair<const llvm::Instruction*, const llvm::Value*>, Place> places_, places_in_rows_;
   std::map<const llvm::BasicBlock*, Facts> facts_;
 };
 

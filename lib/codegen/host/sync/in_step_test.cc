@@ -277,6 +277,24 @@ TEST(InStep, ALanesOwnElementsNeedNoMeeting) {
             "llsl");
 }
 
+// Slices of a wave, element by element: the lane's index, and so many elements for each wave before.
+TEST(InStep, WavesHaveSlicesOfTheirOwn) {
+  auto slices = [](const std::string& apart) {
+    return "%lane = and i32 %t, 63\n%base = and i32 %t, -64\n%wide = shl i32 %base, 1\n%first = or disjoint i32 %wide, "
+           "%lane\n"
+           "%second = add i32 %first, " +
+           apart + "\n" + element("%p", "%first", "row") + element("%q", "%second", "row") + stored("%p") +
+           loaded("%q");
+  };
+  EXPECT_EQ(numbered(slices("64")), "sl");
+  EXPECT_EQ(numbered(slices("63")), "sBl");
+  // Of waves that are half as large there are two in a slice.
+  EXPECT_EQ(numbered("%lane = and i32 %t, 31\n%base = and i32 %t, -32\n%wide = shl i32 %base, 1\n"
+                     "%first = or disjoint i32 %wide, %lane\n%second = add i32 %first, 32\n" +
+                     element("%p", "%first", "row") + element("%q", "%second", "row") + stored("%p") + loaded("%q")),
+            "sBl");
+}
+
 TEST(InStep, WhereNobodyWritesOrAllAreAtomicNoOrderCounts) {
   std::string both = "%o = xor i32 %t, 1\n" + element("%p", "%t") + element("%q", "%o");
   auto added = [](const char* to) { return std::string("atomicrmw add ptr ") + to + ", i32 1 monotonic\n"; };

@@ -65,6 +65,7 @@ void LaneSum::add(const LaneSum& other) {
     same == terms.end() ? terms.emplace_back(term, factor) : * same = {term, same->second + factor};
   }
   wraps = std::gcd(wraps, other.wraps);
+  has_lane |= other.has_lane;
 }
 
 LaneSum LaneSums::sum_of(const llvm::SCEV* number) {
@@ -136,6 +137,20 @@ void LaneSums::add(LaneSum& sum, const llvm::SCEV* number, int64_t factor) {
     sum.local[*dimension] += factor;
     return;
   }
+  // A lane's index in its wave, id & (size - 1), is the id less that of the wave's first lane. What a linear index has
+  // besides is a multiple of the wave's size, in rows.
+  if (auto* lane = llvm::dyn_cast<llvm::SCEVZeroExtendExpr>(number); lane && takes_rows_) {
+    auto* low = llvm::dyn_cast<llvm::SCEVTruncateExpr>(lane->getOperand());
+    uint64_t width = low ? evolution_.getTypeSizeInBits(low->getType()) : 64;
+    const llvm::SCEV* id = low ? first_id_of(low->getOperand()) : nullptr;
+    if (id && width < 32 && uint64_t{1} << width == wave_size_) {
+      sum.has_lane = true;
+      sum.local[0] += factor;
+      sum.terms.emplace_back(evolution_.getUDivExpr(id, evolution_.getConstant(id->getType(), wave_size_)),
+                             -factor * wave_size_);
+      return;
+    }
+  }
   // An extension is the number itself, unless that wraps, or is negative and taken for a large one.
   if (llvm::isa<llvm::SCEVSignExtendExpr, llvm::SCEVZeroExtendExpr>(number)) {
     const llvm::SCEV* narrow = llvm::cast<llvm::SCEVCastExpr>(number)->getOperand();
@@ -167,37 +182,65 @@ void LaneSums::add_product(LaneSum& sum, const llvm::SCEVMulExpr& product, int64
   add(sum, rest, factor * constant->getAPInt().getSExtValue());
 }
 
+// size.d * (id.(d+1) + …), where what follows is of the same kind.
+bool LaneSums::is_rest(const llvm::SCEV* number, unsigned dimension) const {
+  auto* product = llvm::dyn_cast<llvm::SCEVMulExpr>(without_extension(number));
+  if (!product || product->getNumOperands() != 2) return false;
+  const llvm::SCEV* parts[] = {without_extension(product->getOperand(0)), without_extension(product->getOperand(1))};
+  if (query_of(parts[0], Query::kLocalSize) != dimension) std::swap(parts[0], parts[1]);
+  if (query_of(parts[0], Query::kLocalSize) != dimension) return false;
+  if (dimension + 2 >= dimensions_) return query_of(parts[1], Query::kLocalId) == dimension + 1;
+  auto* inner = llvm::dyn_cast<llvm::SCEVAddExpr>(parts[1]);
+  if (!inner || inner->getNumOperands() != 2) return false;
+  const llvm::SCEV *id = inner->getOperand(0), *rest = inner->getOperand(1);
+  if (query_of(without_extension(id), Query::kLocalId) != dimension + 1) std::swap(id, rest);
+  return query_of(without_extension(id), Query::kLocalId) == dimension + 1 && is_rest(rest, dimension + 1);
+}
+
+// The id of the first dimension that a linear index is, or which it is made of; null: it is none.
+const llvm::SCEV* LaneSums::first_id_of(const llvm::SCEV* index) const {
+  if (query_of(index, Query::kLocalId) == 0u) return index;
+  auto* sum = llvm::dyn_cast<llvm::SCEVAddExpr>(index);
+  if (!sum || sum->getNumOperands() != 2) return nullptr;
+  const llvm::SCEV *id = sum->getOperand(0), *rest = sum->getOperand(1);
+  if (query_of(id, Query::kLocalId) != 0u) std::swap(id, rest);
+  return query_of(id, Query::kLocalId) == 0u && is_rest(rest, 0) ? id : nullptr;
+}
+
 // x + size.x * y, and x + size.x * (y + size.y * z), are the linear index, whatever the block's shape.
 void LaneSums::find_linear(LaneSum& sum) {
   int64_t factor = sum.local[0];
   if (factor == 0) return;
-  // size.d * (id.(d+1) + …), where what follows is of the same kind.
-  auto is_rest = [&](auto& self, const llvm::SCEV* number, unsigned dimension) -> bool {
-    auto* product = llvm::dyn_cast<llvm::SCEVMulExpr>(without_extension(number));
-    if (!product || product->getNumOperands() != 2) return false;
-    const llvm::SCEV* parts[] = {without_extension(product->getOperand(0)), without_extension(product->getOperand(1))};
-    if (query_of(parts[0], Query::kLocalSize) != dimension) std::swap(parts[0], parts[1]);
-    if (query_of(parts[0], Query::kLocalSize) != dimension) return false;
-    if (dimension + 2 >= dimensions_) return query_of(parts[1], Query::kLocalId) == dimension + 1;
-    auto* inner = llvm::dyn_cast<llvm::SCEVAddExpr>(parts[1]);
-    if (!inner || inner->getNumOperands() != 2) return false;
-    const llvm::SCEV *id = inner->getOperand(0), *rest = inner->getOperand(1);
-    if (query_of(without_extension(id), Query::kLocalId) != dimension + 1) std::swap(id, rest);
-    return query_of(without_extension(id), Query::kLocalId) == dimension + 1 && self(self, rest, dimension + 1);
-  };
-  auto rows = llvm::find_if(sum.terms,
-                            [&](const auto& term) { return term.second == factor && is_rest(is_rest, term.first, 0); });
+  auto rows =
+      llvm::find_if(sum.terms, [&](const auto& term) { return term.second == factor && is_rest(term.first, 0); });
   if (rows == sum.terms.end()) return;
   sum.terms.erase(rows);
   sum.local[0] = 0;
   sum.linear += factor;
 }
 
-bool LaneSums::is_uniform(const llvm::SCEV* number) const {
-  return !llvm::SCEVExprContains(number, [&](const llvm::SCEV* part) {
-    auto* unknown = llvm::dyn_cast<llvm::SCEVUnknown>(part);
-    return unknown && !uniformity_.is_uniform(*unknown->getValue());
-  });
+// id / size, and what is less: the same in all lanes of a wave.
+bool LaneSums::is_wave_number(const llvm::SCEV* number) {
+  auto* quotient = llvm::dyn_cast<llvm::SCEVUDivExpr>(number);
+  auto* size = quotient ? llvm::dyn_cast<llvm::SCEVConstant>(quotient->getRHS()) : nullptr;
+  if (!takes_rows_ || !size || query_of(without_extension(quotient->getLHS()), Query::kLocalId) != 0u) return false;
+  return !size->isZero() && size->getAPInt().urem(wave_size_) == 0;
+}
+
+bool LaneSums::is_uniform(const llvm::SCEV* number) {
+  struct Search {
+    LaneSums& sums;
+    bool found = false;
+    bool follow(const llvm::SCEV* part) {
+      auto* unknown = llvm::dyn_cast<llvm::SCEVUnknown>(part);
+      found |= unknown && !sums.uniformity_.is_uniform(*unknown->getValue());
+      return !sums.is_wave_number(part);
+    }
+    bool isDone() const { return found; }
+  };
+  Search search{*this};
+  llvm::visitAll(number, search);
+  return !search.found;
 }
 
 bool LaneSums::is_same(const llvm::SCEV* number, const Moments& moments) {

@@ -23,6 +23,7 @@ struct LaneSum {
   int64_t linear = 0;
   llvm::SmallVector<std::pair<const llvm::SCEV*, int64_t>, 4> terms;
   uint64_t wraps = 0;
+  bool has_lane = false;  // an index in the wave is part of it (LaneSums::take_rows)
 
   void scale(int64_t factor);
   void add(const LaneSum& other);
@@ -63,19 +64,26 @@ struct LaneDifference {
 class LaneSums {
  public:
   // Of a function whose blocks have so many dimensions.
-  LaneSums(llvm::ScalarEvolution& evolution, llvm::LoopInfo& loops, const Uniformity& uniformity, unsigned dimensions)
-      : evolution_(evolution), loops_(loops), uniformity_(uniformity), dimensions_(dimensions) {}
+  LaneSums(llvm::ScalarEvolution& evolution, llvm::LoopInfo& loops, const Uniformity& uniformity, unsigned dimensions,
+           unsigned wave_size)
+      : evolution_(evolution), loops_(loops), uniformity_(uniformity), dimensions_(dimensions), wave_size_(wave_size) {}
 
   LaneSum sum_of(const llvm::SCEV* number);
   LaneDifference difference(const LaneSum& earlier, const LaneSum& later, const Moments& moments);
   // Whether it is the same number in all lanes at these moments.
   bool is_same(const llvm::SCEV* number, const Moments& moments);
-  bool is_uniform(const llvm::SCEV* number) const;
+  bool is_uniform(const llvm::SCEV* number);
+  // From here on waves are taken for parts of rows: x is lane + size * (x / size), and the lanes of a wave have x /
+  // size, y and z in common. So it is in blocks of one row, and of rows that are as long as several waves.
+  void take_rows(bool taken) { takes_rows_ = taken; }
 
  private:
+  bool is_wave_number(const llvm::SCEV* number);
   void add(LaneSum& sum, const llvm::SCEV* number, int64_t factor);
   void add_product(LaneSum& sum, const llvm::SCEVMulExpr& product, int64_t factor);
   void find_linear(LaneSum& sum);
+  bool is_rest(const llvm::SCEV* number, unsigned dimension) const;
+  const llvm::SCEV* first_id_of(const llvm::SCEV* index) const;
   bool cannot_wrap(const llvm::SCEVNAryExpr& number) const;
   void add_unknown(LaneDifference& difference, const llvm::SCEV* term, int64_t factor);
 
@@ -83,6 +91,8 @@ class LaneSums {
   llvm::LoopInfo& loops_;
   const Uniformity& uniformity_;
   unsigned dimensions_;
+  unsigned wave_size_;
+  bool takes_rows_ = false;
   bool exact_ = true;  // whether what is being added cannot wrap
 };
 

@@ -29,6 +29,23 @@ std::optional<Space> Spaces::of(const llvm::Value* pointer) const {
   return found;
 }
 
+// A number that the host passed, and that more is added to, which is no address: of 32 bits, or a multiple.
+bool Spaces::is_number_from_outside(const llvm::Value* number) const {
+  if (auto* sum = llvm::dyn_cast<llvm::AddOperator>(number)) {
+    auto is_distance = [](const llvm::Value* part) {
+      if (llvm::isa<llvm::ConstantInt, llvm::ZExtInst, llvm::SExtInst>(part)) return true;
+      auto* operation = llvm::dyn_cast<llvm::Instruction>(part);
+      return operation &&
+             (operation->getOpcode() == llvm::Instruction::Shl || operation->getOpcode() == llvm::Instruction::Mul);
+    };
+    const llvm::Value *first = sum->getOperand(0), *second = sum->getOperand(1);
+    return (is_distance(second) && is_number_from_outside(first)) ||
+           (is_distance(first) && is_number_from_outside(second));
+  }
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(number);
+  return load && of_object(load) == Space::kGlobal;
+}
+
 std::optional<Space> Spaces::of_object(const llvm::Value* object) const {
   if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
     if (is_blocks_own(*variable)) return Space::kShared;
@@ -46,6 +63,9 @@ std::optional<Space> Spaces::of_object(const llvm::Value* object) const {
     auto* argument = llvm::dyn_cast<llvm::Argument>(from);
     bool from_outside = (variable && !is_blocks_own(*variable)) || (argument && argument->getParent() == kernel_);
     return from_outside ? Space::kGlobal : either;
+  }
+  if (auto* address = llvm::dyn_cast<llvm::IntToPtrInst>(object)) {
+    return is_number_from_outside(address->getOperand(0)) ? Space::kGlobal : either;
   }
   if (auto operation = operation_at(*object)) {
     // Whoever asks for memory of the wave's synchronises its lanes.

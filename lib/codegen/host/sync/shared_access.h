@@ -34,6 +34,7 @@ class Spaces {
 
  private:
   std::optional<Space> of_object(const llvm::Value* object) const;
+  bool is_number_from_outside(const llvm::Value* number) const;
 
   const llvm::Function* kernel_;
   bool has_shared_;

@@ -174,7 +174,8 @@ class Synchronisation {
 
   SyncPoints find() {
     std::vector<SyncPoint> points = find_points();
-    return {std::move(points), hazards_.takes_lanes_to_differ() ? dimensions_ : 0, std::move(unordered_)};
+    unsigned dimensions = hazards_.needs_rows() ? 1 : hazards_.takes_lanes_to_differ() ? dimensions_ : 0;
+    return {std::move(points), dimensions, std::move(unordered_)};
   }
 
  private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // For tests: kernels given as AMDGPU IR, compiled for the host and run one block at a time.
 #pragma once
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -11,10 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/error.h"
-#include "base/file.h"
-#include "codegen/host/abi.h"
 #include "codegen/host/host.h"
+#include "codegen/host/neutral/test_block.h"
 
 namespace mneme::codegen::host {
 
@@ -103,45 +100,20 @@ class BlockOfThreads {
 
 // Compiled, loaded, and run one block at a time.
 class AmdgpuCode {
+  LoadedCode code_;
+
  public:
-  explicit AmdgpuCode(const Result& result) : form(result.form) {
-    Fd file = memory_file("code", bytes_of(result.code));
-    handle_ = ::dlopen(("/proc/self/fd/" + std::to_string(file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle_) throw Error(::dlerror());
-    object = static_cast<CodeObject*>(::dlsym(handle_, kEntrySymbol));
-  }
-  ~AmdgpuCode() { ::dlclose(handle_); }
+  explicit AmdgpuCode(const Result& result) : code_(result.code), form(result.form), object(code_.object) {}
 
   BlockContext run(std::vector<void*> arguments, uint32_t threads, uint32_t group = 0, size_t frames = 1 << 20) {
-    std::vector<std::byte> room(frames);
-    std::vector<uint64_t> shared(8192);
-    uint32_t implicit[64] = {7, 1, 1};
-    uint16_t dispatch[32] = {0, 0, static_cast<uint16_t>(threads)};
-    BlockContext context{};
-    context.arguments = arguments.data();
-    context.implicit = implicit;
-    context.dispatch = dispatch;
-    context.shared = shared.data();
-    context.frames = room.data();
-    context.frames_size = frames;
-    context.group[0] = group;
-    context.block[0] = threads;
-    context.block[1] = context.block[2] = 1;
-    context.grid[0] = 7;
-    context.grid[1] = context.grid[2] = 1;
     static constexpr Services kServices = BlockOfThreads::services();
     BlockOfThreads items;
-    context.services = &kServices;
-    context.launch = &items;
-    object->run_block(&context);
-    return context;
+    TestBlock block(*object, arguments.data(), {.threads = threads, .group = group, .groups = 7, .frames = frames});
+    return block.run(kServices, &items);
   }
 
   std::string form;
-  CodeObject* object = nullptr;
-
- private:
-  void* handle_ = nullptr;
+  CodeObject* object;
 };
 
 // For tests of what has to hold whatever is optimised: INSTANTIATE_TEST_SUITE_P(Levels, …, kEveryLevel).

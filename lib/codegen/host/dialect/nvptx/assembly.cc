@@ -194,9 +194,7 @@ class Assembly {
   bool execute_if(const PtxStatement& statement, Value* holds) {
     auto before = registers_;
     Value* carry = carry_;
-    static constexpr StringRef kPure[] = {"mov", "add", "sub", "mul", "mad",  "fma",  "min", "max", "and", "or", "xor",
-                                          "not", "shl", "shr", "cvt", "setp", "selp", "neg", "abs", "div", "sel"};
-    bool pure = llvm::is_contained(kPure, statement.name.split('.').first);
+    bool pure = ptx::is_pure(statement.operation());
     llvm::BasicBlock* head = call_.getParent();
     llvm::BasicBlock* then = nullptr;
     if (!pure) {
@@ -232,10 +230,16 @@ class Assembly {
   bool execute(const PtxStatement& statement) {
     llvm::SmallVector<StringRef, 4> targets;
     llvm::SmallVector<Value*, 6> operands;
+    llvm::SmallVector<std::string, 5> parts;
     StringRef operation = statement.operation();
     bool writes = writes_first(statement);
     for (size_t i = 0; i < statement.operands.size(); ++i) {
       StringRef operand = statement.operands[i];
+      if (ptx::is_video(operation)) {
+        auto [name, part] = ptx::split_part(operand);
+        operand = name;
+        parts.push_back(part);
+      }
       if (i == 0 && writes) {
         auto written = ptx::split_targets(operand);
         if (!written) return false;
@@ -250,7 +254,7 @@ class Assembly {
         return false;
       }
     }
-    auto results = raise_ptx(builder_, statement.name, operands, static_cast<unsigned>(targets.size()), &carry_);
+    auto results = raise_ptx(builder_, statement.name, operands, static_cast<unsigned>(targets.size()), &carry_, parts);
     if (!results || results->size() != targets.size()) return false;
     for (size_t i = 0; i < targets.size(); ++i) write(targets[i], (*results)[i]);
     return true;

@@ -63,14 +63,12 @@ bool is_refused_texture(llvm::StringRef name) {
 // What spans blocks, and of surfaces what depends on their format.
 bool is_refused(llvm::StringRef name) {
   for (llvm::StringRef prefix : {"sust.p.", "suq.channel.", "txq.channel.", "txq.num.samples", "istypep.", "texsurf.",
-                                 "cp.async.bulk.", "barrier.cluster.", "compiler."}) {
+                                 "cp.async.bulk.", "compiler."}) {
     if (name.starts_with(prefix)) return true;
   }
   if (is_refused_texture(name)) return true;
   // Neither is an instruction.
-  if (name == "ex2.approx.d" || name == "lg2.approx.d") return true;
-  // What a driver tells a kernel in them is its own affair.
-  return name.starts_with("read.ptx.sreg.envreg") && name != "read.ptx.sreg.envreg1" && name != "read.ptx.sreg.envreg2";
+  return name == "ex2.approx.d" || name == "lg2.approx.d";
 }
 
 TEST(NvptxCoverage, EveryIntrinsicIsRaisedOrNamed) {

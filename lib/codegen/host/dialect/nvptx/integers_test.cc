@@ -172,6 +172,45 @@ TEST(NvptxIntegers, IntrinsicsAndTheirKind) {
             [](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (a & c) | (b & c); });
   three.add("asm \"lop3.b32 $0, $1, $2, $3, 0x1A;\", \"=r,r,r,r\"",
             [](uint32_t a, uint32_t b, uint32_t c) { return ((a & b) | c) ^ a; });
+  auto clamped = [](int64_t value, int64_t low, int64_t high) {
+    return static_cast<uint32_t>(std::clamp(value, low, high));
+  };
+  auto part = [](uint32_t word, unsigned at, unsigned bits, bool is_signed) {
+    auto value = static_cast<int64_t>(word >> at & ((uint64_t{1} << bits) - 1));
+    return is_signed && value >> (bits - 1) ? value - (int64_t{1} << bits) : value;
+  };
+  three.add(
+      "asm \"{ .reg .pred %p, %q; setp.ne.u32 %q, $2, 0; lop3.and.b32 $0|%p, $1, $2, $3, 0x80, %q; @%p add.u32 $0, $0, "
+      "1; }\", \"=r,r,r,r\"",
+      [](uint32_t a, uint32_t b, uint32_t c) { return (a & b & c) + ((a & b & c) != 0 ? 1 : 0); });
+  three.add("asm \"vadd.s32.s32.s32.sat.min $0, $1, $2, $3;\", \"=r,r,r,r\"", [=](uint32_t a, uint32_t b, uint32_t c) {
+    return clamped(std::min<int64_t>(std::clamp<int64_t>(int64_t{s(a)} + s(b), INT32_MIN, INT32_MAX), s(c)), INT32_MIN,
+                   INT32_MAX);
+  });
+  three.add("asm \"vabsdiff.u32.s32.u32 $0.b2, $1.h1, $2.b0, $3;\", \"=r,r,r,r\"",
+            [=](uint32_t a, uint32_t b, uint32_t c) {
+              auto difference = static_cast<uint32_t>(std::abs(part(a, 16, 16, true) - part(b, 0, 8, false)));
+              return (c & 0xff00ffff) | (difference & 255) << 16;
+            });
+  three.add("asm \"vmad.s32.s32.u32.sat.shr7 $0, -$1.h0, $2.b3, $3;\", \"=r,r,r,r\"",
+            [=](uint32_t a, uint32_t b, uint32_t c) {
+              return clamped((-part(a, 0, 16, true) * part(b, 24, 8, false) + s(c)) >> 7, INT32_MIN, INT32_MAX);
+            });
+  three.add("asm \"vmad.u32.u32.u32.po $0, $1, $2, $3;\", \"=r,r,r,r\"",
+            [](uint32_t a, uint32_t b, uint32_t c) { return a * b + c + 1; });
+  three.add("asm \"vshr.s32.s32.u32.clamp.add $0, $1, $2.b0, $3;\", \"=r,r,r,r\"",
+            [=](uint32_t a, uint32_t b, uint32_t c) {
+              return static_cast<uint32_t>(int64_t{s(a)} >> std::min(b & 255, 32u)) + c;
+            });
+  three.add("asm \"vset.u32.s32.ge.max $0, $1, $2, $3;\", \"=r,r,r,r\"",
+            [=](uint32_t a, uint32_t b, uint32_t c) { return std::max<uint32_t>(int64_t{a} >= s(b) ? 1 : 0, c); });
+  three.add("asm \"vsub4.s32.u32.u32.sat $0.b31, $1.b7043, $2, $3;\", \"=r,r,r,r\"",
+            [=](uint32_t, uint32_t b, uint32_t c) {
+              // The parts of a and b are numbered 0 to 7, and b's come in order.
+              uint32_t one = clamped(part(b, 0, 8, false) - part(b, 8, 8, false), -128, 127) & 255;
+              uint32_t three_ = clamped(part(b, 24, 8, false) - part(b, 24, 8, false), -128, 127) & 255;
+              return (c & 0x00ff00ff) | one << 8 | three_ << 24;
+            });
   three.add("asm \"shf.l.wrap.b32 $0, $1, $2, $3;\", \"=r,r,r,r\"", [](uint32_t a, uint32_t b, uint32_t c) {
     return static_cast<uint32_t>((uint64_t{b} << 32 | a) << (c & 31) >> 32);
   });

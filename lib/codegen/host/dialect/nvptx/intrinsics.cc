@@ -105,6 +105,7 @@ Raised raise_redux(Builder& builder, llvm::CallInst& call, StringRef name) {
 }
 
 Raised raise_barrier(Builder& builder, llvm::CallInst& call, StringRef name) {
+  if (name.starts_with("barrier.cluster.")) return raise_ptx(builder, name, {}) ? Raised(nullptr) : std::nullopt;
   if (name == "bar.warp.sync") {
     call_wave_sync(builder);
   } else if (name == "barrier.sync.cnt" || name == "barrier") {

@@ -56,6 +56,17 @@ bool is_only_read(const llvm::Value& pointer) {
   });
 }
 
+// All work-items see the same there.
+void mark_invariant(llvm::Value& pointer) {
+  for (llvm::User* user : pointer.users()) {
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+    } else if (llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst>(user)) {
+      mark_invariant(*user);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<uint32_t> launch_bound(const llvm::Function& kernel) {
@@ -86,6 +97,8 @@ void take_kernel_arguments(llvm::Module& module, llvm::Function& kernel) {
       argument.replaceAllUsesWith(copy);
       // The argument bytes need not be aligned as the structure is.
       builder.CreateMemCpy(copy, align, &argument, llvm::Align(1), layout.getTypeAllocSize(type));
+    } else if (is_only_read(argument)) {
+      mark_invariant(argument);
     }
     argument.removeAttr(llvm::Attribute::ByVal);
     argument.removeAttr(llvm::Attribute::Alignment);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/host/dialect/nvptx/raise.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -35,6 +36,41 @@ void refuse_declarations(const llvm::Module& module, const bundle::KernelInfo& k
   }
 }
 
+// Its blocks see each other's shared memory; here a block has none but its own.
+void refuse_clusters(const llvm::Module& module, const llvm::Function& entry, const bundle::KernelInfo& kernel) {
+  const llvm::NamedMDNode* annotations = module.getNamedMetadata("nvvm.annotations");
+  uint64_t blocks = 1;
+  for (unsigned i = 0; annotations && i < annotations->getNumOperands(); ++i) {
+    const llvm::MDNode* node = annotations->getOperand(i);
+    if (llvm::mdconst::dyn_extract_or_null<llvm::Function>(node->getOperand(0)) != &entry) continue;
+    for (unsigned at = 1; at + 1 < node->getNumOperands(); at += 2) {
+      auto* what = llvm::dyn_cast<llvm::MDString>(node->getOperand(at));
+      auto* number = llvm::mdconst::dyn_extract<llvm::ConstantInt>(node->getOperand(at + 1));
+      if (what && number && what->getString().starts_with("cluster_dim_")) blocks *= number->getZExtValue();
+    }
+  }
+  if (blocks <= 1) return;
+  throw Error::of("kernel '{}' is for clusters of {} blocks (__cluster_dims__), which the host device does not have",
+                  kernel.demangled, blocks);
+}
+
+// Whether the source asks for ids of no dimension but the first: by intrinsics, or in assembly.
+bool asks_for_one_dimension(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    llvm::StringRef name = function.getName();
+    if (name.starts_with("llvm.nvvm.read.ptx.sreg.tid.") && !name.ends_with(".x") && !function.use_empty())
+      return false;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      auto* assembly = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+      llvm::StringRef text;
+      if (assembly) text = assembly->getAsmString();
+      if (text.contains("%tid.y") || text.contains("%tid.z")) return false;
+    }
+  }
+  return true;
+}
+
 // libdevice's tables are variables to LLVM, but nobody writes to them, and they have no place in memory that a
 // recording could know.
 void settle_tables(llvm::Module& module) {
@@ -58,6 +94,7 @@ void raise_math_intrinsics(llvm::Module& module) {
 void raise_nvptx(llvm::Module& module, const bundle::KernelInfo& kernel, bool fuse) {
   llvm::Function& entry = kernel_in(module, kernel);
   check_wave_size(kernel);
+  refuse_clusters(module, entry, kernel);
   answer_reflection(module, entry);
   take_kernel_arguments(module, entry);
   entry.setCallingConv(llvm::CallingConv::C);
@@ -65,6 +102,7 @@ void raise_nvptx(llvm::Module& module, const bundle::KernelInfo& kernel, bool fu
   raise_cuda_services(module, kernel);
   mark_kept(module);
   prune(module, entry);
+  if (asks_for_one_dimension(module)) entry.addFnAttr(kOneDimension);
   settle_tables(module);
   classify_memory(module, kernel);
   refuse_declarations(module, kernel);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // For tests: CUDA kernels given as LLVM IR, compiled for the host and run one block at a time.
 #pragma once
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -9,9 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "codegen/host/abi.h"
 #include "codegen/host/host.h"
+#include "codegen/host/neutral/test_block.h"
 
 namespace mneme::codegen::host {
 
@@ -40,23 +38,17 @@ struct NvptxEvents {
 };
 
 class NvptxCode {
+  LoadedCode code_;
+
  public:
   NvptxCode(const bundle::KernelInfo& kernel, const std::string& text, const std::string& passes = "default<O3>",
             const std::string& form = "auto")
       : NvptxCode(kernel, kNvptxHead + text, configuration_of(passes, form)) {}
   // All of the IR, as text or bitcode.
-  NvptxCode(const bundle::KernelInfo& kernel, std::string_view ir, const bundle::Configuration& configuration) {
-    Result result = compile(kernel, ir, configuration);
-    Fd file = memory_file("code", bytes_of(result.code));
-    handle_ = ::dlopen(("/proc/self/fd/" + std::to_string(file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle_) throw Error(::dlerror());
-    object = static_cast<CodeObject*>(::dlsym(handle_, kEntrySymbol));
-  }
-  ~NvptxCode() {
-    if (handle_) ::dlclose(handle_);
-  }
-  NvptxCode(const NvptxCode&) = delete;
-  NvptxCode& operator=(const NvptxCode&) = delete;
+  NvptxCode(const bundle::KernelInfo& kernel, std::string_view ir, const bundle::Configuration& configuration)
+      : code_(compile(kernel, ir, configuration).code), object(code_.object) {}
+
+  CodeObject* object;
 
   // `arguments`: the argument bytes.
   NvptxEvents run(const void* arguments, uint32_t threads, uint32_t shared_dynamic = 0) {
@@ -86,29 +78,10 @@ class NvptxCode {
     };
     services.diverged = [](BlockContext*, uint32_t, const uint32_t*, uint32_t) {};
     note_images(services);
-    std::vector<uint64_t> room(1 << 17);
-    std::vector<uint64_t> shared(8192, 0xa5a5a5a5a5a5a5a5);
-    uint32_t implicit[64] = {1, 1, 1};
-    uint32_t dispatch[16] = {};
-    dispatch[7] = static_cast<uint32_t>((object->shared_static + 15) / 16 * 16 + shared_dynamic);
-    BlockContext context{};
-    context.arguments = arguments;
-    context.implicit = implicit;
-    context.dispatch = dispatch;
-    context.shared = shared.data();
-    context.frames = room.data();
-    context.frames_size = room.size() * 8;
-    context.block[0] = threads;
-    context.block[1] = context.block[2] = context.grid[0] = context.grid[1] = context.grid[2] = 1;
-    context.shared_dynamic = shared_dynamic;
-    context.services = &services;
-    context.launch = &events;
-    object->run_block(&context);
-    EXPECT_EQ(context.fault, kNoFault);
+    TestBlock block(*object, arguments, {.threads = threads, .shared_dynamic = shared_dynamic});
+    EXPECT_EQ(block.run(services, &events).fault, kNoFault);
     return events;
   }
-
-  CodeObject* object = nullptr;
 
   static bundle::Configuration configuration_of(const std::string& passes, const std::string& form) {
     bundle::Configuration configuration;
@@ -160,7 +133,6 @@ class NvptxCode {
   }
 
   static NvptxEvents& events_of(BlockContext* context) { return *static_cast<NvptxEvents*>(context->launch); }
-  void* handle_ = nullptr;
 };
 
 // What compile() throws for a kernel of no arguments with this body; empty: nothing.

@@ -11,6 +11,7 @@
 #include "codegen/host/dialect/steps.h"
 #include "codegen/host/neutral/memory_spaces.h"
 #include "codegen/host/neutral/neutral.h"
+#include "codegen/host/neutral/split_barriers.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -19,11 +20,28 @@ using llvm::StringRef;
 using llvm::Value;
 using Builder = llvm::IRBuilderBase;
 
+// barrier.cluster: of the block, which is a cluster of its own.
+PtxResult raise_cluster_barrier(PtxInstruction& instruction) {
+  PtxName& name = instruction.name;
+  name.take("aligned");
+  if (name.take("arrive")) {
+    name.take_one_of({"release", "relaxed"});
+    call_split_arrive(instruction.builder);
+  } else if (name.take("wait")) {
+    name.take("acquire");
+    call_split_wait(instruction.builder);
+  } else {
+    return std::nullopt;
+  }
+  return name.is_used_up() && instruction.operands.empty() ? PtxResult(PtxValues{}) : std::nullopt;
+}
+
 // bar and barrier, of the block or of a warp.
 PtxResult raise_barrier(PtxInstruction& instruction) {
   Builder& builder = instruction.builder;
   PtxName& name = instruction.name;
   auto& in = instruction.operands;
+  if (name.take("cluster")) return raise_cluster_barrier(instruction);
   name.take("cta");
   name.take("aligned");
   if (name.take("warp")) {
@@ -113,6 +131,40 @@ Value* reserved_shared(Builder& builder) {
   return builder.CreatePtrToInt(variable, builder.getInt32Ty());
 }
 
+// alloca, stacksave, stackrestore.
+PtxResult raise_stack(PtxInstruction& instruction) {
+  Builder& builder = instruction.builder;
+  auto& in = instruction.operands;
+  StringRef operation = instruction.name.operation();
+  if (!instruction.name.take("u64") || !instruction.name.is_used_up()) return std::nullopt;
+  llvm::Type* number = builder.getInt64Ty();
+  if (operation == "stacksave" && in.empty() && instruction.results == 1) {
+    return PtxValues{builder.CreatePtrToInt(builder.CreateStackSave(), number)};
+  }
+  if (operation == "stackrestore" && in.size() == 1 && instruction.results == 0) {
+    builder.CreateStackRestore(as_type(builder, in[0], builder.getPtrTy()));
+    return PtxValues{};
+  }
+  auto* align = in.size() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(in[1]) : nullptr;
+  if (operation != "alloca" || instruction.results != 1 || in.empty() || in.size() > 2) return std::nullopt;
+  if (in.size() == 2 && (!align || !llvm::isPowerOf2_64(align->getZExtValue()))) return std::nullopt;
+  auto* made = builder.CreateAlloca(builder.getInt8Ty(), as_type(builder, in[0], number));
+  made->setAlignment(llvm::Align(align ? std::min<uint64_t>(align->getZExtValue(), 128) : 8));
+  return PtxValues{builder.CreatePtrToInt(made, number)};
+}
+
+// mapa, getctarank: a block is a cluster of its own.
+PtxResult raise_cluster(PtxInstruction& instruction) {
+  auto& in = instruction.operands;
+  PtxName& name = instruction.name;
+  bool maps = name.operation() == "mapa";
+  name.take("shared::cluster");
+  if (!name.take_type() || !name.is_used_up() || in.size() != (maps ? 2u : 1u) || instruction.results != 1) {
+    return std::nullopt;
+  }
+  return PtxValues{maps ? in[0] : instruction.builder.getInt32(0)};
+}
+
 }  // namespace
 
 Value* barrier_vote(Builder& builder, StringRef operation, Value* condition) {
@@ -129,6 +181,13 @@ Value* ptx_register(Builder& builder, StringRef name) {
     Value* address = builder.CreatePtrToInt(call_implicit(builder), builder.getInt64Ty());
     address = builder.CreateAdd(address, builder.getInt64(kGridWorkspace));
     return builder.CreateTrunc(name == "envreg1" ? builder.CreateLShr(address, 32) : address, builder.getInt32Ty());
+  }
+  unsigned which = 0;
+  if (name.consume_front("envreg")) return !name.getAsInteger(10, which) && which < 32 ? builder.getInt32(0) : nullptr;
+  if (name.consume_front("pm")) {  // counters that count nothing
+    bool wide = name.consume_back("_64");
+    if (name.getAsInteger(10, which) || which > 7) return nullptr;
+    return builder.getIntN(wide ? 64 : 32, 0);
   }
   auto of_clock = [&] { return builder.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {}); };
   auto number = llvm::StringSwitch<int>(name)
@@ -172,6 +231,8 @@ PtxResult raise_ptx_control(PtxInstruction& instruction) {
     call_end(builder);
     return PtxValues{};
   }
+  if (operation == "alloca" || operation.starts_with("stack")) return raise_stack(instruction);
+  if (operation == "mapa" || operation == "getctarank") return raise_cluster(instruction);
   // Hints, and marks for a profiler.
   if (operation == "nanosleep" || operation == "pmevent" || operation == "griddepcontrol" ||
       operation == "setmaxnreg") {

@@ -72,7 +72,6 @@ void take_semantics(PtxName& name) {
 
 Value* take_barrier(PtxInstruction& instruction) {
   StringRef space = take_ptx_space(instruction.name);
-  if (space.empty() && instruction.name.take("shared::cluster")) space = "shared";  // of the only block
   if (!instruction.name.take("b64") || !instruction.name.is_used_up() || instruction.operands.empty()) return nullptr;
   return space == "shared" || space.empty() ? ptx_address(instruction.builder, instruction.operands[0], space)
                                             : nullptr;

@@ -220,7 +220,8 @@ PtxResult create_policy(PtxInstruction& instruction) {
 }  // namespace
 
 StringRef take_ptx_space(PtxName& name) {
-  StringRef space = name.take_one_of({"global", "shared", "shared::cta", "local", "const", "param"});
+  // A block is a cluster of its own.
+  StringRef space = name.take_one_of({"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param"});
   return space.starts_with("shared") ? "shared" : space;
 }
 

@@ -29,7 +29,7 @@ PtxResult raise_ptx_texture(PtxInstruction& instruction);
 PtxResult raise_ptx_control(PtxInstruction& instruction);
 // All of them.
 PtxResult raise_ptx(llvm::IRBuilderBase& builder, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> operands,
-                    unsigned results = 1, llvm::Value** carry = nullptr);
+                    unsigned results = 1, llvm::Value** carry = nullptr, llvm::ArrayRef<std::string> parts = {});
 
 // "%tid.x", without the sign; null: no such register.
 llvm::Value* ptx_register(llvm::IRBuilderBase& builder, llvm::StringRef name);
