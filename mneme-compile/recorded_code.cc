@@ -123,18 +123,26 @@ codegen::Code of_cubin(const bundle::KernelInfo& kernel, const std::string& cubi
   return code;
 }
 
-// A kernel with IR tells what it stores, whatever code runs in its place.
-codegen::Code with_stores(const bundle::KernelInfo& kernel, codegen::Code code) {
-  if (kernel.stores) code.stores = *kernel.stores;
-  return code;
-}
-
 codegen::Code of_ptx(const bundle::KernelInfo& kernel, const std::string& ptx, const Wanted& wanted) {
   if (!wanted.assembler) return {ptx, "code.ptx", "", {}};
   codegen::nvptx::Assembled assembled = codegen::nvptx::assemble(*wanted.assembler, kernel, ptx, wanted.configuration);
   codegen::Code code{std::move(assembled.cubin), "code.cubin", "", {}};
   code.resources = std::move(assembled.resources);
   return code;
+}
+
+codegen::Code code_for(const bundle::KernelMember& kernel, const Wanted& wanted, const GivenCode* given) {
+  const bundle::KernelInfo& info = kernel.info;
+  const std::string& what = wanted.configuration.passes;
+  if (what == bundle::kGivenCode) {
+    check_given(info, *given);
+    return given->is_ptx ? of_ptx(info, given->bytes, wanted)
+                         : of_cubin(info, given->bytes, "the code given by --code");
+  }
+  const bool is_cubin = info.code == bundle::kCubinFile;
+  if (what == bundle::kRecordedPtx) return of_ptx(info, is_cubin ? kernel.ptx : kernel.code, wanted);
+  if (is_cubin) return of_cubin(info, kernel.code, fmt::format("the recorded code of kernel '{}'", info.demangled));
+  return {kernel.code, "code.ptx", "", {}};
 }
 
 }  // namespace
@@ -223,17 +231,10 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
 
 codegen::Code code_of(const bundle::KernelMember& kernel, const Wanted& wanted, const GivenCode* given) {
   if (!wanted.refused.empty()) throw Error(wanted.refused);
-  const bundle::KernelInfo& info = kernel.info;
-  const std::string& what = wanted.configuration.passes;
-  if (what == bundle::kGivenCode) {
-    check_given(info, *given);
-    return with_stores(info, given->is_ptx ? of_ptx(info, given->bytes, wanted)
-                                           : of_cubin(info, given->bytes, "the code given by --code"));
-  }
-  const bool is_cubin = info.code == bundle::kCubinFile;
-  if (what == bundle::kRecordedPtx) return of_ptx(info, is_cubin ? kernel.ptx : kernel.code, wanted);
-  if (is_cubin) return of_cubin(info, kernel.code, fmt::format("the recorded code of kernel '{}'", info.demangled));
-  return {kernel.code, "code.ptx", "", {}};
+  codegen::Code code = code_for(kernel, wanted, given);
+  // What the recorded kernel stores, whatever code runs in its place.
+  if (kernel.info.stores) code.stores = *kernel.info.stores;
+  return code;
 }
 
 }  // namespace mneme::compile

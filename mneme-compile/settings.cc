@@ -21,6 +21,7 @@
 #include "ir/plugins.h"
 #include "objects/lifted_kernels.h"
 #include "objects/ptx.h"
+#include "stores.h"
 
 namespace mneme::compile {
 namespace {
@@ -339,11 +340,17 @@ void Settings::prepare(bundle::KernelMember& kernel) {
   if (edited_ir_ && objects::is_ptx(*edited_ir_)) {
     edited_ir_ = objects::lift_kernel(bytes_of(*edited_ir_), kernel.info.name).bitcode;
   }
-  if (!takes_code(kernel.info) || given_code_ || !wants_ir(kernel.info)) return;
-  const std::string& ptx = kernel.info.code == bundle::kPtxFile ? kernel.code : kernel.ptx;
+  if (!takes_code(kernel.info)) return;
+  if (!given_code_ && wants_ir(kernel.info)) lift(kernel);
+  kernel.info.stores = stores_of(kernel);
+}
+
+void Settings::lift(bundle::KernelMember& kernel) {
+  const std::string_view ptx = ptx_of(kernel);
   if (ptx.empty()) return;
   try {
-    objects::LiftedKernel lifted = objects::lift_kernel(bytes_of(ptx), kernel.info.name);
+    const std::string own = objects::ptx_of_kernel(ptx, kernel.info.name);
+    objects::LiftedKernel lifted = objects::lift_kernel(bytes_of(own), kernel.info.name);
     lifted.info.id = kernel.info.id;
     lifted.info.bitcode = {};
     lifted.info.code = kernel.info.code;

@@ -264,18 +264,7 @@ class CodeOnly(Recordings):
         extracted = self.run_well([tool("extract-ir"), "-S", "--kernel", "combine", self.recorded()])
         self.assertIn("define void @", extracted.out.decode())
         # PTX with something in it that nobody knows.
-        members = bundles.read(self.recorded().read_bytes())
-        kernels = self.kernels(self.recorded()).values()
-        texts = {f"code/{kernel['ptx']}": kernel["ptx"] for kernel in kernels}
-        changed = {old: next(m.data for m in members if m.name == f"code/{old}").replace(b"ret;", b"frobnicate;")
-                   for old in texts.values()}
-        new = {old: bundles.digest(data) for old, data in changed.items()}
-        damaged = self.folder / "odd.tar"
-        jsons = {f"kernels/{kernel['id']}/kernel.json":
-                 bundles.compact({k: new.get(v, v) if k == "ptx" else v for k, v in kernel.items() if k != "digest"})
-                 for kernel in kernels}
-        damaged.write_bytes(bundles.write([(f"code/{new[texts[m.name]]}", changed[texts[m.name]]) if m.name in texts else
-                                           (m.name, jsons.get(m.name, m.data)) for m in members]))
+        damaged = self.with_other_ptx(self.recorded(), lambda text: text.replace(b"ret;", b"frobnicate;"))
         result = self.compile("-O3", "--target", "host", bundle=damaged, status=2)
         self.assertRegex(result.error, "frobnicate")
 
@@ -323,6 +312,29 @@ class CodeOnly(Recordings):
         self.compile("--code", wrong, bundle=bundle)
         self.assertEqual(sorted((line["name"], line["status"]) for line in self.replay(verified=False)),
                          [("scale", "not verified"), ("shift", "verified")])
+
+    def test_inferred_types(self):
+        """What a kernel stores, its PTX tells, whatever code runs in its place: as recorded, from its PTX, given."""
+        program = self.program("floats")
+        _, bundle = self.capture(program)
+        near, _ = self.code("near", (toolkit.PROGRAMS / "floats.cu").read_text().replace("(BY + by)", "(BY + by) * 1.000001f"))
+        far, _ = self.code("far", (toolkit.PROGRAMS / "floats.cu").read_text().replace("(BY + by)", "(BY + by) * 1.1f"))
+        stores = [{"argument": 0, "type": "f32"}, {"argument": 8, "type": "i32"}]
+        for options in [[], ["--ptxas-level", "1"], ["--code", near], ["--code", far], ["-O2"]]:
+            with self.subTest(options=options):
+                self.compile(*options, bundle=bundle)
+                self.assertEqual([v["stores"] for v in self.variants()], [stores])
+        def status(code, *options):
+            self.compile("--code", code, bundle=bundle)
+            ran = run([tool("run"), "--device", "cuda", self.folder / "compiled.tar"], [tool("verify"), *options],
+                      env=self.environment)
+            return json.loads(ran.out)["status"]
+        self.assertEqual([status(near), status(near, "--infer")], ["not verified", "verified"])
+        self.assertEqual(status(far, "--infer"), "not verified")
+        # What nobody can lift is compared byte for byte, and that is all.
+        for other in [self.without_ptx(bundle), self.with_other_ptx(bundle, lambda text: text.replace(b"ret;", b"frobnicate;"))]:
+            self.assertEqual(self.compile(bundle=other).error, "")
+            self.assertEqual([v.get("stores") for v in self.variants()], [None])
 
     # ---- bad input ----
 

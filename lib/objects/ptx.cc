@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <utility>
 
 #include "objects/words.h"
 
@@ -16,6 +17,8 @@ bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
          c == '%' || c == '.';
 }
+
+bool is_space(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
 
 // Words, such as ".align" and "_Z3addPf", and characters between them; comments and texts are passed over.
 class Words {
@@ -32,24 +35,47 @@ class Words {
     return text_.substr(begin, at_ - begin);
   }
 
+  // Behind the last one.
+  size_t at() const { return at_; }
+
+  // Behind an opening brace: goes behind the one that closes it. Most of a text is between braces, so word by word
+  // would take long.
+  void pass_over_braces() {
+    for (size_t depth = 1; at_ < text_.size() && depth > 0;) {
+      const char c = text_[at_];
+      if ((c == '/' || c == '"') && pass_over_comment()) continue;
+      ++at_;
+      if (c == '{') ++depth;
+      if (c == '}') --depth;
+    }
+  }
+
  private:
   void pass_over() {
     while (at_ < text_.size()) {
-      const std::string_view rest = text_.substr(at_);
-      if (rest.starts_with("//")) {
-        at_ += std::min(rest.find('\n'), rest.size());
-      } else if (rest.starts_with("/*")) {
-        const size_t end = rest.find("*/", 2);
-        at_ = end == std::string_view::npos ? text_.size() : at_ + end + 2;
-      } else if (rest.front() == '"') {
-        const size_t end = rest.find('"', 1);
-        at_ = end == std::string_view::npos ? text_.size() : at_ + end + 1;
-      } else if (std::string_view(" \t\r\n\v\f").find(rest.front()) != std::string_view::npos) {
+      if (is_space(text_[at_])) {
         ++at_;
-      } else {
+      } else if (!pass_over_comment()) {
         return;
       }
     }
+  }
+
+  // Or a text.
+  bool pass_over_comment() {
+    const std::string_view rest = text_.substr(at_);
+    if (rest.starts_with("//")) {
+      at_ += std::min(rest.find('\n'), rest.size());
+    } else if (rest.starts_with("/*")) {
+      const size_t end = rest.find("*/", 2);
+      at_ = end == std::string_view::npos ? text_.size() : at_ + end + 2;
+    } else if (rest.front() == '"') {
+      const size_t end = rest.find('"', 1);
+      at_ = end == std::string_view::npos ? text_.size() : at_ + end + 1;
+    } else {
+      return false;
+    }
+    return true;
   }
 
   std::string_view text_;
@@ -136,14 +162,10 @@ std::optional<Parameters> parameters(Words& words) {
   return word == ")" && found.empty() ? std::optional(found) : std::nullopt;
 }
 
-// Up to the end of what was begun: a `;`, or a body.
-void pass_over_rest(Words& words, std::string_view word) {
-  size_t depth = 0;
-  for (; !word.empty(); word = words.next()) {
-    if (word == ";" && depth == 0) return;
-    if (word == "{") ++depth;
-    if (word == "}" && (depth == 0 || --depth == 0)) return;
-  }
+// Behind "=" or "{" of a variable, up to the end of its value.
+void pass_over_value(Words& words, std::string_view word) {
+  while (!word.empty() && word != ";" && word != "{") word = words.next();
+  if (word == "{") words.pass_over_braces();
 }
 
 }  // namespace
@@ -164,7 +186,7 @@ std::string processor_of_ptx(std::string_view text) {
 std::optional<Parameters> parameters_in_ptx(std::string_view text, std::string_view kernel) {
   Words words(text);
   for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-    if (word == "{") pass_over_rest(words, word);
+    if (word == "{") words.pass_over_braces();
     if (word == ".entry" && words.next() == kernel) return parameters(words);
   }
   return std::nullopt;
@@ -175,7 +197,7 @@ std::vector<bundle::Global> variables_in_ptx(std::string_view text) {
   int64_t in_parameters = 0;
   Words words(text);
   for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-    if (word == "{") pass_over_rest(words, word);
+    if (word == "{") words.pass_over_braces();
     if (word == "(") ++in_parameters;
     if (word == ")") --in_parameters;
     if (in_parameters != 0 || (word != ".global" && word != ".const")) continue;
@@ -184,9 +206,32 @@ std::vector<bundle::Global> variables_in_ptx(std::string_view text) {
     if (one.size > 0 && !one.name.empty()) {
       found.push_back({std::string(one.name), one.size, static_cast<uint32_t>(one.align), word == ".const"});
     }
-    if (end == "=" || end == "{") pass_over_rest(words, end);
+    if (end == "=" || end == "{") pass_over_value(words, end);
   }
   return found;
+}
+
+std::string ptx_of_kernel(std::string_view text, std::string_view kernel) {
+  std::string kept;
+  size_t copied = 0;
+  bool is_other = false;
+  Words words(text);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word == ".entry") {
+      is_other = words.next() != kernel;
+    } else if (word == ";") {
+      is_other = false;
+    } else if (word == "{") {
+      const size_t begin = words.at() - word.size();
+      words.pass_over_braces();
+      if (!std::exchange(is_other, false)) continue;
+      const std::string_view body = text.substr(begin, words.at() - begin);
+      kept.append(text.substr(copied, begin - copied)).append(";");
+      kept.append(static_cast<size_t>(std::ranges::count(body, '\n')), '\n');
+      copied = words.at();
+    }
+  }
+  return kept.append(text.substr(copied));
 }
 
 }  // namespace mneme::objects
