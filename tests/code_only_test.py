@@ -4,6 +4,7 @@
 no GPU and no toolkit: tests/fake_cuda plays the libraries, the driver and the toolkit."""
 
 import json
+import re
 import struct
 import sys
 import unittest
@@ -107,6 +108,10 @@ class CodeOnly(Recordings):
 
         recorded, out = codes(self.recorded()), self.folder / "out.tar"
         self.assertEqual(len(recorded), 2)
+        # The recorder sends it once, too.
+        said = self.run_well([tool("capture"), "--device", "cuda", "-v", "-o", out, self.program("memory")], env=self.environment)
+        self.assertEqual(sorted("code/" + found for found in re.findall(r"code of kernels without IR as (\w+)", said.error)),
+                         [name[:5 + 12] for name in recorded])
         self.compile()
         self.assertEqual(codes(self.folder / "compiled.tar"), recorded)
         self.compile("--max-registers", "32")

@@ -48,8 +48,9 @@ Core::Core(Runtime& runtime, std::unique_ptr<Connection> connection)
                     [this](const Unwritten& unwritten) { connection_->tell(unwritten); }}),
       delivery_(runtime),
       limits_(limits_of(connection_->welcome())),
-      kernels_(limits_, [this] { return runtime_.processor(0); },
-               [this](void* handle) { return runtime_.lifted_records(handle); }) {}
+      kernels_(
+          limits_, [this] { return runtime_.processor(0); },
+          [this](void* handle) { return runtime_.lifted_records(handle); }) {}
 
 void Core::stop() noexcept {
   std::string reason;
@@ -399,8 +400,18 @@ Digest Core::send_kernel(const Chosen& chosen, const std::vector<uint64_t>& func
     info.function_addresses = function_addresses;
     json = bundle::write(info);
   }
-  connection_->tell(Kernel{std::move(json), std::string(text_of(stub.bytes)), std::string(text_of(stub.ptx))});
+  if (has_ir(info)) {
+    connection_->tell(Kernel{std::move(json), std::string(text_of(stub.bytes))});
+  } else {
+    send_code(info.code_digest, stub.bytes);
+    if (!info.ptx.empty()) send_code(info.ptx, stub.ptx);
+    connection_->tell(Kernel{std::move(json), {}});
+  }
   return known->second = info.id;
+}
+
+void Core::send_code(const Digest& digest, Bytes code) {
+  if (codes_sent_.insert(digest).second) connection_->tell(Code{std::string(text_of(code))});
 }
 
 // Pointers may lead to variables that the kernel itself does not know: to tables of virtual functions, of objects that
