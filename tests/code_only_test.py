@@ -175,15 +175,15 @@ class CodeOnly(Recordings):
                             if line["status"] == "failed"), lines)
 
     def test_textures(self):
-        """Handles are found among the arguments by their values; a replay puts others there."""
-        program = self.program("textures", "-DWITHOUT_IR")
-        for kind, source in [("array", "array"), ("linear", "linear"), ("levels", "mipmapped array")]:
-            with self.subTest(kind):
+        """Handles are found among the arguments, by the PTX, or else by their values; a replay puts others there."""
+        for kind, source in [("array", "array"), ("linear", "linear"), ("levels", "mipmapped array"), ("array", None)]:
+            with self.subTest(kind, source=source):
+                program = self.textures(with_ptx=source is not None)
+                source = source or "array"
                 bundle = self.folder / "textures.tar"
                 result = self.run_well([tool("capture"), "--device", "cuda", "--occurrences", "4", "-o", bundle, program, kind],
                                        env=self.environment)
-                instances = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes())
-                             if m.name.startswith("instances/")]
+                instances = self.instances(bundle)
                 self.assertEqual(len(instances), 2, result.error)
                 for instance in instances:
                     self.assertNotIn("missing", instance)
@@ -193,8 +193,31 @@ class CodeOnly(Recordings):
                 for code, status in [(b"textures", "verified"), (b"textures, one texel off", "not verified")]:
                     self.assertEqual(self.played(code), [status] * 2)
         # Of those that are no more, none is there.
-        result, bundle = self.capture(program, "none")
-        self.assertNotIn("not recorded", result.error)
+        for with_ptx in [True, False]:
+            result, bundle = self.capture(self.textures(with_ptx), "none")
+            missing = [i.get("missing") for i in self.instances(bundle)]
+            self.assertEqual(bool(missing[0]), with_ptx, "by its PTX it is a handle")
+
+    def textures(self, with_ptx):
+        options = ["-DWITHOUT_IR", *([] if with_ptx else ["--no-cuda-include-ptx=all"])]
+        return self.program(f"textures{len(options)}", *options, source="textures")
+
+    def instances(self, bundle):
+        return [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.startswith("instances/")]
+
+    def test_textures_by_way_of_memory(self):
+        """What handles stand for that are no arguments is not recorded, which is said."""
+        for with_ptx, reason in [(True, "handles are not among its arguments, or computed"),
+                                 (False, "no handle of one is among its arguments: what handles in memory")]:
+            with self.subTest(with_ptx=with_ptx):
+                result, bundle = self.capture(self.textures(with_ptx), "memory")
+                for instance in self.instances(bundle):
+                    self.assertIs(instance["complete"], False)
+                    self.assertRegex(" ".join(instance["missing"]), reason)
+                self.compile(bundle=bundle)
+                ran = run([tool("run"), "--device", "cuda", self.folder / "compiled.tar"], env=self.environment)
+                self.assertEqual(ran.status, 2)
+                self.assertRegex(ran.error, "is not complete and not run: .*" + reason)
 
     def played(self, code):
         """On the GPU that is played for replays, where kernels are functions by their names."""

@@ -11,6 +11,7 @@
 #include "objects/cubin.h"
 #include "objects/cuda_fatbin.h"
 #include "objects/cuda_processor.h"
+#include "objects/ptx_handles.h"
 
 namespace mneme::record {
 namespace {
@@ -74,6 +75,20 @@ void add_arguments(bundle::KernelInfo& info, const std::optional<objects::Parame
   }
 }
 
+// PTX tells which arguments are handles; a cubin, whether there are any.
+void add_textures(bundle::KernelInfo& info, Bytes cubin, Bytes ptx) {
+  bool uses_any = false;
+  if (auto told = ptx.empty() ? std::nullopt : objects::handles_in_ptx(text_of(ptx), info.name)) {
+    info.handles = std::move(*told);
+    uses_any = !info.handles.empty();
+  } else if (!cubin.empty()) {
+    uses_any = objects::uses_textures_in_cubin(cubin, info.name, kWhere);
+  } else {
+    uses_any = objects::uses_textures_in_ptx(text_of(ptx));
+  }
+  if (uses_any) info.globals.push_back({bundle::kTextures, 0});
+}
+
 }  // namespace
 
 std::vector<objects::DeviceCode*> by_preference(Codes& cubins, const std::string& processor) {
@@ -119,6 +134,7 @@ KernelCode kernel_code(const std::string& name, const ChosenCode& chosen, const 
     info.code = bundle::kPtxFile;
     info.globals = objects::variables_in_ptx(text_of(found.code));
   }
+  add_textures(info, cubin, text);
   if (!parameters && !text.empty()) parameters = objects::parameters_in_ptx(text_of(text), name);
   add_arguments(info, parameters ? parameters : ask());
   info.target = fmt::format("{}--{}", objects::kCudaTriple, of_cubin.empty() ? processor : of_cubin);

@@ -59,6 +59,23 @@ TEST(KernelCode, IsDescribedByACubin) {
   EXPECT_TRUE(uses(code_of({code_for("sm_86", allocating)}, {}, "sm_86").info, bundle::kDeviceHeap));
 }
 
+TEST(KernelCode, SaysWhichTexturesItUses) {
+  auto of = [](const std::string& body) {
+    return code_of({}, {code_for("sm_80", ".version 8.5\n.entry scale(.param .u64 d, .param .u64 t) { " + body + " }")},
+                   "sm_86")
+        .info;
+  };
+  const std::string use = "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];";
+  const bundle::KernelInfo none = of("ret;"), argument = of("ld.param.u64 %rd1, [t];" + use),
+                           unknown = of("call f, (p);" + use);
+  EXPECT_FALSE(uses(none, bundle::kTextures));
+  EXPECT_TRUE(uses(argument, bundle::kTextures));
+  EXPECT_EQ(argument.handles, (std::vector<bundle::Handle>{{8, false}}));
+  EXPECT_TRUE(uses(unknown, bundle::kTextures));
+  EXPECT_TRUE(unknown.handles.empty());
+  EXPECT_FALSE(uses(of("call f, (p);"), bundle::kTextures));
+}
+
 TEST(KernelCode, IsWhatTheDeviceRuns) {
   std::vector<std::string> images;
   for (char i = '0'; i < '5'; ++i) images.push_back(cubin(kInfo) + i);
