@@ -51,7 +51,7 @@ def cubin(ptx, processor, registers=24):
     bodies = dict(re.findall(r"\.entry (\w+)\([^)]*\)[^{]*\{(.*?)\n\}", ptx, re.DOTALL))
     variables = {".nv.constant3": [], ".nv.global": []}
     for space, align, bits, name, count in re.findall(
-            r"^(?:\.\w+ )*\.(global|const) \.align (\d+) \.[bufs]+(\d+) (\w+)(?:\[(\d+)\])?", ptx, re.MULTILINE):
+            r"^(?:\.\w+ )*\.(global|const) \.align (\d+) \.[bufs]+(\d+) ([\w$]+)(?:\[(\d+)\])?", ptx, re.MULTILINE):
         variables[".nv.constant3" if space == "const" else ".nv.global"].append((name, SIZES[bits] * int(count or 1)))
     sections = {".nv.info": b""}
     for name, layout in kernels.items():
