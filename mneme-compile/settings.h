@@ -66,6 +66,8 @@ class Settings {
   // The target of what names none; empty: this machine's CPU.
   std::string target_for(const bundle::KernelInfo& kernel) const;
   const std::vector<Wanted>& wanted_for(const std::string& target);
+  // What the command line wants beside code, where no target has it. Throws Error.
+  void check_outputs(const std::vector<Wanted>& all) const;
   Wanted wanted_by_code(const bundle::KernelInfo& kernel, const Asked& asked);
   bool wants_ir(const bundle::KernelInfo& kernel) const;
   void lift(bundle::KernelMember& kernel);

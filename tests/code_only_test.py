@@ -254,14 +254,24 @@ class CodeOnly(Recordings):
     def test_what_needs_ir(self):
         """Is said, for each kernel without PTX; and those that have it go on."""
         bundle = self.without_ptx()
-        for options, what in [(["-O3"], "-O"), (["--passes", "default<O1>"], "--passes"), (["--fuse"], "--fuse"),
+        for options, what in [(["-O3"], "-O"), (["--passes", "default<O1>"], "--passes"), (["--fuse"], "--fuse"), (["--no-fuse"], "--no-fuse"),
                               (["--target", "host"], "--target host"), (["--launch-bounds", "64"], "--launch-bounds"),
                               (["--specialize-dims"], "--specialize-dims"), (["--fast-math", "nsz"], "--fast-math")]:
             with self.subTest(options=options):
                 result = self.compile(*options, bundle=bundle, status=2)
                 self.assertIn("kernel 'combine(int*, int const*, int const*, int const*)' " + NO_IR.format(what),
                               result.error)
+        # What needs another target, with PTX as well.
+        for other, options, whose in [(bundle, ["--form", "loop"], "the host device"),
+                                      (self.recorded(), ["--form", "loop"], "the host device"),
+                                      (self.recorded(), ["--print-after", "block"], "the host device's compiler"),
+                                      (self.recorded(), ["--embed-ir"], "AMD's GPUs")]:
+            result = self.compile(*options, bundle=other, status=2)
+            self.assertIn(f"{options[0]} is for {whose}, not for --target cuda:sm_90", result.error)
         lines = self.folder / "lines"
+        lines.write_text('{}\n{"shared_mem": 1000000}\n')
+        self.assertRegex(self.compile("--variants", lines, bundle=bundle, status=2).error,
+                         "line 2 of '.*lines': 'shared_mem' 1000000 is more than a block may have on cuda:sm_90")
         lines.write_text('{}\n{"passes": "default<O2>"}\n{"max_registers": 40}\n{"grid": [200, 1, 1]}\n')
         self.compile("--variants", lines, bundle=bundle)
         self.assertEqual([(v["configuration"]["passes"], "failed" in v) for v in self.variants()],
