@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "objects/cubin.h"
 #include "objects/cuda_processor.h"
+#include "objects/lifted_kernels.h"
 
 namespace mneme::compile {
 namespace {
@@ -186,7 +187,10 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
   }
   if (target.empty()) {
     const std::string other = named.empty() ? named : codegen::target_named(named);
-    return refused(asked, other, without_ir(kernel, asked.name_of("target") + " " + named, unliftable));
+    // Which mneme-run --check-memory asks for, with a target.
+    const bool checks = asked.insisted.contains("check_memory");
+    const std::string what = checks ? asked.name_of("check_memory") : asked.name_of("target") + " " + named;
+    return refused(asked, other, without_ir(kernel, what, unliftable));
   }
   if (const std::string* key = first_given(asked, kNeedIr)) {
     if (given) throw Error::of("--code and {} exclude each other", asked.name_of(*key));
@@ -214,7 +218,7 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
   } else if (needs_ptx.empty()) {
     wanted.configuration = launched_as(asked.configuration, target, bundle::kAsRecorded);
   } else {
-    if (kernel.code != bundle::kPtxFile && kernel.ptx.empty()) {
+    if (!objects::has_ptx(kernel)) {
       Wanted none =
           refused(asked, target,
                   fmt::format("kernel '{}' has no PTX, which {} needs: what was recorded is the code that ran on {}",

@@ -126,11 +126,22 @@ class CodeOnly(Recordings):
         self.assertEqual(codes(out), recorded)
 
     def test_on_the_host_device(self):
+        for bundle, reason in [(self.without_ptx(), "has neither IR nor PTX, and its code is for an NVIDIA GPU, sm_90: it runs "
+                                                    "with --device cuda"),
+                               (self.recorded(), "was compiled for cuda:sm_90, not for the device host: mneme-compile --target")]:
+            self.compile(bundle=bundle)
+            result = run([tool("run"), "--device", "host", self.folder / "compiled.tar"], [tool("verify")])
+            self.assertEqual(result.statuses, [0, 1], result.text())
+            self.assertRegex(result.error, "kernel 'combine.*" + reason)
+
+    def test_check_memory(self):
+        """On the CPU, of what is lifted of PTX."""
+        self.compile(bundle=self.without_ptx())
+        result = run([tool("run"), "--check-memory", self.folder / "compiled.tar"], env=self.environment)
+        self.assertEqual(result.status, 2)
+        self.assertIn("kernel 'advance(int*, int*)' " + NO_IR.format("--check-memory"), result.error)
         self.compile()
-        result = run([tool("run"), "--device", "host", self.folder / "compiled.tar"], [tool("verify")])
-        self.assertEqual(result.statuses, [0, 1], result.text())
-        self.assertRegex(result.error, "kernel 'combine.*has no IR, and its code is for an NVIDIA GPU, sm_90: it runs "
-                                       "with --device cuda")
+        self.run_well([tool("run"), "--check-memory", self.folder / "compiled.tar"], [tool("verify")], env=self.environment)
 
     def test_baseline(self):
         self.compile()

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "bundle/textures.h"
+#include "objects/lifted_kernels.h"
 #include "recorder/cuda/runtime.h"
 #include "recorder/runtime/next.h"
 #include "vendor/cuda/textures.h"
@@ -178,8 +179,7 @@ std::vector<bundle::Handle> handles_of(const bundle::KernelInfo& kernel, const s
     throw mneme::Error(
         "the kernel uses textures or surfaces, and was built by a mneme-inject that did not look for their handles");
   }
-  const bool has_ptx = kernel.code == bundle::kPtxFile || !kernel.ptx.empty();
-  if (has_ptx && !uses_any) return {};
+  if (objects::has_ptx(kernel) && !uses_any) return {};
   std::vector<bundle::Handle> found = handles_among(kernel, arguments);
   if (found.empty() && uses_any && any_handled()) {
     throw mneme::Error(
