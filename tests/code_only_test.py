@@ -422,7 +422,17 @@ class CodeOnly(Recordings):
                 self.assertRegex(self.compile("--code", given, *options, bundle=bundle, status=2).error, message)
 
     def test_code_of_an_application(self):
-        """For another GPU, with no kernel of that name, and with sizes that lie: it runs, and is counted."""
+        """For another GPU, with sizes that lie, and with PTX that is damaged: it runs, and is counted or recorded."""
+        elsewhere = self.program("elsewhere", "--offload-arch=sm_80", "--no-offload-arch=sm_90",
+                                 "--no-cuda-include-ptx=all", source="memory")
+        result, _ = self.capture(elsewhere, status=2)
+        self.assertRegex(result.error, "combine.*: 3 launches not recorded: it carries no IR, and no code for sm_90 was found")
+        damaged = self.folder / "damaged_ptx"
+        damaged.write_bytes(self.program("memory").read_bytes().replace(b".visible .entry", b".visible .exit!"))
+        damaged.chmod(0o755)
+        result, bundle = self.capture(damaged)
+        self.assertEqual([("ptx" in kernel, kernel["code"]) for kernel in self.kernels(bundle).values()],
+                         [(False, "kernel.cubin")] * 2, result.error)
         right, _ = self.code("application", KERNELS)
         image = right.read_bytes()
         info = next(name for name in cuda_binaries.Cubin(image).sections() if name == ".nv.info.scale")

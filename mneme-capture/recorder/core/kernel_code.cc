@@ -103,9 +103,16 @@ ChosenCode choose_code(const std::string& name, Codes& cubins, Codes& ptx, const
   const objects::CudaProcessor device = objects::cuda_processor(processor);
   const auto texts =
       fitting(ptx, [&](const objects::CudaProcessor& one) { return objects::compiles_for(one, device); });
-  return {
-      first_with(cubins_for(cubins, processor), [&](Bytes image) { return objects::has_kernel(image, name, kWhere); }),
-      first_with(texts, [&](Bytes image) { return objects::parameters_in_ptx(text_of(image), name).has_value(); })};
+  ChosenCode chosen;
+  chosen.cubin =
+      first_with(cubins_for(cubins, processor), [&](Bytes image) { return objects::has_kernel(image, name, kWhere); });
+  try {
+    chosen.ptx =
+        first_with(texts, [&](Bytes image) { return objects::parameters_in_ptx(text_of(image), name).has_value(); });
+  } catch (const Error&) {
+    if (chosen.cubin.empty()) throw;  // else the driver has no use for what is damaged, either
+  }
+  return chosen;
 }
 
 KernelCode kernel_code(const std::string& name, const ChosenCode& chosen, const std::string& processor,

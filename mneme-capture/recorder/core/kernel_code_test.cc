@@ -59,6 +59,16 @@ TEST(KernelCode, IsDescribedByACubin) {
   EXPECT_TRUE(uses(code_of({code_for("sm_86", allocating)}, {}, "sm_86").info, bundle::kDeviceHeap));
 }
 
+TEST(KernelCode, NeedsNoPtxThatIsDamaged) {
+  DeviceCode damaged = code_for("sm_80", {});
+  damaged.unpack = []() -> std::shared_ptr<const std::string> { throw Error("the PTX is damaged"); };
+  const std::string image = cubin(kInfo);
+  const KernelCode code = code_of({code_for("sm_86", image)}, {damaged}, "sm_86");
+  EXPECT_EQ(text_of(code.code), image);
+  EXPECT_TRUE(code.ptx.empty());
+  EXPECT_EQ(refusal({}, {damaged}), "the PTX is damaged");
+}
+
 TEST(KernelCode, SaysWhichTexturesItUses) {
   auto of = [](const std::string& body) {
     return code_of({}, {code_for("sm_80", ".version 8.5\n.entry scale(.param .u64 d, .param .u64 t) { " + body + " }")},
