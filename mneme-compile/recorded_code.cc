@@ -14,6 +14,7 @@ namespace mneme::compile {
 namespace {
 
 constexpr std::string_view kNvidia = "cuda:";
+constexpr char kAssembled[] = "the code assembled of the PTX";
 
 // Keys, and options, that have a meaning only where IR is compiled.
 constexpr std::string_view kNeedIr[] = {"level",
@@ -98,12 +99,6 @@ std::string parameters_of(const objects::Parameters& parameters) {
   return text.empty() ? "none" : text;
 }
 
-objects::Parameters parameters_of(const bundle::KernelInfo& kernel) {
-  objects::Parameters parameters;
-  for (const bundle::Argument& argument : kernel.arguments) parameters.push_back({argument.offset, argument.size});
-  return parameters;
-}
-
 void check_given(const bundle::KernelInfo& kernel, const GivenCode& given) {
   constexpr char kWhat[] = "the code given by --code";
   const Bytes bytes = bytes_of(given.bytes);
@@ -112,10 +107,7 @@ void check_given(const bundle::KernelInfo& kernel, const GivenCode& given) {
   const bool is_there = found || (!given.is_ptx && objects::has_kernel(bytes, kernel.name, kWhat));
   if (!is_there) throw Error::of("{} has no kernel '{}'", kWhat, kernel.name);
   if (!found) throw Error::of("{} does not say where the parameters of '{}' lie", kWhat, kernel.name);
-  const objects::Parameters recorded = parameters_of(kernel);
-  if (*found == recorded) return;
-  throw Error::of("{} has other parameters for '{}' than were recorded: {}, in place of {}", kWhat, kernel.demangled,
-                  parameters_of(*found), parameters_of(recorded));
+  check_parameters(kernel, *found, kWhat);
 }
 
 codegen::Code of_cubin(const bundle::KernelInfo& kernel, const std::string& cubin, const std::string& where) {
@@ -141,12 +133,32 @@ codegen::Code code_for(const bundle::KernelMember& kernel, const Wanted& wanted,
                          : of_cubin(info, given->bytes, "the code given by --code");
   }
   const bool is_cubin = info.code == bundle::kCubinFile;
-  if (what == bundle::kRecordedPtx) return of_ptx(info, is_cubin ? kernel.ptx : kernel.code, wanted);
+  if (what == bundle::kRecordedPtx) {
+    codegen::Code code = of_ptx(info, is_cubin ? kernel.ptx : kernel.code, wanted);
+    if (!wanted.assembler) return code;
+    if (auto found = objects::parameters_in_cubin(bytes_of(code.bytes), info.name, kAssembled)) {
+      check_parameters(info, *found, kAssembled);
+    }
+    return code;
+  }
   if (is_cubin) return of_cubin(info, kernel.code, fmt::format("the recorded code of kernel '{}'", info.demangled));
   return {kernel.code, "code.ptx", "", {}};
 }
 
 }  // namespace
+
+void check_parameters(const bundle::KernelInfo& kernel, const objects::Parameters& found, const char* what) {
+  const objects::Parameters recorded = parameters_of(kernel);
+  if (found == recorded) return;
+  throw Error::of("{} has other parameters for '{}' than were recorded: {}, in place of {}", what, kernel.demangled,
+                  parameters_of(found), parameters_of(recorded));
+}
+
+objects::Parameters parameters_of(const bundle::KernelInfo& kernel) {
+  objects::Parameters parameters;
+  for (const bundle::Argument& argument : kernel.arguments) parameters.push_back({argument.offset, argument.size});
+  return parameters;
+}
 
 std::string nvidia_target(const std::string& text) {
   std::string_view processor = text;

@@ -351,6 +351,7 @@ void Settings::lift(bundle::KernelMember& kernel) {
   try {
     const std::string own = objects::ptx_of_kernel(ptx, kernel.info.name);
     objects::LiftedKernel lifted = objects::lift_kernel(bytes_of(own), kernel.info.name);
+    check_parameters(kernel.info, parameters_of(lifted.info), "the PTX");
     lifted.info.id = kernel.info.id;
     lifted.info.bitcode = {};
     lifted.info.code = kernel.info.code;

@@ -9,6 +9,7 @@
 #include "confined.h"
 #include "ir/fatal_errors.h"
 #include "objects/ptx.h"
+#include "recorded_code.h"
 
 namespace mneme::compile {
 namespace {
@@ -18,7 +19,10 @@ constexpr size_t kMostBytes = 16 << 20;  // of an answer
 
 std::string ir_of(const bundle::KernelMember& kernel) {
   if (!kernel.bitcode.empty()) return kernel.bitcode;
-  return codegen::ptx::lift_kernel(objects::ptx_of_kernel(ptx_of(kernel), kernel.info.name), kernel.info.name);
+  const std::string ptx = objects::ptx_of_kernel(ptx_of(kernel), kernel.info.name);
+  check_parameters(kernel.info, objects::parameters_in_ptx(ptx, kernel.info.name).value_or(objects::Parameters()),
+                   "the PTX");
+  return codegen::ptx::lift_kernel(ptx, kernel.info.name);
 }
 
 }  // namespace

@@ -421,6 +421,19 @@ class CodeOnly(Recordings):
             with self.subTest(given=given.name, options=options):
                 self.assertRegex(self.compile("--code", given, *options, bundle=bundle, status=2).error, message)
 
+    def test_ptx_with_other_parameters(self):
+        """Beside a cubin that has the recorded ones."""
+        def change(text):
+            own = text[text.index(b"\n") + 1:]  # without the code that the fake makes of it
+            return own.replace(b"_Z7combinePiPKiS1_S1_(", b"_Z7combinePiPKiS1_S1_(\n.param .u32 extra,")
+        bundle = self.with_other_ptx(self.recorded(), change)
+        self.compile(bundle=bundle)
+        self.assertEqual(["stores" in variant for variant in self.variants()], [False, True])
+        self.assertEqual({line["status"] for line in self.replay()}, {"verified"})
+        for options in [["--ptxas-level", "1"], ["-O2"], ["-O2", "--target", "host"]]:
+            result = self.compile(*options, "--kernel", "combine", bundle=bundle, status=2)
+            self.assertRegex(result.error, "PTX has other parameters for 'combine.* than were recorded: 4 bytes at 0, 8 bytes at 8")
+
     def test_code_of_an_application(self):
         """For another GPU, with sizes that lie, and with PTX that is damaged: it runs, and is counted or recorded."""
         elsewhere = self.program("elsewhere", "--offload-arch=sm_80", "--no-offload-arch=sm_90",
