@@ -66,21 +66,26 @@ class CodeOnly(Recordings):
 
     def test_modules_that_the_application_loads(self):
         cubin, ptx = self.code("module", KERNELS)
-        for image in [cubin, ptx]:
-            with self.subTest(image=image):
-                program = self.program("modules")
+        fat_binary = self.folder / "module.fatbin"
+        fat_binary.write_bytes(cuda_binaries.fatbin([(cuda_binaries.CUBIN, 90, cubin.read_bytes()),
+                                                     (cuda_binaries.PTX, 90, ptx.read_bytes())]))
+        for image, options in [(cubin, []), (ptx, []), (cubin, ["-DDATA"]), (ptx, ["-DDATA"]), (fat_binary, ["-DFAT_BINARY"]),
+                               (cubin, ["-DLIBRARY"])]:
+            with self.subTest(image=image, options=options):
+                program = self.program("modules" + "".join(options), *options, source="modules")
                 result, bundle = self.capture(program, image)
                 self.assertNotIn("not recorded", result.error)
                 kernels = self.kernels(bundle)
                 self.assertEqual(sorted(kernels), ["scale", "shift"])
                 for kernel in kernels.values():
-                    self.assertEqual(kernel["code"], "kernel" + image.suffix)
+                    self.assertEqual(kernel["code"], "kernel.ptx" if image == ptx else "kernel.cubin")
+                    self.assertEqual("ptx" in kernel, image == fat_binary)
                     count = {"scale": 3, "shift": 2}[kernel["name"]]
                     self.assertEqual([(a["offset"], a["size"], a["kind"]) for a in kernel["arguments"]],
                                      [(0, 8, "pointer"), (8, 4, "scalar"), (12, 4, "scalar")][:count])
                     self.assertEqual([g["name"] for g in kernel["globals"]], ["offset"])
                 self.compile(bundle=bundle)
-                self.assertEqual({v["code"] for v in self.variants()}, {"code" + image.suffix})
+                self.assertEqual({v["code"] for v in self.variants()}, {"code.ptx" if image == ptx else "code.cubin"})
                 self.assertTrue(all(line["changed_bytes"] for line in self.replay()))
 
     def test_restore(self):
