@@ -75,10 +75,20 @@ void add_arguments(bundle::KernelInfo& info, const std::optional<objects::Parame
   }
 }
 
+// The assembler may have laid out parameters otherwise than the text does.
+bool has_its_parameters(const bundle::KernelInfo& info, Bytes ptx) {
+  const auto found = objects::parameters_in_ptx(text_of(ptx), info.name);
+  return found && std::ranges::equal(*found, info.arguments, [](const auto& parameter, const auto& argument) {
+           return parameter.offset == argument.offset && parameter.size == argument.size;
+         });
+}
+
 // PTX tells which arguments are handles; a cubin, whether there are any.
 void add_textures(bundle::KernelInfo& info, Bytes cubin, Bytes ptx) {
+  std::optional<std::vector<bundle::Handle>> told;
+  if (!ptx.empty() && has_its_parameters(info, ptx)) told = objects::handles_in_ptx(text_of(ptx), info.name);
   bool uses_any = false;
-  if (auto told = ptx.empty() ? std::nullopt : objects::handles_in_ptx(text_of(ptx), info.name)) {
+  if (told) {
     info.handles = std::move(*told);
     uses_any = !info.handles.empty();
   } else if (!cubin.empty()) {
@@ -141,9 +151,9 @@ KernelCode kernel_code(const std::string& name, const ChosenCode& chosen, const 
     info.code = bundle::kPtxFile;
     info.globals = objects::variables_in_ptx(text_of(found.code));
   }
-  add_textures(info, cubin, text);
   if (!parameters && !text.empty()) parameters = objects::parameters_in_ptx(text_of(text), name);
   add_arguments(info, parameters ? parameters : ask());
+  add_textures(info, cubin, text);
   info.target = fmt::format("{}--{}", objects::kCudaTriple, of_cubin.empty() ? processor : of_cubin);
   info.code_digest = digest_of(found.code);
   info.id = bundle::kernel_id(info.code_digest, std::string_view(name));

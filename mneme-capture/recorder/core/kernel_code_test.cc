@@ -84,6 +84,12 @@ TEST(KernelCode, SaysWhichTexturesItUses) {
   EXPECT_TRUE(uses(unknown, bundle::kTextures));
   EXPECT_TRUE(unknown.handles.empty());
   EXPECT_FALSE(uses(of("call f, (p);"), bundle::kTextures));
+  // Beside a cubin with other parameters.
+  const std::string image = cubin(kInfo),
+                    text = ".version 8.5\n.entry scale(.param .u64 t) { ld.param.u64 %rd1, [t];" + use + "}";
+  const bundle::KernelInfo other = code_of({code_for("sm_86", image)}, {code_for("sm_80", text)}, "sm_86").info;
+  EXPECT_TRUE(other.handles.empty());
+  EXPECT_FALSE(uses(other, bundle::kTextures));
 }
 
 TEST(KernelCode, IsWhatTheDeviceRuns) {
