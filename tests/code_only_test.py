@@ -146,6 +146,20 @@ class CodeOnly(Recordings):
         self.compile()
         self.run_well([tool("run"), "--check-memory", self.folder / "compiled.tar"], [tool("verify")], env=self.environment)
 
+    def test_reach(self):
+        """Only what arguments lead to, and the code's variables."""
+        bundle = self.folder / "reach.tar"
+        self.run_well([tool("capture"), "--device", "cuda", "--reach", "arguments", "-o", bundle, self.program("memory")],
+                      env=self.environment)
+        kernels = {k["id"]: k["name"] for k in self.kernels(bundle).values()}
+        reached = {kernels[i["kernel"]]: [s.get("symbol", s["kind"]) for s in bundles.segments(i)] for i in self.instances(bundle)}
+        self.assertEqual({i["reach"] for i in self.instances(bundle)}, {"arguments"})
+        self.assertEqual({name: sorted(segments) for name, segments in reached.items()},
+                         {"_Z7combinePiPKiS1_S1_": ["calls", "factor", "heap", "heap", "host", "host"],
+                          "_Z7advancePiS_": ["calls", "factor", "host", "host"]})
+        self.compile(bundle=bundle)
+        self.assertTrue(all(line["changed_bytes"] for line in self.replay()))
+
     def test_baseline(self):
         self.compile()
         for line in self.replay("--baseline", "2"):
