@@ -12,9 +12,7 @@
 namespace mneme::objects {
 
 // Of a kernel without IR.
-inline bool has_ptx(const bundle::KernelInfo& kernel) {
-  return kernel.code == bundle::kPtxFile || !kernel.ptx.empty();
-}
+inline bool has_ptx(const bundle::KernelInfo& kernel) { return kernel.code == bundle::kPtxFile || !kernel.ptx.empty(); }
 
 struct LiftedKernels {
   std::string records;                         // as embedded.h has them

@@ -29,8 +29,8 @@ void launch(int value) {
 int main(int, char** arguments) {
   if (std::strcmp(arguments[1], "reset") == 0) {
     // Host memory that kernels reach is registered in the new context as it was in the old one: by a recorder.
-    auto* registered = reinterpret_cast<unsigned long long (*)()>(
-        dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuFakeRegistered"));
+    auto* registered =
+        reinterpret_cast<unsigned long long (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuFakeRegistered"));
     launch(1);
     const unsigned long long before = registered();
     CHECK(cudaDeviceReset() == 0);
