@@ -184,26 +184,47 @@ record::Selected Recording::query(const record::Query& query) const {
   return {!capture_.kernels || capture_.kernels->matches(query.demangled)};
 }
 
-void Recording::kernel(const record::Kernel& kernel) {
-  bundle::KernelInfo info = bundle::parse_kernel(kernel.json, "the application's kernel");
-  KnownKernel known{info, {}, false, {}, {}};
+// The first kernel decides where that is.
+bool Recording::runs_where_the_bundle_does() {
   if (!capture_.on_gpu) {
     capture_.on_gpu = gpu_;
     capture_.begin(gpu_);
   }
-  if (gpu_ != *capture_.on_gpu) {
+  return gpu_ == *capture_.on_gpu;
+}
+
+void Recording::code(record::Code code) {
+  const Digest digest = digest_of(code.bytes);
+  codes_.insert(digest);
+  if (!runs_where_the_bundle_does()) return;
+  const uint64_t size = code.bytes.size();
+  if (capture_.verbose) {
+    cli::note(fmt::format("recorded {} bytes of code of kernels without IR as {}", size, digest.hex().substr(0, 12)));
+  }
+  auto write = [digest, bytes = std::move(code.bytes)](bundle::Writer& writer) {
+    bundle::add_code(writer, digest, bytes);
+  };
+  capture_.queue.add(std::move(write), size);
+}
+
+void Recording::kernel(const record::Kernel& kernel) {
+  bundle::KernelInfo info = bundle::parse_kernel(kernel.json, "the application's kernel");
+  KnownKernel known{info, {}, false, {}, {}};
+  auto came = [this](const bundle::KernelFile& file) { return codes_.contains(file.digest); };
+  if (!runs_where_the_bundle_does()) {
     known.refused = fmt::format("it ran on {}, and the launches in the bundle on {}: choose one with --device",
                                 gpu_ ? "a GPU" : "the host device", gpu_ ? "the host device" : "a GPU");
-  } else if (digest_of(kernel.bytes) != (has_ir(info) ? info.bitcode : info.code_digest)) {
+  } else if (has_ir(info) && digest_of(kernel.bitcode) != info.bitcode) {
     known.refused = "its IR in the application is damaged; build the application again";
+  } else if (!has_ir(info) && !std::ranges::all_of(files_of(info), came)) {
+    known.refused = "its code in the application has changed since it was loaded";
   } else if (capture_.kernels_known.insert(info.id).second) {
-    bundle::KernelMember member{info, {}, {}, {}, kernel.ptx};
-    (has_ir(info) ? member.bitcode : member.code) = kernel.bytes;
+    bundle::KernelMember member{info, kernel.bitcode, {}, {}, {}};  // code is in the bundle already
     capture_.queue.add([member = std::move(member)](bundle::Writer& writer) { bundle::add(writer, member); });
   }
   if (!gpu_) {
     known.json = kernel.json;
-    known.bitcode = kernel.bytes;
+    known.bitcode = kernel.bitcode;
   }
   kernels_.emplace(info.id, std::move(known));
 }

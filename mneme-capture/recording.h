@@ -70,6 +70,7 @@ class Recording {
   void digests(record::Digests digests) { memory_.tell(digests.address, std::move(digests.blocks)); }
   void unwritten(record::Unwritten unwritten);
   record::Selected query(const record::Query& query) const;
+  void code(record::Code code);
   void kernel(const record::Kernel& kernel);
   void counter(record::Counter counter);
   record::Prepared prologue(const record::Prologue& prologue);
@@ -104,6 +105,7 @@ class Recording {
     std::shared_ptr<Snapshot> before, after;
   };
 
+  bool runs_where_the_bundle_does();
   void add(Launch launch);
   // What the kernel's pointers tell, and, where they do not tell all, what happens when the launch is tried: if its
   // instance is not known to be incomplete anyway.
@@ -118,6 +120,7 @@ class Recording {
   std::string stopped_;  // why
   uint64_t wanted_ = 0;  // bytes that are made ready for it
   ApplicationMemory memory_;
+  std::unordered_set<Digest> codes_;  // of kernels without IR
   std::map<Digest, KnownKernel> kernels_;
   std::vector<record::Counter> counters_named_;
   std::vector<std::pair<Digest, uint32_t>> slots_;  // instance, counter of launches like it

@@ -17,6 +17,7 @@ namespace mneme::capture {
 namespace {
 
 using record::Chunk;
+using record::Code;
 using record::Counter;
 using record::Counters;
 using record::Digests;
@@ -294,6 +295,9 @@ bool Session::handle(Process& process, Message message) {
       return true;
     case Type::kQuery:
       return answer(socket, recording.query(unpack<Query>(body)));
+    case Type::kCode:
+      recording.code(unpack<Code>(body));
+      return true;
     case Type::kKernel:
       recording.kernel(unpack<Kernel>(body));
       return true;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "recorder/core/sample_cubin.h"
 #include "session_fixture.h"
 
 namespace mneme::capture {
@@ -491,6 +492,42 @@ TEST_F(SessionTest, AKernelWithoutIrIsNamed) {
   ASSERT_EQ(capture_.unrecordable.size(), 1u);
   EXPECT_EQ(capture_.unrecordable[0].kernel, "other()");
   EXPECT_NE(capture_.unrecordable[0].reason.find("mneme-inject"), std::string::npos);
+}
+
+// Of the cubin's kernel, of which the first launch is passed over.
+struct CodeOnly : SessionTest {
+  void launch_twice(const std::function<void()>& between) {
+    settings_.skip = 1;
+    runtime_.its_processor = "sm_86";
+    runtime_.fetching = true;
+    begin();
+    core_->add_fat_binary(&image_, reinterpret_cast<const std::byte*>(image_.data()));
+    core_->add_stub(&image_, &runtime_, "scale");
+    int* data = device_ints(10);
+    void* arguments[] = {static_cast<void*>(&data)};
+    LaunchRequest request;
+    request.function = &runtime_;
+    request.arguments.list = arguments;
+    EXPECT_EQ(core_->launch(request, [] { return 0; }), 0);
+    between();
+    EXPECT_EQ(core_->launch(request, [] { return 0; }), 0);
+  }
+
+  std::string image_ = record::cubin(record::parameter(0, 0, 8));
+};
+
+TEST_F(CodeOnly, IsRecorded) {
+  launch_twice([] {});
+  EXPECT_EQ(end().size(), 1u);
+  ASSERT_EQ(kernels_.size(), 1u);
+  EXPECT_EQ(kernels_[0].code, image_);
+}
+
+TEST_F(CodeOnly, ThatChangesIsNamed) {
+  launch_twice([&] { ++image_.back(); });
+  EXPECT_TRUE(end().empty());
+  ASSERT_EQ(capture_.unrecordable.size(), 1u);
+  EXPECT_EQ(capture_.unrecordable[0].reason, "its code in the application has changed since it was loaded");
 }
 
 TEST_F(SessionTest, LaunchesInsideALaunchAreTheRuntimesOwn) {

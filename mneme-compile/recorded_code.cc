@@ -8,11 +8,13 @@
 #include "base/file.h"
 #include "objects/cubin.h"
 #include "objects/cuda_processor.h"
+#include "objects/lifted_kernels.h"
 
 namespace mneme::compile {
 namespace {
 
 constexpr std::string_view kNvidia = "cuda:";
+constexpr char kAssembled[] = "the code assembled of the PTX";
 
 // Keys, and options, that have a meaning only where IR is compiled.
 constexpr std::string_view kNeedIr[] = {"level",
@@ -97,12 +99,6 @@ std::string parameters_of(const objects::Parameters& parameters) {
   return text.empty() ? "none" : text;
 }
 
-objects::Parameters parameters_of(const bundle::KernelInfo& kernel) {
-  objects::Parameters parameters;
-  for (const bundle::Argument& argument : kernel.arguments) parameters.push_back({argument.offset, argument.size});
-  return parameters;
-}
-
 void check_given(const bundle::KernelInfo& kernel, const GivenCode& given) {
   constexpr char kWhat[] = "the code given by --code";
   const Bytes bytes = bytes_of(given.bytes);
@@ -111,21 +107,12 @@ void check_given(const bundle::KernelInfo& kernel, const GivenCode& given) {
   const bool is_there = found || (!given.is_ptx && objects::has_kernel(bytes, kernel.name, kWhat));
   if (!is_there) throw Error::of("{} has no kernel '{}'", kWhat, kernel.name);
   if (!found) throw Error::of("{} does not say where the parameters of '{}' lie", kWhat, kernel.name);
-  const objects::Parameters recorded = parameters_of(kernel);
-  if (*found == recorded) return;
-  throw Error::of("{} has other parameters for '{}' than were recorded: {}, in place of {}", kWhat, kernel.demangled,
-                  parameters_of(*found), parameters_of(recorded));
+  check_parameters(kernel, *found, kWhat);
 }
 
 codegen::Code of_cubin(const bundle::KernelInfo& kernel, const std::string& cubin, const std::string& where) {
   codegen::Code code{cubin, "code.cubin", "", {}};
   code.resources = objects::resources_in_cubin(bytes_of(cubin), kernel.name, where);
-  return code;
-}
-
-// A kernel with IR tells what it stores, whatever code runs in its place.
-codegen::Code with_stores(const bundle::KernelInfo& kernel, codegen::Code code) {
-  if (kernel.stores) code.stores = *kernel.stores;
   return code;
 }
 
@@ -137,7 +124,41 @@ codegen::Code of_ptx(const bundle::KernelInfo& kernel, const std::string& ptx, c
   return code;
 }
 
+codegen::Code code_for(const bundle::KernelMember& kernel, const Wanted& wanted, const GivenCode* given) {
+  const bundle::KernelInfo& info = kernel.info;
+  const std::string& what = wanted.configuration.passes;
+  if (what == bundle::kGivenCode) {
+    check_given(info, *given);
+    return given->is_ptx ? of_ptx(info, given->bytes, wanted)
+                         : of_cubin(info, given->bytes, "the code given by --code");
+  }
+  const bool is_cubin = info.code == bundle::kCubinFile;
+  if (what == bundle::kRecordedPtx) {
+    codegen::Code code = of_ptx(info, is_cubin ? kernel.ptx : kernel.code, wanted);
+    if (!wanted.assembler) return code;
+    if (auto found = objects::parameters_in_cubin(bytes_of(code.bytes), info.name, kAssembled)) {
+      check_parameters(info, *found, kAssembled);
+    }
+    return code;
+  }
+  if (is_cubin) return of_cubin(info, kernel.code, fmt::format("the recorded code of kernel '{}'", info.demangled));
+  return {kernel.code, "code.ptx", "", {}};
+}
+
 }  // namespace
+
+void check_parameters(const bundle::KernelInfo& kernel, const objects::Parameters& found, const char* what) {
+  const objects::Parameters recorded = parameters_of(kernel);
+  if (found == recorded) return;
+  throw Error::of("{} has other parameters for '{}' than were recorded: {}, in place of {}", what, kernel.demangled,
+                  parameters_of(found), parameters_of(recorded));
+}
+
+objects::Parameters parameters_of(const bundle::KernelInfo& kernel) {
+  objects::Parameters parameters;
+  for (const bundle::Argument& argument : kernel.arguments) parameters.push_back({argument.offset, argument.size});
+  return parameters;
+}
 
 std::string nvidia_target(const std::string& text) {
   std::string_view processor = text;
@@ -178,7 +199,10 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
   }
   if (target.empty()) {
     const std::string other = named.empty() ? named : codegen::target_named(named);
-    return refused(asked, other, without_ir(kernel, asked.name_of("target") + " " + named, unliftable));
+    // Which mneme-run --check-memory asks for, with a target.
+    const bool checks = asked.insisted.contains("check_memory");
+    const std::string what = checks ? asked.name_of("check_memory") : asked.name_of("target") + " " + named;
+    return refused(asked, other, without_ir(kernel, what, unliftable));
   }
   if (const std::string* key = first_given(asked, kNeedIr)) {
     if (given) throw Error::of("--code and {} exclude each other", asked.name_of(*key));
@@ -206,7 +230,7 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
   } else if (needs_ptx.empty()) {
     wanted.configuration = launched_as(asked.configuration, target, bundle::kAsRecorded);
   } else {
-    if (kernel.code != bundle::kPtxFile && kernel.ptx.empty()) {
+    if (!objects::has_ptx(kernel)) {
       Wanted none =
           refused(asked, target,
                   fmt::format("kernel '{}' has no PTX, which {} needs: what was recorded is the code that ran on {}",
@@ -223,17 +247,10 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
 
 codegen::Code code_of(const bundle::KernelMember& kernel, const Wanted& wanted, const GivenCode* given) {
   if (!wanted.refused.empty()) throw Error(wanted.refused);
-  const bundle::KernelInfo& info = kernel.info;
-  const std::string& what = wanted.configuration.passes;
-  if (what == bundle::kGivenCode) {
-    check_given(info, *given);
-    return with_stores(info, given->is_ptx ? of_ptx(info, given->bytes, wanted)
-                                           : of_cubin(info, given->bytes, "the code given by --code"));
-  }
-  const bool is_cubin = info.code == bundle::kCubinFile;
-  if (what == bundle::kRecordedPtx) return of_ptx(info, is_cubin ? kernel.ptx : kernel.code, wanted);
-  if (is_cubin) return of_cubin(info, kernel.code, fmt::format("the recorded code of kernel '{}'", info.demangled));
-  return {kernel.code, "code.ptx", "", {}};
+  codegen::Code code = code_for(kernel, wanted, given);
+  // What the recorded kernel stores, whatever code runs in its place.
+  if (kernel.info.stores) code.stores = *kernel.info.stores;
+  return code;
 }
 
 }  // namespace mneme::compile

@@ -7,6 +7,7 @@
 
 #include "bundle/reader.h"
 #include "codegen/compile.h"
+#include "objects/ptx.h"
 #include "wanted.h"
 
 namespace mneme::compile {
@@ -21,6 +22,10 @@ struct GivenCode {
 
 // "cuda:sm_90" of "sm_90", also of processors that LLVM does not know; empty: it is no NVIDIA GPU's.
 std::string nvidia_target(const std::string& text);
+
+// Where a kernel's arguments lie. The second throws Error, which names `what`, where the recorded ones lie elsewhere.
+objects::Parameters parameters_of(const bundle::KernelInfo& kernel);
+void check_parameters(const bundle::KernelInfo& kernel, const objects::Parameters& found, const char* what);
 
 // Throws Error for what is neither a cubin nor PTX.
 GivenCode given_code(const std::string& path);

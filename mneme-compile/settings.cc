@@ -21,6 +21,7 @@
 #include "ir/plugins.h"
 #include "objects/lifted_kernels.h"
 #include "objects/ptx.h"
+#include "stores.h"
 
 namespace mneme::compile {
 namespace {
@@ -339,11 +340,18 @@ void Settings::prepare(bundle::KernelMember& kernel) {
   if (edited_ir_ && objects::is_ptx(*edited_ir_)) {
     edited_ir_ = objects::lift_kernel(bytes_of(*edited_ir_), kernel.info.name).bitcode;
   }
-  if (!takes_code(kernel.info) || given_code_ || !wants_ir(kernel.info)) return;
-  const std::string& ptx = kernel.info.code == bundle::kPtxFile ? kernel.code : kernel.ptx;
+  if (!takes_code(kernel.info)) return;
+  if (!given_code_ && wants_ir(kernel.info)) lift(kernel);
+  kernel.info.stores = stores_of(kernel);
+}
+
+void Settings::lift(bundle::KernelMember& kernel) {
+  const std::string_view ptx = ptx_of(kernel);
   if (ptx.empty()) return;
   try {
-    objects::LiftedKernel lifted = objects::lift_kernel(bytes_of(ptx), kernel.info.name);
+    const std::string own = objects::ptx_of_kernel(ptx, kernel.info.name);
+    objects::LiftedKernel lifted = objects::lift_kernel(bytes_of(own), kernel.info.name);
+    check_parameters(kernel.info, parameters_of(lifted.info), "the PTX");
     lifted.info.id = kernel.info.id;
     lifted.info.bitcode = {};
     lifted.info.code = kernel.info.code;
@@ -363,11 +371,18 @@ Wanted Settings::wanted_by_code(const bundle::KernelInfo& kernel, const Asked& a
     if (asked.line > 0) return wanted_of(kernel, wanted_by(asked, variants_name_, target_for(kernel), normaliser_));
     Asked own = asked;
     own.configuration.target = target_for(kernel);
-    return wanted_of(kernel, normaliser_.normalise(std::move(own)));
+    Wanted wanted = wanted_of(kernel, normaliser_.normalise(std::move(own)));
+    check_outputs({wanted});
+    return wanted;
   }
   auto unliftable = unliftable_.find(kernel.id);
-  return wanted_code(kernel, asked, given_code(), normaliser_,
-                     unliftable == unliftable_.end() ? std::string() : unliftable->second);
+  const std::string why = unliftable == unliftable_.end() ? std::string() : unliftable->second;
+  try {
+    return wanted_code(kernel, asked, given_code(), normaliser_, why);
+  } catch (const Error& error) {
+    if (asked.line == 0) throw;
+    throw Error(place_of(asked.line, variants_name_) + ": " + error.what(), error.exit());
+  }
 }
 
 std::vector<Wanted> Settings::wanted(const bundle::KernelInfo& kernel) {
@@ -395,6 +410,17 @@ std::string Settings::target_for(const bundle::KernelInfo& kernel) const {
   return recorded_on_ + ":" + kernel.target.substr(processor + 2);
 }
 
+void Settings::check_outputs(const std::vector<Wanted>& all) const {
+  auto is_amds = [](const Wanted& one) { return one.configuration.target.starts_with("hip:"); };
+  if (embeds_ir_ && !follows() && std::ranges::none_of(all, is_amds)) {
+    throw Error::of("--embed-ir is for AMD's GPUs, not for --target {}", all.at(0).configuration.target);
+  }
+  if (!print_after_.empty() && !all.at(0).configuration.target.starts_with("host:")) {
+    throw Error::of("--print-after is for the host device's compiler, not for --target {}",
+                    all.at(0).configuration.target);
+  }
+}
+
 const std::vector<Wanted>& Settings::wanted_for(const std::string& target) {
   if (auto known = wanted_.find(target); known != wanted_.end()) return known->second;
   std::vector<Wanted> all;
@@ -405,14 +431,7 @@ const std::vector<Wanted>& Settings::wanted_for(const std::string& target) {
     asked.configuration.target = target;
     all.push_back(normaliser_.normalise(std::move(asked)));
   }
-  auto is_amds = [](const Wanted& one) { return one.configuration.target.starts_with("hip:"); };
-  if (embeds_ir_ && !follows() && std::ranges::none_of(all, is_amds)) {
-    throw Error::of("--embed-ir is for AMD's GPUs, not for --target {}", all.at(0).configuration.target);
-  }
-  if (!print_after_.empty() && !all.at(0).configuration.target.starts_with("host:")) {
-    throw Error::of("--print-after is for the host device's compiler, not for --target {}",
-                    all.at(0).configuration.target);
-  }
+  check_outputs(all);
   return wanted_.emplace(target, std::move(all)).first->second;
 }
 

@@ -27,7 +27,8 @@ class Settings {
   void set_recorded_on(const std::string& device);
 
   // Before wanted(). Of a kernel without IR, and of PTX that --ir gives, IR is made where it is wanted: then the kernel
-  // has its bitcode and what is known by it, and still its code.
+  // has its bitcode and what is known by it, and still its code. Where code is taken as it is, the kernel has what its
+  // IR, or PTX, tells of stores.
   void prepare(bundle::KernelMember& kernel);
   // What to compile a selected kernel to: of the command line's own configuration, one; else those of --variants.
   // Throws Error where that is not known, or cannot be.
@@ -65,8 +66,11 @@ class Settings {
   // The target of what names none; empty: this machine's CPU.
   std::string target_for(const bundle::KernelInfo& kernel) const;
   const std::vector<Wanted>& wanted_for(const std::string& target);
+  // What the command line wants beside code, where no target has it. Throws Error.
+  void check_outputs(const std::vector<Wanted>& all) const;
   Wanted wanted_by_code(const bundle::KernelInfo& kernel, const Asked& asked);
   bool wants_ir(const bundle::KernelInfo& kernel) const;
+  void lift(bundle::KernelMember& kernel);
   // Whether there is no IR to be compiled.
   bool takes_code(const bundle::KernelInfo& kernel) const { return given_code_ || !has_ir(kernel); }
 

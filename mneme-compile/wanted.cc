@@ -28,6 +28,7 @@ std::string name_of(const std::string& key, const Asked& asked) {
   if (key == "min_blocks") return "the second number of --launch-bounds";
   if (key == "plugins") return "--load-pass-plugin";
   if (key == "level") return "-O";
+  if (key == "fuse" && !asked.configuration.fuse) return "--no-fuse";
   std::string option = "--" + key;
   std::ranges::replace(option, '_', '-');
   return option;
@@ -192,6 +193,8 @@ Wanted Normaliser::normalise(Asked asked) {
 
 void Normaliser::settle_code(const Asked& asked, bool is_ptx, Wanted& wanted) {
   bundle::Configuration& configuration = wanted.configuration;
+  std::string form = asked.configuration.form;
+  drop<std::string>(form, "auto", "form", "the host device", asked, configuration.target);
   if (is_ptx) {
     configuration.codegen_opt = asked.configuration.codegen_opt;
     configuration.assembler = asked.configuration.assembler;
@@ -203,11 +206,7 @@ void Normaliser::settle_code(const Asked& asked, bool is_ptx, Wanted& wanted) {
   settle_launch(asked, configuration);
 }
 
-namespace {
-
 std::string place_of(size_t line, const std::string& name) { return fmt::format("line {} of {}", line, name); }
-
-}  // namespace
 
 Asked parse_variant(std::string_view line, size_t number, const std::string& name, const Asked& defaults) {
   std::string where = place_of(number, name);

@@ -58,6 +58,9 @@ class Normaliser {
   bool recorded_on_gpu_ = false;
 };
 
+// "line 3 of 'lines.jsonl'"
+std::string place_of(size_t line, const std::string& name);
+
 // A line of a file of variants; of which keys that are missing are as `defaults` has them. `name` is what messages call
 // the file. Throws Error, with the line's number, on what is no configuration.
 Asked parse_variant(std::string_view line, size_t number, const std::string& name, const Asked& defaults);

@@ -4,7 +4,7 @@
 no GPU and no toolkit: tests/fake_cuda plays the libraries, the driver and the toolkit."""
 
 import json
-import struct
+import re
 import sys
 import unittest
 
@@ -13,7 +13,6 @@ from support import BUILD, ROOT, run, tool
 
 sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
 
-import code_only  # noqa: E402
 import cuda_binaries  # noqa: E402
 import toolkit  # noqa: E402
 from code_only_recordings import Recordings  # noqa: E402
@@ -65,21 +64,26 @@ class CodeOnly(Recordings):
 
     def test_modules_that_the_application_loads(self):
         cubin, ptx = self.code("module", KERNELS)
-        for image in [cubin, ptx]:
-            with self.subTest(image=image):
-                program = self.program("modules")
+        fat_binary = self.folder / "module.fatbin"
+        fat_binary.write_bytes(cuda_binaries.fatbin([(cuda_binaries.CUBIN, 90, cubin.read_bytes()),
+                                                     (cuda_binaries.PTX, 90, ptx.read_bytes())]))
+        for image, options in [(cubin, []), (ptx, []), (cubin, ["-DDATA"]), (ptx, ["-DDATA"]), (fat_binary, ["-DFAT_BINARY"]),
+                               (cubin, ["-DLIBRARY"])]:
+            with self.subTest(image=image, options=options):
+                program = self.program("modules" + "".join(options), *options, source="modules")
                 result, bundle = self.capture(program, image)
                 self.assertNotIn("not recorded", result.error)
                 kernels = self.kernels(bundle)
                 self.assertEqual(sorted(kernels), ["scale", "shift"])
                 for kernel in kernels.values():
-                    self.assertEqual(kernel["code"], "kernel" + image.suffix)
+                    self.assertEqual(kernel["code"], "kernel.ptx" if image == ptx else "kernel.cubin")
+                    self.assertEqual("ptx" in kernel, image == fat_binary)
                     count = {"scale": 3, "shift": 2}[kernel["name"]]
                     self.assertEqual([(a["offset"], a["size"], a["kind"]) for a in kernel["arguments"]],
                                      [(0, 8, "pointer"), (8, 4, "scalar"), (12, 4, "scalar")][:count])
                     self.assertEqual([g["name"] for g in kernel["globals"]], ["offset"])
                 self.compile(bundle=bundle)
-                self.assertEqual({v["code"] for v in self.variants()}, {"code" + image.suffix})
+                self.assertEqual({v["code"] for v in self.variants()}, {"code.ptx" if image == ptx else "code.cubin"})
                 self.assertTrue(all(line["changed_bytes"] for line in self.replay()))
 
     def test_restore(self):
@@ -107,6 +111,10 @@ class CodeOnly(Recordings):
 
         recorded, out = codes(self.recorded()), self.folder / "out.tar"
         self.assertEqual(len(recorded), 2)
+        # The recorder sends it once, too.
+        said = self.run_well([tool("capture"), "--device", "cuda", "-v", "-o", out, self.program("memory")], env=self.environment)
+        self.assertEqual(sorted("code/" + found for found in re.findall(r"code of kernels without IR as (\w+)", said.error)),
+                         [name[:5 + 12] for name in recorded])
         self.compile()
         self.assertEqual(codes(self.folder / "compiled.tar"), recorded)
         self.compile("--max-registers", "32")
@@ -121,11 +129,36 @@ class CodeOnly(Recordings):
         self.assertEqual(codes(out), recorded)
 
     def test_on_the_host_device(self):
+        for bundle, reason in [(self.without_ptx(), "has neither IR nor PTX, and its code is for an NVIDIA GPU, sm_90: it runs "
+                                                    "with --device cuda"),
+                               (self.recorded(), "was compiled for cuda:sm_90, not for the device host: mneme-compile --target")]:
+            self.compile(bundle=bundle)
+            result = run([tool("run"), "--device", "host", self.folder / "compiled.tar"], [tool("verify")])
+            self.assertEqual(result.statuses, [0, 1], result.text())
+            self.assertRegex(result.error, "kernel 'combine.*" + reason)
+
+    def test_check_memory(self):
+        """On the CPU, of what is lifted of PTX."""
+        self.compile(bundle=self.without_ptx())
+        result = run([tool("run"), "--check-memory", self.folder / "compiled.tar"], env=self.environment)
+        self.assertEqual(result.status, 2)
+        self.assertIn("kernel 'advance(int*, int*)' " + NO_IR.format("--check-memory"), result.error)
         self.compile()
-        result = run([tool("run"), "--device", "host", self.folder / "compiled.tar"], [tool("verify")])
-        self.assertEqual(result.statuses, [0, 1], result.text())
-        self.assertRegex(result.error, "kernel 'combine.*has no IR, and its code is for an NVIDIA GPU, sm_90: it runs "
-                                       "with --device cuda")
+        self.run_well([tool("run"), "--check-memory", self.folder / "compiled.tar"], [tool("verify")], env=self.environment)
+
+    def test_reach(self):
+        """Only what arguments lead to, and the code's variables."""
+        bundle = self.folder / "reach.tar"
+        self.run_well([tool("capture"), "--device", "cuda", "--reach", "arguments", "-o", bundle, self.program("memory")],
+                      env=self.environment)
+        kernels = {k["id"]: k["name"] for k in self.kernels(bundle).values()}
+        reached = {kernels[i["kernel"]]: [s.get("symbol", s["kind"]) for s in bundles.segments(i)] for i in self.instances(bundle)}
+        self.assertEqual({i["reach"] for i in self.instances(bundle)}, {"arguments"})
+        self.assertEqual({name: sorted(segments) for name, segments in reached.items()},
+                         {"_Z7combinePiPKiS1_S1_": ["calls", "factor", "heap", "heap", "host", "host"],
+                          "_Z7advancePiS_": ["calls", "factor", "host", "host"]})
+        self.compile(bundle=bundle)
+        self.assertTrue(all(line["changed_bytes"] for line in self.replay()))
 
     def test_baseline(self):
         self.compile()
@@ -170,15 +203,15 @@ class CodeOnly(Recordings):
                             if line["status"] == "failed"), lines)
 
     def test_textures(self):
-        """Handles are found among the arguments by their values; a replay puts others there."""
-        program = self.program("textures", "-DWITHOUT_IR")
-        for kind, source in [("array", "array"), ("linear", "linear"), ("levels", "mipmapped array")]:
-            with self.subTest(kind):
+        """Handles are found among the arguments, by the PTX, or else by their values; a replay puts others there."""
+        for kind, source in [("array", "array"), ("linear", "linear"), ("levels", "mipmapped array"), ("array", None)]:
+            with self.subTest(kind, source=source):
+                program = self.textures(with_ptx=source is not None)
+                source = source or "array"
                 bundle = self.folder / "textures.tar"
                 result = self.run_well([tool("capture"), "--device", "cuda", "--occurrences", "4", "-o", bundle, program, kind],
                                        env=self.environment)
-                instances = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes())
-                             if m.name.startswith("instances/")]
+                instances = self.instances(bundle)
                 self.assertEqual(len(instances), 2, result.error)
                 for instance in instances:
                     self.assertNotIn("missing", instance)
@@ -188,8 +221,31 @@ class CodeOnly(Recordings):
                 for code, status in [(b"textures", "verified"), (b"textures, one texel off", "not verified")]:
                     self.assertEqual(self.played(code), [status] * 2)
         # Of those that are no more, none is there.
-        result, bundle = self.capture(program, "none")
-        self.assertNotIn("not recorded", result.error)
+        for with_ptx in [True, False]:
+            result, bundle = self.capture(self.textures(with_ptx), "none")
+            missing = [i.get("missing") for i in self.instances(bundle)]
+            self.assertEqual(bool(missing[0]), with_ptx, "by its PTX it is a handle")
+
+    def textures(self, with_ptx):
+        options = ["-DWITHOUT_IR", *([] if with_ptx else ["--no-cuda-include-ptx=all"])]
+        return self.program(f"textures{len(options)}", *options, source="textures")
+
+    def instances(self, bundle):
+        return [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.startswith("instances/")]
+
+    def test_textures_by_way_of_memory(self):
+        """What handles stand for that are no arguments is not recorded, which is said."""
+        for with_ptx, reason in [(True, "handles are not among its arguments, or computed"),
+                                 (False, "no handle of one is among its arguments: what handles in memory")]:
+            with self.subTest(with_ptx=with_ptx):
+                result, bundle = self.capture(self.textures(with_ptx), "memory")
+                for instance in self.instances(bundle):
+                    self.assertIs(instance["complete"], False)
+                    self.assertRegex(" ".join(instance["missing"]), reason)
+                self.compile(bundle=bundle)
+                ran = run([tool("run"), "--device", "cuda", self.folder / "compiled.tar"], env=self.environment)
+                self.assertEqual(ran.status, 2)
+                self.assertRegex(ran.error, "is not complete and not run: .*" + reason)
 
     def played(self, code):
         """On the GPU that is played for replays, where kernels are functions by their names."""
@@ -226,14 +282,24 @@ class CodeOnly(Recordings):
     def test_what_needs_ir(self):
         """Is said, for each kernel without PTX; and those that have it go on."""
         bundle = self.without_ptx()
-        for options, what in [(["-O3"], "-O"), (["--passes", "default<O1>"], "--passes"), (["--fuse"], "--fuse"),
+        for options, what in [(["-O3"], "-O"), (["--passes", "default<O1>"], "--passes"), (["--fuse"], "--fuse"), (["--no-fuse"], "--no-fuse"),
                               (["--target", "host"], "--target host"), (["--launch-bounds", "64"], "--launch-bounds"),
                               (["--specialize-dims"], "--specialize-dims"), (["--fast-math", "nsz"], "--fast-math")]:
             with self.subTest(options=options):
                 result = self.compile(*options, bundle=bundle, status=2)
                 self.assertIn("kernel 'combine(int*, int const*, int const*, int const*)' " + NO_IR.format(what),
                               result.error)
+        # What needs another target, with PTX as well.
+        for other, options, whose in [(bundle, ["--form", "loop"], "the host device"),
+                                      (self.recorded(), ["--form", "loop"], "the host device"),
+                                      (self.recorded(), ["--print-after", "block"], "the host device's compiler"),
+                                      (self.recorded(), ["--embed-ir"], "AMD's GPUs")]:
+            result = self.compile(*options, bundle=other, status=2)
+            self.assertIn(f"{options[0]} is for {whose}, not for --target cuda:sm_90", result.error)
         lines = self.folder / "lines"
+        lines.write_text('{}\n{"shared_mem": 1000000}\n')
+        self.assertRegex(self.compile("--variants", lines, bundle=bundle, status=2).error,
+                         "line 2 of '.*lines': 'shared_mem' 1000000 is more than a block may have on cuda:sm_90")
         lines.write_text('{}\n{"passes": "default<O2>"}\n{"max_registers": 40}\n{"grid": [200, 1, 1]}\n')
         self.compile("--variants", lines, bundle=bundle)
         self.assertEqual([(v["configuration"]["passes"], "failed" in v) for v in self.variants()],
@@ -264,18 +330,7 @@ class CodeOnly(Recordings):
         extracted = self.run_well([tool("extract-ir"), "-S", "--kernel", "combine", self.recorded()])
         self.assertIn("define void @", extracted.out.decode())
         # PTX with something in it that nobody knows.
-        members = bundles.read(self.recorded().read_bytes())
-        kernels = self.kernels(self.recorded()).values()
-        texts = {f"code/{kernel['ptx']}": kernel["ptx"] for kernel in kernels}
-        changed = {old: next(m.data for m in members if m.name == f"code/{old}").replace(b"ret;", b"frobnicate;")
-                   for old in texts.values()}
-        new = {old: bundles.digest(data) for old, data in changed.items()}
-        damaged = self.folder / "odd.tar"
-        jsons = {f"kernels/{kernel['id']}/kernel.json":
-                 bundles.compact({k: new.get(v, v) if k == "ptx" else v for k, v in kernel.items() if k != "digest"})
-                 for kernel in kernels}
-        damaged.write_bytes(bundles.write([(f"code/{new[texts[m.name]]}", changed[texts[m.name]]) if m.name in texts else
-                                           (m.name, jsons.get(m.name, m.data)) for m in members]))
+        damaged = self.with_other_ptx(self.recorded(), lambda text: text.replace(b"ret;", b"frobnicate;"))
         result = self.compile("-O3", "--target", "host", bundle=damaged, status=2)
         self.assertRegex(result.error, "frobnicate")
 
@@ -324,86 +379,31 @@ class CodeOnly(Recordings):
         self.assertEqual(sorted((line["name"], line["status"]) for line in self.replay(verified=False)),
                          [("scale", "not verified"), ("shift", "verified")])
 
-    # ---- bad input ----
+    def test_inferred_types(self):
+        """What a kernel stores, its PTX tells, whatever code runs in its place: as recorded, from its PTX, given."""
+        program = self.program("floats")
+        _, bundle = self.capture(program)
+        near, _ = self.code("near", (toolkit.PROGRAMS / "floats.cu").read_text().replace("(0.1f", "1.000001f * (0.1f"))
+        far, _ = self.code("far", (toolkit.PROGRAMS / "floats.cu").read_text().replace("(0.1f", "1.1f * (0.1f"))
+        stores = [{"argument": 0, "type": "f32"}, {"argument": 8, "type": "i32"}]
+        for options in [[], ["--ptxas-level", "1"], ["--code", near], ["--code", far], ["-O2"]]:
+            with self.subTest(options=options):
+                self.compile(*options, bundle=bundle)
+                self.assertEqual([v["stores"] for v in self.variants()], [stores])
 
-    def test_code_that_does_not_fit(self):
-        right, ptx = self.code("fits", KERNELS)
-        _, bundle = self.capture(self.program("modules"), right)
-        other, other_ptx = self.code("other", KERNELS.replace("int by", "long by"))
-        renamed, renamed_ptx = self.code("renamed", KERNELS.replace("scale", "stale"))
-        older = self.folder / "older.cubin"
-        older.write_bytes(code_only.for_processor(right.read_bytes(), "sm_80"))
-        damaged = self.folder / "damaged.ptx"
-        damaged.write_bytes(ptx.read_bytes().replace(b".target", b".tarmac"))
-        cut = self.folder / "cut.cubin"
-        cut.write_bytes(right.read_bytes()[:300])
-        text = self.folder / "text"
-        text.write_text("no code")
-        scale = ["--kernel", "scale"]
-        for given, options, message in [
-                (other, scale, "other parameters for 'scale' than were recorded: 8 bytes at 0, 8 bytes at 8, "
-                               "4 bytes at 16, in place of 8 bytes at 0, 4 bytes at 8, 4 bytes at 12"),
-                (other_ptx, scale, "other parameters for 'scale' than were recorded"),
-                (renamed, scale, "the code given by --code has no kernel 'scale'"),
-                (renamed_ptx, scale, "the code given by --code has no kernel 'scale'"),
-                (older, scale, "what --code gives is for sm_80, and does not run on sm_90"),
-                (damaged, scale, "cannot assemble it"),
-                (cut, scale, "malformed ELF file"),
-                (text, scale, "is neither a cubin nor PTX"),
-                (right, [*scale, "--max-registers", "32"],
-                 "--max-registers is for PTX, and what --code gives is a cubin"),
-                (right, [*scale, "-O1"], "--code and -O exclude each other"),
-                (right, [*scale, "--target", "host"],
-                 "--code is for NVIDIA's GPUs, and kernel 'scale.*' is to be compiled for host"),
-                (right, ["--ir", text], "--code and --ir exclude each other"),
-        ]:
-            with self.subTest(given=given.name, options=options):
-                self.assertRegex(self.compile("--code", given, *options, bundle=bundle, status=2).error, message)
-
-    def test_code_of_an_application(self):
-        """For another GPU, with no kernel of that name, and with sizes that lie: it runs, and is counted."""
-        right, _ = self.code("application", KERNELS)
-        image = right.read_bytes()
-        info = next(name for name in cuda_binaries.Cubin(image).sections() if name == ".nv.info.scale")
-        layout = cuda_binaries.Cubin(image).sections()[info]
-        overlapping = layout.replace(struct.pack("<HH", 1, 8), struct.pack("<HH", 1, 4))
-        self.assertNotEqual(layout, overlapping)
-        lying = self.folder / "lying.cubin"
-        lying.write_bytes(image.replace(layout, overlapping))
-        result, _ = self.capture(self.program("modules"), lying)
-        self.assertRegex(result.error, "scale: .*the parameters that its code says it has overlap")
-        # The driver says where they are, where the code does not.
-        silent = self.folder / "silent.cubin"
-        silent.write_bytes(image.replace(layout, layout.replace(b"\4\x17\x0c\0", b"\4\x16\x0c\0")))
-        result, bundle = self.capture(self.program("modules"), silent)
-        self.assertEqual([(a["offset"], a["size"]) for a in self.kernels(bundle)["scale"]["arguments"]],
-                         [(0, 8), (8, 4), (12, 4)])
-
-    def test_damaged_bundles(self):
-        members = bundles.read(self.recorded().read_bytes())
-        kernel = next(iter(self.kernels(self.recorded()).values()))
-        name = f"kernels/{kernel['id']}/kernel.json"
-
-        def refuse(message, change=None, drop=None):
-            changed = {k: v for k, v in {**kernel, **(change or {})}.items() if v is not None and k != "digest"}
-            damaged = self.folder / "damaged.tar"
-            damaged.write_bytes(bundles.write([(m.name, bundles.compact(changed) if m.name == name else m.data)
-                                               for m in members if m.name != drop]))
-            self.assert_refused(run([tool("compile"), damaged]), 2, message)
-
-        refuse("'code'.*", {"code": "kernel.exe"})
-        refuse("kernel.json, whose code did not come before it, is followed by .*, not by .*kernel.cubin",
-               {"code_digest": "0" * 31 + "1"})
-        refuse("code_digest", {"code_digest": None})
-        refuse("'ptx'.*is there twice", {"code": "kernel.ptx"})
-        refuse("whose code did not come before it.* not by .*kernel.cubin", drop=f"code/{kernel['code_digest']}")
-        refuse("whose code did not come before it.* not by .*kernel.ptx", drop=f"code/{kernel['ptx']}")
-        refuse("not by .*kernel.bc", {"code": None, "bitcode": kernel["code_digest"]})
-        newer = [(m.name, m.data.replace(b'"version":6,', b'"version":7,', 1) if m.name == "bundle.json" else m.data)
-                 for m in members]
-        text = self.folder / "newer.tar"
-        text.write_bytes(bundles.write(newer))
-        self.assert_refused(run([tool("compile"), text]), 2, "version 7")
+        def status(code, *options, bundle=bundle):
+            self.compile("--code", code, bundle=bundle)
+            ran = run([tool("run"), "--device", "cuda", self.folder / "compiled.tar"], [tool("verify"), *options],
+                      env=self.environment)
+            return json.loads(ran.out)["status"]
+        self.assertEqual([status(near), status(near, "--infer")], ["not verified", "verified"])
+        self.assertEqual(status(far, "--infer"), "not verified")
+        _, annotated = self.capture(self.program("annotated", "-DANNOTATED", "-I", ROOT / "lib", source="floats"))
+        self.assertEqual([status(code, bundle=annotated) for code in [near, far]], ["verified", "not verified"])
+        # What nobody can lift is compared byte for byte, and that is all.
+        for other in [self.without_ptx(bundle), self.with_other_ptx(bundle, lambda text: text.replace(b"ret;", b"frobnicate;"))]:
+            self.assertEqual(self.compile(bundle=other).error, "")
+            self.assertEqual([v.get("stores") for v in self.variants()], [None])
 
 
 if __name__ == "__main__":

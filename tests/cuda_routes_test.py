@@ -20,11 +20,12 @@ class Routes(TestCase):
     capture, parsed, instances = (recorders.Recorder.capture, recorders.Recorder.parsed, recorders.Recorder.instances)
     check_replays = recorders.Recorder.check_replays
     objects = {}
+    toolkit = staticmethod(toolkit.make)
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        toolkit.make(cls.folder / "toolkit", LIBRARIES)
+        cls.toolkit(cls.folder / "toolkit", LIBRARIES)
         cls.environment = ALONE
 
     @classmethod
@@ -106,6 +107,12 @@ class Routes(TestCase):
         result, bundle = self.record(self.linked("lives"), "fork")
         self.check_counts(result, bundle, {"add": 2})
 
+    def test_late_fork(self):
+        """The child runs as it does alone. CUDA does not work there, and nothing is recorded of it."""
+        result, bundle = self.record(self.linked("lives"), "fork late")
+        self.check_counts(result, bundle, {"add": 2})
+        self.assertRegex(result.error, "1 launch not recorded: .*the process that forked it had used the GPU")
+
     def test_what_is_not_recorded(self):
         result, bundle = self.capture(self.linked("memory"), options=["--kernel", "advance"])
         self.check_counts(result, bundle, {"advance": 1}, launches=5)
@@ -158,6 +165,11 @@ class Routes(TestCase):
         """An interpreter, whose script finds the driver's functions by dlsym."""
         result, bundle = self.capture(pathlib.Path(sys.executable), PROGRAMS / "by_ctypes.py", self.module())
         self.check_counts(result, bundle, {"scale": 1})
+
+    def test_reset_of_the_primary_context(self):
+        """By the driver's function, with memory and modules that were not given back."""
+        result, bundle = self.record(self.linked("resets", "-L", LIBRARIES / "driver", "-lcuda"), self.module())
+        self.check_counts(result, bundle, {"scale": 3})
 
     def test_contexts(self):
         """Two of one device."""

@@ -51,6 +51,17 @@ class Manuals(unittest.TestCase):
                 self.assertEqual((shown.returncode, shown.stderr), (0, ""))
                 self.assertEqual(options_of_help(shown.stdout), options_of_manual(page.read_text()))
 
+    def test_a_variable_has_one_meaning(self):
+        """That of an option where there is one: what is set for an application must not upset a tool."""
+        alike = {"MNEME_CHECK_MEMORY", "MNEME_DEVICE_HEAP", "MNEME_HOST_DEVICES"}
+        of_options = {"MNEME_" + option[2:].upper().replace("-", "_") for name in TOOLS
+                      for option in options_of_manual(page_of(name).read_text()) if option.startswith("--")}
+        sources = [path for folder in [ROOT / "lib", *ROOT.glob("mneme-*")] for path in folder.rglob("*.cc")
+                   if not path.name.endswith("_test.cc")]
+        read = {name for path in sources for name in re.findall(r'\w\("(MNEME_\w+)"\)', path.read_text())}
+        self.assertIn("MNEME_KERNEL_CACHE", read)
+        self.assertEqual(read & of_options, alike)
+
     def test_every_tool_names_its_version(self):
         version = re.search(r"project\(mneme VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
         for name in TOOLS:

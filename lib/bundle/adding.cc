@@ -4,17 +4,17 @@
 namespace mneme::bundle {
 namespace {
 
-void add_code(Writer& writer, const Digest& digest, std::string_view code) {
-  const std::string name = code_name(digest);
-  if (!writer.has(name)) writer.add(name, code);
-}
-
 template <typename Member>
 void add_json(Writer& writer, const std::string& name, const Member& member) {
   writer.add(name, member.text.empty() ? write(member.info) : member.text);
 }
 
 }  // namespace
+
+void add_code(Writer& writer, const Digest& digest, std::string_view code) {
+  const std::string name = code_name(digest);
+  if (!writer.has(name)) writer.add(name, code);
+}
 
 void add(Writer& writer, const KernelMember& kernel) {
   const KernelInfo& info = kernel.info;

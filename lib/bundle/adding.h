@@ -11,4 +11,7 @@ namespace mneme::bundle {
 void add(Writer& writer, const KernelMember& kernel);
 void add(Writer& writer, const VariantMember& variant);
 
+// Code of kernels without IR, ahead of them; they need not have it then.
+void add_code(Writer& writer, const Digest& digest, std::string_view code);
+
 }  // namespace mneme::bundle

@@ -19,6 +19,7 @@ std::vector<BlockRange> device_ranges(const bundle::BundleInfo& recording) {
 
 void refuse_unknown_handles(const bundle::KernelInfo& kernel, const bundle::InstanceInfo& instance) {
   if (!bundle::uses(kernel, bundle::kTextures) || !instance.textures.empty()) return;
+  if (!has_ir(kernel) && kernel.handles.empty()) return;  // not even its PTX tells: its instance does
   auto is_unknown = [&](const bundle::Handle& handle) {
     if (handle.argument < 0) return true;
     const auto bytes = std::string_view(instance.arguments).substr(static_cast<size_t>(handle.argument), 8);

@@ -33,8 +33,10 @@ TEST(MakeDevice, SaysWhatIsMissing) {
 }
 
 // What a check throws for a launch with this handle of eight bytes; empty: nothing.
-std::string said_of(uint64_t value, bool with_textures, std::vector<bundle::Handle> handles = {{8, false}}) {
+std::string said_of(uint64_t value, bool with_textures, std::vector<bundle::Handle> handles = {{8, false}},
+                    const char* code = "") {
   bundle::KernelInfo kernel;
+  kernel.code = code;
   kernel.globals = {{.name = bundle::kTextures, .size = 0, .align = 1, .constant = true}};
   kernel.handles = std::move(handles);
   bundle::InstanceInfo instance;
@@ -54,6 +56,8 @@ TEST(Handles, OfTexturesHaveToBeKnown) {
   EXPECT_NE(said_of(0x400000001000, false).find("only the handles"), std::string::npos);
   EXPECT_NE(said_of(0, false, {{-1, false}}), "") << "it comes from elsewhere";
   EXPECT_NE(said_of(0, false, {}), "") << "nobody looked";
+  EXPECT_NE(said_of(0, false, {{-1, false}}, "kernel.cubin"), "");
+  EXPECT_EQ(said_of(0, false, {}, "kernel.cubin"), "") << "without PTX, nobody can";
 }
 
 TEST(Handles, StandForNothingOnAmdsGpus) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "objects/cuda_fatbin.h"
+#include "objects/cuda_processor.h"
 #include "objects/words.h"
 
 namespace mneme::objects {
@@ -25,6 +26,17 @@ constexpr uint32_t kSizeShift = 18;
 constexpr uint8_t kEntry = 0x10;
 
 constexpr uint32_t kBanks = 32;
+
+// Instructions from sm_70 on: of these bytes, the lowest bits are what is done.
+constexpr unsigned kWideInstructions = 70, kOperationMask = 0x1ff;
+constexpr uint64_t kInstructionBytes = 16;
+
+// As ptxas 13.0 makes them for sm_75 to sm_120: TEX, TLD, TLD4, TXD, TXQ, and the query of a level, with a handle in a
+// register and in a constant; SUATOM; SULD, SUST, SURED.
+constexpr bool is_of_textures(unsigned operation) {
+  return (operation >= 0x160 && operation <= 0x170) || operation == 0x194 || operation == 0x196 ||
+         (operation >= 0x198 && operation <= 0x19f);
+}
 
 struct Symbol {
   uint32_t index = 0;
@@ -188,6 +200,15 @@ bool calls_in_cubin(Bytes cubin, const std::string& kernel, std::string_view fun
   });
   return called &&
          std::ranges::any_of(callers, [&](const std::string& caller) { return calls(cubin, caller, *called, where); });
+}
+
+bool uses_textures_in_cubin(Bytes cubin, const std::string& kernel, const std::string& where) {
+  if (cuda_processor(processor_of_cubin(cubin)).number < kWideInstructions) return false;
+  const Bytes code = elf_section(cubin, fmt::format(".text.{}", kernel), where);
+  for (uint64_t at = 0; fits(at, kInstructionBytes, code.size()); at += kInstructionBytes) {
+    if (is_of_textures(word_at<uint16_t>(code, at) & kOperationMask)) return true;
+  }
+  return false;
 }
 
 std::optional<ElfVariable> cubin_variable(Bytes cubin, std::string_view name, const std::string& where) {

@@ -96,5 +96,31 @@ TEST(Cubin, SaysWhatVariablesHoldAtFirst) {
   EXPECT_FALSE(found("tabl"));
 }
 
+// Of a processor that the ELF's header names, with the operation's lowest 16 bits in the kernel's second instruction.
+bool uses_textures(uint16_t operation, unsigned processor, const char* kernel = "kernel") {
+  std::string code(16, '\0');
+  code.append(reinterpret_cast<const char*>(&operation), sizeof operation);
+  std::string image = build_elf({{".text.kernel", code + std::string(14, '\xff')}, {".text.other", code}}, 190);
+  image[EI_ABIVERSION] = 8;
+  const uint32_t flags = processor << 8;
+  image.replace(offsetof(Elf64_Ehdr, e_flags), sizeof flags, reinterpret_cast<const char*>(&flags), sizeof flags);
+  return uses_textures_in_cubin(bytes_of(image), kernel, "a cubin");
+}
+
+TEST(Cubin, SaysWhetherAKernelUsesTextures) {
+  for (uint16_t operation :
+       {0xb60, 0xf60, 0xb61, 0xb63, 0xb66, 0xb6c, 0xb6f, 0xf6f, 0xb99, 0xf9b, 0xf9d, 0x59f, 0x394}) {
+    EXPECT_TRUE(uses_textures(operation, 75)) << operation;
+    EXPECT_TRUE(uses_textures(static_cast<uint16_t>(operation | 0xf000), 120)) << "with a guard: " << operation;
+  }
+  // LDG, STG, LDS, ATOMG, FFMA, BAR, RED, LDC
+  for (uint16_t operation : {0x7981, 0x7986, 0x7984, 0x79a8, 0x7223, 0x7b1d, 0x798e, 0x7b82}) {
+    EXPECT_FALSE(uses_textures(operation, 90)) << operation;
+  }
+  EXPECT_FALSE(uses_textures(0xb60, 61)) << "of another form";
+  EXPECT_FALSE(uses_textures(0xb60, 90, "other")) << "half an instruction";
+  EXPECT_FALSE(uses_textures(0xb60, 90, "absent"));
+}
+
 }  // namespace
 }  // namespace mneme::objects

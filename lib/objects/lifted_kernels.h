@@ -11,6 +11,9 @@
 
 namespace mneme::objects {
 
+// Of a kernel without IR.
+inline bool has_ptx(const bundle::KernelInfo& kernel) { return kernel.code == bundle::kPtxFile || !kernel.ptx.empty(); }
+
 struct LiftedKernels {
   std::string records;                         // as embedded.h has them
   std::map<std::string, std::string> refused;  // by name: why a kernel is not among them

@@ -4,57 +4,15 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <utility>
 
+#include "objects/ptx_words.h"
 #include "objects/words.h"
 
 namespace mneme::objects {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // of a variable or a parameter
-
-bool is_word(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
-         c == '%' || c == '.';
-}
-
-// Words, such as ".align" and "_Z3addPf", and characters between them; comments and texts are passed over.
-class Words {
- public:
-  explicit Words(std::string_view text) : text_(text) {}
-
-  // Empty: there are no more.
-  std::string_view next() {
-    pass_over();
-    if (at_ == text_.size()) return {};
-    const size_t begin = at_;
-    if (!is_word(text_[at_])) return text_.substr(at_++, 1);
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-
- private:
-  void pass_over() {
-    while (at_ < text_.size()) {
-      const std::string_view rest = text_.substr(at_);
-      if (rest.starts_with("//")) {
-        at_ += std::min(rest.find('\n'), rest.size());
-      } else if (rest.starts_with("/*")) {
-        const size_t end = rest.find("*/", 2);
-        at_ = end == std::string_view::npos ? text_.size() : at_ + end + 2;
-      } else if (rest.front() == '"') {
-        const size_t end = rest.find('"', 1);
-        at_ = end == std::string_view::npos ? text_.size() : at_ + end + 1;
-      } else if (std::string_view(" \t\r\n\v\f").find(rest.front()) != std::string_view::npos) {
-        ++at_;
-      } else {
-        return;
-      }
-    }
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-};
 
 std::optional<uint64_t> number(std::string_view word) {
   uint64_t value = 0;
@@ -81,7 +39,7 @@ struct Declaration {
 
 // Reads on up to one of the characters in `ends`, which becomes `end` ("" where the text ends), from behind the state
 // space.
-Declaration declaration(Words& words, std::string_view ends, std::string_view& end) {
+Declaration declaration(PtxWords& words, std::string_view ends, std::string_view& end) {
   Declaration found;
   uint64_t element = 0, count = 1;
   bool understood = true, in_brackets = false, of_target = false;
@@ -109,7 +67,7 @@ Declaration declaration(Words& words, std::string_view ends, std::string_view& e
       count *= static_cast<uint64_t>(word[2] - '0');
     } else if (const uint64_t bytes = bytes_of_type(word)) {
       element = bytes;
-    } else if (word.front() != '.' && is_word(word.front())) {
+    } else if (word.front() != '.' && is_of_ptx_word(word.front())) {
       found.name = word;
     }
   }
@@ -118,8 +76,15 @@ Declaration declaration(Words& words, std::string_view ends, std::string_view& e
   return found;
 }
 
-// Behind the name: "(.param …, .param …)".
-std::optional<Parameters> parameters(Words& words) {
+// Behind "=" or "{" of a variable, up to the end of its value.
+void pass_over_value(PtxWords& words, std::string_view word) {
+  while (!word.empty() && word != ";" && word != "{") word = words.next();
+  if (word == "{") words.pass_over_braces();
+}
+
+}  // namespace
+
+std::optional<Parameters> parameters_behind(PtxWords& words, std::vector<std::string_view>* names) {
   Parameters found;
   std::string_view word = words.next();
   if (word != "(") return found;  // none
@@ -130,31 +95,20 @@ std::optional<Parameters> parameters(Words& words) {
     offset = align_up(offset, one.align);
     if (one.size == 0 || end.empty() || offset + one.size > UINT16_MAX) return std::nullopt;
     found.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(one.size)});
+    if (names) names->push_back(one.name);
     offset += one.size;
     if (end == ")") return found;
   }
   return word == ")" && found.empty() ? std::optional(found) : std::nullopt;
 }
 
-// Up to the end of what was begun: a `;`, or a body.
-void pass_over_rest(Words& words, std::string_view word) {
-  size_t depth = 0;
-  for (; !word.empty(); word = words.next()) {
-    if (word == ";" && depth == 0) return;
-    if (word == "{") ++depth;
-    if (word == "}" && (depth == 0 || --depth == 0)) return;
-  }
-}
-
-}  // namespace
-
 bool is_ptx(std::string_view text) {
   constexpr size_t kEnough = 64 << 10;  // for comments ahead
-  return Words(text.substr(0, kEnough)).next() == ".version";
+  return PtxWords(text.substr(0, kEnough)).next() == ".version";
 }
 
 std::string processor_of_ptx(std::string_view text) {
-  Words words(text);
+  PtxWords words(text);
   for (std::string_view word = words.next(); !word.empty() && word != "{"; word = words.next()) {
     if (word == ".target") return std::string(words.next());
   }
@@ -162,10 +116,10 @@ std::string processor_of_ptx(std::string_view text) {
 }
 
 std::optional<Parameters> parameters_in_ptx(std::string_view text, std::string_view kernel) {
-  Words words(text);
+  PtxWords words(text);
   for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-    if (word == "{") pass_over_rest(words, word);
-    if (word == ".entry" && words.next() == kernel) return parameters(words);
+    if (word == "{") words.pass_over_braces();
+    if (word == ".entry" && words.next() == kernel) return parameters_behind(words);
   }
   return std::nullopt;
 }
@@ -173,9 +127,9 @@ std::optional<Parameters> parameters_in_ptx(std::string_view text, std::string_v
 std::vector<bundle::Global> variables_in_ptx(std::string_view text) {
   std::vector<bundle::Global> found;
   int64_t in_parameters = 0;
-  Words words(text);
+  PtxWords words(text);
   for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-    if (word == "{") pass_over_rest(words, word);
+    if (word == "{") words.pass_over_braces();
     if (word == "(") ++in_parameters;
     if (word == ")") --in_parameters;
     if (in_parameters != 0 || (word != ".global" && word != ".const")) continue;
@@ -184,9 +138,32 @@ std::vector<bundle::Global> variables_in_ptx(std::string_view text) {
     if (one.size > 0 && !one.name.empty()) {
       found.push_back({std::string(one.name), one.size, static_cast<uint32_t>(one.align), word == ".const"});
     }
-    if (end == "=" || end == "{") pass_over_rest(words, end);
+    if (end == "=" || end == "{") pass_over_value(words, end);
   }
   return found;
+}
+
+std::string ptx_of_kernel(std::string_view text, std::string_view kernel) {
+  std::string kept;
+  size_t copied = 0;
+  bool is_other = false;
+  PtxWords words(text);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word == ".entry") {
+      is_other = words.next() != kernel;
+    } else if (word == ";") {
+      is_other = false;
+    } else if (word == "{") {
+      const size_t begin = words.at() - word.size();
+      words.pass_over_braces();
+      if (!std::exchange(is_other, false)) continue;
+      const std::string_view body = text.substr(begin, words.at() - begin);
+      kept.append(text.substr(copied, begin - copied)).append(";");
+      kept.append(static_cast<size_t>(std::ranges::count(body, '\n')), '\n');
+      copied = words.at();
+    }
+  }
+  return kept.append(text.substr(copied));
 }
 
 }  // namespace mneme::objects

@@ -34,4 +34,8 @@ std::optional<Parameters> parameters_in_ptx(std::string_view text, std::string_v
 // Variables in global and constant memory.
 std::vector<bundle::Global> variables_in_ptx(std::string_view text);
 
+// The same lines with other kernels only declared, where this one is defined: files of a library have hundreds, each of
+// which takes its time to be understood.
+std::string ptx_of_kernel(std::string_view text, std::string_view kernel);
+
 }  // namespace mneme::objects

@@ -83,5 +83,50 @@ TEST(Ptx, IsAnImage) {
   EXPECT_EQ(text_of(ptx[0].image), text);
 }
 
+TEST(Ptx, LeavesOutOtherKernels) {
+  constexpr char kTwo[] = R"(.version 9.0
+.global .align 4 .b32 table[2] = {1, 2};
+.func helper() { ret; }
+.visible .entry first(
+  .param .u64 a // { not yet
+) .maxntid 256
+{
+  .file 1 "}"
+  { ret; }
+}
+.weak .entry second(.param .u32 b)
+{
+  ret;
+}
+.entry declared(.param .u32 c);
+.func other()
+{
+  ret;
+}
+)";
+  EXPECT_EQ(ptx_of_kernel(kTwo, "second"), R"(.version 9.0
+.global .align 4 .b32 table[2] = {1, 2};
+.func helper() { ret; }
+.visible .entry first(
+  .param .u64 a // { not yet
+) .maxntid 256
+;
+
+
+
+.weak .entry second(.param .u32 b)
+{
+  ret;
+}
+.entry declared(.param .u32 c);
+.func other()
+{
+  ret;
+}
+)");
+  EXPECT_EQ(ptx_of_kernel("", "k"), "");
+  EXPECT_EQ(ptx_of_kernel(".entry a() { ret;", "k"), ".entry a() ;");
+}
+
 }  // namespace
 }  // namespace mneme::objects

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "objects/lifted_kernels.h"
 #include "replay/outcomes.h"
 
 namespace mneme::run {
@@ -19,13 +20,13 @@ std::string device_of(const bundle::VariantInfo& variant) {
   return target.substr(0, target.find(':'));
 }
 
-// Why it does not run there; empty: it does. Only of kernels with IR there is code for any device.
+// Why it does not run there; empty: it does. Only of kernels with IR, or PTX, there is code for any device.
 std::string why_elsewhere(const bundle::KernelInfo& kernel, const bundle::VariantInfo& variant,
                           const std::string& device) {
-  if (has_ir(kernel) || device == device_of(variant)) return {};
+  if (has_ir(kernel) || objects::has_ptx(kernel) || device == device_of(variant)) return {};
   const std::string target = variant.configuration.target.substr(variant.configuration.target.find(':') + 1);
-  return fmt::format("it has no IR, and its code is for {}, {}: it runs with --device {}",
-                     device_of(variant) == "host" ? "the CPU" : "an NVIDIA GPU", target, device_of(variant));
+  return fmt::format("it has neither IR nor PTX, and its code is for an NVIDIA GPU, {}: it runs with --device cuda",
+                     target);
 }
 
 }  // namespace

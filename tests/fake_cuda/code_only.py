@@ -18,6 +18,7 @@ MARK = "// fake-cubin "
 VERSION = "Cuda compilation tools, release 13.0, V13.0.88"
 SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
 REGISTERS, PARAMETER, PARAMETER_BYTES = 0x2F, 0x17, 0x19
+TEXTURE_INSTRUCTION = 0xF60  # TEX, of sm_90
 
 
 def make(folder, libraries):
@@ -47,9 +48,10 @@ def parameters(text):
 def cubin(ptx, processor, registers=24):
     """Of what the PTX declares."""
     kernels = {name: parameters(text) for name, text in re.findall(r"\.entry (\w+)\(([^)]*)\)", ptx)}
+    bodies = dict(re.findall(r"\.entry (\w+)\([^)]*\)[^{]*\{(.*?)\n\}", ptx, re.DOTALL))
     variables = {".nv.constant3": [], ".nv.global": []}
     for space, align, bits, name, count in re.findall(
-            r"^(?:\.\w+ )*\.(global|const) \.align (\d+) \.[bufs]+(\d+) (\w+)(?:\[(\d+)\])?", ptx, re.MULTILINE):
+            r"^(?:\.\w+ )*\.(global|const) \.align (\d+) \.[bufs]+(\d+) ([\w$]+)(?:\[(\d+)\])?", ptx, re.MULTILINE):
         variables[".nv.constant3" if space == "const" else ".nv.global"].append((name, SIZES[bits] * int(count or 1)))
     sections = {".nv.info": b""}
     for name, layout in kernels.items():
@@ -57,7 +59,8 @@ def cubin(ptx, processor, registers=24):
                         for i, (offset, size) in enumerate(layout))
         end = max((offset + size for offset, size in layout), default=0)
         sections[f".nv.info.{name}"] = info + struct.pack("<BBH", 3, PARAMETER_BYTES, end)
-        sections[f".text.{name}"] = b"code of " + name.encode()
+        used = re.search(r"\s(?:tex|tld4|txq|suld|sust|suq)\.", bodies.get(name, ""))
+        sections[f".text.{name}"] = (struct.pack("<H", TEXTURE_INSTRUCTION if used else 0) + bytes(14)) * 2
     names, symbols = b"\0", bytes(24)
 
     def add(name, kind, section, value, size):

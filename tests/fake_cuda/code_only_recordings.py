@@ -69,20 +69,30 @@ class Recordings(TestCase):
         return bundle
 
     @classmethod
-    def without_ptx(cls):
+    def without_ptx(cls, bundle=None):
         """The same recording of an application whose fat binary has cubins only."""
-        path = cls.folder / "without.tar"
-        members = []
-        for member in bundles.read(cls.recorded().read_bytes()):
-            if member.name.endswith("/kernel.json"):
-                kernel = bundles.parsed(member)
-                left_out = kernel["ptx"]
-                kernel = {key: value for key, value in kernel.items() if key not in ("ptx", "digest")}
-                members.append((member.name, bundles.compact(kernel)))
+        return cls.with_other_ptx(bundle or cls.recorded(), lambda text: None)
+
+    @classmethod
+    def with_other_ptx(cls, bundle, change):
+        """The same, with what `change` makes of the kernels' PTX."""
+        members = bundles.read(bundle.read_bytes())
+        kernels = {m.name: bundles.parsed(m) for m in members if m.name.endswith("/kernel.json")}
+        texts = {kernel["ptx"] for kernel in kernels.values()}
+        changed = {f"code/{text}": change(next(m.data for m in members if m.name == f"code/{text}")) for text in texts}
+        written = []
+        for member in members:
+            if member.name in changed:
+                if (text := changed[member.name]) is not None:
+                    written.append((f"code/{bundles.digest(text)}", text))
+            elif kernel := kernels.get(member.name):
+                text = changed[f"code/{kernel.pop('ptx')}"]
+                written.append((member.name, bundles.compact({**kernel, **({"ptx": bundles.digest(text)} if text else {})})))
             else:
-                members.append((member.name, member.data))
-        path.write_bytes(bundles.write([(name, data) for name, data in members
-                                        if not name.endswith(("/kernel.ptx", left_out))]))
+                written.append((member.name, member.data))
+        archive = bundles.write(written)
+        path = cls.folder / f"{bundles.digest(archive)}.tar"
+        path.write_bytes(archive)
         return path
 
     def kernels(self, bundle):

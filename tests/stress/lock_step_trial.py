@@ -66,7 +66,7 @@ class Trial:
         names, found, left_out = [program.name for program in self.programs], {}, []
         command = [tool("capture"), "--device", "host", "-o", str(recording)] if recording else []
         while True:
-            environment = {**os.environ, "MNEME_HOST_FORM": form, "MNEME_CACHE": "off",
+            environment = {**os.environ, "MNEME_HOST_FORM": form, "MNEME_KERNEL_CACHE": "off",
                            "LEAVE_OUT": f" {' '.join(left_out)} "}
             if not recording:
                 environment["LD_LIBRARY_PATH"] = str(BUILD / "lib" / "mneme" / "hostgpu")

@@ -67,7 +67,7 @@ class Trial:
             wave = self.wave(level)
             self.build(program, BUILD / "bin" / "mneme-inject", "clang++-19", "-x", "hip", level, f"-DWAVE={wave}u",
                        f"--offload-arch={WAVES[wave]}")
-        said = output([program], limit, MNEME_HOST_FORM=form, MNEME_CACHE="off",
+        said = output([program], limit, MNEME_HOST_FORM=form, MNEME_KERNEL_CACHE="off",
                       LD_LIBRARY_PATH=str(BUILD / "lib" / "mneme" / "hostgpu"))
         return "".join(line for line in said.splitlines(True) if not REMARKS.match(line))
 

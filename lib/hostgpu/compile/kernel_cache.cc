@@ -23,7 +23,7 @@ std::string variable(const char* name) {
 }
 
 std::string cache_folder() {
-  if (variable("MNEME_CACHE") == "off") return {};
+  if (variable("MNEME_KERNEL_CACHE") == "off") return {};
   if (std::string folder = variable("XDG_CACHE_HOME"); folder.starts_with('/')) return folder + "/mneme";
   if (std::string home = variable("HOME"); home.starts_with('/')) return home + "/.cache/mneme";
   return {};

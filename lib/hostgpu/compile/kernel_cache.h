@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Compiled kernels in $XDG_CACHE_HOME/mneme or ~/.cache/mneme; MNEME_CACHE=off does without. A cache that cannot be
-// used costs time, never an error.
+// Compiled kernels in $XDG_CACHE_HOME/mneme or ~/.cache/mneme; MNEME_KERNEL_CACHE=off does without. A cache that cannot
+// be used costs time, never an error.
 #pragma once
 #include <optional>
 #include <string>

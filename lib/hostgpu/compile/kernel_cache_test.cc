@@ -16,7 +16,7 @@ class Cache : public testing::Test {
  protected:
   void SetUp() override {
     ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
-    ::unsetenv("MNEME_CACHE");
+    ::unsetenv("MNEME_KERNEL_CACHE");
     compiler_ = folder_.path() + "/compiler";
     write_file(compiler_, "one");
     kernel_.json = "{}";
@@ -70,10 +70,10 @@ TEST_F(Cache, DoesNotTrustDamagedFiles) {
 }
 
 TEST_F(Cache, CanBeSwitchedOffOrBeUnusable) {
-  ::setenv("MNEME_CACHE", "off", 1);
+  ::setenv("MNEME_KERNEL_CACHE", "off", 1);
   EXPECT_EQ(cache().add("code"), "");
   EXPECT_FALSE(cache().find());
-  ::unsetenv("MNEME_CACHE");
+  ::unsetenv("MNEME_KERNEL_CACHE");
   ::setenv("XDG_CACHE_HOME", (compiler_ + "/not-a-folder").c_str(), 1);
   EXPECT_EQ(cache().add("code"), "");
   EXPECT_FALSE(cache().find());

@@ -114,7 +114,7 @@ class Launch : public testing::Test {
   void SetUp() override {
     compiler("cat '" FIXTURES "/host_code_plain.so'");
     ::setenv("MNEME_LIBDIR", folder_.path().c_str(), 1);
-    ::setenv("MNEME_CACHE", "off", 1);
+    ::setenv("MNEME_KERNEL_CACHE", "off", 1);
     (void)hipGetLastError();
     mallocs = 0;
   }
@@ -335,7 +335,7 @@ TEST_F(Launch, AFaultBreaksTheDeviceUntilItIsReset) {
 }
 
 TEST_F(Launch, TheCacheSparesTheCompiler) {
-  ::unsetenv("MNEME_CACHE");
+  ::unsetenv("MNEME_KERNEL_CACHE");
   ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
   std::string count = folder_.path() + "/count";
   compiler("echo >>'" + count + "'; cat '" FIXTURES "/host_code_plain.so'");

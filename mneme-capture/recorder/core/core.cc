@@ -407,8 +407,18 @@ Digest Core::send_kernel(const Chosen& chosen, const std::vector<uint64_t>& func
     info.function_addresses = function_addresses;
     json = bundle::write(info);
   }
-  connection_->tell(Kernel{std::move(json), std::string(text_of(stub.bytes)), std::string(text_of(stub.ptx))});
+  if (has_ir(info)) {
+    connection_->tell(Kernel{std::move(json), std::string(text_of(stub.bytes))});
+  } else {
+    send_code(info.code_digest, stub.bytes);
+    if (!info.ptx.empty()) send_code(info.ptx, stub.ptx);
+    connection_->tell(Kernel{std::move(json), {}});
+  }
   return known->second = info.id;
+}
+
+void Core::send_code(const Digest& digest, Bytes code) {
+  if (codes_sent_.insert(digest).second) connection_->tell(Code{std::string(text_of(code))});
 }
 
 // Pointers may lead to variables that the kernel itself does not know: to tables of virtual functions, of objects that

@@ -141,6 +141,7 @@ class Core {
   int settle(void* stream, std::chrono::milliseconds patience);
   // If the parent does not have it yet. Returns its id, with functions at these addresses.
   Digest send_kernel(const Chosen& chosen, const std::vector<uint64_t>& function_addresses);
+  void send_code(const Digest& digest, Bytes code);
   void add_variables_of_others(const Chosen& chosen, const std::set<std::string>& known);
   auto begins_to_fetch() {
     return [this](const Fetch& fetch, Fd memory) { delivery_.begin(fetch, std::move(memory)); };
@@ -209,6 +210,7 @@ class Core {
   std::mutex mutex_;          // policies, slots, changes of what is settled
   uint32_t next_slot_ = Counters::kFirstFree;
   Settled settled_;
+  std::set<Digest> codes_sent_;              // to the parent, of kernels without IR
   std::set<std::string> warned_of_;          // variables of which parts are annotated
   std::map<std::string, Recording> passed_;  // launches of kinds that cannot be recorded, by kernel
 };

@@ -77,6 +77,7 @@ bool Core::join() noexcept {
     connection_ = std::move(next_);
     forked_.store(false);
     kernels_.begin_again();
+    codes_sent_.clear();
     passed_.clear();
     settled_.forget();
     next_slot_ = Counters::kFirstFree;

@@ -11,6 +11,7 @@
 #include "objects/cubin.h"
 #include "objects/cuda_fatbin.h"
 #include "objects/cuda_processor.h"
+#include "objects/ptx_handles.h"
 
 namespace mneme::record {
 namespace {
@@ -74,6 +75,30 @@ void add_arguments(bundle::KernelInfo& info, const std::optional<objects::Parame
   }
 }
 
+// The assembler may have laid out parameters otherwise than the text does.
+bool has_its_parameters(const bundle::KernelInfo& info, Bytes ptx) {
+  const auto found = objects::parameters_in_ptx(text_of(ptx), info.name);
+  return found && std::ranges::equal(*found, info.arguments, [](const auto& parameter, const auto& argument) {
+           return parameter.offset == argument.offset && parameter.size == argument.size;
+         });
+}
+
+// PTX tells which arguments are handles; a cubin, whether there are any.
+void add_textures(bundle::KernelInfo& info, Bytes cubin, Bytes ptx) {
+  std::optional<std::vector<bundle::Handle>> told;
+  if (!ptx.empty() && has_its_parameters(info, ptx)) told = objects::handles_in_ptx(text_of(ptx), info.name);
+  bool uses_any = false;
+  if (told) {
+    info.handles = std::move(*told);
+    uses_any = !info.handles.empty();
+  } else if (!cubin.empty()) {
+    uses_any = objects::uses_textures_in_cubin(cubin, info.name, kWhere);
+  } else {
+    uses_any = objects::uses_textures_in_ptx(text_of(ptx));
+  }
+  if (uses_any) info.globals.push_back({bundle::kTextures, 0});
+}
+
 }  // namespace
 
 std::vector<objects::DeviceCode*> by_preference(Codes& cubins, const std::string& processor) {
@@ -88,9 +113,16 @@ ChosenCode choose_code(const std::string& name, Codes& cubins, Codes& ptx, const
   const objects::CudaProcessor device = objects::cuda_processor(processor);
   const auto texts =
       fitting(ptx, [&](const objects::CudaProcessor& one) { return objects::compiles_for(one, device); });
-  return {
-      first_with(cubins_for(cubins, processor), [&](Bytes image) { return objects::has_kernel(image, name, kWhere); }),
-      first_with(texts, [&](Bytes image) { return objects::parameters_in_ptx(text_of(image), name).has_value(); })};
+  ChosenCode chosen;
+  chosen.cubin =
+      first_with(cubins_for(cubins, processor), [&](Bytes image) { return objects::has_kernel(image, name, kWhere); });
+  try {
+    chosen.ptx =
+        first_with(texts, [&](Bytes image) { return objects::parameters_in_ptx(text_of(image), name).has_value(); });
+  } catch (const Error&) {
+    if (chosen.cubin.empty()) throw;  // else the driver has no use for what is damaged, either
+  }
+  return chosen;
 }
 
 KernelCode kernel_code(const std::string& name, const ChosenCode& chosen, const std::string& processor,
@@ -121,6 +153,7 @@ KernelCode kernel_code(const std::string& name, const ChosenCode& chosen, const 
   }
   if (!parameters && !text.empty()) parameters = objects::parameters_in_ptx(text_of(text), name);
   add_arguments(info, parameters ? parameters : ask());
+  add_textures(info, cubin, text);
   info.target = fmt::format("{}--{}", objects::kCudaTriple, of_cubin.empty() ? processor : of_cubin);
   info.code_digest = digest_of(found.code);
   info.id = bundle::kernel_id(info.code_digest, std::string_view(name));

@@ -59,6 +59,39 @@ TEST(KernelCode, IsDescribedByACubin) {
   EXPECT_TRUE(uses(code_of({code_for("sm_86", allocating)}, {}, "sm_86").info, bundle::kDeviceHeap));
 }
 
+TEST(KernelCode, NeedsNoPtxThatIsDamaged) {
+  DeviceCode damaged = code_for("sm_80", {});
+  damaged.unpack = []() -> std::shared_ptr<const std::string> { throw Error("the PTX is damaged"); };
+  const std::string image = cubin(kInfo);
+  const KernelCode code = code_of({code_for("sm_86", image)}, {damaged}, "sm_86");
+  EXPECT_EQ(text_of(code.code), image);
+  EXPECT_TRUE(code.ptx.empty());
+  EXPECT_EQ(refusal({}, {damaged}), "the PTX is damaged");
+}
+
+TEST(KernelCode, SaysWhichTexturesItUses) {
+  auto of = [](const std::string& body) {
+    return code_of({}, {code_for("sm_80", ".version 8.5\n.entry scale(.param .u64 d, .param .u64 t) { " + body + " }")},
+                   "sm_86")
+        .info;
+  };
+  const std::string use = "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];";
+  const bundle::KernelInfo none = of("ret;"), argument = of("ld.param.u64 %rd1, [t];" + use),
+                           unknown = of("call f, (p);" + use);
+  EXPECT_FALSE(uses(none, bundle::kTextures));
+  EXPECT_TRUE(uses(argument, bundle::kTextures));
+  EXPECT_EQ(argument.handles, (std::vector<bundle::Handle>{{8, false}}));
+  EXPECT_TRUE(uses(unknown, bundle::kTextures));
+  EXPECT_TRUE(unknown.handles.empty());
+  EXPECT_FALSE(uses(of("call f, (p);"), bundle::kTextures));
+  // Beside a cubin with other parameters.
+  const std::string image = cubin(kInfo),
+                    text = ".version 8.5\n.entry scale(.param .u64 t) { ld.param.u64 %rd1, [t];" + use + "}";
+  const bundle::KernelInfo other = code_of({code_for("sm_86", image)}, {code_for("sm_80", text)}, "sm_86").info;
+  EXPECT_TRUE(other.handles.empty());
+  EXPECT_FALSE(uses(other, bundle::kTextures));
+}
+
 TEST(KernelCode, IsWhatTheDeviceRuns) {
   std::vector<std::string> images;
   for (char i = '0'; i < '5'; ++i) images.push_back(cubin(kInfo) + i);

@@ -436,7 +436,8 @@ std::optional<uint64_t> CudaRuntime::function_address(void* fat_binary, const st
 // IR may name variables that the assembler has left out; a cubin's are there. Texts that the compiler has made are
 // never written.
 std::string CudaRuntime::why_missing(const ProgramCode&, const bundle::KernelInfo& kernel, const std::string& name) {
-  if (has_ir(kernel) || name == bundle::kDeviceHeap || name.starts_with('$')) return {};
+  const bool is_no_variable = name == bundle::kDeviceHeap || name == bundle::kTextures;
+  if (has_ir(kernel) || is_no_variable || name.starts_with('$')) return {};
   return fmt::format("the CUDA driver does not say where the variable '{}' lies", name);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "bundle/textures.h"
+#include "objects/lifted_kernels.h"
 #include "recorder/cuda/runtime.h"
 #include "recorder/runtime/next.h"
 #include "vendor/cuda/textures.h"
@@ -147,7 +148,8 @@ class Asking {
   std::vector<driver::Array> handles_;  // of each array
 };
 
-// Of a kernel without IR: every 8 bytes of an argument, as such values are aligned, that are a handle that there is.
+// Of a kernel with neither IR nor PTX: every 8 bytes of an argument, as such values are aligned, that are a handle that
+// there is.
 std::vector<bundle::Handle> handles_among(const bundle::KernelInfo& kernel, const std::string& arguments) {
   constexpr uint64_t kBytes = sizeof(driver::Object);
   std::vector<bundle::Handle> found;
@@ -169,19 +171,31 @@ std::vector<bundle::Handle> handles_among(const bundle::KernelInfo& kernel, cons
   return found;
 }
 
+// Throws Error where that is not known.
+std::vector<bundle::Handle> handles_of(const bundle::KernelInfo& kernel, const std::string& arguments) {
+  if (!kernel.handles.empty()) return kernel.handles;
+  const bool uses_any = uses(kernel, bundle::kTextures);
+  if (has_ir(kernel)) {
+    throw mneme::Error(
+        "the kernel uses textures or surfaces, and was built by a mneme-inject that did not look for their handles");
+  }
+  if (objects::has_ptx(kernel) && !uses_any) return {};
+  std::vector<bundle::Handle> found = handles_among(kernel, arguments);
+  if (found.empty() && uses_any && any_handled()) {
+    throw mneme::Error(
+        "the kernel uses textures or surfaces, and no handle of one is among its arguments: what handles in memory or "
+        "variables stand for is not recorded");
+  }
+  return found;
+}
+
 }  // namespace
 
 TexturesOfLaunch ask_for_textures(const bundle::KernelInfo& kernel, const std::string& arguments,
                                   std::vector<std::string>& missing) {
-  const bool with_ir = has_ir(kernel);
-  if (with_ir && kernel.handles.empty()) {
-    missing.push_back(
-        "the kernel uses textures or surfaces, and was built by a mneme-inject that did not look for their handles");
-    return {};
-  }
   Asking asking;
   try {
-    for (const bundle::Handle& handle : with_ir ? kernel.handles : handles_among(kernel, arguments)) {
+    for (const bundle::Handle& handle : handles_of(kernel, arguments)) {
       if (handle.argument < 0) {
         throw mneme::Error(
             "the kernel uses textures or surfaces whose handles are not among its arguments, or computed: what those "

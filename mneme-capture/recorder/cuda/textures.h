@@ -20,5 +20,7 @@ struct Handled {
   std::array<uint32_t, 4> border = {};
 };
 Handled handled_by(unsigned long long object);
+// Whether there are any such objects.
+bool any_handled();
 
 }  // namespace mneme::record::cuda

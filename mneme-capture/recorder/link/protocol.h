@@ -3,8 +3,8 @@
 // Both come from one build; the version is checked all the same, since the application may have loaded another's.
 //
 // A message is a frame (base/frames.h) of one field; a descriptor may come with it. Chunk, Drop, Digesting, Digests,
-// Unwritten, Reserved, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the recorder waits
-// for Ready, Prepared or Recorded, the parent has it Fetch memory.
+// Unwritten, Reserved, Code, Kernel, Counter and Stopped get no reply; the others wait for theirs. While the recorder
+// waits for Ready, Prepared or Recorded, the parent has it Fetch memory.
 //
 //     recorder                         parent
 //     Hello                            Welcome (+ counters) or Refused
@@ -15,6 +15,7 @@
 //     Digests                                                    before Prologue or Epilogue: of memory as it is then
 //     Unwritten                                                  the same, of memory that it shares: since the last one
 //     Query                            Selected                  once a kernel
+//     Code                                                       before the first Kernel without IR whose code it is
 //     Kernel                                                     before a kernel's first Prologue
 //     Counter                                                    gives a meaning to a slot of the counters
 //     Prologue                         Prepared                  memory is at rest; the parent takes its state
@@ -66,7 +67,8 @@ enum class Type : uint32_t {
   kMuch,
   kReady,
   kDigesting,
-  kUnwritten
+  kUnwritten,
+  kCode
 };
 
 struct Hello {
@@ -156,12 +158,18 @@ struct Selected {
   void visit(auto& visitor) { visitor(selected); }
 };
 
+// Of kernels without IR, the code that ran, or the PTX beside it: of hundreds, where they are of one module, the same.
+struct Code {
+  static constexpr Type kType = Type::kCode;
+  std::string bytes;
+  void visit(auto& visitor) { visitor(bytes); }
+};
+
 struct Kernel {
   static constexpr Type kType = Type::kKernel;
   std::string json;
-  std::string bytes;  // of its IR; or, where there is none, of the code that ran
-  std::string ptx;    // beside that
-  void visit(auto& visitor) { visitor(json, bytes, ptx); }
+  std::string bitcode;  // empty: it has no IR
+  void visit(auto& visitor) { visitor(json, bitcode); }
 };
 
 // Launches counted in `slot` were not recorded, for this reason; without one they are all of the kernel's.

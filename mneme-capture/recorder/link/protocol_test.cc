@@ -94,10 +94,10 @@ TEST(Protocol, CarriesDescriptorsWithTheirMessage) {
 TEST(Protocol, CarriesMoreThanASocketHolds) {
   Pair pair;
   std::string bitcode(5 << 20, 'x');
-  std::thread sender([&] { send_message(pair.here.get(), Kernel{"{}", bitcode, {}}); });
+  std::thread sender([&] { send_message(pair.here.get(), Kernel{"{}", bitcode}); });
   std::optional<Message> message = receive_message(pair.there.get());
   sender.join();
-  EXPECT_EQ(unpack<Kernel>(message->body).bytes, bitcode);
+  EXPECT_EQ(unpack<Kernel>(message->body).bitcode, bitcode);
 }
 
 TEST(Protocol, EndOfTheOtherSideIsNoMessage) {

@@ -48,6 +48,7 @@ class FakeRuntime final : public Runtime {
     memory_left += size;
   }
   bool fetches() override { return fetching; }
+  std::string processor(int) override { return its_processor; }
   void digests(const std::vector<Piece>& pieces, const TakeDigests& take) override {
     digested = pieces;
     for (const Piece& piece : pieces) {
@@ -100,7 +101,8 @@ class FakeRuntime final : public Runtime {
     return found->second;
   }
 
-  bool fetching = false;  // device memory has no descriptors
+  bool fetching = false;           // device memory has no descriptors
+  std::string its_processor = {};  // empty: only kernels with IR are recorded
   bool knows_digests = true;
   std::vector<Piece> digested;    // last
   std::vector<uint64_t> adopted;  // sizes of host memory

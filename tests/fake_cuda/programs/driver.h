@@ -29,6 +29,8 @@ int cuCtxSetCurrent(CUcontext);
 int cuCtxSynchronize();
 int cuCtxSetLimit(int, size_t);
 int cuModuleLoad(CUmodule*, const char*);
+int cuModuleLoadDataEx(CUmodule*, const void*, unsigned, int*, void**);
+int cuModuleLoadFatBinary(CUmodule*, const void*);
 int cuModuleUnload(CUmodule);
 int cuFuncGetModule(CUmodule*, CUfunction);
 int cuModuleGetFunction(CUfunction*, CUmodule, const char*);

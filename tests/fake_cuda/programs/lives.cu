@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What ends and begins again: the device, which is reset ("reset"), or the process, of which a child is the first to
-// use the device ("fork").
+// use the device ("fork"), or uses it after its parent, as the library beside this allows ("fork late").
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,14 +29,15 @@ void launch(int value) {
 int main(int, char** arguments) {
   if (std::strcmp(arguments[1], "reset") == 0) {
     // Host memory that kernels reach is registered in the new context as it was in the old one: by a recorder.
-    auto* registered = reinterpret_cast<unsigned long long (*)()>(
-        dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuFakeRegistered"));
+    auto* registered =
+        reinterpret_cast<unsigned long long (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuFakeRegistered"));
     launch(1);
     const unsigned long long before = registered();
     CHECK(cudaDeviceReset() == 0);
     launch(2);
     CHECK(registered() == before);
   } else {
+    if (std::strcmp(arguments[1], "fork late") == 0) launch(1);
     const pid_t child = fork();
     int status = 0;
     if (child == 0) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels of a module, which is the file that the argument names, launched by the driver's functions; memory is the
 // driver's, too. With -DRUNTIME_MEMORY it is the runtime's. With -DLOOKED_UP or -DBY_DLSYM the driver's functions
-// are looked up. With -DUNSEEN kernels come from where no recorder is.
+// are looked up. With -DUNSEEN kernels come from where no recorder is. With -DDATA or -DFAT_BINARY the file is read
+// first, and what was read goes when it is loaded.
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -47,7 +48,18 @@ struct Code {
 #else
 struct Code {
   explicit Code(const char* path) {
+#if defined(DATA) || defined(FAT_BINARY)
+    std::ifstream file(path, std::ios::binary);
+    std::string image(std::istreambuf_iterator<char>(file), {});
+#ifdef DATA
+    CHECK(cuModuleLoadDataEx(&module, image.data(), 0, nullptr, nullptr) == 0);
+#else
+    CHECK(cuModuleLoadFatBinary(&module, image.data()) == 0);
+#endif
+    image.assign(image.size(), 'x');
+#else
     CHECK(DRIVER(cuModuleLoad, cuModuleLoad)(&module, path) == 0);
+#endif
 #ifdef UNSEEN
     auto* get_function = cuFakeGetFunction;
 #else

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A kernel with a texture and a surface, of arrays, of memory and of an array's levels. Its instructions are a CPU's:
 // it finds the texels as the library beside this gives out handles. To mneme-inject it uses no textures; a test puts
-// into the program what that says of such kernels.
+// into the program what that says of such kernels. -DWITHOUT_IR makes one that has a GPU's instructions, and does not
+// come to them.
 #include <cstring>
 
 #include "cuda.h"
@@ -52,13 +53,31 @@ __device__ int __mneme_textures;
 
 __device__ int* texels(Handle handle) { return reinterpret_cast<int*>(handle ^ kMask); }
 
+__device__ void mention(int* out, unsigned count, Handle texture, Handle surface) {
+#if defined(WITHOUT_IR) && defined(__CUDA_ARCH__)
+  if (count != ~0u) return;
+  asm volatile("txq.width.b32 %0, [%1];" : "=r"(out[0]) : "l"(texture));
+  asm volatile("suq.width.b32 %0, [%1];" : "=r"(out[1]) : "l"(surface));
+#endif
+}
+
 __global__ void add(int* out, unsigned count, Handle texture, Handle surface) {
+  mention(out, count, texture, surface);
   const unsigned at = index() + __mneme_textures;
   if (at >= count) return;
   const int ones = texels(texture)[at];
   if (out) out[at] += ones;
   texels(surface)[at] += ones;
 }
+
+#ifdef WITHOUT_IR
+__global__ void add_by_memory(int* out, unsigned count, const Handle* handles) {
+  mention(out, count, handles[0], handles[1]);
+  const int ones = texels(handles[0])[index()];
+  out[index()] += ones;
+  texels(handles[1])[index()] += ones;
+}
+#endif
 
 void* out = nullptr;
 int seen[kWords];
@@ -80,6 +99,23 @@ Handle surface_of(void* array) {
   return surface;
 }
 
+bool by_memory = false;
+
+void launch(Handle texture, Handle surface) {
+#ifdef WITHOUT_IR
+  if (by_memory) {
+    void* memory = nullptr;
+    const Handle handles[] = {texture, surface};
+    CHECK(cudaMalloc(&memory, sizeof handles) == 0);
+    CHECK(cudaMemcpy(memory, handles, sizeof handles, cudaMemcpyHostToDevice) == 0);
+    add_by_memory<<<1, kWords>>>(static_cast<int*>(out), kWords, static_cast<Handle*>(memory));
+    CHECK(cudaFree(memory) == 0);
+    return;
+  }
+#endif
+  add<<<1, kWords>>>(static_cast<int*>(out), kWords, texture, surface);
+}
+
 // Adds ones, by way of a texture, to the buffer and to the surface.
 void launch(const Resource& resource, Handle surface, int filter) {
   Handle texture = 0;
@@ -87,13 +123,14 @@ void launch(const Resource& resource, Handle surface, int filter) {
   sampling.filter = filter;
   sampling.border[1] = 0.25f;
   CHECK(cudaCreateTextureObject(&texture, &resource, &sampling, nullptr) == 0);
-  add<<<1, kWords>>>(static_cast<int*>(out), kWords, texture, surface);
+  launch(texture, surface);
   if (out) CHECK(cudaMemcpy(seen, out, sizeof seen, cudaMemcpyDeviceToHost) == 0);
   CHECK(cudaDestroyTextureObject(texture) == 0);
 }
 
 int main(int argc, char** arguments) {
   const char* kind = argc > 1 ? arguments[1] : "array";
+  by_memory = std::strcmp(kind, "memory") == 0;
   const bool alone = std::strcmp(kind, "alone") == 0;  // with no other memory
   CHECK(alone || (cudaMalloc(&out, sizeof seen) == 0 && cudaMemset(out, 0, sizeof seen) == 0));
   void *ones = nullptr, *levels = nullptr, *written = array_of(1000, 3);

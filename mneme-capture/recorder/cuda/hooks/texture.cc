@@ -78,6 +78,11 @@ Status destroy_surface(CudaRuntime&, const Real& real, Object surface) {
 
 }  // namespace
 
+bool any_handled() {
+  std::lock_guard lock(mutex);
+  return !handles().empty();
+}
+
 Handled handled_by(Object object) {
   std::lock_guard lock(mutex);
   auto known = handles().find(object);
