@@ -65,6 +65,7 @@ Result cuEventRecord(Event* event, hipStream_t) {
   return 0;
 }
 Result cuEventSynchronize(Event*) { return 0; }
+Result cuEventQuery(Event*) { return 0; }
 Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
   return 0;

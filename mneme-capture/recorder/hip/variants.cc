@@ -39,13 +39,8 @@ class HipVariant : public LoadedVariant {
     if (request.arguments.list) {
       return launch_function(function_, request, const_cast<void**>(request.arguments.list));
     }
-    try {
-      std::vector<void*> list = argument_list(kernel_, request);
-      return launch_function(function_, request, list.data());
-    } catch (const Error&) {
-      constexpr int kInvalidValue = 1;
-      return kInvalidValue;
-    }
+    std::vector<void*> list = argument_list(kernel_, request);
+    return launch_function(function_, request, list.data());
   }
 
  protected:
@@ -83,7 +78,7 @@ class GpuVariant final : public HipVariant {
     function_ = module_.function;
   }
 
-  void* function() override { return copied_.any() ? nullptr : function_; }
+  void* function(const LaunchRequest&) override { return copied_.any() ? nullptr : function_; }
 
  private:
   struct LoadedModule {

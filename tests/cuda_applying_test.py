@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Variants in place of kernels of CUDA programs (mneme-capture --apply), where there is no GPU: tests/fake_cuda plays the
+libraries. Variants add one more than the application's own kernels, so that what it prints tells which ran."""
+
+import json
+import os
+import sys
+import unittest
+
+from choosing import key, tuned
+from support import BUILD, ROOT, TestCase, run, tool
+
+sys.path.insert(0, str(ROOT / "tests" / "fake_cuda"))
+
+import toolkit  # noqa: E402
+
+SOURCE = toolkit.PROGRAMS / "applied.cu"
+LIBRARIES = BUILD / "tests" / "fake_cuda"
+RECORDER = BUILD / "lib" / "mneme" / "libmneme-record.so"
+COPIED = "it is in a graph, and the variant has device variables to be copied before each launch"
+UPDATED = "its graph was updated after it was made ready"
+REFUSED = "its variant is not applied, for the reason that stands with it"
+KEYS = [key(2, 32), key(2, 32, cooperative=True), key(2, 32, cluster=[2, 1, 1])]
+
+
+class Applying(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        toolkit.make(cls.folder / "toolkit", LIBRARIES)
+        cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
+        cls.app = cls.inject("app", f"-L{LIBRARIES}", "-lcuda")
+        cls.cubin = cls.inject("more.cubin", "--cuda-device-only", "-DMORE=1").read_bytes()
+        cls.same_cubin = cls.inject("same.cubin", "--cuda-device-only").read_bytes()
+        cls.recorded = b""
+        cls.recorded = cls.record("all")
+        cls.more = cls.bundle("more", cls.cubin)
+        cls.same = cls.bundle("same", cls.same_cubin)
+
+    @classmethod
+    def well(cls, *stages):
+        result = run(*stages, env=cls.environment)
+        if any(result.statuses):
+            raise AssertionError(result.text())
+        return result
+
+    @classmethod
+    def inject(cls, name, *arguments, source=SOURCE):
+        cls.well([tool("inject"), *toolkit.COMPILE, source, *arguments, "-o", cls.folder / name])
+        return cls.folder / name
+
+    @classmethod
+    def record(cls, *arguments):
+        path = cls.folder / "recorded.tar"
+        cls.well([tool("capture"), "--device", "cuda", "-o", path, cls.app, *arguments])
+        return path.read_bytes()
+
+    @classmethod
+    def bundle(cls, name, code, keys=KEYS, target="sm_90", **options):
+        path = cls.folder / f"{name}.tar"
+        path.write_bytes(tuned(cls.recorded, code, "cuda", target, keys, **options))
+        return path
+
+    def apply(self, bundle, *arguments, options=(), status=0, app=None, env={}):
+        """The lines that the application writes, and the report, whose numbers make up all launches."""
+        report = self.folder / "report.json"
+        report.unlink(missing_ok=True)
+        result = run([tool("capture"), "--device", "cuda", "--apply", bundle, "--report", report, *options,
+                      app or self.app, *arguments], env={**self.environment, **env})
+        self.assertEqual(result.status, status, result.text())
+        self.messages = result.error
+        report = json.loads(report.read_text())
+        told = sum(miss["launches"] for miss in report["misses"]) + sum(
+            one["applied"] + one["checked"] + one.get("own", 0) for one in report["choices"])
+        self.assertEqual(report["launches"], told, report)
+        return result.out.decode().splitlines(), report
+
+    def own(self, *arguments):
+        return self.well([self.app, *arguments]).out.decode().splitlines()
+
+    def reasons(self, report):
+        return {(miss["kernel"].split("(")[0], miss["reason"]): miss["launches"] for miss in report["misses"]}
+
+    # ---- every way to launch a kernel ----
+
+    def test_runtime(self):
+        out, report = self.apply(self.more, "runtime")
+        self.assertEqual(out, ["kernel 11", "extended 22", "cooperative attribute 33", "cooperative 44", "clusters 55"])
+        self.assertEqual((report["applied"], report["misses"]), (5, []))
+        out, report = self.apply(self.more, "by-thread")
+        self.assertEqual(out, ["kernel 11", "extended 22", "cooperative attribute 33", "cooperative 44"])
+        out, report = self.apply(self.same, "runtime")
+        self.assertEqual((out, report["applied"]), (self.own("runtime"), 5))
+
+    def test_keys(self):
+        """Cooperative launches, and those in clusters, are launches of their own."""
+        bundle = self.bundle("plain", self.cubin, keys=KEYS[:1])
+        out, report = self.apply(bundle, "runtime")
+        self.assertEqual(out, ["kernel 11", "extended 22", "cooperative attribute 32", "cooperative 42", "clusters 52"])
+        self.assertEqual(report["applied"], 2)
+
+    def test_launch_that_fails(self):
+        """The application's own code runs in its place, then and from then on."""
+        much = 1 << 28
+        bundle = self.bundle("failing", self.cubin, shared_mem=much, keys=[
+            key(2, 32, launch={"grid": [2, 1, 1], "block": [32, 1, 1], "shared_bytes": much})])
+        out, report = self.apply(bundle, "repeated", "3")
+        self.assertEqual((out, report["applied"]), (["repeated 30"], 0))
+        self.assertRegex(self.messages, "kernel 'add.*': variant .* is not applied: its launch fails: ")
+        self.assertEqual(self.reasons(report), {("add", "the variant's launch failed"): 1, ("add", REFUSED): 2})
+
+    # ---- variables ----
+
+    def test_variables(self):
+        out, report = self.apply(self.more, "variables")
+        self.assertEqual(out, ["scaled 1001", "scaled 4003", "scaled 15010"])
+        self.assertEqual(report["applied"], 3)
+
+    def test_variables_that_it_writes(self):
+        out, report = self.apply(self.more, "written")
+        self.assertEqual((out, report["applied"]), (["counted 3"], 0))
+        choice, = [one for one in report["choices"] if "reason" in one]
+        self.assertRegex(choice["reason"], "may write the device variable 'calls', and a variant's variables are its own")
+        self.assertRegex(self.messages, "variant .* is not applied: the kernel may write")
+
+    # ---- graphs ----
+
+    def test_graphs(self):
+        out, report = self.apply(self.more, "captured")
+        self.assertEqual(out, ["captured 11", "captured 22", "updated 122"])
+        self.assertEqual((report["applied"], sum(one["in_graphs"] for one in report["choices"])), (2, 2))
+        self.assertEqual(self.reasons(report), {("scale", COPIED): 2, ("scale", UPDATED): 1, ("add", UPDATED): 1})
+        out, report = self.apply(self.more, "built")
+        self.assertEqual(out, ["built 33", "built 66", "changed 188"])
+        self.assertEqual(self.reasons(report), {("add", "the application has changed its node of a graph"): 1})
+        self.assertEqual(report["applied"], 8)
+
+    def test_graphs_that_are_checked(self):
+        """They are launched kernel by kernel; a variant that differs is in none of them afterwards."""
+        for graph, launches in (("captured", 6), ("built", 9)):
+            out, report = self.apply(self.more, graph, options=["--check", "1"], status=1)
+            self.assertEqual((out, report["applied"], report["launches"]), (self.own(graph), 0, launches))
+            out, report = self.apply(self.same, graph, options=["--check", "1"])
+            self.assertEqual((out, report["differing"], report["misses"]), (self.own(graph), 0, []), self.messages)
+
+    def test_graphs_that_are_recorded(self):
+        out, report = self.apply(self.same, "built", options=["-o", self.folder / "both.tar"])
+        self.assertEqual((out, report["launches"]), (self.own("built"), 9))
+
+    # ---- what ends and begins again ----
+
+    def test_reset_and_fork(self):
+        out, report = self.apply(self.more, "reset")
+        self.assertEqual(out, ["repeated 22", "scaled 1001", "scaled 4003", "scaled 15010"] * 2)
+        out, report = self.apply(self.more, "fork")
+        self.assertEqual((out, report["applied"]), (["repeated 22", "repeated 33"], 5))
+
+    # ---- checks, times, recording ----
+
+    def test_check(self):
+        out, report = self.apply(self.same, "repeated", "5", options=["--check", "2"])
+        self.assertEqual((out, report["applied"], report["differing"]), (["repeated 50"], 3, 0), self.messages)
+        out, report = self.apply(self.more, "repeated", "5", options=["--check", "2"], status=1)
+        self.assertEqual((out, report["applied"], report["differing"]), (["repeated 50"], 0, 1), self.messages)
+
+    def test_times(self):
+        out, report = self.apply(self.more, "repeated", "40", options=["--measure"])
+        self.assertEqual(out, ["repeated 420"])
+        choice, = [one for one in report["choices"] if one["applied"]]
+        self.assertEqual((choice["applied"], choice["own"], choice["rounds"]), (20, 20, 20))
+
+    def test_recording(self):
+        for which, expected in (("own", [0]), ("variant", [1])):
+            bundle = self.folder / "both.tar"
+            out, report = self.apply(self.more, "repeated", "3",
+                                     options=["-o", bundle, "--record-applied", which])
+            result = run([tool("compile"), "--target", "host", bundle], [tool("run")], [tool("verify")])
+            self.assertEqual(result.statuses[-1:], expected, result.text())
+
+    # ---- without mneme-capture, and what it is not for ----
+
+    def by_hand(self, bundle, *arguments):
+        result = run([self.app, *arguments], env={**self.environment, "LD_PRELOAD": str(RECORDER), "MNEME_APPLY": str(bundle)})
+        self.assertEqual(result.status, 0, result.text())
+        return result.out.decode().splitlines(), result.error
+
+    def test_by_hand(self):
+        self.assertEqual(self.by_hand(self.more, "repeated", "3"), (["repeated 33"], ""))
+        self.assertEqual(self.by_hand(self.more, "captured")[0], ["captured 11", "captured 22", "updated 122"])
+
+    def test_bad_bundles(self):
+        whole = self.more.read_bytes()
+        bad = self.folder / "bad.tar"
+        for data, message in ((whole[:len(whole) // 2], "damaged, or no bundle"), (b"", "is no bundle"), (b"x" * 5000, "damaged"),
+                              (whole.replace(self.cubin, self.cubin[:-1] + b"!"), "damaged code"), (None, "cannot open")):
+            bad.unlink(missing_ok=True)
+            if data is not None:
+                bad.write_bytes(data)
+            out, error = self.by_hand(bad, "repeated", "3")
+            self.assertEqual(out, ["repeated 30"])
+            self.assertRegex(error, "warning: no variant is applied in this process: .*" + message)
+
+    def test_other_architecture(self):
+        bundle = self.bundle("sm_80", self.cubin, target="sm_80")
+        out, report = self.apply(bundle, "repeated", "3")
+        self.assertEqual((out, report["applied"]), (["repeated 30"], 0))
+        self.assertEqual(self.reasons(report), {("add", "no choice is for this device"): 3})
+
+
+if __name__ == "__main__":
+    unittest.main()
