@@ -93,6 +93,32 @@ class Applying(TestCase):
         out, report = self.apply(self.same, "runtime")
         self.assertEqual((out, report["applied"]), (self.own("runtime"), 5))
 
+    DRIVERS = [f"{name} {value}" for name, value in zip(["list", "packed", "clusters", "cooperative"] * 2, range(11, 99, 11))]
+
+    def test_driver(self):
+        """In three contexts; code that is loaded again is known again."""
+        cubin = self.folder / "same.cubin"
+        out, report = self.apply(self.more, "contexts", cubin)
+        self.assertEqual(out, self.DRIVERS * 3)
+        self.assertEqual((report["applied"], report["misses"]), (24, []))
+        out, report = self.apply(self.same, "contexts", cubin)
+        self.assertEqual((out, report["applied"]), (self.own("contexts", cubin), 24))
+
+    def test_static_runtime(self):
+        """It reaches the driver past all libraries that are linked."""
+        code = self.inject("static.o", "-DWITHOUT_GRAPHS", "-c")
+        app = self.folder / "static"
+        self.well(["clang++-19", code, "-L", LIBRARIES / "static", "-lcudart_static", "-ldl", "-o", app])
+        for mode, out, applied in (
+                ("runtime", ["kernel 11", "extended 22", "cooperative attribute 33", "cooperative 44", "clusters 55"], 5),
+                ("by-thread", ["kernel 11", "extended 22", "cooperative attribute 33", "cooperative 44"], 4),
+                ("variables", ["scaled 1001", "scaled 4003", "scaled 15010"], 3),
+                ("reset", ["repeated 22", "scaled 1001", "scaled 4003", "scaled 15010"] * 2, 10),
+                ("fork", ["repeated 22", "repeated 33"], 5)):
+            with self.subTest(mode):
+                lines, report = self.apply(self.more, mode, app=app, env={"LD_LIBRARY_PATH": str(LIBRARIES / "driver")})
+                self.assertEqual((lines, report["applied"]), (out, applied), self.messages)
+
     def test_keys(self):
         """Cooperative launches, and those in clusters, are launches of their own."""
         bundle = self.bundle("plain", self.cubin, keys=KEYS[:1])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Launches in whose place variants may run, by every way there is. They print what they left: with -DMORE=1, as variants
-// are built, kernels add one more. The first argument says which: see main().
+// Launches in whose place variants may run, by every way there is. They print what they left: with -DMORE=1, as
+// variants are built, kernels add one more. The first argument says which: see main().
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,8 +8,10 @@
 #include <ctime>
 
 #include "cuda.h"
+#ifndef WITHOUT_GRAPHS  // and without the driver's functions: as much as static_runtime.cc has
 #include "driver.h"
 #include "graphs.h"
+#endif
 
 #ifndef MORE
 #define MORE 0
@@ -19,7 +21,21 @@ extern "C" {
 int cudaDeviceReset();
 int cudaLaunchKernelExC_ptsz(const LaunchConfig*, const void*, void**);
 int cudaLaunchCooperativeKernel_ptsz(const void*, dim3, dim3, void**, size_t, cudaStream_t);
+#ifndef WITHOUT_GRAPHS
+struct DriverLaunchConfig {  // CUlaunchConfig
+  dim3 grid, block;
+  unsigned shared;
+  cudaStream_t stream;
+  LaunchAttribute* attributes;
+  unsigned count;
+};
 int cudaGraphExecUpdate(cudaGraphExec_t, cudaGraph_t, void*, void*);
+int cuCtxCreate_v2(CUcontext*, unsigned, int);
+int cuCtxDestroy_v2(CUcontext);
+int cuLaunchKernelEx(const DriverLaunchConfig*, CUfunction, void**, void**);
+int cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              cudaStream_t, void**);
+#endif
 }
 
 constexpr unsigned kCount = 64;
@@ -100,6 +116,7 @@ void written() {
   print("counted", data);
 }
 
+#ifndef WITHOUT_GRAPHS
 // Noted down from a stream, launched twice; then updated by a graph like it.
 void captured() {
   int* data = memory();
@@ -151,6 +168,57 @@ void built() {
   CHECK(cudaGraphExecDestroy(ready) == 0 && cudaGraphDestroy(graph) == 0 && cudaGraphDestroy(child) == 0);
 }
 
+void print(const char* name, CUdeviceptr data) {
+  int host[kCount];
+  CHECK(cuMemcpyDtoH_v2(host, data, sizeof host) == 0);
+  for (int value : host) CHECK(value == host[0]);
+  std::printf("%s %d\n", name, host[0]);
+}
+
+// By each of the driver's functions, twice: the module is unloaded in between.
+void driver(const char* path) {
+  CUdeviceptr data;
+  CHECK(cuMemAlloc_v2(&data, kCount * sizeof(int)) == 0 && cuMemsetD8_v2(data, 0, kCount * sizeof(int)) == 0);
+  for (int i = 0; i < 2; ++i) {
+    CUmodule module;
+    CUfunction function;
+    CHECK(cuModuleLoad(&module, path) == 0 && cuModuleGetFunction(&function, module, "_Z3addPii") == 0);
+    int value = 10;
+    void* list[] = {&data, &value};
+    struct {
+      CUdeviceptr data;
+      int value;
+    } packed{data, value};
+    size_t bytes = sizeof packed.data + sizeof packed.value;
+    void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &bytes, nullptr};
+    LaunchAttribute clusters{kClusterDimension, 0, {2, 1, 1}};
+    DriverLaunchConfig config{2, 32, 0, nullptr, &clusters, 1};
+    CHECK(cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, nullptr, list, nullptr) == 0 && cuCtxSynchronize() == 0);
+    print("list", data);
+    CHECK(cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra) == 0 && cuCtxSynchronize() == 0);
+    print("packed", data);
+    CHECK(cuLaunchKernelEx(&config, function, nullptr, extra) == 0 && cuCtxSynchronize() == 0);
+    print("clusters", data);
+    CHECK(cuLaunchCooperativeKernel(function, 2, 1, 1, 32, 1, 1, 0, nullptr, list) == 0 && cuCtxSynchronize() == 0);
+    print("cooperative", data);
+    CHECK(cuModuleUnload(module) == 0);
+  }
+  CHECK(cuMemFree_v2(data) == 0);
+}
+
+// In the primary context, and in two of the application's own, of which one is gone when the other is made.
+void contexts(const char* path) {
+  CUcontext context;
+  CHECK(cuInit(0) == 0 && cuDevicePrimaryCtxRetain(&context, 0) == 0 && cuCtxSetCurrent(context) == 0);
+  driver(path);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(cuCtxCreate_v2(&context, 0, 0) == 0);
+    driver(path);
+    CHECK(cuCtxDestroy_v2(context) == 0);
+  }
+}
+#endif
+
 void reset() {
   for (int i = 0; i < 2; ++i) {
     repeated(2);
@@ -192,8 +260,11 @@ int main(int, char** arguments) {
   if (is("repeated")) repeated(std::atoi(arguments[2]));
   if (is("variables")) variables();
   if (is("written")) written();
+#ifndef WITHOUT_GRAPHS
   if (is("captured")) captured();
   if (is("built")) built();
+  if (is("contexts")) contexts(arguments[2]);
+#endif
   if (is("reset")) reset();
   if (is("fork")) forked();
   if (is("timed")) timed();
