@@ -86,7 +86,13 @@ Result cuFakeReset(int device) {
   std::lock_guard lock(registrations);
   registered.clear();
   ++lives;
+  lose_functions(nullptr);
   return result(hipDevicePrimaryCtxReset(device));
+}
+int mneme_other_DeviceReset();
+int cudaDeviceReset() {
+  lose_functions(nullptr);
+  return mneme_other_DeviceReset();
 }
 unsigned long long cuFakeRegistered() {
   std::lock_guard lock(registrations);
