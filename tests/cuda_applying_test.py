@@ -3,13 +3,11 @@
 """Variants in place of kernels of CUDA programs (mneme-capture --apply), where there is no GPU: tests/fake_cuda plays the
 libraries. Variants add one more than the application's own kernels, so that what it prints tells which ran."""
 
-import json
-import os
 import sys
 import unittest
 
-from choosing import key, tuned
-from support import BUILD, ROOT, TestCase, run, tool
+from choosing import COPIED, REFUSED, UPDATED, Applied, key
+from support import BUILD, ROOT, run, tool
 
 sys.path.insert(0, str(ROOT / "tests" / "fake_cuda"))
 
@@ -17,70 +15,26 @@ import toolkit  # noqa: E402
 
 SOURCE = toolkit.PROGRAMS / "applied.cu"
 LIBRARIES = BUILD / "tests" / "fake_cuda"
-RECORDER = BUILD / "lib" / "mneme" / "libmneme-record.so"
-COPIED = "it is in a graph, and the variant has device variables to be copied before each launch"
-UPDATED = "its graph was updated after it was made ready"
-REFUSED = "its variant is not applied, for the reason that stands with it"
 KEYS = [key(2, 32), key(2, 32, cooperative=True), key(2, 32, cluster=[2, 1, 1])]
 
 
-class Applying(TestCase):
+class Applying(Applied):
+    device, target, keys = "cuda", "sm_90", KEYS
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         toolkit.make(cls.folder / "toolkit", LIBRARIES)
         cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
         cls.app = cls.inject("app", f"-L{LIBRARIES}", "-lcuda")
-        cls.cubin = cls.inject("more.cubin", "--cuda-device-only", "-DMORE=1").read_bytes()
-        cls.same_cubin = cls.inject("same.cubin", "--cuda-device-only").read_bytes()
-        cls.recorded = b""
-        cls.recorded = cls.record("all")
-        cls.more = cls.bundle("more", cls.cubin)
-        cls.same = cls.bundle("same", cls.same_cubin)
-
-    @classmethod
-    def well(cls, *stages):
-        result = run(*stages, env=cls.environment)
-        if any(result.statuses):
-            raise AssertionError(result.text())
-        return result
+        cls.code = cls.inject("more.cubin", "--cuda-device-only", "-DMORE=1").read_bytes()
+        cls.same_code = cls.inject("same.cubin", "--cuda-device-only").read_bytes()
+        cls.make_bundles()
 
     @classmethod
     def inject(cls, name, *arguments, source=SOURCE):
         cls.well([tool("inject"), *toolkit.COMPILE, source, *arguments, "-o", cls.folder / name])
         return cls.folder / name
-
-    @classmethod
-    def record(cls, *arguments):
-        path = cls.folder / "recorded.tar"
-        cls.well([tool("capture"), "--device", "cuda", "-o", path, cls.app, *arguments])
-        return path.read_bytes()
-
-    @classmethod
-    def bundle(cls, name, code, keys=KEYS, target="sm_90", **options):
-        path = cls.folder / f"{name}.tar"
-        path.write_bytes(tuned(cls.recorded, code, "cuda", target, keys, **options))
-        return path
-
-    def apply(self, bundle, *arguments, options=(), status=0, app=None, env={}):
-        """The lines that the application writes, and the report, whose numbers make up all launches."""
-        report = self.folder / "report.json"
-        report.unlink(missing_ok=True)
-        result = run([tool("capture"), "--device", "cuda", "--apply", bundle, "--report", report, *options,
-                      app or self.app, *arguments], env={**self.environment, **env})
-        self.assertEqual(result.status, status, result.text())
-        self.messages = result.error
-        report = json.loads(report.read_text())
-        told = sum(miss["launches"] for miss in report["misses"]) + sum(
-            one["applied"] + one["checked"] + one.get("own", 0) for one in report["choices"])
-        self.assertEqual(report["launches"], told, report)
-        return result.out.decode().splitlines(), report
-
-    def own(self, *arguments):
-        return self.well([self.app, *arguments]).out.decode().splitlines()
-
-    def reasons(self, report):
-        return {(miss["kernel"].split("(")[0], miss["reason"]): miss["launches"] for miss in report["misses"]}
 
     # ---- every way to launch a kernel ----
 
@@ -121,7 +75,7 @@ class Applying(TestCase):
 
     def test_keys(self):
         """Cooperative launches, and those in clusters, are launches of their own."""
-        bundle = self.bundle("plain", self.cubin, keys=KEYS[:1])
+        bundle = self.bundle("plain", self.code, keys=KEYS[:1])
         out, report = self.apply(bundle, "runtime")
         self.assertEqual(out, ["kernel 11", "extended 22", "cooperative attribute 32", "cooperative 42", "clusters 52"])
         self.assertEqual(report["applied"], 2)
@@ -129,7 +83,7 @@ class Applying(TestCase):
     def test_launch_that_fails(self):
         """The application's own code runs in its place, then and from then on."""
         much = 1 << 28
-        bundle = self.bundle("failing", self.cubin, shared_mem=much, keys=[
+        bundle = self.bundle("failing", self.code, shared_mem=much, keys=[
             key(2, 32, launch={"grid": [2, 1, 1], "block": [32, 1, 1], "shared_bytes": much})])
         out, report = self.apply(bundle, "repeated", "3")
         self.assertEqual((out, report["applied"]), (["repeated 30"], 0))
@@ -206,11 +160,6 @@ class Applying(TestCase):
 
     # ---- without mneme-capture, and what it is not for ----
 
-    def by_hand(self, bundle, *arguments):
-        result = run([self.app, *arguments], env={**self.environment, "LD_PRELOAD": str(RECORDER), "MNEME_APPLY": str(bundle)})
-        self.assertEqual(result.status, 0, result.text())
-        return result.out.decode().splitlines(), result.error
-
     def test_by_hand(self):
         self.assertEqual(self.by_hand(self.more, "repeated", "3"), (["repeated 33"], ""))
         self.assertEqual(self.by_hand(self.more, "captured")[0], ["captured 11", "captured 22", "updated 122"])
@@ -219,7 +168,7 @@ class Applying(TestCase):
         whole = self.more.read_bytes()
         bad = self.folder / "bad.tar"
         for data, message in ((whole[:len(whole) // 2], "damaged, or no bundle"), (b"", "is no bundle"), (b"x" * 5000, "damaged"),
-                              (whole.replace(self.cubin, self.cubin[:-1] + b"!"), "damaged code"), (None, "cannot open")):
+                              (whole.replace(self.code, self.code[:-1] + b"!"), "damaged code"), (None, "cannot open")):
             bad.unlink(missing_ok=True)
             if data is not None:
                 bad.write_bytes(data)
@@ -228,7 +177,7 @@ class Applying(TestCase):
             self.assertRegex(error, "warning: no variant is applied in this process: .*" + message)
 
     def test_other_architecture(self):
-        bundle = self.bundle("sm_80", self.cubin, target="sm_80")
+        bundle = self.bundle("sm_80", self.code, target="sm_80")
         out, report = self.apply(bundle, "repeated", "3")
         self.assertEqual((out, report["applied"]), (["repeated 30"], 0))
         self.assertEqual(self.reasons(report), {("add", "no choice is for this device"): 3})
