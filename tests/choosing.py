@@ -41,7 +41,8 @@ def tuned(recorded, code, device, target, keys, suffix="cubin", kernels=None, **
         out.append((f"{name}/variant.json", bundles.compact(
             {"id": variant, "kernel": kernel, "configuration": configuration, "code": f"code.{suffix}",
              "code_digest": bundles.digest(code), "form": ""})))
-        out.append((f"{name}/code.{suffix}", code))
+        if f"code/{bundles.digest(code)}" not in {member.name for member in members}:
+            out.append((f"{name}/code.{suffix}", code))
         for key in keys:
             key = dict(key)
             launch = {"launch": key.pop("launch")} if "launch" in key else {}

@@ -9,8 +9,10 @@ import unittest
 from choosing import COPIED, REFUSED, UPDATED, Applied, key
 from support import BUILD, ROOT, run, tool
 
-sys.path.insert(0, str(ROOT / "tests" / "fake_cuda"))
+sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
 
+import code_only  # noqa: E402
+import cuda_binaries  # noqa: E402
 import toolkit  # noqa: E402
 
 SOURCE = toolkit.PROGRAMS / "applied.cu"
@@ -181,6 +183,70 @@ class Applying(Applied):
         out, report = self.apply(bundle, "repeated", "3")
         self.assertEqual((out, report["applied"]), (["repeated 30"], 0))
         self.assertEqual(self.reasons(report), {("add", "no choice is for this device"): 3})
+
+
+class WithoutIr(Applied):
+    """Kernels whose choices are found by the hash of their cubin."""
+    device, target, keys = "cuda", "sm_90", [key(2, 32)]
+    PROGRAM = """
+#include "cuda.h"
+#ifdef VARIABLES
+__constant__ int factor;
+__device__ int calls;
+#define COUNT calls += factor
+#else
+#define COUNT
+#endif
+__global__ void add(int* data, int value) { data[index()] += value + MORE; COUNT; }
+int main() {
+  void* data;
+  int host[64];
+  CHECK(cudaMalloc(&data, sizeof host) == 0 && cudaMemset(data, 0, sizeof host) == 0);
+  for (int i = 0; i < 3; ++i) add<<<2, 32>>>(static_cast<int*>(data), 10);
+  CHECK(cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost) == 0);
+  std::printf("%d\\n", host[63]);
+}
+"""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        code_only.make(cls.folder / "toolkit", LIBRARIES)
+        cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
+        (cls.folder / "program.cu").write_text(cls.PROGRAM)
+
+    @classmethod
+    def inject(cls, name, *arguments):
+        cls.well([tool("inject"), *toolkit.COMPILE, f"-I{toolkit.PROGRAMS}", *arguments, cls.folder / "program.cu",
+                  "-o", cls.folder / name])
+        return cls.folder / name
+
+    def make(self, *options):
+        """The application, and bundles of it."""
+        cls = type(self)
+        cls.app = self.inject("app", "-DMORE=0", *options)
+        cls.code, cls.same_code = (
+            cuda_binaries.cubins(self.inject("code.o", "-c", f"-DMORE={more}", *options))[0].image for more in (1, 0))
+        self.make_bundles()
+
+    def test_cubin(self):
+        self.make()
+        out, report = self.apply(self.more)
+        self.assertEqual((out, report["applied"], report["misses"]), (["33"], 3, []), self.messages)
+        out, report = self.apply(self.same)
+        self.assertEqual((out, report["applied"]), (["30"], 3))
+        for bundle, status in ((self.same, 0), (self.more, 1)):
+            out, report = self.apply(bundle, options=["--check", "1"], status=status)
+            self.assertEqual((out, report["differing"]), (["30"], status), self.messages)
+        out, report = self.apply(self.more, app=self.inject("other", "-DMORE=7"))
+        self.assertEqual((out, self.reasons(report)), (["51"], {("add", "its code is not what was tuned"): 3}))
+
+    def test_variables(self):
+        """Nobody knows which of them the kernel writes."""
+        self.make("-DVARIABLES")
+        out, report = self.apply(self.more)
+        self.assertEqual((out, report["applied"]), (["30"], 0))
+        self.assertRegex(self.messages, "the kernel may write the device variable 'calls'")
 
 
 if __name__ == "__main__":
