@@ -60,6 +60,30 @@ class Applying(Applied):
         out, report = self.apply(self.same, "contexts", cubin)
         self.assertEqual((out, report["applied"]), (self.own("contexts", cubin), 24))
 
+    def test_guards(self):
+        """Wherever the launch has its arguments."""
+        cubin = self.folder / "same.cubin"
+        for value, applied in (("0a000000", 24), ("0b000000", 0)):
+            guard = {"guards": [{"offset": 8, "bytes": value}]}
+            bundle = self.bundle("guarded", self.code, kernels=["add"], keys=[{**one, **guard} for one in KEYS])
+            out, report = self.apply(bundle, "contexts", cubin)
+            self.assertEqual((out, report["applied"]), (self.DRIVERS * 3 if applied else self.own("contexts", cubin), applied))
+
+    def test_check_of_code_that_comes_again(self):
+        """A choice is checked as often as was said, and what differs stays out, however often its kernel is loaded."""
+        cubin = self.folder / "same.cubin"
+        out, report = self.apply(self.more, "contexts", cubin, options=["--check", "1"], status=1)
+        self.assertEqual((out, report["applied"]), (self.own("contexts", cubin), 0))
+        self.assertEqual(sorted(one["checked"] for one in report["choices"]), [0] * 6 + [1] * 3)
+        out, report = self.apply(self.same, "contexts", cubin, options=["--check", "2"])
+        self.assertEqual((report["applied"], report["differing"]), (24 - 6, 0), self.messages)
+
+    def test_several_devices(self):
+        out, report = self.apply(self.more, "devices", options=["--host-devices", "2", "--measure"])
+        self.assertEqual(out, ["repeated 42", "repeated 42"])
+        choice, = [one for one in report["choices"] if one["applied"]]
+        self.assertEqual((choice["applied"], choice["own"], choice["rounds"]), (4, 4, 4))
+
     def test_static_runtime(self):
         """It reaches the driver past all libraries that are linked."""
         code = self.inject("static.o", "-DWITHOUT_GRAPHS", "-c")

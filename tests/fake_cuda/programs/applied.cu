@@ -8,7 +8,7 @@
 #include <ctime>
 
 #include "cuda.h"
-#ifndef WITHOUT_GRAPHS  // and without the driver's functions: as much as static_runtime.cc has
+#ifndef WITHOUT_GRAPHS  // nor the driver's functions, nor devices: static_runtime.cc has none
 #include "driver.h"
 #include "graphs.h"
 #endif
@@ -19,6 +19,7 @@
 
 extern "C" {
 int cudaDeviceReset();
+int cudaSetDevice(int);
 int cudaLaunchKernelExC_ptsz(const LaunchConfig*, const void*, void**);
 int cudaLaunchCooperativeKernel_ptsz(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 #ifndef WITHOUT_GRAPHS
@@ -261,6 +262,12 @@ int main(int, char** arguments) {
   if (is("variables")) variables();
   if (is("written")) written();
 #ifndef WITHOUT_GRAPHS
+  if (is("devices")) {
+    for (int device = 0; device < 2; ++device) {
+      CHECK(cudaSetDevice(device) == 0);
+      repeated(4);
+    }
+  }
   if (is("captured")) captured();
   if (is("built")) built();
   if (is("contexts")) contexts(arguments[2]);
