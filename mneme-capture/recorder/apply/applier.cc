@@ -397,6 +397,7 @@ void Applier::after_fork_in_child() noexcept try {
   // Other threads may have held them.
   new (&mutex_) std::shared_mutex;
   new (&timing_) std::mutex;
+  for (auto& [key, kernel] : launched_) new (&kernel->mutex) std::mutex;
   pending_.clear();
   any_pending_ = false;
   idle_events_.clear();

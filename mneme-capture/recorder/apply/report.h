@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,7 @@ class Report {
   std::atomic<uint64_t>* miss(std::string_view kernel, std::string_view reason);
 
  private:
+  std::mutex mutex_;  // of miss()
   void* memory_ = nullptr;
   size_t size_ = 0;
 };

@@ -393,7 +393,7 @@ class AppliedGraphs {
   } catch (const std::exception&) {
     Vendor::calls().others.forget_error();
   }
-  static void add_kernel(Core& core, GraphExec ready, GraphNode node, GraphNode child, Nodes& nodes) {
+  static void add_kernel(Core& core, GraphExec ready, GraphNode node, GraphNode child, Nodes& nodes) noexcept try {
     LaunchRequest request = Vendor::request_of(node);
     Node added{node, child, core.find_in_graph(request)};
     if (!added.launches.kernel) return;
@@ -406,6 +406,8 @@ class AppliedGraphs {
       }
     }
     nodes.push_back(std::move(added));
+  } catch (const std::exception&) {
+    Vendor::calls().others.forget_error();
   }
 
   std::mutex mutex_;
