@@ -3,9 +3,9 @@
 """Variants in place of kernels of HIP programs on AMD GPUs (mneme-capture --apply), where there is none: tests/fake_hip
 plays releases of AMD's library. Variants add one more than the application's own kernels."""
 
-import json
 import unittest
 
+import bundles
 from choosing import COPIED, REFUSED, UPDATED, Applied, key
 from support import BUILD, PROGRAMS, ROOT, run, tool
 
@@ -115,10 +115,15 @@ class Applying(Applied):
 
     def test_other_architecture(self):
         """What the runtime refuses to load is not applied."""
-        broken = self.bundle("broken", b"\x7fELF" + bytes(200))
+        broken = self.bundle("broken", b"\x7fELF" + bytes(200), target="gfx942")
         out, report = self.apply(broken, "repeated", "3")
         self.assertEqual(out, ["repeated 30"])
         self.assertRegex(self.messages, "variant .* is not applied: it cannot be loaded: ")
+        # Nothing is said where the bundle has another one.
+        members = {member.name: member for member in bundles.read(broken.read_bytes()) + bundles.read(self.more.read_bytes())}
+        broken.write_bytes(bundles.write(members.values()))
+        out, report = self.apply(broken, "repeated", "3")
+        self.assertEqual((out, report["applied"], self.messages), (["repeated 33"], 3, ""))
 
 
 if __name__ == "__main__":

@@ -140,6 +140,7 @@ Applier::InGraph Applier::look_up(const LaunchRequest& request, int device, cons
   Launched* kernel = kernel_of(request, device, find);
   if (!kernel || (kernel->hits.empty() && !kernel->why)) return {};
   std::string arguments;
+  std::vector<Hit*> not_loaded;  // of a bundle for several GPUs, what another one of them runs
   const char* reason = kernel->why ? kernel->why : "no choice has its grid, block and shared memory";
   for (const auto& hit : kernel->hits) {
     if (!hit->fits(request)) continue;
@@ -153,9 +154,12 @@ Applier::InGraph Applier::look_up(const LaunchRequest& request, int device, cons
       reason = "arguments that its choices are specialised for have other values";
       continue;
     }
-    if (!hit->refused && !hit->state->differs && load(*hit)) return {kernel, hit.get(), ""};
+    const bool was_refused = hit->refused || hit->state->differs;
+    if (!was_refused && load(*hit)) return {kernel, hit.get(), ""};
+    if (!was_refused) not_loaded.push_back(hit.get());
     reason = "its variant is not applied, for the reason that stands with it";
   }
+  for (const Hit* hit : not_loaded) warn(*hit);
   return {kernel, nullptr, reason};
 }
 
@@ -186,7 +190,8 @@ LoadedVariant* Applier::load(Hit& hit) {
           {hit.kernel->function, kernel.program, kernel.info, choice.target, hit.one->code, hit.kernel->device});
       hit.is_loaded.store(true, std::memory_order_release);
     } catch (const std::exception& error) {
-      refuse(hit, error.what());
+      hit.refused = true;
+      put_text(report_->choices()[hit.one->number].trouble, error.what());
     }
   });
   return hit.loaded.get();
@@ -195,10 +200,15 @@ LoadedVariant* Applier::load(Hit& hit) {
 void Applier::refuse(Hit& hit, const std::string& reason) noexcept try {
   if (hit.refused.exchange(true)) return;
   put_text(report_->choices()[hit.one->number].trouble, reason);
+  warn(hit);
+} catch (const std::exception&) {
+}
+
+// It is refused.
+void Applier::warn(const Hit& hit) const {
   std::fprintf(stderr, "mneme-capture: warning: kernel '%s': variant %.12s is not applied: %s\n",
                cut_in_the_middle(hit.kernel->kernel.name).c_str(), hit.one->choice.variant.hex().c_str(),
-               reason.c_str());
-} catch (const std::exception&) {
+               report_->choices()[hit.one->number].trouble);
 }
 
 // ---- launching it ----

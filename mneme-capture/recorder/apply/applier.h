@@ -100,6 +100,7 @@ class Applier {
   void publish(Launched& kernel);
   std::unique_ptr<Launched> make(const LaunchedKernel& kernel, int device);
   LoadedVariant* load(Hit& hit);
+  void warn(const Hit& hit) const;
   LaunchRequest changed(const Hit& hit, const LaunchRequest& request) const;
   int launch_variant(Hit& hit, const LaunchRequest& request, std::string& trouble) noexcept;
   int timed(Hit& hit, bool own, void* stream, const std::function<int()>& launch);
