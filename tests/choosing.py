@@ -102,7 +102,8 @@ class Applied(TestCase):
 
     def by_hand(self, bundle, *arguments):
         """Without mneme-capture: the lines, and what is said."""
-        result = run([self.app, *arguments], env={**self.environment, "LD_PRELOAD": str(RECORDER), "MNEME_APPLY": str(bundle)})
+        applied = {"LD_PRELOAD": str(RECORDER), "MNEME_APPLY": str(bundle)}
+        result = run([self.app, *arguments], env={**self.environment, **applied})
         self.assertEqual(result.status, 0, result.text())
         return result.out.decode().splitlines(), result.error
 

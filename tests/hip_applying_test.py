@@ -33,8 +33,8 @@ class Applying(Applied):
 
     @classmethod
     def inject(cls, name, *arguments):
-        cls.well([tool("inject"), "clang++-19", "-x", "hip", "-O2", "--offload-arch=gfx90a", f"-I{PROGRAMS}", SOURCE, *arguments,
-                  "-o", cls.folder / name])
+        cls.well([tool("inject"), "clang++-19", "-x", "hip", "-O2", "--offload-arch=gfx90a", f"-I{PROGRAMS}", SOURCE,
+                  *arguments, "-o", cls.folder / name])
         return cls.folder / name
 
     # ---- every way to launch a kernel ----
@@ -120,7 +120,8 @@ class Applying(Applied):
         self.assertEqual(out, ["repeated 30"])
         self.assertRegex(self.messages, "variant .* is not applied: it cannot be loaded: ")
         # Nothing is said where the bundle has another one.
-        members = {member.name: member for member in bundles.read(broken.read_bytes()) + bundles.read(self.more.read_bytes())}
+        members = bundles.read(broken.read_bytes()) + bundles.read(self.more.read_bytes())
+        members = {member.name: member for member in members}
         broken.write_bytes(bundles.write(members.values()))
         out, report = self.apply(broken, "repeated", "3")
         self.assertEqual((out, report["applied"], self.messages), (["repeated 33"], 3, ""))

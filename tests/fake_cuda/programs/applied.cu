@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <ctime>
 
 #include "cuda.h"
 #ifndef WITHOUT_GRAPHS  // nor the driver's functions, nor devices: static_runtime.cc has none
@@ -240,20 +239,6 @@ void forked() {
   repeated(3);
 }
 
-// How long a launch takes the thread, in nanoseconds.
-void timed() {
-  constexpr int kTimes = 1000000;
-  int *data = memory(), value = 10;
-  void* list[] = {&data, &value};
-  cudaLaunchKernel(pointer(add), 2, 32, list, 0, nullptr);
-  timespec from, to;
-  clock_gettime(CLOCK_MONOTONIC, &from);
-  for (int i = 0; i < kTimes; ++i) cudaLaunchKernel(pointer(add), 2, 32, list, 0, nullptr);
-  CHECK(cudaDeviceSynchronize() == 0);
-  clock_gettime(CLOCK_MONOTONIC, &to);
-  std::fprintf(stderr, "%.1f ns\n", ((to.tv_sec - from.tv_sec) * 1e9 + (to.tv_nsec - from.tv_nsec)) / kTimes);
-}
-
 int main(int, char** arguments) {
   const char* what = arguments[1];
   auto is = [what](const char* name) { return std::strcmp(what, name) == 0; };
@@ -274,7 +259,6 @@ int main(int, char** arguments) {
 #endif
   if (is("reset")) reset();
   if (is("fork")) forked();
-  if (is("timed")) timed();
   if (is("all")) {
     runtime(false);
     variables();
