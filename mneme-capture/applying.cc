@@ -108,7 +108,7 @@ void Applying::add(const std::string& path) {
     to.checked += from.checked;
     to.differing += from.differing;
     if (to.trouble.empty()) to.trouble = text_of_field(from.trouble, sizeof from.trouble);
-    to.measured += from.own.count;
+    to.measured += from.own_launches;
     std::ranges::copy(samples_of(from.own), std::back_inserter(own_[i]));
     std::ranges::copy(samples_of(from.variant), std::back_inserter(variant_[i]));
   }
@@ -184,6 +184,7 @@ std::string json_report(const Applying& applying, double seconds) {
     out.open().add("kernel", one.kernel).add("choice", one.choice.id).add("variant", one.choice.variant);
     out.add("launch", dimensions(one.choice)).add("applied", one.launches).add("in_graphs", one.in_graphs);
     out.add("checked", one.checked).add("differing", one.differing);
+    if (one.measured > 0) out.add("own", one.measured);
     if (!one.trouble.empty()) out.add("reason", one.trouble);
     if (one.speedup.rounds > 0) {
       out.add("clock", "events").add("own_ns", one.own_ns).add("variant_ns", one.variant_ns);

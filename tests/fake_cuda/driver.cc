@@ -91,6 +91,7 @@ Result cuCtxCreate_v4(hipCtx_t* context, const void*, unsigned flags, int device
 Result cuCtxDestroy_v2(hipCtx_t context) {
   hipCtx_t current = nullptr;
   if (contexts > 0 && hipCtxGetCurrent(&current) == hipSuccess && current == context) --contexts;
+  lose_functions(context);
   return result(hipCtxDestroy(context));
 }
 Result cuCtxGetDevice(int* device) { return has_context() ? result(hipGetDevice(device)) : kInvalidContext; }

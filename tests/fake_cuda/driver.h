@@ -8,7 +8,7 @@ namespace mneme::fake_cuda {
 using Result = int;                  // CUresult
 using Address = unsigned long long;  // CUdeviceptr
 
-inline constexpr Result kInvalidValue = 1, kInvalidContext = 201, kNotFound = 500;
+inline constexpr Result kInvalidValue = 1, kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500;
 
 inline void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
@@ -28,5 +28,7 @@ inline hipFunction_t as_hip(hipFunction_t function) {
 }
 // Whether the driver gave it out.
 bool is_of_module(const void* function);
+// A context is gone, with the functions that the driver gave out there; null: all contexts.
+void lose_functions(hipCtx_t context);
 
 }  // namespace mneme::fake_cuda

@@ -2,8 +2,8 @@
 // CUDA's driver interface: code that programs load at run time, and its launches.
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +53,17 @@ std::string cubin_in_ptx(std::string_view text) {
 }
 
 std::mutex mutex;
-std::set<const void*> functions;
+struct Function {
+  hipCtx_t context = nullptr;
+  bool lost = false;
+};
+std::map<const void*, Function> functions;
+
+bool is_lost(const void* function) {
+  std::lock_guard lock(mutex);
+  const auto found = functions.find(function);
+  return found != functions.end() && found->second.lost;
+}
 
 // A variable whose name in PTX is that.
 hipError_t find_global(void** address, size_t* size, hipModule_t module, const char* name) {
@@ -76,8 +86,14 @@ bool mneme::fake_cuda::is_of_module(const void* function) {
   return functions.contains(function);
 }
 
+void mneme::fake_cuda::lose_functions(hipCtx_t context) {
+  std::lock_guard lock(mutex);
+  for (auto& [function, known] : functions) known.lost = known.lost || !context || known.context == context;
+}
+
 extern "C" {
 
+Result cuCtxGetCurrent(hipCtx_t* context);
 int mneme_function_of_symbol(const void** kernel, const void* function);
 int cudaGetFuncBySymbol(hipFunction_t* handle, const void* function) {
   const void* kernel = nullptr;
@@ -137,8 +153,10 @@ Result cuModuleGetFunction(hipFunction_t* function, hipModule_t module, const ch
     return host ? 0 : kNotFound;
   }
   hipError_t status = hipModuleGetFunction(function, module, name);
+  hipCtx_t context = nullptr;
+  cuCtxGetCurrent(&context);
   std::lock_guard lock(mutex);
-  if (status == hipSuccess) functions.insert(*function);
+  if (status == hipSuccess) functions[*function] = {context, false};
   return result(status);
 }
 Result cuModuleGetGlobal_v2(Address* address, size_t* size, hipModule_t module, const char* name) {
@@ -189,6 +207,7 @@ Result cuLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, 
                       unsigned block_y, unsigned block_z, unsigned shared, hipStream_t stream, void** arguments,
                       void** extra) {
   if (play_block_kernel(function, grid_x, arguments)) return 0;
+  if (is_lost(as_hip(function))) return kInvalidHandle;
   std::vector<void*> list = as_hip(extra);
   return result(hipModuleLaunchKernel(as_hip(function), grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
                                       stream, arguments, extra ? list.data() : nullptr));

@@ -65,6 +65,7 @@ Result cuEventRecord(Event* event, hipStream_t) {
   return 0;
 }
 Result cuEventSynchronize(Event*) { return 0; }
+Result cuEventQuery(Event*) { return 0; }
 Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
   return 0;
@@ -85,7 +86,13 @@ Result cuFakeReset(int device) {
   std::lock_guard lock(registrations);
   registered.clear();
   ++lives;
+  lose_functions(nullptr);
   return result(hipDevicePrimaryCtxReset(device));
+}
+int mneme_other_DeviceReset();
+int cudaDeviceReset() {
+  lose_functions(nullptr);
+  return mneme_other_DeviceReset();
 }
 unsigned long long cuFakeRegistered() {
   std::lock_guard lock(registrations);

@@ -152,6 +152,15 @@ Status launch(const void* function, Dimensions grid, Dimensions block, void** ar
 }
 
 template <Flags flags>
+Status launch_together(const void* function, Dimensions grid, Dimensions block, void** arguments, size_t shared,
+                       Stream stream) {
+  static const Driver<Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**>
+      cuLaunchCooperativeKernel("cuLaunchCooperativeKernel", flags);
+  return cuLaunchCooperativeKernel(kernel_of(function), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                   static_cast<unsigned>(shared), stream, arguments);
+}
+
+template <Flags flags>
 Status launch_with(const LaunchConfig* config, const void* function, void** arguments) {
   static const Driver<const DriverLaunchConfig*, Function, void**, void**> cuLaunchKernelEx("cuLaunchKernelEx", flags);
   const DriverLaunchConfig drivers{config->grid,   config->block,      static_cast<unsigned>(config->shared),
@@ -177,10 +186,11 @@ RUNTIME Status cudaLaunchKernelExC_ptsz(const LaunchConfig* config, const void* 
 }
 RUNTIME Status cudaLaunchCooperativeKernel(const void* function, Dimensions grid, Dimensions block, void** arguments,
                                            size_t shared, Stream stream) {
-  DRIVER(cuLaunchCooperativeKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-         Stream, void**);
-  return cuLaunchCooperativeKernel(kernel_of(function), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                   static_cast<unsigned>(shared), stream, arguments);
+  return launch_together<kLegacy>(function, grid, block, arguments, shared, stream);
+}
+RUNTIME Status cudaLaunchCooperativeKernel_ptsz(const void* function, Dimensions grid, Dimensions block,
+                                                void** arguments, size_t shared, Stream stream) {
+  return launch_together<kPerThread>(function, grid, block, arguments, shared, stream);
 }
 RUNTIME Status cudaGetFuncBySymbol(Function* function, const void* host) {
   DRIVER(cuKernelGetFunction, Function*, Kernel);

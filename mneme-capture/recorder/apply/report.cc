@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -64,8 +63,7 @@ std::span<ChoiceReport> Report::choices() {
 }
 
 std::atomic<uint64_t>* Report::miss(std::string_view kernel, std::string_view reason) {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(mutex_);
   kernel = kernel.substr(0, sizeof(MissReport::kernel) - 1);
   reason = reason.substr(0, sizeof(MissReport::reason) - 1);
   for (MissReport& one : header().misses) {

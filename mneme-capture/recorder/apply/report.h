@@ -5,13 +5,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace mneme::record {
 
-inline constexpr uint64_t kReportMagic = 0x3130'7964'6d65'6e6d;  // of this layout
+inline constexpr uint64_t kReportMagic = 0x3230'7964'6d65'6e6d;  // of this layout
 inline constexpr uint32_t kSamples = 1024;                       // times of each side; later ones replace earlier ones
 inline constexpr uint32_t kMisses = 512;                         // kernels and reasons that are told apart
 
@@ -20,6 +21,7 @@ struct ChoiceReport {
   std::atomic<uint64_t> applied;   // launches
   std::atomic<uint64_t> in_graph;  // of them, by a graph
   std::atomic<uint64_t> checked, differing;
+  std::atomic<uint64_t> own_launches;  // with the application's own code, to compare times
   // Nanoseconds of the application's own code, and of the variant.
   struct Times {
     std::atomic<uint64_t> count;
@@ -59,6 +61,7 @@ class Report {
   std::atomic<uint64_t>* miss(std::string_view kernel, std::string_view reason);
 
  private:
+  std::mutex mutex_;  // of miss()
   void* memory_ = nullptr;
   size_t size_ = 0;
 };

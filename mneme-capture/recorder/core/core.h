@@ -76,6 +76,8 @@ class Core {
   int launch(const LaunchRequest& request, const Real& real) noexcept;
   // What a launch hits among the choices that are applied; null: nothing, and the application's own code is to run.
   Applier::Hit* find_variant(const LaunchRequest& request) noexcept;
+  // The same for a kernel's node of a graph.
+  Applier::InGraph find_in_graph(const LaunchRequest& request) noexcept;
   Applier* applier() { return applier_.get(); }
   // Performs a launch of a kind that cannot be recorded.
   int pass(const std::string& kernel, const char* reason, const Real& real) noexcept;

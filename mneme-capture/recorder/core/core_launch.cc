@@ -22,6 +22,7 @@ int Core::check_variant(Applier::Hit& hit, const LaunchRequest& request, const R
   if (!chosen || !begin(request, *chosen)) {
     applier_->refuse(hit, "a launch that was to be checked could not be recorded" +
                               (chosen && !chosen->trouble.empty() ? ": " + chosen->trouble : std::string()));
+    applier_->launched_own(hit, "the launch could not be checked");
     return real();
   }
   const int status = end(request, *chosen, real());
@@ -45,12 +46,21 @@ std::optional<Core::Chosen> Core::choose_to_check(const Digest& choice, const La
 
 int Core::launch_variant(Applier::Hit& hit, const LaunchRequest& request, const Real& real) noexcept {
   const auto variant = [&] { return applier_->launch(hit, request, real); };
-  return applier_->records_variants() ? record(request, variant, variant) : record(request, real, variant);
+  const auto own = [&] {
+    applier_->launched_own(hit, "the launch was recorded");
+    return real();
+  };
+  return applier_->records_variants() ? record(request, variant, variant) : record(request, own, variant);
 }
 
 Applier::Hit* Core::find_variant(const LaunchRequest& request) noexcept {
   const int device = runtime_.device_of(request.stream);
   return applier_->find(request, device, [&] { return launched_kernel(request, device); });
+}
+
+Applier::InGraph Core::find_in_graph(const LaunchRequest& request) noexcept {
+  const int device = runtime_.device_of(request.stream);
+  return applier_->find_in_graph(request, device, [&] { return launched_kernel(request, device); });
 }
 
 std::optional<LaunchedKernel> Core::launched_kernel(const LaunchRequest& request, int device) {

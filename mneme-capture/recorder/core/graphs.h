@@ -336,39 +336,82 @@ class AppliedGraphs {
     return *only;
   }
 
-  void exchange(Core& core, GraphExec ready, Graph graph) noexcept try {
-    std::map<GraphNode, Applier::Hit*> hits;
-    for (GraphNode node : nodes_of(Vendor::calls(), graph)) {
-      if (Vendor::kind_of(node) != NodeKind::kKernel) continue;
-      LaunchRequest request = Vendor::request_of(node);
-      Applier::Hit* hit = core.find_variant(request);
-      void* function = hit ? core.applier()->for_graph(*hit, request) : nullptr;
-      if (!function) continue;
-      if (Vendor::set_kernel(ready, node, request, function) == kSuccess) hits[node] = hit;
-      Vendor::calls().others.forget_error();
-    }
+  // The application has made it ready; or updated one that is, of which the vendor knows the nodes of the first graph:
+  // which of them is which of this one's, it does not say.
+  void exchange(Core& core, GraphExec ready, Graph graph) {
+    Nodes nodes;
+    add(core, ready, graph, nullptr, nodes);
     std::lock_guard lock(mutex_);
-    hits_[ready] = std::move(hits);
-  } catch (const std::exception&) {  // a graph that cannot be looked into keeps the application's own kernels
-    Vendor::calls().others.forget_error();
+    nodes_[ready] = std::move(nodes);
+  }
+  void updated(Core& core, GraphExec ready, Graph graph) {
+    Nodes nodes;
+    add(core, nullptr, graph, nullptr, nodes);
+    std::lock_guard lock(mutex_);
+    nodes_[ready] = std::move(nodes);
   }
   void launched(Core& core, GraphExec ready) {
     std::lock_guard lock(mutex_);
-    for (const auto& [node, hit] : hits_[ready]) core.applier()->launched_in_graph(*hit);
+    const auto found = nodes_.find(ready);
+    if (found == nodes_.end()) return;
+    for (const Node& node : found->second) core.applier()->launched(node.launches);
   }
-  // The application has changed a node, or all.
-  void forget(GraphExec ready, GraphNode node) {
+  // The application has changed a node, or what is in a child.
+  void change(GraphExec ready, GraphNode changed) {
     std::lock_guard lock(mutex_);
-    hits_[ready].erase(node);
+    const auto found = nodes_.find(ready);
+    if (found == nodes_.end()) return;
+    for (Node& node : found->second) {
+      if (node.node == changed || node.child == changed) keep(node, "the application has changed its node of a graph");
+    }
   }
   void forget(GraphExec ready) {
     std::lock_guard lock(mutex_);
-    hits_.erase(ready);
+    nodes_.erase(ready);
   }
 
  private:
+  struct Node {
+    GraphNode node = nullptr;
+    GraphNode child = nullptr;  // that it is in; null: in none
+    Applier::InGraph launches;
+  };
+  using Nodes = std::vector<Node>;
+
+  static void keep(Node& node, const char* reason) { node.launches = {node.launches.kernel, nullptr, reason}; }
+
+  // `ready`: null where nothing can be exchanged. What cannot be looked into keeps the application's own kernels.
+  static void add(Core& core, GraphExec ready, Graph graph, GraphNode child, Nodes& nodes) noexcept try {
+    for (GraphNode node : nodes_of(Vendor::calls(), graph)) {
+      const NodeKind kind = Vendor::kind_of(node);
+      Graph inner = nullptr;
+      if (kind == NodeKind::kGraph && Vendor::calls().get_child(node, &inner) == kSuccess) {
+        add(core, ready, inner, child ? child : node, nodes);
+      }
+      if (kind == NodeKind::kKernel) add_kernel(core, ready, node, child, nodes);
+    }
+  } catch (const std::exception&) {
+    Vendor::calls().others.forget_error();
+  }
+  static void add_kernel(Core& core, GraphExec ready, GraphNode node, GraphNode child, Nodes& nodes) noexcept try {
+    LaunchRequest request = Vendor::request_of(node);
+    Node added{node, child, core.find_in_graph(request)};
+    if (!added.launches.kernel) return;
+    if (added.launches.hit && !ready) keep(added, "its graph was updated after it was made ready");
+    if (added.launches.hit) {
+      void* function = core.applier()->for_graph(added.launches, request);
+      if (function && Vendor::set_kernel(ready, node, request, function) != kSuccess) {
+        Vendor::calls().others.forget_error();
+        keep(added, "it is in a graph, where the runtime does not take the variant");
+      }
+    }
+    nodes.push_back(std::move(added));
+  } catch (const std::exception&) {
+    Vendor::calls().others.forget_error();
+  }
+
   std::mutex mutex_;
-  std::map<GraphExec, std::map<GraphNode, Applier::Hit*>> hits_;
+  std::map<GraphExec, Nodes> nodes_;
 };
 
 // ---- what hooks do, of which `real` makes the application's own call ----
@@ -392,7 +435,7 @@ Status launch_graph_of(Core& core, GraphExec ready, Stream stream, const Real& r
   if (!plan->trouble.empty()) return core.pass("(graph)", plan->trouble.c_str(), whole);
   std::vector<LaunchRequest> requests;
   add_requests<Vendor>(plan->steps, stream, requests);
-  if (core.count_settled(requests)) return whole();
+  if (!(core.applier() && core.applier()->checks()) && core.count_settled(requests)) return whole();
   known->last_time->await(stream, false);
   Vendor::begin(ready, stream, false);
   if (const Status status = run_steps<Vendor>(plan->steps, stream); status != kSuccess) return status;
@@ -411,18 +454,29 @@ Status launch_graph(VendorRuntime& runtime, const Real& real, GraphExec ready, S
 
 // It makes a graph ready, updates one that is, or destroys one.
 template <class Vendor>
+Core* note_ready(VendorRuntime& runtime, GraphExec ready, Graph graph) {
+  Vendor::made(graph, ready);
+  Core* core = runtime.gpu_recorder();
+  if (core && core->recording()) Graphs<Vendor>::all().add(ready, graph);
+  return core && core->applier() ? core : nullptr;
+}
+template <class Vendor>
 Status make_ready(VendorRuntime& runtime, const Real& real, GraphExec* ready, Graph graph, ...) {
   const Status status = real();
   if (status != kSuccess) return status;
-  Vendor::made(graph, *ready);
-  Core* core = runtime.gpu_recorder();
-  if (core && core->recording()) Graphs<Vendor>::all().add(*ready, graph);
-  if (core && core->applier()) AppliedGraphs<Vendor>::all().exchange(*core, *ready, graph);
+  if (Core* core = note_ready<Vendor>(runtime, *ready, graph)) {
+    AppliedGraphs<Vendor>::all().exchange(*core, *ready, graph);
+  }
   return status;
 }
 template <class Vendor>
 Status update_ready(VendorRuntime& runtime, const Real& real, GraphExec ready, Graph graph, ...) {
-  return make_ready<Vendor>(runtime, real, &ready, graph);
+  const Status status = real();
+  if (status != kSuccess) return status;
+  if (Core* core = note_ready<Vendor>(runtime, ready, graph)) {
+    AppliedGraphs<Vendor>::all().updated(*core, ready, graph);
+  }
+  return status;
 }
 template <class Vendor>
 Status destroy_ready(VendorRuntime& runtime, const Real& real, GraphExec ready) {
@@ -441,15 +495,16 @@ Status set_kernel(VendorRuntime& runtime, const Real& real, GraphExec ready, Gra
   const Status status = real();
   if (runtime.gpu_recorder() && status == kSuccess) {
     Graphs<Vendor>::all().set_kernel(ready, node, [&](GraphNode ours) { return change(ours, parameters); });
-    AppliedGraphs<Vendor>::all().forget(ready, node);
+    AppliedGraphs<Vendor>::all().change(ready, node);
   }
   return status;
 }
 template <class Vendor>
-Status set_node(VendorRuntime& runtime, const Real& real, GraphExec ready, ...) {
+Status set_node(VendorRuntime& runtime, const Real& real, GraphExec ready, GraphNode node, ...) {
   const Status status = real();
   if (runtime.gpu_recorder() && status == kSuccess) {
     Graphs<Vendor>::all().lose(ready, "a node that is no kernel's was changed after the graph was made ready");
+    AppliedGraphs<Vendor>::all().change(ready, node);
   }
   return status;
 }

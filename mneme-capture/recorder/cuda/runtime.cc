@@ -181,6 +181,7 @@ void CudaRuntime::remove_context(Context context) {
     std::lock_guard lock(mutex_);
     contexts_.erase(context);
   }
+  if (Core* core = recorder(); core && core->applier()) core->applier()->forget_context(context);
   std::lock_guard lock(looking_);
   blocks_.forget(context);
 }

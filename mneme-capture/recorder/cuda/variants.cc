@@ -19,18 +19,23 @@ CALL(Status, cuLaunchKernelEx, const DriverLaunchConfig*, Function, void**, void
 
 namespace {
 
-constexpr int kInvalidValue = 1;
-
-// In the thread's context.
+// In the thread's context. It goes with that: by then nobody may be left to unload it.
 class LoadedModule {
  public:
-  explicit LoadedModule(const VariantCode& variant)
-      : image_(text_of(variant.code)),
-        copied_((load(*variant.kernel), *variant.kernel), [this](const std::string& name) { return variable(name); },
-                [&](const std::string& name) { return runtime().global(variant.program, name, variant.device); }) {}
+  explicit LoadedModule(const VariantCode& variant) : context_(devices.context()), image_(text_of(variant.code)) {
+    const Status loaded = next::cuModuleLoadData(&module_, image_.c_str());
+    if (loaded != kSuccess) throw Error::of("it cannot be loaded: {}", runtime().error_text(loaded));
+    try {
+      find(variant);
+    } catch (const Error&) {
+      next::cuModuleUnload(module_);
+      throw;
+    }
+  }
 
+  Context context() const { return context_; }
   Function function() const { return function_; }
-  const CopiedVariables& variables() const { return copied_; }
+  const CopiedVariables& variables() const { return *copied_; }
 
   // More shared memory than any kernel may have is to be asked for.
   int allow_shared(uint32_t bytes) {
@@ -42,14 +47,14 @@ class LoadedModule {
   }
 
  private:
-  void load(const bundle::KernelInfo& kernel) {
-    Module module = nullptr;
-    const Status loaded = next::cuModuleLoadData(&module, image_.c_str());
-    if (loaded != kSuccess) throw Error::of("it cannot be loaded: {}", runtime().error_text(loaded));
-    module_ = module;
-    if (next::cuModuleGetFunction(&function_, module, kernel.name.c_str()) == kSuccess) return;
-    next::cuModuleUnload(module);
-    throw Error::of("it has no function '{}'", kernel.name);
+  void find(const VariantCode& variant) {
+    const std::string& name = variant.kernel->name;
+    if (next::cuModuleGetFunction(&function_, module_, name.c_str()) != kSuccess) {
+      throw Error::of("it has no function '{}'", name);
+    }
+    copied_.emplace(
+        *variant.kernel, [this](const std::string& name) { return variable(name); },
+        [&](const std::string& name) { return runtime().global(variant.program, name, variant.device); });
   }
   std::optional<MemoryRange> variable(const std::string& name) const {
     Address address = 0;
@@ -59,22 +64,35 @@ class LoadedModule {
     return MemoryRange{address, size};
   }
 
+  const Context context_;
   const std::string image_;  // PTX ends with a zero
   Module module_ = nullptr;
   Function function_ = nullptr;
   std::atomic<uint32_t> allowed_{0};  // bytes
-  CopiedVariables copied_;
+  std::optional<CopiedVariables> copied_;
 };
 
 class CudaVariant final : public LoadedVariant {
  public:
-  explicit CudaVariant(const VariantCode& variant) : variant_(variant), first_context_(devices.context()) {
-    first_ = &modules_.try_emplace(first_context_, variant).first->second;
+  explicit CudaVariant(const VariantCode& variant) : variant_(variant) { here(); }
+
+  void* function(const LaunchRequest& request) override {
+    const OnDevice there(variant_.device);
+    LoadedModule& module = here();
+    const bool serves = !module.variables().any() && module.allow_shared(request.shared_bytes) == kSuccess;
+    return serves ? module.function() : nullptr;
   }
 
-  void* function() override { return first_->variables().any() ? nullptr : first_->function(); }
+  void forget(void* context) override {
+    std::lock_guard lock(mutex_);
+    last_ = nullptr;
+    if (const auto found = modules_.find(context); found != modules_.end()) {
+      gone_.push_back(std::move(found->second));
+      modules_.erase(found);
+    }
+  }
 
-  int launch(const LaunchRequest& request) override try {
+  int launch(const LaunchRequest& request) override {
     const OnDevice there(variant_.device);
     LoadedModule& module = here();
     if (const int status = module.allow_shared(request.shared_bytes)) return status;
@@ -92,8 +110,6 @@ class CudaVariant final : public LoadedVariant {
     }
     std::vector<void*> list = argument_list(*variant_.kernel, request);
     return next::cuLaunchKernelEx(&config, module.function(), list.data(), nullptr);
-  } catch (const std::exception&) {
-    return kInvalidValue;
   }
 
  private:
@@ -109,18 +125,23 @@ class CudaVariant final : public LoadedVariant {
     return {own, count};
   }
 
+  // Mostly it is one context.
   LoadedModule& here() {
     const Context context = devices.context();
-    if (context == first_context_) return *first_;
+    LoadedModule* last = last_.load(std::memory_order_acquire);
+    if (last && last->context() == context) return *last;
     std::lock_guard lock(mutex_);
-    return modules_.try_emplace(context, variant_).first->second;
+    std::unique_ptr<LoadedModule>& module = modules_[context];
+    if (!module) module = std::make_unique<LoadedModule>(variant_);
+    last_ = module.get();
+    return *module;
   }
 
   const VariantCode variant_;
-  const Context first_context_;
-  LoadedModule* first_ = nullptr;
+  std::atomic<LoadedModule*> last_{nullptr};
   std::mutex mutex_;
-  std::map<Context, LoadedModule> modules_;
+  std::map<Context, std::unique_ptr<LoadedModule>> modules_;
+  std::vector<std::unique_ptr<LoadedModule>> gone_;  // with their contexts
 };
 
 }  // namespace

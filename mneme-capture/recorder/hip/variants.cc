@@ -20,8 +20,6 @@ CALL(Status, mneme_hostgpu_load_variant, const void*, const char*, const void*, 
 
 namespace {
 
-constexpr int kInvalidValue = 1;
-
 Dimensions dimensions(const bundle::Dim3& size) { return {size.x, size.y, size.z}; }
 
 Status launch_function(Function function, const LaunchRequest& request, void** arguments) {
@@ -45,15 +43,13 @@ Status between_events(const LaunchRequest& request, const Launch& launch) {
   return status;
 }
 
-// With the list of arguments that the launch has, or that is made of its packed ones.
+// With the list of arguments that the launch has, or that is made of its packed ones. Throws Error where it has none.
 template <class Launch>
-Status launch_variant(const bundle::KernelInfo& kernel, const LaunchRequest& request, const Launch& launch) try {
+Status launch_variant(const bundle::KernelInfo& kernel, const LaunchRequest& request, const Launch& launch) {
   std::vector<void*> made;
   if (!request.arguments.list) made = argument_list(kernel, request);
   void** list = request.arguments.list ? const_cast<void**>(request.arguments.list) : made.data();
   return between_events(request, [&] { return launch(list); });
-} catch (const Error&) {
-  return kInvalidValue;
 }
 
 // It has the application's own variables, and is launched as a host function is.
@@ -99,7 +95,7 @@ class GpuVariant final : public LoadedVariant {
             *variant.kernel, [&](const std::string& name) { return module_.variable(name); },
             [&](const std::string& name) { return runtime().global(variant.program, name, variant.device); }) {}
 
-  void* function() override { return copied_.any() ? nullptr : module_.function; }
+  void* function(const LaunchRequest&) override { return copied_.any() ? nullptr : module_.function; }
 
   int launch(const LaunchRequest& request) override {
     if (const int status = copied_.copy(devices, request.stream)) return status;

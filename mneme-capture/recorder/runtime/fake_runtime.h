@@ -13,7 +13,7 @@
 
 namespace mneme::record {
 
-class FakeRuntime final : public Runtime {
+class FakeRuntime : public Runtime {
  public:
   static constexpr uint64_t kRange = 256 << 20;  // bytes of address space that tests ask for
 

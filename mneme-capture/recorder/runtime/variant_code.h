@@ -22,10 +22,12 @@ struct VariantCode {
 class LoadedVariant {
  public:
   virtual ~LoadedVariant() = default;
-  // Launches it as the request says, but for the function. The vendor's status.
+  // Launches it as the request says, but for the function. The vendor's status. Throws Error.
   virtual int launch(const LaunchRequest& request) = 0;
-  // What stands for it in a kernel's node of a graph; null: it cannot be in a graph.
-  virtual void* function() { return nullptr; }
+  // What stands for it in a kernel's node of a graph; null: it cannot be in a graph. Throws Error.
+  virtual void* function(const LaunchRequest&) { return nullptr; }
+  // A context is gone, with what was loaded in it.
+  virtual void forget(void* /*context*/) {}
 };
 
 }  // namespace mneme::record
