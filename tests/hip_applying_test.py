@@ -82,6 +82,25 @@ class Applying(Applied):
             out, report = self.apply(self.more, graph, options=["--check", "1"], status=1)
             self.assertEqual((out, report["applied"]), (self.own(graph), 0))
 
+    # ---- calls that fail ----
+
+    FAILING = {"runtime": ["hipModuleLoadData", "hipModuleGetFunction", "hipModuleLaunchKernel",
+                           "hipModuleLaunchCooperativeKernel"],
+               "variables": ["hipModuleGetGlobal"]}
+
+    def test_calls_that_fail(self):
+        """The application's own code runs in the variant's place."""
+        for way, functions in self.FAILING.items():
+            for function in functions:
+                with self.subTest(function):
+                    calls = self.folder / "calls"
+                    out, report = self.apply(self.same, way, env={
+                        "LD_PRELOAD": str(BUILD / "tests" / "failing_hip" / "libamdhip64.so.6"),
+                        "MNEME_TEST_RUNTIME": str(FAKE / "5" / "libamdhip64.so.5"), "MNEME_TEST_FAIL": f"{function} 1 0",
+                        "MNEME_TEST_CALLS": str(calls)})
+                    self.assertEqual(out, self.own(way))
+                    self.assertIn(function, calls.read_text().split(), "it was not called")
+
     # ---- processes, checks, times, recording, and by hand ----
 
     def test_fork(self):

@@ -60,7 +60,9 @@ class LoadedModule {
     Address address = 0;
     size_t size = 0;
     const std::string in_code = objects::ptx_name(name);
-    if (next::cuModuleGetGlobal_v2(&address, &size, module_, in_code.c_str()) != kSuccess) return std::nullopt;
+    const Status status = next::cuModuleGetGlobal_v2(&address, &size, module_, in_code.c_str());
+    if (status == kNotFound) return std::nullopt;
+    if (status != kSuccess) throw without_variable(name, runtime().error_text(status));
     return MemoryRange{address, size};
   }
 

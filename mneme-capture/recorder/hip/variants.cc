@@ -120,8 +120,10 @@ class GpuVariant final : public LoadedVariant {
     std::optional<MemoryRange> variable(const std::string& name) const {
       void* address = nullptr;
       size_t size = 0;
-      if (!succeeds(next::hipModuleGetGlobal(&address, &size, handle, name.c_str()))) return std::nullopt;
-      return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+      const Status status = next::hipModuleGetGlobal(&address, &size, handle, name.c_str());
+      if (succeeds(status)) return MemoryRange{reinterpret_cast<uint64_t>(address), size};
+      if (status != kNotFound) throw without_variable(name, runtime().error_text(status));
+      return std::nullopt;
     }
 
     Module handle = nullptr;

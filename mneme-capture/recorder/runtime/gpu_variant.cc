@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-
 namespace mneme::record {
 namespace {
 
@@ -48,6 +46,10 @@ int CopiedVariables::copy(const Devices& devices, void* stream) const {
     if (status != 0) return status;
   }
   return 0;
+}
+
+Error without_variable(const std::string& name, const std::string& error) {
+  return Error::of("the variant's device variable '{}' is not to be found: {}", name, error);
 }
 
 std::vector<void*> argument_list(const bundle::KernelInfo& kernel, const LaunchRequest& request) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "recorder/runtime/devices.h"
 #include "recorder/runtime/variant_code.h"
 
@@ -30,6 +31,11 @@ class CopiedVariables {
   };
   std::vector<Variable> variables_;
 };
+
+// Asking a variant for a variable ends with that, or with the error that is thrown then: only the first means that the
+// variant does not use it.
+inline constexpr int kNotFound = 500;  // of both vendors
+Error without_variable(const std::string& name, const std::string& error);
 
 // Where each argument's value lies. Throws Error where the launch has none.
 std::vector<void*> argument_list(const bundle::KernelInfo& kernel, const LaunchRequest& request);
