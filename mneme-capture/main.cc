@@ -6,9 +6,9 @@
 #include <chrono>
 
 #include "application.h"
-#include "applying.h"
+#include "applying/applying.h"
+#include "applying/checker.h"
 #include "base/process.h"
-#include "checker.h"
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "cuda_program.h"

@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "applying/checker.h"
 #include "bundle_queue.h"
-#include "checker.h"
 #include "cli/expression.h"
 #include "followed_pointers.h"
 #include "memory_view.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "applying.h"
+#include "applying/applying.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "checker.h"
+#include "applying/checker.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "applying.h"
+#include "applying/applying.h"
 #include "base/file.h"
 #include "bundle_queue.h"
 
