@@ -130,10 +130,10 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
   if (!surroundings.socket_name.empty() || !surroundings.applied.empty()) {
     prepend(variables, "LD_PRELOAD", listable(installed_part("libmneme-record.so")));
     std::erase_if(variables, [](const std::string& v) { return v.starts_with(record::kSocketVariable); });
+    if (!surroundings.socket_name.empty()) {
+      variables.push_back(std::string(record::kSocketVariable) + "=" + surroundings.socket_name);
+    }
     allow_libraries_before_asan(variables);
-  }
-  if (!surroundings.socket_name.empty()) {
-    variables.push_back(std::string(record::kSocketVariable) + "=" + surroundings.socket_name);
   }
   std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_APPLY"); });
   variables.insert(variables.end(), surroundings.applied.begin(), surroundings.applied.end());

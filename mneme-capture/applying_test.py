@@ -7,6 +7,7 @@ import json
 import re
 import unittest
 
+import mpi_test
 from capturing import HERE, PROGRAMS, CaptureCase, run, tool
 
 KERNEL = r"work\(float const\*, float\*, int, int\)"
@@ -109,6 +110,21 @@ class Applying(CaptureCase):
         out, report = self.apply(self.tuned, "devices", "64", "3", options=["--host-devices", "2"])
         self.assertEqual((len(out.splitlines()), report["applied"]), (2, 6))
         self.assertEqual(*out.splitlines())
+
+    def test_ranks(self):
+        launcher = self.folder / "mpirun"
+        launcher.write_text(mpi_test.STAND_IN)
+        launcher.chmod(0o755)
+        report = self.folder / "report.json"
+        for options, applied, checked in ([], 6, 0), (["--check", "1"], 4, 2):
+            self.capture(launcher, "-n", "2", self.app, "plain", "64", "3",
+                         options=["--apply", self.tuned, "--report", report, *options])
+            found = json.loads(report.read_text())
+            self.assertEqual((found["applied"], found["choices"][0]["checked"]), (applied, checked))
+        result = run([launcher, "-n", "2", tool("capture"), "--device", "host", "--apply", self.tuned, "--summary", self.app,
+                      "plain", "64", "3"])
+        self.assertEqual(result.status, 0, result.text())
+        self.assertEqual(len(re.findall("3 launches of kernels with choices, 3 applied", result.error)), 2, result.text())
 
     def test_check_takes_out_what_differs(self):
         out, report = self.apply(self.tuned, "plain", "64", "5", options=["--check", "2"])

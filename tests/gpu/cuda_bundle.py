@@ -26,6 +26,7 @@ import toolkit  # noqa: E402
 from support import run, tool  # noqa: E402
 
 GPU = ROOT / "tests" / "gpu"
+EXAMPLES = ROOT / "scripts" / "examples" / "applying"
 COMPILE = [tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={cuda_test.PROCESSOR}"]
 
 # Of tests/fake_cuda/programs, for a GPU as well.
@@ -138,6 +139,14 @@ def write_wrong_kernel(folder, work):
     well(tool("extract-ir"), "-o", folder / "vector_add_off.bc", off)
 
 
+def write_applied(folder, work):
+    """The example of docs/applying.md, and the IR of its edited kernel."""
+    example = [*COMPILE, "-O3", "-I", cuda_test.HEADERS]
+    well(*example, EXAMPLES / "matmul.hip", "-o", folder / "matmul")
+    well(*example, "-c", EXAMPLES / "two_rows.hip", "-o", work / "two_rows.o")
+    well(tool("extract-ir"), "-o", folder / "two_rows.bc", work / "two_rows.o")
+
+
 def main():
     folder, chosen = pathlib.Path(sys.argv[1]), sys.argv[2:]
     if not cuda_test.has_toolkit():
@@ -156,6 +165,7 @@ def main():
             if not chosen:
                 damaged.Damaged(folder / "damaged", work, cuda_test.PROCESSOR).make()
                 write_wrong_kernel(folder, work)
+                write_applied(folder, work)
                 for built in pool.map(lambda command: run(command), commands(folder, work)):
                     if built.status:
                         raise RuntimeError(built.text())

@@ -188,7 +188,8 @@ size_t count_saved_values(const llvm::Function& kernel) {
   };
   for (const llvm::BasicBlock& block : kernel) {
     for (const llvm::Instruction& instruction : block) {
-      values += instruction.isUsedOutsideOfBlock(&block);
+      // A variable is memory of the lane's: its address is computed again.
+      values += !llvm::isa<llvm::AllocaInst>(instruction) && instruction.isUsedOutsideOfBlock(&block);
       if (is_convergence_point(instruction)) count_ends(block, std::next(instruction.getIterator()));
     }
   }
