@@ -273,15 +273,19 @@ std::vector<std::string> overruled_stand_ins(const Settings& settings, Device de
   return overruled_libraries(settings.command, stand_in_folder(device));
 }
 
-// Runs the application on the device, with its own code or with what is applied.
-Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device, bool output_to_errors,
-                    const Applying* applying = nullptr) {
+// Runs the application on the device, with its own code or with what is applied. Returns its wait status.
+int run_alone(const Settings& settings, const Signals& signals, Device device, bool output_to_errors,
+              const Applying* applying = nullptr) {
   Surroundings surroundings{
       device, {}, settings.check_memory, output_to_errors, static_cast<int>(settings.host_devices)};
   surroundings.preloaded = overruled_stand_ins(settings, device);
   if (applying) surroundings.applied = applying->variables();
   Application application(settings.command, surroundings, signals);
-  return judge_application(application.wait(signals), settings);
+  return application.wait(signals);
+}
+
+Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device, bool output_to_errors) {
+  return judge_application(run_alone(settings, signals, device, output_to_errors), settings);
 }
 
 // What was applied, at the end. The exit status: whether a variant differs from the application's own code.
@@ -356,12 +360,14 @@ int record(const Settings& settings, const cli::Options& options, const Signals&
 Exit run_applied(const Settings& settings, const cli::Options& options, const Signals& signals, Device device) {
   Applying applying(settings.apply);
   const auto start = std::chrono::steady_clock::now();
-  auto end = [&](Exit exit) {
+  // However the application ended, the report says what was applied.
+  auto end = [&](int status) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     const Exit judged = judge_applied(settings, applying, took.count());
+    const Exit exit = judge_application(status, settings);
     return exit == Exit::kSuccess ? judged : exit;
   };
-  if (settings.apply.checks == 0) return end(run_unrecorded(settings, signals, device, false, &applying));
+  if (settings.apply.checks == 0) return end(run_alone(settings, signals, device, false, &applying));
 
   Checker checker(applying);
   bundle::Writer writer(checker.fd(), "the pipe to mneme-run");
@@ -371,11 +377,11 @@ Exit run_applied(const Settings& settings, const cli::Options& options, const Si
   capture.verbose = options.verbose();
   int status = record(
       settings, options, signals, device, capture, &applying, false,
-      [&](const std::string& where) { checker.start(where); }, [] {});
+      [&](const std::string& where) { checker.run_on(where); }, [] {});
   writer.finish();
   checker.close();
   if (!capture.failure.empty()) cli::warn("launches could not be checked: " + capture.failure);
-  return end(judge_application(status, settings));
+  return end(status);
 }
 
 Exit capture_application(int argc, char** argv) {

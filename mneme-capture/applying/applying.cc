@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/long_names.h"
 #include "bundle/json/json.h"
 #include "cli/options.h"
 #include "recorder/apply/applier.h"

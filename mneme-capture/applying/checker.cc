@@ -54,9 +54,9 @@ Checker::Checker(const Applying& applying) : applying_(applying) {
   bundle_end_ = std::move(bundle.read);
 }
 
-void Checker::start(const std::string& device) {
+void Checker::start() {
   Pipe runs, verdicts;
-  processes_.push_back(spawn({installed_part("mneme-run"), "--device", device, "--warmup", "0", "--iterations", "1",
+  processes_.push_back(spawn({installed_part("mneme-run"), "--device", device_, "--warmup", "0", "--iterations", "1",
                               "--rounds", "1", "--output=-"},
                              bundle_end_, runs.write));
   bundle_end_ = Fd();
@@ -74,7 +74,7 @@ Checker::~Checker() {
 // What they say of a bundle in which nothing was to be run is of no interest: all verdicts are there.
 void Checker::close() {
   bundle_ = Fd();
-  if (!verdicts_) return;  // nothing was launched
+  if (processes_.empty()) return;  // nothing was checked
   while (read_line()) {
   }
 }
@@ -82,6 +82,7 @@ void Checker::close() {
 // As many executions as a check needs, and on this instance, whose arguments have the values that the variant was
 // specialised for.
 void Checker::prepare(const Digest& choice, const Digest& instance, BundleQueue& queue) {
+  if (processes_.empty()) start();
   bundle::VariantMember variant = applying_.variant_of(choice);
   bundle::Configuration& configuration = variant.info.configuration;
   configuration.warmup.reset();

@@ -23,14 +23,15 @@ class Checker {
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
-  // Starts both. `device`: as mneme-run takes it. Throws Error.
-  void start(const std::string& device);
+  // Where variants are run, as mneme-run takes it.
+  void run_on(std::string device) { device_ = std::move(device); }
   // Where the bundle goes.
   int fd() const { return bundle_.get(); }
   // Nothing more is recorded.
   void close();
 
-  // Before the instance is added to the bundle: adds what is to be run on it.
+  // Before the instance is added to the bundle: adds what is to be run on it. The first time, starts both. Throws
+  // Error.
   void prepare(const Digest& choice, const Digest& instance, BundleQueue& queue);
   struct Verdict {
     bool same = false;
@@ -42,9 +43,11 @@ class Checker {
  private:
   using Pair = std::pair<Digest, Digest>;  // instance and variant
 
+  void start();
   bool read_line();
 
   const Applying& applying_;
+  std::string device_;
   Fd bundle_, bundle_end_, verdicts_;
   std::vector<pid_t> processes_;
   std::map<Pair, Digest> variants_;  // by choice and instance: the one that is run
