@@ -247,7 +247,7 @@ TEST(Verify, ATruncatedBundleIsStatus2) {
   recording.add_instance(100);
   Ended marked = verify(replayed(recording.finish(/*truncated=*/true)));
   EXPECT_EQ(marked.status, 2);
-  EXPECT_THAT(marked.errors, HasSubstr("cut short"));
+  EXPECT_THAT(marked.errors, HasSubstr("did not reach the end"));
   EXPECT_EQ(lines(marked.output).size(), 1u) << "what is there was judged";
 }
 
