@@ -72,7 +72,7 @@ class CodeOnlyBadInput(Recordings):
         elsewhere = self.program("elsewhere", "--offload-arch=sm_80", "--no-offload-arch=sm_90",
                                  "--no-cuda-include-ptx=all", source="memory")
         result, _ = self.capture(elsewhere, status=2)
-        self.assertRegex(result.error, "combine.*: 3 launches not recorded: it carries no IR, and no code for sm_90 was found")
+        self.assertRegex(result.error, "combine.*: 3 launches, 0 recorded, 3 not: it carries no IR, and no code for sm_90 was found")
         damaged = self.folder / "damaged_ptx"
         damaged.write_bytes(self.program("memory").read_bytes().replace(b".visible .entry", b".visible .exit!"))
         damaged.chmod(0o755)
