@@ -57,7 +57,7 @@ class CodeOnlyBadInput(Recordings):
     def test_ptx_with_other_parameters(self):
         """Beside a cubin that has the recorded ones."""
         def change(text):
-            own = text[text.index(b"\n") + 1:]  # without the code that the fake makes of it
+            own = text[text.index(b"\n") + 1:]  # the PTX, without the fake's code
             return own.replace(b"_Z7combinePiPKiS1_S1_(", b"_Z7combinePiPKiS1_S1_(\n.param .u32 extra,")
         bundle = self.with_other_ptx(self.recorded(), change)
         self.compile(bundle=bundle)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mneme-capture's side of --apply: what the application's processes are told, and what they report.
+// mneme-capture's side of --apply: the environment of the application's processes, and their reports.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -170,7 +170,7 @@ TEST(Lift, SharesMemoryBetweenThreads) {
   expect_each(text, [&](uint32_t t, uint32_t) { return in[63 - t]; });
 }
 
-// A cluster is one block here: whoever waits waits for the block's threads.
+// A cluster is one block here, so that a wait is for the block's threads.
 std::string exchange_by(const std::string& meet) {
   return kernel_of(R"(
   .shared .align 4 .b8 room[256];

@@ -190,7 +190,7 @@ TEST_F(Applying, CodeThatGoesIsAskedForAgain) {
 
 TEST_F(Applying, ALaunchThatFailsIsTheApplicationsOwn) {
   runtime_.variant_status = kFails;
-  EXPECT_EQ(launch(kFails), kFails);  // whoever is to blame
+  EXPECT_EQ(launch(kFails), kFails);  // whichever of the two fails
   EXPECT_TRUE(own_);
   EXPECT_EQ(launch(), 0);
   EXPECT_TRUE(own_);

@@ -9,7 +9,7 @@
 namespace mneme::record {
 
 // The members of a bundle that is a file, where they lie. Only tar's plain headers are read: a bundle without memory
-// has no other. mneme-capture has read it with lib/bundle before; whoever sets $MNEME_APPLY by hand has not.
+// has no other. mneme-capture checks the bundle with lib/bundle before. Nothing does where $MNEME_APPLY is set by hand.
 class BundleFile {
  public:
   explicit BundleFile(const std::string& path);  // throws Error
