@@ -20,6 +20,7 @@ from support import BUILD, PROGRAMS, ROOT, TestCase, run
 RELEASE = "bookworm"  # of Debian, number 12
 TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune"]
 PACKAGING = ROOT / "packaging"
+RECIPE = PACKAGING / "spack" / "packages" / "mneme" / "package.py"
 
 # What the README shows, in the fresh root.
 PIPELINE = """\
@@ -270,7 +271,7 @@ class Spack(unittest.TestCase):
         stub = Stub()
         scope = {}
         with unittest.mock.patch.dict(sys.modules, stub.modules()):
-            exec(compile((PACKAGING / "spack" / "package.py").read_text(), "package.py", "exec"), scope)
+            exec(compile(RECIPE.read_text(), "package.py", "exec"), scope)
         needed = {words[0].split()[0].split("@")[0] for name, words, _ in stub.said if name == "depends_on"}
         self.assertLessEqual({"llvm", "fmt", "libarchive", "zstd", "xxhash", "intel-tbb", "libseccomp", "cli11",
                               "rapidjson", "boost", "hip", "cmake"}, needed)

@@ -5,22 +5,12 @@
 
 #include <functional>
 
-#include "base/error.h"
+#include "bundle/testing/format_tests.h"
 
 namespace mneme::bundle {
 namespace {
 
 constexpr uint32_t kFloat = 0x20, kBytes = 0x01, kLayered = 0x01, kCubemap = 0x04;
-
-// What a failing call says.
-std::string fault_of(const std::function<void()>& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
 
 TextureArray array(uint64_t width, uint64_t height, uint64_t depth, uint32_t flags = 0, uint32_t levels = 0) {
   return {0x400000000000, width, height, depth, kFloat, 1, flags, levels};
