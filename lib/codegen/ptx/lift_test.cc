@@ -4,11 +4,13 @@
 
 #include <gmock/gmock.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include "base/error.h"
 #include "codegen/host/dialect/nvptx/run.h"
 #include "codegen/ptx/constants.h"
 #include "ir/module.h"
+#include "ir/optimize.h"
 
 namespace mneme::codegen::ptx {
 namespace {
@@ -277,6 +279,29 @@ $again:
   add.u32 %y, %y, %r4;
 )");
   expect_each(text, [](uint32_t, uint32_t x) { return 3000 * x + 3000u * 2999 / 2 + x; });
+}
+
+// Its memory is free again when it returns, so it has to return.
+TEST(Lift, AFunctionThatAllocatesStaysOne) {
+  std::string text = kernel_of("{ .param .b32 r0; call (r0), allocates, (); ld.param.b32 %y, [r0]; }", R"(
+.func (.param .b32 r) allocates()
+{
+  .reg .b32 %v;
+  .reg .b64 %a;
+  alloca.u64 %a, 64;
+  st.local.u32 [%a], 7;
+  ld.local.u32 %v, [%a];
+  st.param.b32 [r], %v;
+  ret;
+}
+)");
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = ir::load_module(context, lift_kernel(kHead + text, "k"), "the lifted IR");
+  ir::optimize(*module, "default<O3>", nullptr);
+  EXPECT_THAT(ir::print_module(*module), HasSubstr("@allocates()"));
+  std::string kernel;
+  llvm::raw_string_ostream(kernel) << *module->getFunction("k");
+  EXPECT_THAT(kernel, Not(HasSubstr("alloca.u64")));
 }
 
 TEST(Lift, EndsWhereThereIsNoMoreStack) {

@@ -129,6 +129,8 @@ void FunctionLifter::allocate(const PtxStatement& statement) {
   made->addFnAttr(llvm::Attribute::NoUnwind);
   made->addFnAttr(llvm::Attribute::Convergent);
   write(operands[0], made);
+  // Its memory is free again when it returns. LLVM does not see that of an inlined function.
+  if (!source_.is_kernel) function_.addFnAttr(llvm::Attribute::NoInline);
 }
 
 bool FunctionLifter::lift_memory(const PtxStatement& statement) {
