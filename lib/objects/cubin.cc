@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "objects/cuda_fatbin.h"
@@ -21,6 +22,10 @@ constexpr uint8_t kFrame = 0x11, kRegisters = 0x2f;  // u32 index of a function'
 // Functions of others: a u32 each, the index of a symbol. The size of all parameters: the 16 bits.
 constexpr uint8_t kParameter = 0x17, kExterns = 0x0f, kParameterBytes = 0x19;
 constexpr uint32_t kSizeShift = 18;
+
+// Section .nv.callgraph: a call of a function by another, u32 index of the caller's symbol, and of the other's. Numbers
+// from -4 on are no symbols.
+constexpr uint64_t kCallBytes = 8;
 
 // Of a function: it is a kernel (STO_CUDA_ENTRY).
 constexpr uint8_t kEntry = 0x10;
@@ -108,6 +113,34 @@ bool calls(Bytes cubin, std::string_view function, uint32_t symbol, const std::s
     for (uint64_t at = 0; at + 4 <= value.size(); at += 4) found |= word_at<uint32_t>(value, at) == symbol;
   });
   return found;
+}
+
+// The kernel, and what it calls by name, directly or not.
+std::set<std::string> functions_below(Bytes cubin, const std::string& kernel, const std::string& where) {
+  std::map<uint32_t, std::string> names;
+  for_symbols(cubin, where, [&](const Symbol& symbol) {
+    if (symbol.type == STT_FUNC) names[symbol.index] = symbol.name;
+    return true;
+  });
+  const Bytes graph = elf_section(cubin, ".nv.callgraph", where);
+  std::set<std::string> reached = {kernel};
+  for (std::vector<std::string> open = {kernel}; !open.empty();) {
+    const std::string caller = std::move(open.back());
+    open.pop_back();
+    for (uint64_t at = 0; fits(at, kCallBytes, graph.size()); at += kCallBytes) {
+      const auto from = names.find(word_at<uint32_t>(graph, at)), to = names.find(word_at<uint32_t>(graph, at + 4));
+      if (from == names.end() || to == names.end() || from->second != caller) continue;
+      if (reached.insert(to->second).second) open.push_back(to->second);
+    }
+  }
+  return reached;
+}
+
+bool has_texture_instruction(Bytes code) {
+  for (uint64_t at = 0; fits(at, kInstructionBytes, code.size()); at += kInstructionBytes) {
+    if (is_of_textures(word_at<uint16_t>(code, at) & kOperationMask)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -204,11 +237,9 @@ bool calls_in_cubin(Bytes cubin, const std::string& kernel, std::string_view fun
 
 bool uses_textures_in_cubin(Bytes cubin, const std::string& kernel, const std::string& where) {
   if (cuda_processor(processor_of_cubin(cubin)).number < kWideInstructions) return false;
-  const Bytes code = elf_section(cubin, fmt::format(".text.{}", kernel), where);
-  for (uint64_t at = 0; fits(at, kInstructionBytes, code.size()); at += kInstructionBytes) {
-    if (is_of_textures(word_at<uint16_t>(code, at) & kOperationMask)) return true;
-  }
-  return false;
+  return std::ranges::any_of(functions_below(cubin, kernel, where), [&](const std::string& function) {
+    return has_texture_instruction(elf_section(cubin, fmt::format(".text.{}", function), where));
+  });
 }
 
 std::optional<ElfVariable> cubin_variable(Bytes cubin, std::string_view name, const std::string& where) {

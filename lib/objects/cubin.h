@@ -36,8 +36,8 @@ std::vector<bundle::Global> variables_in_cubin(Bytes cubin, const std::string& w
 // above.
 bool calls_in_cubin(Bytes cubin, const std::string& kernel, std::string_view function, const std::string& where);
 
-// Whether the kernel has instructions on textures or surfaces. Functions that it calls are not looked at, nor is code
-// for processors before sm_70, whose instructions are of another form. Throws Error as above.
+// Whether the kernel, or a function that it calls by name, has instructions on textures or surfaces. Code for processors
+// before sm_70 is not looked at: its instructions are of another form. Throws Error as above.
 bool uses_textures_in_cubin(Bytes cubin, const std::string& kernel, const std::string& where);
 
 }  // namespace mneme::objects

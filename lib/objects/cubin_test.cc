@@ -122,5 +122,34 @@ TEST(Cubin, SaysWhetherAKernelUsesTextures) {
   EXPECT_FALSE(uses_textures(0xb60, 90, "absent"));
 }
 
+// Kernels 1 and 2, of which the first calls 3, and that 4, which has the instruction.
+TEST(Cubin, SaysWhetherAFunctionOfAKernelsUsesTextures) {
+  auto word = [](uint32_t value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); };
+  const std::string plain(16, '\0'), textures = "\x60\x7b" + std::string(14, '\0');
+  auto image = [&](const std::string& calls) {
+    std::string made = build_elf({{".strtab", std::string("\0one\0two\0middle\0last\0", 21)},
+                                  {".symtab", symbol(0, 0) + symbol(1, STT_FUNC) + symbol(5, STT_FUNC) +
+                                                  symbol(9, STT_FUNC) + symbol(16, STT_FUNC)},
+                                  {".nv.callgraph", calls},
+                                  {".text.one", plain},
+                                  {".text.two", plain},
+                                  {".text.middle", plain},
+                                  {".text.last", textures}},
+                                 190);
+    made[EI_ABIVERSION] = 8;
+    const std::string flags = word(90 << 8);
+    return made.replace(offsetof(Elf64_Ehdr, e_flags), flags.size(), flags);
+  };
+  auto uses = [](const std::string& cubin, const char* kernel) {
+    return uses_textures_in_cubin(bytes_of(cubin), kernel, "a cubin");
+  };
+  const std::string ends = word(0) + word(0xffffffff);
+  const std::string both = image(ends + word(3) + word(4) + word(1) + word(3) + word(4) + word(3) + ends);
+  EXPECT_TRUE(uses(both, "one"));
+  EXPECT_FALSE(uses(both, "two"));
+  EXPECT_FALSE(uses(image(word(3) + word(4)), "one"));
+  EXPECT_FALSE(uses(image(word(1) + word(3) + word(3)), "one")) << "half a call";
+}
+
 }  // namespace
 }  // namespace mneme::objects
