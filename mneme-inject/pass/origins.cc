@@ -176,33 +176,26 @@ Displacement Origins::place_in(const llvm::Value& memory, const llvm::Value* add
   return place;
 }
 
-// What was read from such memory is what was stored or copied there.
-bool Origins::follow_memory(const Word& word, const Displacement& behind, Way& way) const {
-  const llvm::Value* address = address_of(*word.value);
-  const llvm::Value* memory = address ? private_memory(*address) : nullptr;
-  if (!memory) return false;
-  Displacement wanted = place_in(*memory, address);
-  wanted.add(word.within);
-  std::vector<std::pair<const llvm::Value*, Displacement>> pending{{memory, {}}};
+const Origins::Written& Origins::written_to(const llvm::Value& memory) const {
+  auto [known, is_new] = written_.try_emplace(&memory);
+  Written& written = known->second;
+  if (!is_new) return written;
+  std::vector<std::pair<const llvm::Value*, Displacement>> pending{{&memory, {}}};
   for (size_t i = 0; i < pending.size(); ++i) {
     auto [pointer, place] = pending[i];
     for (const llvm::User* user : pointer->users()) {
       if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
         if (store->getPointerOperand() != pointer) {
-          way.lose();
+          written.complete = false;
           continue;
         }
         const llvm::Value* value = store->getValueOperand();
         auto size = static_cast<int64_t>(layout_.getTypeStoreSize(value->getType()).getKnownMinValue());
-        std::optional<Displacement> part = within(wanted, place, size);
-        if (part && size <= kWord) part = Displacement{};
-        if (part && size < kWord) way.lose();  // an address in pieces
-        if (part) way.go({value, *part}, behind);
+        written.parts.push_back({value, place, size});
       } else if (auto* copy = llvm::dyn_cast<llvm::AnyMemTransferInst>(user)) {
         if (copy->getRawDest() != pointer) continue;
         auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
-        int64_t size = length ? static_cast<int64_t>(length->getLimitedValue(kFar)) : kFar;
-        if (std::optional<Displacement> part = within(wanted, place, size)) way.go({copy, *part}, behind);
+        written.parts.push_back({copy, place, length ? static_cast<int64_t>(length->getLimitedValue(kFar)) : kFar});
       } else if (auto* element = llvm::dyn_cast<llvm::GEPOperator>(user)) {
         Displacement there = place;
         add_element(*element, there);
@@ -210,9 +203,30 @@ bool Origins::follow_memory(const Word& word, const Displacement& behind, Way& w
       } else if (llvm::isa<llvm::AddrSpaceCastOperator>(user) || llvm::isa<llvm::BitCastOperator>(user)) {
         pending.emplace_back(user, place);
       } else if (!only_reads(*user)) {  // there may be stores by another way
-        way.lose();
+        written.complete = false;
       }
     }
+  }
+  return written;
+}
+
+// What was read from such memory is what was stored or copied there.
+bool Origins::follow_memory(const Word& word, const Displacement& behind, Way& way) const {
+  const llvm::Value* address = address_of(*word.value);
+  const llvm::Value* memory = address ? private_memory(*address) : nullptr;
+  if (!memory) return false;
+  Displacement wanted = place_in(*memory, address);
+  wanted.add(word.within);
+  const Written& written = written_to(*memory);
+  if (!written.complete) way.lose();
+  for (const auto& [value, place, size] : written.parts) {
+    std::optional<Displacement> part = within(wanted, place, size);
+    if (!part) continue;
+    if (!llvm::isa<llvm::AnyMemTransferInst>(value)) {
+      if (size < kWord) way.lose();  // an address in pieces
+      if (size <= kWord) part = Displacement{};
+    }
+    way.go({value, *part}, behind);
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
+#include <map>
 #include <vector>
 
 #include "bundle/format.h"
@@ -53,6 +54,18 @@ class Origins {
  private:
   class Way;
 
+  // What may be written to memory of a thread or a block.
+  struct Written {
+    struct Part {
+      const llvm::Value* value;  // or the copy
+      Displacement place;
+      int64_t size;  // bytes
+    };
+    std::vector<Part> parts;
+    bool complete = true;  // false: there may be more
+  };
+  const Written& written_to(const llvm::Value& memory) const;
+
   bool follow_memory(const Word& word, const Displacement& behind, Way& way) const;
   bool follow_arithmetic(const Word& word, const Displacement& behind, Way& way) const;
   bool follow_calls(const Word& word, const Displacement& behind, Way& way) const;
@@ -63,6 +76,7 @@ class Origins {
   const llvm::Function& kernel_;
   std::vector<const llvm::CallBase*> indirect_calls_;
   std::vector<const llvm::Function*> by_pointer_;  // whose addresses are taken
+  mutable std::map<const llvm::Value*, Written> written_;
 };
 
 }  // namespace mneme::inject
