@@ -49,7 +49,7 @@ namespace mneme::codegen::host {
 namespace {
 
 constexpr size_t kMostLoops = 200;    // over the work-items, in a kernel whose form nobody chose
-constexpr size_t kMostSaved = 40000;  // values at the ends of those, likewise
+constexpr size_t kMostSaved = 25000;  // values at the ends of those, likewise
 constexpr char kUnoptimised[] = "default<O0>";
 
 void configure(Compilation& c) {

@@ -370,8 +370,8 @@ std::string form_of_exchanges(int count) {
 }
 
 TEST(Lift, TakesFibersWhereLoopsWouldKeepTooMuch) {
-  EXPECT_EQ(form_of_exchanges(10), "loop");
-  EXPECT_EQ(form_of_exchanges(60), "fiber");
+  EXPECT_EQ(form_of_exchanges(25), "loop");
+  EXPECT_EQ(form_of_exchanges(30), "fiber");
 }
 
 TEST(Lift, ComputesConstants) {
