@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels without IR, by each route on which applications reach the driver, and in each kind of memory: recorded as by
-cuda_routes_test and cuda_recorder_test, and replayed as they ran."""
+"""Kernels without IR, by each route on which applications reach the driver, of modules, libraries and graphs: recorded
+as by cuda_routes_test and cuda_recorder_test, and replayed as they ran."""
 
 import json
 import sys
@@ -43,11 +43,10 @@ class CodeOnlyRoutes(AsRecorded, routes.Routes):
 class CodeOnlyRecorder(AsRecorded, recorders.Recorder):
     """Those of its tests that ask nothing of IR."""
     built = {}
-    KEPT = ["memory", "memory_from_before_the_first_code", "stacks", "pointers", "per_thread_streams", "several_devices",
-            "virtual_memory", "graphs", "graphs_in_several_streams", "graphs_with_other_nodes", "graphs_of_the_driver",
-            "driver_only", "functions_of_the_driver_that_are_looked_up", "kernels_from_a_table_of_the_drivers",
-            "functions_of_the_driver_that_dlsym_finds", "libraries", "libraries_of_the_runtime", "kernels_that_are_counted",
-            "modules_with_the_runtimes_memory", "a_kernel_that_waits_for_the_application"]
+    KEPT = ["stacks", "virtual_memory", "graphs", "graphs_with_other_nodes", "graphs_of_the_driver", "driver_only",
+            "functions_of_the_driver_that_are_looked_up", "functions_of_the_driver_that_dlsym_finds",
+            "kernels_from_a_table_of_the_drivers", "kernels_that_are_counted", "libraries", "libraries_of_the_runtime",
+            "modules_with_the_runtimes_memory"]
     module_kernels = AsRecorded.module
 
 
