@@ -35,6 +35,7 @@ virtual_functions wave_shuffles cluster_switch dynamic_arrays linked_units
 UNITS = {"linked_units": ["linked_units.cu", "linked_units_other.cu"]}
 RUNTIMES = ["static", "shared"]
 REGISTERS = [32, 128]  # the most that a thread may take
+PLAIN = {"LD_LIBRARY_PATH": ""}  # gpu-check's is for our tools, not for a compiler
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
 
 
@@ -74,7 +75,7 @@ def build_program(nvcc, folder, name):
     commands += [[nvcc, "-arch=sm_90", *objects, "-cudart", runtime, *own_libraries(nvcc), "-o", folder / runtime / name]
                  for runtime in RUNTIMES]
     for command in commands:
-        result = execute(command, folder)
+        result = execute(command, folder, PLAIN)
         if result.returncode:
             return f"{name}: not built: {result.stderr[-600:]}"
     for built in objects:
@@ -94,7 +95,7 @@ def build(folder, nvcc):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         said = [*pool.map(lambda name: build_program(nvcc, folder, name), PROGRAMS),
                 *(f"{command[-1].name}: not built: {result.stderr[-600:]}" if result.returncode else None
-                  for command, result in zip(singles, pool.map(lambda one: execute(one, folder), singles), strict=True))]
+                  for command, result in zip(singles, pool.map(lambda one: execute(one, folder, PLAIN), singles), strict=True))]
     for text in filter(None, said):
         print(text, file=sys.stderr)
     return not any(said)
