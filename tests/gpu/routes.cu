@@ -109,6 +109,14 @@ __global__ void in_clusters(int* out) {
   out[blockIdx.x * blockDim.x + threadIdx.x] += static_cast<int>(by * blocks);
 }
 
+#ifdef __NVCC__  // clang has no such attribute
+__global__ void __cluster_dims__(2, 1, 1) in_own_clusters(int* out) {
+  unsigned blocks = 0;
+  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(blocks));
+  out[blockIdx.x * blockDim.x + threadIdx.x] += static_cast<int>(100000 * blocks);
+}
+#endif
+
 cudaLaunchAttribute attribute(cudaLaunchAttributeID which) {
   cudaLaunchAttribute made{};
   made.id = which;
@@ -134,9 +142,13 @@ void attributes() {
   OK(cudaFuncSetAttribute(always, cudaFuncAttributeRequiredClusterHeight, 1));
   OK(cudaFuncSetAttribute(always, cudaFuncAttributeRequiredClusterDepth, 1));
   OK(cudaLaunchKernel(always, dim3(4), dim3(kFew / 4), arguments, 0, 0));
-  int result = 0;
+  int result = 0, expected = 0x01010101 + 1 + 20 + 4000;
+#ifdef __NVCC__
+  in_own_clusters<<<4, kFew / 4>>>(out);
+  expected += 200000;
+#endif
   OK(cudaMemcpy(&result, out, sizeof result, cudaMemcpyDeviceToHost));
-  CHECK(result == 0x01010101 + 1 + 20 + 4000);
+  CHECK(result == expected);
 }
 
 void launch_once() {
