@@ -290,6 +290,14 @@ TEST(PlayedGpu, BlocksGoTogetherAsRecorded) {
   plain.add_fake_variant("right");
   plain.add_instance(kWords, 1);
   EXPECT_EQ(replay(plain.finish()).log["cooperative"], 0);
+  // The code has its clusters by itself.
+  Recording own;
+  own.add_fake_variant("right, in clusters");
+  own.add_instance(kWords, 1, {.cluster = {4, 1, 2}});
+  own.add_instance(kWords, 2, {.cluster = {2, 1, 2}});
+  Replayed replayed_own = replay(own.finish());
+  EXPECT_EQ(replayed_own.log["cluster 4 1 2"], 0);
+  EXPECT_EQ(replayed_own.log["cluster 2 1 2"], 7);
 }
 
 // And later ones no less: no kernel is worse off for it, and changing it takes time.

@@ -15,7 +15,7 @@ sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
 
 import cuda_binaries  # noqa: E402
 import toolkit  # noqa: E402
-from code_only_recordings import Recordings  # noqa: E402
+from code_only_recordings import LIBRARIES, Recordings  # noqa: E402
 
 NO_IR = "has no IR, which {} needs: the application was not built with mneme-inject"
 KERNELS = (toolkit.PROGRAMS / "module_kernels.cu").read_text()
@@ -85,6 +85,29 @@ class CodeOnly(Recordings):
                 self.compile(bundle=bundle)
                 self.assertEqual({v["code"] for v in self.variants()}, {"code.ptx" if image == ptx else "code.cubin"})
                 self.assertTrue(all(line["changed_bytes"] for line in self.replay()))
+
+    def test_modules_that_go_before_the_end(self):
+        """Each kernel has the code of its own module, though the handles may be the same."""
+        one, other = (self.code(name, text)[0] for name, text in [("one", KERNELS), ("other", KERNELS.replace("*= by", "+= by"))])
+        program = self.program("unloaded", "-L", LIBRARIES, "-lcuda")
+        result, bundle = self.capture(program, one, other, one)
+        self.assertRegex(result.error, r"scale: 3 launches, 2 recorded, 1 like those")
+        members = [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.endswith("/kernel.json")]
+        self.assertEqual(sorted(kernel["code_digest"] for kernel in members),
+                         sorted(bundles.digest(path.read_bytes()) for path in (one, other)))
+        self.compile(bundle=bundle)
+        self.assertEqual([line["status"] for line in self.replay()], ["verified"] * 2)
+
+    def test_one_launch_of_many(self):
+        """By the options that choose; the others are counted."""
+        bundle = self.folder / "one_of_many.tar"
+        result = self.run_well([tool("capture"), "--device", "cuda", "--summary", "--kernel", "combine", "--skip", "1",
+                                "--max-instances", "1", "-o", bundle, self.program("memory")], env=self.environment)
+        self.assertRegex(result.error, r"1 kernel, 5 launches, 1 recorded|combine.*: 3 launches, 1 recorded")
+        instance, = self.instances(bundle)
+        self.assertGreater(instance["index"], 0)
+        self.compile(bundle=bundle)
+        self.assertEqual([line["status"] for line in self.replay()], ["verified"])
 
     def test_restore(self):
         """What is listed, selected, merged and unpacked."""
@@ -162,8 +185,8 @@ class CodeOnly(Recordings):
 
     def test_baseline(self):
         self.compile()
-        for line in self.replay("--baseline", "2"):
-            self.assertEqual(line["status"], "verified")
+        for line in self.replay("--baseline", "2", "--cache", "cold"):
+            self.assertEqual((line["status"], line["cache"]), ("verified", "cold"))
 
     def test_program(self):
         """One that holds its recordings."""

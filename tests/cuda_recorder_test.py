@@ -23,11 +23,12 @@ LIBRARIES = BUILD / "tests" / "fake_cuda"
 
 class Recorder(TestCase):
     built = {}
+    toolkit = staticmethod(toolkit.make)
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        toolkit.make(cls.folder / "toolkit", LIBRARIES)
+        cls.toolkit(cls.folder / "toolkit", LIBRARIES)
         cls.environment = {"CUDA_PATH": str(cls.folder / "toolkit"), "LD_LIBRARY_PATH": str(LIBRARIES)}
 
     @classmethod
@@ -339,7 +340,7 @@ class Recorder(TestCase):
         _, bundle = self.capture(self.program("launches"), options=["--occurrences", 2])
         instances = self.instances(bundle)
         self.assertEqual([i.get("cooperative") for i in instances["reverse"]], [True, True])
-        self.assertEqual([i.get("cluster") for i in instances["add"]], [[2, 1, 1]])
+        self.assertEqual([i.get("cluster") for i in instances["add"]], [[2, 1, 1], None])
         self.assertNotIn("cluster", instances["reverse"][1])
         for instance in sum(instances.values(), []):
             self.assertEqual(bundles.instance_id(instance), instance["id"])

@@ -90,9 +90,9 @@ class Routes(TestCase):
 
     def test_attributes(self):
         result, bundle = self.record(self.linked("launches"))
-        self.check_counts(result, bundle, {"reverse": 2, "add": 1})
+        self.check_counts(result, bundle, {"reverse": 2, "add": 2})
         self.assertEqual([i.get("cooperative") for i in self.instances(bundle)["reverse"]], [True, True])
-        self.assertEqual([i.get("cluster") for i in self.instances(bundle)["add"]], [[2, 1, 1]])
+        self.assertEqual([i.get("cluster") for i in self.instances(bundle)["add"]], [[2, 1, 1], None])
 
     def test_graph(self):
         program = self.linked("graph_streams")

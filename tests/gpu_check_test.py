@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Dry runs of scripts/gpu-check, of the script and not of a GPU: its half for AMD's GPUs with what plays AMD's runtime;
-what it says of CUDA programs, with the host device in place of a GPU and where a toolkit is to build them with."""
+what it says of CUDA programs, with the host device in place of a GPU and where a toolkit is to build them with; and of
+programs without IR."""
 
 import os
 import re
+import sys
 import unittest
 
 import cuda_test
 from support import BUILD, ROOT, TestCase, run
+
+sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
+
+import toolkit  # noqa: E402
+from code_only_recordings import LIBRARIES, Recordings  # noqa: E402
 
 FAKE = BUILD / "tests" / "fake_hip" / "6"
 PROGRAMS = ["device_globals", "tree_reduction", "vector_add"]
@@ -89,6 +96,79 @@ class Variants(TestCase):
             result = run(["bash", "-c", script, ROOT / "scripts" / "gpu-check-programs"])
             expected = [line for level, line in zip("0123sz", lines) if level not in left_out]
             self.assertEqual(result.out.decode().splitlines(), expected, name)
+
+
+class CodeOnly(Recordings):
+    """Applications whose kernels have no IR, with what plays NVIDIA's driver; a script takes the place of Triton's."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.check_folder = cls.folder / "code_only"
+        for runtime in ["static", "shared"]:
+            (cls.check_folder / runtime).mkdir(parents=True)
+        for name in ["memory", "launches"]:
+            (cls.check_folder / "shared" / name).symlink_to(cls.program(name))
+            built = cls.folder / f"{name}.o"
+            cls.inject("-fPIC", "-c", toolkit.PROGRAMS / f"{name}.cu", "-o", built)
+            linked = run(["clang++-19", built, "-L", LIBRARIES / "static", "-lcudart_static", "-ldl", "-o",
+                          cls.check_folder / "static" / name])
+            assert linked.status == 0, linked.text()
+        # `scaled` of a script, and code that is to be right and wrong in its place.
+        kernel = """extern "C" __global__ void scaled(int* data, int by, unsigned count) {
+          if (index() < count) data[index()] *= by;
+        }"""
+        for name, text in [("right", kernel), ("wrong", kernel.replace("*=", "+="))]:
+            cls.code(name, f'#include "cuda.h"\n{text}\n')
+        cls.modules = cls.folder / "modules"
+        cls.modules.mkdir()
+        (cls.modules / "triton.py").touch()
+        script = (toolkit.PROGRAMS / "by_ctypes.py").read_text().replace("sys.argv[1]", f"'{cls.folder}/right.cubin'")
+        copies = "".join(f"shutil.copy('{cls.folder}/{name}.{kind}', '.')\n"
+                         for name in ["right", "wrong"] for kind in ["cubin", "ptx"])
+        (cls.check_folder / "by_triton.py").write_text(script.replace("scale", "scaled") + "import shutil\n" + copies)
+        for name, text in [("vector_add", "echo vector_add"), ("launches", "echo 3.5")]:
+            for runtime in ["static", "shared"]:
+                path = cls.check_folder / f"{name}_{runtime}"
+                path.write_text(f"#!/bin/sh\n{text}\nexec {cls.program('memory')} > /dev/null\n")
+                path.chmod(0o755)
+
+    def check(self, what, *options, status=0):
+        environment = {**self.environment, "LD_LIBRARY_PATH": f"{LIBRARIES}:{LIBRARIES / 'driver'}",
+                       "PYTHONPATH": str(self.modules), "PATH": f"{self.folder}/toolkit/bin:{os.environ['PATH']}"}
+        script = ROOT / "tests" / "gpu" / "code_only_check.py"
+        result = run([sys.executable, "-B", script, "--tools", BUILD / "bin", self.check_folder, what, *options],
+                     env=environment, timeout=300)
+        self.assertEqual(result.status, status, result.text())
+        return result.out.decode()
+
+    def test_all_is_well(self):
+        text = self.check("results")
+        for runtime in ["static", "shared"]:
+            self.assertIn(f"| 2 programs of nvcc's, {runtime} runtime | 4 | 9 | 5 | 0 | 5 of 5 | 5 of 5 | 5 of 5 |", text)
+        self.assertIn("| triton | 1 | 1 | 1 | 0 | 1 of 1 | no PTX | no PTX |", text)
+        for name, status in [("--grid 8", "verified"), ("--grid 3", "not verified"), ("--code right.cubin", "verified"),
+                             ("--code wrong.cubin", "not verified"), ("--code wrong.ptx", "not verified")]:
+            self.assertIn(f"| `{name}` | {status} |", text)
+        self.assertIn("5 of 5 applications as they should be", text)
+
+    def test_costs(self):
+        text = self.check("costs")
+        rows = re.findall(r"(?m)^\| vector add of 1000 MB, (\w+) runtime \| .* s \| [\d.]+ \|$", text)
+        self.assertEqual(rows, ["static", "shared"], text)
+        self.assertEqual(text.count("a launch takes 3.500 us, one that is not recorded any more 3.500 us"), 2, text)
+
+    def test_what_is_not_well_is_said(self):
+        """A program that says something else each time, and one that records nothing."""
+        for name, text in [("differs", f"echo $$; exec {self.program('memory')}"), ("nothing", "echo nothing")]:
+            path = self.check_folder / "shared" / name
+            path.write_text(f"#!/bin/sh\n{text}\n")
+            path.chmod(0o755)
+            self.addCleanup(path.unlink)
+        text = self.check("results", "--only", "shared: (differs|nothing|memory)", status=1)
+        self.assertRegex(text, r"NOT right: nvcc shared: differs: it says '\d+")
+        self.assertIn("NOT right: nvcc shared: nothing: nothing was recorded", text)
+        self.assertIn("1 of 3 applications as they should be", text)
 
 
 @unittest.skipUnless(cuda_test.has_toolkit(), "there is no CUDA toolkit to build programs with")

@@ -143,6 +143,22 @@ bool has_texture_instruction(Bytes code) {
   return false;
 }
 
+// Bytes of a section once it is loaded, be its contents in the image or not.
+uint64_t loaded_size(Bytes cubin, const std::string& name, const std::string& where) {
+  const std::optional<uint16_t> index = index_of_section(cubin, name, where);  // checks the table of sections
+  if (!index) return 0;
+  const auto table = word_at<uint64_t>(cubin, offsetof(Elf64_Ehdr, e_shoff));
+  return word_at<uint64_t>(cubin, table + *index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size));
+}
+
+// Where the system has a part of each block's shared memory (from sm_90 on), it is in the kernel's section, too.
+uint64_t shared_bytes(Bytes cubin, const std::string& kernel, const std::string& where) {
+  constexpr uint64_t kOfTheSystem = 1024;
+  const uint64_t all = loaded_size(cubin, ".nv.shared." + kernel, where);
+  const bool has_other = index_of_section(cubin, ".nv.shared.reserved.0", where).has_value();
+  return has_other ? all - std::min(all, kOfTheSystem) : all;
+}
+
 }  // namespace
 
 bundle::Resources resources_in_cubin(Bytes cubin, const std::string& kernel, const std::string& where) {
@@ -152,6 +168,7 @@ bundle::Resources resources_in_cubin(Bytes cubin, const std::string& kernel, con
   bundle::Resources resources;
   resources.registers = attribute(info, kRegisters, *symbol, where);
   resources.stack = attribute(info, kFrame, *symbol, where);
+  resources.shared = shared_bytes(cubin, kernel, where);
   for (uint32_t bank = 0; bank < kBanks; ++bank) {
     std::string shared = fmt::format(".nv.constant{}", bank), own = fmt::format("{}.{}", shared, kernel);
     uint64_t bytes = elf_section(cubin, shared, where).size() + elf_section(cubin, own, where).size();

@@ -11,9 +11,9 @@
 
 namespace mneme::objects {
 
-// What a cubin says that its kernel takes: registers, its stack frame, and banks of constants (those of the kernel's
-// own, and those that everything in the cubin shares). What only the assembler's messages tell is left 0. Throws Error
-// on a malformed cubin, and where it has no such kernel.
+// What a cubin says that its kernel takes: registers, its stack frame, shared memory of fixed size, and banks of
+// constants (those of the kernel's own, and those that everything in the cubin shares). What only the assembler's
+// messages tell is left 0. Throws Error on a malformed cubin, and where it has no such kernel.
 bundle::Resources resources_in_cubin(Bytes cubin, const std::string& kernel, const std::string& where);
 
 // As elf_variable() of a cubin, in which symbols lie in sections and not at addresses.

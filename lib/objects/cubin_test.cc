@@ -26,16 +26,20 @@ std::string symbol(uint32_t name, uint8_t type) {
   return std::string(reinterpret_cast<const char*>(&symbol), sizeof symbol);
 }
 
+using Sections = std::vector<std::pair<std::string, std::string>>;
+
 // Symbols 1 and 2 are the functions "kernel" and "other"; "kernel" is also the name of symbol 3, a section.
-std::string cubin(const std::string& info) {
+std::string cubin(const std::string& info, const Sections& more = {}) {
   std::string names("\0other\0kernel\0", 14);
-  return build_elf({{".strtab", names},
-                    {".symtab", symbol(0, 0) + symbol(7, STT_FUNC) + symbol(1, STT_FUNC) + symbol(7, STT_SECTION)},
-                    {".nv.info", info},
-                    {".nv.constant0.kernel", std::string(548, '\0')},
-                    {".nv.constant0.other", std::string(1000, '\0')},
-                    {".nv.constant3", std::string(64, '\0')},
-                    {".nv.constant3.kernel", std::string(8, '\0')}});
+  Sections sections = {{".strtab", names},
+                       {".symtab", symbol(0, 0) + symbol(7, STT_FUNC) + symbol(1, STT_FUNC) + symbol(7, STT_SECTION)},
+                       {".nv.info", info},
+                       {".nv.constant0.kernel", std::string(548, '\0')},
+                       {".nv.constant0.other", std::string(1000, '\0')},
+                       {".nv.constant3", std::string(64, '\0')},
+                       {".nv.constant3.kernel", std::string(8, '\0')}};
+  sections.insert(sections.end(), more.begin(), more.end());
+  return build_elf(sections);
 }
 
 bundle::Resources read(const std::string& image) { return resources_in_cubin(bytes_of(image), "kernel", "a cubin"); }
@@ -57,6 +61,17 @@ TEST(Cubin, SaysWhatAKernelTakes) {
   EXPECT_EQ(resources.registers, 46u);
   EXPECT_EQ(resources.stack, 440u);
   EXPECT_EQ(resources.constants, (std::vector<bundle::ConstantBank>{{0, 548}, {3, 72}}));
+  EXPECT_EQ(resources.shared, 0u);
+}
+
+TEST(Cubin, SaysWhatSharedMemoryAKernelTakes) {
+  const auto shared = [](const Sections& sections) { return read(cubin("", sections)).shared; };
+  EXPECT_EQ(shared({{".nv.shared.kernel", std::string(1280, '\0')}, {".nv.shared.other", std::string(64, '\0')}}),
+            1280u);
+  // From sm_90 on.
+  EXPECT_EQ(shared({{".nv.shared.reserved.0", ""}, {".nv.shared.kernel", std::string(2304, '\0')}}), 1280u);
+  EXPECT_EQ(shared({{".nv.shared.reserved.0", ""}, {".nv.shared.kernel", std::string(1024, '\0')}}), 0u);
+  EXPECT_EQ(shared({{".nv.shared.reserved.0", ""}}), 0u);
 }
 
 TEST(Cubin, MalformedOnesAreRefused) {

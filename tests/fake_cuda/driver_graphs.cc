@@ -21,13 +21,17 @@ int mneme_clone_graph(hipGraph_t* clone, hipGraph_t graph);
 
 namespace {
 
+std::vector<Node> nodes_of(hipGraph_t graph) {
+  size_t count = 0;
+  if (hipGraphGetNodes(graph, nullptr, &count) != hipSuccess) return {};
+  std::vector<Node> nodes(count);
+  if (count && hipGraphGetNodes(graph, nodes.data(), &count) != hipSuccess) return {};
+  return nodes;
+}
+
 // NVIDIA does not copy a graph with memory or conditions of its own.
 bool is_not_copied(hipGraph_t graph) {
-  size_t count = 0;
-  if (hipGraphGetNodes(graph, nullptr, &count) != hipSuccess) return false;
-  std::vector<Node> nodes(count);
-  if (count && hipGraphGetNodes(graph, nodes.data(), &count) != hipSuccess) return false;
-  return std::ranges::any_of(nodes, [](Node node) {
+  return std::ranges::any_of(nodes_of(graph), [](Node node) {
     int type = 0;
     return cudaGraphNodeGetType(node, &type) == 0 && type >= declared::kAllocationNode;
   });
@@ -49,13 +53,6 @@ mneme::vendor::Dimensions dimensions(dim3 d) { return {d.x, d.y, d.z}; }
 }  // namespace
 
 extern "C" {
-
-// The graphs of the programs here have kernels without attributes only.
-Result cuGraphKernelNodeGetAttribute(Node, int, void* value) {
-  constexpr size_t kBytes = 64;
-  std::fill_n(static_cast<char*>(value), kBytes, 0);
-  return 0;
-}
 
 // ---- kernels of modules ----
 
@@ -115,7 +112,13 @@ int cudaGraphExecEventRecordNodeSetEvent(hipGraphExec_t ready, Node node, hipEve
 // ---- memory ----
 
 int cudaGraphClone(hipGraph_t* clone, hipGraph_t graph) {
-  return is_not_copied(graph) ? mneme::vendor::kNotSupported : mneme_clone_graph(clone, graph);
+  if (is_not_copied(graph)) return mneme::vendor::kNotSupported;
+  if (int status = mneme_clone_graph(clone, graph)) return status;
+  for (Node node : nodes_of(graph)) {
+    Node copy = nullptr;
+    if (hipGraphNodeFindInClone(&copy, node, *clone) == hipSuccess) copy_node_attributes(node, copy);
+  }
+  return 0;
 }
 Result cuGraphClone(hipGraph_t* clone, hipGraph_t graph) { return cudaGraphClone(clone, graph); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CUDA's driver interface: code that programs load at run time, and its launches.
+// CUDA's driver interface: code that programs load at run time.
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -10,25 +10,13 @@
 
 #include "block_kernels.h"
 #include "hostgpu/cuda/fat_binary.h"
-#include "hostgpu/cuda/launch_wishes.h"
 #include "hostgpu/extensions.h"
 #include "hostgpu/kernels/registration.h"
 
 using namespace mneme::fake_cuda;
 using mneme::hostgpu::Program;
-using mneme::hostgpu::cuda::own_stream;
-using mneme::vendor::cuda::DriverLaunchConfig;
 
 namespace {
-
-// The list's end is another than HIP's, which knows the same keys.
-std::vector<void*> as_hip(void** extra) {
-  std::vector<void*> list;
-  if (!extra) return list;
-  for (void** at = extra; *at; at += 2) list.insert(list.end(), {at[0], at[1]});
-  list.push_back(HIP_LAUNCH_PARAM_END);
-  return list;
-}
 
 // The modules of what start-up code registered.
 constexpr uintptr_t kRegistered = 1;
@@ -40,30 +28,12 @@ Program* program_of(hipModule_t module) {
   return number & kRegistered ? reinterpret_cast<Program*>(number & ~kRegistered) : nullptr;
 }
 
-// What this driver compiles PTX to stands in its first line (toolkit.py), in hexadecimal digits.
-std::string cubin_in_ptx(std::string_view text) {
-  constexpr std::string_view kMark = "// fake-cubin ";
-  if (!text.starts_with(kMark)) return {};
-  text = text.substr(kMark.size(), text.find('\n') - kMark.size());
-  std::string cubin;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    cubin += static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16));
-  }
-  return cubin;
-}
-
 std::mutex mutex;
 struct Function {
   hipCtx_t context = nullptr;
   bool lost = false;
 };
 std::map<const void*, Function> functions;
-
-bool is_lost(const void* function) {
-  std::lock_guard lock(mutex);
-  const auto found = functions.find(function);
-  return found != functions.end() && found->second.lost;
-}
 
 // A variable whose name in PTX is that.
 hipError_t find_global(void** address, size_t* size, hipModule_t module, const char* name) {
@@ -80,6 +50,23 @@ hipError_t find_global(void** address, size_t* size, hipModule_t module, const c
 }
 
 }  // namespace
+
+std::string mneme::fake_cuda::cubin_in_ptx(std::string_view text) {
+  constexpr std::string_view kMark = "// fake-cubin ";
+  if (!text.starts_with(kMark)) return {};
+  text = text.substr(kMark.size(), text.find('\n') - kMark.size());
+  std::string cubin;
+  for (size_t i = 0; i + 1 < text.size(); i += 2) {
+    cubin += static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16));
+  }
+  return cubin;
+}
+
+bool mneme::fake_cuda::is_lost(const void* function) {
+  std::lock_guard lock(mutex);
+  const auto found = functions.find(function);
+  return found != functions.end() && found->second.lost;
+}
 
 bool mneme::fake_cuda::is_of_module(const void* function) {
   std::lock_guard lock(mutex);
@@ -201,51 +188,6 @@ Result cuModuleEnumerateFunctions(hipFunction_t* functions, unsigned room, hipMo
 
 Result cuLibraryGetGlobal(Address* address, size_t* size, hipModule_t library, const char* name) {
   return cuModuleGetGlobal_v2(address, size, library, name);
-}
-
-Result cuLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                      unsigned block_y, unsigned block_z, unsigned shared, hipStream_t stream, void** arguments,
-                      void** extra) {
-  if (play_block_kernel(function, grid_x, arguments)) return 0;
-  if (is_lost(as_hip(function))) return kInvalidHandle;
-  std::vector<void*> list = as_hip(extra);
-  return result(hipModuleLaunchKernel(as_hip(function), grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
-                                      stream, arguments, extra ? list.data() : nullptr));
-}
-Result cuLaunchKernel_ptsz(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                           unsigned block_y, unsigned block_z, unsigned shared, hipStream_t stream, void** arguments,
-                           void** extra) {
-  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, own_stream(stream),
-                        arguments, extra);
-}
-Result cuLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                                 hipStream_t stream, void** arguments) {
-  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments,
-                        nullptr);
-}
-
-// Clusters are as in clusters.cc.
-Result cuLaunchKernelEx(const DriverLaunchConfig* config, hipFunction_t function, void** arguments, void** extra) {
-  const auto& [grid, block, shared, vendors, attributes, count] = *config;
-  hipStream_t stream = mneme::hostgpu::cuda::as_hip(vendors);
-  if (mneme::hostgpu::cuda::wishes_of(attributes, count).cooperative) {
-    return result(hipModuleLaunchCooperativeKernel(as_hip(function), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                                   shared, stream, arguments));
-  }
-  return cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, arguments, extra);
-}
-Result cuLaunchKernelEx_ptsz(const DriverLaunchConfig* config, hipFunction_t function, void** arguments, void** extra) {
-  DriverLaunchConfig own = *config;
-  own.stream = mneme::vendor::per_thread(own.stream);
-  return cuLaunchKernelEx(&own, function, arguments, extra);
-}
-
-Result cuFuncGetAttribute(int* value, hipFunction_attribute which, hipFunction_t function) {
-  return result(hipFuncGetAttribute(value, which, as_hip(function)));
-}
-Result cuFuncSetAttribute(hipFunction_t function, hipFuncAttribute which, int value) {
-  return result(hipFuncSetAttribute(as_hip(function), which, value));
 }
 
 // As tables of NVIDIA's driver give functions to its libraries (cuGetExportTable), which no recorder sees.

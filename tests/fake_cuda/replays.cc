@@ -29,15 +29,6 @@ constexpr Result kNotSupported = 801;
 
 extern "C" {
 
-Result cuLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t,
-                      void**, void**);
-Result cuLaunchKernelEx(const declared::DriverLaunchConfig* config, hipFunction_t function, void** arguments,
-                        void** extra) {
-  return cuLaunchKernel(function, config->grid.x, config->grid.y, config->grid.z, config->block.x, config->block.y,
-                        config->block.z, static_cast<unsigned>(config->shared),
-                        reinterpret_cast<hipStream_t>(config->stream), arguments, extra);
-}
-
 Result cuDeviceGetName(char* name, int size, int) {
   std::strncpy(name, "a GPU that is played", static_cast<size_t>(size));
   return 0;
@@ -49,7 +40,6 @@ Result cuDeviceGetAttribute(int* value, int which, int device) {
   *value = which == kMajor ? (other ? std::atoi(other) : 9) : which == kMinor ? 0 : which == kCacheSize ? 5 << 20 : 1;
   return 0;
 }
-Result cuFuncSetAttribute(hipFunction_t, int, int) { return 0; }
 
 Result cuEventCreate(Event** event, unsigned) {
   *event = new Event;

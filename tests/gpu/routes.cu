@@ -99,18 +99,56 @@ void graph() {
   OK(cudaStreamDestroy(stream));
 }
 
-// With attributes.
+// With attributes: what the kernel sees of its cluster comes from the launch, or from the function.
+template <unsigned by>
+__global__ void in_clusters(int* out) {
+  unsigned blocks = 0;
+#ifdef __CUDA_ARCH__
+  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(blocks));
+#endif
+  out[blockIdx.x * blockDim.x + threadIdx.x] += static_cast<int>(by * blocks);
+}
+
+#ifdef __NVCC__  // clang has no such attribute
+__global__ void __cluster_dims__(2, 1, 1) in_own_clusters(int* out) {
+  unsigned blocks = 0;
+  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(blocks));
+  out[blockIdx.x * blockDim.x + threadIdx.x] += static_cast<int>(100000 * blocks);
+}
+#endif
+
+cudaLaunchAttribute attribute(cudaLaunchAttributeID which) {
+  cudaLaunchAttribute made{};
+  made.id = which;
+  return made;
+}
+
 void attributes() {
   int *out = device_memory<int>(kFew), *in = device_memory<int>(kFew, 1);
   void* arguments[] = {&out, &in};
   OK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(add), dim3(1), dim3(kFew), arguments, 0, 0));
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = 1, attribute.val.clusterDim.y = 1, attribute.val.clusterDim.z = 1;
+  std::vector<cudaLaunchAttribute> wanted = {attribute(cudaLaunchAttributeClusterDimension),
+                                             attribute(cudaLaunchAttributePriority),
+                                             attribute(cudaLaunchAttributeProgrammaticStreamSerialization)};
+  wanted[0].val.clusterDim.x = 2, wanted[0].val.clusterDim.y = 1, wanted[0].val.clusterDim.z = 1;
+  wanted[1].val.priority = -1;
+  wanted[2].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(1), config.blockDim = dim3(kFew), config.attrs = &attribute, config.numAttrs = 1;
-  OK(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(add), arguments));
-  OK(cudaDeviceSynchronize());
+  config.gridDim = dim3(4), config.blockDim = dim3(kFew / 4), config.attrs = wanted.data();
+  config.numAttrs = static_cast<unsigned>(wanted.size());
+  OK(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(in_clusters<10>), arguments));
+  const auto* always = reinterpret_cast<const void*>(in_clusters<1000>);
+  OK(cudaFuncSetAttribute(always, cudaFuncAttributeRequiredClusterWidth, 4));
+  OK(cudaFuncSetAttribute(always, cudaFuncAttributeRequiredClusterHeight, 1));
+  OK(cudaFuncSetAttribute(always, cudaFuncAttributeRequiredClusterDepth, 1));
+  OK(cudaLaunchKernel(always, dim3(4), dim3(kFew / 4), arguments, 0, 0));
+  int result = 0, expected = 0x01010101 + 1 + 20 + 4000;
+#ifdef __NVCC__
+  in_own_clusters<<<4, kFew / 4>>>(out);
+  expected += 200000;
+#endif
+  OK(cudaMemcpy(&result, out, sizeof result, cudaMemcpyDeviceToHost));
+  CHECK(result == expected);
 }
 
 void launch_once() {
@@ -203,6 +241,107 @@ void contexts() {
   }
 }
 
+// A context of the device's, memory in it, and the launch of kPtx's kernel with its arguments in one buffer.
+struct Driven {
+  Driven() {
+    CUcontext context;
+    OK(DRIVER(cuInit)(0));
+    OK(DRIVER(cuDevicePrimaryCtxRetain)(&context, 0));
+    OK(DRIVER(cuCtxSetCurrent)(context));
+    OK(DRIVER(cuMemAlloc)(&data, kFew * 4));
+    OK(DRIVER(cuMemsetD8)(data, 0, kFew * 4));
+  }
+  void launch(CUfunction function, unsigned shared = 0) {
+    size_t size = sizeof data;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &data, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    OK(DRIVER(cuLaunchKernel)(function, 1, 1, 1, kFew, 1, 1, shared, nullptr, nullptr, extra));
+  }
+  void check(int expected) {
+    int result = 0;
+    OK(DRIVER(cuMemcpyDtoH)(&result, data, sizeof result));
+    CHECK(result == expected);
+  }
+  CUfunction plus_of(CUmodule module) {
+    CUfunction plus;
+    OK(DRIVER(cuModuleGetFunction)(&plus, module, "plus"));
+    return plus;
+  }
+  CUdeviceptr data;
+};
+
+// A module by the driver's linker, which goes before the kernel is launched.
+void linked() {
+  Driven driven;
+  CUlinkState link;
+  CUmodule module;
+  void* cubin;
+  size_t size;
+  OK(DRIVER(cuLinkCreate)(0, nullptr, nullptr, &link));
+  OK(DRIVER(cuLinkAddData)(link, CU_JIT_INPUT_PTX, const_cast<char*>(kPtx), sizeof kPtx, "plus", 0, nullptr, nullptr));
+  OK(DRIVER(cuLinkComplete)(link, &cubin, &size));
+  OK(DRIVER(cuModuleLoadData)(&module, cubin));
+  OK(DRIVER(cuLinkDestroy)(link));
+  driven.launch(driven.plus_of(module));
+  driven.check(1);
+}
+
+// With options for the driver's compiler.
+void compiled() {
+  Driven driven;
+  CUmodule module;
+  CUjit_option options[] = {CU_JIT_MAX_REGISTERS, CU_JIT_OPTIMIZATION_LEVEL};
+  void* values[] = {reinterpret_cast<void*>(32), reinterpret_cast<void*>(1)};
+  OK(DRIVER(cuModuleLoadDataEx)(&module, kPtx, 2, options, values));
+  driven.launch(driven.plus_of(module));
+  driven.check(1);
+}
+
+// A library's kernel by its own handle, with more shared memory than there is without asking.
+void library() {
+  Driven driven;
+  CUlibrary library;
+  CUkernel plus;
+  constexpr int kShared = 100000;
+  OK(DRIVER(cuLibraryLoadData)(&library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  OK(DRIVER(cuLibraryGetKernel)(&plus, library, "plus"));
+  OK(DRIVER(cuKernelSetAttribute)(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kShared, plus, 0));
+  driven.launch(reinterpret_cast<CUfunction>(plus), kShared);
+  driven.check(1);
+}
+
+// The driver's graphs: built, changed once it is ready, and noted down from a stream.
+void graphs() {
+  Driven driven, other;
+  CUmodule module;
+  CUgraph graph;
+  CUgraphNode node;
+  CUgraphExec ready;
+  CUstream stream;
+  OK(DRIVER(cuModuleLoadData)(&module, kPtx));
+  CUfunction plus = driven.plus_of(module);
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  void* arguments[] = {&driven.data};
+  parameters.func = plus, parameters.kernelParams = arguments, parameters.blockDimX = kFew;
+  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = parameters.blockDimY = parameters.blockDimZ = 1;
+  OK(DRIVER(cuGraphCreate)(&graph, 0));
+  OK(DRIVER(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &parameters));
+  OK(DRIVER(cuGraphInstantiateWithFlags)(&ready, graph, 0));
+  OK(DRIVER(cuGraphLaunch)(ready, nullptr));
+  arguments[0] = &other.data;
+  OK(DRIVER(cuGraphExecKernelNodeSetParams)(ready, node, &parameters));
+  OK(DRIVER(cuGraphLaunch)(ready, nullptr));
+  OK(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+  OK(DRIVER(cuCtxSynchronize)());
+  OK(DRIVER(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  OK(DRIVER(cuLaunchKernel)(plus, 1, 1, 1, kFew, 1, 1, 0, stream, arguments, nullptr));
+  OK(DRIVER(cuStreamEndCapture)(stream, &graph));
+  OK(DRIVER(cuGraphInstantiateWithFlags)(&ready, graph, 0));
+  OK(DRIVER(cuGraphLaunch)(ready, stream));
+  OK(DRIVER(cuStreamSynchronize)(stream));
+  driven.check(1);
+  other.check(2);
+}
+
 // Whether what cuGetProcAddress gives is what the library exports: of how many names not.
 void lookups() {
   const char* names[] = {"cuMemAlloc",        "cuMemFree",          "cuLaunchKernel",       "cuLaunchKernelEx",
@@ -235,7 +374,8 @@ int run(const char* mode) {
     const char* name;
     void (*run)();
   } modes[] = {{"memory", memory}, {"graph", graph},       {"attributes", attributes}, {"reset", reset},
-               {"forked", forked}, {"contexts", contexts}, {"failed", failed},         {"lookups", lookups}};
+               {"forked", forked}, {"contexts", contexts}, {"failed", failed},         {"lookups", lookups},
+               {"linked", linked}, {"compiled", compiled}, {"library", library},       {"graphs", graphs}};
   for (const auto& one : modes) {
     if (std::strcmp(mode, one.name) != 0) continue;
     one.run();

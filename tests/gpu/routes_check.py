@@ -10,6 +10,7 @@ application do what it does alone? By nvcc and by mneme-inject, static and share
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -17,10 +18,13 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODES = ["memory", "graph", "attributes", "reset", "forked", "contexts", "failed", "lookups"]
+MODES = ["memory", "graph", "attributes", "reset", "forked", "contexts", "failed", "lookups", "linked", "compiled",
+         "library", "graphs"]
 RTLD_LOCAL, RTLD_DEEPBIND = 0, 8
+AT_ONCE = 8
 
 SCRIPT = """
 import ctypes
@@ -43,81 +47,6 @@ check(cuda.cuMemcpyDtoH_v2(ctypes.byref(result), data, ctypes.c_size_t(4)))
 print("plus", result.value)
 """
 
-TORCH = """
-import torch
-torch.manual_seed(1)
-model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 16)).cuda()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-x, y = torch.randn(64, 256, device="cuda"), torch.randint(0, 16, (64,), device="cuda")
-for step in range(3):
-    optimizer.zero_grad()
-    loss = torch.nn.functional.cross_entropy(model(x), y)
-    loss.backward()
-    optimizer.step()
-torch.cuda.synchronize()
-print(f"loss {loss.item():.5f}")
-stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-with torch.no_grad():
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        model(x)
-    torch.cuda.current_stream().wait_stream(stream)
-    with torch.cuda.graph(graph):
-        out = model(x)
-    for _ in range(2):
-        graph.replay()
-torch.cuda.synchronize()
-print(f"graph {out.sum().item():.4f}")
-"""
-
-TRITON = """
-import torch, triton, triton.language as tl
-@triton.jit
-def scaled(x, y, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y + at, tl.load(x + at, mask=at < n) * 3 + 1, mask=at < n)
-x, y = torch.arange(1000, device="cuda", dtype=torch.float32), torch.zeros(1000, device="cuda")
-for _ in range(2):
-    scaled[(4,)](x, y, 1000, BLOCK=256)
-print("triton", y.sum().item())
-"""
-
-BLAS = """
-#include <cublas_v2.h>
-#include <cuda_runtime.h>
-#include <cstdio>
-int main() {
-  float *a, *b, *c, one = 1, zero = 0, first = 0;
-  constexpr int n = 256;
-  cublasHandle_t handle;
-  if (cudaMalloc(&a, n * n * 4) || cudaMalloc(&b, n * n * 4) || cudaMalloc(&c, n * n * 4)) return 1;
-  cudaMemset(a, 0x3f, n * n * 4), cudaMemset(b, 0x3f, n * n * 4);
-  if (cublasCreate(&handle) ||
-      cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a, n, b, n, &zero, c, n)) return 2;
-  cudaMemcpy(&first, c, 4, cudaMemcpyDeviceToHost);
-  std::printf("gemm %g\\n", first);
-}
-"""
-
-# Its kernels come from a table of the driver's.
-FFT = """
-#include <cufft.h>
-#include <cuda_runtime.h>
-#include <cstdio>
-int main() {
-  cufftComplex* data;
-  float first = 0;
-  cufftHandle plan;
-  if (cudaMalloc(&data, 1024 * sizeof *data)) return 1;
-  cudaMemset(data, 0x3f, 1024 * sizeof *data);
-  for (int round = 0; round < 2; ++round) {
-    if (cufftPlan1d(&plan, 1024, CUFFT_C2C, 1) || cufftExecC2C(plan, data, data, CUFFT_FORWARD) ||
-        cufftExecC2C(plan, data, data, CUFFT_INVERSE) || cufftDestroy(plan)) return 2;
-  }
-  cudaMemcpy(&first, data, 4, cudaMemcpyDeviceToHost);
-  std::printf("transform %g\\n", first);
-}
-"""
 
 
 def built(command):
@@ -133,8 +62,6 @@ def build(folder, inject, cuda):
     text = re.search(r'kPtx\[\] =\n(.*?);\n\n', source.read_text(), re.DOTALL).group(1)
     ptx = "".join(json.loads(line.strip()) for line in text.splitlines())
     (folder / "by_ctypes.py").write_text(SCRIPT.replace("PTX", ptx))
-    (folder / "by_torch.py").write_text(TORCH)
-    (folder / "by_triton.py").write_text(TRITON)
     common = [nvcc, "-std=c++17", "-O2", "-arch=sm_90", source]
     rpath = ["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN"]
     for runtime in ["static", "shared"]:
@@ -145,9 +72,6 @@ def build(folder, inject, cuda):
     for runtime in ["static", "shared"]:
         built([nvcc, "-std=c++17", "-O2", "-arch=sm_90", launches, "-cudart", runtime, *rpath, "-o",
                folder / f"launches_{runtime}"])
-    for name, text in [("blas", BLAS), ("fft", FFT)]:
-        (folder / f"{name}.cu").write_text(text)
-        built([nvcc, "-std=c++17", folder / f"{name}.cu", f"-lcu{name}", "-o", folder / name])
     if inject:
         # mneme-inject links the shared runtime; the static one is linked by clang itself.
         clang = ["clang++-19", "-x", "cuda", "--offload-arch=sm_90", "-std=c++17", "-O2", "-fPIC", source]
@@ -176,34 +100,34 @@ def commands(folder):
             for host in ["nvcc_static", "nvcc_shared"]:
                 if (folder / plugin).exists() and (folder / host).exists():
                     yield f"{host} {plugin} {how}", [folder / host, str(how), folder / plugin]
-    for name in ["blas", "fft", "launches_static", "launches_shared"]:
+    for name in ["launches_static", "launches_shared"]:
         if (folder / name).exists():
             yield name, [folder / name]
     yield "ctypes", [sys.executable, folder / "by_ctypes.py"]
-    for module in ["torch", "triton"]:
-        if subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True).returncode == 0:
-            yield module, [sys.executable, folder / f"by_{module}.py"]
 
 
-def execute(command, folder):
+def execute(command, folder, environment=None):
+    """And how long it takes: `seconds`."""
+    begin = time.monotonic()
     try:
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, cwd=folder)
+        result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, cwd=folder,
+                                env={**os.environ, **(environment or {})})
     except subprocess.TimeoutExpired as error:
-        return subprocess.CompletedProcess(command, 124, (error.stdout or b"").decode(), "timed out")
+        result = subprocess.CompletedProcess(command, 124, (error.stdout or b"").decode(), "timed out")
+    result.seconds = time.monotonic() - begin
+    return result
 
 
 def check(name, command, folder, tools):
-    """One line, and what was said where it is not as it should be. Returns whether it is."""
-    bundle = folder / "recorded.tar"
-    bundle.unlink(missing_ok=True)
+    """Whether it is as it should be; a line, and what was said where it is not."""
+    bundle = folder / f"recorded_{re.sub(r'[^a-z0-9]+', '_', name)}.tar"
     alone = execute(command, folder)
     seen = execute([tools / "mneme-capture", "--device", "cuda", "--summary", "-o", bundle, *command], folder)
     launches = re.search(r"(\d+) kernels?, (\d+) launch(?:es)?, (\d+) recorded", seen.stderr)
     recorded = int(launches.group(3)) if launches else 0
     # Others' kernels are recorded as the code that ran.
-    levels = " -O3 --assembler none" if "injected" in name and not name.endswith("contexts") else ""
-    # Atomics come in any order there.
-    any_order = name in ("blas", "fft", "torch", "triton")
+    is_injected = "injected" in name and not re.search("contexts|linked|compiled|library|graphs$", name)
+    levels = " -O3 --assembler none" if is_injected else ""
     same = alone.stdout == seen.stdout or name.startswith("launches")
     fine = same and (alone.returncode == 0 or name.endswith("failed")) and seen.returncode in (0, 2, 4)
     fine = fine and (recorded > 0 or name.endswith(("lookups", "failed"))) and "never registered" not in seen.stderr
@@ -220,16 +144,15 @@ def check(name, command, folder, tools):
         changed = sum(1 for one in lines if one.get("changed_bytes"))
         line += f", replays exit {replayed.returncode}, {len(lines)} runs, {changed} change memory"
         if replayed.returncode:
-            fine, said = fine and any_order, replayed.stderr[-1500:]
-    print(("ok   " if fine else "FAIL ") + line, flush=True)
+            fine, said = False, replayed.stderr[-1500:]
+    bundle.unlink(missing_ok=True)
+    lines = [("ok   " if fine else "FAIL ") + line]
     reasons = [one for one in seen.stderr.splitlines() if "not:" in one or "warning" in one or "error" in one]
-    for one in dict.fromkeys(reasons[:6]):
-        print(f"         {one[:300]}")
+    lines += [f"         {one[:300]}" for one in dict.fromkeys(reasons[:6])]
     if not fine:
-        print("       alone: " + alone.stdout[-300:] + alone.stderr[-600:])
-        print("       seen:  " + seen.stdout[-300:] + seen.stderr[-1500:])
-        print("       " + said)
-    return fine
+        lines += ["       alone: " + alone.stdout[-300:] + alone.stderr[-600:],
+                  "       seen:  " + seen.stdout[-300:] + seen.stderr[-1500:], "       " + said]
+    return fine, "\n".join(lines)
 
 
 def main():
@@ -252,7 +175,14 @@ def main():
         build(folder, None, cuda)
     os.environ["CUDA_CACHE_DISABLE"] = "1"
     wanted = [one for one in commands(folder) if re.search(options.only, one[0])]
-    results = [check(name, command, folder, tools) for name, command in wanted]
+    results = []
+    # What is timed runs by itself.
+    for at_once, is_timed in [(AT_ONCE, False), (1, True)]:
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            of_these = [one for one in wanted if one[0].startswith("launches") == is_timed]
+            for fine, said in pool.map(lambda one: check(*one, folder, tools), of_these):
+                print(said, flush=True)
+                results.append(fine)
     print(f"{sum(results)} of {len(results)}")
     return 0 if results and all(results) else 1
 

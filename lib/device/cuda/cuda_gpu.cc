@@ -50,13 +50,24 @@ int make_context_current() {
   return device;
 }
 
+// Whether the code itself asks for these clusters (__cluster_dims__), which a launch of it need not ask for then.
+bool has_clusters(Function* function, const bundle::Dim3& cluster) {
+  int extents[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    if (driver().cuFuncGetAttribute(&extents[i], kRequiredCluster + i, function) != 0) return false;
+  }
+  return extents[0] > 0 && bundle::Dim3{static_cast<uint32_t>(extents[0]), static_cast<uint32_t>(extents[1]),
+                                        static_cast<uint32_t>(extents[2])} == cluster;
+}
+
 // In clusters and as a cooperative one if the launch says so. Returns what the driver says of it.
 Result launch_kernel(Function* function, const Launch& launch, void** arguments) {
   const bundle::Dim3 &grid = launch.grid, &block = launch.block, &cluster = launch.cluster;
   LaunchAttribute attributes[2] = {};
   unsigned count = 0;
   if (launch.cooperative) attributes[count++] = {kLaunchCooperative, {}, {1}};
-  if (cluster.count() > 1) attributes[count++] = {kLaunchClusterDimension, {}, {cluster.x, cluster.y, cluster.z}};
+  if (cluster.count() > 1 && !has_clusters(function, cluster))
+    attributes[count++] = {kLaunchClusterDimension, {}, {cluster.x, cluster.y, cluster.z}};
   if (count == 0) {
     return driver().cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, launch.shared_bytes,
                                    nullptr, arguments, nullptr);

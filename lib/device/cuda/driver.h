@@ -30,6 +30,7 @@ inline constexpr int kMultiprocessors = 16;                   // CU_DEVICE_ATTRI
 inline constexpr int kErrorLogBuffer = 5, kErrorLogSize = 6;  // CU_JIT_ERROR_LOG_BUFFER…
 inline constexpr Result kNotFound = 500;
 inline constexpr int kNonPortableCluster = 14;  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+inline constexpr int kRequiredCluster = 11;     // CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH; height and depth follow
 
 struct LaunchConfiguration {  // CUlaunchConfig
   unsigned grid[3], block[3];

@@ -19,6 +19,9 @@ static_assert(kMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYT
 static_assert(kErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER && kErrorLogSize == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 static_assert(kNotFound == CUDA_ERROR_NOT_FOUND);
 static_assert(kNonPortableCluster == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+static_assert(kRequiredCluster == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+static_assert(kRequiredCluster + 1 == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT);
+static_assert(kRequiredCluster + 2 == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH);
 static_assert(sizeof(LaunchConfiguration) == sizeof(CUlaunchConfig));
 static_assert(offsetof(LaunchConfiguration, block) == offsetof(CUlaunchConfig, blockDimX));
 static_assert(offsetof(LaunchConfiguration, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));

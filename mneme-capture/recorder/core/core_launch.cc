@@ -167,7 +167,9 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.shared_bytes = request.shared_bytes;
   prologue.stack_bytes = runtime_.stack_bytes(chosen.device);
   prologue.cooperative = request.cooperative;
-  prologue.cluster = request.cluster;
+  prologue.cluster =
+      request.cluster.count() > 1 ? request.cluster : runtime_.required_cluster(request.function, chosen.device);
+  runtime_.attributes(request, prologue.asides, missing);
   prologue.slot = chosen.slot;
   prologue.check = chosen.check;
   prologue.device = static_cast<uint32_t>(chosen.device);

@@ -291,11 +291,7 @@ std::optional<objects::Parameters> parameters_of(const Ask& ask, Handle handle) 
 }  // namespace
 
 std::optional<objects::Parameters> CudaRuntime::parameters(const void* host_function, int device) {
-  bool loaded = false;
-  {
-    std::lock_guard lock(mutex_);
-    loaded = functions_.contains(host_function);
-  }
+  const bool loaded = is_drivers(host_function);
   OnDevice there(device);
   auto* function = const_cast<void*>(host_function);
   if (!loaded && !runtime_succeeds(next::cudaGetFuncBySymbol(&function, host_function))) return std::nullopt;
@@ -326,22 +322,23 @@ void CudaRuntime::add_kernel(void* fat_binary, const void* host_function, const 
   kernels_[fat_binary].try_emplace(name, host_function);
 }
 
+bool CudaRuntime::is_drivers(const void* function) {
+  std::lock_guard lock(mutex_);
+  return functions_.contains(function);
+}
+
 // Null: the vendor has none. A library's kernel is a function in the module that it is on the thread's device.
-Module CudaRuntime::module_behind(const void* kernel) {
-  bool is_drivers = false;
-  {
-    std::lock_guard lock(mutex_);
-    is_drivers = functions_.contains(kernel);
-  }
+Function CudaRuntime::function_behind(const void* kernel) {
   Function function = const_cast<void*>(kernel);
+  if (!is_drivers(kernel)) return runtime_succeeds(next::cudaGetFuncBySymbol(&function, kernel)) ? function : nullptr;
+  Function of_kernel = nullptr;
+  return next::cuKernelGetFunction(&of_kernel, function) == kSuccess ? of_kernel : function;
+}
+
+Module CudaRuntime::module_behind(const void* kernel) {
+  Function function = function_behind(kernel);
   Module module = nullptr;
-  if (is_drivers) {
-    Function of_kernel = nullptr;
-    if (next::cuKernelGetFunction(&of_kernel, function) == kSuccess) function = of_kernel;
-  } else if (!runtime_succeeds(next::cudaGetFuncBySymbol(&function, kernel))) {
-    return nullptr;
-  }
-  return next::cuFuncGetModule(&module, function) == kSuccess ? module : nullptr;
+  return function && next::cuFuncGetModule(&module, function) == kSuccess ? module : nullptr;
 }
 
 const void* CudaRuntime::host_function(Module module, const std::string& name) {

@@ -32,6 +32,9 @@ class CudaRuntime final : public VendorRuntime {
   bool prepare(const void* host_function, int device) override;
   std::string processor(int device) override;
   std::optional<objects::Parameters> parameters(const void* host_function, int device) override;
+  bundle::Dim3 required_cluster(const void* host_function, int device) override;
+  void attributes(const LaunchRequest& request, std::vector<std::string>& asides,
+                  std::vector<std::string>& missing) override;
   std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
                                            std::vector<std::string>& missing) override;
   std::string why_missing(const ProgramCode& code, const bundle::KernelInfo& kernel, const std::string& name) override;
@@ -74,6 +77,9 @@ class CudaRuntime final : public VendorRuntime {
   bool has_variable(const std::string& name);
 
  private:
+  // Whether the driver gave out the handle, of loaded code.
+  bool is_drivers(const void* function);
+  Function function_behind(const void* kernel);
   Module module_behind(const void* kernel);
   int ask_device_of(void* stream) override;
   int on_devices(const std::function<int(int device)>& wait) override;

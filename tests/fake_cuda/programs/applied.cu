@@ -22,17 +22,9 @@ int cudaSetDevice(int);
 int cudaLaunchKernelExC_ptsz(const LaunchConfig*, const void*, void**);
 int cudaLaunchCooperativeKernel_ptsz(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 #ifndef WITHOUT_GRAPHS
-struct DriverLaunchConfig {  // CUlaunchConfig
-  dim3 grid, block;
-  unsigned shared;
-  cudaStream_t stream;
-  LaunchAttribute* attributes;
-  unsigned count;
-};
 int cudaGraphExecUpdate(cudaGraphExec_t, cudaGraph_t, void*, void*);
 int cuCtxCreate_v2(CUcontext*, unsigned, int);
 int cuCtxDestroy_v2(CUcontext);
-int cuLaunchKernelEx(const DriverLaunchConfig*, CUfunction, void**, void**);
 int cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                               cudaStream_t, void**);
 #endif

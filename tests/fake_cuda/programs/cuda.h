@@ -33,7 +33,7 @@ struct LaunchConfig {
   LaunchAttribute* attributes;
   unsigned count;
 };
-constexpr int kCooperative = 2, kClusterDimension = 4;
+constexpr int kCooperative = 2, kClusterDimension = 4, kStreamSerialization = 6, kPriority = 8;
 
 extern "C" {
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr);

@@ -10,6 +10,7 @@ using CUfunction = struct Function*;
 using CUlibrary = struct Library*;
 using CUkernel = struct Kernel*;
 using CUcontext = struct Context*;
+using CUlinkState = struct LinkState*;
 using CUdeviceptr = unsigned long long;
 using MemoryHandle = unsigned long long;
 
@@ -20,6 +21,14 @@ struct MemoryProperties {  // CUmemAllocationProp
 };
 struct MemoryAccess {  // CUmemAccessDesc
   int location, device, flags;
+};
+
+struct DriverLaunchConfig {  // CUlaunchConfig
+  dim3 grid, block;
+  unsigned shared;
+  cudaStream_t stream;
+  LaunchAttribute* attributes;
+  unsigned count;
 };
 
 extern "C" {
@@ -43,6 +52,14 @@ int cuLibraryGetGlobal(CUdeviceptr*, size_t*, CUlibrary, const char*);
 int cuKernelGetFunction(CUfunction*, CUkernel);
 int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
                    void**, void**);
+int cuLaunchKernelEx(const DriverLaunchConfig*, CUfunction, void**, void**);
+int cuFuncSetAttribute(CUfunction, int, int);
+int cuKernelSetAttribute(int, int, CUkernel, int);
+int cuLinkCreate_v2(unsigned, int*, void**, CUlinkState*);
+int cuLinkAddData_v2(CUlinkState, int, void*, size_t, const char*, unsigned, int*, void**);
+int cuLinkAddFile_v2(CUlinkState, int, const char*, unsigned, int*, void**);
+int cuLinkComplete(CUlinkState, void**, size_t*);
+int cuLinkDestroy(CUlinkState);
 int cuStreamCreate(cudaStream_t*, unsigned);
 int cuStreamDestroy_v2(cudaStream_t);
 int cuStreamSynchronize(cudaStream_t);

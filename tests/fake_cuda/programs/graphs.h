@@ -69,6 +69,7 @@ int cudaGraphAddNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, cons
 int cuGraphCreate(cudaGraph_t*, unsigned);
 int cuGraphDestroy(cudaGraph_t);
 int cuGraphAddKernelNode_v2(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, const DriverKernelNode*);
+int cuGraphKernelNodeSetAttribute(cudaGraphNode_t, int, const void*);
 int cuGraphInstantiateWithFlags(cudaGraphExec_t*, cudaGraph_t, unsigned long long);
 int cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t, cudaGraphNode_t, const DriverKernelNode*);
 int cuGraphExecDestroy(cudaGraphExec_t);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Launches that say more than dimensions: cooperative ones, whose blocks wait for each other, and ones in clusters.
+// Launches that say more than dimensions: cooperative ones, whose blocks wait for each other, ones in clusters, and one
+// that may begin before the launch ahead of it has ended.
 #include "cuda.h"
 
 __device__ unsigned arrivals;
@@ -83,6 +84,11 @@ int main() {
   config.count = 1;
   CHECK(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(add), value_too) == 0);
   check(ints, 4, 5, false);
+  LaunchAttribute early[] = {{kStreamSerialization, 0, {1}}, {kPriority, 0, {~0u}}};
+  config.attributes = early;
+  config.count = 2;
+  CHECK(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(add), value_too) == 0);
+  check(ints, 4, 10, false);
   CHECK(cudaFree(data) == 0 && cudaFree(room) == 0);
   std::puts("launches: ok");
 }

@@ -13,6 +13,8 @@ __global__ void fill(int* data, int value) { data[index()] = value; }
 // Of the program's own, in front of the C library's.
 extern "C" void* dlsym_next(const char* name) { return dlsym(RTLD_NEXT, name); }
 
+using GetProcAddress = int(const char*, void**, int, unsigned long long, int*);  // the first version has no status
+
 std::string object_of(void* function) {
   Dl_info info{};
   CHECK(function && dladdr(function, &info));
@@ -32,6 +34,20 @@ int main(int, char** arguments) {
   CHECK((object_of(dlsym(cudart, "cudaMalloc")) == recorder) == recorded);
   CHECK(object_of(dlsym(cudart, "cudaGetErrorString")) != recorder);  // which is not hooked
   CHECK(!dlsym(cudart, "cudaNothing") && dlerror());
+  // Of any version, of streams of either kind.
+  for (const char* version : {"cuGetProcAddress", "cuGetProcAddress_v2"}) {
+    auto* get = reinterpret_cast<GetProcAddress*>(dlsym(driver, version));
+    for (const char* name :
+         {"cuLaunchKernel", "cuLaunchKernelEx", "cuModuleLoadData", "cuMemAllocAsync", "cuGetProcAddress"}) {
+      for (unsigned long long flags : {0ull, 1ull, 2ull}) {
+        void* found = nullptr;
+        int status = 0;
+        CHECK(get(name, &found, 12000, flags, &status) == 0 && (object_of(found) == recorder) == recorded);
+      }
+    }
+    void* found = nullptr;
+    CHECK(get("cuDriverGetVersion", &found, 12000, 0, nullptr) == 0 && object_of(found) != recorder);
+  }
   // After the program comes the recorder, which has a close() of its own; after the recorder would be the C library.
   CHECK(dlsym_next("close") == dlsym(RTLD_DEFAULT, "close"));
   CHECK((object_of(dlsym_next("close")) == recorder) == recorded);

@@ -142,6 +142,7 @@ void add_one(uint32_t* words, uint32_t count) {
 const std::map<std::string, Kernel> kernels = {
     {"right", add_one},
     {"right with malloc", add_one},
+    {"right, in clusters", add_one},
     {"nothing", [](uint32_t*, uint32_t) {}},
     {"wrong_byte",
      [](uint32_t* words, uint32_t count) {
@@ -268,6 +269,12 @@ Result cuModuleGetFunction(Function** function, Module* module, const char* name
 }
 Result cuModuleGetGlobal_v2(Address*, size_t*, Module*, const char*) { return kNotFound; }
 Result cuFuncSetAttribute(Function*, int, int) { return broken; }
+Result cuFuncGetAttribute(int* value, int which, Function* function) {
+  constexpr int kClusters[] = {4, 1, 2};
+  const bool is_asked = which >= kRequiredCluster && which < kRequiredCluster + 3;
+  *value = is_asked && function->name == "right, in clusters" ? kClusters[which - kRequiredCluster] : 0;
+  return broken;
+}
 
 Result cuMemAlloc_v2(Address* address, size_t bytes) {
   if (lacks("memory")) return kNoMemory;
