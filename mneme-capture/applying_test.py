@@ -142,9 +142,36 @@ class Applying(CaptureCase):
         out, report = self.apply(bundle, "plain", "67", "5", options=["--check", "1"], status=1)
         self.assertEqual(out, self.own("plain", "67", "5"))
         self.assertRegex(report["choices"][0]["reason"], "it fails: .*0x10")
-        out, report = self.apply(bundle, "plain", "67", "5")
+        out, report = self.apply(bundle, "plain", "67", "5", status=1)
         self.assertEqual(out, self.own("plain", "67", "5"))
-        self.assertRegex(self.messages, "a variant fails, and the application's own code runs in its place: .*0x10")
+        self.assert_faulted(report, launches=5, applied=0)
+        out, report = self.apply(bundle, "rising", "62", "5", status=1)
+        self.assertEqual(out, self.own("rising", "62", "5"))
+        self.assert_faulted(report, launches=5, applied=3)
+        out, report = self.apply(bundle, "rising", "67", "1", options=["--measure"])
+        self.assertEqual((report["choices"][0]["own"], report["faulted"]), (1, 0))
+
+    def assert_faulted(self, report, launches, applied):
+        """In one launch, which is named once; those after it were made by the application's own code."""
+        choice = report["choices"][0]
+        own = sum(miss["launches"] for miss in report["misses"])
+        self.assertEqual((report["launches"], report["applied"], choice["faulted"], report["faulted"], own),
+                         (launches, applied, 1, 1, launches - applied - 1))
+        named = re.findall(f"kernel '{KERNEL}': variant .* is not applied: it fails, and the application's own code ran in "
+                           "its place: .*0x10", self.messages)
+        self.assertEqual(len(named), 1, self.messages)
+
+    def test_fault_that_cannot_be_undone(self):
+        """What another stream wrote meanwhile would be lost."""
+        path = self.folder / "faults.ll"
+        path.write_text(self.faulting(self.ir.read_text()))
+        bundle = self.tune("faults", "-O3", "--ir", path)
+        out, report = self.apply(bundle, "beside", "65", "1", status=4)
+        self.assertEqual((report["faulted"], report["applied"]), (1, 0))
+        self.assertRegex(self.messages, "it fails: .*0x10.*; the launch fails, because the memory that it may write cannot "
+                                        "be put back: other work was under way at the same time")
+        out, report = self.apply(bundle, "beside", "60", "4")
+        self.assertEqual((out, report["faulted"]), (self.own("beside", "60", "4"), 0))
 
     @staticmethod
     def faulting(text):

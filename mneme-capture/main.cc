@@ -300,7 +300,7 @@ Exit judge_applied(const Settings& settings, Applying& applying, double seconds)
                           times(applying.launches()),
                           applying.misses().empty() ? "" : "; the first reason: " + applying.misses()[0].reason));
   }
-  return applying.differing() > 0 ? Exit::kNotVerified : Exit::kSuccess;
+  return applying.differing() + applying.faulted() > 0 ? Exit::kNotVerified : Exit::kSuccess;
 }
 
 // Runs it with the recorder; what the bundle says of it goes to `capture`. Returns its wait status.

@@ -96,7 +96,7 @@ class Applied(TestCase):
         self.messages = result.error
         report = json.loads(report.read_text())
         told = sum(miss["launches"] for miss in report["misses"]) + sum(
-            one["applied"] + one["checked"] + one.get("own", 0) for one in report["choices"])
+            one["applied"] + one["checked"] + one["faulted"] + one.get("own", 0) for one in report["choices"])
         self.assertEqual(report["launches"], told, report)
         return result.out.decode().splitlines(), report
 

@@ -106,6 +106,7 @@ void Applying::add(const std::string& path) {
     to.in_graphs += from.in_graph;
     to.checked += from.checked;
     to.differing += from.differing;
+    to.faulted += from.faulted;
     if (to.trouble.empty()) to.trouble = text_of_field(from.trouble, sizeof from.trouble);
     to.measured += from.own_launches;
     std::ranges::copy(samples_of(from.own), std::back_inserter(own_[i]));
@@ -137,17 +138,15 @@ void Applying::collect() {
   }
 }
 
-uint64_t Applying::applied() const {
+uint64_t Applying::sum_of(uint64_t Applied::* count) const {
   uint64_t sum = 0;
-  for (const Applied& one : choices_) sum += one.launches;
+  for (const Applied& one : choices_) sum += one.*count;
   return sum;
 }
 
-uint64_t Applying::differing() const {
-  uint64_t sum = 0;
-  for (const Applied& one : choices_) sum += one.differing;
-  return sum;
-}
+uint64_t Applying::applied() const { return sum_of(&Applied::launches); }
+uint64_t Applying::differing() const { return sum_of(&Applied::differing); }
+uint64_t Applying::faulted() const { return sum_of(&Applied::faulted); }
 
 std::vector<std::string> report(const Applying& applying) {
   std::vector<std::string> lines;
@@ -158,6 +157,7 @@ std::vector<std::string> report(const Applying& applying) {
                                    one.choice.variant.hex().substr(0, 12), launches_of(one.launches));
     if (one.in_graphs > 0) line += fmt::format(", {} of them by graphs", one.in_graphs);
     if (one.checked > 0) line += fmt::format(", {} checked, {} differing", one.checked, one.differing);
+    if (one.faulted > 0) line += fmt::format(", {} failed", launches_of(one.faulted));
     if (one.measured > 0) line += fmt::format(", {} with its own code to compare", one.measured);
     if (one.speedup.rounds > 0) {
       line += fmt::format(", {:.1f} µs in place of {:.1f} µs", static_cast<double>(one.variant_ns) / 1e3,
@@ -178,11 +178,14 @@ std::vector<std::string> report(const Applying& applying) {
 std::string json_report(const Applying& applying, double seconds) {
   bundle::json::Text out;
   out.open().add("launches", applying.launches()).add("applied", applying.applied());
-  out.add("differing", applying.differing()).add("seconds", seconds).open_array("choices");
+  out.add("differing", applying.differing())
+      .add("faulted", applying.faulted())
+      .add("seconds", seconds)
+      .open_array("choices");
   for (const Applied& one : applying.choices()) {
     out.open().add("kernel", one.kernel).add("choice", one.choice.id).add("variant", one.choice.variant);
     out.add("launch", dimensions(one.choice)).add("applied", one.launches).add("in_graphs", one.in_graphs);
-    out.add("checked", one.checked).add("differing", one.differing);
+    out.add("checked", one.checked).add("differing", one.differing).add("faulted", one.faulted);
     if (one.measured > 0) out.add("own", one.measured);
     if (!one.trouble.empty()) out.add("reason", one.trouble);
     if (one.speedup.rounds > 0) {

@@ -23,7 +23,7 @@ struct ApplySettings {
 struct Applied {
   bundle::Choice choice;
   std::string kernel;  // demangled
-  uint64_t launches = 0, in_graphs = 0, checked = 0, differing = 0;
+  uint64_t launches = 0, in_graphs = 0, checked = 0, differing = 0, faulted = 0;
   uint64_t measured = 0;                // launches with the application's own code, to compare times
   std::string trouble;                  // why it was not applied, or not any more
   uint64_t own_ns = 0, variant_ns = 0;  // medians; 0: not measured
@@ -57,9 +57,11 @@ class Applying {
   uint64_t launches() const { return launches_; }  // of kernels that have choices
   uint64_t applied() const;
   uint64_t differing() const;
+  uint64_t faulted() const;
 
  private:
   void read_bundle();
+  uint64_t sum_of(uint64_t Applied::* count) const;
   void add(const std::string& path);
 
   const ApplySettings settings_;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Launches of one kernel that tests have variants of: `tuned_launches WAY ROUNDS LAUNCHES BLOCK`. A kernel with a
-// constant, with a variable that it reads and with one that it writes. Prints what is left in memory.
+// constant, with a variable that it reads and with one that it writes. Prints what is left in memory. The rounds of
+// "rising" become one more with each launch; "beside" is the same, while another stream has work.
 #include <hip/hip_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -71,6 +73,31 @@ static void by_graph(const Memory& memory, int rounds, int launches, int block) 
   check(hipStreamSynchronize(stream));
 }
 
+static void rising(const Memory& memory, int rounds, int launches, int block) {
+  for (int i = 0; i < launches; ++i) {
+    launch(memory, rounds + i, block);
+    check(hipDeviceSynchronize());
+  }
+}
+
+// The other stream's work lasts as long as the launches do.
+static void beside(const Memory& memory, int rounds, int launches, int block) {
+  static std::atomic<bool> begun, ended;
+  hipStream_t other, own;
+  check(hipStreamCreateWithFlags(&other, hipStreamNonBlocking));
+  check(hipStreamCreateWithFlags(&own, hipStreamNonBlocking));
+  auto wait = [](hipStream_t, hipError_t, void*) {
+    begun = true;
+    while (!ended) usleep(100);
+  };
+  check(hipStreamAddCallback(other, wait, nullptr, 0));
+  while (!begun) usleep(100);
+  for (int i = 0; i < launches; ++i) launch(memory, rounds + i, block, own);
+  const hipError_t error = hipStreamSynchronize(own);
+  ended = true;
+  check(error);
+}
+
 int main(int argc, char** argv) {
   const char* way = argc > 1 ? argv[1] : "plain";
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 64, launches = argc > 3 ? std::atoi(argv[3]) : 4;
@@ -90,6 +117,10 @@ int main(int argc, char** argv) {
     Memory memory;
     if (std::strcmp(way, "graph") == 0) {
       by_graph(memory, rounds, launches, block);
+    } else if (std::strcmp(way, "rising") == 0) {
+      rising(memory, rounds, launches, block);
+    } else if (std::strcmp(way, "beside") == 0) {
+      beside(memory, rounds, launches, block);
     } else {
       for (int i = 0; i < launches; ++i) launch(memory, rounds, block);
     }

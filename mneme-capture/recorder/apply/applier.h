@@ -100,6 +100,7 @@ class Applier {
   void publish(Launched& kernel);
   std::unique_ptr<Launched> make(const LaunchedKernel& kernel, int device);
   LoadedVariant* load(Hit& hit);
+  void failed(Hit& hit, bool own_code, const std::string& fault) noexcept;
   void warn(const Hit& hit) const;
   LaunchRequest changed(const Hit& hit, const LaunchRequest& request) const;
   int launch_variant(Hit& hit, const LaunchRequest& request, std::string& trouble) noexcept;

@@ -12,7 +12,7 @@
 
 namespace mneme::record {
 
-inline constexpr uint64_t kReportMagic = 0x3230'7964'6d65'6e6d;  // of this layout
+inline constexpr uint64_t kReportMagic = 0x3330'7964'6d65'6e6d;  // of this layout
 inline constexpr uint32_t kSamples = 1024;                       // times of each side; later ones replace earlier ones
 inline constexpr uint32_t kMisses = 512;                         // pairs of a kernel and a reason
 
@@ -21,6 +21,7 @@ struct ChoiceReport {
   std::atomic<uint64_t> applied;   // launches
   std::atomic<uint64_t> in_graph;  // of them, by a graph
   std::atomic<uint64_t> checked, differing;
+  std::atomic<uint64_t> faulted;       // launches that the variant failed while it ran
   std::atomic<uint64_t> own_launches;  // with the application's own code, to compare times
   // Nanoseconds of the application's own code, and of the variant.
   struct Times {

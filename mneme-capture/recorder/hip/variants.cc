@@ -16,7 +16,8 @@ CALL(Status, hipModuleLaunchCooperativeKernel, Function, unsigned, unsigned, uns
      unsigned, Stream, void**)
 CALL(Status, hipLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
 CALL(Status, hipLaunchCooperativeKernel, const void*, Dimensions, Dimensions, void**, unsigned, Stream)
-CALL(Status, mneme_hostgpu_load_variant, const void*, const char*, const void*, size_t, const void**, char*, size_t)
+CALL(Status, mneme_hostgpu_load_variant, const void*, const char*, const void*, size_t,
+     void (*)(void*, int, const char*), void*, const void**, char*, size_t)
 
 namespace {
 
@@ -55,12 +56,12 @@ Status launch_variant(const bundle::KernelInfo& kernel, const LaunchRequest& req
 // It has the application's own variables, and is launched as a host function is.
 class HostVariant final : public LoadedVariant {
  public:
-  explicit HostVariant(const VariantCode& variant) : kernel_(*variant.kernel) {
+  explicit HostVariant(const VariantCode& variant) : kernel_(*variant.kernel), failed_(variant.failed) {
     char reason[512] = "";
     const void* stands_for_it = nullptr;
     const Status status =
         next::mneme_hostgpu_load_variant(variant.function, variant.target.c_str(), variant.code.data(),
-                                         variant.code.size(), &stands_for_it, reason, sizeof reason);
+                                         variant.code.size(), has_failed, this, &stands_for_it, reason, sizeof reason);
     if (status != kSuccess) {
       devices.forget_error();
       throw Error(*reason ? reason : "it cannot be loaded");
@@ -82,7 +83,12 @@ class HostVariant final : public LoadedVariant {
     return next::hipLaunchKernel(function_, grid, block, arguments, request.shared_bytes, stream);
   }
 
+  static void has_failed(void* self, int own_code, const char* fault) {
+    static_cast<HostVariant*>(self)->failed_(own_code != 0, fault);
+  }
+
   const bundle::KernelInfo& kernel_;
+  const std::function<void(bool own_code, const std::string& fault)> failed_;
   const void* function_ = nullptr;
 };
 
