@@ -60,6 +60,14 @@ static void launch(const Memory& memory, int rounds, int block, hipStream_t stre
   work<<<kSize / block, block, 0, stream>>>(memory.in, memory.out, kSize, rounds);
 }
 
+static void together(const Memory& memory, int rounds, int block) {
+  const float* in = memory.in;
+  float* out = memory.out;
+  int size = kSize;
+  void* arguments[] = {&in, &out, &size, &rounds};
+  check(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(work), kSize / block, block, arguments, 0, nullptr));
+}
+
 static void by_graph(const Memory& memory, int rounds, int launches, int block) {
   hipStream_t stream;
   hipGraph_t graph;
@@ -121,6 +129,8 @@ int main(int argc, char** argv) {
       rising(memory, rounds, launches, block);
     } else if (std::strcmp(way, "beside") == 0) {
       beside(memory, rounds, launches, block);
+    } else if (std::strcmp(way, "cooperative") == 0) {
+      for (int i = 0; i < launches; ++i) together(memory, rounds, block);
     } else {
       for (int i = 0; i < launches; ++i) launch(memory, rounds, block);
     }

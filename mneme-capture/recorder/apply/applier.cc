@@ -68,7 +68,7 @@ std::unique_ptr<Applier> Applier::open(Runtime& runtime, const Devices& devices)
 Applier::Applier(Runtime& runtime, const Devices& devices, const std::string& path)
     : runtime_(runtime),
       devices_(devices),
-      choices_(path),
+      choices_(path, variable(kApplyKernelsVariable)),
       folder_(variable(kApplyReportVariable)),
       report_(std::make_unique<Report>(folder_, choices_.size())),
       measures_(variable(kApplyMeasureVariable) == std::string("1")),
@@ -88,7 +88,7 @@ std::unique_ptr<Applier::Launched> Applier::make(const LaunchedKernel& kernel, i
   made->device = device;
   const auto* choices = choices_.of(kernel.info->id);
   if (!choices) {
-    if (choices_.knows(kernel.info->name)) made->why = "its code is not what was tuned";
+    if (choices_.knows(kernel.info->name)) made->why = kOtherCode;
     return made;
   }
   for (const Choices::One* one : *choices) {
@@ -401,6 +401,17 @@ void Applier::forget(void* program) noexcept try {
       at = launched_.erase(at);
     } else {
       ++at;
+    }
+  }
+} catch (const std::exception&) {
+}
+
+void Applier::unload(void* program) noexcept try {
+  std::lock_guard lock(mutex_);
+  for (const auto& kernel : gone_) {
+    if (kernel->kernel.program.handle != program) continue;
+    for (const auto& hit : kernel->hits) {
+      if (hit->is_loaded.exchange(false)) hit->loaded->unload();
     }
   }
 } catch (const std::exception&) {

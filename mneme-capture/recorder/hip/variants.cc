@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Variants in the place of kernels of a HIP program: on AMD's GPUs, and on the host device of any program.
+#include <utility>
+
 #include "base/error.h"
 #include "recorder/hip/runtime.h"
 #include "recorder/runtime/gpu_variant.h"
@@ -103,6 +105,8 @@ class GpuVariant final : public LoadedVariant {
 
   void* function(const LaunchRequest&) override { return copied_.any() ? nullptr : module_.function; }
 
+  void unload() override { module_.unload(); }
+
   int launch(const LaunchRequest& request) override {
     if (const int status = copied_.copy(devices, request.stream)) return status;
     return launch_variant(kernel_, request,
@@ -119,9 +123,13 @@ class GpuVariant final : public LoadedVariant {
       next::hipModuleUnload(handle);
       throw Error::of("it has no function '{}'", variant.kernel->name);
     }
-    ~LoadedModule() { next::hipModuleUnload(handle); }
+    ~LoadedModule() { unload(); }
     LoadedModule(const LoadedModule&) = delete;
     LoadedModule& operator=(const LoadedModule&) = delete;
+
+    void unload() {
+      if (handle) next::hipModuleUnload(std::exchange(handle, nullptr));
+    }
 
     std::optional<MemoryRange> variable(const std::string& name) const {
       void* address = nullptr;

@@ -32,6 +32,8 @@ class LoadedVariant {
   virtual void* function(const LaunchRequest&) { return nullptr; }
   // A context is gone, with what was loaded in it.
   virtual void forget(void* /*context*/) {}
+  // The application has unloaded its kernel's module, and launches it no more.
+  virtual void unload() {}
 };
 
 }  // namespace mneme::record
