@@ -8,7 +8,7 @@ import re
 import unittest
 
 import mpi_test
-from capturing import HERE, PROGRAMS, CaptureCase, run, tool
+from capturing import HERE, INCLUDE, PROGRAMS, CaptureCase, run, tool
 
 import choosing
 
@@ -107,11 +107,14 @@ class Applying(CaptureCase):
         _, report = self.apply(self.tuned, "beside", "64", "20")
         self.assertEqual((report["applied"], report["misses"]), (20, []))
 
-    def test_check_infers_tolerances(self):
+    def test_check_knows_tolerances(self):
+        """Inferred ones, and the application's annotations."""
         bundle = self.tune("fused", "-O3", "--fuse", judged=["--infer"])
         for options, differs in ([], 1), (["--infer"], 0):
             _, report = self.apply(bundle, "plain", "64", "3", options=["--check", "1", *options], status=differs)
             self.assertEqual((report["differing"], report["applied"]), (differs, 2 * (1 - differs)), self.messages)
+        _, report = self.apply(bundle, "annotated", "64", "3", options=["--check", "1"])
+        self.assertEqual((report["differing"], report["applied"]), (0, 2), self.messages)
 
     def test_code_that_cannot_be_loaded(self):
         """Another version's, or none at all."""
@@ -248,7 +251,7 @@ class Applying(CaptureCase):
             self.assertEqual(result.status == 0, same, result.text())
 
     def test_bad_input(self):
-        other = self.build(self.changed_source(), "changed", "-O2")
+        other = self.build(self.changed_source(), "changed", "-O2", f"-I{INCLUDE}")
         report = self.folder / "report.json"
         result = self.capture(other, "plain", "64", "3", options=["--apply", self.tuned, "--report", report])
         misses = json.loads(report.read_text())["misses"]

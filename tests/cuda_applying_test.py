@@ -3,11 +3,13 @@
 """Variants in place of kernels of CUDA programs (mneme-capture --apply), where there is no GPU: tests/fake_cuda plays
 the libraries. Variants add one more than the application's own kernels, so that what it prints tells which ran."""
 
+import re
 import subprocess
 import sys
 import unittest
 
 import bundles
+import choosing
 from choosing import COPIED, REFUSED, UPDATED, WAYS, Applied, Trust, key
 from support import BUILD, ROOT, run, tool
 
@@ -110,6 +112,20 @@ class Applying(Trust, Applied):
         out, report = self.apply(self.merged("both", more, same), "runtime")
         self.assertEqual(out, ["kernel 10", "extended 20", "cooperative attribute 31", "cooperative 42", "clusters 52"])
         self.assertEqual(sorted(one["applied"] for one in report["choices"] if one["applied"]), [2, 2])
+
+    def test_code_that_changed(self):
+        """Of one kernel: the others go on, and it is named."""
+        other = self.inject("other", f"-L{LIBRARIES}", "-lcuda", "-DMORE=7")
+        recorded, stale = self.folder / "other.tar", self.folder / "stale.tar"
+        self.well([tool("capture"), "--device", "cuda", "-o", recorded, other, "repeated", "1"])
+        stale.write_bytes(choosing.tuned(recorded.read_bytes(), self.code, self.device, self.target, WAYS))
+        bundle = self.merged("changed", stale, self.bundle("scale", self.code, kernels=["scale"]))
+        out, report = self.apply(bundle, "reset")
+        self.assertEqual(out, ["repeated 20", *SCALED] * 2)
+        reason = "its code is not what was tuned"
+        self.assertEqual((self.reasons(report), report["applied"]), ({("add", reason): 4}, 6))
+        self.assertEqual(re.findall("kernel '(.*)': no variant is applied: (.*); tune", self.messages),
+                         [("add(int*, int)", reason)])
 
     def test_deployed(self):
         """Where there is nothing but the folder: Mneme's is not looked for, and no program is found by its name."""

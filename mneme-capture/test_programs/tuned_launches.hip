@@ -12,6 +12,8 @@
 #include <cstring>
 #include <vector>
 
+#include <mneme/MnemeAnnotation.hpp>
+
 #include "../../tests/programs/check.h"
 
 constexpr int kSize = 4096;
@@ -81,6 +83,15 @@ static void by_graph(const Memory& memory, int rounds, int launches, int block) 
   check(hipStreamSynchronize(stream));
 }
 
+// A relative difference of a thousandth is right.
+static void annotate(const Memory& memory) {
+  mneme::Metadata metadata;
+  metadata.threshold = 0.001;
+  metadata.threshold_kind = mneme::ThresholdKind::Relative;
+  metadata.norm = mneme::Norm::Linf;
+  mneme::annotate<float>(memory.out, metadata);
+}
+
 static void rising(const Memory& memory, int rounds, int launches, int block) {
   for (int i = 0; i < launches; ++i) {
     launch(memory, rounds + i, block);
@@ -123,6 +134,7 @@ int main(int argc, char** argv) {
   for (int device = 0; device < devices; ++device) {
     check(hipSetDevice(device));
     Memory memory;
+    if (std::strcmp(way, "annotated") == 0) annotate(memory);
     if (std::strcmp(way, "graph") == 0) {
       by_graph(memory, rounds, launches, block);
     } else if (std::strcmp(way, "rising") == 0) {

@@ -102,9 +102,10 @@ void run_variant(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, ui
     run_own();
     return variant.failed(true, {});
   }
-  const uint64_t before = own_nanoseconds();
-  const KeptMemory kept(kernel, arguments, variant.cost.allows());
-  const uint64_t kept_ns = own_nanoseconds() - before;
+  const bool keeps = variant.cost.allows();
+  const uint64_t before = keeps ? own_nanoseconds() : 0;
+  const KeptMemory kept(kernel, arguments, keeps);
+  const uint64_t kept_ns = keeps ? own_nanoseconds() - before : 0;
   const auto start = std::chrono::steady_clock::now();
   try {
     run_alone(kernel, grid, block, shared_bytes, arguments);
