@@ -8,7 +8,9 @@ import re
 import unittest
 
 import mpi_test
-from capturing import HERE, PROGRAMS, CaptureCase, run, tool
+from capturing import HERE, INCLUDE, PROGRAMS, CaptureCase, run, tool
+
+import choosing
 
 KERNEL = r"work\(float const\*, float\*, int, int\)"
 
@@ -47,12 +49,12 @@ class Applying(CaptureCase):
         return path
 
     @classmethod
-    def tune(cls, name, *options):
+    def tune(cls, name, *options, recorded=None, judged=()):
         """A bundle that chooses the variant with these options; the baseline is another one."""
         path = cls.folder / f"{name}.tar"
-        cls.well([tool("compile"), *options, cls.recorded], [tool("compile"), "-O0"],
+        cls.well([tool("compile"), *options, recorded or cls.recorded], [tool("compile"), "-O0"],
                  [tool("run"), "--rounds", "7", "-o", cls.folder / "runs.tar"])
-        cls.well([tool("restore"), "--tuned", "-o", path, cls.folder / "runs.tar"])
+        cls.well([tool("restore"), "--tuned", *judged, "-o", path, cls.folder / "runs.tar"])
         return path
 
     def own(self, *arguments):
@@ -91,6 +93,38 @@ class Applying(CaptureCase):
         self.assertRegex(report["misses"][0]["reason"], "specialised for have other values")
         out, report = self.apply(bundle, "plain", "64", "3", options=["--check", "2"])
         self.assertEqual((report["choices"][0]["checked"], report["choices"][0]["differing"]), (2, 0))
+
+    def test_cooperative_launches(self):
+        recorded = self.folder / "cooperative.tar"
+        self.well([tool("capture"), "--device", "host", "-o", recorded, self.app, "cooperative", "64", "1"])
+        bundle = self.tune("together", "-O3", recorded=recorded)
+        out, report = self.apply(bundle, "cooperative", "64", "3")
+        self.assertEqual((out, report["applied"]), (self.own("cooperative", "64", "3"), 3))
+        _, report = self.apply(bundle, "plain", "64", "3")
+        self.assertEqual((report["applied"], report["misses"][0]["launches"]), (0, 3))
+
+    def test_streams(self):
+        _, report = self.apply(self.tuned, "beside", "64", "20")
+        self.assertEqual((report["applied"], report["misses"]), (20, []))
+
+    def test_check_knows_tolerances(self):
+        """Inferred ones, and the application's annotations."""
+        bundle = self.tune("fused", "-O3", "--fuse", judged=["--infer"])
+        for options, differs in ([], 1), (["--infer"], 0):
+            _, report = self.apply(bundle, "plain", "64", "3", options=["--check", "1", *options], status=differs)
+            self.assertEqual((report["differing"], report["applied"]), (differs, 2 * (1 - differs)), self.messages)
+        _, report = self.apply(bundle, "annotated", "64", "3", options=["--check", "1"])
+        self.assertEqual((report["differing"], report["applied"]), (0, 2), self.messages)
+
+    def test_code_that_cannot_be_loaded(self):
+        """Another version's, or none at all."""
+        bundle = self.folder / "broken.tar"
+        bundle.write_bytes(choosing.tuned(self.recorded.read_bytes(), b"nothing", "host", "x86-64", [choosing.key(32, 128)],
+                                          suffix="so"))
+        out, report = self.apply(bundle, "plain", "64", "3")
+        self.assertEqual((out, report["applied"]), (self.own("plain", "64", "3"), 0))
+        self.assertRegex(self.messages, f"kernel '{KERNEL}': variant .* is not applied: ")
+        self.assertEqual([(miss["reason"], miss["launches"]) for miss in report["misses"]], [(choosing.REFUSED, 3)])
 
     def test_other_launch(self):
         bundle = self.tune("other_launch", "-O3", "--block", "64", "--grid", "64")
@@ -142,9 +176,36 @@ class Applying(CaptureCase):
         out, report = self.apply(bundle, "plain", "67", "5", options=["--check", "1"], status=1)
         self.assertEqual(out, self.own("plain", "67", "5"))
         self.assertRegex(report["choices"][0]["reason"], "it fails: .*0x10")
-        out, report = self.apply(bundle, "plain", "67", "5")
+        out, report = self.apply(bundle, "plain", "67", "5", status=1)
         self.assertEqual(out, self.own("plain", "67", "5"))
-        self.assertRegex(self.messages, "a variant fails, and the application's own code runs in its place: .*0x10")
+        self.assert_faulted(report, launches=5, applied=0)
+        out, report = self.apply(bundle, "rising", "62", "5", status=1)
+        self.assertEqual(out, self.own("rising", "62", "5"))
+        self.assert_faulted(report, launches=5, applied=3)
+        out, report = self.apply(bundle, "rising", "67", "1", options=["--measure"])
+        self.assertEqual((report["choices"][0]["own"], report["faulted"]), (1, 0))
+
+    def assert_faulted(self, report, launches, applied):
+        """In one launch, which is named once; those after it were made by the application's own code."""
+        choice = report["choices"][0]
+        own = sum(miss["launches"] for miss in report["misses"])
+        self.assertEqual((report["launches"], report["applied"], choice["faulted"], report["faulted"], own),
+                         (launches, applied, 1, 1, launches - applied - 1))
+        named = re.findall(f"kernel '{KERNEL}': variant .* is not applied: it fails, and the application's own code ran in "
+                           "its place: .*0x10", self.messages)
+        self.assertEqual(len(named), 1, self.messages)
+
+    def test_fault_that_cannot_be_undone(self):
+        """What another stream wrote meanwhile would be lost."""
+        path = self.folder / "faults.ll"
+        path.write_text(self.faulting(self.ir.read_text()))
+        bundle = self.tune("faults", "-O3", "--ir", path)
+        out, report = self.apply(bundle, "beside", "65", "1", status=4)
+        self.assertEqual((report["faulted"], report["applied"]), (1, 0))
+        self.assertRegex(self.messages, "it fails: .*0x10.*; the launch fails, because the memory that it may write cannot "
+                                        "be put back: other work was under way at the same time")
+        out, report = self.apply(bundle, "beside", "60", "4")
+        self.assertEqual((out, report["faulted"]), (self.own("beside", "60", "4"), 0))
 
     @staticmethod
     def faulting(text):
@@ -160,6 +221,27 @@ class Applying(CaptureCase):
         self.assertEqual((one["applied"], one["rounds"], one["clock"]), (20, 20, "events"))
         self.assertLessEqual(one["low"], one["ratio"])
         self.assertGreater(one["own_ns"], 0)
+        wall = report["wall"]
+        self.assertEqual((wall["seconds"], wall["left_out"], wall["checked"]), (report["seconds"], 0, False))
+        for name in ("own", "variants", "ratio"):
+            self.assertLessEqual(wall[name]["low"], wall[name]["estimate"])
+            self.assertLessEqual(wall[name]["estimate"], wall[name]["high"])
+        saved = one["variant_ns"] / 1e9 * (one["ratio"] - 1) * 20
+        self.assertAlmostEqual(wall["own"]["estimate"], wall["seconds"] + saved)
+        self.assertAlmostEqual(wall["variants"]["estimate"], wall["seconds"] - saved)
+        self.assertAlmostEqual(wall["ratio"]["estimate"], wall["own"]["estimate"] / wall["variants"]["estimate"])
+        _, report = self.apply(self.tuned, "plain", "64", "13", options=["--measure", "--check", "1", "--summary"])
+        self.assertTrue(report["wall"]["checked"])
+        self.assertRegex(self.messages, r"the run took .* s; estimated by the kernels' times: .* s \(.* to .*\) with its own "
+                                        r"code alone, .* with the variants alone: .* times as fast .*; checking took some")
+        _, report = self.apply(self.tuned, "plain", "64", "6", options=["--measure"])
+        self.assertNotIn("wall", report)
+
+    def test_kernels_are_selected(self):
+        _, report = self.apply(self.tuned, "plain", "64", "3", options=["--kernel", "^work"])
+        self.assertEqual(report["applied"], 3)
+        result = run([tool("capture"), "--device", "host", "--apply", self.tuned, "--kernel", "play", self.app])
+        self.assert_refused(result, 2, "--kernel 'play'|no kernel")
 
     def test_recording_goes_together(self):
         bundle = self.folder / "both.tar"
@@ -169,11 +251,12 @@ class Applying(CaptureCase):
             self.assertEqual(result.status == 0, same, result.text())
 
     def test_bad_input(self):
-        other = self.build(self.changed_source(), "changed", "-O2")
+        other = self.build(self.changed_source(), "changed", "-O2", f"-I{INCLUDE}")
         report = self.folder / "report.json"
         result = self.capture(other, "plain", "64", "3", options=["--apply", self.tuned, "--report", report])
         misses = json.loads(report.read_text())["misses"]
         self.assertEqual([(miss["reason"], miss["launches"]) for miss in misses], [("its code is not what was tuned", 3)])
+        self.assertRegex(result.errors[-1], "no launch was applied: .* the first reason: its code is not what was tuned")
         text = self.tuned.read_bytes()
         cut = self.folder / "cut.tar"
         cut.write_bytes(text[:len(text) // 2])

@@ -8,12 +8,14 @@
 #include "application.h"
 #include "applying/applying.h"
 #include "applying/checker.h"
+#include "base/long_names.h"
 #include "base/process.h"
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "cuda_program.h"
 #include "gpu.h"
 #include "memory/arena.h"
+#include "recorder/apply/report.h"
 #include "recorder/link/rank.h"
 #include "report.h"
 #include "session.h"
@@ -51,7 +53,8 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
       "there is one, else on the CPU");
   options.value("--host-devices", settings.host_devices, "N",
                 "let the host device be N devices (default 1, at most 8)");
-  options.value("--kernel", settings.kernel, "REGEX", "record only kernels whose demangled name matches");
+  options.value("--kernel", settings.kernel, "REGEX",
+                "record only kernels whose demangled name matches; with --apply: apply variants of these only");
   options.value("--max-instances", session.max_instances, "N",
                 "record at most N launches of each kernel (default 4); 0 only runs the application on the device");
   options.value("--occurrences", session.occurrences, "N",
@@ -104,6 +107,7 @@ void check(Settings& settings, bool records, std::optional<cli::Expression>& ker
   if (settings.apply.infer && settings.apply.checks == 0) throw Error("--infer needs --check");
   if (settings.apply.checks > 0 && records) throw Error("--check and -o exclude each other: check in a run of its own");
   if (settings.command.empty()) throw Error("no application was given; try --help");
+  settings.apply.kernel = settings.kernel;
   if (!settings.kernel.empty()) kernels.emplace("--kernel", settings.kernel);
   if (settings.session.occurrences == 0) throw Error("--occurrences must be at least 1");
   if (settings.session.every == 0) throw Error("--every must be at least 1");
@@ -293,14 +297,19 @@ Exit judge_applied(const Settings& settings, Applying& applying, double seconds)
   applying.collect();
   if (!settings.report.empty()) write_file(settings.report, json_report(applying, seconds));
   if (settings.summary) {
-    for (const std::string& line : report(applying)) cli::note(line);
+    for (const std::string& line : report(applying, seconds)) cli::note(line);
+  }
+  for (const Missed& miss : applying.misses()) {
+    if (miss.reason != record::kOtherCode || applying.applied() == 0) continue;
+    cli::warn(fmt::format("kernel '{}': no variant is applied: {}; tune the application as it is now",
+                          cut_in_the_middle(miss.kernel), miss.reason));
   }
   if (applying.applied() == 0) {
     cli::warn(fmt::format("no launch was applied: '{}' launched {} of kernels with choices{}", settings.command[0],
                           times(applying.launches()),
                           applying.misses().empty() ? "" : "; the first reason: " + applying.misses()[0].reason));
   }
-  return applying.differing() > 0 ? Exit::kNotVerified : Exit::kSuccess;
+  return applying.differing() + applying.faulted() > 0 ? Exit::kNotVerified : Exit::kSuccess;
 }
 
 // Runs it with the recorder; what the bundle says of it goes to `capture`. Returns its wait status.

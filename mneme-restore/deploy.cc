@@ -18,7 +18,8 @@ constexpr char kLibrary[] = "libmneme-record.so", kBundle[] = "tuned.tar", kScri
 constexpr char kWrapper[] =
     "#!/bin/sh\n"
     "# Runs a command with the tuned variants beside this script: run COMMAND [ARGUMENTS]\n"
-    "here=$(CDPATH= cd -- \"$(dirname -- \"$0\")\" && pwd) || exit 2\n"
+    "case $0 in */*) here=${0%/*};; *) here=.;; esac\n"
+    "here=$(CDPATH= cd -- \"$here/\" && pwd) || exit 2\n"
     "case $here in *[:\\ ]*) echo \"$0: move this folder to a path without spaces and colons\" >&2; exit 2;; esac\n"
     "export LD_PRELOAD=\"$here/libmneme-record.so${LD_PRELOAD:+:$LD_PRELOAD}\" MNEME_APPLY=\"$here/tuned.tar\"\n"
     "exec \"$@\"\n";

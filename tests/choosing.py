@@ -58,6 +58,9 @@ def key(grid, block, shared=0, **more):
     return {"grid": [grid, 1, 1], "block": [block, 1, 1], "shared_bytes": shared, **more}
 
 
+WAYS = [key(2, 32), key(2, 32, cooperative=True), key(2, 32, cluster=[2, 1, 1])]  # of tests/fake_cuda/programs/applied.cu
+
+
 class Applied(TestCase):
     """An application, on a device whose libraries are played. `more` is a bundle that chooses code of which it prints
     something else, and `same` one of the application's own code."""
@@ -96,7 +99,7 @@ class Applied(TestCase):
         self.messages = result.error
         report = json.loads(report.read_text())
         told = sum(miss["launches"] for miss in report["misses"]) + sum(
-            one["applied"] + one["checked"] + one.get("own", 0) for one in report["choices"])
+            one["applied"] + one["checked"] + one["faulted"] + one.get("own", 0) for one in report["choices"])
         self.assertEqual(report["launches"], told, report)
         return result.out.decode().splitlines(), report
 
@@ -112,3 +115,26 @@ class Applied(TestCase):
 
     def reasons(self, report):
         return {(miss["kernel"].split("(")[0], miss["reason"]): miss["launches"] for miss in report["misses"]}
+
+
+class Trust:
+    """Tests of both vendors' applications."""
+
+    def test_check(self):
+        out, report = self.apply(self.same, "repeated", "5", options=["--check", "2"])
+        self.assertEqual((out, report["applied"], report["differing"]), (["repeated 50"], 3, 0), self.messages)
+        out, report = self.apply(self.more, "repeated", "5", options=["--check", "2"], status=1)
+        self.assertEqual((out, report["applied"], report["differing"]), (["repeated 50"], 0, 1), self.messages)
+
+    def test_times(self):
+        out, report = self.apply(self.more, "repeated", "40", options=["--measure"])
+        self.assertEqual(out, ["repeated 420"])
+        choice, = [one for one in report["choices"] if one["applied"]]
+        self.assertEqual((choice["applied"], choice["own"], choice["rounds"]), (20, 20, 20))
+
+    def test_recording(self):
+        for which, status in (("own", 0), ("variant", 1)):
+            bundle = self.folder / "both.tar"
+            self.apply(self.more, "repeated", "3", options=["-o", bundle, "--record-applied", which])
+            result = run([tool("compile"), "--target", "host", bundle], [tool("run")], [tool("verify")])
+            self.assertEqual(result.status, status, result.text())

@@ -3,25 +3,29 @@
 """Variants in place of kernels of CUDA programs (mneme-capture --apply), where there is no GPU: tests/fake_cuda plays
 the libraries. Variants add one more than the application's own kernels, so that what it prints tells which ran."""
 
+import re
+import subprocess
 import sys
 import unittest
 
-from choosing import COPIED, REFUSED, UPDATED, Applied, key
+import bundles
+import choosing
+from choosing import COPIED, REFUSED, UPDATED, WAYS, Applied, Trust, key
 from support import BUILD, ROOT, run, tool
 
-sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
+sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "tests" / "gpu"), str(ROOT / "mneme-inject")]
 
 import code_only  # noqa: E402
 import cuda_binaries  # noqa: E402
 import toolkit  # noqa: E402
+from applied_check import DRIVER, LAUNCHED, SCALED  # noqa: E402
 
 SOURCE = toolkit.PROGRAMS / "applied.cu"
 LIBRARIES = BUILD / "tests" / "fake_cuda"
-KEYS = [key(2, 32), key(2, 32, cooperative=True), key(2, 32, cluster=[2, 1, 1])]
 
 
-class Applying(Applied):
-    device, target, keys = "cuda", "sm_90", KEYS
+class Applying(Trust, Applied):
+    device, target, keys = "cuda", "sm_90", WAYS
 
     @classmethod
     def setUpClass(cls):
@@ -40,37 +44,30 @@ class Applying(Applied):
 
     # ---- every way to launch a kernel ----
 
-    LAUNCHED = ["kernel 11", "extended 22", "cooperative attribute 33", "cooperative 44"]
+    def test_ways(self):
+        """As on a GPU."""
+        folder = self.folder / "ways"
+        folder.mkdir()
+        for name, path in (("applied", self.app), ("same.cubin", self.folder / "same.cubin"), ("more.tar", self.more),
+                           ("same.tar", self.same)):
+            (folder / name).symlink_to(path)
+        result = run([ROOT / "tests" / "gpu" / "applied_check.py", "--tools", BUILD / "bin", folder], env=self.environment)
+        self.assertEqual(result.status, 0, result.text())
 
-    def test_runtime(self):
-        out, report = self.apply(self.more, "runtime")
-        self.assertEqual(out, [*self.LAUNCHED, "clusters 55"])
-        self.assertEqual((report["applied"], report["misses"]), (5, []))
-        out, report = self.apply(self.more, "by-thread")
-        self.assertEqual(out, self.LAUNCHED)
-        out, report = self.apply(self.same, "runtime")
-        self.assertEqual((out, report["applied"]), (self.own("runtime"), 5))
-
-    DRIVERS = [f"{name} {value}" for name, value in zip(["list", "packed", "clusters", "cooperative"] * 2,
-                                                        range(11, 99, 11))]
-
-    def test_driver(self):
-        """In three contexts; code that is loaded again is known again."""
-        cubin = self.folder / "same.cubin"
-        out, report = self.apply(self.more, "contexts", cubin)
-        self.assertEqual(out, self.DRIVERS * 3)
-        self.assertEqual((report["applied"], report["misses"]), (24, []))
-        out, report = self.apply(self.same, "contexts", cubin)
-        self.assertEqual((out, report["applied"]), (self.own("contexts", cubin), 24))
+    def test_kernels_are_selected(self):
+        """The others are as if the bundle did not have them."""
+        out, report = self.apply(self.more, "reset", options=["--kernel", "^add"])
+        self.assertEqual(out, ["repeated 22", *self.own("variables")] * 2)
+        self.assertEqual((report["launches"], report["applied"], report["misses"]), (4, 4, []))
 
     def test_guards(self):
         """Wherever the launch has its arguments."""
         cubin = self.folder / "same.cubin"
         for value, applied in (("0a000000", 24), ("0b000000", 0)):
             guard = {"guards": [{"offset": 8, "bytes": value}]}
-            bundle = self.bundle("guarded", self.code, kernels=["add"], keys=[{**one, **guard} for one in KEYS])
+            bundle = self.bundle("guarded", self.code, kernels=["add"], keys=[{**one, **guard} for one in WAYS])
             out, report = self.apply(bundle, "contexts", cubin)
-            expected = self.DRIVERS * 3 if applied else self.own("contexts", cubin)
+            expected = DRIVER * 3 if applied else self.own("contexts", cubin)
             self.assertEqual((out, report["applied"]), (expected, applied))
 
     def test_check_of_code_that_comes_again(self):
@@ -94,17 +91,56 @@ class Applying(Applied):
         app = self.folder / "static"
         self.well(["clang++-19", code, "-L", LIBRARIES / "static", "-lcudart_static", "-ldl", "-o", app])
         for mode, out, applied in (
-                ("runtime", [*self.LAUNCHED, "clusters 55"], 5), ("by-thread", self.LAUNCHED, 4),
-                ("variables", ["scaled 1001", "scaled 4003", "scaled 15010"], 3),
-                ("reset", ["repeated 22", "scaled 1001", "scaled 4003", "scaled 15010"] * 2, 10),
+                ("runtime", [*LAUNCHED, "clusters 55"], 5), ("by-thread", LAUNCHED, 4),
+                ("variables", SCALED, 3),
+                ("reset", ["repeated 22", *SCALED] * 2, 10),
                 ("fork", ["repeated 22", "repeated 33"], 5)):
             with self.subTest(mode):
                 lines, report = self.apply(self.more, mode, app=app, env={"LD_LIBRARY_PATH": str(LIBRARIES / "driver")})
                 self.assertEqual((lines, report["applied"]), (out, applied), self.messages)
 
+    def merged(self, name, *parts):
+        """A bundle with all that these have."""
+        path = self.folder / f"{name}.tar"
+        members = [member for part in parts for member in bundles.read(part.read_bytes())]
+        path.write_bytes(bundles.write({member.name: member for member in members}.values()))
+        return path
+
+    def test_several_variants_of_a_kernel(self):
+        """For several launches, one for each."""
+        more, same = self.bundle("a", self.code, keys=WAYS[1:2]), self.bundle("b", self.same_code, keys=WAYS[:1], fuse=True)
+        out, report = self.apply(self.merged("both", more, same), "runtime")
+        self.assertEqual(out, ["kernel 10", "extended 20", "cooperative attribute 31", "cooperative 42", "clusters 52"])
+        self.assertEqual(sorted(one["applied"] for one in report["choices"] if one["applied"]), [2, 2])
+
+    def test_code_that_changed(self):
+        """Of one kernel: the others go on, and it is named."""
+        other = self.inject("other", f"-L{LIBRARIES}", "-lcuda", "-DMORE=7")
+        recorded, stale = self.folder / "other.tar", self.folder / "stale.tar"
+        self.well([tool("capture"), "--device", "cuda", "-o", recorded, other, "repeated", "1"])
+        stale.write_bytes(choosing.tuned(recorded.read_bytes(), self.code, self.device, self.target, WAYS))
+        bundle = self.merged("changed", stale, self.bundle("scale", self.code, kernels=["scale"]))
+        out, report = self.apply(bundle, "reset")
+        self.assertEqual(out, ["repeated 20", *SCALED] * 2)
+        reason = "its code is not what was tuned"
+        self.assertEqual((self.reasons(report), report["applied"]), ({("add", reason): 4}, 6))
+        self.assertEqual(re.findall("kernel '(.*)': no variant is applied: (.*); tune", self.messages),
+                         [("add(int*, int)", reason)])
+
+    def test_deployed(self):
+        """Where there is nothing but the folder: Mneme's is not looked for, and no program is found by its name."""
+        made, folder = self.folder / "made", self.folder / "deployed"
+        self.well([tool("restore"), "--tuned", "--deploy", made, self.more])
+        made.rename(folder)
+        environment = {"LD_LIBRARY_PATH": str(LIBRARIES), "PATH": "/nowhere"}
+        result = subprocess.run([folder / "run", self.app, "repeated", "3"], env=environment, cwd="/", capture_output=True)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"repeated 33\n", b""))
+        needed = run(["ldd", folder / "libmneme-record.so"]).out.decode()
+        self.assertNotRegex(needed, r"not found|libstdc|libLLVM|mneme.*=>")
+
     def test_keys(self):
         """Cooperative launches, and those in clusters, are launches of their own."""
-        bundle = self.bundle("plain", self.code, keys=KEYS[:1])
+        bundle = self.bundle("plain", self.code, keys=WAYS[:1])
         out, report = self.apply(bundle, "runtime")
         self.assertEqual(out, ["kernel 11", "extended 22", "cooperative attribute 32", "cooperative 42", "clusters 52"])
         self.assertEqual(report["applied"], 2)
@@ -120,11 +156,6 @@ class Applying(Applied):
         self.assertEqual(self.reasons(report), {("add", "the variant's launch failed"): 1, ("add", REFUSED): 2})
 
     # ---- variables ----
-
-    def test_variables(self):
-        out, report = self.apply(self.more, "variables")
-        self.assertEqual(out, ["scaled 1001", "scaled 4003", "scaled 15010"])
-        self.assertEqual(report["applied"], 3)
 
     def test_variables_that_it_writes(self):
         out, report = self.apply(self.more, "written")
@@ -157,36 +188,6 @@ class Applying(Applied):
         out, report = self.apply(self.same, "built", options=["-o", self.folder / "both.tar"])
         self.assertEqual((out, report["launches"]), (self.own("built"), 9))
 
-    # ---- what ends and begins again ----
-
-    def test_reset_and_fork(self):
-        out, report = self.apply(self.more, "reset")
-        self.assertEqual(out, ["repeated 22", "scaled 1001", "scaled 4003", "scaled 15010"] * 2)
-        out, report = self.apply(self.more, "fork")
-        self.assertEqual((out, report["applied"]), (["repeated 22", "repeated 33"], 5))
-
-    # ---- checks, times, recording ----
-
-    def test_check(self):
-        out, report = self.apply(self.same, "repeated", "5", options=["--check", "2"])
-        self.assertEqual((out, report["applied"], report["differing"]), (["repeated 50"], 3, 0), self.messages)
-        out, report = self.apply(self.more, "repeated", "5", options=["--check", "2"], status=1)
-        self.assertEqual((out, report["applied"], report["differing"]), (["repeated 50"], 0, 1), self.messages)
-
-    def test_times(self):
-        out, report = self.apply(self.more, "repeated", "40", options=["--measure"])
-        self.assertEqual(out, ["repeated 420"])
-        choice, = [one for one in report["choices"] if one["applied"]]
-        self.assertEqual((choice["applied"], choice["own"], choice["rounds"]), (20, 20, 20))
-
-    def test_recording(self):
-        for which, expected in (("own", [0]), ("variant", [1])):
-            bundle = self.folder / "both.tar"
-            out, report = self.apply(self.more, "repeated", "3",
-                                     options=["-o", bundle, "--record-applied", which])
-            result = run([tool("compile"), "--target", "host", bundle], [tool("run")], [tool("verify")])
-            self.assertEqual(result.statuses[-1:], expected, result.text())
-
     # ---- without mneme-capture, and what it is not for ----
 
     def test_by_hand(self):
@@ -204,6 +205,16 @@ class Applying(Applied):
             out, error = self.by_hand(bad, "repeated", "3")
             self.assertEqual(out, ["repeated 30"])
             self.assertRegex(error, "warning: no variant is applied in this process: .*" + message)
+
+    def test_arguments_that_do_not_fit(self):
+        guards = {"guards": [{"offset": 64, "bytes": "00"}]}
+        bundle = self.bundle("guards", self.code, kernels=["add"], keys=[{**WAYS[0], **guards}])
+        message = "choices/.* is damaged: its guards are not of its kernel's arguments"
+        result = run([tool("capture"), "--device", "cuda", "--apply", bundle, self.app, "repeated", "3"], env=self.environment)
+        self.assert_refused(result, 2, message)
+        out, error = self.by_hand(bundle, "repeated", "3")
+        self.assertEqual(out, ["repeated 30"])
+        self.assertRegex(error, "warning: no variant is applied in this process: .*" + message)
 
     def test_other_architecture(self):
         bundle = self.bundle("sm_80", self.code, target="sm_80")

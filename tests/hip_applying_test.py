@@ -6,16 +6,15 @@ plays releases of AMD's library. Variants add one more than the application's ow
 import unittest
 
 import bundles
-from choosing import COPIED, REFUSED, UPDATED, Applied, key
+from choosing import COPIED, REFUSED, UPDATED, WAYS, Applied, Trust
 from support import BUILD, PROGRAMS, ROOT, run, tool
 
 SOURCE = ROOT / "tests" / "fake_hip" / "programs" / "applied.hip"
 FAKE = BUILD / "tests" / "fake_hip"
-KEYS = [key(2, 32), key(2, 32, cooperative=True)]
 
 
-class Applying(Applied):
-    device, target, keys = "hip", "gfx90a", KEYS
+class Applying(Trust, Applied):
+    device, target, keys = "hip", "gfx90a", WAYS[:2]
 
     @classmethod
     def setUpClass(cls):
@@ -50,6 +49,17 @@ class Applying(Applied):
         out, report = self.apply(self.more, "module", code)
         self.assertEqual(out, ["list 11", "packed 22", "cooperative 33", "list 44", "packed 55", "cooperative 66"])
         self.assertEqual((report["applied"], report["misses"]), (6, []))
+
+    def test_modules_that_go(self):
+        """Their variants go with them."""
+        code, unloaded = self.folder / "same.hsaco", []
+        for bundle in ([], ["--apply", self.same]):
+            env, calls = self.failing("hipNothing")
+            result = run([tool("capture"), "--device", "hip", *(bundle or ["--max-instances", "0"]), self.app, "module", code],
+                         env={**self.environment, **env})
+            self.assertEqual(result.status, 0, result.text())
+            unloaded.append(calls.read_text().split().count("hipModuleUnload"))
+        self.assertEqual(unloaded[1] - unloaded[0], 4, "two choices of a kernel that was loaded twice")
 
     def test_same(self):
         for arguments in (["runtime"], ["module", self.folder / "same.hsaco"], ["variables"], ["captured"], ["built"]):
@@ -88,43 +98,29 @@ class Applying(Applied):
                            "hipModuleLaunchCooperativeKernel"],
                "variables": ["hipModuleGetGlobal"]}
 
+    def failing(self, function):
+        """The environment in which the function fails, and the file with the calls that were made."""
+        calls = self.folder / "calls"
+        calls.unlink(missing_ok=True)
+        return {"LD_PRELOAD": str(BUILD / "tests" / "failing_hip" / "libamdhip64.so.6"),
+                "MNEME_TEST_RUNTIME": str(FAKE / "5" / "libamdhip64.so.5"), "MNEME_TEST_FAIL": f"{function} 1 0",
+                "MNEME_TEST_CALLS": str(calls)}, calls
+
     def test_calls_that_fail(self):
         """The application's own code runs in the variant's place."""
         for way, functions in self.FAILING.items():
             for function in functions:
                 with self.subTest(function):
-                    calls = self.folder / "calls"
-                    out, report = self.apply(self.same, way, env={
-                        "LD_PRELOAD": str(BUILD / "tests" / "failing_hip" / "libamdhip64.so.6"),
-                        "MNEME_TEST_RUNTIME": str(FAKE / "5" / "libamdhip64.so.5"), "MNEME_TEST_FAIL": f"{function} 1 0",
-                        "MNEME_TEST_CALLS": str(calls)})
+                    env, calls = self.failing(function)
+                    out, report = self.apply(self.same, way, env=env)
                     self.assertEqual(out, self.own(way))
                     self.assertIn(function, calls.read_text().split(), "it was not called")
 
-    # ---- processes, checks, times, recording, and by hand ----
+    # ---- processes, and by hand ----
 
     def test_fork(self):
         out, report = self.apply(self.more, "fork")
         self.assertEqual((out, report["applied"]), (["repeated 22", "repeated 33"], 5))
-
-    def test_check(self):
-        out, report = self.apply(self.same, "repeated", "5", options=["--check", "2"])
-        self.assertEqual((out, report["applied"], report["differing"]), (["repeated 50"], 3, 0), self.messages)
-        out, report = self.apply(self.more, "repeated", "5", options=["--check", "2"], status=1)
-        self.assertEqual((out, report["applied"], report["differing"]), (["repeated 50"], 0, 1), self.messages)
-
-    def test_times(self):
-        out, report = self.apply(self.more, "repeated", "40", options=["--measure"])
-        self.assertEqual(out, ["repeated 420"])
-        choice, = [one for one in report["choices"] if one["applied"]]
-        self.assertEqual((choice["applied"], choice["own"], choice["rounds"]), (20, 20, 20))
-
-    def test_recording(self):
-        for which, status in (("own", 0), ("variant", 1)):
-            bundle = self.folder / "both.tar"
-            self.apply(self.more, "repeated", "3", options=["-o", bundle, "--record-applied", which])
-            result = run([tool("compile"), "--target", "host", bundle], [tool("run")], [tool("verify")])
-            self.assertEqual(result.status, status, result.text())
 
     def test_by_hand(self):
         self.assertEqual(self.by_hand(self.more, "repeated", "3"), (["repeated 33"], ""))

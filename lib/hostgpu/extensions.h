@@ -65,8 +65,14 @@ int mneme_hostgpu_prepare(const void* host_function);
 // "host:x86-64-v3". `variant` stands for it from then on, as what hipModuleGetFunction gives does, for as long as the
 // kernel's program is there. 0: it is ready to be launched; else `reason` says why it is not, a sentence of at most
 // `size` bytes.
+//
+// `failed` is called with `user` when a launch of it has failed, on the thread that runs the launch. `own_code`: the
+// kernel's own code ran in its place. `fault` is a sentence; empty where an earlier launch failed, so that the variant
+// was not tried.
+typedef void (*mneme_hostgpu_variant_failed)(void* user, int own_code, const char* fault);
 int mneme_hostgpu_load_variant(const void* host_function, const char* target, const void* code, size_t code_size,
-                               const void** variant, char* reason, size_t size);
+                               mneme_hostgpu_variant_failed failed, void* user, const void** variant, char* reason,
+                               size_t size);
 
 // Waits for all that was launched, whatever is being captured, but not for ever. 0: it is done; hipErrorNotReady: not
 // in this time, because a kernel waits for the application perhaps, or not for a second (less, each time in succession)

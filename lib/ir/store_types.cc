@@ -154,6 +154,7 @@ class Stores {
   std::vector<bundle::StoreType> result() const {
     Types types = types_;
     types.insert(zeros_.begin(), zeros_.end());  // where there is nothing else
+    types.insert(cleared_.begin(), cleared_.end());
     std::vector<bundle::StoreType> all;
     for (const auto& [origin, type] : types) {
       all.push_back({origin.first, origin.second, type, restricted_.contains(origin)});
@@ -176,7 +177,7 @@ class Stores {
     } else if (auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&instruction)) {
       note(copy->getDest(), copied_type(*copy));
     } else if (auto* set = llvm::dyn_cast<llvm::MemSetInst>(&instruction)) {
-      if (!is_zero(set->getValue())) note(set->getDest(), kMixed);
+      note(set->getDest(), kMixed, is_zero(set->getValue()) ? cleared_ : types_);
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       note_call(*call);
     }
@@ -249,7 +250,7 @@ class Stores {
   const llvm::Function* function_;
   const llvm::DataLayout& layout_;
   SharedVariables is_shared_;
-  Types types_, zeros_;  // zeros are those of every type
+  Types types_, zeros_, cleared_;  // zeros are those of every type; what is only cleared is stored to, too
   std::set<Origin> restricted_;
 };
 

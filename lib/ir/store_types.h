@@ -20,9 +20,9 @@ inline bool puts_together(const llvm::User& value) {
 
 // What the kernel stores through each pointer in its arguments, to each device variable, and through pointers of other
 // origin (loaded from memory, or computed), all of the latter together. Stores to shared memory and to the work-item's
-// own do not count, nor does setting bytes to zero, which is the zero of every type; a zero that is stored counts where
-// nothing else is. Vectors, arrays and structures are of the type that all in them have. The module is inlined, as far
-// as it goes, and its locals are promoted; `is_shared` says which variables are a block's own.
+// own do not count; zero is that of every type, and counts where nothing else is stored. Vectors, arrays and structures
+// are of the type that all in them have. The module is inlined, as far as it goes, and its locals are promoted;
+// `is_shared` says which variables are a block's own.
 std::vector<bundle::StoreType> store_types(const llvm::Module& module, const bundle::KernelInfo& kernel,
                                            llvm::function_ref<bool(const llvm::GlobalVariable&)> is_shared);
 

@@ -114,6 +114,13 @@ TEST(StoreTypes, WholeRanges) {
               ElementsAre("0 : f64", "8 : mixed"));
 }
 
+TEST(StoreTypes, ZerosWithoutType) {
+  EXPECT_THAT(stores("  call void @llvm.memset.p0.i64(ptr %a, i8 0, i64 8, i1 false)\n  store i32 0, ptr %a\n"
+                     "  call void @llvm.memset.p0.i64(ptr %b, i8 0, i64 8, i1 false)",
+                     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"),
+              ElementsAre("0 : i32", "8 : mixed"));
+}
+
 TEST(StoreTypes, IntegersThatPassForFloatingPoint) {
   const std::string bits = "  %i = ptrtoint ptr %a to i32\n  %f = bitcast i32 %i to float\n";
   EXPECT_THAT(stores(bits + "  store float %f, ptr %a"), ElementsAre("0 : mixed"));

@@ -12,8 +12,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "bundle/json/json.h"
+#include "cli/expression.h"
 #include "cli/options.h"
+#include "cli/stage.h"
 #include "recorder/apply/applier.h"
+#include "recorder/apply/report.h"
 
 namespace mneme::capture {
 namespace {
@@ -71,6 +74,15 @@ void Applying::read_bundle() {
   std::ranges::sort(choices_, {},
                     [](const Applied& one) { return bundle::choice_name(one.choice.kernel, one.choice.id); });
   for (Applied& one : choices_) one.kernel = kernels[one.choice.kernel];
+  if (!settings_.kernel.empty()) select_kernels();
+}
+
+void Applying::select_kernels() {
+  const cli::Expression expression("--kernel", settings_.kernel);
+  std::vector<std::string> names;
+  for (const Applied& one : choices_) names.push_back(one.kernel);
+  std::erase_if(choices_, [&](const Applied& one) { return !expression.matches(one.kernel); });
+  if (choices_.empty()) throw cli::no_kernel_matches(settings_.kernel, names);
 }
 
 bundle::VariantMember Applying::variant_of(const Digest& choice) const {
@@ -89,6 +101,9 @@ std::vector<std::string> Applying::variables() const {
   };
   set(record::kApplyVariable, std::filesystem::absolute(settings_.bundle).string());
   set(record::kApplyReportVariable, folder_);
+  std::set<std::string> kernels;
+  for (const Applied& one : choices_) kernels.insert(one.choice.kernel.hex());
+  set(record::kApplyKernelsVariable, settings_.kernel.empty() ? "" : fmt::format("{}", fmt::join(kernels, ",")));
   set(record::kApplyMeasureVariable, settings_.measure ? "1" : "");
   set(record::kApplyRecordVariable, settings_.recorded);
   set(record::kApplyCheckVariable, std::to_string(settings_.checks));
@@ -106,6 +121,7 @@ void Applying::add(const std::string& path) {
     to.in_graphs += from.in_graph;
     to.checked += from.checked;
     to.differing += from.differing;
+    to.faulted += from.faulted;
     if (to.trouble.empty()) to.trouble = text_of_field(from.trouble, sizeof from.trouble);
     to.measured += from.own_launches;
     std::ranges::copy(samples_of(from.own), std::back_inserter(own_[i]));
@@ -137,19 +153,65 @@ void Applying::collect() {
   }
 }
 
-uint64_t Applying::applied() const {
+uint64_t Applying::sum_of(uint64_t Applied::* count) const {
   uint64_t sum = 0;
-  for (const Applied& one : choices_) sum += one.launches;
+  for (const Applied& one : choices_) sum += one.*count;
   return sum;
 }
 
-uint64_t Applying::differing() const {
-  uint64_t sum = 0;
-  for (const Applied& one : choices_) sum += one.differing;
-  return sum;
+uint64_t Applying::applied() const { return sum_of(&Applied::launches); }
+uint64_t Applying::differing() const { return sum_of(&Applied::differing); }
+uint64_t Applying::faulted() const { return sum_of(&Applied::faulted); }
+
+std::optional<WallTime> wall_time(const Applying& applying, double seconds) {
+  WallTime wall{seconds, {seconds, seconds, seconds}, {seconds, seconds, seconds}, {}};
+  bool any = false;
+  for (const Applied& one : applying.choices()) {
+    wall.with_checks = wall.with_checks || one.checked > 0;
+    if (!one.speedup.is_told()) {
+      wall.left_out += one.launches;
+      continue;
+    }
+    any = true;
+    const double own = static_cast<double>(one.measured), variants = static_cast<double>(one.launches);
+    auto add = [&](double ratio, double& with_own, double& with_variants) {
+      const double saved = static_cast<double>(one.variant_ns) / 1e9 * (ratio - 1);  // by a launch
+      with_own += variants * saved;
+      with_variants -= own * saved;
+    };
+    add(one.speedup.factor, wall.own.value, wall.variants.value);
+    add(one.speedup.low, wall.own.low, wall.variants.high);
+    add(one.speedup.high, wall.own.high, wall.variants.low);
+  }
+  if (!any || wall.variants.low <= 0) return std::nullopt;  // kernels ran at the same time
+  wall.ratio = {wall.own.value / wall.variants.value, wall.own.low / wall.variants.high,
+                wall.own.high / wall.variants.low};
+  return wall;
 }
 
-std::vector<std::string> report(const Applying& applying) {
+namespace {
+
+std::string text_of(const WallTime::Estimate& time) {
+  return fmt::format("{:.3g} s ({:.3g} to {:.3g})", time.value, time.low, time.high);
+}
+
+std::string text_of(const WallTime& wall) {
+  std::string text = fmt::format(
+      "the run took {:.3g} s; estimated by the kernels' times: {} with its own code alone, {} with the variants alone: "
+      "{:.2f} times as fast ({:.2f} to {:.2f})",
+      wall.measured, text_of(wall.own), text_of(wall.variants), wall.ratio.value, wall.ratio.low, wall.ratio.high);
+  if (wall.left_out > 0) text += fmt::format(", without {} whose times are too few", launches_of(wall.left_out));
+  if (wall.with_checks) text += "; checking took some of that";
+  return text;
+}
+
+void add(bundle::json::Text& out, const char* name, const WallTime::Estimate& estimate) {
+  out.open(name).add("estimate", estimate.value).add("low", estimate.low).add("high", estimate.high).close();
+}
+
+}  // namespace
+
+std::vector<std::string> report(const Applying& applying, double seconds) {
   std::vector<std::string> lines;
   lines.push_back(
       fmt::format("{} of kernels with choices, {} applied", launches_of(applying.launches()), applying.applied()));
@@ -158,9 +220,10 @@ std::vector<std::string> report(const Applying& applying) {
                                    one.choice.variant.hex().substr(0, 12), launches_of(one.launches));
     if (one.in_graphs > 0) line += fmt::format(", {} of them by graphs", one.in_graphs);
     if (one.checked > 0) line += fmt::format(", {} checked, {} differing", one.checked, one.differing);
+    if (one.faulted > 0) line += fmt::format(", {} failed", launches_of(one.faulted));
     if (one.measured > 0) line += fmt::format(", {} with its own code to compare", one.measured);
     if (one.speedup.rounds > 0) {
-      line += fmt::format(", {:.1f} µs in place of {:.1f} µs", static_cast<double>(one.variant_ns) / 1e3,
+      line += fmt::format(", {:.1f} µs in place of {:.1f} µs by events", static_cast<double>(one.variant_ns) / 1e3,
                           static_cast<double>(one.own_ns) / 1e3);
       line += one.speedup.is_told() ? fmt::format(": {:.2f} times as fast ({:.2f} to {:.2f})", one.speedup.factor,
                                                   one.speedup.low, one.speedup.high)
@@ -172,17 +235,21 @@ std::vector<std::string> report(const Applying& applying) {
   for (const Missed& miss : applying.misses()) {
     lines.push_back(fmt::format("{}: {} with its own code: {}", miss.kernel, launches_of(miss.launches), miss.reason));
   }
+  if (const auto wall = wall_time(applying, seconds)) lines.push_back(text_of(*wall));
   return lines;
 }
 
 std::string json_report(const Applying& applying, double seconds) {
   bundle::json::Text out;
   out.open().add("launches", applying.launches()).add("applied", applying.applied());
-  out.add("differing", applying.differing()).add("seconds", seconds).open_array("choices");
+  out.add("differing", applying.differing())
+      .add("faulted", applying.faulted())
+      .add("seconds", seconds)
+      .open_array("choices");
   for (const Applied& one : applying.choices()) {
     out.open().add("kernel", one.kernel).add("choice", one.choice.id).add("variant", one.choice.variant);
     out.add("launch", dimensions(one.choice)).add("applied", one.launches).add("in_graphs", one.in_graphs);
-    out.add("checked", one.checked).add("differing", one.differing);
+    out.add("checked", one.checked).add("differing", one.differing).add("faulted", one.faulted);
     if (one.measured > 0) out.add("own", one.measured);
     if (!one.trouble.empty()) out.add("reason", one.trouble);
     if (one.speedup.rounds > 0) {
@@ -196,7 +263,15 @@ std::string json_report(const Applying& applying, double seconds) {
   for (const Missed& miss : applying.misses()) {
     out.open().add("kernel", miss.kernel).add("reason", miss.reason).add("launches", miss.launches).close();
   }
-  return out.close_array().close().text() + "\n";
+  out.close_array();
+  if (const auto wall = wall_time(applying, seconds)) {
+    out.open("wall").add("seconds", seconds).add("checked", wall->with_checks);
+    add(out, "own", wall->own);
+    add(out, "variants", wall->variants);
+    add(out, "ratio", wall->ratio);
+    out.add("left_out", wall->left_out).close();
+  }
+  return out.close().text() + "\n";
 }
 
 }  // namespace mneme::capture

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Launches of one kernel that tests have variants of: `tuned_launches WAY ROUNDS LAUNCHES BLOCK`. A kernel with a
-// constant, with a variable that it reads and with one that it writes. Prints what is left in memory.
+// constant, with a variable that it reads and with one that it writes. Prints what is left in memory. The rounds of
+// "rising" become one more with each launch; "beside" is the same, while another stream has work.
 #include <hip/hip_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+
+#include <mneme/MnemeAnnotation.hpp>
 
 #include "../../tests/programs/check.h"
 
@@ -58,6 +62,14 @@ static void launch(const Memory& memory, int rounds, int block, hipStream_t stre
   work<<<kSize / block, block, 0, stream>>>(memory.in, memory.out, kSize, rounds);
 }
 
+static void together(const Memory& memory, int rounds, int block) {
+  const float* in = memory.in;
+  float* out = memory.out;
+  int size = kSize;
+  void* arguments[] = {&in, &out, &size, &rounds};
+  check(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(work), kSize / block, block, arguments, 0, nullptr));
+}
+
 static void by_graph(const Memory& memory, int rounds, int launches, int block) {
   hipStream_t stream;
   hipGraph_t graph;
@@ -69,6 +81,40 @@ static void by_graph(const Memory& memory, int rounds, int launches, int block) 
   check(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
   for (int i = 0; i < launches; ++i) check(hipGraphLaunch(ready, stream));
   check(hipStreamSynchronize(stream));
+}
+
+// A relative difference of a thousandth is right.
+static void annotate(const Memory& memory) {
+  mneme::Metadata metadata;
+  metadata.threshold = 0.001;
+  metadata.threshold_kind = mneme::ThresholdKind::Relative;
+  metadata.norm = mneme::Norm::Linf;
+  mneme::annotate<float>(memory.out, metadata);
+}
+
+static void rising(const Memory& memory, int rounds, int launches, int block) {
+  for (int i = 0; i < launches; ++i) {
+    launch(memory, rounds + i, block);
+    check(hipDeviceSynchronize());
+  }
+}
+
+// The other stream's work lasts as long as the launches do.
+static void beside(const Memory& memory, int rounds, int launches, int block) {
+  static std::atomic<bool> begun, ended;
+  hipStream_t other, own;
+  check(hipStreamCreateWithFlags(&other, hipStreamNonBlocking));
+  check(hipStreamCreateWithFlags(&own, hipStreamNonBlocking));
+  auto wait = [](hipStream_t, hipError_t, void*) {
+    begun = true;
+    while (!ended) usleep(100);
+  };
+  check(hipStreamAddCallback(other, wait, nullptr, 0));
+  while (!begun) usleep(100);
+  for (int i = 0; i < launches; ++i) launch(memory, rounds + i, block, own);
+  const hipError_t error = hipStreamSynchronize(own);
+  ended = true;
+  check(error);
 }
 
 int main(int argc, char** argv) {
@@ -88,8 +134,15 @@ int main(int argc, char** argv) {
   for (int device = 0; device < devices; ++device) {
     check(hipSetDevice(device));
     Memory memory;
+    if (std::strcmp(way, "annotated") == 0) annotate(memory);
     if (std::strcmp(way, "graph") == 0) {
       by_graph(memory, rounds, launches, block);
+    } else if (std::strcmp(way, "rising") == 0) {
+      rising(memory, rounds, launches, block);
+    } else if (std::strcmp(way, "beside") == 0) {
+      beside(memory, rounds, launches, block);
+    } else if (std::strcmp(way, "cooperative") == 0) {
+      for (int i = 0; i < launches; ++i) together(memory, rounds, block);
     } else {
       for (int i = 0; i < launches; ++i) launch(memory, rounds, block);
     }

@@ -5,7 +5,8 @@ host device with code for a GPU in it, and the modes in which what is recorded o
     cuda_bundle.py FOLDER               says so, and writes nothing, where there is no CUDA toolkit
     cuda_bundle.py FOLDER PROGRAM…      these, for a dry run with the host device in place of a GPU
 
-Written are FOLDER/applications/LEVEL/PROGRAM, FOLDER/recordings/PROGRAM.tar, FOLDER/modes, and what is measured.
+Written are FOLDER/applications/LEVEL/PROGRAM, FOLDER/recordings/PROGRAM.tar, FOLDER/modes, FOLDER/ways
+(applied_check.py), and what is measured.
 """
 
 import concurrent.futures
@@ -19,6 +20,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "fake_cuda")]
 
+import bundles  # noqa: E402
+import choosing  # noqa: E402
 import cuda_test  # noqa: E402
 import damaged  # noqa: E402
 import matrix  # noqa: E402
@@ -91,8 +94,8 @@ def write_modes(folder, is_dry):
 
 
 def write_driver(folder):
-    """In place of the driver, to link with: it has the functions that the programs' headers declare, which do nothing."""
-    texts = [path.read_text() for path in sorted(toolkit.PROGRAMS.glob("*.h"))]
+    """In place of the driver, to link with: it has the functions that the programs name, which do nothing."""
+    texts = [path.read_text() for path in sorted(toolkit.PROGRAMS.glob("*.[hc]*"))]
     names = sorted(set(re.findall(r"\bcu[A-Z]\w+(?=\()", "".join(texts))))
     source = folder / "driver.c"
     source.write_text("".join(f"void {name}(void) {{}}\n" for name in names))
@@ -147,6 +150,22 @@ def write_applied(folder, work):
     well(tool("extract-ir"), "-o", folder / "two_rows.bc", work / "two_rows.o")
 
 
+def write_ways(folder, work):
+    """What applied_check.py needs. A GPU's kernels are what the host device has recorded of each."""
+    folder.mkdir()
+    command = [tool("inject"), *toolkit.COMPILE, toolkit.PROGRAMS / "applied.cu"]
+    well(*command, f"-L{write_driver(work)}", "-lcuda", "-o", folder / "applied")
+    members = {}
+    for way in ["repeated 1", "variables", "written"]:
+        well(tool("capture"), "--device", "host", "-o", work / "way.tar", folder / "applied", *way.split())
+        members.update({member.name: member for member in bundles.read((work / "way.tar").read_bytes())})
+    for name, more in [("same", 0), ("more", 1)]:
+        cubin = folder / f"{name}.cubin"
+        well(*command, "--cuda-device-only", f"-DMORE={more}", "-o", cubin)
+        (folder / f"{name}.tar").write_bytes(choosing.tuned(bundles.write(members.values()), cubin.read_bytes(), "cuda",
+                                                            toolkit.PROCESSOR, choosing.WAYS))
+
+
 def main():
     folder, chosen = pathlib.Path(sys.argv[1]), sys.argv[2:]
     if not cuda_test.has_toolkit():
@@ -166,6 +185,7 @@ def main():
                 damaged.Damaged(folder / "damaged", work, cuda_test.PROCESSOR).make()
                 write_wrong_kernel(folder, work)
                 write_applied(folder, work)
+                write_ways(folder / "ways", work)
                 for built in pool.map(lambda command: run(command), commands(folder, work)):
                     if built.status:
                         raise RuntimeError(built.text())

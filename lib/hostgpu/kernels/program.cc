@@ -12,6 +12,7 @@
 #include "hostgpu/compile/kernel_code.h"
 #include "hostgpu/compile/loaded_record.h"
 #include "hostgpu/errors.h"
+#include "hostgpu/kernels/run_kernel.h"
 #include "hostgpu/memory/device_heap.h"
 #include "objects/function_address.h"
 
@@ -26,6 +27,8 @@ Kernel::Kernel(const objects::EmbeddedKernel& embedded, std::string record)
     : record_(std::move(record)), embedded_(embedded) {
   if (!record_.empty()) embedded_ = objects::parse_embedded(bytes_of(record_), kWhere).front();
 }
+
+Kernel::~Kernel() = default;
 
 bool Kernel::uses_heap() const { return bundle::uses(info(), bundle::kDeviceHeap); }
 
@@ -144,12 +147,12 @@ const device::host::HostCode& Program::prepare(Kernel& kernel) {
   return *kernel.code();
 }
 
-Kernel& Program::add_variant(Kernel& kernel, std::unique_ptr<device::host::HostCode> code) {
+Kernel& Program::add_variant(Kernel& kernel, std::unique_ptr<device::host::HostCode> code, VariantFailed failed) {
   prepare(kernel);
   std::lock_guard lock(mutex_);
   auto variant = std::make_unique<Kernel>(kernel.embedded(), std::string());
   variant->code_ = std::move(code);
-  variant->original = &kernel;
+  variant->variant = std::make_unique<Variant>(kernel, std::move(failed));
   variant->allowed_shared = kernel.allowed_shared.load();
   bind(*variant);
   return *variants_.emplace_back(std::move(variant));

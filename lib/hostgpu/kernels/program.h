@@ -3,6 +3,7 @@
 // kernels of one share its variables by name.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,10 +17,16 @@
 
 namespace mneme::hostgpu {
 
+struct Variant;  // run_kernel.h
+// A launch that the variant fails; `own_code`: the application's own ran in its place. The fault is empty where an
+// earlier launch failed, so that the variant was not tried.
+using VariantFailed = std::function<void(bool own_code, const std::string& fault)>;
+
 class Kernel {
  public:
   // `record` (objects/embedded.h) replaces it, if there is one.
   Kernel(const objects::EmbeddedKernel& embedded, std::string record);
+  ~Kernel();
 
   const objects::EmbeddedKernel& embedded() const { return embedded_; }
   const bundle::KernelInfo& info() const { return embedded_.info; }
@@ -33,10 +40,8 @@ class Kernel {
   // Bytes of dynamic shared memory that the application asked to be allowed; below 0: it did not.
   std::atomic<int> allowed_shared{-1};
 
-  // Of a variant in the application's kernel's place: that kernel, ready to run. It runs where the variant has failed.
-  Kernel* original = nullptr;
-  std::atomic<bool> proven{false};  // a launch of it has ended well
-  std::atomic<bool> failed{false};
+  // Of code in the application's kernel's place; else null.
+  std::unique_ptr<Variant> variant;
 
  private:
   friend class Program;
@@ -70,9 +75,9 @@ class Program {
   Bytes lifted_records();
   // Makes it ready. Throws HipError, with the compiler's sentence the first time.
   const device::host::HostCode& prepare(Kernel& kernel);
-  // The same kernel with other code, ready to run, with this program's variables. Throws HipError where the code has a
-  // variable that does not fit.
-  Kernel& add_variant(Kernel& kernel, std::unique_ptr<device::host::HostCode> code);
+  // The same kernel with other code, ready to run, with this program's variables. `failed` hears of launches that it
+  // fails. Throws HipError where the code has a variable that does not fit.
+  Kernel& add_variant(Kernel& kernel, std::unique_ptr<device::host::HostCode> code, VariantFailed failed);
 
   struct Variable {
     uint64_t size = 0;

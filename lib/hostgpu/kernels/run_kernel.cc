@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hostgpu/kernels/run_kernel.h"
 
+#include <time.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -83,55 +86,52 @@ void run_alone(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint
   }
 }
 
-// What the device's memory holds, to be put back. More than that much is not kept.
-class MemoryBefore {
- public:
-  static constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+// Of the thread itself: not those in which others had its core.
+uint64_t own_nanoseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
 
-  explicit MemoryBefore(const Kernel& kernel) {
-    const MemoryTable table = known_memory(kernel.code()->globals());
-    uint64_t bytes = 0;
-    for (const device::host::KnownMemory& memory : table.live) bytes += memory.size;
-    is_kept_ = bytes <= kMostBytes;
-    if (!is_kept_) return;
-    for (const device::host::KnownMemory& memory : table.live) {
-      const auto* bytes = reinterpret_cast<const std::byte*>(memory.address);
-      copies_.emplace_back(memory.address, std::vector<std::byte>(bytes, bytes + memory.size));
-    }
+// Where it fails, the application's own code runs on the memory as it was. A kernel that fails either way is the
+// application's business.
+void run_variant(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments) {
+  Variant& variant = *kernel.variant;
+  auto run_own = [&] { run_alone(variant.original, grid, block, shared_bytes, arguments); };
+  if (variant.is_out) {
+    run_own();
+    return variant.failed(true, {});
   }
-  bool is_kept() const { return is_kept_; }
-  void put_back() const {
-    for (const auto& [address, bytes] : copies_) {
-      std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+  const bool keeps = variant.cost.allows();
+  const uint64_t before = keeps ? own_nanoseconds() : 0;
+  const KeptMemory kept(kernel, arguments, keeps);
+  const uint64_t kept_ns = keeps ? own_nanoseconds() - before : 0;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    run_alone(kernel, grid, block, shared_bytes, arguments);
+    const std::chrono::nanoseconds ran = std::chrono::steady_clock::now() - start;
+    variant.cost.add(kept_ns, static_cast<uint64_t>(ran.count()));
+  } catch (const HipError& error) {
+    const std::string fault = error.what();
+    if (const std::string why = kept.why_not(); !why.empty()) {
+      variant.is_out = true;
+      variant.failed(false, fmt::format("{}; the launch fails, because the memory that it may write cannot be put "
+                                        "back: {}",
+                                        fault, why));
+      throw;
     }
+    kept.put_back();
+    run_own();
+    variant.is_out = true;
+    variant.failed(true, fault);
   }
-
- private:
-  bool is_kept_ = false;
-  std::vector<std::pair<uint64_t, std::vector<std::byte>>> copies_;
-};
+}
 
 }  // namespace
 
-// A variant that fails mostly fails the first time: then the application's own code runs on the memory as it was. Later
-// ones fail as the application's own would.
 void run_kernel(Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint32_t shared_bytes, Bytes arguments) {
-  if (!kernel.original || kernel.proven) return run_alone(kernel, grid, block, shared_bytes, arguments);
-  if (!kernel.failed) {
-    const MemoryBefore before(kernel);
-    try {
-      run_alone(kernel, grid, block, shared_bytes, arguments);
-      kernel.proven = true;
-      return;
-    } catch (const HipError& error) {
-      if (!before.is_kept()) throw;
-      before.put_back();
-      if (!kernel.failed.exchange(true)) {
-        say(fmt::format("a variant fails, and the application's own code runs in its place: {}", error.what()));
-      }
-    }
-  }
-  run_alone(*kernel.original, grid, block, shared_bytes, arguments);
+  if (kernel.variant) return run_variant(kernel, grid, block, shared_bytes, arguments);
+  run_alone(kernel, grid, block, shared_bytes, arguments);
 }
 
 }  // namespace mneme::hostgpu

@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "hostgpu/kernels/program.h"
+#include "hostgpu/kernels/kept_memory.h"
 
 namespace mneme::hostgpu {
+
+// What a variant has, besides its code.
+struct Variant {
+  Variant(Kernel& original, VariantFailed failed) : original(original), failed(std::move(failed)) {}
+
+  Kernel& original;  // ready to run, in the variant's place
+  const VariantFailed failed;
+  std::atomic<bool> is_out{false};  // it has failed where the original does not
+  KeepingCost cost;
+};
 
 // Runs a kernel that is ready, on the calling thread and the cores that help it, to its end. What it prints goes to the
 // application's stdout and stderr. Throws HipError if it fails.

@@ -241,14 +241,19 @@ std::vector<Block> released_blocks() {
   return blocks;
 }
 
+std::optional<Extent> find_recorded(const void* pointer) {
+  static const auto recorders = reinterpret_cast<memory::FindMemory>(::dlsym(RTLD_DEFAULT, memory::kFindMemorySymbol));
+  memory::ListedMemory recorded;
+  if (!recorders || !recorders(pointer, &recorded)) return std::nullopt;
+  return Extent{recorded.address, recorded.size};
+}
+
 void check_range(const void* pointer, uint64_t size) {
   require(pointer);
   auto require_within = [&](uint64_t start, uint64_t length) {
     require(size <= length - (reinterpret_cast<uint64_t>(pointer) - start));
   };
-  static const auto recorders = reinterpret_cast<memory::FindMemory>(::dlsym(RTLD_DEFAULT, memory::kFindMemorySymbol));
-  memory::ListedMemory recorded;
-  if (recorders && recorders(pointer, &recorded)) return require_within(recorded.address, recorded.size);
+  if (auto recorded = find_recorded(pointer)) return require_within(recorded->address, recorded->size);
   if (auto block = find_block(pointer)) require_within(block->address, block->size);
 }
 

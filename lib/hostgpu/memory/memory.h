@@ -23,6 +23,14 @@ struct Block {
 void* allocate(uint64_t size, MemoryKind kind, unsigned flags = 0, uint64_t align = 256);
 bool release(const void* address, bool host);  // false: not the start of an allocation of that side
 std::optional<Block> find_block(const void* address);
+// The memory that a pointer leads into: an allocation, ours or a recorder's, or what is mapped or registered.
+struct Extent {
+  uint64_t address = 0;
+  uint64_t size = 0;
+};
+std::optional<Extent> find_memory(const void* pointer);  // pointers.cc
+// A recorder's allocation.
+std::optional<Extent> find_recorded(const void* pointer);
 // All that is there, by address; and what was released last, the latest first.
 std::vector<Block> all_blocks();
 std::vector<Block> released_blocks();

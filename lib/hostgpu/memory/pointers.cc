@@ -109,6 +109,12 @@ std::vector<Block> registered_blocks() {
   return blocks;
 }
 
+std::optional<Extent> find_memory(const void* pointer) {
+  if (auto recorded = find_recorded(pointer)) return recorded;
+  const auto found = find_pointer(pointer);
+  return found ? std::optional(Extent{found->address, found->size}) : std::nullopt;
+}
+
 bool is_pageable(const void* pointer) { return !find_pointer(pointer); }
 
 }  // namespace mneme::hostgpu

@@ -151,19 +151,27 @@ void unmap(uint64_t address, uint64_t size) {
 
 }  // namespace
 
+namespace {
+
+Mapping as_mapping(const std::pair<const uint64_t, Mapped>& at) {
+  const auto& [address, mapped] = at;
+  return {address, mapped.size, mapped.memory->properties.location.id, mapped.access == hipMemAccessFlagsProtReadWrite};
+}
+
+}  // namespace
+
 std::optional<Mapping> find_mapping(const void* pointer) {
   auto address = reinterpret_cast<uint64_t>(pointer);
   std::lock_guard lock(state().mutex);
   auto found = containing(state().mappings, address);
   if (found == state().mappings.end() || address - found->first >= found->second.size) return std::nullopt;
-  return Mapping{found->first, found->second.size, found->second.memory->properties.location.id};
+  return as_mapping(*found);
 }
 
 std::vector<Mapping> all_mappings() {
   std::lock_guard lock(state().mutex);
   std::vector<Mapping> all;
-  for (const auto& [address, mapped] : state().mappings)
-    all.push_back({address, mapped.size, mapped.memory->properties.location.id});
+  for (const auto& mapped : state().mappings) all.push_back(as_mapping(mapped));
   return all;
 }
 

@@ -10,6 +10,7 @@ struct Mapping {
   uint64_t address = 0;
   uint64_t size = 0;  // bytes
   int device = 0;     // whose memory it is
+  bool writable = false;
 };
 
 // The piece made by hipMemMap that contains an address.

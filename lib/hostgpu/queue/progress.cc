@@ -14,7 +14,8 @@ namespace {
 
 constexpr auto kLinger = std::chrono::milliseconds(200);  // a thread without work stays so long
 
-thread_local unsigned operations_under_way = 0;  // on this thread, one inside the other
+thread_local unsigned operations_under_way = 0;                  // on this thread, one inside the other
+std::atomic<uint64_t> operations_begun{0}, operations_ended{0};  // on all threads
 
 bool is_ready(Operation& operation) {
   std::erase_if(operation.after, [](const TicketPtr& ticket) { return ticket->done.load(); });
@@ -71,6 +72,7 @@ void complete(Queue& queue, std::vector<std::shared_ptr<Queue>>& to_advance) {
 void run_work(Operation& operation, int device) {
   if (device_state(device) != hipSuccess && !operation.always) return;
   ++operations_under_way;
+  ++operations_begun;
   ApiCall::Away away;
   try {
     operation.work->run();
@@ -81,10 +83,17 @@ void run_work(Operation& operation, int device) {
     say(error.what());
     break_device(device, hipErrorUnknown);
   }
+  ++operations_ended;
   --operations_under_way;
 }
 
 }  // namespace
+
+Activity current_activity() {
+  const uint64_t ended = operations_ended;
+  const uint64_t begun = operations_begun;
+  return {begun, begun - ended};
+}
 
 void Lock::unlock() {
   std::shared_ptr<Queue> called = std::move(queues().called);

@@ -90,6 +90,13 @@ void run_in_order(const std::shared_ptr<Queue>& queue, std::unique_ptr<Work> wor
 void hold_others();
 void let_others_go();
 
+// Of the operations of all queues.
+struct Activity {
+  uint64_t begun = 0;    // ever
+  uint64_t running = 0;  // now
+};
+Activity current_activity();
+
 // For work that waits for the application: whether it should give up, because the process ends.
 bool is_ending();
 

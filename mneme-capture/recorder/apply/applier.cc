@@ -15,6 +15,7 @@ namespace mneme::record {
 namespace {
 
 constexpr size_t kMostPending = 4096;
+constexpr char kRefused[] = "its variant is not applied, for the reason that stands with it";
 
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
@@ -67,7 +68,7 @@ std::unique_ptr<Applier> Applier::open(Runtime& runtime, const Devices& devices)
 Applier::Applier(Runtime& runtime, const Devices& devices, const std::string& path)
     : runtime_(runtime),
       devices_(devices),
-      choices_(path),
+      choices_(path, variable(kApplyKernelsVariable)),
       folder_(variable(kApplyReportVariable)),
       report_(std::make_unique<Report>(folder_, choices_.size())),
       measures_(variable(kApplyMeasureVariable) == std::string("1")),
@@ -87,7 +88,7 @@ std::unique_ptr<Applier::Launched> Applier::make(const LaunchedKernel& kernel, i
   made->device = device;
   const auto* choices = choices_.of(kernel.info->id);
   if (!choices) {
-    if (choices_.knows(kernel.info->name)) made->why = "its code is not what was tuned";
+    if (choices_.knows(kernel.info->name)) made->why = kOtherCode;
     return made;
   }
   for (const Choices::One* one : *choices) {
@@ -157,7 +158,7 @@ Applier::InGraph Applier::look_up(const LaunchRequest& request, int device, cons
     const bool was_refused = hit->refused || hit->state->differs;
     if (!was_refused && load(*hit)) return {kernel, hit.get(), ""};
     if (!was_refused) not_loaded.push_back(hit.get());
-    reason = "its variant is not applied, for the reason that stands with it";
+    reason = kRefused;
   }
   for (const Hit* hit : not_loaded) warn(*hit);
   return {kernel, nullptr, reason};
@@ -187,7 +188,8 @@ LoadedVariant* Applier::load(Hit& hit) {
       const LaunchedKernel& kernel = hit.kernel->kernel;
       const bundle::Choice& choice = hit.one->choice;
       hit.loaded = runtime_.load_variant(
-          {hit.kernel->function, kernel.program, kernel.info, choice.target, hit.one->code, hit.kernel->device});
+          {hit.kernel->function, kernel.program, kernel.info, choice.target, hit.one->code, hit.kernel->device,
+           [this, &hit](bool own_code, const std::string& fault) { failed(hit, own_code, fault); }});
       hit.is_loaded.store(true, std::memory_order_release);
     } catch (const std::exception& error) {
       hit.refused = true;
@@ -195,6 +197,17 @@ LoadedVariant* Applier::load(Hit& hit) {
     }
   });
   return hit.loaded.get();
+}
+
+// It was counted as applied when the application launched it.
+void Applier::failed(Hit& hit, bool own_code, const std::string& fault) noexcept try {
+  ChoiceReport& report = report_->choices()[hit.one->number];
+  report.applied.fetch_sub(1, std::memory_order_relaxed);
+  if (fault.empty()) return count_miss(*hit.kernel, kRefused);
+  report.faulted.fetch_add(1, std::memory_order_relaxed);
+  hit.state->differs = true;
+  refuse(hit, (own_code ? "it fails, and the application's own code ran in its place: " : "it fails: ") + fault);
+} catch (const std::exception&) {
 }
 
 void Applier::refuse(Hit& hit, const std::string& reason) noexcept try {
@@ -298,7 +311,7 @@ void* Applier::for_graph(InGraph& node, LaunchRequest& request) noexcept try {
   return nullptr;
 } catch (const std::exception& error) {
   refuse(*node.hit, error.what());
-  node = {node.kernel, nullptr, "its variant is not applied, for the reason that stands with it"};
+  node = {node.kernel, nullptr, kRefused};
   return nullptr;
 }
 
@@ -388,6 +401,17 @@ void Applier::forget(void* program) noexcept try {
       at = launched_.erase(at);
     } else {
       ++at;
+    }
+  }
+} catch (const std::exception&) {
+}
+
+void Applier::unload(void* program) noexcept try {
+  std::lock_guard lock(mutex_);
+  for (const auto& kernel : gone_) {
+    if (kernel->kernel.program.handle != program) continue;
+    for (const auto& hit : kernel->hits) {
+      if (hit->is_loaded.exchange(false)) hit->loaded->unload();
     }
   }
 } catch (const std::exception&) {

@@ -22,6 +22,7 @@ namespace mneme::record {
 // What mneme-capture, or the wrapper script of mneme-restore --deploy, puts into the environment.
 inline constexpr char kApplyVariable[] = "MNEME_APPLY";                 // the bundle's path
 inline constexpr char kApplyReportVariable[] = "MNEME_APPLY_REPORT";    // a folder; else nothing is reported
+inline constexpr char kApplyKernelsVariable[] = "MNEME_APPLY_KERNELS";  // ids, with commas: no others; empty: all
 inline constexpr char kApplyMeasureVariable[] = "MNEME_APPLY_MEASURE";  // "1": time both codes
 inline constexpr char kApplyRecordVariable[] = "MNEME_APPLY_RECORD";    // "variant": what is recorded
 inline constexpr char kApplyCheckVariable[] = "MNEME_APPLY_CHECK";      // launches of each choice to check first
@@ -81,6 +82,7 @@ class Applier {
   // Times of what has ended.
   void collect() noexcept;
   void forget(void* program) noexcept;          // its code is about to go
+  void unload(void* program) noexcept;          // its module is gone: that was forgotten
   void forget_context(void* context) noexcept;  // of CUDA's: is about to go, or was reset
   void after_fork_in_child() noexcept;
 
@@ -100,6 +102,7 @@ class Applier {
   void publish(Launched& kernel);
   std::unique_ptr<Launched> make(const LaunchedKernel& kernel, int device);
   LoadedVariant* load(Hit& hit);
+  void failed(Hit& hit, bool own_code, const std::string& fault) noexcept;
   void warn(const Hit& hit) const;
   LaunchRequest changed(const Hit& hit, const LaunchRequest& request) const;
   int launch_variant(Hit& hit, const LaunchRequest& request, std::string& trouble) noexcept;

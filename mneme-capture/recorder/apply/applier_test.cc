@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <thread>
 
 #include "recorder/runtime/fake_runtime.h"
@@ -55,6 +56,8 @@ class FakeDevices final : public Devices {
 struct Variant final : LoadedVariant {
   explicit Variant(const int& status) : status(status) {}
   int launch(const LaunchRequest&) override { return status; }
+  void unload() override { ++unloaded; }
+  static inline int unloaded = 0;
   const int& status;
 };
 
@@ -65,9 +68,11 @@ class VariantRuntime final : public FakeRuntime {
     ++loads;
     if (refuses) throw Error("the fake device takes none");
     EXPECT_EQ(text_of(variant.code), kCode);
+    failed = variant.failed;
     return std::make_unique<Variant>(variant_status);
   }
 
+  std::function<void(bool own_code, const std::string& fault)> failed;
   int loads = 0, variant_status = 0;
   bool refuses = false;
 };
@@ -105,7 +110,7 @@ class Applying : public testing::Test {
     choice.ratio = 2;
     choice.instances = 1;
     choice.id = bundle::choice_id(choice);
-    std::string tar;
+    std::string& tar = tar_;
     add_member(tar, "kernels/" + info_.id.hex() + "/kernel.json", bundle::write(info_));
     const std::string folder = "variants/" + info_.id.hex() + "/" + variant.id.hex();
     add_member(tar, folder + "/variant.json", bundle::write(variant));
@@ -113,9 +118,7 @@ class Applying : public testing::Test {
     add_member(tar, bundle::choice_name(info_.id, choice.id), bundle::write(choice));
     tar += std::string(1024, '\0');
     path_ = testing::TempDir() + "applier_test." + std::to_string(::getpid());
-    std::FILE* file = std::fopen(path_.c_str(), "wb");
-    std::fwrite(tar.data(), 1, tar.size(), file);
-    std::fclose(file);
+    write(tar);
     ::setenv(kApplyVariable, path_.c_str(), 1);
     request_.function = this;
     request_.grid = {2, 1, 1};
@@ -126,6 +129,11 @@ class Applying : public testing::Test {
     for (const char* name : {kApplyVariable, kApplyMeasureVariable, kApplyCheckVariable}) ::unsetenv(name);
   }
 
+  void write(const std::string& tar) const {
+    std::FILE* file = std::fopen(path_.c_str(), "wb");
+    std::fwrite(tar.data(), 1, tar.size(), file);
+    std::fclose(file);
+  }
   Applier& applier() {
     if (!applier_) applier_ = Applier::open(runtime_, devices_);
     return *applier_;
@@ -148,7 +156,7 @@ class Applying : public testing::Test {
   }
 
   bundle::KernelInfo info_;
-  std::string path_;
+  std::string path_, tar_;
   VariantRuntime runtime_;
   FakeDevices devices_;
   LaunchRequest request_;
@@ -246,6 +254,75 @@ TEST_F(Applying, EventsAreUsedAgain) {
   request_.stream = this;  // of another context
   launch();
   EXPECT_EQ(devices_.events, 6);
+}
+
+// Nobody has looked at it before where mneme-restore --deploy's script names it.
+TEST_F(Applying, DamagedBundlesEndInASentence) {
+  std::mt19937 random(1);
+  auto below = [&](size_t most) { return random() % most; };
+  int refused = 0;
+  constexpr int kTimes = 1000;
+  for (int i = 0; i < kTimes; ++i) {
+    std::string tar = tar_;
+    for (size_t changes = 1 + below(4); changes > 0; --changes) {
+      const size_t at = below(tar.size()), size = 1 + below(600);
+      switch (below(5)) {
+        case 0:
+          tar.resize(at + 1);
+          break;
+        case 1:
+          tar.erase(at, size);
+          break;
+        case 2:
+          tar.insert(at, tar.substr(below(tar.size()), size));
+          break;
+        case 3:  // where a header has numbers
+          tar[std::min(tar.size() - 1, at / 512 * 512 + 100 + below(160))] = static_cast<char>('0' + below(10));
+          break;
+        default:
+          tar[at] = static_cast<char>(random());
+      }
+      if (tar.empty()) tar = "x";
+    }
+    write(tar);
+    try {
+      const Choices choices(path_);
+      EXPECT_LE(choices.size(), 2U);
+    } catch (const Error& error) {
+      EXPECT_STRNE(error.what(), "");
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, kTimes / 4);
+}
+
+TEST_F(Applying, TakesChoicesOfTheKernelsThatAreNamed) {
+  const std::string other = digest_of("other").hex();
+  EXPECT_EQ(Choices(path_, other + "," + info_.id.hex()).size(), 1U);
+  const Choices none(path_, other);
+  EXPECT_EQ(none.size(), 0U);
+  EXPECT_FALSE(none.knows("kernel"));
+}
+
+TEST_F(Applying, VariantsGoWithTheirModules) {
+  const int before = Variant::unloaded;
+  launch();
+  applier().unload(program_);
+  EXPECT_EQ(Variant::unloaded, before) << "it is still there";
+  applier().forget(program_);
+  applier().unload(program_);
+  applier().unload(program_);
+  EXPECT_EQ(Variant::unloaded, before + 1);
+  launch();
+  EXPECT_EQ(runtime_.loads, 2) << "it has come again";
+}
+
+TEST_F(Applying, LaunchesThatFailWhileTheyRun) {
+  EXPECT_EQ(launch(), 0);
+  runtime_.failed(true, "it used address 0x10");
+  runtime_.failed(true, "");
+  EXPECT_EQ(launch(), 0);
+  EXPECT_TRUE(own_) << "it is out";
 }
 
 TEST_F(Applying, ThreadsFindWhileCodeComesAndGoes) {

@@ -41,10 +41,13 @@ BundleFile::BundleFile(const std::string& path) : path_(path) {
   if (!file || ::fstat(file.get(), &about) != 0) throw system_error("cannot open '" + path + "'");
   const auto size = static_cast<size_t>(about.st_size);
   if (!S_ISREG(about.st_mode) || size < kTarBlock) throw Error::of("'{}' is no bundle", path);
-  void* address = memory::map_own(size, PROT_READ, MAP_PRIVATE, file.get());
-  if (address == MAP_FAILED) throw system_error("cannot map '" + path + "'");
+  // Not the file itself: another process may write to it.
+  void* address = memory::map_own(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  if (address == MAP_FAILED) throw system_error("there is no memory for '" + path + "'");
   bytes_ = {static_cast<const std::byte*>(address), size};
   try {
+    const std::span<std::byte> memory(static_cast<std::byte*>(address), size);
+    if (!read_exactly(file.get(), memory, "'" + path + "'")) throw Error::of("'{}' is no bundle", path);
     find_members();
   } catch (const Error&) {
     ::munmap(address, size);

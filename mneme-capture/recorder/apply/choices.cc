@@ -8,16 +8,29 @@ namespace {
 
 constexpr std::string_view kFolder = "choices/";
 
+// As lib/bundle's reader does.
+void check_guards(const bundle::Choice& choice, const bundle::KernelInfo& kernel, const std::string& path) {
+  for (const bundle::Guard& guard : choice.guards) {
+    if (guard.offset + guard.bytes.size() <= kernel.argument_bytes) continue;
+    throw Error::of("'{}': {} is damaged: its guards are not of its kernel's arguments", path,
+                    bundle::choice_name(choice.kernel, choice.id));
+  }
+}
+
 }  // namespace
 
-Choices::Choices(const std::string& path) : path_(path), file_(path) {
+Choices::Choices(const std::string& path, std::string_view kernels) : path_(path), file_(path) {
   for (const auto& [name, bytes] : file_.members()) {
-    if (name.starts_with(kFolder)) add(std::string(name), bytes);
+    if (!name.starts_with(kFolder)) continue;
+    const std::string_view kernel = name.substr(kFolder.size(), name.find('/', kFolder.size()) - kFolder.size());
+    if (kernels.empty() || kernels.find(kernel) != kernels.npos) add(std::string(name), bytes);
   }
   for (const One& one : choices_) by_kernel_[one.choice.kernel].push_back(&one);
   for (const auto& [id, choices] : by_kernel_) {
     const std::string name = "kernels/" + id.hex() + "/kernel.json";
-    names_.insert(bundle::parse_kernel(text_of(file_.member(name)), "'" + path_ + "', " + name).name);
+    const bundle::KernelInfo kernel = bundle::parse_kernel(text_of(file_.member(name)), "'" + path_ + "', " + name);
+    for (const One* one : choices) check_guards(one->choice, kernel, path_);
+    names_.insert(kernel.name);
   }
 }
 

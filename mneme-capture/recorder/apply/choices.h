@@ -19,7 +19,8 @@ class Choices {
     Bytes code;
   };
 
-  explicit Choices(const std::string& path);  // throws Error
+  // `kernels`: ids, with commas, of those whose choices count; empty: all. Throws Error.
+  explicit Choices(const std::string& path, std::string_view kernels = {});
 
   size_t size() const { return choices_.size(); }
   // Those of a kernel; null: there is none.

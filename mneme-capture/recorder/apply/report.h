@@ -12,15 +12,17 @@
 
 namespace mneme::record {
 
-inline constexpr uint64_t kReportMagic = 0x3230'7964'6d65'6e6d;  // of this layout
-inline constexpr uint32_t kSamples = 1024;                       // times of each side; later ones replace earlier ones
-inline constexpr uint32_t kMisses = 512;                         // pairs of a kernel and a reason
+inline constexpr uint64_t kReportMagic = 0x3330'7964'6d65'6e6d;         // of this layout
+inline constexpr char kOtherCode[] = "its code is not what was tuned";  // of the bundle's kernel of that name
+inline constexpr uint32_t kSamples = 1024;  // times of each side; later ones replace earlier ones
+inline constexpr uint32_t kMisses = 512;    // pairs of a kernel and a reason
 
 // One of the bundle's choices, by its place among them.
 struct ChoiceReport {
   std::atomic<uint64_t> applied;   // launches
   std::atomic<uint64_t> in_graph;  // of them, by a graph
   std::atomic<uint64_t> checked, differing;
+  std::atomic<uint64_t> faulted;       // launches that the variant failed while it ran
   std::atomic<uint64_t> own_launches;  // with the application's own code, to compare times
   // Nanoseconds of the application's own code, and of the variant.
   struct Times {

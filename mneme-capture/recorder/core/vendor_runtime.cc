@@ -152,6 +152,10 @@ void forget_code(VendorRuntime& runtime, void* code) {
   }
 }
 
+void unload_variants(VendorRuntime& runtime, void* code) {
+  if (Core* core = runtime.recorder(); core && core->applier()) core->applier()->unload(code);
+}
+
 Status launch(VendorRuntime& runtime, const LaunchRequest& request, const Real& real) {
   Core* core = runtime.recorder();
   // Nothing is launched, or a graph is noted down, whose kernels are recorded when it is launched.

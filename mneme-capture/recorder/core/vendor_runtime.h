@@ -111,6 +111,8 @@ class VendorRuntime : public Runtime {
 Status change(VendorRuntime& runtime, const Real& real, ...);
 // It ends with device code being gone.
 void forget_code(VendorRuntime& runtime, void* code);
+// A module is gone, whose code was forgotten.
+void unload_variants(VendorRuntime& runtime, void* code);
 // It launches a kernel.
 Status launch(VendorRuntime& runtime, const LaunchRequest& request, const Real& real);
 LaunchRequest request_of(const void* function, Dimensions grid, Dimensions block, size_t shared, void* stream,

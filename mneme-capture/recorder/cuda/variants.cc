@@ -33,6 +33,11 @@ class LoadedModule {
     }
   }
 
+  void unload() {
+    const Pushed there(context_);
+    next::cuModuleUnload(module_);
+  }
+
   Context context() const { return context_; }
   Function function() const { return function_; }
   const CopiedVariables& variables() const { return *copied_; }
@@ -94,6 +99,16 @@ class CudaVariant final : public LoadedVariant {
     }
   }
 
+  void unload() override {
+    std::lock_guard lock(mutex_);
+    last_ = nullptr;
+    for (auto& [context, module] : modules_) {
+      module->unload();
+      gone_.push_back(std::move(module));
+    }
+    modules_.clear();
+  }
+
   int launch(const LaunchRequest& request) override {
     const OnDevice there(variant_.device);
     LoadedModule& module = here();
@@ -143,7 +158,7 @@ class CudaVariant final : public LoadedVariant {
   std::atomic<LoadedModule*> last_{nullptr};
   std::mutex mutex_;
   std::map<Context, std::unique_ptr<LoadedModule>> modules_;
-  std::vector<std::unique_ptr<LoadedModule>> gone_;  // with their contexts
+  std::vector<std::unique_ptr<LoadedModule>> gone_;  // unloaded, or with their contexts
 };
 
 }  // namespace

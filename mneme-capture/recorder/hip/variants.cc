@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Variants in the place of kernels of a HIP program: on AMD's GPUs, and on the host device of any program.
+#include <utility>
+
 #include "base/error.h"
 #include "recorder/hip/runtime.h"
 #include "recorder/runtime/gpu_variant.h"
@@ -16,7 +18,8 @@ CALL(Status, hipModuleLaunchCooperativeKernel, Function, unsigned, unsigned, uns
      unsigned, Stream, void**)
 CALL(Status, hipLaunchKernel, const void*, Dimensions, Dimensions, void**, size_t, Stream)
 CALL(Status, hipLaunchCooperativeKernel, const void*, Dimensions, Dimensions, void**, unsigned, Stream)
-CALL(Status, mneme_hostgpu_load_variant, const void*, const char*, const void*, size_t, const void**, char*, size_t)
+CALL(Status, mneme_hostgpu_load_variant, const void*, const char*, const void*, size_t,
+     void (*)(void*, int, const char*), void*, const void**, char*, size_t)
 
 namespace {
 
@@ -55,12 +58,12 @@ Status launch_variant(const bundle::KernelInfo& kernel, const LaunchRequest& req
 // It has the application's own variables, and is launched as a host function is.
 class HostVariant final : public LoadedVariant {
  public:
-  explicit HostVariant(const VariantCode& variant) : kernel_(*variant.kernel) {
+  explicit HostVariant(const VariantCode& variant) : kernel_(*variant.kernel), failed_(variant.failed) {
     char reason[512] = "";
     const void* stands_for_it = nullptr;
     const Status status =
         next::mneme_hostgpu_load_variant(variant.function, variant.target.c_str(), variant.code.data(),
-                                         variant.code.size(), &stands_for_it, reason, sizeof reason);
+                                         variant.code.size(), has_failed, this, &stands_for_it, reason, sizeof reason);
     if (status != kSuccess) {
       devices.forget_error();
       throw Error(*reason ? reason : "it cannot be loaded");
@@ -82,7 +85,12 @@ class HostVariant final : public LoadedVariant {
     return next::hipLaunchKernel(function_, grid, block, arguments, request.shared_bytes, stream);
   }
 
+  static void has_failed(void* self, int own_code, const char* fault) {
+    static_cast<HostVariant*>(self)->failed_(own_code != 0, fault);
+  }
+
   const bundle::KernelInfo& kernel_;
+  const std::function<void(bool own_code, const std::string& fault)> failed_;
   const void* function_ = nullptr;
 };
 
@@ -96,6 +104,8 @@ class GpuVariant final : public LoadedVariant {
             [&](const std::string& name) { return runtime().global(variant.program, name, variant.device); }) {}
 
   void* function(const LaunchRequest&) override { return copied_.any() ? nullptr : module_.function; }
+
+  void unload() override { module_.unload(); }
 
   int launch(const LaunchRequest& request) override {
     if (const int status = copied_.copy(devices, request.stream)) return status;
@@ -113,9 +123,13 @@ class GpuVariant final : public LoadedVariant {
       next::hipModuleUnload(handle);
       throw Error::of("it has no function '{}'", variant.kernel->name);
     }
-    ~LoadedModule() { next::hipModuleUnload(handle); }
+    ~LoadedModule() { unload(); }
     LoadedModule(const LoadedModule&) = delete;
     LoadedModule& operator=(const LoadedModule&) = delete;
+
+    void unload() {
+      if (handle) next::hipModuleUnload(std::exchange(handle, nullptr));
+    }
 
     std::optional<MemoryRange> variable(const std::string& name) const {
       void* address = nullptr;

@@ -67,6 +67,12 @@ Status unload(CudaRuntime& runtime, const Real& real, void* handle) {
   forget_code(runtime, handle);
   return real();
 }
+// Others go at the process's end only, mostly, when the driver is none that can be asked.
+Status unload_module(CudaRuntime& runtime, const Real& real, void* handle) {
+  const Status status = unload(runtime, real, handle);
+  unload_variants(runtime, handle);
+  return status;
+}
 
 void add_kernel(Core& core, void* kernel, void* handle, const char* name) {
   if (void* code = runtime().code_of_module(handle)) handle = code;
@@ -115,7 +121,7 @@ HOOK(load_file<Code::kModule>, cuModuleLoad, Module*, const char*)
 HOOK(load_image<Code::kModule>, cuModuleLoadData, Module*, const void*)
 HOOK(load_image<Code::kModule>, cuModuleLoadDataEx, Module*, const void*, unsigned, int*, void**)
 HOOK(load_image<Code::kModule>, cuModuleLoadFatBinary, Module*, const void*)
-HOOK(unload, cuModuleUnload, Module)
+HOOK(unload_module, cuModuleUnload, Module)
 HOOK(get_kernel, cuModuleGetFunction, Function*, Module, const char*)
 HOOK(enumerate_functions, cuModuleEnumerateFunctions, Function*, unsigned, Module)
 

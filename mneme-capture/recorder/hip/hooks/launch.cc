@@ -97,7 +97,9 @@ Status load_image(HipRuntime& runtime, const Real& real, Module* module, const v
 }
 Status unload(HipRuntime& runtime, const Real& real, Module module) {
   const Status status = real();
-  if (status == kSuccess) forget_code(runtime, module);
+  if (status != kSuccess) return status;
+  forget_code(runtime, module);
+  unload_variants(runtime, module);
   return status;
 }
 Status get_function(HipRuntime& runtime, const Real& real, Function* function, Module module, const char* name) {
