@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/process.h"
 #include "recorder/link/protocol.h"
 
 extern char** environ;
@@ -110,16 +111,19 @@ void allow_libraries_before_asan(std::vector<std::string>& variables) {
 
 }  // namespace
 
-// Above the stack lie the variables' texts, and below these as many pointers, each part aligned to 16 bytes. The stack
-// begins in the same place if that many bytes are there.
-std::vector<std::string> padded(std::vector<std::string> variables) {
+// Above the stack lie the texts of variables, arguments and the program's path, and below these as many pointers, each
+// part aligned to 16 bytes. The stack begins in the same place if that many bytes are there.
+std::vector<std::string> padded(std::vector<std::string> variables, const std::vector<std::string>& command) {
   constexpr std::string_view kFirst = "MNEME_CAPTURE_PADDING=", kSecond = "MNEME_CAPTURE_PADDING_2=";
-  constexpr size_t kWhole = 32 << 10, kPointer = 8;
+  constexpr size_t kWhole = 64 << 10, kPointer = 8;
   std::erase_if(variables, [&](const std::string& v) { return v.starts_with(kFirst) || v.starts_with(kSecond); });
   variables.emplace_back(kFirst);
-  if (variables.size() % 2 != 0) variables.emplace_back(kSecond);
-  size_t bytes = kPointer * variables.size();
+  if ((variables.size() + command.size()) % 2 != 0) variables.emplace_back(kSecond);
+  size_t bytes = kPointer * (variables.size() + command.size());
   for (const std::string& variable : variables) bytes += variable.size() + 1;
+  for (const std::string& word : command) bytes += word.size() + 1;
+  const std::string& name = command.front();
+  bytes += (name.find('/') == std::string::npos ? resolve_program(name) : name).size() + 1;
   auto first = std::ranges::find(variables, kFirst);
   first->append((kWhole - bytes % kWhole) % kWhole, ' ');
   return variables;
@@ -163,7 +167,7 @@ Signals::~Signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 Application::Application(const std::vector<std::string>& command, const Surroundings& surroundings,
                          const Signals& signals) {
   std::vector<std::string> variables = environment_with(environment(), surroundings);
-  if (!surroundings.keep_aslr) variables = padded(std::move(variables));
+  if (!surroundings.keep_aslr) variables = padded(std::move(variables), command);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (surroundings.output_to_errors) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);

@@ -44,16 +44,20 @@ TEST_F(EnvironmentTest, PutsOurLibrariesFirst) {
 }
 
 TEST(Environment, OfAnySizeIsPaddedToOne) {
-  auto bytes = [](const std::vector<std::string>& variables) {
-    size_t texts = 0;
-    for (const std::string& variable : variables) texts += variable.size() + 1;
-    return std::pair(texts % 16, texts + 8 * variables.size());
+  std::vector<std::string> variables, command = {"/bin/true"};
+  auto bytes = [&] {
+    size_t texts = command.front().size() + 1, pointers = 0;  // the program's path
+    for (const auto& words : {padded(variables, command), command}) {
+      for (const std::string& word : words) texts += word.size() + 1;
+      pointers += 8 * words.size();
+    }
+    return std::pair(texts % 16, texts + pointers);
   };
-  std::vector<std::string> variables;
   for (int i = 0; i < 40; ++i) {
-    EXPECT_EQ(bytes(padded(variables)), (std::pair<size_t, size_t>{0, 32 << 10})) << i;
-    EXPECT_EQ(padded(padded(variables)), padded(variables));
+    EXPECT_EQ(bytes(), (std::pair<size_t, size_t>{0, 64 << 10})) << i;
+    EXPECT_EQ(padded(padded(variables, command), command), padded(variables, command));
     variables.push_back("V" + std::to_string(i) + "=" + std::string(static_cast<size_t>(7 * i), 'x'));
+    if (i % 3 == 0) command.push_back(std::string(static_cast<size_t>(i), 'a'));
   }
 }
 
