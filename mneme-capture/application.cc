@@ -97,15 +97,14 @@ std::string stand_in_folder(Device device) {
 
 namespace {
 
-// The shared runtime of AddressSanitizer insists on being the first library, and works behind the recorder all the
-// same. What the user's own options say comes behind, and counts.
-void allow_libraries_before_asan(std::vector<std::string>& variables) {
-  constexpr std::string_view kName = "ASAN_OPTIONS=", kOption = "verify_asan_link_order=0";
-  auto found = std::ranges::find_if(variables, [&](const std::string& v) { return v.starts_with(kName); });
+// To a sanitizer's runtime. What the user's own options say comes behind, and counts.
+void tell_sanitizer(std::vector<std::string>& variables, std::string_view name, std::string_view option) {
+  const std::string begin = fmt::format("{}=", name);
+  auto found = std::ranges::find_if(variables, [&](const std::string& v) { return v.starts_with(begin); });
   if (found == variables.end()) {
-    variables.push_back(fmt::format("{}{}", kName, kOption));
+    variables.push_back(fmt::format("{}{}", begin, option));
   } else {
-    *found = fmt::format("{}{}:{}", kName, kOption, found->substr(kName.size()));
+    *found = fmt::format("{}{}:{}", begin, option, found->substr(begin.size()));
   }
 }
 
@@ -137,7 +136,8 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
     if (!surroundings.socket_name.empty()) {
       variables.push_back(std::string(record::kSocketVariable) + "=" + surroundings.socket_name);
     }
-    allow_libraries_before_asan(variables);
+    // The shared runtime insists on being the first library, and works behind the recorder all the same.
+    tell_sanitizer(variables, "ASAN_OPTIONS", "verify_asan_link_order=0");
   }
   std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_APPLY"); });
   variables.insert(variables.end(), surroundings.applied.begin(), surroundings.applied.end());
@@ -149,6 +149,8 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
   if (surroundings.devices > 1) variables.push_back("MNEME_HOST_DEVICES=" + std::to_string(surroundings.devices));
   if (surroundings.device != Device::kCuda && surroundings.device != Device::kHip) {
     prepend(variables, "LD_LIBRARY_PATH", stand_in_folder(surroundings.device));
+    // The threads of the host device live as long as the process.
+    tell_sanitizer(variables, "TSAN_OPTIONS", "report_thread_leaks=0");
   }
   return variables;
 }

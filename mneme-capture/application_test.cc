@@ -38,9 +38,12 @@ TEST_F(EnvironmentTest, PutsOurLibrariesFirst) {
                                Surroundings{Device::kHost, "name", false, false}),
               ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu:/a:/b", "A=b",
                           "LD_PRELOAD=" + root_ + "/libmneme-record.so:x.so", "MNEME_CAPTURE_SOCKET=name",
-                          "ASAN_OPTIONS=verify_asan_link_order=0"));
+                          "ASAN_OPTIONS=verify_asan_link_order=0", "TSAN_OPTIONS=report_thread_leaks=0"));
   EXPECT_THAT(environment_with({"ASAN_OPTIONS=detect_leaks=0"}, Surroundings{Device::kHost, "name", false, false}),
               testing::Contains("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"));
+  EXPECT_THAT(
+      environment_with({"TSAN_OPTIONS=report_thread_leaks=1"}, Surroundings{Device::kHost, "name", false, false}),
+      testing::Contains("TSAN_OPTIONS=report_thread_leaks=0:report_thread_leaks=1"));
 }
 
 TEST(Environment, OfAnySizeIsPaddedToOne) {
@@ -64,13 +67,14 @@ TEST(Environment, OfAnySizeIsPaddedToOne) {
 TEST_F(EnvironmentTest, UnrecordedApplicationsGetTheDeviceOnly) {
   install("lib");
   EXPECT_THAT(environment_with({"LD_LIBRARY_PATH="}, Surroundings{}),
-              ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu"));
+              ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu", "TSAN_OPTIONS=report_thread_leaks=0"));
 }
 
 TEST_F(EnvironmentTest, SaysThatAccessesAreToBeChecked) {
   install("lib");
   EXPECT_THAT(environment_with({"MNEME_CHECK_MEMORY=0"}, Surroundings{Device::kHost, "", true, false}),
-              ElementsAre("MNEME_CHECK_MEMORY=1", "LD_LIBRARY_PATH=" + root_ + "/hostgpu"));
+              ElementsAre("MNEME_CHECK_MEMORY=1", "LD_LIBRARY_PATH=" + root_ + "/hostgpu",
+                          "TSAN_OPTIONS=report_thread_leaks=0"));
 }
 
 TEST_F(EnvironmentTest, RefusesAPathThatTheLoaderWouldSplit) {

@@ -225,9 +225,20 @@ class Applications(CaptureCase):
                 result = self.capture(program, env={"ASAN_OPTIONS": "detect_leaks=0"})
                 self.run_well([tool("compile")], [tool("run")], [tool("verify")], input=result.out)
         program = self.build(source, "thread", "-O1", "-fsanitize=thread")
-        result = self.capture(program, env={"TSAN_OPTIONS": "report_thread_leaks=0"}, status=2)
+        result = self.capture(program, status=2)
         self.assertIn("this process is not recorded: it is built with -fsanitize=thread", result.error)
         self.assertNotIn("ThreadSanitizer", result.error)
+
+    def test_sanitizer_of_another_compiler(self):
+        """It has its memory where recorded host memory lies."""
+        source, main = self.folder / "part.hip", self.folder / "main.cc"
+        source.write_text(LIBRARY)
+        main.write_text('extern "C" int use();\nint main() { return use(); }\n')
+        library, program = self.folder / "libpart.so", self.folder / "main"
+        self.build(source, "libpart.so", "-O1", "-fPIC", "-shared")
+        self.run_well(["g++", "-fsanitize=address", main, library, f"-Wl,-rpath,{self.folder}", "-o", program])
+        result = self.capture(program, env={"ASAN_OPTIONS": "detect_leaks=0"}, status=2)
+        self.assertIn("this process is not recorded: it is built with g++ -fsanitize=address", result.error)
 
     def test_the_stack_lies_where_it_lay(self):
         """Addresses of it are in arguments, and arguments tell launches apart."""
