@@ -104,6 +104,9 @@ bool is_ir(std::string_view language, std::string_view file) {
   return language == "none" ? file.ends_with(".ll") || file.ends_with(".bc") : language == "ir";
 }
 
+// Of clang's own step, by which it makes text or IR whatever the driver wants.
+bool is_text(std::string_view option) { return option == "-S" || option == "-emit-llvm" || option == "-emit-llvm-bc"; }
+
 // Options by which clang stops before it links.
 bool is_step(std::string_view option) {
   static const std::set<std::string_view> kOptions = {"-c",
@@ -234,7 +237,7 @@ Invocation understand(const std::vector<std::string>& given) {
       gpu = is_gpu(arguments[i + 1]);
     } else if (!value_of("--target=").empty()) {
       gpu = is_gpu(value_of("--target="));
-    } else if (word == "-emit-llvm") {
+    } else if (word == "-emit-llvm" || (word == "-Xclang" && i + 1 < arguments.size() && is_text(arguments[i + 1]))) {
       result.text = true;
     } else if (word.starts_with("-save-temps") || word.starts_with("--save-temps")) {
       result.keeps_temporaries = true;

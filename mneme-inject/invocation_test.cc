@@ -109,6 +109,8 @@ TEST(Invocation, looks_into_configuration_files) {
 
 TEST(Invocation, knows_the_long_names) {
   EXPECT_TRUE(understand({"app.hip", "--assemble"}).text);
+  EXPECT_TRUE(understand({"-c", "app.hip", "-Xclang", "-emit-llvm"}).text);
+  EXPECT_FALSE(understand({"app.hip", "-Xclang", "-O2"}).text);
   EXPECT_FALSE(understand({"app.hip", "--compile"}).text);
   for (const char* step : {"--assemble", "--compile", "--preprocess", "--dependencies", "--user-dependencies"}) {
     EXPECT_FALSE(understand({"app.hip", step}).links) << step;

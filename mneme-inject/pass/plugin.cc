@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in the code object;
-// under -fgpu-rdc that is done when the units are linked (relocatable/units.h). Where the application has plugins of its
-// own, or other tools change the code in between (relocatable/contents.h), it embeds what they leave, when all is
-// optimised: no other moment is known to be behind them. When all is optimised it adds what says where functions are whose
-// address is taken (pointed_functions.h). It is loaded into clang, or lld, whose LLVM it uses.
+// The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in the code
+// object; under -fgpu-rdc that is done when the units are linked (relocatable/units.h). Where the application has
+// plugins of its own, or other tools change the code in between (relocatable/contents.h), it embeds what they leave,
+// when all is optimised: no other moment is known to be behind them. When all is optimised it adds what says where
+// functions are whose address is taken (pointed_functions.h). It is loaded into clang, or lld, whose LLVM it uses.
 #include <llvm/IR/AutoUpgrade.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/Module.h>
