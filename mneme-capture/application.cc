@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/process.h"
 #include "recorder/link/protocol.h"
 
 extern char** environ;
@@ -96,30 +97,32 @@ std::string stand_in_folder(Device device) {
 
 namespace {
 
-// The shared runtime of AddressSanitizer insists on being the first library, and works behind the recorder all the
-// same. What the user's own options say comes behind, and counts.
-void allow_libraries_before_asan(std::vector<std::string>& variables) {
-  constexpr std::string_view kName = "ASAN_OPTIONS=", kOption = "verify_asan_link_order=0";
-  auto found = std::ranges::find_if(variables, [&](const std::string& v) { return v.starts_with(kName); });
+// To a sanitizer's runtime. What the user's own options say comes behind, and counts.
+void tell_sanitizer(std::vector<std::string>& variables, std::string_view name, std::string_view option) {
+  const std::string begin = fmt::format("{}=", name);
+  auto found = std::ranges::find_if(variables, [&](const std::string& v) { return v.starts_with(begin); });
   if (found == variables.end()) {
-    variables.push_back(fmt::format("{}{}", kName, kOption));
+    variables.push_back(fmt::format("{}{}", begin, option));
   } else {
-    *found = fmt::format("{}{}:{}", kName, kOption, found->substr(kName.size()));
+    *found = fmt::format("{}{}:{}", begin, option, found->substr(begin.size()));
   }
 }
 
 }  // namespace
 
-// Above the stack lie the variables' texts, and below these as many pointers, each part aligned to 16 bytes. The stack
-// begins in the same place if that many bytes are there.
-std::vector<std::string> padded(std::vector<std::string> variables) {
+// Above the stack lie the texts of variables, arguments and the program's path, and below these as many pointers, each
+// part aligned to 16 bytes. The stack begins in the same place if that many bytes are there.
+std::vector<std::string> padded(std::vector<std::string> variables, const std::vector<std::string>& command) {
   constexpr std::string_view kFirst = "MNEME_CAPTURE_PADDING=", kSecond = "MNEME_CAPTURE_PADDING_2=";
-  constexpr size_t kWhole = 32 << 10, kPointer = 8;
+  constexpr size_t kWhole = 64 << 10, kPointer = 8;
   std::erase_if(variables, [&](const std::string& v) { return v.starts_with(kFirst) || v.starts_with(kSecond); });
   variables.emplace_back(kFirst);
-  if (variables.size() % 2 != 0) variables.emplace_back(kSecond);
-  size_t bytes = kPointer * variables.size();
+  if ((variables.size() + command.size()) % 2 != 0) variables.emplace_back(kSecond);
+  size_t bytes = kPointer * (variables.size() + command.size());
   for (const std::string& variable : variables) bytes += variable.size() + 1;
+  for (const std::string& word : command) bytes += word.size() + 1;
+  const std::string& name = command.front();
+  bytes += (name.find('/') == std::string::npos ? resolve_program(name) : name).size() + 1;
   auto first = std::ranges::find(variables, kFirst);
   first->append((kWhole - bytes % kWhole) % kWhole, ' ');
   return variables;
@@ -133,7 +136,8 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
     if (!surroundings.socket_name.empty()) {
       variables.push_back(std::string(record::kSocketVariable) + "=" + surroundings.socket_name);
     }
-    allow_libraries_before_asan(variables);
+    // The shared runtime insists on being the first library, and works behind the recorder all the same.
+    tell_sanitizer(variables, "ASAN_OPTIONS", "verify_asan_link_order=0");
   }
   std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_APPLY"); });
   variables.insert(variables.end(), surroundings.applied.begin(), surroundings.applied.end());
@@ -145,6 +149,8 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
   if (surroundings.devices > 1) variables.push_back("MNEME_HOST_DEVICES=" + std::to_string(surroundings.devices));
   if (surroundings.device != Device::kCuda && surroundings.device != Device::kHip) {
     prepend(variables, "LD_LIBRARY_PATH", stand_in_folder(surroundings.device));
+    // The threads of the host device live as long as the process.
+    tell_sanitizer(variables, "TSAN_OPTIONS", "report_thread_leaks=0");
   }
   return variables;
 }
@@ -163,7 +169,7 @@ Signals::~Signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 Application::Application(const std::vector<std::string>& command, const Surroundings& surroundings,
                          const Signals& signals) {
   std::vector<std::string> variables = environment_with(environment(), surroundings);
-  if (!surroundings.keep_aslr) variables = padded(std::move(variables));
+  if (!surroundings.keep_aslr) variables = padded(std::move(variables), command);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (surroundings.output_to_errors) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);

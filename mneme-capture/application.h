@@ -68,6 +68,6 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
 
 // An environment with variables more that say nothing, so that the stack begins where it does with another one:
 // addresses of what lies there may be in kernels' arguments, and arguments tell launches apart.
-std::vector<std::string> padded(std::vector<std::string> variables);
+std::vector<std::string> padded(std::vector<std::string> variables, const std::vector<std::string>& command);
 
 }  // namespace mneme::capture

@@ -38,35 +38,43 @@ TEST_F(EnvironmentTest, PutsOurLibrariesFirst) {
                                Surroundings{Device::kHost, "name", false, false}),
               ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu:/a:/b", "A=b",
                           "LD_PRELOAD=" + root_ + "/libmneme-record.so:x.so", "MNEME_CAPTURE_SOCKET=name",
-                          "ASAN_OPTIONS=verify_asan_link_order=0"));
+                          "ASAN_OPTIONS=verify_asan_link_order=0", "TSAN_OPTIONS=report_thread_leaks=0"));
   EXPECT_THAT(environment_with({"ASAN_OPTIONS=detect_leaks=0"}, Surroundings{Device::kHost, "name", false, false}),
               testing::Contains("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"));
+  EXPECT_THAT(
+      environment_with({"TSAN_OPTIONS=report_thread_leaks=1"}, Surroundings{Device::kHost, "name", false, false}),
+      testing::Contains("TSAN_OPTIONS=report_thread_leaks=0:report_thread_leaks=1"));
 }
 
 TEST(Environment, OfAnySizeIsPaddedToOne) {
-  auto bytes = [](const std::vector<std::string>& variables) {
-    size_t texts = 0;
-    for (const std::string& variable : variables) texts += variable.size() + 1;
-    return std::pair(texts % 16, texts + 8 * variables.size());
+  std::vector<std::string> variables, command = {"/bin/true"};
+  auto bytes = [&] {
+    size_t texts = command.front().size() + 1, pointers = 0;  // the program's path
+    for (const auto& words : {padded(variables, command), command}) {
+      for (const std::string& word : words) texts += word.size() + 1;
+      pointers += 8 * words.size();
+    }
+    return std::pair(texts % 16, texts + pointers);
   };
-  std::vector<std::string> variables;
   for (int i = 0; i < 40; ++i) {
-    EXPECT_EQ(bytes(padded(variables)), (std::pair<size_t, size_t>{0, 32 << 10})) << i;
-    EXPECT_EQ(padded(padded(variables)), padded(variables));
+    EXPECT_EQ(bytes(), (std::pair<size_t, size_t>{0, 64 << 10})) << i;
+    EXPECT_EQ(padded(padded(variables, command), command), padded(variables, command));
     variables.push_back("V" + std::to_string(i) + "=" + std::string(static_cast<size_t>(7 * i), 'x'));
+    if (i % 3 == 0) command.push_back(std::string(static_cast<size_t>(i), 'a'));
   }
 }
 
 TEST_F(EnvironmentTest, UnrecordedApplicationsGetTheDeviceOnly) {
   install("lib");
   EXPECT_THAT(environment_with({"LD_LIBRARY_PATH="}, Surroundings{}),
-              ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu"));
+              ElementsAre("LD_LIBRARY_PATH=" + root_ + "/hostgpu", "TSAN_OPTIONS=report_thread_leaks=0"));
 }
 
 TEST_F(EnvironmentTest, SaysThatAccessesAreToBeChecked) {
   install("lib");
   EXPECT_THAT(environment_with({"MNEME_CHECK_MEMORY=0"}, Surroundings{Device::kHost, "", true, false}),
-              ElementsAre("MNEME_CHECK_MEMORY=1", "LD_LIBRARY_PATH=" + root_ + "/hostgpu"));
+              ElementsAre("MNEME_CHECK_MEMORY=1", "LD_LIBRARY_PATH=" + root_ + "/hostgpu",
+                          "TSAN_OPTIONS=report_thread_leaks=0"));
 }
 
 TEST_F(EnvironmentTest, RefusesAPathThatTheLoaderWouldSplit) {

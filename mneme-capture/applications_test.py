@@ -42,6 +42,37 @@ int main(int, char** arguments) {
 """
 
 
+# Finds the runtime's function in ways of its own, and launches by that.
+FINDS = """
+#include <dlfcn.h>
+#include <hip/hip_runtime.h>
+#include <string>
+__global__ void own(int* data) { data[threadIdx.x] = 1; }
+int main(int, char** arguments) {
+  const std::string way = arguments[1];
+  const char* name = "hipLaunchKernel";
+  void* runtime = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL);
+  void* found = nullptr;
+  using Lookup = void* (*)(void*, const char*);
+  if (way == "handle") found = dlsym(runtime, name);
+  if (way == "versioned") found = dlvsym(RTLD_DEFAULT, name, "hip_4.2");
+  if (way == "next") found = dlvsym(RTLD_NEXT, name, "hip_4.2");
+  if (way == "library") found = reinterpret_cast<void* (*)(const char*)>(dlsym(dlopen(arguments[2], RTLD_NOW), "next"))(name);
+  if (way == "unseen") found = reinterpret_cast<Lookup>(dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5"))(runtime, name);
+  int* memory;
+  if (!found || hipMalloc(&memory, 128)) return 1;
+  void* list[] = {&memory};
+  using Launch = hipError_t (*)(const void*, dim3, dim3, void**, size_t, hipStream_t);
+  if (reinterpret_cast<Launch>(found)(reinterpret_cast<const void*>(own), dim3(1), dim3(32), list, 0, nullptr)) return 1;
+  return hipDeviceSynchronize();
+}
+"""
+LOOKS_BEHIND = """
+#include <dlfcn.h>
+extern "C" void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
+"""
+
+
 PROTECTS = """
 #include <hip/hip_runtime.h>
 #include <sys/mman.h>
@@ -150,8 +181,26 @@ class Applications(CaptureCase):
         self.assertIn("right", bound.error)
         apart = self.capture(opens, self.folder / "liblibrary.so", "apart")
         self.assertEqual(len(self.instances(apart)), 1)
-        self.assertRegex(apart.error, r"mneme: kernel 'triple\(int\*\)' is launched where the recorder is not loaded, .*: "
+        self.assertRegex(apart.error, r"warning: triple\(int\*\): 1 launch not recorded: .*\(dlmopen\)")
+        [skipped] = self.summary(apart)["skipped"]
+        self.assertEqual((skipped["kernel"], skipped["launches"]), ("triple(int*)", 1))
+        # Where there is no recorder at all.
+        alone = self.capture("sh", "-c", f"{opens} {self.folder / 'liblibrary.so'} deep; unset LD_PRELOAD; "
+                                         f"{opens} {self.folder / 'liblibrary.so'} deep")
+        self.assertEqual(len(self.instances(alone)), 2)
+        self.assertRegex(alone.error, r"mneme: kernel 'own\(int\*\)' is launched where the recorder is not loaded, .*: "
                                       "its launches are not recorded")
+
+    def test_functions_that_are_found_in_other_ways(self):
+        source, library = self.folder / "finds.hip", self.folder / "behind.cpp"
+        source.write_text(FINDS)
+        library.write_text(LOOKS_BEHIND)
+        behind = self.folder / "libbehind.so"
+        self.run_well(["clang++-19", "-fPIC", "-shared", library, "-o", behind])
+        program = self.build(source, "finds", "-O2", "-Wl,--no-as-needed", f"-L{self.folder}", "-lbehind", f"-Wl,-rpath,{self.folder}")
+        for way in ("handle", "versioned", "next", "library", "unseen"):
+            with self.subTest(way):
+                self.assertEqual(len(self.instances(self.capture(program, way, behind))), 1)
 
     def test_pages_that_the_application_protects(self):
         """To learn of writes, by a handler of its own: a kernel writes there as a GPU does."""
@@ -162,7 +211,7 @@ class Applications(CaptureCase):
         self.assertIn("right", result.error)
         self.run_well([tool("compile")], [tool("run")], [tool("verify")], input=result.out)
         result = self.capture(program, "does not", status=4)
-        self.assertRegex(result.error, r"mneme: kernel 'store\(int\*\)', .*: (used|writes)")
+        self.assertRegex(result.error, r"mneme: kernel 'store\(int\*\)', .*: wrote to address .*, which is write-protected")
 
     def test_sanitizers(self):
         source = self.folder / "sanitized.hip"
@@ -176,9 +225,20 @@ class Applications(CaptureCase):
                 result = self.capture(program, env={"ASAN_OPTIONS": "detect_leaks=0"})
                 self.run_well([tool("compile")], [tool("run")], [tool("verify")], input=result.out)
         program = self.build(source, "thread", "-O1", "-fsanitize=thread")
-        result = self.capture(program, env={"TSAN_OPTIONS": "report_thread_leaks=0"}, status=2)
+        result = self.capture(program, status=2)
         self.assertIn("this process is not recorded: it is built with -fsanitize=thread", result.error)
         self.assertNotIn("ThreadSanitizer", result.error)
+
+    def test_sanitizer_of_another_compiler(self):
+        """It has its memory where recorded host memory lies."""
+        source, main = self.folder / "part.hip", self.folder / "main.cc"
+        source.write_text(LIBRARY)
+        main.write_text('extern "C" int use();\nint main() { return use(); }\n')
+        library, program = self.folder / "libpart.so", self.folder / "main"
+        self.build(source, "libpart.so", "-O1", "-fPIC", "-shared")
+        self.run_well(["g++", "-fsanitize=address", main, library, f"-Wl,-rpath,{self.folder}", "-o", program])
+        result = self.capture(program, env={"ASAN_OPTIONS": "detect_leaks=0"}, status=2)
+        self.assertIn("this process is not recorded: it is built with g++ -fsanitize=address", result.error)
 
     def test_the_stack_lies_where_it_lay(self):
         """Addresses of it are in arguments, and arguments tell launches apart."""
@@ -186,7 +246,11 @@ class Applications(CaptureCase):
         source.write_text(STACK)
         program = self.build(source, "stack", "-O2")
         ids = {self.instances(self.capture(program, env={"ANY": "x" * size, **more}))[0]["id"]
-               for size, more in ((1, {}), (15, {}), (1000, {}), (3000, {"OTHER": ""}))}
+               for size, more in ((1, {}), (15, {}), (1000, {}), (3000, {"OTHER": ""}), (40000, {}))}
+        other = self.folder / "another name of the program"
+        other.symlink_to(program)
+        for command in ([other], [program, "an argument"], [program, "more", "of", "them"]):
+            ids.add(self.instances(self.capture(*command))[0]["id"])
         self.assertEqual(len(ids), 1)
 
     def test_output_that_cannot_be_written(self):

@@ -54,9 +54,9 @@ void add_hip(const Invocation& invocation, const std::string& compiler, Addition
     std::string libraries = device_libraries_to_name(invocation, compiler);
     if (!libraries.empty()) add.front.push_back("--rocm-device-lib-path=" + libraries);
   }
-  // Where translation units' device code is linked, as IR: by lld.
+  // Where translation units' device code is linked, as IR: by lld. Behind the application's own plugins, as above.
   if (invocation.relocatable && invocation.links) {
-    append(add.front, {"-Xoffload-linker", "--load-pass-plugin=" + plugin()});
+    append(add.back, {"-Xoffload-linker", "--load-pass-plugin=" + plugin()});
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include "base/error.h"
@@ -103,6 +104,26 @@ bool is_ir(std::string_view language, std::string_view file) {
   return language == "none" ? file.ends_with(".ll") || file.ends_with(".bc") : language == "ir";
 }
 
+// Of clang's own step, by which it makes text or IR whatever the driver wants.
+bool is_text(std::string_view option) { return option == "-S" || option == "-emit-llvm" || option == "-emit-llvm-bc"; }
+
+// Options by which clang stops before it links.
+bool is_step(std::string_view option) {
+  static const std::set<std::string_view> kOptions = {"-c",
+                                                      "--compile",
+                                                      "-S",
+                                                      "--assemble",
+                                                      "-E",
+                                                      "--preprocess",
+                                                      "-M",
+                                                      "-MM",
+                                                      "--dependencies",
+                                                      "--user-dependencies",
+                                                      "-fsyntax-only",
+                                                      "--precompile"};
+  return kOptions.contains(option);
+}
+
 void add_processors(std::string_view list, std::vector<std::string>& into) {
   for (;;) {
     size_t comma = list.find(',');
@@ -140,6 +161,33 @@ std::vector<std::string> words_of(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+// The file of a clang configuration that the word names, or that is named by the word behind it; empty: none that is at
+// hand by this path. Others are clang's to find.
+std::string config_file(const std::vector<std::string>& arguments, size_t at) {
+  constexpr std::string_view kOption = "--config";
+  std::string_view word = arguments[at];
+  if (!word.starts_with(kOption)) return {};
+  std::string file;
+  if (word.size() > kOption.size() && word[kOption.size()] == '=') file = word.substr(kOption.size() + 1);
+  if (word == kOption && at + 1 < arguments.size()) file = arguments[at + 1];
+  return file.find('/') != std::string::npos && file_exists(file) ? file : "";
+}
+
+// Lines that begin with # are comments.
+std::string without_comments(const std::string& text) {
+  std::string kept;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    size_t first = line.find_first_not_of(" \t");
+    if (first == std::string::npos || line[first] != '#') kept += line + '\n';
+  }
+  return kept;
+}
+
+}  // namespace
+
 std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments, int depth) {
   std::vector<std::string> out;
   for (const std::string& argument : arguments) {
@@ -156,6 +204,15 @@ std::vector<std::string> expand_response_files(const std::vector<std::string>& a
 
 Invocation understand(const std::vector<std::string>& given) {
   std::vector<std::string> arguments = expand_response_files(given);
+  // clang puts them in front of all others.
+  std::vector<std::string> configured;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string file = config_file(arguments, i);
+    if (file.empty()) continue;
+    auto words = expand_response_files(words_of(without_comments(read_file(file, kMaxResponseFile))));
+    configured.insert(configured.end(), words.begin(), words.end());
+  }
+  arguments.insert(arguments.begin(), configured.begin(), configured.end());
   Invocation result;
   std::string language = "none";  // of the inputs that follow
   bool options_end = false, ir = false, gpu = false;
@@ -180,7 +237,7 @@ Invocation understand(const std::vector<std::string>& given) {
       gpu = is_gpu(arguments[i + 1]);
     } else if (!value_of("--target=").empty()) {
       gpu = is_gpu(value_of("--target="));
-    } else if (word == "-emit-llvm") {
+    } else if (word == "-emit-llvm" || (word == "-Xclang" && i + 1 < arguments.size() && is_text(arguments[i + 1]))) {
       result.text = true;
     } else if (word.starts_with("-save-temps") || word.starts_with("--save-temps")) {
       result.keeps_temporaries = true;
@@ -194,10 +251,9 @@ Invocation understand(const std::vector<std::string>& given) {
       result.hip_link = true;
     } else if (word == "--offload-link") {
       result.offload_link = true;
-    } else if (word == "-c" || word == "-S" || word == "-E" || word == "-M" || word == "-MM" ||
-               word == "-fsyntax-only" || word == "--precompile") {
+    } else if (is_step(word)) {
       result.links = false;
-      result.text |= word == "-S";
+      result.text |= word == "-S" || word == "--assemble";
     } else if (word == "--cuda-host-only" || word == "--offload-host-only") {
       result.host_only = true;
       result.device_only = false;

@@ -29,7 +29,8 @@ struct Invocation {
   bool no_libraries = false;            // -nostdlib, -r: nothing is linked that the command does not name
 };
 
-// `arguments` without the compiler; response files (@file) are looked into.
+// `arguments` without the compiler; response files (@file) and configuration files that are named by a path
+// (--config) are looked into.
 Invocation understand(const std::vector<std::string>& arguments);
 
 // `arguments` with each @file replaced by the words in it, as clang does on Unix. One that cannot be read stays.

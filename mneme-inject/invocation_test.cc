@@ -94,6 +94,29 @@ TEST(Invocation, looks_into_response_files) {
   EXPECT_EQ(expand_response_files({"@" + folder.path() + "/self"}).size(), 1u) << "it ends";
 }
 
+TEST(Invocation, looks_into_configuration_files) {
+  TemporaryFolder folder;
+  const std::string file = folder.path() + "/hip.cfg";
+  write_file(file, "# -S is a comment\n-x hip\n--offload-arch=gfx90a -DX='a b'\n");
+  for (const Words& words : {Words{"--config=" + file, "app.cpp"}, Words{"app.cpp", "--config", file}}) {
+    Invocation found = understand(words);
+    EXPECT_TRUE(found.hip_sources);
+    EXPECT_FALSE(found.text);
+    EXPECT_EQ(found.processors, Words{"gfx90a"});
+  }
+  EXPECT_FALSE(understand({"--config=hip.cfg", "app.cpp"}).hip_sources) << "clang looks for it elsewhere";
+}
+
+TEST(Invocation, knows_the_long_names) {
+  EXPECT_TRUE(understand({"app.hip", "--assemble"}).text);
+  EXPECT_TRUE(understand({"-c", "app.hip", "-Xclang", "-emit-llvm"}).text);
+  EXPECT_FALSE(understand({"app.hip", "-Xclang", "-O2"}).text);
+  EXPECT_FALSE(understand({"app.hip", "--compile"}).text);
+  for (const char* step : {"--assemble", "--compile", "--preprocess", "--dependencies", "--user-dependencies"}) {
+    EXPECT_FALSE(understand({"app.hip", step}).links) << step;
+  }
+}
+
 TEST(Compiler, stands_behind_caches) {
   EXPECT_EQ(compiler_index({"clang++-19", "-c"}), 0u);
   EXPECT_EQ(compiler_index({"ccache", "clang++-19"}), 1u);

@@ -5,6 +5,7 @@
 import json
 import pathlib
 import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -312,6 +313,12 @@ class Recordable(Compiling):
         for options in (["-S"], ["-S", "-emit-llvm"], ["-c", "-emit-llvm", "--no-gpu-bundle-output"]):
             self.inject(*device, *options, "changed.hip", "-o", "text")
             self.assertNotIn(b"mneme", (self.folder / "text").read_bytes().lower(), options)
+        flags = shlex.split(self.run_well(INJECT, "--print-flags").stdout)
+        (self.folder / "text.cfg").write_text("-S\n")
+        for command in ([CLANG, *flags, "-S"], [CLANG, *flags, "-c", "-emit-llvm", "--no-gpu-bundle-output"],
+                        [INJECT, CLANG, "--assemble"], [INJECT, CLANG, "--config=./text.cfg"]):
+            self.run_well(*command, *device, "changed.hip", "-o", "text")
+            self.assertNotIn(b"mneme", (self.folder / "text").read_bytes().lower(), command)
         self.inject(*device, "-S", "-emit-llvm", "changed.hip", "-o", "ir.ll")
         self.change("ir.ll")
         gpu = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib"]
@@ -338,12 +345,15 @@ class Recordable(Compiling):
         failed = subprocess.run([INJECT, CLANG, "-x", "hip", ARCH, "-save-temps", "none.hip"], cwd=self.folder, capture_output=True)
         self.assertEqual(failed.returncode, 1, failed.stderr)
 
+    def build_own_passes(self, moment):
+        llvm = self.run_well("llvm-config-19", "--cppflags").stdout.split()
+        self.run_well(CLANG, "-fPIC", "-shared", "-fno-rtti", "-std=c++17", *llvm, f"-DMOMENT=register{moment}EPCallback",
+                      "own.cc", "-o", f"{moment}.so")
+
     def test_passes_of_ones_own(self):
         """What they made is what is embedded, wherever in the pipeline they run."""
-        llvm = self.run_well("llvm-config-19", "--cppflags").stdout.split()
         for moment in ("PipelineStart", "OptimizerLast"):
-            self.run_well(CLANG, "-fPIC", "-shared", "-fno-rtti", "-std=c++17", *llvm, f"-DMOMENT=register{moment}EPCallback",
-                          "own.cc", "-o", f"{moment}.so")
+            self.build_own_passes(moment)
             for level in ("-O0", "-O2"):
                 for option in ([f"-fpass-plugin=./{moment}.so"], ["-Xclang", f"-fpass-plugin=./{moment}.so"]):
                     for more in ([], ["-fgpu-rdc"]) if level == "-O2" else [[]]:  # clang 19 crashes over -O0 with it
@@ -352,11 +362,40 @@ class Recordable(Compiling):
                             text = self.run_well(EXTRACT, "-S", "changed").stdout
                             self.assertIn("777", text)
                             self.assertNotIn("12345", text)
-                            if not more:
-                                self.assertEqual(embedded(self.folder / "changed")["change"]["own_passes"], [f"{moment}.so"])
-        result = self.run_well(INJECT, CLANG, "-x", "hip", ARCH, "-fgpu-rdc", "-Xoffload-linker",
-                               "--load-pass-plugin=./OptimizerLast.so", "changed.hip", "-o", "changed")
-        self.assertIn("what the passes of 'OptimizerLast.so' change in the link is not recorded", result.stderr)
+                            self.assertEqual(embedded(self.folder / "changed")["change"]["own_passes"], [f"{moment}.so"])
+
+    def test_passes_of_ones_own_in_the_link(self):
+        for moment in ("FullLinkTimeOptimizationEarly", "FullLinkTimeOptimizationLast"):
+            with self.subTest(moment=moment):
+                self.build_own_passes(moment)
+                self.inject("-x", "hip", "-O2", ARCH, "-fgpu-rdc", "-Xoffload-linker",
+                            f"--load-pass-plugin=./{moment}.so", "changed.hip", "-o", "changed")
+                text = self.run_well(EXTRACT, "-S", "changed").stdout
+                self.assertIn("777", text)
+                self.assertNotIn("12345", text)
+                self.assertEqual(embedded(self.folder / "changed")["change"]["own_passes"], [f"{moment}.so"])
+
+    def test_relocatable_code_that_others_change(self):
+        """IR in an object file, which opt or an editor may take out and put back."""
+        section = "__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a"
+        for options in ([], ["-g"]):
+            with self.subTest(options=options):
+                self.inject("-x", "hip", "-O2", ARCH, *options, "-fgpu-rdc", "-c", "changed.hip", "-o", "changed.o")
+                self.run_well("llvm-objcopy-19", "--dump-section", f"{section}=unit.bc", "changed.o")
+                self.run_well("llvm-dis-19", "unit.bc", "-o", "unit.ll")
+                self.run_well("llvm-as-19", "unit.ll", "-o", "same.bc")
+                self.change("unit.ll")
+                self.run_well("llvm-as-19", "unit.ll", "-o", "other.bc")
+                for name, number in (("same", "12345"), ("other", "777")):
+                    self.run_well("llvm-objcopy-19", "--update-section", f"{section}={name}.bc", "changed.o", f"{name}.o")
+                    linked = self.run_well(INJECT, CLANG, "--hip-link", ARCH, "-fgpu-rdc", f"{name}.o", "-o", name)
+                    self.assertEqual("device code was changed after it was compiled" in linked.stderr, name == "other")
+                    self.assertIn(f", {number}", self.run_well(EXTRACT, "-S", name).stdout)
+        # Nor is code left out that no unit carries.
+        self.run_well(CLANG, DEVICE_LIBRARIES, "-x", "hip", "-O2", ARCH, "-fgpu-rdc", "-c", "changed.hip", "-o", "plain.o")
+        linked = self.run_well(INJECT, CLANG, "--hip-link", ARCH, "-fgpu-rdc", "plain.o", "-o", "plain")
+        self.assertIn("or some of it was compiled without mneme-inject", linked.stderr)
+        self.assertEqual(self.kernels("plain"), [("change", "gfx90a")])
 
     # ---- the header ----------------------------------------------------------------------------
 

@@ -25,4 +25,12 @@ inline constexpr char kListMemorySymbol[] = "mneme_record_list_memory";
 using FindMemory = bool (*)(const void* address, ListedMemory* found);
 inline constexpr char kFindMemorySymbol[] = "mneme_record_find_memory";
 
+// And these. Whether the calling thread is in a launch that the recorder has seen, or no launch is.
+using IsInLaunch = bool (*)();
+inline constexpr char kIsInLaunchSymbol[] = "mneme_record_is_in_launch";
+// Counts a launch of a kernel that the recorder has not seen; false: it counts none.
+using CountLaunch = bool (*)(const char* kernel);
+inline constexpr char kCountLaunchSymbol[] = "mneme_record_count_launch";
+inline constexpr char kRecorderLibrary[] = "libmneme-record.so";
+
 }  // namespace mneme::memory

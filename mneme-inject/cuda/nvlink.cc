@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Stands for a CUDA toolkit's nvlink: where the units that were linked carry their IR (pass/units.h), the kernels'
-// records are made of it and added to the linked cubin.
+// Stands for a CUDA toolkit's nvlink: where the units that were linked carry their IR (pass/relocatable/units.h), the
+// kernels' records are made of it and added to the linked cubin.
 #include <llvm/IR/LLVMContext.h>
 
 #include "base/file.h"
@@ -8,7 +8,7 @@
 #include "objects/embedded.h"
 #include "pass/kernel_functions.h"
 #include "pass/record.h"
-#include "pass/units.h"
+#include "pass/relocatable/units.h"
 
 using namespace mneme;
 
@@ -23,9 +23,10 @@ void embed_kernels(const std::string& cubin) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> program = inject::linked_units(context, units);
   inject::KernelFunctions kernels = inject::kernels_in(*program);
+  const inject::Told told{.names = {}, .own_passes = inject::own_passes_of(*program)};
   std::string records;
   for (const llvm::Function& function : *program) {
-    if (kernels.contains(&function)) records += inject::record_of(function);
+    if (kernels.contains(&function)) records += inject::record_of(function, told);
   }
   write_file(cubin, objects::with_section(bytes_of(image), objects::kEmbeddedSection, records, kWhat));
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in
-// the code object; under -fgpu-rdc that is done when the units are linked (units.h). Where the application has plugins
-// of its own, it embeds what they leave, when all is optimised: no other moment is known to be behind them. When all is
-// optimised it adds what says where functions are whose address is taken (pointed_functions.h). It is loaded into
-// clang, or lld, whose LLVM it uses.
-#include <llvm/ADT/StringExtras.h>
+// The pass plugin: in the device compilation, before anything is optimised, it embeds each kernel's IR in the code
+// object; under -fgpu-rdc that is done when the units are linked (relocatable/units.h). Where the application has
+// plugins of its own, or other tools change the code in between (relocatable/contents.h), it embeds what they leave,
+// when all is optimised: no other moment is known to be behind them. When all is optimised it adds what says where
+// functions are whose address is taken (pointed_functions.h). It is loaded into clang, or lld, whose LLVM it uses.
 #include <llvm/IR/AutoUpgrade.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/Module.h>
@@ -21,13 +20,15 @@
 #include "cuda/carried.h"
 #include "ir/relative_tables.h"
 #include "pass/device_heap.h"
+#include "pass/driver_command.h"
 #include "pass/embed.h"
 #include "pass/graph_conditions.h"
 #include "pass/kernel_functions.h"
 #include "pass/own_plugins.h"
 #include "pass/pointed_functions.h"
 #include "pass/record.h"
-#include "pass/units.h"
+#include "pass/relocatable/contents.h"
+#include "pass/relocatable/units.h"
 
 namespace mneme::inject {
 namespace {
@@ -64,7 +65,7 @@ bool is_gpus(const llvm::Triple& triple) { return triple.isAMDGCN() || triple.is
 
 void embed(llvm::Module& module, const Told& told) {
   if (is_relocatable()) {
-    carry_unit(module);
+    carry_unit(module, told.own_passes);
   } else {
     embed_kernels(module, module, told);
   }
@@ -123,6 +124,16 @@ class EmbedWhatIsLeft : public llvm::PassInfoMixin<EmbedWhatIsLeft> {
   std::shared_ptr<Told> told_;
 };
 
+class NoteContents : public llvm::PassInfoMixin<NoteContents> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    if (llvm::Triple(module.getTargetTriple()).isAMDGCN() && is_relocatable()) note_contents(module);
+    return llvm::PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 // Exports functions and variables that recorded memory may point to, so that the loaded code can be asked for them.
 class ExposeAddresses : public llvm::PassInfoMixin<ExposeAddresses> {
  public:
@@ -139,14 +150,33 @@ class ExposeAddresses : public llvm::PassInfoMixin<ExposeAddresses> {
   static bool isRequired() { return true; }
 };
 
+// What the link is about to do, and what it is to embed when it has optimised all.
+struct Linking {
+  bool embeds_linked = false;
+  Told told;
+};
+
+// Embeds what the units carry, unless the link has passes of the application's own, or was given other code than was
+// compiled.
 class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
  public:
+  explicit LinkUnits(std::shared_ptr<Linking> linking) : linking_(std::move(linking)) {}
+
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     try {
-      if (auto program = carried_units(module)) embed_kernels(module, *program);
-      if (std::vector<std::string> others = own_plugins(); !others.empty()) {
-        std::string text = "mneme-inject: what the passes of '" + llvm::join(others, "', '") +
-                           "' change in the link is not recorded: have them run in the compilation";
+      if (kernels_in(module).empty()) return llvm::PreservedAnalyses::all();
+      const std::vector<std::string> others = own_plugins();
+      bool changed = has_other_contents(module);
+      auto program = carried_units(module);
+      changed |= !program;
+      if (program) linking_->told.own_passes = own_passes_of(*program);
+      linking_->embeds_linked = changed || !others.empty();
+      if (!linking_->embeds_linked) embed_kernels(module, *program, linking_->told);
+      for (const std::string& other : others) linking_->told.own_passes.push_back(other);
+      if (changed) {
+        const char* text =
+            "mneme-inject: device code was changed after it was compiled, or some of it was compiled without "
+            "mneme-inject: kernels are recorded as they are linked, which is optimised";
         module.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(text, llvm::DS_Warning));
       }
     } catch (const std::exception& error) {
@@ -156,6 +186,29 @@ class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
   }
 
   static bool isRequired() { return true; }
+
+ private:
+  std::shared_ptr<Linking> linking_;
+};
+
+class EmbedLinked : public llvm::PassInfoMixin<EmbedLinked> {
+ public:
+  explicit EmbedLinked(std::shared_ptr<Linking> linking) : linking_(std::move(linking)) {}
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    if (!linking_->embeds_linked) return llvm::PreservedAnalyses::all();
+    try {
+      embed_kernels(module, module, linking_->told);
+    } catch (const std::exception& error) {
+      module.getContext().emitError(std::string("mneme-inject: ") + error.what());
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+
+ private:
+  std::shared_ptr<Linking> linking_;
 };
 
 }  // namespace
@@ -163,6 +216,7 @@ class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
 
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "mneme-inject", MNEME_VERSION, [](llvm::PassBuilder& builder) {
+            if (mneme::inject::makes_text()) return;
             auto told = std::make_shared<mneme::inject::Told>();
             told->own_passes = mneme::inject::own_plugins();
             builder.registerPipelineStartEPCallback([callbacks = builder.getPassInstrumentationCallbacks(), told](
@@ -172,10 +226,16 @@ extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo ll
             builder.registerOptimizerLastEPCallback([told](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
               if (!told->own_passes.empty()) passes.addPass(mneme::inject::EmbedWhatIsLeft(told));
               passes.addPass(mneme::inject::ExposeAddresses());
+              passes.addPass(mneme::inject::NoteContents());
             });
+            auto linking = std::make_shared<mneme::inject::Linking>();
             builder.registerFullLinkTimeOptimizationEarlyEPCallback(
-                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-                  passes.addPass(mneme::inject::LinkUnits());
+                [linking](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+                  passes.addPass(mneme::inject::LinkUnits(linking));
+                });
+            builder.registerFullLinkTimeOptimizationLastEPCallback(
+                [linking](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+                  passes.addPass(mneme::inject::EmbedLinked(linking));
                 });
           }};
 }

@@ -14,7 +14,7 @@
 #include "ir/address_variable.h"
 #include "pass/embed.h"
 #include "pass/kernel_functions.h"
-#include "pass/own_names.h"
+#include "pass/relocatable/own_names.h"
 
 namespace mneme::inject {
 namespace {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernel launches: what is wrong with them is said at once, what goes wrong in the kernel when somebody waits.
 #include <fmt/format.h>
-#include <link.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include "base/long_names.h"
@@ -17,10 +14,10 @@
 #include "hostgpu/graphs/capture.h"
 #include "hostgpu/kernels/arguments.h"
 #include "hostgpu/kernels/function_info.h"
+#include "hostgpu/kernels/past_recorder.h"
 #include "hostgpu/kernels/registration.h"
 #include "hostgpu/kernels/run_kernel.h"
 #include "hostgpu/queue/events.h"
-#include "memory/listing.h"
 
 // Declared in <hip/hip_ext.h>, which is for device code too.
 extern "C" hipError_t hipExtLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
@@ -44,26 +41,6 @@ std::vector<std::byte> argument_bytes(const bundle::KernelInfo& kernel, void** v
   require(gathered != objects::Gathered::kWithoutValues);
   require(gathered == objects::Gathered::kAll, hipErrorInvalidKernelFile);
   return bytes;
-}
-
-// In the namespace of the loader that this is in.
-bool is_recorder_loaded() {
-  auto is_it = [](dl_phdr_info* object, size_t, void*) -> int {
-    return std::string_view(object->dlpi_name).ends_with("/libmneme-record.so");
-  };
-  return ::dl_iterate_phdr(is_it, nullptr) != 0;
-}
-
-// A library that dlmopen loads has a runtime of its own, with no recorder in front of it; and a script may have dropped
-// LD_PRELOAD.
-void tell_if_unrecorded(const bundle::KernelInfo& kernel) {
-  static const bool unrecorded = std::getenv(memory::kRecordingVariable) && !is_recorder_loaded();
-  static std::atomic<bool> told{false};
-  if (!unrecorded || told.exchange(true)) return;
-  say(
-      fmt::format("kernel '{}' is launched where the recorder is not loaded, from a library in a namespace of its own "
-                  "(dlmopen), or without LD_PRELOAD: its launches are not recorded",
-                  cut_in_the_middle(kernel.demangled)));
 }
 
 void run(const KernelCall& call) {
@@ -110,6 +87,15 @@ hipError_t launch(hipStream_t stream, const void* function, const dim3& grid, co
     OnDevice its(queue->device);
     put(queue, kernel_call(function, grid, block, values, shared, cooperative));
   });
+}
+
+// What the recorder is in front of begins with this, with its name and arguments, and ends where there is a result.
+template <class... Arguments>
+std::optional<hipError_t> launch_by_recorder(const char* name, Arguments... arguments) {
+  auto* in_front = reinterpret_cast<hipError_t (*)(Arguments...)>(function_in_front(name));
+  if (!in_front) return std::nullopt;
+  HandedOver handed_over;
+  return in_front(arguments...);
 }
 
 }  // namespace
@@ -175,16 +161,22 @@ hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, hi
 
 hipError_t hipLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                            hipStream_t stream) {
+  if (auto done = launch_by_recorder("hipLaunchKernel", function, grid, block, arguments, shared, stream)) return *done;
   return launch(stream, function, grid, block, arguments, shared);
 }
 
 hipError_t hipLaunchKernel_spt(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                                hipStream_t stream) {
+  if (auto done = launch_by_recorder("hipLaunchKernel_spt", function, grid, block, arguments, shared, stream))
+    return *done;
   return launch(stream, function, grid, block, arguments, shared, true);
 }
 
 hipError_t hipExtLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                              hipStream_t stream, hipEvent_t start, hipEvent_t stop, int) {
+                              hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags) {
+  if (auto done = launch_by_recorder("hipExtLaunchKernel", function, grid, block, arguments, shared, stream, start,
+                                     stop, flags))
+    return *done;
   return answer_on_device([&] {
     auto queue = queue_of(stream);
     for (hipEvent_t event : {start, stop}) {
@@ -200,11 +192,16 @@ hipError_t hipExtLaunchKernel(const void* function, dim3 grid, dim3 block, void*
 
 hipError_t hipLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, unsigned shared,
                                       hipStream_t stream) {
+  if (auto done = launch_by_recorder("hipLaunchCooperativeKernel", function, grid, block, arguments, shared, stream))
+    return *done;
   return launch(stream, function, grid, block, arguments, shared, false, true);
 }
 
 hipError_t hipLaunchCooperativeKernel_spt(const void* function, dim3 grid, dim3 block, void** arguments,
                                           uint32_t shared, hipStream_t stream) {
+  if (auto done =
+          launch_by_recorder("hipLaunchCooperativeKernel_spt", function, grid, block, arguments, shared, stream))
+    return *done;
   return launch(stream, function, grid, block, arguments, shared, true, true);
 }
 

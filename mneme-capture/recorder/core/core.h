@@ -81,6 +81,8 @@ class Core {
   Applier* applier() { return applier_.get(); }
   // Performs a launch of a kind that cannot be recorded.
   int pass(const std::string& kernel, const char* reason, const Real& real) noexcept;
+  // Of the calling thread.
+  static bool is_in_launch() { return Nested::inside(); }
   std::string kernel_name(const void* function) noexcept;
   bool knows(const void* function) noexcept;  // as a kernel
   // If it is settled of all these launches that they are only counted, counts them; whoever asks performs them.
@@ -172,6 +174,7 @@ class Core {
     }
     bool outermost() const { return outermost_; }
     static void leave() { inside_ = false; }
+    static bool inside() { return inside_; }
 
    private:
     static constinit thread_local bool inside_;

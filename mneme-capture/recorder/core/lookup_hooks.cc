@@ -153,6 +153,34 @@ bool concerns_us(const void* library, const char* name, const void* caller) noex
   return library != RTLD_NEXT && library != RTLD_DEFAULT && may_be_hooked(name) && !is_own(caller);
 }
 
+bool is_vendors_loaded() {
+  auto is_it = [](dl_phdr_info* object, size_t, void*) -> int {
+    return has_hooked_functions(file_name(object->dlpi_name));
+  };
+  return ::dl_iterate_phdr(is_it, nullptr) != 0;
+}
+
+// Whether the object that has the address exports something of that name.
+bool defines(const void* address, const char* name) {
+  Dl_info info{};
+  link_map* object = nullptr;
+  if (!::dladdr1(address, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || !object) return false;
+  return Exports(object->l_ld).find(name) != nullptr;
+}
+
+// Whether the caller looks behind itself, where the recorder is not, for what it does not have. A library that wraps
+// the function is called by the recorder, and wants the vendor's.
+bool looks_past_us(const void* library, const char* name, const void* caller) noexcept {
+  return library == RTLD_NEXT && may_be_hooked(name) && !is_own(caller) && !defines(caller, name) &&
+         !finds_vendors_own(file_name(object_of(caller).dli_fname ? object_of(caller).dli_fname : ""));
+}
+
+// The recorder's functions have no versions: a look-up with one passes them by everywhere.
+bool passes_us(const void* library, const char* name, const void* caller) noexcept {
+  if (library == RTLD_NEXT) return looks_past_us(library, name, caller);
+  return library == RTLD_DEFAULT && may_be_hooked(name) && !is_own(caller);
+}
+
 // What the caller finds in place of `found`, which is what the library has.
 void* find(void* found, const char* name, const void* caller) noexcept try {
   if (!found || !has_hooked_functions(file_name(object_of(found).dli_fname))) return found;
@@ -174,6 +202,9 @@ extern "C" void* hooked_dlsym(void* library, const char* name) asm("dlsym");
 extern "C" void* hooked_dlsym(void* library, const char* name) {
   const void* caller = __builtin_return_address(0);
   if (concerns_us(library, name, caller)) return find(real_lookup()(library, name), name, caller);
+  if (looks_past_us(library, name, caller) && is_vendors_loaded()) {
+    if (void* own = hook(name)) return own;
+  }
   [[clang::musttail]] return real_lookup()(library, name);
 }
 
@@ -181,6 +212,9 @@ extern "C" void* hooked_dlvsym(void* library, const char* name, const char* vers
 extern "C" void* hooked_dlvsym(void* library, const char* name, const char* version) {
   const void* caller = __builtin_return_address(0);
   if (concerns_us(library, name, caller)) return find(real_version_lookup()(library, name, version), name, caller);
+  if (passes_us(library, name, caller)) {
+    if (void* found = real_version_lookup()(RTLD_DEFAULT, name, version)) return find(found, name, caller);
+  }
   [[clang::musttail]] return real_version_lookup()(library, name, version);
 }
 

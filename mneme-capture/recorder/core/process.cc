@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "recorder/core/process.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <cstdio>
 #include <mutex>
 
 #include "base/error.h"
+#include "memory/arena.h"
 #include "memory/own_region.h"
 
 namespace mneme::record {
@@ -15,11 +18,24 @@ namespace {
 // Never destroyed: applications call their runtime from destructors that run last.
 std::atomic<Core*> the_core{nullptr};
 
+// By AddressSanitizer: that of g++ keeps its memory there, that of clang elsewhere.
+bool has_sanitizer_taken_host_range() {
+  unsigned char in_memory = 0;
+  return ::dlsym(RTLD_DEFAULT, "__asan_init") &&
+         ::mincore(reinterpret_cast<void*>(memory::kHostBase), 1, &in_memory) == 0;
+}
+
 std::unique_ptr<Connection> open_connection(Runtime& runtime) try {
   if (memory::is_layout_taken()) {
     throw Error(
         "it is built with -fsanitize=thread or -fsanitize=memory, which leave no room at the addresses of recorded "
         "memory; build it without, or with -fsanitize=address");
+  }
+  if (has_sanitizer_taken_host_range()) {
+    throw Error(
+        "it is built with g++ -fsanitize=address, which has its memory at the addresses of recorded host memory; build "
+        "it "
+        "with clang++ -fsanitize=address");
   }
   return Connection::open(runtime.fetches());
 } catch (const std::exception& error) {

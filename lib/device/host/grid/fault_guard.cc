@@ -7,9 +7,13 @@
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <mutex>
+#include <sstream>
+#include <string>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "memory/of_thread.h"
 #include "memory/own_region.h"
 
@@ -73,6 +77,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   // An address that is none, or not aligned as the instruction has it, is not told (SI_KERNEL).
   guard->has_address = (signal == SIGSEGV || signal == SIGBUS) && info->si_code != SI_KERNEL;
   guard->address = info->si_addr;
+  constexpr greg_t kWrites = 2;  // of the processor's error code
+  guard->writes = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrites;
   guard->stack_full = guard->has_address && is_stack(info->si_addr, context);
   siglongjmp(guard->jump, signal);
 }
@@ -122,9 +128,30 @@ FaultGuard::~FaultGuard() { active = nullptr; }
 
 void FaultGuard::leave() { siglongjmp(active->jump, kStopped); }
 
+namespace {
+
+// Whether memory is there that may be read.
+bool is_readable(const void* address) {
+  constexpr size_t kMost = 64 << 20;
+  const auto place = reinterpret_cast<uint64_t>(address);
+  std::istringstream lines(read_file("/proc/self/maps", kMost));
+  for (std::string line; std::getline(lines, line);) {
+    unsigned long begin = 0, end = 0;
+    char readable = '-';
+    if (std::sscanf(line.c_str(), "%lx-%lx %c", &begin, &end, &readable) != 3) continue;
+    if (place >= begin && place < end) return readable == 'r';
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string describe_fault(int signal, const FaultGuard& guard) {
   if (guard.stack_full) return "has used up its stack";
   if (guard.has_address && !guard.address) return "used a null pointer (SIGSEGV)";
+  if (guard.has_address && guard.writes && signal == SIGSEGV && is_readable(guard.address)) {
+    return fmt::format("wrote to address {}, which is write-protected (SIGSEGV)", guard.address);
+  }
   if (guard.has_address) {
     return fmt::format("used address {}, where it has no memory (SIG{})", guard.address, ::sigabbrev_np(signal));
   }

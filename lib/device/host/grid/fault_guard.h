@@ -28,6 +28,7 @@ class FaultGuard {
   const void* tried = nullptr;  // the last protected address
   int tries = 0;                // in a row
   bool stack_full = false;      // set by a fault: the address is where the thread's stack would have to grow
+  bool writes = false;          // the access that has failed
 };
 
 // "used address 0x10, where it has no memory (SIGSEGV)"; reads after "kernel".

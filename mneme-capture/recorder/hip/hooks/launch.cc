@@ -186,6 +186,18 @@ HOOKED void mneme_annotate_v1(const void* pointer, const mneme_annotation_v1* an
   if (Core* recorder = core()) recorder->annotate(pointer, annotation);
 }
 
+// memory/listing.h
+HOOKED bool mneme_record_is_in_launch() { return !core() || Core::is_in_launch(); }
+
+HOOKED bool mneme_record_count_launch(const char* kernel) {
+  Core* recorder = core();
+  if (!recorder) return false;
+  recorder->pass(kernel,
+                 "it was launched from a namespace of the loader's own (dlmopen), which the recorder does not see",
+                 [] { return kSuccess; });
+  return true;
+}
+
 }  // namespace mneme::record::hip
 
 // Sizes are in work-items; what does not divide is the runtime's to judge.

@@ -7,7 +7,9 @@
 #include <llvm/IR/Module.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/digest.h"
 
@@ -17,8 +19,8 @@ namespace mneme::inject {
 //   "MNEMEUN1"  u64 size of the bitcode (little-endian)  bitcode
 inline constexpr std::string_view kUnitSection = ".mneme.unit";
 
-// When a unit is compiled: puts its IR, as it is now, into itself.
-void carry_unit(llvm::Module& unit);
+// When a unit is compiled: puts its IR, as it is now, into itself. It has gone through the passes of `own_passes`.
+void carry_unit(llvm::Module& unit, const std::vector<std::string>& own_passes);
 
 // When units are linked as IR: takes what they carry out of what they became, and links it. Null: none of them carries
 // any. Throws Error when they do not fit together.
@@ -26,5 +28,8 @@ std::unique_ptr<llvm::Module> carried_units(llvm::Module& program);
 
 // Likewise of what a cubin's section holds; null if that is nothing.
 std::unique_ptr<llvm::Module> linked_units(llvm::LLVMContext& context, Bytes section);
+
+// The passes that units so linked have gone through, each once.
+std::vector<std::string> own_passes_of(const llvm::Module& linked);
 
 }  // namespace mneme::inject

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "pass/units.h"
+#include "pass/relocatable/units.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/Constants.h>
@@ -18,12 +18,13 @@
 #include "base/error.h"
 #include "cuda/carried.h"
 #include "pass/closure.h"
-#include "pass/own_names.h"
+#include "pass/relocatable/own_names.h"
 
 namespace mneme::inject {
 namespace {
 
-constexpr char kPrefix[] = "__mneme_unit_";  // of names of variables that hold units' IR
+constexpr char kPrefix[] = "__mneme_unit_";        // of names of variables that hold units' IR
+constexpr char kOwnPasses[] = "mneme.own_passes";  // metadata of a unit's IR
 constexpr unsigned kAmdGpuConstantSpace = 4;
 constexpr std::string_view kUnitMagic = "MNEMEUN1";
 constexpr size_t kUnitHeader = 16;  // bytes: the magic and the size
@@ -76,11 +77,16 @@ std::string unit_record(const std::string& bitcode) {
 
 }  // namespace
 
-void carry_unit(llvm::Module& unit) {
+void carry_unit(llvm::Module& unit, const std::vector<std::string>& own_passes) {
   const bool is_nvptx = llvm::Triple(unit.getTargetTriple()).isNVPTX();
   if (is_nvptx) name_what_is_its_own(unit);
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(unit);
   share_device_library(*copy);
+  llvm::LLVMContext& context = copy->getContext();
+  for (const std::string& passes : own_passes) {
+    copy->getOrInsertNamedMetadata(kOwnPasses)
+        ->addOperand(llvm::MDNode::get(context, llvm::MDString::get(context, passes)));
+  }
   std::string bitcode = bitcode_of(*copy);
   if (is_nvptx) {
     unit.appendModuleInlineAsm(carried_lines(kUnitSection, unit_record(bitcode)));
@@ -125,6 +131,17 @@ std::unique_ptr<llvm::Module> linked_units(llvm::LLVMContext& context, Bytes sec
     if (met.insert(digest_of(bitcode)).second) units.push_back(bitcode);
     rest.remove_prefix(kUnitHeader + size);
   }
+}
+
+std::vector<std::string> own_passes_of(const llvm::Module& linked) {
+  std::vector<std::string> found;
+  const llvm::NamedMDNode* all = linked.getNamedMetadata(kOwnPasses);
+  if (!all) return found;
+  for (const llvm::MDNode* one : all->operands()) {
+    auto* name = one->getNumOperands() == 1 ? llvm::dyn_cast<llvm::MDString>(one->getOperand(0)) : nullptr;
+    if (name && llvm::find(found, name->getString()) == found.end()) found.push_back(name->getString().str());
+  }
+  return found;
 }
 
 }  // namespace mneme::inject
