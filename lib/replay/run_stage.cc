@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/pipeline.h"
 #include "bundle/adding.h"
 
 namespace mneme::run {
@@ -78,7 +79,9 @@ Exit replay(int input, const std::string& name, cli::Output& output, const std::
   writer.add(std::string(bundle::kBundleMember), bundle::write(info));
   reader.copy_to(&writer, keep);
 
-  Runner runner(reader, writer, selection, settings);
+  RunnerOptions own = settings;
+  own.judged = is_pipe(output.fd());
+  Runner runner(reader, writer, selection, own);
   reader.before_leaving([&] { runner.end_instance(); });
   std::optional<bundle::Summary> summary;
   while (std::optional<bundle::Item> item = reader.next()) {
