@@ -356,7 +356,7 @@ class Recordable(Compiling):
                                 self.assertEqual(embedded(self.folder / "changed")["change"]["own_passes"], [f"{moment}.so"])
         result = self.run_well(INJECT, CLANG, "-x", "hip", ARCH, "-fgpu-rdc", "-Xoffload-linker",
                                "--load-pass-plugin=./OptimizerLast.so", "changed.hip", "-o", "changed")
-        self.assertIn("what the passes of 'OptimizerLast.so' change in the link is not recorded", result.stderr)
+        self.assertIn("changes by the passes of 'OptimizerLast.so' in the link are not recorded", result.stderr)
 
     # ---- the header ----------------------------------------------------------------------------
 

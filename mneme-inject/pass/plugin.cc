@@ -145,8 +145,8 @@ class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
     try {
       if (auto program = carried_units(module)) embed_kernels(module, *program);
       if (std::vector<std::string> others = own_plugins(); !others.empty()) {
-        std::string text = "mneme-inject: what the passes of '" + llvm::join(others, "', '") +
-                           "' change in the link is not recorded: have them run in the compilation";
+        std::string text = "mneme-inject: changes by the passes of '" + llvm::join(others, "', '") +
+                           "' in the link are not recorded: run these passes in the compilation";
         module.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(text, llvm::DS_Warning));
       }
     } catch (const std::exception& error) {

@@ -87,7 +87,7 @@ std::unique_ptr<Applier::Launched> Applier::make(const LaunchedKernel& kernel, i
   made->device = device;
   const auto* choices = choices_.of(kernel.info->id);
   if (!choices) {
-    if (choices_.knows(kernel.info->name)) made->why = "its code is not what was tuned";
+    if (choices_.knows(kernel.info->name)) made->why = "its code differs from the code that was tuned";
     return made;
   }
   for (const Choices::One* one : *choices) {
