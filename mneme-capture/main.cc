@@ -47,12 +47,7 @@ struct Settings {
 void add_options(cli::Options& options, Settings& settings, cli::Output& output) {
   SessionSettings& session = settings.session;
   session.range_size = memory::kDefaultRangeSize;
-  options.choice(
-      "--device", settings.device, {"auto", "host", "cuda", "hip"},
-      "where kernels run; auto (the default): a CUDA program's on an NVIDIA GPU, a HIP program's on an AMD GPU, if "
-      "there is one, else on the CPU");
-  options.value("--host-devices", settings.host_devices, "N",
-                "let the host device be N devices (default 1, at most 8)");
+  options.group("Selection");
   options.value("--kernel", settings.kernel, "REGEX",
                 "record only kernels whose demangled name matches; with --apply: apply variants of these only");
   options.value("--max-instances", session.max_instances, "N",
@@ -61,23 +56,30 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
                 "record at most N launches alike in dimensions and scalar arguments (default 1)");
   options.value("--skip", session.skip, "N", "leave out the first N launches of each kernel");
   options.value("--every", session.every, "N", "of the launches of each kernel after those, consider each Nth only");
+  options.flag("--only-config", session.only_config,
+               "launches are alike if their dimensions are the same, whatever their arguments");
   options.choice("--reach", settings.reach, {"all", bundle::kReachArguments},
                  "record all memory that kernels can see (all, the default), or only allocations that a launch's "
                  "arguments lead to, and the pointers in these");
-  options.flag("--only-config", session.only_config,
-               "launches are alike if their dimensions are the same, whatever their arguments");
   options.choice("--children", settings.children, {"record", "leave"},
                  "record processes that the application forks or starts, too (record, the default), or one only");
   options.value("--ranks", settings.ranks, "RANKS",
                 "of an MPI job's processes, record these: all, or such as 0,4-7 (default 0; all with %r in -o)");
-  options.bytes("--va-size", session.range_size, "BYTES",
-                "address space for each range of recorded memory (default 1T)");
-  options.flag("--pass-exit", settings.pass_exit, "end with the application's own exit status when it fails");
+  options.group("Launch");
+  options.choice(
+      "--device", settings.device, {"auto", "host", "cuda", "hip"},
+      "where kernels run; auto (the default): a CUDA program's on an NVIDIA GPU, a HIP program's on an AMD GPU, if "
+      "there is one, else on the CPU");
+  options.value("--host-devices", settings.host_devices, "N",
+                "let the host device be N devices (default 1, at most 8)");
   options.flag("--check-memory", settings.check_memory,
                "host device: check each access of kernels to memory, and name the first that is wrong");
   options.flag("--keep-aslr", settings.keep_aslr,
                "host device: leave address-space layout randomisation on; addresses differ from run to run");
-  options.flag("--summary", settings.summary, "at the end, print what was launched, recorded and skipped, and why");
+  options.bytes("--va-size", session.range_size, "BYTES",
+                "address space for each range of recorded memory (default 1T)");
+  options.flag("--pass-exit", settings.pass_exit, "end with the application's own exit status when it fails");
+  options.group("Variants");
   options.value(
       "--apply", settings.apply.bundle, "BUNDLE",
       "launch the variants that BUNDLE chooses (mneme-restore --tuned) in place of the application's own code; "
@@ -93,7 +95,10 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
       "--record-applied", settings.apply.recorded, {"own", "variant"},
       "with --apply and -o: make launches that are recorded by the application's own code (own, the default), "
       "or by the variant");
-  options.value("--report", settings.report, "FILE", "with --apply: write what was applied to FILE, as json");
+  options.value("--report", settings.report, "FILE",
+                "with --apply: write a report of what was applied to FILE, as JSON");
+  options.group("Output");
+  options.flag("--summary", settings.summary, "at the end, print what was launched, recorded and skipped, and why");
   output.add_options(options);
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
 }
@@ -106,7 +111,7 @@ void check(Settings& settings, bool records, std::optional<cli::Expression>& ker
   if (!applies && settings.apply.checks > 0) throw Error("--check needs --apply");
   if (settings.apply.infer && settings.apply.checks == 0) throw Error("--infer needs --check");
   if (settings.apply.checks > 0 && records) throw Error("--check and -o exclude each other: check in a run of its own");
-  if (settings.command.empty()) throw Error("no application was given; try --help");
+  if (settings.command.empty()) throw Error("no application was given: mneme-capture [OPTIONS] ./app ARGS...");
   settings.apply.kernel = settings.kernel;
   if (!settings.kernel.empty()) kernels.emplace("--kernel", settings.kernel);
   if (settings.session.occurrences == 0) throw Error("--occurrences must be at least 1");
@@ -423,6 +428,11 @@ Exit capture_application(int argc, char** argv) {
     return run_unrecorded(settings, signals, device, !output.is_file());
   }
 
+  // Output says so, too, but an -o behind the application is the application's.
+  if (!output.is_file() && ::isatty(STDOUT_FILENO)) {
+    throw Error(
+        "a bundle is not written to a terminal; use -o FILE ahead of the application, or pipe it into the next tool");
+  }
   output.open_uncleared();
   bundle::Writer writer(output.fd(), output.name());
   BundleQueue queue(writer, bundle::physical_memory() / 4);

@@ -207,7 +207,7 @@ class Amdgpu(TestCase):
             self.assert_refused(ran, 3, "no AMD GPU .*mneme-compile --target host run on the CPU")
         on_host = run([tool("run"), "--device", "host"], [tool("verify")], input=compiled)
         self.assertEqual(on_host.statuses, [0, 1], on_host.text())
-        self.assertIn("it was compiled for hip:gfx90a, not for the device host", on_host.errors[0])
+        self.assertIn("it was compiled for hip:gfx90a, not for the device host", on_host.error)
 
 
 if __name__ == "__main__":

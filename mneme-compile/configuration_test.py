@@ -359,7 +359,7 @@ class Configurations(TestCase):
         self.assertIn("after object: ", result.error)
 
         self.refused(f"--print-after: 'unroll' is no pass; there are all, {', '.join(names)}", "--print-after", "raise,unroll")
-        self.refused("does not go with --variants", "--print-after", "all", "--variants", self.lines({}))
+        self.refused("--print-after is for one variant", "--print-after", "all", "--variants", self.lines({}))
         self.refused("not for --target hip:gfx90a", "--print-after", "all", "--target", "gfx90a")
 
     def test_fast_math_is_in_the_code(self):

@@ -167,8 +167,8 @@ Exit run(int argc, char** argv) {
   cli::Output output;
   cli::Selection selection;
   Settings settings;
-  settings.add_options(options);
   selection.add_options(options);
+  settings.add_options(options);
   output.add_options(options);
   input.add_options(options);
   options.parse(argc, argv);
@@ -235,7 +235,6 @@ Exit run(int argc, char** argv) {
       throw Error("--follow needs an instance to follow behind, and none is selected");
     }
   }
-  if (outcomes.compiled == 0) outcomes.report();
   cli::finish(reader, writer, output, std::move(summary));
   outcomes.report();
   if (!settings.follows()) check_instances(settings.asked(), met);

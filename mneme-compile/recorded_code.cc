@@ -61,8 +61,9 @@ std::string without_ir(const bundle::KernelInfo& kernel, const std::string& what
                        what, unliftable);
   }
   return fmt::format(
-      "kernel '{}' has no IR, which {} needs: the application was not built with mneme-inject, and what was recorded "
-      "is the code that ran, without PTX",
+      "kernel '{}' has no IR, which {} needs: the application was not built with mneme-inject, so the recording has "
+      "only "
+      "the code that ran, without PTX",
       kernel.demangled, what);
 }
 
@@ -220,11 +221,11 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
     wanted.configuration.code = given->digest;
     is_ptx = given->is_ptx;
     if (!is_ptx && key) {
-      return refused(asked, target, fmt::format("{} is for PTX, and what --code gives is a cubin", needs_ptx));
+      return refused(asked, target, fmt::format("{} is for PTX, and --code gives a cubin", needs_ptx));
     }
     if (!is_ptx && !objects::runs_on(objects::cuda_processor(given->processor), objects::cuda_processor(target))) {
       return refused(asked, target,
-                     fmt::format("kernel '{}': what --code gives is for {}, and does not run on {}", kernel.demangled,
+                     fmt::format("kernel '{}': the code of --code is for {}, and does not run on {}", kernel.demangled,
                                  given->processor, target.substr(kNvidia.size())));
     }
   } else if (needs_ptx.empty()) {
@@ -233,7 +234,7 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
     if (!objects::has_ptx(kernel)) {
       Wanted none =
           refused(asked, target,
-                  fmt::format("kernel '{}' has no PTX, which {} needs: what was recorded is the code that ran on {}",
+                  fmt::format("kernel '{}' has no PTX, which {} needs: the recording has only the code that ran on {}",
                               kernel.demangled, needs_ptx, recorded.substr(kNvidia.size())));
       none.configuration.passes = bundle::kRecordedPtx;
       return none;

@@ -106,6 +106,7 @@ void Settings::set_launch_bounds(bundle::Configuration& configuration) const {
 }
 
 void Settings::add_options(cli::Options& options) {
+  options.group("Compilation");
   options.choice("-O", level_, {"0", "1", "2", "3", "s", "z"}, "optimise as clang does at this level (default: 3)");
   options.value("--passes", passes_, "PIPELINE", "run this pass pipeline instead, in the syntax of opt -passes=");
   options.value("--codegen-opt", codegen_, "LEVEL", "code generation level, 0 to 3 (default: what -O implies, else 3)");
@@ -113,61 +114,67 @@ void Settings::add_options(cli::Options& options) {
   options.value("--code", code_file_, "FILE",
                 "NVIDIA GPUs: compile nothing, and take this code in place of the kernel's: a cubin, or PTX");
   options.value("--target", target_, "TARGET",
-                "what to compile for: host (this machine's CPU), host:x86-64-v2, -v3 or -v4, or a GPU's, such as "
+                "the target: host (this machine's CPU), host:x86-64-v2, -v3 or -v4, or a GPU's, such as "
                 "sm_90 or gfx90a (default: what the recording ran on)");
+  options.value("--fast-math", fast_math_, "FLAGS",
+                "floating-point operations may be rewritten: fast, or some of reassoc,nnan,ninf,nsz,arcp,contract,afn");
+  options.value("--unroll-threshold", unroll_threshold_, "N", "how large a loop may become by being unrolled");
+  options.value("--inline-threshold", inline_threshold_, "N",
+                "NVIDIA GPUs: how large a function may be to be inlined; the host device inlines all that it can");
+  options.value("--attributes", attributes_, "LIST",
+                "attributes of the kernel's function, with spaces between: 'noinline key=value'");
+  options.values("--load-pass-plugin", plugins_, "FILE", "load further passes, as opt does; may be repeated");
+  options.flag("--as-recorded", as_recorded_,
+               "compile the recorded code as it ran, for mneme-run --baseline only: no run is made of it");
+  options.group("Compilation for the host device");
   options.choice("--form", form_, {"auto", "loop", "fiber"},
                  "host device: how a block's work-items are run (default: auto)");
   options.flag("--fuse", fuse_, "allow multiply-adds to be fused, which changes results in the last bits");
   options.flag("--no-fuse", no_fuse_,
                "host device: do not fuse multiply-adds of a recording that a GPU made where the IR allows it");
   options.flag("--check-memory", check_memory_, "host device: check each access to memory");
-  options.choice("--assembler", wanted_assembler_, {"auto", "ptxas", "nvjitlink", "none"},
-                 "NVIDIA GPUs: what makes a cubin of the PTX (default: ptxas, else nvjitlink, where there is one)");
+  options.value("--cpu", cpu_, "CPU", "host device: generate code for this processor, as LLVM calls it");
+  options.value("--features", features_, "LIST", "with these features of the processor, or without: +avx512vnni,-fma");
+  options.group("Compilation for GPUs");
+  options.choice(
+      "--assembler", wanted_assembler_, {"auto", "ptxas", "nvjitlink", "none"},
+      "NVIDIA GPUs: the assembler that makes a cubin of the PTX (default: ptxas, else nvjitlink, where there is one)");
   options.value("--ptxas-level", ptxas_level_, "LEVEL",
                 "NVIDIA GPUs: how much the assembler optimises, 0 to 3 (default: as --codegen-opt)");
   options.value("--max-registers", max_registers_, "N",
                 "NVIDIA GPUs: the most registers that a thread may take, 16 to 255 (default: what the code asks for)");
-  options.value("--cpu", cpu_, "CPU", "host device: generate code for this processor, as LLVM calls it");
-  options.value("--features", features_, "LIST", "with these features of the processor, or without: +avx512vnni,-fma");
   options.value("--code-object", code_object_, "VERSION",
                 "AMD GPUs: version of the code object, 4 to 6 (default: what the application was compiled with)");
-  options.value("--launch-bounds", launch_bounds_, "MAX[,MIN]",
-                "blocks have at most MAX threads; NVIDIA GPUs: and a multiprocessor is to hold MIN blocks");
-  options.value("--unroll-threshold", unroll_threshold_, "N", "how large a loop may become by being unrolled");
-  options.value("--inline-threshold", inline_threshold_, "N",
-                "NVIDIA GPUs: how large a function may be to be inlined; the host device inlines all that it can");
-  options.value("--fast-math", fast_math_, "FLAGS",
-                "floating-point operations may be rewritten: fast, or some of reassoc,nnan,ninf,nsz,arcp,contract,afn");
-  options.value("--attributes", attributes_, "LIST",
-                "attributes of the kernel's function, with spaces between: 'noinline key=value'");
-  options.values("--load-pass-plugin", plugins_, "FILE", "load further passes, as opt does; may be repeated");
+  options.flag("--embed-ir", embeds_ir_,
+               "AMD's GPUs: put the IR into the code, for mneme-run --device hip on a machine that has no such GPU");
+  options.group("Launch");
   options.value("--grid", grid_, "X[,Y[,Z]]", "launch so many blocks (default: as recorded, or as --block asks for)");
   options.value("--block", block_, "X[,Y[,Z]]",
                 "launch blocks of so many threads, and as many blocks as the recorded threads need");
   options.bytes("--shared-mem", shared_mem_, "BYTES", "dynamic shared memory of a block (default: as recorded)");
+  options.value("--launch-bounds", launch_bounds_, "MAX[,MIN]",
+                "blocks have at most MAX threads; NVIDIA GPUs: and a multiprocessor is to hold MIN blocks");
   options.value("--specialize-args", specialize_args_, "LIST",
                 "compile for each instance with its values of these arguments as constants: all, which is all but "
                 "pointers, or some by name or by number, counted from 0, such as n,alpha or 0,2");
   options.flag("--specialize-dims", specialize_dims_, "compile for each instance with its grid and block as constants");
+  options.group("Many variants");
+  options.value("--variants", variants_file_, "FILE",
+                "compile each configuration that FILE (-: standard input) has, a line of json each; the options above "
+                "are for what a line does not say");
+  options.value("-j,--jobs", jobs_, "N", "with --variants: how many to compile at a time (default: one for each CPU)");
+  options.value("--compile-timeout", timeout_, "SECONDS",
+                "with --variants: give up a configuration that takes longer (default 300)");
+  options.value("--follow", answers_file_, "ANSWERS",
+                "compile each line of --variants as it comes, behind the first selected instance, and write what "
+                "became of it to this file, a line of json each");
+  options.group("Output");
   options.value("--save-ir", texts_folder_, "DIR",
                 "also write the optimised IR and the assembly of each variant to DIR/VARIANT.ll and .s");
   options.values(
       "--print-after", print_after_, "PASS[,PASS]",
       "host device: print the IR to standard error after these passes of the compiler; all: after each; list: "
       "print their names, and end");
-  options.flag("--embed-ir", embeds_ir_,
-               "AMD's GPUs: put the IR into the code, for mneme-run --device hip on a machine that has no such GPU");
-  options.value("--variants", variants_file_, "FILE",
-                "compile each configuration that FILE (-: standard input) has, a line of json each; the options above "
-                "are for what a line does not say");
-  options.value("--follow", answers_file_, "ANSWERS",
-                "compile each line of --variants as it comes, behind the first selected instance, and write what "
-                "became of it to this file, a line of json each");
-  options.value("-j,--jobs", jobs_, "N", "with --variants: how many to compile at a time (default: one for each CPU)");
-  options.value("--compile-timeout", timeout_, "SECONDS",
-                "with --variants: give up a configuration that takes longer (default 300)");
-  options.flag("--as-recorded", as_recorded_,
-               "compile the recorded code as it ran, for mneme-run --baseline only: no run is made of it");
 }
 
 Asked Settings::asked(const cli::Options& options) {
@@ -251,7 +258,7 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   if (ptxas_level_ > 3) throw Error::of("--ptxas-level takes a level from 0 to 3, not {}", ptxas_level_);
   print_after_ = passes_named(print_after_);
   if (!print_after_.empty() && in_bulk()) {
-    throw Error("--print-after prints what one variant goes through: it does not go with --variants");
+    throw Error("--print-after is for one variant: leave out --variants");
   }
   for (const std::string& file : {ir_file_, variants_file_}) cli::keep_as_input(file);
   if (!ir_file_.empty()) edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
@@ -403,9 +410,8 @@ std::string Settings::target_for(const bundle::KernelInfo& kernel) const {
   bool nvidia = recorded_on_ == "cuda";
   size_t processor = kernel.target.rfind("--");
   if (!kernel.target.starts_with(nvidia ? "nvptx64" : "amdgcn") || processor == std::string::npos) {
-    throw Error::of(
-        "kernel '{}' was compiled for {}, but recorded on an {} GPU: say with --target what to compile it for",
-        kernel.demangled, kernel.target, nvidia ? "NVIDIA" : "AMD");
+    throw Error::of("kernel '{}' was compiled for {}, but recorded on an {} GPU: give --target", kernel.demangled,
+                    kernel.target, nvidia ? "NVIDIA" : "AMD");
   }
   return recorded_on_ + ":" + kernel.target.substr(processor + 2);
 }

@@ -233,7 +233,7 @@ class Variants(TestCase):
         # One that has its code from one that is left out, as the first bundle has that, too.
         (self.folder / "second.tar").write_bytes(self.bundle([{"passes": "default<O3>,verify"}, {"passes": "verify,default<O3>"}]))
         both = [self.folder / "first.tar", self.folder / "second.tar"]
-        self.assert_refused(run([tool("restore"), *both]), 2, "the later one has code for it that the other lacks")
+        self.assert_refused(run([tool("restore"), *both]), 2, "only the later one has some of its variants")
         launch = next(bundles.parsed(m)["id"] for m in bundles.read(first) if m.name.startswith("instances/"))
         merged = self.run_well([tool("restore"), "--instance", launch, *both]).out
         holder, same, _, late = self.variants(merged)

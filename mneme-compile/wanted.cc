@@ -220,11 +220,11 @@ Asked parse_variant(std::string_view line, size_t number, const std::string& nam
     throw Error::of("{}: 'baseline' is for 'mneme-run --baseline', which compiles it by itself", where);
   }
   if (!configuration.code.empty()) {
-    throw Error::of("{}: 'code' is the digest of what --code gives, which no line chooses", where);
+    throw Error::of("{}: 'code' is for the option --code: leave it out of the line", where);
   }
   if (!configuration.ir.empty() && configuration.ir != defaults.configuration.ir) {
     throw Error::of(
-        "{}: 'ir' may be empty, for the recorded IR, or the digest of what --ir gives{}", where,
+        "{}: 'ir' is empty, for the recorded IR, or the digest of the file of --ir{}", where,
         defaults.configuration.ir.empty() ? ", which is not there" : ", " + defaults.configuration.ir.hex());
   }
   return asked;

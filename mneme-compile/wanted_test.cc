@@ -139,7 +139,7 @@ TEST(Variants, WhatCannotBeIsSaidWithItsLine) {
   EXPECT_THAT(fault("passes=O3"), HasSubstr("line 1 of 'file' is not valid json"));
   EXPECT_THAT(fault("{\"baseline\":true}"), HasSubstr("line 1 of 'file': 'baseline' is for 'mneme-run --baseline'"));
   EXPECT_THAT(fault("{\"ir\":\"" + digest_of("x").hex() + "\"}"),
-              HasSubstr("line 1 of 'file': 'ir' may be empty, for the recorded IR, or the digest of what --ir gives, "
+              HasSubstr("line 1 of 'file': 'ir' is empty, for the recorded IR, or the digest of the file of --ir, "
                         "which is not there"));
   EXPECT_EQ(fault(gpu + "\"form\":\"loop\"}"),
             "line 1 of 'file': 'form' is for the host device, not for 'target' cuda:sm_90");

@@ -78,7 +78,7 @@ extract::Kernels with_ir(const extract::Kernels& kernels) {
       found.push_back(kernel);
     } else if (ptx.empty()) {
       why =
-          "the application was not built with mneme-inject, and what was recorded is the code that ran; "
+          "the application was not built with mneme-inject, so the recording has only the code that ran; "
           "mneme-restore --dump writes it";
     } else {
       try {
@@ -115,12 +115,13 @@ int main(int argc, char** argv) {
     cli::Input input;
     cli::Selection selection;
     cli::Options options("mneme-extract-ir", "Writes the IR of kernels, from a bundle or an executable.");
+    selection.add_options(options);
+    options.value("--target", request.target, "TEXT", "only kernels for a target that contains TEXT, such as gfx90a");
+    options.group("Output");
     options.flag("--list", request.list, "list the kernels instead: hash, name, size in bytes, target");
     options.flag("-S", request.text, "write LLVM assembly instead of bitcode");
     options.value("-o,--output", request.output, "PATH",
                   "write to this file, or, one file a kernel, to this folder (DIR/)");
-    options.value("--target", request.target, "TEXT", "only kernels for a target that contains TEXT, such as gfx90a");
-    selection.add_options(options);
     input.add_options(options);
     options.parse(argc, argv);
     selection.check();

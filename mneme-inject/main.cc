@@ -61,12 +61,14 @@ int main(int argc, char** argv) {
     }
     cli::Options options("mneme-inject",
                          "Runs a compiler so that the HIP and CUDA kernels it compiles can be recorded.");
+    std::string heap = "mneme";
+    options.group("Compilation");
+    options.value("--device-heap", heap, "mneme|vendor",
+                  "whose malloc() and free() kernels call: Mneme's, which a recording on a GPU has, or the vendor's");
+    options.group("Output");
     options.flag("--print-flags", only_flags,
                  "print the compiler flags for one step, 'compile' (the default) or 'link', of 'hip' (the default) or "
                  "'cuda', and run nothing");
-    std::string heap = "mneme";
-    options.value("--device-heap", heap, "mneme|vendor",
-                  "whose malloc() and free() kernels call: Mneme's, which a recording on a GPU has, or the vendor's");
     options.command(command, "COMPILER ARGS...", "the compiler and its arguments, or a step and a language");
     options.parse(argc, argv);
     if (heap != "mneme" && heap != "vendor") throw Error::of("--device-heap is 'mneme' or 'vendor', not '{}'", heap);

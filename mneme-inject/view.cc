@@ -38,8 +38,9 @@ std::string cache_folder(const std::string& of) {
   std::string temporary = variable("TMPDIR").starts_with('/') ? variable("TMPDIR") : "/tmp";
   folder = own_folder(fmt::format("{}/mneme-{}", temporary, ::geteuid()));
   if (!folder.empty()) return folder;
-  throw Error::of("no folder can be made in '{}' or '{}' for what clang needs to use {}; set XDG_CACHE_HOME", base,
-                  temporary, of);
+  throw Error::of(
+      "cannot make a folder of links to {} in '{}' or '{}'; set XDG_CACHE_HOME to a folder that can be written", of,
+      base, temporary);
 }
 
 void remove(const std::string& folder) {

@@ -43,6 +43,8 @@ Exit restore_bundles(int argc, char** argv) {
   std::vector<std::string> paths;
   std::string dump, executable, device = "auto";
   bool check = false, raw = false, packs = false;
+  selection.add_options(options);
+  options.group("Result");
   options.flag("--raw", raw, "write plain memory, as of one FILE, also of several");
   options.flag("--packs", packs, "write packed memory, as of several FILEs, also of one");
   options.value("--dump", dump, "DIR", "write files into the new folder DIR instead of a bundle");
@@ -52,10 +54,9 @@ Exit restore_bundles(int argc, char** argv) {
   options.flag("--check", check,
                "instead of a bundle, restore each state onto the device, read it back and compare; exit status 1 "
                "when something differs");
+  options.choice("--device", device, {"auto", "host", "cuda", "hip"}, "the device for --check (default auto)");
   restore::TunedOptions tuned;
   tuned.add_options(options);
-  options.choice("--device", device, {"auto", "host", "cuda", "hip"}, "the device for --check (default auto)");
-  selection.add_options(options);
   output.add_options(options);
   options.files(paths, "FILE", "read the FILEs, one after another, instead of standard input");
   options.parse(argc, argv);
@@ -67,7 +68,7 @@ Exit restore_bundles(int argc, char** argv) {
     throw Error("--output names a bundle's file, and no bundle is written with --check or --dump");
   }
   if (!executable.empty()) {
-    if (output.is_file()) throw Error("--executable and --output each name what to write; give one of them");
+    if (output.is_file()) throw Error("--executable and --output both name the output; give one of them");
     output.set_path(executable);
   }
 

@@ -133,8 +133,8 @@ bool Merge::is_to_be_given(const bundle::InstanceMember& instance) {
   if (id == last_given_) known->second = variants_.size();
   if (latest_[instance.info.kernel] <= known->second) return false;
   throw Error::of(
-      "launch {} is in two of the files, and the later one has code for it that the other lacks: it would not be "
-      "replayed with that. Merge what mneme-capture wrote, and compile the merged bundle",
+      "launch {} is in two of the files, and only the later one has some of its variants, which would not be "
+      "replayed: merge the files that mneme-capture wrote, and compile the merged bundle",
       id.hex().substr(0, 12));
 }
 

@@ -145,7 +145,7 @@ ProgramParts seek_bundle(int file, const std::string& name) {
   if (there > all || all < header.bundle)
     throw Error::of("{} goes on after the end of its recording; copy or make it again", name);
   if (digest_of_file(file, header, size, name) != Digest::load(header.digest)) {
-    throw Error::of("{} is damaged: it is not what was made; copy or make it again", name);
+    throw Error::of("{} is damaged: its contents have changed since it was made; copy or make it again", name);
   }
   if (::lseek(file, static_cast<off_t>(at + sizeof header), SEEK_SET) < 0) throw system_error("cannot read " + name);
   return {at + sizeof header, at + sizeof header + header.bundle, size};

@@ -132,9 +132,9 @@ Exit replay_and_verify(const std::string& tool, int argc, char** argv) {
   verify::VerifyOptions judging("table");
   std::string bundle, runs;
   bool keep = false;
+  selection.add_options(options);
   replays.add_options(options);
   judging.add_options(options);
-  selection.add_options(options);
   options.value(
       "--bundle", bundle, "FILE",
       "instead of replaying it, write the recording to FILE (-: standard output), a bundle for Mneme's tools");

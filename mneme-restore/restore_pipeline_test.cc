@@ -185,7 +185,7 @@ TEST(Restore, RefusesToLoseCodeOfALaunch) {
   for (const Words& files : {Words{first, other, more}, Words{more, other, first}}) {
     Ended ended = restore("", files);
     EXPECT_EQ(ended.status, 2);
-    EXPECT_THAT(ended.errors, HasSubstr("is in two of the files, and the later one has code for it"));
+    EXPECT_THAT(ended.errors, HasSubstr("is in two of the files, and only the later one has some of its variants"));
   }
 }
 

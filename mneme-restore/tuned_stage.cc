@@ -56,6 +56,7 @@ std::string told(const std::vector<bundle::Choice>& choices) {
 }  // namespace
 
 void TunedOptions::add_options(cli::Options& options) {
+  options.group("Result");
   options.flag("--tuned", tuned_,
                "instead of memory, write the verified variants that are faster than the baseline, with the runs that "
                "prove it, and for each launch the best of them: of bundles that went through mneme-run, and of such "
@@ -63,6 +64,7 @@ void TunedOptions::add_options(cli::Options& options) {
   options.value("--deploy", deploy_, "DIR",
                 "with --tuned: write the bundle into DIR, with all that an application needs to run with it on a GPU "
                 "where Mneme is not installed");
+  options.group("Tuning");
   options.value("--reference", reference_, "recorded|first|PREFIX",
                 "with --tuned: the baseline of each instance: the application's own code, else the first variant "
                 "(recorded, the default); the first; or the variant whose hash starts so");
@@ -80,7 +82,7 @@ void TunedOptions::check(const cli::Options& options, bool other_output) {
     throw Error("--tuned writes a bundle without memory: leave out --raw, --packs, --dump, --executable and --check");
   }
   if (!deploy_.empty() && options.given("--output")) {
-    throw Error("--deploy and --output each name what to write; give one of them");
+    throw Error("--deploy and --output both name the output; give one of them");
   }
 }
 
@@ -110,7 +112,7 @@ Exit TunedOptions::write(std::vector<std::string> paths, const cli::Selection& s
   output.close();
   if (!deploy_.empty()) end_deployment(deploy_);
   cli::note(fmt::format("{}: {}", output.name(), told(tuned.choices())));
-  if (!tuned.truncation().empty()) throw Error(tuned.truncation() + "; what was run before the cut was taken");
+  if (!tuned.truncation().empty()) throw Error(tuned.truncation() + "; the runs before the cut were taken");
   if (tuned.failed_before()) throw Reported();
   return Exit::kSuccess;
 }

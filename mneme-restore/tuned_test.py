@@ -393,7 +393,7 @@ int main() {
         for words, pattern in ((["--infer"], "--infer needs --tuned"), (["--deploy", "x"], "--deploy needs --tuned"),
                                (["--reference", "first"], "--reference needs --tuned"),
                                (["--tuned", "--raw"], "--tuned writes a bundle without memory"),
-                               (["--tuned", "--deploy", "x", "-o", "y"], "--deploy and --output each"),
+                               (["--tuned", "--deploy", "x", "-o", "y"], "--deploy and --output both"),
                                (["--tuned", "--infer-kind", "relative"], "--infer-kind needs --infer")):
             self.assert_refused(run([tool("restore"), *words, self.runs]), 2, pattern)
         run_with = run([tool("restore"), self.recording], env={"MNEME_INFER": "1"})

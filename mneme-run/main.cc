@@ -45,12 +45,14 @@ Exit run_bundle(int argc, char** argv) {
   run::ReplayOptions replays;
   bool keep = false;
   std::string target;
+  selection.add_options(options);
   replays.add_options(options);
+  options.group("Launch");
   options.value("--target", target, "TARGET",
                 "compile the recorded code for --baseline for this, as mneme-compile takes it (default: what the "
                 "recording ran on)");
+  options.group("Output");
   options.flag("--keep", keep, "keep the recorded memory in the output");
-  selection.add_options(options);
   output.add_options(options);
   input.add_options(options);
   options.parse(argc, argv);

@@ -17,8 +17,8 @@ Exit verify_bundle(int argc, char** argv) {
   cli::Output output(cli::Output::Kind::kOther);
   cli::Selection selection;
   verify::VerifyOptions judging("json");
-  judging.add_options(options);
   selection.add_options(options);
+  judging.add_options(options);
   output.add_options(options);
   input.add_options(options);
   options.parse(argc, argv);

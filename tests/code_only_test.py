@@ -257,9 +257,9 @@ class CodeOnly(Recordings):
         return [bundles.parsed(m) for m in bundles.read(bundle.read_bytes()) if m.name.startswith("instances/")]
 
     def test_textures_by_way_of_memory(self):
-        """What handles stand for that are no arguments is not recorded, which is said."""
-        for with_ptx, reason in [(True, "handles are not among its arguments, or computed"),
-                                 (False, "no handle of one is among its arguments: what handles in memory")]:
+        """Textures whose handles are no arguments are not recorded, and a sentence says so."""
+        for with_ptx, reason in [(True, "handles are computed or not among its arguments"),
+                                 (False, "no handle of one is among its arguments: textures whose handles")]:
             with self.subTest(with_ptx=with_ptx):
                 result, bundle = self.capture(self.textures(with_ptx), "memory")
                 for instance in self.instances(bundle):
@@ -363,7 +363,7 @@ class CodeOnly(Recordings):
         self.assertEqual(len(lines), 1)
         self.compile("--block", "8", "--grid", "1", "--kernel", "advance")
         line, = self.replay(verified=False)
-        self.assertRegex(line["reasons"][-1], r"it ran with the grid \(1, 1, 1\), the block \(8, 1, 1\)")
+        self.assertRegex(line["reasons"][0], r"it ran with the grid \(1, 1, 1\), the block \(8, 1, 1\)")
         self.compile("--shared-mem", "1024", "--kernel", "combine")
         self.assertEqual(len(self.replay()), 1)
 

@@ -122,7 +122,7 @@ class Applying(Trust, Applied):
         bundle = self.merged("changed", stale, self.bundle("scale", self.code, kernels=["scale"]))
         out, report = self.apply(bundle, "reset")
         self.assertEqual(out, ["repeated 20", *SCALED] * 2)
-        reason = "its code is not what was tuned"
+        reason = "its code differs from the code that was tuned"
         self.assertEqual((self.reasons(report), report["applied"]), ({("add", reason): 4}, 6))
         self.assertEqual(re.findall("kernel '(.*)': no variant is applied: (.*); tune", self.messages),
                          [("add(int*, int)", reason)])
@@ -277,7 +277,7 @@ int main() {
             out, report = self.apply(bundle, options=["--check", "1"], status=status)
             self.assertEqual((out, report["differing"]), (["30"], status), self.messages)
         out, report = self.apply(self.more, app=self.inject("other", "-DMORE=7"))
-        self.assertEqual((out, self.reasons(report)), (["51"], {("add", "its code is not what was tuned"): 3}))
+        self.assertEqual((out, self.reasons(report)), (["51"], {("add", "its code differs from the code that was tuned"): 3}))
 
     def test_variables(self):
         """Nobody knows which of them the kernel writes."""

@@ -285,7 +285,7 @@ class Recorder(TestCase):
         self.assertEqual(ran.status, 1, ran.text())
         statuses = [json.loads(line)["status"] for line in ran.out.decode().splitlines()]
         self.assertEqual(sorted(set(statuses)), ["failed", "verified"], ran.text())
-        self.assertRegex(ran.errors[0], f"compiled for cuda:{toolkit.PROCESSOR}, not for the device host")
+        self.assertRegex(ran.error, f"compiled for cuda:{toolkit.PROCESSOR}, not for the device host")
         # Of what was recorded on the host device code is for that.
         hosted = self.folder / "hosted.tar"
         self.run_well([tool("capture"), "--device", "host", "-o", hosted, self.build(ROOT / "tests" / "small.hip")])

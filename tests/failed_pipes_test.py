@@ -85,6 +85,22 @@ class FailedPipes(TestCase):
         self.assertEqual(result.errors[1], "", result.text())
         self.assertIn(b"it was not compiled: ", result.out)
 
+    def test_a_kernel_that_cannot_be_compiled_is_reported_once(self):
+        """By mneme-compile, and in the verdict; nor is the bundle called cut short."""
+        result = run([*COMPILE, "--target", "sm_90"], RUN, [*VERIFY, "--format", "table"], input=self.recording)
+        self.assertEqual((result.statuses, result.errors[1:]), ([2, 0, 1], ["", ""]), result.text())
+        self.assertRegex(result.errors[0], "^mneme-compile: error: kernel '.*' was compiled for amdgcn.*\n$")
+        self.assertIn(b"it was not compiled: ", result.out)
+
+    def test_a_failed_run_is_reported_once(self):
+        """By mneme-verify; by mneme-run where a file is written."""
+        foreign = [*COMPILE, "--target", "gfx90a"]
+        result = run(foreign, [*RUN, "--device", "host"], [*VERIFY, "--format", "table"], input=self.recording)
+        self.assertEqual((result.statuses, result.error), ([0, 0, 1], ""), result.text())
+        self.assertIn(b"it was compiled for ", result.out)
+        result = run(foreign, [*RUN, "--device", "host", "-o", self.folder / "runs.tar"], input=self.recording)
+        self.assertRegex(result.error, "mneme-run: warning: .*: the run failed: it was compiled for ")
+
     def test_a_kernel_without_variants_is_named_once(self):
         program = self.build(ROOT / "tests" / "programs" / "conjugate_gradient.hip")
         recording = self.record(program, name="several.tar", options=["--kernel", "^dot|^apply"])

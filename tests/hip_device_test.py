@@ -189,7 +189,7 @@ class HipDevice(TestCase):
         bundle = self.compiled("vector_add", "--variants", variants)
         result = self.replay(bundle, "--cache", "cold", fail=("hipMalloc", 2))
         self.assertEqual(result.statuses, [0, 1], result.text())
-        self.assertEqual(result.errors[0].count("no memory left to empty its cache"), 2, result.text())
+        self.assertEqual(result.error.count("no memory left to empty its cache"), 2, result.text())
 
     def test_without_ir(self):
         """Code for a real GPU is refused by the stand-in."""
@@ -353,9 +353,11 @@ int main() {
 
     def assert_failed(self, result):
         """A run that failed with a sentence, or exit status 3."""
-        self.assertRegex(result.errors[0], r"(?m)^mneme-run: (error|warning): .+", result.text())
-        if result.statuses[0] != 3:
+        if result.statuses[0] == 3:
+            self.assertRegex(result.errors[0], r"(?m)^mneme-run: error: .+", result.text())
+        else:
             self.assertEqual(result.statuses, [0, 1], result.text())
+            self.assertRegex(result.error, r"(?m)^mneme-verify: failed: .+", result.text())
 
     KERNELS = """
 #include <hip/hip_runtime.h>
@@ -380,14 +382,14 @@ int main() {
         source = self.folder / "failing.hip"
         source.write_text(self.KERNELS)
         recording = self.record(self.build(source), name="failing.tar")
-        for kernel, pattern in [("far", r"the run failed: running kernel 'far\(int\*\)' failed"), ("wait", "the run failed: .*time")]:
+        for kernel, pattern in [("far", r"running kernel 'far\(int\*\)' failed"), ("wait", "failed: .*time")]:
             with self.subTest(kernel):
                 compiled = self.folder / f"{kernel}.tar"
                 self.run_well([tool("compile"), "--target", "gfx90a", "--embed-ir", "--kernel", kernel, "--grid", "2",
                                "-o", compiled, recording])
                 result = self.replay(compiled, "--timeout", "1")
                 self.assert_failed(result)
-                self.assertRegex(result.errors[0], pattern)
+                self.assertRegex(result.error, pattern)
         # Both grids in one bundle: what comes after the failure is another process's.
         variants = self.folder / "variants.jsonl"
         variants.write_text('{"grid": [2, 1, 1]}\n{}\n')
@@ -419,7 +421,7 @@ int main() {
         # Nor is there another place for it where virtual memory does not work.
         without = self.replay(elsewhere, fail=("hipMemCreate", 801))
         self.assert_failed(without)
-        self.assertRegex(without.errors[0], "the recorded device memory at 0x6.* cannot be there: .* in their place is at")
+        self.assertRegex(without.error, "the recorded device memory at 0x6.* cannot be there: .* in their place is at")
 
     def test_no_virtual_memory(self):
         """An allocation takes its place; the stand-in's comes back at the address that was recorded."""

@@ -577,14 +577,14 @@ int main() {
                 if name == "mapped_memory" or result.statuses == [0, 0]:  # it has the host's memory only, or came back
                     self.assertEqual(result.statuses, [0, 0], result.text())
                     continue
-                self.assertRegex(result.errors[0], "the recorded device memory at 0x.* cannot be there: .* in their place is at 0x")
+                self.assertRegex(result.error, "the recorded device memory at 0x.* cannot be there: .* in their place is at 0x")
         # Something that is not the GPU's is there.
         environment = {"LD_LIBRARY_PATH": str(FAILING.parent), "MNEME_TEST_FAIL": "hipMemAddressReserve -1 2",
                        "MNEME_TEST_RUNTIME": str(FAKE / "5" / "libamdhip64.so.5"), "MNEME_TEST_ROCM": "6"}
         result = run([tool("run"), "--device", "hip", self.folder / "vector_add.compiled.tar"], [tool("verify")],
                      env=environment)
         self.assertEqual(result.statuses, [0, 1], result.text())
-        self.assertRegex(result.errors[0], "address range 0x[0-9a-f]+-.* is taken by something else")
+        self.assertRegex(result.error, "address range 0x[0-9a-f]+-.* is taken by something else")
 
     def test_the_place_is_not_to_be_had(self):
         result, _ = self.capture("vector_add", "moves", status=2)

@@ -234,7 +234,7 @@ class WhatSlurmDoesNotKnow(TestCase):
 
     def test_one_that_falls_silent(self):
         said = self.play(2, squeue="echo Unable to contact >&2; exit 1")
-        self.assertIn("error: Slurm does not answer: Unable to contact; what is submitted goes on", said)
+        self.assertIn("error: Slurm does not answer: Unable to contact; the submitted jobs go on", said)
         sent = (self.place / "sent").read_text()
         # It is no reason to submit anything once more, neither while the silence lasts nor when it is over.
         self.play(2, squeue="exit 1")
@@ -244,7 +244,7 @@ class WhatSlurmDoesNotKnow(TestCase):
 
     def test_arrays_that_are_not_allowed(self):
         self.assertIn("allows no job arrays", self.play(2, squeue="exit 0", scontrol="echo 'MaxArraySize = 0'"))
-        self.assertIn("what its job arrays may be like: no", self.play(2, squeue="exit 0", scontrol="echo no >&2; exit 1"))
+        self.assertIn("the limit of its job arrays: no", self.play(2, squeue="exit 0", scontrol="echo no >&2; exit 1"))
 
 
 if __name__ == "__main__":

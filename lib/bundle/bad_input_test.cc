@@ -63,8 +63,11 @@ TEST(BadInput, TheHelpersThemselvesMakeGoodBundles) {
 
 TEST(BadInput, NoBundleAtAll) {
   EXPECT_EQ(fault_of(""), "the bundle is empty: there is no bundle in it");
-  EXPECT_EQ(fault_of("hello"), "the bundle is not a tar archive, so no bundle: name what mneme-capture wrote");
+  EXPECT_EQ(fault_of("hello"), "the bundle is not a tar archive, so no bundle: name a file that mneme-capture wrote");
   EXPECT_THAT(fault_of(std::string(5000, 'x')), HasSubstr("is not a tar archive"));
+  EXPECT_EQ(fault_of("\x1f\x8b" + std::string(5000, 'x')),
+            "the bundle is compressed with gzip: unpack it with gzip -d");
+  EXPECT_THAT(fault_of("\x28\xb5\x2f\xfd and more"), HasSubstr("is compressed with zstd"));
   EXPECT_EQ(fault_of(tar_of({})), "the bundle is an empty tar archive, not a bundle");
   EXPECT_THAT(fault_of(tar_of({{"readme.txt", "hello"}})), HasSubstr("is a tar archive but not a bundle"));
   EXPECT_THAT(fault_of(sample_bundle() + sample_bundle()), HasSubstr("goes on after the end"));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace mneme::cli {
@@ -52,8 +53,16 @@ std::string format_help(const HelpText& help) {
   out += wrap(help.summary, 0, 0);
   if (!help.positionals.empty()) out += "\nArguments:\n";
   for (const HelpEntry& entry : help.positionals) out += format_entry(entry);
-  out += "\nOptions:\n";
-  for (const HelpEntry& entry : help.options) out += format_entry(entry);
+  std::vector<std::string> groups;
+  for (const HelpEntry& entry : help.options) {
+    if (std::ranges::find(groups, entry.group) == groups.end()) groups.push_back(entry.group);
+  }
+  for (const std::string& group : groups) {
+    out += fmt::format("\n{}:\n", group);
+    for (const HelpEntry& entry : help.options) {
+      if (entry.group == group) out += format_entry(entry);
+    }
+  }
   return out + "\n" +
          wrap(
              "The last of an option given twice counts. In the environment, MNEME_LIKE_THIS stands for --like-this; "

@@ -9,6 +9,7 @@ struct HelpEntry {
   std::string names;  // "-o,--output"
   std::string value;  // "FILE"; empty: a flag
   std::string text;
+  std::string group = {};  // "Selection", the heading that the option stands under; none for positional arguments
 };
 
 struct HelpText {
@@ -19,7 +20,7 @@ struct HelpText {
   std::vector<HelpEntry> options;
 };
 
-// What --help prints, wrapped to 80 columns.
+// What --help prints, wrapped to 80 columns: groups in the order in which they are first used.
 std::string format_help(const HelpText& help);
 
 }  // namespace mneme::cli

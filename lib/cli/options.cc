@@ -2,12 +2,15 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "cli/help.h"
 
@@ -33,6 +36,21 @@ std::string name_of(const CLI::Option& option) {
   return option.get_positional() ? option.get_name(true) : "-" + option.get_snames().at(0);
 }
 
+// How many letters have to be changed, added or dropped to make one word of the other.
+size_t distance(std::string_view from, std::string_view to) {
+  std::vector<size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < from.size(); i++) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < to.size(); j++) {
+      const size_t changed = diagonal + (from[i] != to[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
 
 struct Options::Implementation {
@@ -45,6 +63,7 @@ struct Options::Implementation {
   std::string tool;
   CLI::App app;
   HelpText help;
+  std::string group = "Options";
   std::set<std::string> with_value;  // "-o", "--output": options that are followed by a value
   std::vector<std::string>* command = nullptr;
   std::vector<std::string> arguments;
@@ -65,7 +84,7 @@ struct Options::Implementation {
   // `take` reads the variable of the environment that may stand for the option.
   void finish(CLI::Option* option, const std::string& names, const std::string& value, const std::string& text,
               std::function<void(const std::string&)> take) {
-    help.options.push_back({names, value, text});
+    help.options.push_back({names, value, text, group});
     if (take && !option->get_lnames().empty()) mirrored.push_back({option, std::move(take)});
     if (value.empty()) return;
     for (const std::string& name : option->get_lnames()) with_value.insert("--" + name);
@@ -102,6 +121,31 @@ struct Options::Implementation {
     }
   }
 
+  // CLI11 names every word that is left over, in an order of its own.
+  void check_known(const std::vector<std::string>& own) const {
+    for (size_t i = 0; i < own.size() && own[i] != "--"; i++) {
+      const bool is_long = own[i].starts_with("--");
+      if (!is_long && (own[i].size() < 2 || own[i][0] != '-')) continue;
+      const std::string name = is_long ? own[i].substr(0, own[i].find('=')) : own[i].substr(0, 2);
+      if (!app.get_option_no_throw(name)) {
+        throw Error::of("there is no option {}{}; see {} --help", name, nearest(name), tool);
+      }
+      i += with_value.contains(own[i]);
+    }
+  }
+
+  // The option that may have been meant, if one is much like it.
+  std::string nearest(const std::string& name) const {
+    constexpr size_t kMostLetters = 2;
+    std::pair<size_t, std::string> best{kMostLetters + 1, ""};
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& other : option->get_lnames()) {
+        best = std::min(best, {distance(name, "--" + other), ": is --" + other + " meant?"});
+      }
+    }
+    return best.second;
+  }
+
   // Most often a variable of a script's that is not set: what was meant is not what comes of no option at all.
   void check_filled() const {
     for (const CLI::Option* option : app.get_options()) {
@@ -136,6 +180,8 @@ Options::Options(std::string tool, std::string summary)
 }
 
 Options::~Options() = default;
+
+void Options::group(const std::string& heading) { implementation_->group = heading; }
 
 void Options::flag(const std::string& names, bool& target, const std::string& help) {
   CLI::Option* option = implementation_->app.add_flag(names, target, help);
@@ -212,6 +258,7 @@ void Options::command(std::vector<std::string>& target, const std::string& value
 void Options::parse(int argc, const char* const* argv) {
   Implementation& self = *implementation_;
   bool help = false, version = false;
+  group("Output");
   flag("-v,--verbose", self.verbose, "say more about what is done");
   for (auto [names, target, text] :
        {std::tuple{"-h,--help", &help, "print this help"}, std::tuple{"--version", &version, "print the version"}}) {
@@ -226,9 +273,13 @@ void Options::parse(int argc, const char* const* argv) {
     own.erase(rest, own.end());
   }
   self.check_values(own);
+  self.check_known(own);
   std::reverse(own.begin(), own.end());  // as CLI11 wants them
   try {
     self.app.parse(std::move(own));
+  } catch (const CLI::ExtrasError&) {
+    const std::string word = self.app.remaining().front();
+    throw Error::of("'{}' is one argument too many; see {} --help", word, self.tool);
   } catch (const CLI::ParseError& error) {
     throw Error::of("{}; see {} --help", error.what(), self.tool);
   }

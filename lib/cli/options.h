@@ -24,6 +24,9 @@ class Options {
   Options(const Options&) = delete;
   Options& operator=(const Options&) = delete;
 
+  // The heading in --help, and of the manual page's section, for the options that are added from now on. --verbose,
+  // --help and --version are in the last group, "Output".
+  void group(const std::string& heading);
   // `names` as in "-o,--output"; `value` is the placeholder shown in --help; targets are borrowed and keep their
   // value when the option is absent.
   void flag(const std::string& names, bool& target, const std::string& help);

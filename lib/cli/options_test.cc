@@ -48,6 +48,16 @@ struct Tool {
   }
 };
 
+TEST(Options, NameTheOneThatWasMeant) {
+  auto failure = [](Words words) { return Tool().failure(std::move(words)); };
+  EXPECT_EQ(failure({"--outptu", "x"}), "there is no option --outptu: is --output meant?; see mneme-test --help");
+  EXPECT_EQ(failure({"--max", "1", "--kep=1"}), "there is no option --kep: is --keep meant?; see mneme-test --help");
+  EXPECT_EQ(failure({"--bogus"}), "there is no option --bogus; see mneme-test --help");
+  EXPECT_EQ(failure({"-x"}), "there is no option -x; see mneme-test --help");
+  EXPECT_EQ(failure({"-k", "one"}), "'one' is one argument too many; see mneme-test --help");
+  EXPECT_EQ(failure({"-o", "--bogus"}), "") << "a value";
+}
+
 TEST(Options, KeepDefaults) {
   Tool tool;
   tool.parse({});
@@ -289,6 +299,15 @@ TEST(Help, IsReadable) {
     column = c == '\n' ? 0 : column + 1;
     EXPECT_LE(column, 80u);
   }
+}
+
+TEST(Help, HasGroups) {
+  const HelpText help{
+      "x", "Does it.", "", {}, {{"-a", "", "1", "One"}, {"-b", "", "2", "Two"}, {"-c", "", "3", "One"}}};
+  EXPECT_TRUE(format_help(help).starts_with(
+      "Usage: x [OPTIONS]\n\nDoes it.\n\nOne:\n  -a                        1\n  -c                        3\n\nTwo:\n"
+      "  -b                        2\n"))
+      << format_help(help);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ Error no_kernel_matches(const std::string& expression, const std::vector<std::st
 }
 
 void Selection::add_options(Options& options) {
+  options.group("Selection");
   options.value("--kernel", kernel_, "REGEX", "only kernels whose demangled name matches");
   options.value("--instance", instance_, "PREFIX", "only the instance whose hash starts so");
 }

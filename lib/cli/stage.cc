@@ -47,6 +47,7 @@ Fd duplicate(int fd, const std::string& name) {
 }  // namespace
 
 void Output::add_options(Options& options) {
+  options.group("Output");
   options.value("-o,--output", path_, "FILE", "write to FILE instead of standard output");
 }
 

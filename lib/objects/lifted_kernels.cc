@@ -30,7 +30,8 @@ LiftedKernels lift_kernels(Bytes ptx, const std::string& kernel, const RunComman
 LiftedKernel lift_kernel(Bytes ptx, const std::string& kernel) {
   LiftedKernels lifted = lift_kernels(ptx, kernel);
   if (auto refused = lifted.refused.find(kernel); refused != lifted.refused.end()) throw Error(refused->second);
-  std::vector<EmbeddedKernel> kernels = parse_embedded(bytes_of(lifted.records), "what mneme-lift made of the PTX");
+  std::vector<EmbeddedKernel> kernels =
+      parse_embedded(bytes_of(lifted.records), "the IR that mneme-lift made from the PTX");
   if (kernels.size() != 1) throw Error::of("the PTX has no kernel '{}'", kernel);
   return {std::move(kernels[0].info), std::string(text_of(kernels[0].bitcode))};
 }

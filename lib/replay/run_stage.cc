@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/pipeline.h"
 #include "bundle/adding.h"
 
 namespace mneme::run {
@@ -18,8 +19,21 @@ void add(const bundle::VariantMember& variant, bundle::Writer& writer, Runner& r
 
 void ReplayOptions::add_options(cli::Options& options) {
   RunSettings& settings = runner_.settings;
+  options.group("Selection");
+  options.flag("--force", runner_.force, "also run recorded launches that are not complete");
+  options.group("Launch");
   options.choice("--device", runner_.device, {"auto", "host", "cuda", "hip"},
                  "where to run; auto (the default): where the variant's code belongs");
+  options.value("--timeout", runner_.timeout, "SECONDS", "kill a kernel that runs longer (default 60)");
+  options.value("--baseline", baseline_, "N",
+                "first replay the recorded code N times, at least 2, and mark the bytes that vary by themselves");
+  options.flag("--check-memory", check_memory_,
+               "host device: also run each kernel in code that checks each access to memory");
+  options.flag("--poison", settings.poison_shared,
+               "fill shared memory with 0xCB before each block, so that a kernel that reads it uninitialised shows");
+  options.flag("--move-globals", settings.move_globals,
+               "place device variables elsewhere than when they were recorded, and translate the pointers to them");
+  options.group("Times");
   options.value("--warmup", warmup_, "N", "executions before those that are timed (default 1)");
   options.value("--iterations", iterations_, "N", "executions that are timed (default 3)");
   options.value("--rounds", rounds_, "N",
@@ -27,19 +41,10 @@ void ReplayOptions::add_options(cli::Options& options) {
                 "compare them (default 1)");
   options.choice("--cache", cache_, {"warm", "cold"},
                  "cold: empty the caches before each execution; warm (the default): leave them as they are");
-  options.value("--timeout", runner_.timeout, "SECONDS", "kill a kernel that runs longer (default 60)");
+  options.group("Output");
   options.bytes("--max-diff", settings.max_difference, "BYTES",
                 "store at most so much of the memory that differs, for each run; K, M and G are understood "
                 "(default 64M)");
-  options.value("--baseline", baseline_, "N",
-                "first replay the recorded code N times, at least 2, and mark the bytes that vary by themselves");
-  options.flag("--check-memory", check_memory_,
-               "host device: also run each kernel in code that checks each access to memory");
-  options.flag("--poison", settings.poison_shared,
-               "fill shared memory with 0xCB before each block, so that a kernel that reads what it never wrote shows");
-  options.flag("--move-globals", settings.move_globals,
-               "place device variables elsewhere than when they were recorded, and translate the pointers to them");
-  options.flag("--force", runner_.force, "also run recorded launches that are not complete");
 }
 
 RunnerOptions ReplayOptions::checked(const cli::Options& options) {
@@ -74,7 +79,9 @@ Exit replay(int input, const std::string& name, cli::Output& output, const std::
   writer.add(std::string(bundle::kBundleMember), bundle::write(info));
   reader.copy_to(&writer, keep);
 
-  Runner runner(reader, writer, selection, settings);
+  RunnerOptions own = settings;
+  own.judged = is_pipe(output.fd());
+  Runner runner(reader, writer, selection, own);
   reader.before_leaving([&] { runner.end_instance(); });
   std::optional<bundle::Summary> summary;
   while (std::optional<bundle::Item> item = reader.next()) {

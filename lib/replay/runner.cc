@@ -238,7 +238,7 @@ void Runner::report(const bundle::RunInfo& run) {
   std::string what = fmt::format("kernel '{}', instance {}, variant {}", name(run.kernel), short_hash(run.instance),
                                  short_hash(run.variant));
   if (run.status == "failed") {
-    cli::warn(fmt::format("{}: the run failed: {}", what, run.reason));
+    if (!options_.judged || options_.verbose) cli::warn(fmt::format("{}: the run failed: {}", what, run.reason));
   } else if (options_.verbose && !run.nanoseconds.empty()) {
     uint64_t fastest = *std::min_element(run.nanoseconds.begin(), run.nanoseconds.end());
     std::string same =

@@ -21,6 +21,7 @@ struct RunnerOptions {
   uint32_t rounds = 1;  // in which an instance's variants are executed in turn
   bool force = false;   // also instances that are not complete
   bool verbose = false;
+  bool judged = false;                   // mneme-verify reads the runs, and reports those that failed
   std::vector<std::string> worker = {};  // the command that starts one; none: the installed one
 };
 

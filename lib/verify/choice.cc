@@ -204,6 +204,27 @@ std::vector<Choice> choose(const bundle::InstanceInfo& instance, const std::vect
   return choices;
 }
 
+void name_arguments(const bundle::InstanceInfo& instance, const std::vector<bundle::Argument>& arguments,
+                    std::vector<Choice>& choices) {
+  const std::vector<size_t> allocations = allocations_of(instance);
+  for (size_t number = 0; number < arguments.size(); number++) {
+    const bundle::Argument& argument = arguments[number];
+    if (argument.kind == "scalar") continue;
+    std::set<size_t> reached;
+    for (uint64_t at = argument.offset; at + sizeof(uint64_t) <= uint64_t{argument.offset} + argument.size;
+         at += sizeof(uint64_t)) {
+      const std::optional<uint64_t> address = pointer_at(instance.arguments, static_cast<int64_t>(at));
+      if (auto allocation = address ? led_to(instance, allocations, *address) : std::nullopt) {
+        reached.insert(*allocation);
+      }
+    }
+    for (size_t i = 0; i < choices.size(); i++) {
+      if (!reached.contains(allocations[i])) continue;
+      choices[i].arguments.push_back(argument.name.empty() ? std::to_string(number) : argument.name);
+    }
+  }
+}
+
 Readings readings(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores) {
   std::vector<std::optional<ElementType>> stored = stored_types(instance, stores);
   Readings readings;

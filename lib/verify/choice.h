@@ -30,6 +30,8 @@ struct Choice {
   std::optional<Policy> policy;  // none: byte for byte
   Source source = Source::kBytes;
   std::string not_inferred = {};  // why there is none although it was to be inferred: a clause
+  std::vector<std::string> arguments =
+      {};  // of the kernel that lead into the segment's allocation: see name_arguments()
 };
 
 // The element types that a kernel's stores show, for each of an instance's segments: one only where all stores that
@@ -47,6 +49,11 @@ std::optional<Policy> default_policy(ElementType type, Kind kind);
 // errors of that kind. Throws Error where an override leaves a segment's type unknown.
 std::vector<Choice> choose(const bundle::InstanceInfo& instance, const std::vector<bundle::StoreType>& stores,
                            std::vector<Override>& overrides, std::optional<Kind> infer);
+
+// Notes in the choice of each segment which of the kernel's arguments lead into its allocation, pointers in structures
+// included: their names, or numbers, counted from 0, where they have none.
+void name_arguments(const bundle::InstanceInfo& instance, const std::vector<bundle::Argument>& arguments,
+                    std::vector<Choice>& choices);
 
 // How mneme-run reads the segments, so that most policies can be judged by what it observes: by their annotations, else
 // by the stores.

@@ -43,6 +43,22 @@ TEST_F(Chosen, AnnotationsAndBytes) {
   EXPECT_THAT(chosen(), ElementsAre("annotation f64 relative l2 <= 1e-06", "bytes", "bytes"));
 }
 
+TEST_F(Chosen, ArgumentsThatLeadToASegmentAreNamed) {
+  std::vector<Choice> choices = choose(instance, stores, overrides, std::nullopt);
+  const uint64_t more[] = {7, kBase + 16, kBase + 8192};
+  instance.arguments.append(reinterpret_cast<const char*>(more), sizeof more);
+  name_arguments(instance,
+                 {{0, 8, "pointer", "ptr", {}, "in"},
+                  {8, 8, "pointer", "ptr", {}, ""},
+                  {16, 16, "struct", "%struct.Parts", {}, "parts"},
+                  {32, 8, "scalar", "i64", {}, "n"},       // a number, whatever it looks like
+                  {40, 8, "pointer", "ptr", {}, "past"}},  // beyond the argument bytes
+                 choices);
+  EXPECT_THAT(choices[0].arguments, ElementsAre("in", "parts"));
+  EXPECT_THAT(choices[1].arguments, ElementsAre("1"));
+  EXPECT_THAT(choices[2].arguments, ElementsAre());
+}
+
 TEST_F(Chosen, StoresSayTheType) {
   stores = {{8, "", "f32"}, {-1, "table", "i32"}};
   EXPECT_THAT(chosen(), ElementsAre("annotation f64 relative l2 <= 1e-06", "bytes", "bytes"));

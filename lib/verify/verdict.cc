@@ -45,16 +45,29 @@ std::string error_clause(const bundle::Observation& observation) {
                      observation.scaled->linf <= usual->threshold ? ", which --infer accepts" : "");
 }
 
-std::string bytes_sentence(const bundle::Segment& segment, const SegmentDifference& difference) {
+// "segment at 0x… (heap) ('tag') of argument 'out'"
+std::string name_with_arguments(const bundle::Segment& segment, const Choice& choice) {
+  constexpr size_t kMostNames = 3;
+  std::string text = describe(segment);
+  if (choice.policy && !choice.policy->tag.empty()) text += fmt::format(" ('{}')", choice.policy->tag);
+  const size_t named = std::min(choice.arguments.size(), kMostNames);
+  for (size_t i = 0; i < named; i++) {
+    text += fmt::format("{}'{}'", i > 0 ? ", " : named > 1 ? " of arguments " : " of argument ", choice.arguments[i]);
+  }
+  return text;
+}
+
+std::string bytes_sentence(const bundle::Segment& segment, const Choice& choice, const SegmentDifference& difference) {
   return fmt::format("{}: {} of {} bytes differ{}, the first at offset {}: {:#04x} was recorded, {:#04x} replayed",
-                     describe(segment), difference.bytes, segment.size,
+                     name_with_arguments(segment, choice), difference.bytes, segment.size,
                      difference.observation ? error_clause(*difference.observation) : "", difference.first,
                      difference.expected, difference.actual);
 }
 
-std::string policy_sentence(const bundle::Segment& segment, const Policy& policy, const bundle::ErrorNorms& norms,
+std::string policy_sentence(const bundle::Segment& segment, const Choice& choice, const bundle::ErrorNorms& norms,
                             const bundle::Observation& observation) {
-  std::string name = policy.tag.empty() ? describe(segment) : fmt::format("{} ('{}')", describe(segment), policy.tag);
+  const Policy& policy = *choice.policy;
+  const std::string name = name_with_arguments(segment, choice);
   if (observation.tail) {
     return fmt::format("{}: {} bytes behind its last whole element of type {} differ", name, observation.tail,
                        name_of(policy.type));
@@ -214,9 +227,10 @@ class Segments {
     if (nans_only && strictness_.equal_nans) return;
     std::string nans =
         fmt::format("{} element{} NaN in both, with other bits", found.nans, found.nans == 1 ? " is" : "s are");
-    std::string sentence = bytes_sentence(segment, observed);
+    std::string sentence = bytes_sentence(segment, verdict.choice, observed);
     if (nans_only) {
-      sentence = fmt::format("{}: {}, and nothing else differs: --nan equal accepts that", describe(segment), nans);
+      sentence = fmt::format("{}: {}, and nothing else differs: --nan equal accepts that",
+                             name_with_arguments(segment, verdict.choice), nans);
     } else if (found.nans > 0) {
       sentence += "; " + nans;
     }
@@ -249,7 +263,7 @@ class Segments {
     std::optional<double> scale = policy.scale;
     if (as_observed && !scale) scale = observation->scale;
     if (policy.kind == Kind::kScaled && !scale) {
-      return refuse(verdict, "the run does not tell the root mean square of what was recorded: give --scale");
+      return refuse(verdict, "the run lacks the root mean square of the recorded elements: give --scale");
     }
     if (!as_observed || !norms_by(policy, *observation)) observation = derive(verdict, scale);
     if (!observation) {
@@ -261,7 +275,7 @@ class Segments {
     verdict.error = error_by(policy, norms);
     if (observation->tail == 0 && verdict.error <= policy.threshold) return;
     double badness = observation->tail || policy.threshold == 0 ? kInfinite : verdict.error / policy.threshold;
-    fail_unless_it_varies(verdict, observed, policy_sentence(segment, policy, norms, *observation), badness);
+    fail_unless_it_varies(verdict, observed, policy_sentence(segment, verdict.choice, norms, *observation), badness);
   }
 
   // Fails what its policy cannot judge.
@@ -271,7 +285,8 @@ class Segments {
     verdict.difference->observation.reset();
     fail(verdict,
          fmt::format("{}: it cannot be judged as {} by {} errors, because {}",
-                     describe(instance_.segments[verdict.segment]), name_of(policy.type), name_of(policy.kind), reason),
+                     name_with_arguments(instance_.segments[verdict.segment], verdict.choice), name_of(policy.type),
+                     name_of(policy.kind), reason),
          kInfinite);
   }
 

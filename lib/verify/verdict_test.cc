@@ -22,6 +22,7 @@ struct Judged : testing::Test {
   std::vector<bundle::StoreType> stores;
   std::vector<Override> overrides;
   std::optional<Kind> infer = {};
+  std::vector<std::string> arguments;  // that lead to each segment
   Strictness strictness;
 
   void SetUp() override {
@@ -50,8 +51,10 @@ struct Judged : testing::Test {
   }
 
   Verdict judged() {
+    std::vector<Choice> choices = choose(instance, stores, overrides, infer);
+    for (Choice& choice : choices) choice.arguments = arguments;
     return judge(
-        instance, run, stores, choose(instance, stores, overrides, infer),
+        instance, run, stores, std::move(choices),
         [&](const Digest& digest) {
           auto found = blocks.find(digest);
           if (found == blocks.end()) throw Error("no such block");
@@ -110,6 +113,15 @@ TEST_F(Judged, OneByteIsNot) {
   EXPECT_EQ(refused(),
             "segment 'table' (global) at 0x400000000400: 1 of 100 bytes differ, the first at offset 7: 0x40 was "
             "recorded, 0x41 replayed");
+}
+
+TEST_F(Judged, ArgumentsThatLeadThereAreNamed) {
+  differ();
+  arguments = {"out"};
+  EXPECT_NE(refused().find("(global) at 0x400000000400 of argument 'out': 1 of 100"), std::string::npos);
+  arguments = {"a", "b", "c", "d"};
+  EXPECT_NE(refused().find("0x400000000400 of arguments 'a', 'b', 'c': 1 of 100"), std::string::npos)
+      << "three at most";
 }
 
 TEST_F(Judged, ErrorsOfFloatingPointAreNamed) {
@@ -313,7 +325,7 @@ TEST_F(JudgedByPolicy, WithoutTheMeanSquare) {
   EXPECT_EQ(verdict.status, Status::kVerified);
   EXPECT_FALSE(verdict.segments.at(0).difference->observation->scaled);
   overrides = {{.segment = "out", .kind = Kind::kScaled}};
-  EXPECT_NE(refused().find("the run does not tell the root mean square of what was recorded: give --scale"),
+  EXPECT_NE(refused().find("the run lacks the root mean square of the recorded elements: give --scale"),
             std::string::npos);
   overrides[0].scale = 1;
   EXPECT_EQ(judged().status, Status::kVerified);

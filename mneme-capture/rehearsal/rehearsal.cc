@@ -91,9 +91,9 @@ Fd request_file(const Rehearsal& launch, const RehearsalRequest& request) {
   head.insert(0, reinterpret_cast<const char*>(&size), sizeof size);
   head.resize((head.size() + bundle::kBlockSize - 1) / bundle::kBlockSize * bundle::kBlockSize);
   Fd file = memory_file(kRehearseProgram, bytes_of(head));
-  if (::lseek(file.get(), 0, SEEK_END) < 0) throw system_error("cannot write what a rehearsal needs");
+  if (::lseek(file.get(), 0, SEEK_END) < 0) throw system_error("cannot write the files of a rehearsal");
   for (uint64_t block : request.filled) write_all(file.get(), launch.memory.block(block), "what a rehearsal needs");
-  if (::lseek(file.get(), 0, SEEK_SET) < 0) throw system_error("cannot write what a rehearsal needs");
+  if (::lseek(file.get(), 0, SEEK_SET) < 0) throw system_error("cannot write the files of a rehearsal");
   return file;
 }
 

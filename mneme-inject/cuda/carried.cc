@@ -44,7 +44,7 @@ std::map<std::string, std::string> take_carried(std::string& ptx) {
     line.remove_prefix(kMark.size());
     size_t space = line.find(' ');
     if (space == std::string_view::npos || !line.ends_with('\n'))
-      throw Error("a line of embedded IR in PTX is cut short");
+      throw Error("the IR that mneme-inject embedded in the PTX is cut short: compile it again");
     sections[std::string(line.substr(0, space))] += from_hex(line.substr(space + 1, line.size() - space - 2));
   }
   if (sections.empty()) return sections;

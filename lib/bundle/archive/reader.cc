@@ -30,6 +30,16 @@ bool starts_as_tar(Bytes bytes) {
                                 : text.substr(257, 5) == "ustar";
 }
 
+// The program that compressed a file which begins so; empty: none that is known.
+std::string_view compressed_by(Bytes bytes) {
+  constexpr std::pair<std::string_view, std::string_view> kBeginnings[] = {
+      {"\x1f\x8b", "gzip"}, {"\x28\xb5\x2f\xfd", "zstd"}, {"\xfd\x37zXZ", "xz"}, {"BZh", "bzip2"}};
+  for (const auto& [beginning, program] : kBeginnings) {
+    if (text_of(bytes).starts_with(beginning)) return program;
+  }
+  return "";
+}
+
 }  // namespace
 
 struct ArchiveReader::Chunk {
@@ -108,7 +118,9 @@ void ArchiveReader::fail(const std::string& doing) {
   if (failure_) std::rethrow_exception(failure_);
   if (ended_ && total_ == 0) throw Error::of("{} is empty: there is no bundle in it", name_);
   if (last_.empty() && !(ended_ && starts_as_tar_)) {
-    throw Error::of("{} is not a tar archive, so no bundle: name what mneme-capture wrote", name_);
+    const std::string_view program = chunks_.empty() ? "" : compressed_by({chunks_[0]->bytes.get(), chunks_[0]->used});
+    if (!program.empty()) throw Error::of("{} is compressed with {}: unpack it with {} -d", name_, program, program);
+    throw Error::of("{} is not a tar archive, so no bundle: name a file that mneme-capture wrote", name_);
   }
   if (ended_) {
     throw Truncation{(last_complete_ ? "after " : "in ") + (last_.empty() ? "the first header" : last_)};

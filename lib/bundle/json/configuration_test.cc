@@ -93,7 +93,7 @@ TEST(Json, ConfigurationThatCannotBe) {
             "line 3: 'form' is 'lop', which this version does not know: it may be auto, loop, fiber");
   EXPECT_EQ(fault(R"({"assembler":"as"})"),
             "line 3: 'assembler' is 'as', which this version does not know: it may be auto, ptxas, nvjitlink, none");
-  EXPECT_EQ(fault(R"({"grid":[1,2]})"), "line 3: 'grid' does not have three dimensions");
+  EXPECT_EQ(fault(R"({"grid":[1,2]})"), "line 3: 'grid' does not have three dimensions, such as [16,16,1]");
   EXPECT_EQ(fault(R"({"grid":[1,0,1]})"), "line 3: 'grid' has a dimension of 0");
   EXPECT_EQ(fault(R"({"block":[32,32,2]})"), "line 3: 'block' is more than any device can launch");
   EXPECT_EQ(fault(R"({"max_threads":1025})"), "line 3: 'max_threads' is 1025, more than 1024");

@@ -17,7 +17,7 @@ std::string dimensions_text(const Dim3& dimensions) {
 
 Dim3 dimensions(const Object& in, const char* key, uint64_t most) {
   std::vector<uint64_t> values = in.numbers(key);
-  if (values.size() != 3) in.fail(key, "does not have three dimensions");
+  if (values.size() != 3) in.fail(key, "does not have three dimensions, such as [16,16,1]");
   unsigned __int128 product = 1;
   for (uint64_t value : values) {
     if (value == 0 || value > UINT32_MAX) in.fail(key, fmt::format("has a dimension of {}", value));

@@ -73,7 +73,7 @@ void FunctionLifter::call(const PtxStatement& statement) {
   for (unsigned i = 0; i < given.size(); ++i) {
     bool by_value = module_.type_of(known->parameters[i], false)->isArrayTy();
     Value* value = argument(given[i], type->getParamType(i), by_value);
-    if (!value) fail(statement, "passes what is no variable");
+    if (!value) fail(statement, "passes an operand that is no variable");
     values.push_back(value);
   }
   llvm::CallInst* made = builder_.CreateCall(type, function, values);

@@ -114,7 +114,7 @@ void FunctionLifter::find_labels() {
       scope = &scopes_.back();
     } else if (statement.kind == PtxStatement::kClose) {
       scope = scope->outer;
-      if (!scope) fail(statement, "closes what is not open");
+      if (!scope) fail(statement, "closes a block that is not open");
     } else if (statement.kind == PtxStatement::kLabel) {
       if (i + 1 < body.size() && is_table(body[i + 1])) {
         scope->tables[statement.name] = &body[i + 1];

@@ -162,7 +162,7 @@ Lifted lift(llvm::LLVMContext& context, std::string_view text) {
     }
   }
   end_linking(module, lifted.kernels);
-  ir::verify_module(module, "what Mneme made of the PTX");
+  ir::verify_module(module, "the IR that Mneme made from the PTX");
   ir::optimize(module, "function(sroa)", nullptr);
   recover_pointers(module, lifted.kernels);
   ir::optimize(module, "function(sroa,instcombine<no-verify-fixpoint>,dce)", nullptr);
@@ -173,7 +173,7 @@ Lifted lift(llvm::LLVMContext& context, std::string_view text) {
       if (kernel && !kernel->isDeclaration() && annotated.insert(source.name).second) annotate(module, *kernel, source);
     }
   }
-  ir::verify_module(module, "what Mneme made of the PTX");
+  ir::verify_module(module, "the IR that Mneme made from the PTX");
   return lifted;
 }
 

@@ -43,7 +43,7 @@ void Textures::destroy() {
 void Textures::make_array(const bundle::TextureArray& array) {
   Made& made = made_.emplace_back();
   std::optional<bundle::ArrayLayout> layout = bundle::layout_of(array);
-  if (!layout) throw Error("an array of the recording is of a kind that there is not");
+  if (!layout) throw Error("an array of the recording is of an unknown kind");
   made.layout = std::move(*layout);
   const vendor::cuda::ArrayDescription wanted{array.width,    array.height, array.depth, static_cast<int>(array.format),
                                               array.channels, array.flags};

@@ -96,7 +96,8 @@ class GpuImage final : public Image {
   void compare(Code& code, uint64_t address, uint64_t size, uint32_t groups, bundle::Dim3 group, double number,
                std::span<std::byte> results) override {
     if (!results_ || results_->size() < results.size()) results_.emplace(gpu_, results.size());
-    if (!results_->address()) throw Error("the GPU has too little memory left to compare what is in it");
+    if (!results_->address())
+      throw Error("the GPU has too little memory left to compare its memory with the recording");
     uint64_t memory = address, copy = place(address, size), out = results_->address();
     void* arguments[] = {&copy, &memory, &out, &number};
     gpu_.start(code, groups, group, arguments, "comparing elements");
@@ -159,7 +160,7 @@ std::unique_ptr<Image> make_image(Gpu& gpu, std::span<const BlockRange> ranges) 
   for (const BlockRange& range : ranges) size += range.size;
   auto image = std::make_unique<GpuImage>(gpu, ranges, std::max<uint64_t>(size, kBytes));
   if (image->is_made()) return image;
-  gpu.lack_images("the GPU has too little memory left for copies of what was recorded");
+  gpu.lack_images("the GPU has too little memory left for copies of the recorded memory");
   return nullptr;
 }
 

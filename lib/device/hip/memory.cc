@@ -120,8 +120,8 @@ void HipMemory::map_device(uint64_t address, uint64_t end) {
   if (is_plain(address)) {
     if (end > plain_end_) {
       throw Error::of(
-          "the recorded device memory at {:#x}-{:#x} is not all in what the HIP runtime allocated, {:#x}-{:#x}",
-          address, end, plain_begin_, plain_end_);
+          "the recorded device memory at {:#x}-{:#x} is not within the HIP runtime's allocation, {:#x}-{:#x}", address,
+          end, plain_begin_, plain_end_);
     }
     for_gaps(address, end, [&](uint64_t from, uint64_t to) {
       check(runtime().hipMemset(pointer_to(from), 0, to - from), "zeroing device memory");

@@ -103,12 +103,12 @@ Textures::Textures(const Launch& launch, const std::function<void(uint64_t, uint
         throw Error::of("a texture stands for an array at {:#x}, which is not there", recorded.address);
       }
       std::optional<bundle::ArrayLayout> layout = bundle::layout_of(*array);
-      if (!layout) throw Error("an array of the recording is of a kind that there is not");
+      if (!layout) throw Error("an array of the recording is of an unknown kind");
       check(array->address, layout->bytes);
       image = image_of_array(*array, *layout);
     } else {
       std::optional<uint64_t> bytes = bundle::bytes_in_memory(recorded);
-      if (!bytes) throw Error("a texture of the recording is of memory of a kind that there is not");
+      if (!bytes) throw Error("a texture of the recording has memory of an unknown kind");
       check(recorded.address, *bytes);
       image = image_of_memory(recorded);
     }

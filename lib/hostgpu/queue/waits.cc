@@ -88,7 +88,7 @@ bool goes_on_by_itself() {
 
 void check_not_waiting_for_us(const std::vector<TicketPtr>& tickets) {
   if (waits_for_us(tickets))
-    throw HipError(hipErrorNotSupported, "a stream's callback cannot wait for what waits for the callback");
+    throw HipError(hipErrorNotSupported, "a stream's callback cannot wait for work that waits for the callback");
 }
 
 void wait(const TicketPtr& ticket, const std::shared_ptr<Queue>& queue) {

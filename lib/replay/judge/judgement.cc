@@ -8,8 +8,8 @@
 namespace mneme::verify {
 namespace {
 
-// What is compared is what the recorded launch left: another one leaves the same only where the kernel is made for
-// that.
+// Memory is compared with that which the recorded launch left. Another launch leaves the same only where the kernel is
+// made for that: the likeliest reason, which comes first.
 void explain_launch(const bundle::InstanceInfo& instance, const bundle::Configuration& configuration,
                     std::vector<std::string>& reasons) {
   try {
@@ -18,11 +18,13 @@ void explain_launch(const bundle::InstanceInfo& instance, const bundle::Configur
     return;  // it was not launched at all, and the run says why
   }
   bundle::LaunchSize size = bundle::launch_size(instance, configuration);
-  reasons.push_back(fmt::format(
-      "it ran with the grid {}, the block {} and {} bytes of dynamic shared memory in place of the recorded "
-      "{}, {} and {}: that verifies only where the kernel's results do not depend on them",
-      bundle::text_of(size.grid), bundle::text_of(size.block), size.shared_bytes, bundle::text_of(instance.grid),
-      bundle::text_of(instance.block), instance.shared_bytes));
+  reasons.insert(
+      reasons.begin(),
+      fmt::format(
+          "it ran with the grid {}, the block {} and {} bytes of dynamic shared memory in place of the recorded "
+          "{}, {} and {}: that verifies only where the kernel's results do not depend on them",
+          bundle::text_of(size.grid), bundle::text_of(size.block), size.shared_bytes, bundle::text_of(instance.grid),
+          bundle::text_of(instance.block), instance.shared_bytes));
 }
 
 // The host device and AMD's GPUs agree in all bits but for some mathematical functions.
@@ -99,9 +101,11 @@ void Judgement::take(bundle::RunMember run) {
   met_.insert(run.info.variant);
   Row out = row(run.info.variant);
   const std::vector<bundle::StoreType>& stores = variants_.at(run.info.variant).stores;
+  std::vector<Choice> choices = choose(*instance_, stores, rules_.overrides, rules_.infer);
+  name_arguments(*instance_, kernels_.at(run.info.kernel).info.arguments, choices);
   out.verdict = judge(
-      *instance_, run.info, stores, choose(*instance_, stores, rules_.overrides, rules_.infer),
-      [this](const Digest& digest) { return reader_.block(digest); }, rules_.strictness);
+      *instance_, run.info, stores, std::move(choices), [this](const Digest& digest) { return reader_.block(digest); },
+      rules_.strictness);
   if (out.verdict.status == Status::kNotVerified) {
     explain_launch(*instance_, out.configuration, out.verdict.reasons);
     explain_functions(reader_.info().device, run.info.device, variants_.at(run.info.variant).replaced,
@@ -118,8 +122,9 @@ void Judgement::leave_instance() {
   for (const Digest& variant : expected_) {
     if (met_.count(variant)) continue;
     Row missing = row(variant);
-    missing.verdict = {Status::kNotVerified,
-                       {"it was not run: give mneme-run and mneme-verify the same --kernel and --instance"}};
+    missing.verdict = {
+        Status::kNotVerified,
+        {"it was not run: put mneme-run before mneme-verify, and give both the same --kernel and --instance"}};
     give(std::move(missing));
   }
   if (expected_.empty() && met_.empty()) {

@@ -46,6 +46,7 @@ void write_errors(bundle::json::Text& out, const bundle::Observation& observatio
 void write_segment(bundle::json::Text& out, const SegmentVerdict& verdict, const bundle::Segment& segment) {
   const std::optional<Policy>& policy = verdict.choice.policy;
   out.open().add_address("address", segment.address).add("symbol", segment.symbol).add("kind", kind_of(segment));
+  if (!verdict.choice.arguments.empty()) out.add_all("arguments", verdict.choice.arguments);
   out.add("size", segment.size).add("verified", verdict.verified).add("policy", name_of(verdict.choice.source));
   if (policy) {
     out.add("tag", policy->tag).add("dtype", name_of(policy->type)).add("error_kind", name_of(policy->kind));

@@ -65,11 +65,13 @@ void RuleOptions::add_options(cli::Options& options) {
       "give segments without annotation a default tolerance for the floating-point type that the kernel stores");
   options.choice("--infer-kind", infer_kind_, {"scaled", "relative"},
                  "the kind of error that --infer holds against its tolerance: scaled (the default) or relative");
-  options.choice("--nan", nan_, {"bits", "equal"},
-                 "what differs in the sign and payload of NaNs only fails (bits, the default), or passes (equal)");
-  options.flag("--recheck", recheck_, "believe only what the differing blocks stored with a run show");
-  options.flag("--lenient", lenient_,
-               "let pass what differs no more than the recorded code's result varies by itself (mneme-run --baseline)");
+  options.choice(
+      "--nan", nan_, {"bits", "equal"},
+      "memory that differs in the sign and payload of NaNs only fails (bits, the default), or passes (equal)");
+  options.flag("--recheck", recheck_, "verify only by the differing blocks that are stored with a run");
+  options.flag(
+      "--lenient", lenient_,
+      "let pass results that differ no more than the recorded code's vary by themselves (mneme-run --baseline)");
 }
 
 Rules RuleOptions::rules(const cli::Options& options) const {
@@ -83,11 +85,9 @@ Rules RuleOptions::rules(const cli::Options& options) const {
 }
 
 void VerifyOptions::add_options(cli::Options& options) {
-  options.choice("--format", format_, {"json", "table"},
-                 fmt::format("json lines{} or a table for people{}", format_ == "json" ? " (the default)" : "",
-                             format_ == "table" ? " (the default)" : ""));
-  options.value("--junit", junit_, "FILE", "also write a JUnit report to FILE");
+  options.group("Tolerances");
   judging_.add_options(options);
+  options.group("Times");
   options.value(
       "--reference", reference_, "first|recorded|PREFIX",
       "compare the times of each instance's variants with those of this one: the first, the application's own code "
@@ -95,6 +95,11 @@ void VerifyOptions::add_options(cli::Options& options) {
   options.value(
       "--fail-if-slower", slower_, "FACTOR",
       "with --reference: fail where a variant takes more than so many times as long, as far as times can tell");
+  options.group("Output");
+  options.choice("--format", format_, {"json", "table"},
+                 fmt::format("json lines{} or a table for people{}", format_ == "json" ? " (the default)" : "",
+                             format_ == "table" ? " (the default)" : ""));
+  options.value("--junit", junit_, "FILE", "also write a JUnit report to FILE");
 }
 
 void VerifyOptions::check(const cli::Options& options) {

@@ -177,7 +177,7 @@ void Worker::measure() {
     place();
     if (!task_.baseline->info.configuration.target.starts_with(process_.device() + ":")) {
       baseline_.emplace();
-      baseline_->reason = fmt::format("it was compiled for {}, and is run on {}: --target says what to compile it for",
+      baseline_->reason = fmt::format("it was compiled for {}, and is run on {}: give mneme-run --target",
                                       task_.baseline->info.configuration.target, process_.device());
       return;
     }
@@ -194,8 +194,8 @@ void Worker::measure() {
 std::string Worker::why_not_here(const bundle::VariantMember& variant) const {
   const std::string& target = variant.info.configuration.target;
   if (target.starts_with(process_.device() + ":")) return device::host::why_not_here(target);
-  return fmt::format("it was compiled for {}, not for the device {}: mneme-compile --target says what to compile for",
-                     target, process_.device());
+  return fmt::format("it was compiled for {}, not for the device {}: compile it with mneme-compile --target", target,
+                     process_.device());
 }
 
 Worker::Outcome Worker::failed(const bundle::VariantMember& variant, const std::string& reason) const {

@@ -12,10 +12,11 @@
 
 namespace mneme::record {
 
-inline constexpr uint64_t kReportMagic = 0x3330'7964'6d65'6e6d;         // of this layout
-inline constexpr char kOtherCode[] = "its code is not what was tuned";  // of the bundle's kernel of that name
-inline constexpr uint32_t kSamples = 1024;  // times of each side; later ones replace earlier ones
-inline constexpr uint32_t kMisses = 512;    // pairs of a kernel and a reason
+inline constexpr uint64_t kReportMagic = 0x3330'7964'6d65'6e6d;  // of this layout
+inline constexpr char kOtherCode[] =
+    "its code differs from the code that was tuned";  // of the bundle's kernel of that name
+inline constexpr uint32_t kSamples = 1024;            // times of each side; later ones replace earlier ones
+inline constexpr uint32_t kMisses = 512;              // pairs of a kernel and a reason
 
 // One of the bundle's choices, by its place among them.
 struct ChoiceReport {

@@ -68,7 +68,7 @@ class GraphTrouble : public std::exception {
  private:
   const char* text_;
 };
-inline constexpr char kUntold[] = "the runtime does not tell what is in the graph";
+inline constexpr char kUntold[] = "the runtime does not list the nodes of the graph";
 inline void need(int status) {
   if (status != 0) throw GraphTrouble(kUntold);
 }

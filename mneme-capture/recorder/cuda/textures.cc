@@ -114,7 +114,7 @@ class Asking {
     if (mipmapped) levels = levels_of(array);
     driver::ArrayDescription said{};
     if (levels.empty() || next::cuArray3DGetDescriptor_v2(&said, levels[0]) != kSuccess) {
-      throw mneme::Error("the driver does not say what a texture's array is");
+      throw mneme::Error("the driver does not describe a texture's array");
     }
     bundle::TextureArray described;
     described.width = said.width;
@@ -183,8 +183,8 @@ std::vector<bundle::Handle> handles_of(const bundle::KernelInfo& kernel, const s
   std::vector<bundle::Handle> found = handles_among(kernel, arguments);
   if (found.empty() && uses_any && any_handled()) {
     throw mneme::Error(
-        "the kernel uses textures or surfaces, and no handle of one is among its arguments: what handles in memory or "
-        "variables stand for is not recorded");
+        "the kernel uses textures or surfaces, and no handle of one is among its arguments: textures whose handles lie "
+        "in memory or variables are not recorded; pass the handles as arguments");
   }
   return found;
 }
@@ -198,8 +198,8 @@ TexturesOfLaunch ask_for_textures(const bundle::KernelInfo& kernel, const std::s
     for (const bundle::Handle& handle : handles_of(kernel, arguments)) {
       if (handle.argument < 0) {
         throw mneme::Error(
-            "the kernel uses textures or surfaces whose handles are not among its arguments, or computed: what those "
-            "stand for is not recorded");
+            "the kernel uses textures or surfaces whose handles are computed or not among its arguments, and such "
+            "textures are not recorded; pass the handles as arguments");
       }
       asking.add(handle, arguments);
     }

@@ -467,7 +467,7 @@ void Allocations::refresh_copy(uint64_t address, const Registered& memory) {
                     largest_file());
   }
   int copy = memory.copy->get();
-  if (copy < 0) throw Error("the application closed what recording of the memory that it registered needs");
+  if (copy < 0) throw Error("the application closed a descriptor that recording of registered memory needs");
   // Written rather than copied: an application may have unmapped what it registered, and must not crash here.
   uint64_t done = 0;
   while (done < memory.size) {

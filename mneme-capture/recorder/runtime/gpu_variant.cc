@@ -17,7 +17,9 @@ bool may_write(const bundle::KernelInfo& kernel, const bundle::Global& variable)
 
 }  // namespace
 
-std::unique_ptr<LoadedVariant> Runtime::load_variant(const VariantCode&) { throw Error("this runtime loads none"); }
+std::unique_ptr<LoadedVariant> Runtime::load_variant(const VariantCode&) {
+  throw Error("variants are not applied with this runtime");
+}
 
 CopiedVariables::CopiedVariables(const bundle::KernelInfo& kernel, const Find& ours, const Find& theirs) {
   for (const bundle::Global& variable : kernel.globals) {
