@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .bundle import Bundle, Dimensions, Instance, Kernel
+from .bundle import Bundle, Instance, Kernel
 from .errors import MnemeError
 
 
@@ -59,7 +59,7 @@ class Selection:
     kernel: Kernel
     instances: tuple[Instance, ...]
     expression: str  # for the tools' --kernel
-    is_nvidia: bool  # what it is compiled for
+    target: str  # what it is compiled for; empty: for what it was recorded on
 
     @property
     def name(self) -> str:
@@ -74,16 +74,20 @@ class Selection:
         return self.kernel.has_ptx
 
     @property
+    def is_nvidia(self) -> bool:
+        return (self.target or ("sm_" if self.device == "cuda" else "host")).startswith(("sm_", "cuda:"))
+
+    @property
     def device(self) -> str:
         return self.kernel.bundle.device
 
     @property
-    def grid(self) -> Dimensions:
-        return self.instances[0].grid
+    def grid(self) -> list[int]:
+        return list(self.instances[0].grid)
 
     @property
-    def block(self) -> Dimensions:
-        return self.instances[0].block
+    def block(self) -> list[int]:
+        return list(self.instances[0].block)
 
     @property
     def shared_bytes(self) -> int:
@@ -104,7 +108,6 @@ def select(bundle: Bundle, *, kernel: str = "", instance: str = "", target: str 
     expression = Expression(kernel) if kernel else None
     matching = [one for one in bundle.kernels if not expression or expression.matches(one.name)]
     with_launches = {one.kernel_id for one in bundle.instances}
-    is_nvidia = (target or ("sm_" if bundle.device == "cuda" else "host")).startswith(("sm_", "cuda:"))
     found = []
     for one in matching:
         instances = tuple(launch for launch in one.instances if launch.id.startswith(instance))
@@ -113,7 +116,7 @@ def select(bundle: Bundle, *, kernel: str = "", instance: str = "", target: str 
     if not found:
         raise MnemeError("no recorded launch is selected: " + _missing(bundle, matching, with_launches, kernel, instance))
     # Where several are selected, each goes to the tools by its name.
-    return [Selection(one, instances, kernel if len(found) == 1 else Expression.of_name(one.name), is_nvidia)
+    return [Selection(one, instances, kernel if len(found) == 1 else Expression.of_name(one.name), target)
             for one, instances in found]
 
 

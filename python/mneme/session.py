@@ -163,6 +163,7 @@ class Session:
                  messages: str | os.PathLike[str] | None = None) -> None:
         self.bundle = bundle if isinstance(bundle, Bundle) else Bundle.open(bundle)
         self.selection = select_one(self.bundle, kernel=kernel, instance=instance, target=target)
+        self.verify, self.flags = verify, flags
         self._messages: IO[bytes] = open(messages, "ab") if messages else tempfile.TemporaryFile()
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._closed = False

@@ -61,7 +61,7 @@ def run_tool(name: str, words: Sequence[Word], *, environment: Mapping[str, str]
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Options of a tool, by name: `max_instances=3` is --max-instances 3, True a flag, a list an option several times."""
+    """Options of a tool, by name: `max_instances=3` is --max-instances=3, True a flag, a list an option several times."""
     made: list[str] = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
@@ -69,5 +69,5 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
             if one is True:
                 made.append(option)
             elif one is not None and one is not False:
-                made += [option, os.fspath(one) if isinstance(one, os.PathLike) else str(one)]
+                made.append(f"{option}={os.fspath(one) if isinstance(one, os.PathLike) else one}")
     return made
