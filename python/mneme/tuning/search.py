@@ -3,6 +3,8 @@
 
 import collections
 import concurrent.futures
+import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -12,6 +14,7 @@ import shlex
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import MnemeError
@@ -19,11 +22,13 @@ from ..pipe import TOOLS
 from ..search import Point, Sampler, Space
 from ..search.spaces import space_named
 from ..selection import Selection, named
-from ..session import Session
+from ..session import Run, Session
 from .finals import finals, write_best
 from .plot import plot
 from .progress import Progress, time_text
+from .shared import Shared
 from .study import Study, Trial, front, read_trials, verified, write_lines
+from .workers import devices_for
 
 
 def say(text: str) -> None:
@@ -36,6 +41,23 @@ def say_what_cannot_vary(selection: Selection) -> None:
     rest = "a limit of registers, the assembler's level and the launch vary" if selection.has_ptx else "only the launch varies"
     say(f"kernel '{named([selection.name])}' has no IR, which passes, code generation, unrolling, inlining, "
         f"constants and launch bounds need: {rest}")
+
+
+PAUSE = 0.2  # seconds between looks at what other processes do
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A trial that is being made."""
+
+    point: Point
+    configuration: dict[str, Any]
+    claim: int
+    begin: float
+
+
+class Refused:
+    """Another process makes that trial, or the last one."""
 
 
 class Search:
@@ -54,16 +76,23 @@ class Search:
     def values(self) -> dict[str, list[Any]]:
         return {name: list(parameter.values) for name, parameter in self.space.parameters.items()}
 
-    def study(self) -> Study:
+    def about(self) -> dict[str, Any]:
         options = self.options
-        return Study(self.folder, {
-            "bundle": os.path.basename(options.bundle), "instances": self.selection.ids(), "parameters": self.values(),
-            "target": options.target, "pareto": options.pareto, "flags": [getattr(options, f"{name}_flags") for name in TOOLS]})
+        return {"bundle": os.path.basename(options.bundle), "instances": self.selection.ids(), "parameters": self.values(),
+                "target": options.target, "pareto": options.pareto, "flags": [getattr(options, f"{name}_flags") for name in TOOLS]}
 
-    def session(self) -> Session:
+    def study(self) -> Study:
+        return Study(self.folder, {**self.about(), "storage": self.options.storage})
+
+    def shared(self) -> contextlib.AbstractContextManager[Shared | None]:
+        """With other processes, if there is a storage."""
+        storage = self.options.storage
+        return Shared(storage, f"mneme-{self.selection.kernel.id[:16]}", self.about()) if storage else contextlib.nullcontext()
+
+    def session(self, devices: Sequence[str] = ()) -> Session:
         options = self.options
         return Session(self.selection.kernel.bundle, kernel=self.selection.expression, instance=options.instance,
-                       target=options.target, warmup=options.warmup, iterations=options.iterations,
+                       devices=devices, target=options.target, warmup=options.warmup, iterations=options.iterations,
                        flags={name: shlex.split(getattr(options, f"{name}_flags")) for name in TOOLS},
                        messages=self.folder / "messages.txt")
 
@@ -112,29 +141,69 @@ class Search:
             say(f"{count} of the best trials in '{options.warm_start}' are points of this space, and are tried first")
         return sampler, points
 
-    def search(self, session: Session, study: Study) -> None:
-        end = time.monotonic() + self.time
+    def search(self, session: Session, study: Study, shared: Shared | None) -> None:
+        if shared:
+            del study.trials[1:]  # they come from the storage
+            study.begin(study.trials[0])
+        end, pareto = time.monotonic() + self.time, self.options.pareto
         sampler, points = self.sampler(study)
         left = self.space.allowed_size() - len(sampler.values) if sampler.kind == "grid" else math.inf
         total = min(self.trials, len(study.trials) + left)
         progress = Progress(len(study.trials), total, end)
-        waiting: dict[concurrent.futures.Future[Any], tuple[Point, dict[str, Any], float]] = {}
+        waiting: dict[concurrent.futures.Future[Any], Asked] = {}
+
+        def hear() -> int:
+            """What other processes have done; how many trials they are making."""
+            if not shared:
+                return 0
+            ended, claimed, lost = shared.sync()
+            for trial in ended:
+                sampler.observe(trial.parameters, trial.value(pareto))
+                if trial.executed and self.space.has(trial.parameters):
+                    points.setdefault(trial.executed, self.space.point(trial.parameters))
+                study.add(dataclasses.replace(trial, trial=len(study.trials)))
+            for key in claimed:
+                sampler.reserve(json.loads(key))
+            for key in lost:
+                sampler.release(self.space.point(json.loads(key)))
+            return len(shared.running)
+
+        def ask() -> Asked | Refused | None:
+            point = sampler.ask()
+            if not point:
+                return None
+            claim = shared.claim(point, self.trials - 1) if shared else 0
+            if claim is None:
+                sampler.release(point)
+                return Refused()
+            return Asked(point, self.space.configuration(point.parameters), claim, time.monotonic())
+
+        def take(asked: Asked, run: Run) -> None:
+            trial = Trial.of(len(study.trials), asked.point.parameters, asked.configuration, run, time.monotonic() - asked.begin)
+            if shared and not shared.done(asked.claim, trial, trial.value(pareto)):
+                return  # another process took this one for dead
+            study.add(trial)
+            same = points.setdefault(trial.executed, asked.point) if trial.executed else asked.point
+            sampler.tell(asked.point, trial.value(pareto), same_as=None if same == asked.point else same)
+
         progress.show(study.trials)
         try:
             while True:
-                while (len(waiting) < len(session.workers) and len(study.trials) + len(waiting) < self.trials
-                       and time.monotonic() < end and (point := sampler.ask())):
-                    configuration = self.space.configuration(point.parameters)
-                    waiting[session.submit(configuration)] = point, configuration, time.monotonic()
+                elsewhere = hear()
+                while (len(waiting) < len(session.workers) and time.monotonic() < end
+                       and len(study.trials) + len(waiting) + elsewhere < self.trials and (asked := ask())):
+                    if isinstance(asked, Refused):
+                        elsewhere += 1
+                        break
+                    waiting[session.submit(asked.configuration)] = asked
                 if not waiting:
-                    break
+                    if not elsewhere or time.monotonic() >= end:
+                        break
+                    time.sleep(PAUSE)  # a trial that is lost with its process is made here
+                    continue
                 for future in concurrent.futures.wait(waiting, return_when="FIRST_COMPLETED").done:
-                    point, configuration, begin = waiting.pop(future)
-                    trial = Trial.of(len(study.trials), point.parameters, configuration, future.result(), time.monotonic() - begin)
-                    study.add(trial)
-                    same = points.setdefault(trial.executed, point) if trial.executed else point
-                    sampler.tell(point, trial.value(self.options.pareto), same_as=None if same == point else same)
-                    progress.show(study.trials)
+                    take(waiting.pop(future), future.result())
+                progress.show(study.trials)
         finally:
             progress.end()
             self.write(study)
@@ -149,6 +218,10 @@ class Search:
             write_lines(self.folder / "pareto.jsonl", [trial.line() for trial in front(study.trials)])
         if self.options.plot:
             plot(self.folder, study.trials)
+
+    def devices(self) -> list[str]:
+        """Those of several workers; none where there is one."""
+        return devices_for(self.options.workers, self.selection, self.session, self.options.baseline, say)
 
     def begin(self) -> None:
         """Has the baseline tried."""
@@ -179,13 +252,16 @@ class Search:
 
     def run(self) -> None:
         say_what_cannot_vary(self.selection)
-        with self.study() as study, self.session() as session:
-            baseline = self.baseline(session, study)
-            if not self.options.baseline_only:
-                self.search(session, study)
+        with self.study() as study:
+            with self.session(self.devices()) as session:
+                baseline = self.baseline(session, study)
+                if not self.options.baseline_only:
+                    with self.shared() as shared:
+                        self.search(session, study, shared)
             if self.options.baseline_only or not study.others:
                 print(f"{self.name}: the baseline takes {time_text(baseline.median_ns or 0)}; nothing else was tried")
-            else:
+                return
+            with self.session() as session:  # of one worker, with the whole device
                 self.report(session, study)
 
     def report(self, session: Session, study: Study) -> None:

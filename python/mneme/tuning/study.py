@@ -41,8 +41,9 @@ class Trial:
 
     @staticmethod
     def read(line: str) -> "Trial":
-        keys = json.loads(line)
-        return Trial(**{**keys, "executed": tuple(keys.get("executed", ()))})
+        keys: dict[str, Any] = json.loads(line)
+        keys["executed"] = tuple(keys.get("executed", ()))
+        return Trial(**keys)
 
     def line(self) -> dict[str, Any]:
         """What is not there has no key."""
