@@ -100,6 +100,31 @@ class Bundles(TestCase):
         with self.assertRaisesRegex(mneme.MnemeError, "absent.tar' cannot be read: No such file"):
             mneme.Bundle.open(self.folder / "absent.tar")
 
+    def test_a_hostile_bundle(self):
+        """It costs no more than it has, and names no file elsewhere."""
+        path = self.folder / "hostile.tar"
+
+        def changed(change):
+            members = []
+            for member in bundles.read(self.recording.read_bytes()):
+                data = bundles.parsed(member) if member.name.startswith("instances/") else None
+                members.append((member.name, bundles.compact(change(data)) if data else member.data))
+            path.write_bytes(bundles.write(members))
+            return mneme.Bundle.open(path)
+
+        def many(instance):
+            instance["segments"][0].update(count=1 << 60, stride=1 << 20)
+            return instance
+        with self.assertRaisesRegex(mneme.MnemeError, "hostile.tar' is no bundle"):
+            print(changed(many).instances)
+
+        def elsewhere(instance):
+            instance["segments"][0].update(symbol="../../../../../../etc/passwd")
+            return instance
+        instance = changed(elsewhere).instances[0]
+        memory = mneme.Memory(self.folder, instance.segments, {})
+        self.assertEqual(memory[instance.segments[0].address].path, self.folder / f"{instance.segments[0].address:#x}.raw")
+
     def test_record_and_apply(self):
         with mneme.capture([self.program], device="host", max_instances=1, kernel="add") as bundle:
             self.assertEqual([kernel.name for kernel in bundle.kernels], ["add(float*, float, int)"])

@@ -2,6 +2,7 @@
 """What memory held before and after a launch: files that mneme-restore writes, seen by names, as numpy arrays."""
 
 import pathlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,10 @@ from .errors import MnemeError
 
 if TYPE_CHECKING:
     import numpy
+
+
+MOST_SEGMENTS = 2097152  # of an instance, as the format has it
+_NAMES_A_FILE = re.compile(r"(?!0x)[A-Za-z0-9_$][A-Za-z0-9_.$]{0,99}")
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Segment:
 
 def segments_of(entries: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
     """An instance's. An entry may stand for many that are alike."""
+    if sum(entry.get("count", 1) for entry in entries) > MOST_SEGMENTS:
+        raise ValueError("too many segments")
     return tuple(Segment(int(entry["address"], 16) + place * entry.get("stride", 0), entry["size"], entry["kind"],
                          entry.get("symbol", ""))
                  for entry in entries for place in range(entry.get("count", 1)))
@@ -77,8 +84,9 @@ class Memory(Mapping[str | int, View]):
         segment = next((segment for segment in self._segments if segment.holds(address)), None)
         if segment is None:
             raise MnemeError(f"no memory was recorded at {address:#x}")
-        by_symbol = self._folder / f"{segment.symbol}.raw"
-        path = by_symbol if segment.symbol and by_symbol.exists() else self._folder / f"{segment.address:#x}.raw"
+        path = self._folder / f"{segment.address:#x}.raw"
+        if _NAMES_A_FILE.fullmatch(segment.symbol) and not path.exists():
+            path = self._folder / f"{segment.symbol}.raw"
         return View(address, segment, path)
 
     def _address(self, name: str) -> int:

@@ -58,6 +58,14 @@ class Sessions(TestCase):
         self.assertEqual(failed.status, "failed")
         self.assertIn("unknown pass name", failed.reason)
 
+    def test_a_worker_that_dies_is_replaced(self):
+        with self.session() as tried:
+            self.assertTrue(tried.submit({"codegen_opt": 1}).result(60).verified)
+            for pipe_of_launch in tried.workers[0].pipes:
+                for process in pipe_of_launch.processes:
+                    process.kill()
+            self.assertTrue(tried.submit({"codegen_opt": 2}).result(60).verified)
+
     def test_unknown_keys_are_said_at_once(self):
         with self.session() as tried, self.assertRaisesRegex(mneme.MnemeError, "no configuration has the key 'pases'"):
             tried.submit({"pases": "default<O1>"})
