@@ -87,7 +87,9 @@ class Search:
     def shared(self) -> contextlib.AbstractContextManager[Shared | None]:
         """With other processes, if there is a storage."""
         storage = self.options.storage
-        return Shared(storage, f"mneme-{self.selection.kernel.id[:16]}", self.about()) if storage else contextlib.nullcontext()
+        if not storage:
+            return contextlib.nullcontext()
+        return Shared(storage, f"mneme-{self.selection.kernel.id[:16]}", self.space, self.about())
 
     def session(self, devices: Sequence[str] = ()) -> Session:
         options = self.options

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import MnemeError
-from ..search import Point
+from ..search import Point, Space
 from .study import Trial
 
 BEAT = 5.0  # seconds from one sign of life to the next
@@ -34,6 +34,11 @@ def _begun(process: int) -> str | None:
     except OSError:
         return None
     return None if fields[0] in "ZX" else fields[19]
+
+
+def _choice(value: Any) -> Any:
+    """As Optuna keeps it."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else json.dumps(value)
 
 
 class Lock:
@@ -54,12 +59,14 @@ class Lock:
 class Shared:
     """A study in a storage. `trials` are those that have ended, in the storage's order."""
 
-    def __init__(self, storage: str, name: str, about: Mapping[str, Any]) -> None:
+    def __init__(self, storage: str, name: str, space: Space, about: Mapping[str, Any]) -> None:
         self.where = storage
+        self._choices = {name: [_choice(value) for value in one.values] for name, one in space.parameters.items()}
         about = json.loads(json.dumps(about))
         with self._reaching():
             optuna = importlib.import_module("optuna")
             optuna.logging.set_verbosity(optuna.logging.ERROR)
+            self._categorical: Any = optuna.distributions.CategoricalDistribution
             self._state: Any = optuna.trial.TrialState
             self._trial: Any = optuna.trial.create_trial
             with warnings.catch_warnings():
@@ -152,7 +159,9 @@ class Shared:
     def claim(self, point: Point, most: float) -> int | None:
         """Nothing where another process has it, or where there are so many trials without it."""
         with self._reaching():
-            made = self._trial(state=self._state.RUNNING, user_attrs={"point": point.key, "owner": self.owner})
+            made = self._trial(state=self._state.RUNNING, user_attrs={"point": point.key, "owner": self.owner},
+                               params={name: _choice(value) for name, value in point.parameters.items()},
+                               distributions={name: self._categorical(self._choices[name]) for name in point.parameters})
             claim: int = self._storage.create_new_trial(self._study, made)
             mine = self._storage.get_trial(claim).number
             earlier = [one.user_attrs["point"] for one in self._all()

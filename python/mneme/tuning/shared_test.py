@@ -29,7 +29,7 @@ where = sys.argv[1]
 storage = where if "://" in where else optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(where))
 [study] = optuna.get_all_study_summaries(storage=storage)
 for trial in optuna.load_study(study_name=study.study_name, storage=storage).trials:
-    print(json.dumps({"state": trial.state.name, **trial.user_attrs}))
+    print(json.dumps({"state": trial.state.name, "params": trial.params, "value": trial.value, **trial.user_attrs}))
 """
 
 
@@ -70,6 +70,8 @@ class Together(TestCase):
         self.assertEqual(len(ended), count)
         self.assertEqual(len({one["point"] for one in ended}), count, "none is made twice")
         self.assertEqual({one["state"] for one in stored if "trial" not in one} - {"FAIL"}, set(), "none is left open")
+        for one in ended:  # as Optuna's own tools look for it
+            self.assertEqual((one["params"], one["value"]), (json.loads(one["point"]), json.loads(one["trial"])["median_ns"]))
         self.assertGreater(len({one["owner"] for one in ended}), 1)
         for folder in ("process1", "process2"):
             trials = self.trials(folder)
