@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import pathlib
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,7 @@ def read(path: str | pathlib.Path) -> Measured:
         name = path.name.removesuffix(".gz").removesuffix(".json")
         found = of_t4(name, document) if "results" in document else of_kernel_tuner(name, document)
         found.best()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, SpaceError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError, SpaceError) as error:
         raise SpaceError(f"'{path}' is neither a cache of Kernel Tuner's nor T4 results: {error}") from None
     return found
 
