@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import pathlib
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,7 @@ def read(path: str | pathlib.Path) -> Measured:
         name = path.name.removesuffix(".gz").removesuffix(".json")
         found = of_t4(name, document) if "results" in document else of_kernel_tuner(name, document)
         found.best()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, SpaceError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError, SpaceError) as error:
         raise SpaceError(f"'{path}' is neither a cache of Kernel Tuner's nor T4 results: {error}") from None
     return found
 
@@ -73,7 +74,7 @@ def of_t4(name: str, document: dict[str, Any]) -> Measured:
         measured = {one["name"]: one["value"] for one in result.get("measurements") or []}
         is_valid = result.get("invalidity", "correct") == "correct"
         value = measured.get(objective) if is_valid else None
-        trials.append((parameters, float(value) if is_number(value) else None))
+        trials.append((parameters, float(value) if value is not None and is_number(value) else None))
     return Measured.of(name, {key: ordered(list(values.values())) for key, values in lists.items()}, trials)
 
 
@@ -94,6 +95,13 @@ def kernel_tuner(kernel: str, device: str, lists: dict[str, list[Value]],
         cache[",".join(str(entry[name]) for name in lists)] = entry
     return {"device_name": device, "kernel_name": kernel, "problem_size": [], "tune_params_keys": list(lists),
             "tune_params": lists, "objective": "time", "cache": cache}
+
+
+def text(cache: dict[str, Any]) -> str:
+    """A cache of Kernel Tuner's as JSON, a line an entry."""
+    head = json.dumps({key: value for key, value in cache.items() if key != "cache"})
+    entries = ",\n".join(f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in cache["cache"].items())
+    return f'{head[:-1]}, "cache": {{\n{entries}\n}}}}\n'
 
 
 def t4(trials: Iterable[tuple[Parameters, float | None]], invalidity: str = "runtime") -> dict[str, Any]:

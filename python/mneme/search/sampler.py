@@ -23,7 +23,7 @@ KINDS = "auto", "tpe", "genetic", "random", "grid"
 
 MOST_PROPOSALS = 50      # of a strategy in turn that are not new; then a random point takes their place
 MOST_DRAWS = 2_000       # random points of a large space in turn that are not new; then they are looked for in order
-MOST_LOOKED_AT = 200_000  # in order
+MOST_LOOKED_AT = 50_000  # in order
 MOST_WARM = 10           # points of an earlier study that are tried first
 
 
@@ -37,6 +37,8 @@ class History(Protocol):
     def is_new(self, point: Point) -> bool: ...
 
     def ranked(self) -> list[Point]: ...
+
+    def opened(self) -> list[Point]: ...
 
 
 class Strategy(Protocol):
@@ -148,6 +150,9 @@ class Sampler:
             valued = [(value, point.indices, point) for point, value in self.values.items() if value is not None]
             self._ranked = [point for _, _, point in sorted(valued, key=lambda one: one[:2])]
         return self._ranked
+
+    def opened(self) -> list[Point]:
+        return list(self._open)
 
     # ---- how it works ----
 

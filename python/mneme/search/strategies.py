@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from itertools import islice
 
-from .sampler import KINDS, History, Strategy
-from .space import Point, Space
+from .sampler import KINDS, MOST_LOOKED_AT, History, Strategy
+from .space import MOST_LISTED, Point, Space
+from .tpe import Tpe
 
 
 class Random:
@@ -23,14 +26,15 @@ class Random:
 
 
 class Grid(Random):
-    """All, in order. A sampler that has refused what is known goes on to what it would draw: nothing is left then."""
+    """All, in order, unless too many in turn are not allowed."""
 
     def __init__(self, history: History) -> None:
-        self._points: Iterator[Point] = iter(history.space)
+        self._points: Iterator[Point] = history.space.points()
         self._history = history
 
     def propose(self) -> Point | None:
-        return next((point for point in self._points if self._history.is_new(point)), None)
+        points = islice(self._points, MOST_LOOKED_AT)
+        return next((point for point in points if self._history.is_new(point)), None)
 
 
 class Genetic(Random):
@@ -79,6 +83,8 @@ def chosen(kind: str, space: Space, budget: float) -> str:
     """What "auto" stands for."""
     if kind not in KINDS:
         raise ValueError(f"a sampler is one of {', '.join(KINDS)}, not '{kind}'")
+    if kind == "auto" and space.size() <= MOST_LISTED and space.allowed_size() <= budget < math.inf:
+        return "grid"
     return kind
 
 
@@ -89,5 +95,4 @@ def made(kind: str, history: History, budget: float) -> Strategy:
         return Genetic(history)
     if kind == "random":
         return Random()
-    from .tpe import Tpe
     return Tpe(history)
