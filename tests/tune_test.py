@@ -243,7 +243,7 @@ class Tune(TestCase):
 
     def test_control_c(self):
         process = subprocess.Popen(list(map(str, self.words("--trials", "100000"))), stderr=subprocess.PIPE, text=True)
-        self.assertIn("1 of 100000 trials", process.stderr.readline())
+        self.assertRegex(process.stderr.readline(), r"1 of \d+ trials")
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]

@@ -113,18 +113,11 @@ class Search:
         study.begin(trial)
         return trial
 
-    def made_sampler(self, **how: Any) -> Sampler:
-        try:
-            return Sampler(self.space, self.options.sampler, **how)
-        except ModuleNotFoundError:
-            raise MnemeError("the sampler needs Optuna for this Python: Debian's python3-optuna; --sampler genetic needs nothing",
-                             3) from None
-
     def sampler(self, study: Study) -> tuple[Sampler, dict[tuple[str, ...], Point]]:
         """It knows the trials so far; the baseline, too, if that is a point of the space. And the point of each code."""
         options = self.options
         seed = None if options.seed is None else options.seed + len(study.others)
-        sampler = self.made_sampler(seed=seed, budget=self.trials - len(study.trials), patience=options.patience)
+        sampler = Sampler(self.space, options.sampler, seed=seed, budget=self.trials - len(study.trials), patience=options.patience)
         points: dict[tuple[str, ...], Point] = {}
 
         def observe(point: Point, trial: Trial) -> None:
@@ -246,7 +239,7 @@ class Search:
             print(json.dumps({"kernel": self.selection.name, "size": space.size(), "allowed": space.allowed_size(),
                               "parameters": self.values()}))
             return
-        kind = self.made_sampler(budget=self.trials).kind
+        kind = Sampler(space, self.options.sampler, budget=self.trials).kind
         budget = [f"{self.trials:.0f} trials"] if self.trials < math.inf else []
         budget += [f"{self.time:g} s"] if self.time < math.inf else []
         print(f"{self.name}: {len(self.selection.instances)} launch(es), {len(space.parameters)} parameter(s), "
