@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import statistics
 import sys
 from collections.abc import Sequence
@@ -37,6 +36,12 @@ def fractions(measured: Measured, kind: str, seeds: Sequence[int], after: Sequen
     return [statistics.mean(curve[trials - 1] for curve in curves) for trials in after]
 
 
+def described(measured: Measured) -> str:
+    times = sorted(value for value in measured.values.values() if value is not None)
+    return (f"{measured.name}: {measured.space.size()} points, {len(measured.values)} allowed, "
+            f"{len(measured.values) - len(times)} of them fail; median / best {statistics.median(times) / times[0]:.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="mneme.search.replay", description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=20)
@@ -47,11 +52,7 @@ def main() -> None:
     kinds = options.kinds.split(",")
     totals: dict[str, list[list[float]]] = {kind: [] for kind in kinds}
     for measured in spaces:
-        times = sorted(math.inf if value is None else value for value in measured.values.values())
-        failed = sum(time == math.inf for time in times)
-        median = statistics.median(time for time in times if time < math.inf)
-        print(f"{measured.name}: {measured.space.size()} points, {len(times)} allowed, {failed} fail; "
-              f"median / best {median / times[0]:.2f}")
+        print(described(measured))
         for kind in kinds:
             row = fractions(measured, kind, range(options.seeds))
             totals[kind].append(row)

@@ -24,7 +24,7 @@ class Tpe:
 
     Parameters with conditions need nothing more: that a parameter is not active is a value like others."""
 
-    STARTUP, CANDIDATES, MOST_DRAWS, MOST_GOOD = 10, 24, 240, 25
+    STARTUP, CANDIDATES, MOST_DRAWS, MOST_GOOD, MOST_OTHERS = 10, 24, 240, 25, 400
     GOOD = 0.2
     NEAR = 0.5      # weight of a neighbouring place of an ordered parameter, beside 1 for the place itself
 
@@ -45,6 +45,8 @@ class Tpe:
         good = [point.indices for point in ranked[:n_good]]
         rest = [point.indices for point in ranked[n_good:]] + [point.indices for point, v in known.items() if v is None]
         rest += [point.indices for point in self._history.opened()]
+        if len(rest) > self.MOST_OTHERS:  # so that a proposal does not take the longer the longer the search is
+            rest = self._history.random.sample(rest, self.MOST_OTHERS)
         tables_good, tables_rest = self._tables(len(good)), self._tables(max(len(rest), 1))
         best: tuple[float, Point] | None = None
         for candidate in islice(self._candidates(good, tables_good), self.CANDIDATES):
