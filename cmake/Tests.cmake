@@ -7,6 +7,7 @@
 #   cuda       CUDA programs, NVIDIA's runtime         stress     random programs
 #   mutants    kernels with a mistake in each          long       takes long; a sample in `make test`
 #   docs       examples in README.md and docs/         slow       only `make test-all` runs these
+#   python     the Python package
 
 # mneme_labels(test label…)
 function(mneme_labels test)

@@ -76,7 +76,9 @@ class CodeOnlyTuning(Recordings):
         space = self.folder / "space.py"
         space.write_text('PARAMETERS = lambda r: {"passes": [None] + ["default<O2>"] * (not r.has_ir and not r.has_ptx)}\n')
         without = self.without_ptx()
-        self.tune("--space", space, "--sampler", "grid", bundle=without)
+        said = self.tune("--space", space, "--sampler", "grid", bundle=without, status=1)
+        self.assertIn("none of the 1 trials but the baseline is verified; the last: it was not compiled: kernel", said.error)
+        self.assertIn("2 of 2 trials", said.error)
         first, second = self.trials()
         self.assertEqual((first["status"], second["status"]), ("verified", "failed"))
         self.assertIn("has no IR, which 'passes' needs", second["reason"])
