@@ -45,14 +45,14 @@ KeptMemory::KeptMemory(const Kernel& kernel, Bytes arguments, bool is_worth_it) 
   const Activity activity = current_activity();
   begun_ = activity.begun;
   if (!is_worth_it) {
-    trouble_ = "keeping it before each launch takes more than a twentieth of the launches' time";
+    why_not_ = "keeping it before each launch takes more than a twentieth of the launches' time";
   } else if (activity.running > 1) {
-    trouble_ = kOthers;
+    why_not_ = kOthers;
   } else {
     try {
       copy(written_by(kernel, arguments));
     } catch (const std::exception& error) {
-      trouble_ = error.what();
+      error_ = error.what();
     }
   }
 }
@@ -128,7 +128,8 @@ void KeptMemory::copy(const Pieces& pieces) {
 }
 
 std::string KeptMemory::why_not() const {
-  if (!trouble_.empty()) return trouble_;
+  if (why_not_) return why_not_;
+  if (!error_.empty()) return error_;
   return current_activity().begun == begun_ ? "" : kOthers;
 }
 

@@ -54,7 +54,8 @@ class KeptMemory {
   Pieces pieces_;
   std::unique_ptr<std::byte[]> copy_;
   uint64_t capacity_ = 0;  // of the copy, bytes
-  std::string trouble_;
+  const char* why_not_ = nullptr;
+  std::string error_;   // likewise
   uint64_t begun_ = 0;  // operations, when the memory was copied
 };
 
