@@ -20,16 +20,15 @@ def _lock(device: str) -> pathlib.Path:
     return pathlib.Path(tempfile.gettempdir()) / f"mneme-grid-{os.getuid()}-{device}.lock"
 
 
-def _given(kind: str) -> list[str]:
-    """The GPUs that this process may use, where that is said."""
-    slurm = os.environ.get("SLURM_JOB_GPUS") if kind == "cuda" else None
-    return [one for one in (slurm or os.environ.get(_VISIBLE[kind]) or "").split(",") if one]
+def _listed(variable: str) -> list[str]:
+    return [one for one in os.environ.get(variable, "").split(",") if one]
 
 
 def lock_of(is_nvidia: bool, index: int = 0) -> pathlib.Path:
     if not is_nvidia:
         return _lock("host")
-    given = _given("cuda")
+    # Slurm's numbers are the machine's; what is visible may be counted from 0 in each job.
+    given = _listed("SLURM_JOB_GPUS") or _listed("CUDA_VISIBLE_DEVICES")
     return _lock("gpu-" + re.sub(r"[^A-Za-z0-9-]", "_", given[index] if index < len(given) else str(index)))
 
 
@@ -70,7 +69,7 @@ def device_named(name: str, is_nvidia: bool = False) -> Device:
     if which:
         if not which.isdecimal():
             raise MnemeError(f"'{name}' is no device: a GPU has a number, as in {kind}:1")
-        given, index = _given(kind), int(which)
+        given, index = _listed(_VISIBLE[kind]), int(which)
         if given and index >= len(given):
             raise MnemeError(f"there is no device '{name}': {_VISIBLE[kind]} leaves {len(given)}", 3)
         visible = given[index] if given else which

@@ -230,6 +230,9 @@ class Devices(unittest.TestCase):
             self.assertIn("gpu-3", made.locks[0][0].name)
             with self.assertRaisesRegex(mneme.MnemeError, "there is no device 'cuda:2'"):
                 devices.device_named("cuda:2")
+            with unittest.mock.patch.dict(os.environ, {"SLURM_JOB_GPUS": "6,7"}):  # of the machine; visible are others
+                made = devices.device_named("cuda:1")
+                self.assertEqual((made.environment["CUDA_VISIBLE_DEVICES"], made.locks[0][0].name[-10:]), ("3", "gpu-7.lock"))
         for name in ("gpu", "auto:1", "cuda:x", "host:a"):
             with self.assertRaises(mneme.MnemeError):
                 devices.device_named(name)
