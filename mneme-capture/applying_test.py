@@ -195,6 +195,17 @@ class Applying(CaptureCase):
                            "its place: .*0x10", self.messages)
         self.assertEqual(len(named), 1, self.messages)
 
+    def test_fault_of_a_kernel_that_may_write_anything(self):
+        app, recorded, ir = self.program("nested_pointers"), self.folder / "nested.tar", self.folder / "nested.ll"
+        self.well([tool("capture"), "--device", "host", "-o", recorded, app, "62", "1"])
+        self.well([tool("extract-ir"), "-S", "-o", ir, recorded])
+        ir.write_text(self.faulting(ir.read_text()))
+        bundle, report = self.tune("nested", "-O3", "--ir", ir, recorded=recorded), self.folder / "report.json"
+        own = self.capture(app, "62", "5", options=["--max-instances", "0"]).out
+        result = self.capture(app, "62", "5", options=["--apply", bundle, "--report", report], status=1)
+        report = json.loads(report.read_text())
+        self.assertEqual((result.out, report["applied"], report["faulted"]), (own, 3, 1), result.text())
+
     def test_fault_that_cannot_be_undone(self):
         """What another stream wrote meanwhile would be lost."""
         path = self.folder / "faults.ll"

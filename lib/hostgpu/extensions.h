@@ -61,9 +61,9 @@ int mneme_hostgpu_lifted(const void* program, const void** records, size_t* size
 // Calls hipMalloc for the variables: hold no lock that hipMalloc takes.
 int mneme_hostgpu_prepare(const void* host_function);
 
-// Other code of the kernel that a host function stands for, on the thread's device: `target` is what it was compiled for,
-// "host:x86-64-v3". `variant` stands for it from then on, as what hipModuleGetFunction gives does, for as long as the
-// kernel's program is there. 0: it is ready to be launched; else `reason` says why it is not, a sentence of at most
+// Other code of the kernel that a host function stands for, on the thread's device: `target` is what it was compiled
+// for, "host:x86-64-v3". `variant` stands for it from then on, as what hipModuleGetFunction gives does, for as long as
+// the kernel's program is there. 0: it is ready to be launched; else `reason` says why it is not, a sentence of at most
 // `size` bytes.
 //
 // `failed` is called with `user` when a launch of it has failed, on the thread that runs the launch. `own_code`: the
