@@ -173,7 +173,8 @@ class Applying(CaptureCase):
         report = self.folder / "report.json"
         result = self.capture(other, "plain", "64", "3", options=["--apply", self.tuned, "--report", report])
         misses = json.loads(report.read_text())["misses"]
-        self.assertEqual([(miss["reason"], miss["launches"]) for miss in misses], [("its code differs from the code that was tuned", 3)])
+        self.assertEqual([(miss["reason"], miss["launches"]) for miss in misses],
+                         [("its code differs from the code that was tuned", 3)])
         text = self.tuned.read_bytes()
         cut = self.folder / "cut.tar"
         cut.write_bytes(text[:len(text) // 2])
