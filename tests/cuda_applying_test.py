@@ -277,7 +277,8 @@ int main() {
             out, report = self.apply(bundle, options=["--check", "1"], status=status)
             self.assertEqual((out, report["differing"]), (["30"], status), self.messages)
         out, report = self.apply(self.more, app=self.inject("other", "-DMORE=7"))
-        self.assertEqual((out, self.reasons(report)), (["51"], {("add", "its code differs from the code that was tuned"): 3}))
+        self.assertEqual((out, self.reasons(report)),
+                         (["51"], {("add", "its code differs from the code that was tuned"): 3}))
 
     def test_variables(self):
         """Nobody knows which of them the kernel writes."""

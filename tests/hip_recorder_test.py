@@ -577,7 +577,8 @@ int main() {
                 if name == "mapped_memory" or result.statuses == [0, 0]:  # it has the host's memory only, or came back
                     self.assertEqual(result.statuses, [0, 0], result.text())
                     continue
-                self.assertRegex(result.error, "the recorded device memory at 0x.* cannot be there: .* in their place is at 0x")
+                self.assertRegex(result.error,
+                                 "the recorded device memory at 0x.* cannot be there: .* in their place is at 0x")
         # Something that is not the GPU's is there.
         environment = {"LD_LIBRARY_PATH": str(FAILING.parent), "MNEME_TEST_FAIL": "hipMemAddressReserve -1 2",
                        "MNEME_TEST_RUNTIME": str(FAKE / "5" / "libamdhip64.so.5"), "MNEME_TEST_ROCM": "6"}

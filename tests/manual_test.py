@@ -97,7 +97,8 @@ class Manuals(unittest.TestCase):
                 self.assertEqual(sections[:4], ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES"])  # for people: early
                 self.assertLessEqual({"OPTIONS", "ENVIRONMENT", "EXIT STATUS", "SEE ALSO"}, set(sections))
                 if "BUGS" in sections:
-                    self.assertRegex(text.partition(".Sh BUGS\n")[2], r"\A(.+\n){1,3}\.Bl -bullet")  # a list, no stories
+                    bugs = text.partition(".Sh BUGS\n")[2]
+                    self.assertRegex(bugs, r"\A(.+\n){1,3}\.Bl -bullet")  # a list, no stories
 
     def test_a_description_is_a_screenful(self):
         for name in TOOLS:
@@ -117,7 +118,8 @@ class Parsing(unittest.TestCase):
     def test_manual(self):
         source = (".Sh OPTIONS\n.Bl -tag\n.It Fl h , -help\nSee\n.Fl z .\n.Ss Output\n.It Fl -kernel Ar REGEX\n"
                   ".It Fl o Ar FILE , Fl -output Ar FILE\n")
-        self.assertEqual(groups_of_manual(source), {"OPTIONS": {"-h", "--help"}, "Output": {"--kernel", "-o", "--output"}})
+        self.assertEqual(groups_of_manual(source),
+                         {"OPTIONS": {"-h", "--help"}, "Output": {"--kernel", "-o", "--output"}})
         self.assertEqual(groups_of_manual(".It Fl O0 , O1\n"), {None: {"-O0", "-O1"}})
 
 
