@@ -48,7 +48,7 @@ class Relocatable(TestCase):
         self.check(self.folder / "with-library")
 
     def test_nothing_was_changed(self):
-        """Linking numbers types without a name anew, such as the device library's, and makes one of two that are alike."""
+        """Linking numbers types without a name anew, the device library's say, and makes one of two that are alike."""
         for program in ("device_heap", "virtual_functions"):
             for options in (["-O2"], ["-O1", "-g"]):
                 self.well(*COMPILER, "-x", "hip", *options, "-c", PROGRAMS / f"{program}.hip", "-o", "one.o")
