@@ -47,6 +47,13 @@ class Relocatable(TestCase):
         self.well(*COMPILER, "--hip-link", "main.o", "libscale.a", "-o", "with-library")
         self.check(self.folder / "with-library")
 
+    def test_nothing_was_changed(self):
+        """Linking numbers types without a name anew, the device library's say, and makes one of two that are alike."""
+        for program in ("device_heap", "virtual_functions"):
+            for options in (["-O2"], ["-O1", "-g"]):
+                self.well(*COMPILER, "-x", "hip", *options, "-c", PROGRAMS / f"{program}.hip", "-o", "one.o")
+                self.assertEqual(self.well(*COMPILER, "--hip-link", "one.o", "-o", "one").error, "", (program, options))
+
     def test_a_unit_without_ir_is_recorded_as_it_is_linked(self):
         self.compile_units("-O2")
         plain = [word for word in COMPILER[1:]]

@@ -8,6 +8,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/ModuleSlotTracker.h>
+#include <llvm/IR/TypeFinder.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <string>
@@ -23,17 +24,38 @@ bool is_of_name(char c) { return llvm::isAlnum(c) || c == '.' || c == '_' || c =
 
 using Names = llvm::StringSet<>;
 
-Names names_of_types(const llvm::Module& module) {
-  Names names;
-  for (const llvm::StructType* type : module.getIdentifiedStructTypes()) {
-    if (type->hasName()) names.insert(type->getName());
+// Names of all types that have a name in text. Those without one have a number there, which is another in each module:
+// while this lives they have names.
+class NamedTypes {
+ public:
+  explicit NamedTypes(const llvm::Module& module) {
+    llvm::TypeFinder types;
+    types.run(module, /*onlyNamed=*/false);
+    for (llvm::StructType* type : types) {
+      if (type->isLiteral()) continue;
+      if (!type->hasName()) {
+        type->setName("mneme.type");
+        unnamed_.push_back(type);
+      }
+      names_.insert(type->getName());
+    }
   }
-  return names;
-}
+  ~NamedTypes() {
+    for (llvm::StructType* type : unnamed_) type->setName("");
+  }
+  NamedTypes(const NamedTypes&) = delete;
+  NamedTypes& operator=(const NamedTypes&) = delete;
+
+  bool contains(llvm::StringRef name) const { return names_.contains(name); }
+
+ private:
+  llvm::SmallVector<llvm::StructType*, 8> unnamed_;
+  Names names_;
+};
 
 // Without what linking changes: the numbers of attributes and metadata, those that tell names of units apart
 // ("@table.7"), and names of types, of which two that are made alike become one.
-std::string as_in_any_module(llvm::StringRef text, const Names& types) {
+std::string as_in_any_module(llvm::StringRef text, const NamedTypes& types) {
   std::string kept;
   while (!text.empty()) {
     const char c = text.front();
@@ -61,8 +83,8 @@ std::string as_in_any_module(llvm::StringRef text, const Names& types) {
 // Calls `take` with the digest of each function and variable that the module defines, but LLVM's and Mneme's own.
 template <class Take>
 void digest_all(const llvm::Module& module, const Take& take) {
+  const NamedTypes types(module);
   llvm::ModuleSlotTracker slots(&module);
-  const Names types = names_of_types(module);
   const auto digest = [&](const std::string& text) { return digest_of(as_in_any_module(text, types)).hex(); };
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
