@@ -161,6 +161,7 @@ def run_page(page):
                        if not key.startswith("MNEME_") and key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
         environment["PATH"] = f"{BUILD / 'bin'}:{environment['PATH']}"
         environment["CPLUS_INCLUDE_PATH"] = str(ROOT / "lib" / "annotate")
+        environment["PYTHONPATH"], environment["PYTHONDONTWRITEBYTECODE"] = str(ROOT / "python"), "1"
         subprocess.run(["bash", "-c", "\n".join(script)], cwd=folder, env=environment, timeout=TIMEOUT)
         return [Ran(block, command, expected, int(pathlib.Path(f"{at}.status").read_text()),
                     at.read_text(errors="replace").splitlines()) for block, command, expected, at in commands]
