@@ -45,7 +45,7 @@ def described(measured: Measured) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="mneme.search.replay", description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--kinds", default="auto,tpe,genetic,random,perfect")
+    parser.add_argument("--kinds", default="tpe,genetic,random")
     parser.add_argument("files", nargs="+", metavar="FILE")
     options = parser.parse_args()
     spaces = [read(file) for file in options.files]

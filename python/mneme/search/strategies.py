@@ -11,6 +11,8 @@ from .sampler import KINDS, MOST_LOOKED_AT, History, Strategy
 from .space import MOST_LISTED, Point, Space
 from .tpe import Tpe
 
+LONG = 500  # trials after which both samplers that learn have found the best; the genetic one thinks less
+
 
 class Random:
     """Any: the sampler draws them."""
@@ -85,6 +87,8 @@ def chosen(kind: str, space: Space, budget: float) -> str:
         raise ValueError(f"a sampler is one of {', '.join(KINDS)}, not '{kind}'")
     if kind == "auto" and space.size() <= MOST_LISTED and space.allowed_size() <= budget < math.inf:
         return "grid"
+    if kind == "auto":
+        return "genetic" if LONG < budget < math.inf else "tpe"
     return kind
 
 

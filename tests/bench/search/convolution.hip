@@ -35,16 +35,14 @@ int main() {
   float* in = to_device(random.values(pitch * pitch, -1.0f, 1.0f));
   float* filter = to_device(random.values(kFilter * kFilter, -1.0f, 1.0f));
   float* out = device_array<float>(size * size);
-  for_each_of({{8, 16, 32, 64}, {1, 2, 4, 8, 16}, {1, 2, 4}, {1, 2, 4}, {0, 1}},
-              [&](const std::vector<int>& p) {
-                int block_x = p[0], block_y = p[1], work_x = p[2], work_y = p[3], shared = p[4];
-                int bytes = (block_x * work_x + 2 * kRadius) * (block_y * work_y + 2 * kRadius) * sizeof(float);
-                if (block_x * block_y < 32 ) return;
-                check(hipMemset(out, 0, size * size * sizeof(float)));
-                convolution<<<dim3(blocks_for(size, block_x * work_x), blocks_for(size, block_y * work_y)),
-                              dim3(block_x, block_y), shared ? bytes : 0>>>(in, filter, out, size, pitch, work_x,
-                                                                            work_y, shared);
-                ignore_last_error();
-              });
+  for_each_of({{8, 16, 32, 64}, {1, 2, 4, 8, 16}, {1, 2, 4}, {1, 2, 4}, {0, 1}}, [&](const std::vector<int>& p) {
+    int block_x = p[0], block_y = p[1], work_x = p[2], work_y = p[3], shared = p[4];
+    int bytes = (block_x * work_x + 2 * kRadius) * (block_y * work_y + 2 * kRadius) * sizeof(float);
+    if (block_x * block_y < 32) return;
+    check(hipMemset(out, 0, size * size * sizeof(float)));
+    convolution<<<dim3(blocks_for(size, block_x * work_x), blocks_for(size, block_y * work_y)), dim3(block_x, block_y),
+                  shared ? bytes : 0>>>(in, filter, out, size, pitch, work_x, work_y, shared);
+    ignore_last_error();
+  });
   check(hipDeviceSynchronize());
 }
