@@ -27,9 +27,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = next(path for path in [HERE / "sources", HERE.parent] if (path / "programs").exists())
 PROGRAMS = """
 atomics_mix block_scan device_globals double_math dynamic_shared function_pointers graph_built graph_captured grid_3d
-grid_sync half_precision histogram int128_arithmetic linked_list managed_memory mapped_memory math_exact
+grid_sync half_precision histogram int128_arithmetic linked_list managed_memory mapped_memory
 multi_thread_streams nbody printf_formats recursion saxpy_template shared_limit spmv_csr stencil_2d stored_texts
-stream_ordered_memory texture_rotation tiled_matmul transpose tree_reduction variables_of_all_kinds vector_add
+stream_ordered_memory texture_rotation tiled_matmul transpose tree_reduction vector_add
 virtual_functions wave_shuffles cluster_switch dynamic_arrays linked_units
 """.split()
 UNITS = {"linked_units": ["linked_units.cu", "linked_units_other.cu"]}
