@@ -250,7 +250,7 @@ record::Prepared Recording::prologue(const record::Prologue& prologue) {
   instance.device = prologue.device;
   instance.cooperative = prologue.cooperative;
   instance.cluster = prologue.cluster;
-  launch.asides = prologue.asides;
+  instance.attributes = prologue.attributes;
   try {
     instance.segments = segments_of(prologue);
   } catch (const TooMany& error) {
@@ -378,10 +378,11 @@ void Recording::add(Launch launch) {
     cli::warn(fmt::format("the recording of '{}' is not complete: {}", kernel.info.demangled, instance.missing[0]));
   }
   if (capture_.verbose)
-    cli::note(fmt::format(
-        "recorded {} <<<({}, {}, {}), ({}, {}, {})>>> as {}{}{}", kernels_.at(instance.kernel).info.demangled,
-        instance.grid.x, instance.grid.y, instance.grid.z, instance.block.x, instance.block.y, instance.block.z,
-        instance.id.hex().substr(0, 12), launch.asides.empty() ? "" : ", without ", fmt::join(launch.asides, ", ")));
+    cli::note(fmt::format("recorded {} <<<({}, {}, {}), ({}, {}, {})>>> as {}{}{}",
+                          kernels_.at(instance.kernel).info.demangled, instance.grid.x, instance.grid.y,
+                          instance.grid.z, instance.block.x, instance.block.y, instance.block.z,
+                          instance.id.hex().substr(0, 12), instance.attributes.empty() ? "" : ", without ",
+                          fmt::join(instance.attributes, ", ")));
   uint64_t bytes = launch.before->copied_bytes() + launch.after->copied_bytes();
   auto write = [instance = std::move(launch.instance), before = std::move(launch.before),
                 after = std::move(launch.after), &queue = capture_.queue](bundle::Writer& writer) {

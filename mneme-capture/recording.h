@@ -103,7 +103,6 @@ class Recording {
     uint32_t slot = 0;
     Digest check;  // a choice; empty: none
     std::shared_ptr<Snapshot> before, after;
-    std::vector<std::string> asides;
   };
 
   bool runs_where_the_bundle_does();

@@ -89,6 +89,8 @@ class Attributes(Recordings):
                 for instance in sum(of_kernels.values(), []):
                     self.assertNotIn("missing", instance)
                     self.assertEqual(bundles.instance_id(instance), instance["id"])
+                self.assertEqual([i.get("attributes") for i in of_kernels["scale"]],
+                                 [["priority -5", "programmatic stream serialization"], None, None])
                 self.assertEqual(re.findall(r"recorded (\w+)\(?.*, without (.*)", said),
                                  [("scale", "priority -5, programmatic stream serialization")])
                 if not with_ir:

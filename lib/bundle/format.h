@@ -359,8 +359,11 @@ struct InstanceInfo {
   bool cooperative = false;  // all blocks run at once, and may wait for each other; in json only if true
   Dim3 cluster;              // blocks of a cluster, where the launch asked for clusters; likewise
   uint64_t stack_bytes =
-      0;              // of each thread, where the application asked a GPU for more than it has by itself; likewise
-  std::string reach;  // kReachArguments: no more is recorded than this; empty: all memory; likewise
+      0;  // of each thread, where the application asked a GPU for more than it has by itself; likewise
+  // What the launch asked for that says when and how fast the kernel runs, and that a replay leaves out: "priority -5";
+  // likewise
+  std::vector<std::string> attributes;
+  std::string reach;                    // kReachArguments: no more is recorded than this; empty: all memory; likewise
   std::vector<TextureArray> arrays;     // that textures and surfaces stand for, by address; likewise
   std::vector<TextureObject> textures;  // by argument; likewise
 };

@@ -62,6 +62,7 @@ std::string write(const InstanceInfo& info) {
   if (info.cooperative) out.add("cooperative", true);
   if (info.cluster.count() > 1) json::add_dimensions(out, "cluster", info.cluster);
   if (info.stack_bytes) out.add("stack_bytes", info.stack_bytes);
+  if (!info.attributes.empty()) out.add_all("attributes", info.attributes);
   if (!info.reach.empty()) out.add("reach", info.reach);
   if (!info.textures.empty()) json::add_textures(out, info);
   if (!info.missing.empty()) out.add("complete", false).add_all("missing", info.missing);
@@ -93,6 +94,7 @@ InstanceInfo parse_instance(std::string_view text, const std::string& where) {
   if (in.has("cooperative")) info.cooperative = in.boolean("cooperative");
   if (in.has("cluster")) info.cluster = json::dimensions(in, "cluster", json::kMaxCluster);
   if (in.has("stack_bytes")) info.stack_bytes = in.number("stack_bytes", kMaxStack);
+  if (in.has("attributes")) info.attributes = in.texts("attributes");
   if (in.has("reach") && in.choice("reach", {kReachArguments}) == 0) info.reach = kReachArguments;
   if (in.has("textures")) json::parse_textures(in, info);
   if (in.has("missing")) info.missing = in.texts("missing");

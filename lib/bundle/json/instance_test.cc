@@ -62,16 +62,22 @@ TEST(Json, OnlyIncompleteInstancesSaySo) {
 TEST(Json, OnlyBlocksThatGoTogetherSaySo) {
   EXPECT_EQ(write(instance()).find("cooperative"), std::string::npos);
   EXPECT_EQ(write(instance()).find("cluster"), std::string::npos);
+  EXPECT_EQ(write(instance()).find("attributes"), std::string::npos);
   EXPECT_EQ(write(instance()).find("stack_bytes"), std::string::npos);
   InstanceInfo info = instance();
   info.cooperative = true;
   info.cluster = {2, 1, 4};
+  info.attributes = {"priority -5", "programmatic event"};
   info.stack_bytes = 16384;
   std::string text = write(info);
-  EXPECT_NE(text.find(R"("cooperative":true,"cluster":[2,1,4],"stack_bytes":16384)"), std::string::npos);
+  EXPECT_NE(
+      text.find(
+          R"("cooperative":true,"cluster":[2,1,4],"stack_bytes":16384,"attributes":["priority -5","programmatic event"])"),
+      std::string::npos);
   InstanceInfo back = parse_instance(text, "an instance");
   EXPECT_TRUE(back.cooperative);
   EXPECT_EQ(back.cluster, info.cluster);
+  EXPECT_EQ(back.attributes, info.attributes);
   EXPECT_EQ(back.stack_bytes, 16384u);
   EXPECT_EQ(write(back), text);
 }
@@ -88,6 +94,7 @@ TEST(Json, TheDynamicHashCoversTheLaunch) {
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.shared_bytes = 1; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.cooperative = true; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.cluster.z = 2; }));
+  EXPECT_FALSE(differs([](InstanceInfo& info) { info.attributes = {"priority 1"}; }));
   EXPECT_FALSE(differs([](InstanceInfo& info) { info.stack_bytes = 16384; })) << "it changes no result";
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.arguments[0] = 1; }));
   EXPECT_TRUE(differs([](InstanceInfo& info) { info.segments[0].annotation = "{}"; }));

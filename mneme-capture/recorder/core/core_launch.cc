@@ -169,7 +169,7 @@ bool Core::begin(const LaunchRequest& request, Chosen& chosen) noexcept try {
   prologue.cooperative = request.cooperative;
   prologue.cluster =
       request.cluster.count() > 1 ? request.cluster : runtime_.required_cluster(request.function, chosen.device);
-  runtime_.attributes(request, prologue.asides, missing);
+  runtime_.attributes(request, prologue.attributes, missing);
   prologue.slot = chosen.slot;
   prologue.check = chosen.check;
   prologue.device = static_cast<uint32_t>(chosen.device);

@@ -231,13 +231,13 @@ struct Prologue {
   std::vector<MemoryRange> ordinary;   // the process's memory that no arena gave out, by address
   std::vector<std::string> missing;    // what its arguments point to that is in no segment: sentences
   bool cooperative = false;
-  bundle::Dim3 cluster;             // blocks
-  std::string textures;             // as bundle/textures.h writes them; empty: it has none
-  Digest check;                     // the choice whose variant the parent is to run on the same memory; empty: none
-  std::vector<std::string> asides;  // what the launch asked for that a replay leaves out: "priority -5"
+  bundle::Dim3 cluster;                 // blocks
+  std::string textures;                 // as bundle/textures.h writes them; empty: it has none
+  Digest check;                         // the choice whose variant the parent is to run on the same memory; empty: none
+  std::vector<std::string> attributes;  // what the launch asked for that a replay leaves out: "priority -5"
   void visit(auto& visitor) {
     visitor(kernel, index, grid, block, shared_bytes, stack_bytes, slot, device, arguments, segments, outside, ordinary,
-            missing, cooperative, cluster, textures, check, asides);
+            missing, cooperative, cluster, textures, check, attributes);
   }
 };
 
