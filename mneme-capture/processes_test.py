@@ -34,13 +34,14 @@ class Processes(CaptureCase):
         for turn in range(int(os.environ.get("MNEME_KILLS", "40"))):
             bundle = self.folder / "killed.tar"
             capture = subprocess.Popen([tool("capture"), "--device", "host", "--max-instances", "1000000", "-o", bundle,
-                                        program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
             process = int(capture.stdout.readline())
-            time.sleep(random_moment.random() * 0.05)
+            first = b"".join(capture.stdout.readline() for _ in range(random_moment.randrange(8)))
+            time.sleep(random_moment.random() * 0.01)
             os.kill(process, signal.SIGKILL)
             out, error = capture.communicate(timeout=60)
             self.assertEqual(capture.returncode, 4, error)
-            announced = out.decode().split("\n")[:-1]  # the last line may be cut
+            announced = (first + out).decode().split("\n")[:-1]  # the last line may be cut
             arguments = [bundles.parsed(m)["arguments"] for m in bundles.read(bundle.read_bytes())
                          if m.name.startswith("instances/")]
             values = sorted(int.from_bytes(bytes.fromhex(text)[8:12], "little") for text in arguments)
