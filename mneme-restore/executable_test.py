@@ -159,7 +159,7 @@ class Executables(TestCase):
         ended = self.run_bare(program, "--check-memory")
         self.assertEqual(ended.returncode, 1, ended.stderr)
         self.assertRegex(ended.stdout, rf"{2 * runs - 1} of {2 * runs} runs verified")
-        self.assertRegex(ended.stderr, r"bytes after a \d+-byte allocation of device memory")
+        self.assertRegex(ended.stdout, r"bytes after a \d+-byte allocation of device memory")
 
     def test_the_same_bundle_gives_the_same_program(self):
         recording = recording_of(PROGRAMS / "device_globals.hip", self)

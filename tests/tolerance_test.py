@@ -305,7 +305,8 @@ class Tolerances(TestCase):
         self.assertEqual((segment["threshold"], segment["elements"], segment["differ"]), (0.005, 1000, 999))
         worst = segment["worst"]
         self.assertAlmostEqual(float(worst["actual"]) / float(worst["expected"]), 1.007, places=9)
-        self.assertRegex(tight["reasons"][0], r"\('tight'\): its relative error \(linf\) is 0\.007, more than 0\.005; 999 of 1000")
+        self.assertRegex(tight["reasons"][0], r"\('tight'\) of argument 'sums': its relative error \(linf\) is 0\.007, "
+                                              r"more than 0\.005; 999 of 1000")
         self.assertTrue(self.segment(loose, "loose")["verified"])
         self.assertEqual(self.segment(loose, "input")["error"], 0)
 
