@@ -154,11 +154,11 @@ class CodeOnly(Recordings):
     def test_on_the_host_device(self):
         for bundle, reason in [(self.without_ptx(), "has neither IR nor PTX, and its code is for an NVIDIA GPU, sm_90: it runs "
                                                     "with --device cuda"),
-                               (self.recorded(), "was compiled for cuda:sm_90, not for the device host: mneme-compile --target")]:
+                               (self.recorded(), "it was compiled for cuda:sm_90, not for the device host: compile it with mneme-compile --target")]:
             self.compile(bundle=bundle)
             result = run([tool("run"), "--device", "host", self.folder / "compiled.tar"], [tool("verify")])
             self.assertEqual(result.statuses, [0, 1], result.text())
-            self.assertRegex(result.error, "kernel 'combine.*" + reason)
+            self.assertRegex(result.error, rf"kernel 'combine.*{reason}")
 
     def test_check_memory(self):
         """On the CPU, of what is lifted of PTX."""

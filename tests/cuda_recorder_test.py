@@ -484,7 +484,7 @@ class Recorder(TestCase):
         """Why not is said, and mneme-run leaves such launches alone."""
         elsewhere = [{"kind": "texture"}, *self.HANDLES]
         for handles, kind, reason in [(None, "array", "built by a mneme-inject that did not look for their handles"),
-                                      (elsewhere, "array", "handles are not among its arguments, or computed"),
+                                      (elsewhere, "array", "handles are computed or not among its arguments"),
                                       (self.HANDLES, "none", "knows no texture by the handle 0x77 at byte 16"),
                                       (self.HANDLES, "refused", "array cannot be copied")]:
             with self.subTest(reason):
