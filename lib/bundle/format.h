@@ -71,6 +71,7 @@ struct BundleInfo {
   // "none" (mneme-run consumed it).
   std::string memory = "packs";
   std::vector<Provenance> provenance;
+  bool has_source = false;  // kernels' source text is in it; in json only if true
 };
 
 // ---- kernels/<static>/kernel.json -------------------------------------------------------------
@@ -181,10 +182,13 @@ struct KernelInfo {
   std::string code = {};  // empty: it has IR, and what follows is empty, too
   Digest code_digest = {};
   Digest ptx = {};  // of kPtxFile beside a cubin, where its fat binary had PTX, too
+  // The command that compiled `source`: directory, compiler, arguments. In json only where it is known.
+  std::vector<std::string> command = {};
+  Digest source_text = {};  // of the preprocessed source, in the bundle as kSourceFile; in json only if it is there
 };
 
 // Names, and in old bundles the members behind kernel.json.
-inline constexpr char kCubinFile[] = "kernel.cubin", kPtxFile[] = "kernel.ptx";
+inline constexpr char kCubinFile[] = "kernel.cubin", kPtxFile[] = "kernel.ptx", kSourceFile[] = "kernel.source";
 
 inline bool has_ir(const KernelInfo& kernel) { return kernel.code.empty(); }
 
@@ -236,7 +240,11 @@ struct Configuration {
   Digest instance = {};                                  // whose values those are: it is run on no other
   std::optional<uint32_t> warmup = {}, iterations = {};  // executions, where mneme-run's options are not to say
   bool contract = false;                                 // multiply-adds are fused where the IR allows it
-  Digest code = {};  // of the file given by --code, which this code is, or was assembled of
+  Digest code = {};         // of the file given by --code, which this code is, or was assembled of
+  std::string checks = {};  // host device: findings that the code collects, sorted: "init,races" (docs/checks.md)
+  bool algebra = false;     // host device: floating-point values are elements of a ring (docs/checks.md)
+  std::optional<uint32_t> opt_bisect = {};  // how many of the pipeline's passes run; the others are skipped
+  std::string llvm = {};                    // another LLVM compiled it: its version
 };
 
 // What a configuration has as `passes` where no IR was compiled: the code is what ran, or an assembler's of its PTX, or
@@ -432,6 +440,18 @@ struct Baseline {
 
 inline constexpr size_t kMaxOutcomes = 64;
 
+// A fault that checked code found in a kernel (docs/checks.md).
+struct Finding {
+  std::string check;     // "races", "init", "sync", "nan"
+  std::string kind;      // within the check: "write-read"
+  std::string sentence;  // names kernel, threads, lines, address and allocation
+  std::string line;      // "reduce.hip:12", of the access that found it; empty: not known
+  std::string other;     // of the other access; in json only if there is one
+  bool lesser = false;   // a result that hardware gives all the same; mneme-verify does not fail; in json only if true
+  uint64_t count = 1;    // how often it was found
+  bool operator==(const Finding&) const = default;
+};
+
 struct RunInfo {
   Digest kernel;
   Digest instance;
@@ -454,7 +474,8 @@ struct RunInfo {
   bool cold = false;    // caches were emptied ahead of each execution that was timed; in json only if true
   Digest same_as = {};  // the variant that was executed, where it was another one with the same code; in json only then
   uint32_t rounds = 1;  // the instance's variants were executed in turn so many times; in json only if more than once
-  uint64_t stray_bytes = 0;  // of those changed first that lie in no segment; in json only if there are any
+  uint64_t stray_bytes = 0;            // of those changed first that lie in no segment; in json only if there are any
+  std::vector<Finding> findings = {};  // of a variant with checks; in json only if there are any
 };
 
 // ---- choices/<static>/<id>.json ----------------------------------------------------------------
