@@ -4,6 +4,7 @@
 #include "base/child_jobs.h"
 #include "base/confine.h"
 #include "base/error.h"
+#include "base/long_names.h"
 #include "confined.h"
 #include "ir/fatal_errors.h"
 
@@ -56,6 +57,7 @@ bundle::VariantMember failed_variant(const bundle::KernelInfo& kernel, const Wan
   info.kernel = kernel.id;
   info.configuration = wanted.configuration;
   info.id = bundle::variant_id(info.kernel, info.configuration);
+  if (reason.size() > kLongestReason) reason = with_short_name(std::move(reason), kernel.demangled);
   if (reason.size() > kLongestReason) reason = reason.substr(0, kLongestReason) + "…";
   info.failed = std::move(reason);
   return variant;

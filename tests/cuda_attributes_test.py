@@ -140,7 +140,7 @@ class Attributes(Recordings):
         self.run_well([tool("compile"), "-O2", "--target", "host", bundle], [tool("run")], [tool("verify")])
 
     def test_modules_compiled_with_options(self):
-        """PTX is recorded, and what the driver makes of it by itself is replayed."""
+        """PTX is recorded. The replay lets the driver compile it, without the options."""
         _, ptx = self.code("options", KERNELS)
         bundle, of_kernels, _, _, _ = self.recorded_of(self.program("compiled", "-DJIT", *DRIVER, source="linked"), ptx)
         self.assertEqual({name: len(of) for name, of in of_kernels.items()}, {"scale": 1, "shift": 1})

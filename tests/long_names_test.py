@@ -40,6 +40,19 @@ class LongNames(TestCase):
                 self.assertEqual(report["name"] in message, whole, message)
                 self.assertLess(len(message) if not whole else 0, 1000)
 
+    def test_a_variant_that_fails(self):
+        """Its reason is not cut short of what went wrong."""
+        source, bundle, compiled = (self.folder / name for name in ["longer.hip", "longer.tar", "failed.tar"])
+        source.write_text(SOURCE.replace("Tree<7>", "Tree<9>").replace("p[1] == 0", "p[1] < 0"))
+        self.run_well([tool("capture"), "-o", bundle, self.build(source)])
+        wanted = self.folder / "wanted.jsonl"
+        wanted.write_text('{}\n{"target": "cuda:sm_90"}\n')
+        self.run_well([tool("compile"), "--variants", wanted, "-o", compiled, bundle])
+        result = run([tool("run"), compiled], [tool("verify")])
+        reasons = [reason for line in map(json.loads, result.out.splitlines()) for reason in line["reasons"]]
+        self.assertEqual(len(reasons), 1, result.text())
+        self.assertRegex(reasons[0], "void broken<Pair<.*….*there is no code for cuda:sm_90$")
+
     def test_an_application(self):
         source = self.folder / "traps.hip"
         source.write_text(SOURCE.replace("p[1] == 0", "p[1] != 0"))

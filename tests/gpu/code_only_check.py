@@ -148,7 +148,7 @@ class Check:
         self.expect(not self.incomplete, f"{counted(self.incomplete, 'instance')} not replayed: {said[-600:]}")
         for line in lines:
             if not self.is_right(line) and not self.lacks_ptx(line):
-                self.troubles.append(f"{line['name'][:80]} ({line['passes']}, {line.get('max_registers', 'no')} limit): "
+                self.troubles.append(f"{line['name'][:80]} ({line['passes']}, {self.limit_of(line) or 'no'} limit): "
                                      f"{line['status']}: {'; '.join(line['reasons'])[:300]}")
         return lines
 
@@ -159,10 +159,13 @@ class Check:
     def lacks_ptx(line):
         return line["status"] == "failed" and "no PTX" in " ".join(line["reasons"])
 
+    @staticmethod
+    def limit_of(line):
+        return line.get("configuration", line).get("max_registers")
+
     def of_limit(self, limit):
         """The runs; of those recorded as they were without one."""
-        key = "configuration" if self.lines and "configuration" in self.lines[0] else None
-        return [line for line in self.lines if (line[key] if key else line).get("max_registers") == limit]
+        return [line for line in self.lines if self.limit_of(line) == limit]
 
     def row(self):
         """How many runs of each variant are byte for byte, or vary as the recorded code does."""

@@ -37,7 +37,7 @@ constexpr int kRecorded[] = {kIgnored, kLaunchCooperative, kLaunchClusterDimensi
 
 }  // namespace
 
-void CudaRuntime::attributes(const LaunchRequest& request, std::vector<std::string>& asides,
+void CudaRuntime::attributes(const LaunchRequest& request, std::vector<std::string>& recorded,
                              std::vector<std::string>& missing) {
   const auto* attributes = static_cast<const LaunchAttribute*>(request.attributes);
   for (const LaunchAttribute& attribute : std::span(attributes, request.attribute_count)) {
@@ -46,9 +46,9 @@ void CudaRuntime::attributes(const LaunchRequest& request, std::vector<std::stri
     if (which == kStreamSerialization && !value[0]) continue;
     const auto* aside = std::ranges::find(kAsides, which, [](const auto& one) { return one.which; });
     if (which == kPriority) {
-      asides.push_back(fmt::format("{} {}", aside->name, static_cast<int>(value[0])));
+      recorded.push_back(fmt::format("{} {}", aside->name, static_cast<int>(value[0])));
     } else if (aside != std::end(kAsides)) {
-      asides.push_back(aside->name);
+      recorded.push_back(aside->name);
     } else if (which == kPreferredCluster) {
       missing.push_back(
           fmt::format("the launch prefers clusters of ({}, {}, {}) blocks, and the driver does not say whether "

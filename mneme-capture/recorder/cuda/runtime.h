@@ -33,7 +33,7 @@ class CudaRuntime final : public VendorRuntime {
   std::string processor(int device) override;
   std::optional<objects::Parameters> parameters(const void* host_function, int device) override;
   bundle::Dim3 required_cluster(const void* host_function, int device) override;
-  void attributes(const LaunchRequest& request, std::vector<std::string>& asides,
+  void attributes(const LaunchRequest& request, std::vector<std::string>& recorded,
                   std::vector<std::string>& missing) override;
   std::vector<uint64_t> function_addresses(const ProgramCode& code, const bundle::KernelInfo& kernel, int device,
                                            std::vector<std::string>& missing) override;

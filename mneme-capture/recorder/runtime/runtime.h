@@ -110,9 +110,9 @@ class Runtime {
   }
   // Blocks of the clusters that the kernel runs in, whatever its launches ask for.
   virtual bundle::Dim3 required_cluster(const void* /*host_function*/, int /*device*/) { return {}; }
-  // Of what a launch asks for that is nowhere else in the request: `asides` gets what says when and how fast the kernel
-  // runs, which a replay leaves out; `missing` sentences on what may change what it does.
-  virtual void attributes(const LaunchRequest& /*request*/, std::vector<std::string>& /*asides*/,
+  // Of what a launch asks for that is nowhere else in the request: `recorded` gets what says when and how fast the
+  // kernel runs, which a replay leaves out; `missing` sentences on what may change what it does.
+  virtual void attributes(const LaunchRequest& /*request*/, std::vector<std::string>& /*recorded*/,
                           std::vector<std::string>& /*missing*/) {}
   // Whether a device runs code for a target ("cuda:sm_90"), as far as that is known before it is loaded.
   virtual bool runs(const std::string& /*target*/, int /*device*/) { return false; }

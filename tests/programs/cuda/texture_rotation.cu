@@ -106,7 +106,7 @@ void check_pictures(Test& test) {
     for (int channel : {texel.x, texel.y, texel.z}) want.push_back(linear_of_srgb(channel / 255.0));
     want.push_back(texel.w / 255.0f);  // is no intensity
   }
-  test.close("sRGB", got, want, 2e-3);  // a GPU's is no exact one
+  test.close("sRGB", got, want, 5e-3);  // a GPU has it in steps of a 256th
   check(cudaDestroyTextureObject(texture));
   check(cudaFreeArray(resource.res.array.array));
   check(cudaFree(turned));

@@ -8,7 +8,9 @@ static __device__ __noinline__ int local(int x) { return x * step; }
 
 __device__ int Shape::area() const { return size; }
 __device__ int Square::area() const { return size * 100 + local(size); }
-__device__ Shape* make_shape(bool square, int size) { return square ? new Square(size) : new Shape(size); }
+__device__ Shape* make_shape(bool square, int size, void* room) {
+  return square ? new (room) Square(size) : new (room) Shape(size);
+}
 __device__ __noinline__ int apply(int x, Operation operation) { return operation(x) + twice_and_one(x); }
 
 void launch_change(int* values, unsigned count) { change<<<1, count>>>(values); }
