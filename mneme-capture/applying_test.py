@@ -218,6 +218,16 @@ class Applying(CaptureCase):
         out, report = self.apply(bundle, "beside", "60", "4")
         self.assertEqual((out, report["faulted"]), (self.own("beside", "60", "4"), 0))
 
+    def test_every_fault_is_undone(self):
+        """Also where other streams have work, and the fault comes late in a run whose copies cost much."""
+        path = self.folder / "faults.ll"
+        path.write_text(self.faulting(self.ir.read_text()))
+        bundle = self.tune("faults", "-O3", "--ir", path)
+        for arguments, applied in (["beside", "65", "1"], 0), (["rising", "-400", "500"], 465):
+            out, report = self.apply(bundle, *arguments, options=["--undo", "always"], status=1)
+            self.assertEqual(out, self.own(*arguments))
+            self.assertEqual((report["faulted"], report["applied"]), (1, applied))
+
     @staticmethod
     def faulting(text):
         """The kernel with a store to address 16 where there are more than 64 rounds."""

@@ -95,6 +95,10 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
       "--record-applied", settings.apply.recorded, {"own", "variant"},
       "with --apply and -o: make launches that are recorded by the application's own code (own, the default), "
       "or by the variant");
+  options.choice(
+      "--undo", settings.apply.undo, {"cheap", "always"},
+      "with --apply, host device: run the application's own code where a variant faults, if keeping memory for that is "
+      "cheap (the default), or always: memory is copied ahead of each launch, and streams take turns");
   options.value("--report", settings.report, "FILE",
                 "with --apply: write a report of what was applied to FILE, as JSON");
   options.group("Output");
@@ -106,6 +110,7 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
 void check(Settings& settings, bool records, std::optional<cli::Expression>& kernels) {
   const bool applies = !settings.apply.bundle.empty();
   if (!applies && settings.apply.measure) throw Error("--measure needs --apply");
+  if (!applies && settings.apply.undo != "cheap") throw Error("--undo needs --apply");
   if (!applies && !settings.report.empty()) throw Error("--report needs --apply");
   if (settings.apply.recorded != "own" && !(applies && records)) throw Error("--record-applied needs --apply and -o");
   if (!applies && settings.apply.checks > 0) throw Error("--check needs --apply");

@@ -106,6 +106,7 @@ std::vector<std::string> Applying::variables() const {
   set(record::kApplyKernelsVariable, settings_.kernel.empty() ? "" : fmt::format("{}", fmt::join(kernels, ",")));
   set(record::kApplyMeasureVariable, settings_.measure ? "1" : "");
   set(record::kApplyRecordVariable, settings_.recorded);
+  set(record::kApplyUndoVariable, settings_.undo);
   set(record::kApplyCheckVariable, std::to_string(settings_.checks));
   return variables;
 }

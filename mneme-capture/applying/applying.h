@@ -18,6 +18,7 @@ struct ApplySettings {
   uint64_t checks = 0;  // launches of each choice that are checked first
   bool infer = false;   // as mneme-verify takes it
   bool measure = false;
+  std::string undo = "cheap";  // when the host device keeps memory, to put it back where a variant faults; or "always"
   std::string recorded = "own";  // the code by which launches are made that are recorded, or "variant"
 };
 

@@ -12,7 +12,6 @@
 #include "hostgpu/memory/known_memory.h"
 #include "hostgpu/memory/memory.h"
 #include "hostgpu/memory/vmm.h"
-#include "hostgpu/queue/queue.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -46,7 +45,7 @@ KeptMemory::KeptMemory(const Kernel& kernel, Bytes arguments, bool is_worth_it) 
   begun_ = activity.begun;
   if (!is_worth_it) {
     why_not_ = "keeping it before each launch takes more than a twentieth of the launches' time";
-  } else if (activity.running > 1) {
+  } else if (activity.running > 1 && !operations_take_turns()) {
     why_not_ = kOthers;
   } else {
     try {
@@ -108,7 +107,8 @@ KeptMemory::Pieces KeptMemory::written_by(const Kernel& kernel, Bytes arguments)
 void KeptMemory::copy(const Pieces& pieces) {
   uint64_t size = 0;
   for (const auto& piece : pieces) size += piece.size();
-  if (size > kMostBytes) throw Error::of("the kernel may write more than {} MiB", kMostBytes >> 20);
+  if (size > kMostBytes && !operations_take_turns())
+    throw Error::of("the kernel may write more than {} MiB", kMostBytes >> 20);
   {
     std::lock_guard lock(idle().mutex);
     copy_ = std::move(idle().memory);
@@ -130,7 +130,7 @@ void KeptMemory::copy(const Pieces& pieces) {
 std::string KeptMemory::why_not() const {
   if (why_not_) return why_not_;
   if (!error_.empty()) return error_;
-  return current_activity().begun == begun_ ? "" : kOthers;
+  return operations_take_turns() || current_activity().begun == begun_ ? "" : kOthers;
 }
 
 void KeptMemory::put_back() const {

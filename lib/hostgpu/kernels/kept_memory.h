@@ -9,15 +9,16 @@
 #include <vector>
 
 #include "hostgpu/kernels/program.h"
+#include "hostgpu/queue/queue.h"
 
 namespace mneme::hostgpu {
 
 // Keeping the memory of a variant's launches takes 2 ms, and a twentieth of the time that they take themselves: all
 // launches are kept where that is cheap, else the first, and others now and then. Where launches are timed, the 2 ms
-// are none. Thread-safe.
+// are none. Where operations take turns, memory is kept whatever it costs. Thread-safe.
 class KeepingCost {
  public:
-  bool allows() const { return kept_ns_ <= at_first_ + ran_ns_ / kShare; }
+  bool allows() const { return operations_take_turns() || kept_ns_ <= at_first_ + ran_ns_ / kShare; }
   void add(uint64_t kept_ns, uint64_t ran_ns) {
     kept_ns_ += kept_ns;
     ran_ns_ += ran_ns;

@@ -32,6 +32,7 @@ void after_fork_in_child() {
     new (&queue->wake) std::condition_variable;
     queue->running = queue->armed = queue->has_thread = queue->awake = false;
   }
+  new (&all.turn) std::mutex;
   new (&all.done) std::condition_variable;
   new (&all.let_go) std::condition_variable;
   all.holder = {};

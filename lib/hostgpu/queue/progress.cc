@@ -14,7 +14,8 @@ namespace {
 
 constexpr auto kLinger = std::chrono::milliseconds(200);  // a thread without work stays so long
 
-thread_local unsigned operations_under_way = 0;                  // on this thread, one inside the other
+thread_local unsigned operations_under_way = 0;  // on this thread, one inside the other
+thread_local bool has_turn = false;
 std::atomic<uint64_t> operations_begun{0}, operations_ended{0};  // on all threads
 
 bool is_ready(Operation& operation) {
@@ -69,8 +70,27 @@ void complete(Queue& queue, std::vector<std::shared_ptr<Queue>>& to_advance) {
   if (queues().waiting) queues().done_called = true;
 }
 
+class Turn {
+ public:
+  explicit Turn(const Operation& operation) : takes_(operations_take_turns() && !operation.own_thread && !has_turn) {
+    if (takes_) queues().turn.lock();
+    has_turn |= takes_;
+  }
+  ~Turn() {
+    if (!takes_) return;
+    has_turn = false;
+    queues().turn.unlock();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  const bool takes_;
+};
+
 void run_work(Operation& operation, int device) {
   if (device_state(device) != hipSuccess && !operation.always) return;
+  const Turn turn(operation);
   ++operations_under_way;
   ++operations_begun;
   ApiCall::Away away;
@@ -88,6 +108,14 @@ void run_work(Operation& operation, int device) {
 }
 
 }  // namespace
+
+bool operations_take_turns() {
+  static const bool take = [] {
+    const char* undo = std::getenv("MNEME_APPLY_UNDO");
+    return undo && undo == std::string_view("always");
+  }();
+  return take;
+}
 
 Activity current_activity() {
   const uint64_t ended = operations_ended;

@@ -97,6 +97,10 @@ struct Activity {
 };
 Activity current_activity();
 
+// MNEME_APPLY_UNDO=always (kApplyUndoVariable of the recorder's): operations take turns, but for the application's own
+// functions and waits for words, so that memory can be put back as it was before one of them.
+bool operations_take_turns();
+
 // For work that waits for the application: whether it should give up, because the process ends.
 bool is_ending();
 

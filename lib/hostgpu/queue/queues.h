@@ -15,6 +15,7 @@ namespace mneme::hostgpu {
 // One lock for all: it is held for moments, never while something runs.
 struct Queues {
   HeldOverForks<std::mutex> mutex;
+  std::mutex turn;               // an operation's, where they take turns
   std::condition_variable done;  // something was, while `waiting` is not 0
   unsigned waiting = 0;
   uint64_t completed = 0;

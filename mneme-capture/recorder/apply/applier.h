@@ -25,6 +25,7 @@ inline constexpr char kApplyReportVariable[] = "MNEME_APPLY_REPORT";    // a fol
 inline constexpr char kApplyKernelsVariable[] = "MNEME_APPLY_KERNELS";  // ids, with commas: no others; empty: all
 inline constexpr char kApplyMeasureVariable[] = "MNEME_APPLY_MEASURE";  // "1": time both codes
 inline constexpr char kApplyRecordVariable[] = "MNEME_APPLY_RECORD";    // "variant": what is recorded
+inline constexpr char kApplyUndoVariable[] = "MNEME_APPLY_UNDO";        // "always": hostgpu/queue/queue.h
 inline constexpr char kApplyCheckVariable[] = "MNEME_APPLY_CHECK";      // launches of each choice to check first
 
 // What is known of a kernel that the application launches.
