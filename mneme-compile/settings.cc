@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/checks.h"
 #include "cli/stage.h"
 #include "codegen/choices.h"
 #include "codegen/host/host.h"
@@ -133,6 +134,9 @@ void Settings::add_options(cli::Options& options) {
   options.flag("--no-fuse", no_fuse_,
                "host device: do not fuse multiply-adds of a recording that a GPU made where the IR allows it");
   options.flag("--check-memory", check_memory_, "host device: check each access to memory");
+  options.value(
+      "--check", checks_, "LIST",
+      "host device: look for faults while the kernel runs: all, or some of memory, races, init, sync and nan");
   options.value("--cpu", cpu_, "CPU", "host device: generate code for this processor, as LLVM calls it");
   options.value("--features", features_, "LIST", "with these features of the processor, or without: +avx512vnni,-fma");
   options.group("Compilation for GPUs");
@@ -189,6 +193,13 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.fuse = fuse_;
   if (fuse_ || no_fuse_) asked.given.insert("fuse");
   configuration.check_memory = check_memory_;
+  if (!checks_.empty()) {
+    const bundle::WantedChecks wanted = cli::wanted_checks(checks_);
+    configuration.check_memory |= wanted.memory;
+    configuration.checks = wanted.checks;
+    if (wanted.memory) asked.given.insert("check_memory");
+    if (!wanted.checks.empty()) asked.given.insert("checks");
+  }
   configuration.baseline = as_recorded_;
   configuration.assembler = wanted_assembler_;
   configuration.ptxas_level = static_cast<int>(ptxas_level_);

@@ -111,10 +111,21 @@ void Judgement::take(bundle::RunMember run) {
     explain_functions(reader_.info().device, run.info.device, variants_.at(run.info.variant).replaced,
                       out.verdict.reasons);
   }
+  judge_findings(run.info.findings, out);
   out.run = std::move(run.info);
   out.run->blocks = {};
   if (out.run->baseline) out.run->baseline->blocks = {};
   give(std::move(out));
+}
+
+// What a kernel leaves may be right this time.
+void Judgement::judge_findings(std::vector<bundle::Finding>& findings, Row& row) const {
+  rules_.findings.drop_unwanted(findings, row.name);
+  for (const bundle::Finding& finding : findings) {
+    if (finding.lesser) continue;
+    if (row.verdict.status != Status::kFailed) row.verdict.status = Status::kNotVerified;
+    row.verdict.reasons.push_back(bundle::sentence_of(finding));
+  }
 }
 
 void Judgement::leave_instance() {

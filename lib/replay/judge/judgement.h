@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bundle/reader.h"
+#include "cli/checks.h"
 #include "cli/stage.h"
 #include "replay/judge/report.h"
 #include "verify/pairing.h"
@@ -17,7 +18,8 @@ struct Rules {
   std::vector<Override> overrides;
   std::optional<Kind> infer = {};  // tolerances where memory is not annotated, by errors of this kind
   Strictness strictness;
-  bool lenient = false;  // what differs as much as it varies by itself passes
+  cli::FindingOptions findings = {};  // which of them count
+  bool lenient = false;               // what differs as much as it varies by itself passes
 };
 
 // Judges the runs of the selected instances as a bundle streams by, and notices the runs that are missing.
@@ -53,6 +55,7 @@ class Judgement {
 
   Row row(const Digest& variant) const;
   void give(Row row);
+  void judge_findings(std::vector<bundle::Finding>& findings, Row& row) const;
   void leave_instance();
 
   const bundle::Reader& reader_;
