@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The package as a whole: its types, its style, and the wheel that pip makes of it."""
+"""Tests of the whole package: mypy, ruff, the wheel, and an installation by pip."""
 
 import pathlib
 import re

@@ -11,11 +11,13 @@ from .sampler import KINDS, MOST_LOOKED_AT, History, Strategy
 from .space import MOST_LISTED, Point, Space
 from .tpe import Tpe
 
-LONG = 500  # trials after which both samplers that learn have found the best; the genetic one thinks less
+LONG = 500  # trials after which both samplers that learn have found the best; the genetic one takes less time
 
 
 class Random:
     """Any: the sampler draws them."""
+
+    PROPOSALS = 50
 
     def propose(self) -> Point | None:
         return None
