@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Iterator
 from itertools import islice
@@ -90,7 +91,7 @@ def chosen(kind: str, space: Space, budget: float) -> str:
     if kind == "auto" and space.size() <= MOST_LISTED and space.allowed_size() <= budget < math.inf:
         return "grid"
     if kind == "auto":
-        return "genetic" if LONG < budget < math.inf else "tpe"
+        return "genetic" if LONG < budget < math.inf or not importlib.util.find_spec("optuna") else "tpe"
     return kind
 
 

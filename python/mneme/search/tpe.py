@@ -2,7 +2,7 @@
 """Optuna's multivariate tree-structured Parzen estimator, over the places of values in their lists.
 
 An ordered parameter is a whole number, so that neighbours are alike; others are categories. `group` has parameters that are
-active together sampled together. A proposal that is not new is told its known value once more, and another is asked for."""
+active together sampled together. Where a known point is proposed, a new one beside it takes its place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Tpe:
             self._study = optuna.create_study(sampler=optuna.samplers.TPESampler(
                 multivariate=True, group=True, constant_liar=True, n_startup_trials=self.STARTUP,
                 seed=history.random.randrange(2**31)))
-        self._made = optuna.trial.create_trial
+        self._made, self._failed = optuna.trial.create_trial, optuna.trial.TrialState.FAIL
+        self._values = [parameter.values for parameter in self._space.parameters.values()]
         whole, choice = optuna.distributions.IntDistribution, optuna.distributions.CategoricalDistribution
         self._distributions = {name: whole(0, len(parameter.values) - 1) if parameter.ordered
                                else choice(range(len(parameter.values))) for name, parameter in self._space.parameters.items()}
@@ -49,12 +50,26 @@ class Tpe:
                            else trial.suggest_int(name, 0, last) if parameter.ordered
                            else trial.suggest_categorical(name, range(last + 1)))
         point = self._space.at(indices)
+        if point in self._history.values or point in self._history.opened():
+            near = self._neighbour(point)
+            if near:
+                self._study.tell(trial, state=self._failed)
+                return near
         self._asked[point] = trial
         return point
 
+    def _neighbour(self, point: Point) -> Point | None:
+        """A new point that differs in one parameter, or nothing."""
+        near = [point.indices[:at] + (place,) + point.indices[at + 1:] for at, known in enumerate(point.indices)
+                if known != INACTIVE for place in range(len(self._values[at])) if place != known]
+        self._history.random.shuffle(near)
+        return next((found for found in map(self._space.at, near) if self._history.is_new(found)), None)
+
     def refuse(self, point: Point) -> None:
-        """Its known value, or that of a point that fails: it is not to be proposed again."""
-        self._tell(self._asked.pop(point), self._history.values.get(point))
+        """A point that is not allowed is bad; one that is known has its value once more."""
+        trial = self._asked.pop(point, None)
+        if trial is not None:
+            self._tell(trial, self._history.values.get(point))
 
     def learn(self, point: Point, value: float | None) -> None:
         trial = self._asked.pop(point, None)
