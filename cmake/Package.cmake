@@ -33,9 +33,9 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS /usr/lib/mneme/hostgpu)
 # link with.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
   "clang-19, clang-tools-19, llvm-19, lld-19, libamdhip64-dev, rocm-device-libs, python3")
-# What mneme-tune shares a search by, and reads its options with; arrays of recorded memory; and what grid.mk is for.
+# What mneme-tune chooses and shares trials by, and reads its options with; arrays of recorded memory; and what grid.mk is for.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-optuna, python3-yaml, python3-numpy, make")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gnuplot-nox, cmake, gdb, slurm-client")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gnuplot-nox, python3-plotly, python3-sklearn, cmake, gdb, slurm-client")
 
 set(CPACK_MNEME_SOURCE_DIR ${PROJECT_SOURCE_DIR})
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/package_documents.cmake)

@@ -4,16 +4,20 @@
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 import bundles
 from support import BUILD, ROOT, run, tool
 
-sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject")]
+sys.path[:0] = [str(ROOT / "tests" / "fake_cuda"), str(ROOT / "mneme-inject"), str(ROOT / "python")]
+sys.dont_write_bytecode = True
 
+import mneme  # noqa: E402
 from code_only_recordings import Recordings  # noqa: E402
 
 
@@ -45,6 +49,21 @@ class CodeOnlyTuning(Recordings):
         self.assertTrue(best["instances"][0]["baseline_ns"])
         shown = run(["sh", self.place / "best.sh"], env=self.environment)
         self.assertEqual(shown.status, 0, shown.text())
+
+    def test_workers_have_a_gpu_each(self):
+        self.tune("--workers", "2", "--trials", "8", "--sampler", "random")
+        trials = self.trials()
+        self.assertEqual({trial["status"] for trial in trials}, {"verified"}, trials)
+        self.assertEqual(len({json.dumps(trial["parameters"]) for trial in trials}), 8)
+        with unittest.mock.patch.dict(os.environ, {**self.environment, "CUDA_VISIBLE_DEVICES": "4,7"}):
+            with mneme.Session(self.recorded(), kernel="combine", devices=["cuda:0", "cuda:1"]) as session:
+                for future in [session.submit({"ptxas_level": level}) for level in (0, 1, 2, 3)]:
+                    self.assertTrue(future.result(120).verified)
+                for worker, gpu in zip(session.workers, "47"):
+                    self.assertTrue(worker.pipes[0].processes)
+                    for process in worker.pipes[0].processes:
+                        variables = pathlib.Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+                        self.assertIn(f"CUDA_VISIBLE_DEVICES={gpu}".encode(), variables)
 
     def test_variants_that_are_there(self):
         """Have their code as members by its digest."""

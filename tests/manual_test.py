@@ -8,12 +8,12 @@ import unittest
 
 from support import ROOT, tool
 
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune"]
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "export"]
 MACROS = {"Ar", "Cm", "Op", "Oo", "Oc", "No", "Ns", "Pa", "Sm", "Li", "Ev", "Xo", "Xc", ",", "|", "=", "...", "…"}
 
 
 def page_of(name):
-    return (ROOT / "scripts" if name == "tune" else ROOT / f"mneme-{name}") / f"mneme-{name}.1"
+    return (ROOT / "scripts" if name in ("tune", "export") else ROOT / f"mneme-{name}") / f"mneme-{name}.1"
 
 
 def groups_of_help(text):

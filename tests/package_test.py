@@ -37,6 +37,7 @@ echo "status $status" >> tampered
 mneme-capture ./app | mneme-compile | mneme-restore --executable replay
 ./replay > replayed
 mneme-tune --help > /dev/null
+mneme-export --help > /dev/null
 """
 
 

@@ -3,8 +3,10 @@
 """mneme.search: spaces, samplers, and that mneme-compile accepts each sequence of passes."""
 
 import gzip
+import importlib.util
 import itertools
 import json
+import os
 import pathlib
 import random
 import statistics
@@ -17,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 sys.dont_write_bytecode = True
 
-from mneme.search import KINDS, Parameter, Sampler, Space, SpaceError, caches, passes, precision, spaces  # noqa: E402
+from mneme.search import KINDS, Parameter, Sampler, Space, SpaceError, caches, passes, spaces  # noqa: E402
 from mneme.search.replay import best_so_far  # noqa: E402
 from support import TestCase, run, tool  # noqa: E402
 
@@ -365,7 +367,7 @@ class Caches(unittest.TestCase):
 
     def test_both_formats(self):
         texts = {"Kernel Tuner": caches.text(caches.kernel_tuner("k", "d", self.LISTS, self.TRIALS)),
-                 "T4": json.dumps(caches.t4(self.TRIALS))}
+                 "T4": json.dumps(caches.t4(caches.t4_result(*trial) for trial in self.TRIALS))}
         for (name, text), compressed in itertools.product(texts.items(), (False, True)):
             with self.subTest(name, compressed=compressed):
                 measured = self.read(gzip.compress(text.encode()) if compressed else text.encode())
@@ -382,35 +384,9 @@ class Caches(unittest.TestCase):
                 self.read(data)
 
 
-class Precision(unittest.TestCase):
-    def test_the_more_times_vary_the_more_are_needed(self):
-        drawn = random.Random(1)
-        steady = [100 + drawn.gauss(0, 0.1) for _ in range(10)]
-        noisy = [100 + drawn.gauss(0, 20) for _ in range(10)]
-        self.assertTrue(precision.is_precise(steady, 0.01))
-        self.assertFalse(precision.is_precise(noisy, 0.01))
-        self.assertFalse(precision.is_precise(steady[:3], 0.01))
-        self.assertEqual(precision.needed(steady[:3], 0.01, 100), 5)
-        needed = precision.needed(noisy, 0.01, 10_000)
-        self.assertGreater(needed, 20)
-        more = [100 + drawn.gauss(0, 20) for _ in range(4 * needed)]
-        self.assertTrue(precision.is_precise(more, 0.01))
-        self.assertEqual(precision.needed(noisy, 0.0001, 50), 50)
-        self.assertTrue(precision.is_precise([*steady, 1e6], 0.01), "one execution was interrupted")
-
-    def test_error_is_that_of_the_median(self):
-        drawn = random.Random(2)
-        samples = [[100 + drawn.gauss(0, 4) for _ in range(41)] for _ in range(400)]
-        truly = statistics.pstdev(statistics.median(sample) for sample in samples) / 100
-        said = statistics.median(precision.relative_error(sample) for sample in samples)
-        self.assertLess(abs(said / truly - 1), 0.25)
-
-    def test_throttling(self):
-        self.assertIsNone(precision.slowdown([100, 101, 99, 100, 101, 100]))
-        self.assertIsNone(precision.slowdown([100, 101, 99, 100, 130, 100]), "once is no trend")
-        self.assertAlmostEqual(precision.slowdown([100, 101, 99, 115, 116, 117]), 1.16)
-        self.assertIsNone(precision.slowdown([100, 120]))
-
+DEBIANS = "/usr/bin/python3"  # which has Optuna
 
 if __name__ == "__main__":
+    if not importlib.util.find_spec("optuna") and os.path.exists(DEBIANS) and not os.path.samefile(sys.executable, DEBIANS):
+        os.execv(DEBIANS, [DEBIANS, "-B", *sys.argv])
     unittest.main()

@@ -18,6 +18,8 @@ from support import ROOT, TestCase, run, tool
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "python"))
 
+from mneme.search import caches  # noqa: E402
+from mneme.search.space import key_of  # noqa: E402
 from mneme.tuning import Trial, front, verified  # noqa: E402
 
 # One block does a part of the work, in a part of the time; no block of 96 threads is to be tried.
@@ -64,7 +66,7 @@ class Tune(TestCase):
 
     def test_a_space_of_ones_own_whole(self):
         self.place = self.folder / "a folder's"
-        result = self.tune("--space", self.folder / "space.py", "--sampler", "grid", "--pareto", "--plot")
+        result = self.tune("--space", self.folder / "space.py", "--sampler", "grid", "--pareto", "--plot", "--export-t4")
         baseline, *trials = all_trials = self.lines("trials.jsonl")
         self.assertEqual((baseline["trial"], baseline["baseline"], baseline["configuration"]), (0, True, {}))
         self.assertEqual(sum(baseline["launches_ns"]), baseline["median_ns"])
@@ -98,12 +100,50 @@ class Tune(TestCase):
             self.assertTrue(any(a[0] <= b[0] and a[1] <= b[1] for a in front), (b, front))
         for name in ("trials.svg", "trials.png"):
             self.assertGreater((self.place / name).stat().st_size, 1000)
+        self.check_page()
+        self.check_t4(trials)
 
         # What it says shows the same does, with the tools that it has been found with.
         said = self.last_of(result.out.decode(), "to see it again: ").partition(": ")[2]
         shown = run(["sh", "-c", said], env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(shown.status, 0, shown.text())
         self.assertIn(b"4 of 4 runs verified", shown.out)
+
+    def check_page(self):
+        """Importances and parallel coordinates, with plotly's own code in the file."""
+        page = (self.place / "trials.html").read_text()
+        self.assertIn("<title>add(float*, float, int)</title>", page)
+        for words in ("Hyperparameter Importances", "Parallel Coordinate Plot", '"parcoords"', "plotly.js"):
+            self.assertIn(words, page)
+        self.assertNotRegex(page, r"<(script|link)[^>]*(src|href)=.?http")
+
+    def check_t4(self, trials):
+        """The file is read back by the converter of published results."""
+        results = json.loads((self.place / "t4.json").read_text())["results"]
+        self.assertEqual([one["invalidity"] for one in results],
+                         ["correct" if trial["status"] == "verified" else "correctness" for trial in trials])
+        measured = caches.read(self.place / "t4.json")
+        self.assertEqual({key_of(point.parameters): value and round(value * 1e6, 1) for point, value in measured.values.items()},
+                         {key_of(trial["parameters"]): trial.get("median_ns") for trial in trials})
+
+    def test_a_page_needs_plotly(self):
+        hidden = self.folder / "hidden"
+        (hidden / "plotly").mkdir(parents=True)
+        (hidden / "plotly" / "__init__.py").write_text("raise ModuleNotFoundError(name='plotly')\n")
+        said = self.tune("--trials", "3", "--plot", env={"PYTHONPATH": str(hidden)}).error
+        self.assertIn("trials.html': a page of parameters needs Debian's python3-optuna, python3-plotly and python3-sklearn", said)
+        self.assertTrue((self.place / "trials.svg").exists())
+
+    def test_precision(self):
+        compiled = run([tool("compile"), "--kernel", "^add", self.recording], [tool("run"), "--iterations", "500", "--precision",
+                       "0.9"], [tool("verify"), "--kernel", "^add"])
+        self.assertEqual(compiled.status, 0, compiled.text())
+        self.assertEqual({json.loads(line)["iterations"] for line in compiled.out.splitlines()}, {5})
+        for wrong in (["--precision", "1"], ["--precision", "0.1", "--rounds", "6"]):
+            self.assertEqual(run([tool("run"), *wrong], input=b"").status, 2)
+        self.tune("--precision", "0.5", "--trials", "3")
+        self.assertEqual(len(self.lines("trials.jsonl")), 3)
+        self.assertIn("--precision takes a ratio between 0 and 1", self.tune("--precision", "2", status=2).error)
 
     @staticmethod
     def last_of(text, words):

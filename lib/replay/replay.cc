@@ -12,6 +12,7 @@
 #include "replay/outcomes.h"
 #include "verify/image_comparison.h"
 #include "verify/scale.h"
+#include "verify/speedup.h"
 
 namespace mneme::run {
 namespace {
@@ -428,7 +429,7 @@ void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configurati
     if (in_its_cache) choose_source(execute_once, usual);
     taken =
         in_its_cache ? execute_in_its_cache(execute_once, usual, source_.value_or(From::kDevice)) : execute_once(true);
-    after(i, taken);
+    if (!after(i, taken)) break;
     if (fits && usual.always) usual.blocks = dirty_;
   }
   restore();
@@ -477,6 +478,7 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
       note_differences(run, findings.differences());
     }
     if (i == 0) run.stray_bytes = count_strays();
+    return settings.precision <= 0 || verify::median_error(run.nanoseconds) > settings.precision;
   };
   auto* found = variant.configuration.checks.empty() ? nullptr : &run.findings;
   execute(kernel, variant.configuration, code, times, settings, foreign, after, found);
@@ -502,6 +504,7 @@ bundle::RunInfo Replay::measure(const bundle::KernelInfo& kernel, const bundle::
       repetitions.take(block.address, block.epilogue, actual, differs);
     });
     repetitions.end_execution();
+    return true;
   });
   bundle::RunInfo run = completed_run(variant);
   run.baseline = repetitions.result();

@@ -23,6 +23,7 @@ namespace mneme::run {
 struct RunSettings {
   uint32_t warmup = 1;
   uint32_t iterations = 3;
+  double precision = 0;                // fewer iterations do where their median is known to that relative error
   uint32_t baseline = 0;               // executions of the recorded code that come first; 0: none
   uint64_t max_difference = 64 << 20;  // bytes of blocks that differ, expected and actual, given to `observed`
   bool poison_shared = false;          // shared memory does not begin as zeros
@@ -90,9 +91,9 @@ class Replay {
   enum class From { kDevice, kHost };
   void restore(From from = From::kDevice);
   bundle::RunInfo completed_run(const bundle::VariantInfo& variant) const;
-  // Executes so many times, each time from the prologue; `after` is called after each, with its number and how long it
-  // took. `found`: takes what code with checks finds in the first; null: nothing is looked for.
-  using After = std::function<void(uint32_t, uint64_t)>;
+  // Executes so many times, each time from the prologue. `after` is called after each, with its number and how long it
+  // took; false ends it. `found`: takes what code with checks finds in the first; null: nothing is looked for.
+  using After = std::function<bool(uint32_t, uint64_t)>;
   void execute(const bundle::KernelInfo& kernel, const bundle::Configuration& configuration, Bytes code, uint32_t times,
                const RunSettings& settings, const Foreign& foreign, const After& after,
                std::vector<bundle::Finding>* found = nullptr);

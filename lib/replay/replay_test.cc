@@ -217,6 +217,14 @@ TEST_P(Replayed, EveryExecutionStartsFromThePrologue) {
   for (size_t i = 0; i < 12; i++) EXPECT_EQ(seen[i], i % 3 == 1 ? '\0' : 'a');
 }
 
+TEST_P(Replayed, IterationsEndWhenTheMedianIsPrecise) {
+  settings.iterations = 50;
+  settings.precision = 0.01;
+  EXPECT_EQ(run().nanoseconds.size(), 5u) << "the sundial is within 1 %";
+  settings.precision = 1e-9;
+  EXPECT_EQ(run().nanoseconds.size(), 50u);
+}
+
 TEST_P(Replayed, EveryOutcomeIsToldOfOnce) {
   settings.warmup = 0;
   settings.iterations = 6;

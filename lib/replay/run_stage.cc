@@ -36,6 +36,8 @@ void ReplayOptions::add_options(cli::Options& options) {
   options.group("Times");
   options.value("--warmup", warmup_, "N", "executions before those that are timed (default 1)");
   options.value("--iterations", iterations_, "N", "executions that are timed (default 3)");
+  options.value("--precision", runner_.settings.precision, "RATIO",
+                "end the iterations when the standard error of their median is at most so much of it, such as 0.01");
   options.value("--rounds", rounds_, "N",
                 "how often to do all that, each launch's variants in turn, as mneme-verify --reference needs it to "
                 "compare them (default 1)");
@@ -54,6 +56,9 @@ RunnerOptions ReplayOptions::checked(const cli::Options& options) {
   if (rounds_ == 0 || rounds_ > kMostExecutions / iterations_) {
     throw Error::of("--rounds must be from 1 to {} with so many iterations", kMostExecutions / iterations_);
   }
+  const double precision = runner_.settings.precision;
+  if (!(precision >= 0 && precision < 1)) throw Error("--precision must be from 0 to less than 1");
+  if (precision > 0 && rounds_ > 1) throw Error("--precision goes with one round: leave --precision or --rounds out");
   if (runner_.timeout <= 0) throw Error("--timeout must be more than 0 seconds");
   if (baseline_ == 1 || baseline_ > kMostExecutions) {
     throw Error::of(

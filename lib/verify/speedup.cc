@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <random>
+#include <utility>
 
 namespace mneme::verify {
 namespace {
@@ -52,6 +55,18 @@ uint64_t median(std::vector<uint64_t> nanoseconds) {
   if (nanoseconds.size() % 2) return nanoseconds[middle];
   uint64_t low = nanoseconds[middle - 1], high = nanoseconds[middle];
   return low + (high - low) / 2;
+}
+
+double median_error(std::vector<uint64_t> nanoseconds) {
+  constexpr size_t kFewest = 5;
+  constexpr double kSigmaOfDeviation = 1.4826;  // of a normal distribution, by its median absolute deviation
+  const double kErrorOfMedian = std::sqrt(std::numbers::pi / 2);  // by that of the mean
+  const uint64_t middle = median(nanoseconds);
+  if (nanoseconds.size() < kFewest || middle == 0) return std::numeric_limits<double>::infinity();
+  const double root = std::sqrt(static_cast<double>(nanoseconds.size()));
+  for (uint64_t& time : nanoseconds) time = time > middle ? time - middle : middle - time;
+  const auto deviation = static_cast<double>(median(std::move(nanoseconds)));
+  return kErrorOfMedian * kSigmaOfDeviation * deviation / root / static_cast<double>(middle);
 }
 
 uint64_t count_outliers(std::vector<uint64_t> nanoseconds) {

@@ -11,6 +11,10 @@ namespace mneme::verify {
 // In nanoseconds; 0 when there are none. Of an even number the mean of the two in the middle, rounded down.
 uint64_t median(std::vector<uint64_t> nanoseconds);
 
+// The standard error of the median by the median: of the times' median absolute deviation, so that an interrupted
+// execution hardly changes it. Infinite for fewer than five times, and for a median of 0.
+double median_error(std::vector<uint64_t> nanoseconds);
+
 // Times far from the others: beyond three times the distance of the quartiles from either of them (Tukey's outer
 // fences). They stay among the times: medians bear them.
 uint64_t count_outliers(std::vector<uint64_t> nanoseconds);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace mneme::verify {
@@ -20,6 +21,14 @@ TEST(Speedup, MediansAndOutliers) {
   EXPECT_EQ(count_outliers({}), 0u);
   EXPECT_EQ(count_outliers({5, 5, 5, 5}), 0u);
   EXPECT_EQ(count_outliers({10, 11, 12, 13, 14, 15, 16, 17, 900, 0}), 1u);
+}
+
+TEST(Speedup, TheErrorOfAMedian) {
+  EXPECT_EQ(median_error({100, 100, 100, 100}), std::numeric_limits<double>::infinity()) << "too few times";
+  EXPECT_EQ(median_error({0, 0, 0, 0, 0}), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(median_error({100, 100, 100, 100, 100}), 0);
+  EXPECT_NEAR(median_error({90, 90, 100, 110, 110}), 1.2533 * 14.826 / std::sqrt(5) / 100, 1e-4);
+  EXPECT_NEAR(median_error({90, 90, 100, 110, 100'000}), 1.2533 * 14.826 / std::sqrt(5) / 100, 1e-4) << "an outlier";
 }
 
 TEST(Speedup, IsOfTheRounds) {

@@ -186,11 +186,17 @@ class Bundle:
         except (tarfile.TarError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise MnemeError(f"'{self.path}' is no bundle, or not a whole one: name what mneme-capture wrote") from None
 
-    def _json(self, name: str) -> dict[str, Any]:
-        member = self._members[name]
-        with open(self.path, "rb") as file:
+    def member(self, name: str) -> bytes | None:
+        """The bytes of a member of the archive; None where there is none of this name."""
+        member = self._members.get(name)
+        if member is None:
+            return None
+        with self._reading(), open(self.path, "rb") as file:
             file.seek(member.offset_data)
-            made = json.loads(file.read(member.size))
+            return file.read(member.size)
+
+    def _json(self, name: str) -> dict[str, Any]:
+        made = json.loads(self.member(name) or b"")
         if not isinstance(made, dict):
             raise ValueError(name)
         return made

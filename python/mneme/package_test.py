@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The package as a whole: its types, its style, and the wheel that pip makes of it."""
+"""Tests of the whole package: mypy, ruff, the wheel, and an installation by pip."""
 
 import pathlib
 import re
@@ -52,6 +52,20 @@ class Package(unittest.TestCase):
         shown = self.run_well(DEBIANS, "-c", "import mneme; print(mneme.__file__, mneme.Configuration(fuse=True).to_json())",
                               cwd=self.folder / "site")
         self.assertIn(f'{self.folder / "site" / "mneme" / "__init__.py"} {{"fuse": true}}', shown)
+
+    @unittest.skipUnless(has("setuptools, wheel, pip"), "pip, setuptools or wheel is not installed")
+    def test_pip_installs_it(self):
+        """Without a network; it takes the tools from PATH then."""
+        source, site = self.folder / "python", self.folder / "site"
+        shutil.copytree(PYTHON, source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
+        self.run_well(DEBIANS, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--target", site,
+                      "./python", cwd=self.folder)
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "mneme-run").write_text("#!/bin/sh\n")
+        (self.folder / "bin" / "mneme-run").chmod(0o755)
+        shown = self.run_well(DEBIANS, "-c", "import mneme.tools; print(mneme.__file__, mneme.tools.tool('run'))", cwd=self.folder,
+                              env={"PYTHONPATH": str(site), "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"})
+        self.assertEqual(shown, f"{site / 'mneme' / '__init__.py'} {self.folder / 'bin' / 'mneme-run'}\n")
 
     def test_the_version_is_the_tools(self):
         version = re.search(r"project\(mneme VERSION (\S+)", (PYTHON.parent / "CMakeLists.txt").read_text())[1]

@@ -80,6 +80,7 @@ class Settings:
     target: str = ""
     warmup: int = 1
     iterations: int = 10
+    precision: float = 0.0  # 0: all iterations
     verify: Verify = Verify()
     flags: Mapping[str, Sequence[str]] = field(default_factory=dict)  # further options, by the tool's name
 
@@ -139,7 +140,9 @@ class Pipe:
         self.is_ending = False
         source, answers = os.pipe()
         settings, select = self.settings, self.settings.selection(self.instance)
-        times = "--warmup", str(settings.warmup), "--iterations", str(settings.iterations)
+        times = ["--warmup", str(settings.warmup), "--iterations", str(settings.iterations)]
+        if settings.precision:
+            times += ["--precision", str(settings.precision)]
         stages = [settings.compile(self.instance, f"/dev/fd/{answers}", "-j", "1"),
                   [*settings.command("run", *times), *select], [*settings.command("verify"), *select]]
         upstream: Any = subprocess.PIPE

@@ -25,7 +25,7 @@ from .verify import Verify
 
 Result = TypeVar("Result")
 
-RESOURCES = "registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes", "shared_bytes"
+RESOURCES = "registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes", "shared_bytes", "occupancy"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Run:
     variant: str = ""
     instance: str = ""  # empty for several launches
     executed: tuple[str, ...] = ()  # the variants whose code ran, one a launch: equal codes have equal ones
-    resources: Mapping[str, int] = field(default_factory=dict)  # of a GPU: registers, spilled bytes, shared memory
+    resources: Mapping[str, int] = field(default_factory=dict)  # of a GPU: registers, spilled bytes, shared memory, occupancy
     comparison: Mapping[str, Any] | None = None  # with the first configuration (Session.compare)
     launches: tuple["Run", ...] = ()  # of several
 
@@ -155,11 +155,13 @@ class Session:
             run = session.submit({"passes": "default<O2>"}).result()
 
     `instance` chooses one launch by the beginning of its hash, else a run is of all of the kernel's. `devices` names
-    several: each takes the next configuration when it is free. What waits is done in order. close() ends at once."""
+    several: each takes the next configuration when it is free. What waits is done in order. close() ends at once.
+
+    With a `precision` a run's iterations end when the standard error of their median is at most so much of it."""
 
     def __init__(self, bundle: Bundle | str | os.PathLike[str], *, kernel: str = "", instance: str = "", device: str = "auto",
                  devices: Sequence[str] = (), target: str = "", verify: Verify = Verify(), warmup: int = 1, iterations: int = 10,
-                 flags: Mapping[str, Sequence[str]] = MappingProxyType({}),
+                 precision: float = 0.0, flags: Mapping[str, Sequence[str]] = MappingProxyType({}),
                  messages: str | os.PathLike[str] | None = None) -> None:
         self.bundle = bundle if isinstance(bundle, Bundle) else Bundle.open(bundle)
         self.selection = select_one(self.bundle, kernel=kernel, instance=instance, target=target)
@@ -170,7 +172,7 @@ class Session:
         self.workers = []
         for name in devices or [device]:
             settings = Settings(os.fspath(self.bundle.path), device_named(name, self.selection.is_nvidia),
-                                self.selection.expression, target, warmup, iterations, verify, flags)
+                                self.selection.expression, target, warmup, iterations, precision, verify, flags)
             self.workers.append(Worker(settings, self.selection, self._messages))
         self._threads = [threading.Thread(target=self._serve, args=[worker], daemon=True) for worker in self.workers]
         for thread in self._threads:

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "bundle/launch.h"
+#include "replay/judge/occupancy.h"
 #include "verify/baseline.h"
 
 namespace mneme::verify {
@@ -81,7 +82,8 @@ Row Judgement::row(const Digest& variant) const {
           std::nullopt,
           {},
           false,
-          found->second.resources};
+          found->second.resources,
+          occupancy(found->second, *instance_)};
 }
 
 void Judgement::give(Row row) {

@@ -117,11 +117,15 @@ void write_assembled(bundle::json::Text& out, const Row& row) {
   if (configuration.assembler.empty()) return;
   out.add("assembler", configuration.assembler).add("ptxas_level", configuration.ptxas_level);
   if (configuration.max_registers) out.add("max_registers", configuration.max_registers);
+}
+
+void write_resources(bundle::json::Text& out, const Row& row) {
   if (!row.resources) return;
   const bundle::Resources& resources = *row.resources;
   out.add("registers", resources.registers).add("stack_bytes", resources.stack);
   out.add("spill_store_bytes", resources.spill_stores).add("spill_load_bytes", resources.spill_loads);
   out.add("shared_bytes", resources.shared);
+  if (row.occupancy) out.add("occupancy", *row.occupancy);
 }
 
 }  // namespace
@@ -157,6 +161,7 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
   bundle::write_configuration(out, row.configuration);
   out.close();
   write_assembled(out, row);
+  write_resources(out, row);
   out.add("status", to_string(row.verdict.status)).add("verified", row.passed);
   out.add_all("reasons", row.verdict.reasons);
   if (row.run) {

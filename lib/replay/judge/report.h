@@ -34,6 +34,7 @@ struct Row {
   Verdict verdict;
   bool passed = false;                              // it is verified, or as good as that (Rules::lenient)
   std::optional<bundle::Resources> resources = {};  // that the variant takes, as far as its assembler says so
+  std::optional<uint32_t> occupancy = {};           // waves at once: of a SIMD (AMD) or a multiprocessor (NVIDIA)
   std::optional<TimeComparison> comparison = {};    // where one was asked for and can be made
   bool launch_changed_memory = true;                // the recorded one; else what does nothing is verified, too
 };

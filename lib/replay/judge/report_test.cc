@@ -130,6 +130,8 @@ TEST(JsonLine, SaysWhatAssembledCodeTakes) {
   EXPECT_THAT(json_line(r, {}),
               HasSubstr(R"("assembler":"ptxas","ptxas_level":3,"max_registers":32,"registers":30,"stack_bytes":440,)"
                         R"("spill_store_bytes":16,"spill_load_bytes":24,"shared_bytes":256,"status")"));
+  r.occupancy = 48;
+  EXPECT_THAT(json_line(r, {}), HasSubstr(R"("shared_bytes":256,"occupancy":48,"status")"));
 }
 
 TEST(JsonLine, HasTheWholeConfiguration) {

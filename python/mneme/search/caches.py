@@ -10,8 +10,9 @@ import gzip
 import json
 import pathlib
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from .space import Parameters, Point, Space, SpaceError, Value, is_number, key_of
@@ -104,14 +105,16 @@ def text(cache: dict[str, Any]) -> str:
     return f'{head[:-1]}, "cache": {{\n{entries}\n}}}}\n'
 
 
-def t4(trials: Iterable[tuple[Parameters, float | None]], invalidity: str = "runtime") -> dict[str, Any]:
-    """Trials as T4 results; times in milliseconds."""
-    results = []
-    for parameters, value in trials:
-        measurements = [] if value is None else [{"name": "time", "value": value, "unit": "milliseconds"}]
-        results.append({"timestamp": "", "configuration": dict(parameters), "objectives": ["time"],
-                        "times": {"compilation_time": 0, "framework": 0, "search_algorithm": 0, "validation": 0,
-                                  "runtimes": [] if value is None else [value]},
-                        "invalidity": "correct" if value is not None else invalidity,
-                        "correctness": int(value is not None), "measurements": measurements})
-    return {"metadata": {}, "results": results, "schema_version": "1.0.0"}
+def t4_result(parameters: Parameters, value: float | None, invalidity: str = "runtime",
+              others: Mapping[str, tuple[float, str]] = MappingProxyType({})) -> dict[str, Any]:
+    """A trial as one of T4 results; its time is in milliseconds. `others` are measurements by name, with their units."""
+    measured = {} if value is None else {"time": (value, "milliseconds"), **others}
+    return {"configuration": dict(parameters), "objectives": ["time"],
+            "times": {"runtimes": [] if value is None else [value]},
+            "invalidity": invalidity if value is None else "correct", "correctness": int(value is not None),
+            "measurements": [{"name": name, "value": number, "unit": unit} for name, (number, unit) in measured.items()]}
+
+
+def t4(results: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """T4 results: the auto-tuning community's schema, version 1.0.0."""
+    return {"schema_version": "1.0.0", "results": list(results)}

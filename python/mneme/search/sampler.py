@@ -21,7 +21,6 @@ from .space import Parameters, Point, Space, SpaceError, key_of
 
 KINDS = "auto", "tpe", "genetic", "random", "grid"
 
-MOST_PROPOSALS = 50      # of a strategy in turn that are not new; then a random point takes their place
 MOST_DRAWS = 2_000       # random points of a large space in turn that are not new; then they are looked for in order
 MOST_LOOKED_AT = 50_000  # in order
 MOST_WARM = 10           # points of an earlier study that are tried first
@@ -42,6 +41,8 @@ class History(Protocol):
 
 
 class Strategy(Protocol):
+    PROPOSALS: int  # in turn that are not new; then a random point takes their place
+
     def propose(self) -> Point | None:
         """A point, new or not; nothing where any will do."""
 
@@ -79,8 +80,8 @@ class Sampler:
     # ---- ask and tell ----
 
     def ask(self) -> Point | None:
-        """The next point, which is open until its value is told; nothing when all are known or open, or when patience
-        is at its end. `ended` says which."""
+        """The next point. It is open until tell() or release(). Returns None when no new point is left, or when the
+        patience is exhausted; `ended` has the reason."""
         if self.patience is not None and self._since_best >= self.patience:
             self.ended = f"the last {self.patience} trials have found nothing better"
             return None
@@ -178,7 +179,7 @@ class Sampler:
             point = self._waiting.pop(0)
             if self.is_new(point):
                 return point
-        for _ in range(MOST_PROPOSALS):
+        for _ in range(self._strategy.PROPOSALS):
             proposed = self._strategy.propose()
             if proposed is None:
                 break

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Iterator
 from itertools import islice
@@ -11,11 +12,13 @@ from .sampler import KINDS, MOST_LOOKED_AT, History, Strategy
 from .space import MOST_LISTED, Point, Space
 from .tpe import Tpe
 
-LONG = 500  # trials after which both samplers that learn have found the best; the genetic one thinks less
+LONG = 500  # trials after which both samplers that learn have found the best; the genetic one takes less time
 
 
 class Random:
     """Any: the sampler draws them."""
+
+    PROPOSALS = 50
 
     def propose(self) -> Point | None:
         return None
@@ -88,7 +91,7 @@ def chosen(kind: str, space: Space, budget: float) -> str:
     if kind == "auto" and space.size() <= MOST_LISTED and space.allowed_size() <= budget < math.inf:
         return "grid"
     if kind == "auto":
-        return "genetic" if LONG < budget < math.inf else "tpe"
+        return "genetic" if LONG < budget < math.inf or not importlib.util.find_spec("optuna") else "tpe"
     return kind
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import MnemeError
 from ..tools import option_words
 
-NOT_KEPT = "config", "dump_config", "dry_run", "print_space", "version"
+NOT_KEPT = "config", "dump_config", "dry_run", "print_space", "version", "part"
 
 
 def _parsed(path: str, text: str) -> Any:
@@ -43,9 +43,14 @@ def config_words(path: str, known: Mapping[str, Any]) -> tuple[list[str], str | 
     return option_words(given), bundle
 
 
+def given(options: Namespace) -> dict[str, Any]:
+    """Those with a value."""
+    return {name: value for name, value in vars(options).items()
+            if not (value is None or value is False or value in ("", math.inf, {}) or name in NOT_KEPT)}
+
+
 def dump_config(options: Namespace) -> int:
     """Prints them as such a file, in lines that are YAML."""
-    for name, value in vars(options).items():
-        if value not in (None, "", False, math.inf, {}) and name not in NOT_KEPT:
-            print(f"{name}: {json.dumps(value)}")
+    for name, value in given(options).items():
+        print(f"{name}: {json.dumps(value)}")
     return 0

@@ -15,6 +15,7 @@ from ..search import SpaceError
 from ..selection import Selection, named, select
 from ..tools import run_tool
 from .search import Search, say
+from .slurm import tune_by_slurm
 
 
 def folders(output: str, selections: Sequence[Selection]) -> list[pathlib.Path]:
@@ -63,6 +64,8 @@ def tune(options: Namespace) -> int:
         for search in searches:
             search.describe()
         return max(statuses)
+    if options.engine == "slurm" and searches:
+        return tune_by_slurm(options, searches)
     if options.share and len(searches) > 1:
         searches = [search for search in searches if done(search.selection, search.begin)]
         share_out(options, searches)

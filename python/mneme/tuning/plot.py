@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trials, drawn by gnuplot."""
+"""Trials, drawn: over time by gnuplot; by their parameters by Optuna and plotly."""
 
+import html
+import importlib
 import math
 import pathlib
 import shutil
 import subprocess
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import MnemeError
+from ..search import Space
+from .export import optuna_study
 from .study import Trial
 
 PLOT = """
@@ -40,3 +46,31 @@ def plot(folder: pathlib.Path, trials: Sequence[Trial]) -> None:
         drawn = subprocess.run(["gnuplot"], input=text, text=True, capture_output=True, check=False)
         if drawn.returncode:
             raise MnemeError(f"gnuplot cannot draw '{folder}/trials.{kind}': {drawn.stderr.strip()}")
+
+
+NEEDED = "a page of parameters needs Debian's python3-optuna, python3-plotly and python3-sklearn for this Python"
+FEWEST = 4  # trials with a time, below which importances are not estimated
+
+
+def page(path: pathlib.Path, name: str, space: Space, trials: Sequence[Trial]) -> str:
+    """Importances of the parameters and parallel coordinates, by Optuna's own functions, as one file of HTML that needs no
+    network. Returns why there is none; else an empty text."""
+    try:
+        study = optuna_study(space, trials)
+        visualization: Any = importlib.import_module("optuna.visualization")
+        importlib.import_module("plotly")
+        importlib.import_module("sklearn")
+    except ModuleNotFoundError as error:
+        return f"there is no '{path}': {NEEDED} (there is no {error.name})"
+    varying = {name for name in space.parameters if len({str(trial.params.get(name)) for trial in study.trials}) > 1}
+    if len(study.trials) < FEWEST or not varying:
+        return f"there is no '{path}': it needs {FEWEST} trials with a time, and a parameter that varies among them"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        figures = [visualization.plot_param_importances(study, target_name="time"),
+                   visualization.plot_parallel_coordinate(study, target_name="time in us")]
+    shown = "".join(figure.to_html(full_html=False, include_plotlyjs=not place) for place, figure in enumerate(figures))
+    title = html.escape(name)
+    path.write_text(f"<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>{title}</title></head>\n"
+                    f"<body><h1>{title}</h1>\n{shown}</body></html>\n")
+    return ""

@@ -23,12 +23,14 @@ from ..search import Point, Sampler, Space
 from ..search.spaces import space_named
 from ..selection import Selection, named
 from ..session import Run, Session
+from .export import t4_results
 from .finals import finals, write_best
-from .plot import plot
+from .plot import page, plot
 from .progress import Progress, time_text
 from .shared import Shared
 from .study import Study, Trial, front, read_trials, verified, write_lines
-from .workers import devices_for
+from .throttling import Watch
+from .workers import devices_for, kind_of
 
 
 def say(text: str) -> None:
@@ -68,6 +70,8 @@ class Search:
         self.space: Space = space_named(options.space, selection)
         self.trials: float = options.trials
         self.time: float = options.time or math.inf
+        if options.part == "report":  # of the trials that there are
+            self.trials, self.time = 0, 0.0
 
     @property
     def name(self) -> str:
@@ -95,6 +99,7 @@ class Search:
         options = self.options
         return Session(self.selection.kernel.bundle, kernel=self.selection.expression, instance=options.instance,
                        devices=devices, target=options.target, warmup=options.warmup, iterations=options.iterations,
+                       precision=options.precision or 0.0,
                        flags={name: shlex.split(getattr(options, f"{name}_flags")) for name in TOOLS},
                        messages=self.folder / "messages.txt")
 
@@ -143,7 +148,7 @@ class Search:
         end, pareto = time.monotonic() + self.time, self.options.pareto
         sampler, points = self.sampler(study)
         left = self.space.allowed_size() - len(sampler.values) if sampler.kind == "grid" else math.inf
-        total = min(self.trials, len(study.trials) + left)
+        total = min(self.trials, len(study.trials) + left) or math.inf
         progress = Progress(len(study.trials), total, end)
         waiting: dict[concurrent.futures.Future[Any], Asked] = {}
 
@@ -181,9 +186,15 @@ class Search:
             same = points.setdefault(trial.executed, asked.point) if trial.executed else asked.point
             sampler.tell(asked.point, trial.value(pareto), same_as=None if same == asked.point else same)
 
+        def say_between(text: str) -> None:
+            progress.end()
+            say(text)
+
         progress.show(study.trials)
+        watch = Watch(session, self.options.baseline, kind_of(self.selection) == "cuda", say_between)
         try:
             while True:
+                watch.step()
                 elsewhere = hear()
                 while (len(waiting) < len(session.workers) and time.monotonic() < end
                        and len(study.trials) + len(waiting) + elsewhere < self.trials and (asked := ask())):
@@ -200,6 +211,7 @@ class Search:
                     take(waiting.pop(future), future.result())
                 progress.show(study.trials)
         finally:
+            watch.close()
             progress.end()
             self.write(study)
         if not study.others and sampler.ended:
@@ -211,8 +223,12 @@ class Search:
     def write(self, study: Study) -> None:
         if self.options.pareto:
             write_lines(self.folder / "pareto.jsonl", [trial.line() for trial in front(study.trials)])
+        if self.options.export_t4:
+            write_lines(self.folder / "t4.json", [t4_results(study.trials)])
         if self.options.plot:
             plot(self.folder, study.trials)
+            if reason := page(self.folder / "trials.html", self.selection.name, self.space, study.trials):
+                say(reason)
 
     def devices(self) -> list[str]:
         """Those of several workers; none where there is one."""
@@ -253,6 +269,8 @@ class Search:
                 if not self.options.baseline_only:
                     with self.shared() as shared:
                         self.search(session, study, shared)
+            if self.options.part == "search":
+                return
             if self.options.baseline_only or not study.others:
                 print(f"{self.name}: the baseline takes {time_text(baseline.median_ns or 0)}; nothing else was tried")
                 return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One search by several processes, on one or several machines, through an Optuna storage: a journal's file or a data base.
 
-A trial is *claimed* before it is tried: it is added as one that is running, with its point as a key. Of several claims of
-one point that with the lowest number holds, and the others are given up. The claims of a process that has died are given
-up by whoever notices first, and their points are tried again."""
+A process *claims* a point before it tries it: it adds a running trial with the point as its key. If several processes claim
+the same point, the claim with the lowest number holds, and the others are withdrawn. If a process dies, the next process
+that notices withdraws its claims, and their points are tried again."""
 
 import contextlib
 import fcntl
@@ -21,6 +21,7 @@ from typing import Any
 
 from ..errors import MnemeError
 from ..search import Point, Space
+from .export import choice
 from .study import Trial
 
 BEAT = 5.0  # seconds from one sign of life to the next
@@ -34,11 +35,6 @@ def _begun(process: int) -> str | None:
     except OSError:
         return None
     return None if fields[0] in "ZX" else fields[19]
-
-
-def _choice(value: Any) -> Any:
-    """As Optuna keeps it."""
-    return value if value is None or isinstance(value, (bool, int, float, str)) else json.dumps(value)
 
 
 class Lock:
@@ -61,7 +57,7 @@ class Shared:
 
     def __init__(self, storage: str, name: str, space: Space, about: Mapping[str, Any]) -> None:
         self.where = storage
-        self._choices = {name: [_choice(value) for value in one.values] for name, one in space.parameters.items()}
+        self._choices = {name: [choice(value) for value in one.values] for name, one in space.parameters.items()}
         about = json.loads(json.dumps(about))
         with self._reaching():
             optuna = importlib.import_module("optuna")
@@ -160,7 +156,7 @@ class Shared:
         """Nothing where another process has it, or where there are so many trials without it."""
         with self._reaching():
             made = self._trial(state=self._state.RUNNING, user_attrs={"point": point.key, "owner": self.owner},
-                               params={name: _choice(value) for name, value in point.parameters.items()},
+                               params={name: choice(value) for name, value in point.parameters.items()},
                                distributions={name: self._categorical(self._choices[name]) for name in point.parameters})
             claim: int = self._storage.create_new_trial(self._study, made)
             mine = self._storage.get_trial(claim).number
