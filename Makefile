@@ -5,6 +5,7 @@
 #   BUILD=build      the build folder          PREFIX=/usr/local   where `make install` puts things
 #   WERROR=ON        warnings are errors       DESTDIR=            put in front of PREFIX, for packagers
 #   JOBS=<cores>     at once, in tests         FUZZ_SECONDS=0      how long `make fuzz` runs; 0: until Ctrl-C
+#   FUZZ=reader_fuzz what `make fuzz` fuzzes: reader_fuzz (bundles), ptx_fuzz (PTX)
 #   LABEL=           of `make test`: only the tests with this label, such as bundle, pipeline or cuda
 #   SEED=<day>       of `make test`: chooses the sample of the slowest tests
 
@@ -16,6 +17,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 0
+FUZZ ?= reader_fuzz
 LABEL ?=
 SEED ?=
 
@@ -69,9 +71,9 @@ bench: all  ## measure, as ratios; needs an otherwise idle machine
 gpu-bundle: configure  ## pack what scripts/gpu-check runs on a machine with a GPU, into ./build/gpu-bundle
 	@scripts/gpu-bundle $(BUILD)
 
-fuzz: configure  ## fuzz the bundle reader for FUZZ_SECONDS, or until interrupted
-	@scripts/build $(BUILD) reader_fuzz
-	@scripts/fuzz $(BUILD) $(FUZZ_SECONDS)
+fuzz: configure  ## fuzz FUZZ for FUZZ_SECONDS, or until interrupted
+	@scripts/build $(BUILD) $(FUZZ)
+	@scripts/fuzz $(BUILD) $(FUZZ_SECONDS) $(FUZZ)
 
 install: all  ## install under $(DESTDIR)$(PREFIX)
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

@@ -9,12 +9,13 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include "base/confine.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "codegen/ptx/lift.h"
-#include "pass/closure.h"
+#include "pass/reached.h"
 #include "pass/record.h"
 
 namespace {
@@ -22,17 +23,19 @@ namespace {
 void write_records(const mneme::codegen::ptx::Lifted& lifted, const char* only) {
   for (const std::string& name : lifted.kernels) {
     if (only && name != only) continue;
-    const llvm::Function& kernel = *lifted.module->getFunction(name);
-    std::string why = mneme::codegen::ptx::why_refused(lifted, *lifted.module, name);
-    if (!kernel.isDeclaration())
-      why = mneme::codegen::ptx::why_refused(lifted, *mneme::inject::closure_of(kernel), name);
+    const llvm::Function* kernel = lifted.module->getFunction(name);  // null: refused, and nobody refers to it
+    std::optional<mneme::inject::Reached> reached;
+    std::string why = mneme::codegen::ptx::why_refused(lifted, name, [&](const llvm::GlobalValue& value) {
+      if (!reached) reached.emplace(*kernel);
+      return reached->contains(&value);
+    });
     if (!why.empty()) {
       std::fprintf(stderr, "%s\t%s\n", name.c_str(), why.c_str());
       continue;
     }
     mneme::inject::Told told;
     told.lifted = "ptx";
-    mneme::write_all(STDOUT_FILENO, mneme::bytes_of(mneme::inject::record_of(kernel, told)), "standard output");
+    mneme::write_all(STDOUT_FILENO, mneme::bytes_of(mneme::inject::record_of(*kernel, told)), "standard output");
   }
 }
 

@@ -84,6 +84,9 @@ void lift_file(const PtxFile& file, llvm::StringRef text, llvm::Module& module, 
   std::string version = "+ptx" + std::to_string(std::min(file.major * 10 + file.minor, kNewestVersion));
   for (const PtxFunction& source : file.functions) {
     if (!source.is_defined) continue;
+    if (functions.definition(source.name) != &source || file.aliases.contains(source.name)) {
+      functions.fail(source.name, "is defined twice");
+    }
     llvm::Function* function = nullptr;
     try {
       function = functions.function(source.name);
@@ -177,16 +180,13 @@ Lifted lift(llvm::LLVMContext& context, std::string_view text) {
   return lifted;
 }
 
-std::string why_refused(const Lifted& lifted, const llvm::Module& closure, const std::string& kernel) {
+std::string why_refused(const Lifted& lifted, const std::string& kernel,
+                        llvm::function_ref<bool(const llvm::GlobalValue&)> uses) {
   auto own = lifted.refused.find(kernel);
   if (own != lifted.refused.end()) return own->second;
-  for (const llvm::Function& function : closure) {
-    auto found = function.isDeclaration() ? lifted.refused.find(function.getName().str()) : lifted.refused.end();
-    if (found != lifted.refused.end()) return found->second;
-  }
-  for (const llvm::GlobalVariable& variable : closure.globals()) {
-    auto found = lifted.refused.find(variable.getName().str());
-    if (found != lifted.refused.end()) return found->second;
+  for (const auto& [name, why] : lifted.refused) {
+    const llvm::GlobalValue* value = lifted.module->getNamedValue(name);
+    if (value && value->isDeclaration() && uses(*value)) return why;
   }
   return {};
 }
@@ -198,7 +198,8 @@ std::string lift_kernel(std::string_view text, const std::string& kernel) {
     throw Error::of("the PTX has no kernel '{}'", kernel);
   }
   keep_only(*lifted.module, kernel);
-  if (std::string why = why_refused(lifted, *lifted.module, kernel); !why.empty()) throw Error(why);
+  std::string why = why_refused(lifted, kernel, [](const llvm::GlobalValue& left) { return !left.use_empty(); });
+  if (!why.empty()) throw Error(why);
   return ir::write_bitcode(*lifted.module);
 }
 

@@ -6,7 +6,10 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <filesystem>
+
 #include "base/error.h"
+#include "base/file.h"
 #include "codegen/host/dialect/nvptx/run.h"
 #include "codegen/ptx/constants.h"
 #include "ir/module.h"
@@ -564,6 +567,13 @@ TEST(Lift, KeepsRoundingAndFlushing) {
   EXPECT_THAT(ir, Not(HasSubstr("denormal-fp-math-f32")));
 }
 
+TEST(Lift, RefusesWhatIsDefinedTwice) {
+  EXPECT_THAT(refusal_of(".func f() { ret; }\n.func f(.param .b32 a) { ret; }\n.entry k() { ret; }"),
+              HasSubstr("line 4 of the PTX ('f() { ret') is defined twice"));
+  EXPECT_THAT(refusal_of(".func f() { ret; }\n.func g(.param .b32 a) { ret; }\n.alias g, f;\n.entry k() { ret; }"),
+              HasSubstr("is defined twice"));
+}
+
 TEST(Lift, SaysWhichLineItDoesNotKnow) {
   EXPECT_EQ(refusal_of(".visible .entry k()\n{\n  .reg .b32 %r<2>;\n  bra nowhere;\n}\n"),
             "line 7 of the PTX ('bra nowhere') leads nowhere");
@@ -572,6 +582,20 @@ TEST(Lift, SaysWhichLineItDoesNotKnow) {
   EXPECT_THAT(refusal_of(".visible .entry k() {\n"), HasSubstr("has no end"));
   EXPECT_THAT(refusal_of("nonsense\n"), HasSubstr("line 4"));
   EXPECT_THAT(refusal_of(".visible .entry k() { .reg .b32 %r<2>; mov.u32 %r1, gone; }\n"), HasSubstr("'gone'"));
+}
+
+// The texts that ptx_fuzz begins with.
+TEST(Lift, ReadsTheCorpus) {
+  unsigned texts = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(MNEME_CORPUS)) {
+    SCOPED_TRACE(entry.path());
+    llvm::LLVMContext context;
+    Lifted lifted = lift(context, read_file(entry.path()));
+    EXPECT_EQ(lifted.kernels.size(), 1u);
+    for (const auto& [name, why] : lifted.refused) ADD_FAILURE() << name << ": " << why;
+    ++texts;
+  }
+  EXPECT_GE(texts, 7u);
 }
 
 // A stranger's text ends in an Error, never otherwise.
