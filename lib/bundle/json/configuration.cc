@@ -79,6 +79,7 @@ const std::vector<Key>& keys() {
       {"iterations", &Configuration::iterations, When::kIfSet, kMaxExecutions},
       {"contract", &Configuration::contract, When::kIfSet},
       {"code", &Configuration::code, When::kIfSet},
+      {"opt_bisect", &Configuration::opt_bisect, When::kIfSet, kMaxThreshold},
   };
   return kKeys;
 }
