@@ -8,12 +8,13 @@ import unittest
 
 from support import ROOT, tool
 
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune"]
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "bisect"]
+OF_PYTHON = "tune", "bisect"
 MACROS = {"Ar", "Cm", "Op", "Oo", "Oc", "No", "Ns", "Pa", "Sm", "Li", "Ev", "Xo", "Xc", ",", "|", "=", "...", "…"}
 
 
 def page_of(name):
-    return (ROOT / "scripts" if name == "tune" else ROOT / f"mneme-{name}") / f"mneme-{name}.1"
+    return (ROOT / "scripts" if name in OF_PYTHON else ROOT / f"mneme-{name}") / f"mneme-{name}.1"
 
 
 def groups_of_help(text):
