@@ -8,8 +8,8 @@ import unittest
 
 from support import ROOT, tool
 
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "bisect"]
-OF_PYTHON = "tune", "bisect"
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "bisect", "reduce"]
+OF_PYTHON = "tune", "bisect", "reduce"
 MACROS = {"Ar", "Cm", "Op", "Oo", "Oc", "No", "Ns", "Pa", "Sm", "Li", "Ev", "Xo", "Xc", ",", "|", "=", "...", "…"}
 
 

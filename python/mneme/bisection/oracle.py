@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..bundle import Bundle
-from ..configuration import Configuration
 from ..errors import MnemeError
 from ..session import Run, Session
 
@@ -18,16 +17,6 @@ MOST_ROUNDS = 4  # times those that were asked for, where an interval does not t
 
 def say(text: str) -> None:
     print(text, flush=True)
-
-
-def configuration_of(text: str) -> dict[str, Any]:
-    """An object of JSON, a level such as O2, or a pipeline."""
-    if text.lstrip().startswith("{"):
-        return dict(Configuration.from_json(text))
-    level = text.removeprefix("-").removeprefix("O")
-    if level in ("0", "1", "2", "3", "s", "z"):
-        return {"passes": f"default<O{level}>", "codegen_opt": 2 if level in "sz" else int(level)}
-    return {"passes": text}
 
 
 @dataclass(frozen=True)
