@@ -278,6 +278,31 @@ class Configurations(TestCase):
             self.assertRegex(" ".join(line["reasons"]), r"runs code that was compiled for the grid \(391, 1, 1\) and the block "
                              r"\(128, 1, 1\) only")
 
+    def test_limited_passes(self):
+        def passes(*options):
+            said = self.run_well([tool("compile"), "-v", "--kernel", "^add", *options, self.recording]).error
+            return re.findall(r"'add\(.*?\)': (\d+) (.*) on (.*?)( \(skipped\))?$", said, re.MULTILINE)
+        for target in ["host", "gfx90a"]:
+            def texts(*options):
+                return list(self.texts("--kernel", "^add", "--target", target, *options).values())
+            self.assertNotEqual(texts("--opt-bisect", "0"), texts())
+            self.assertEqual(texts("--opt-bisect", "1000000"), texts())
+            listed = passes("--target", target, "--opt-bisect", "7")
+            self.assertEqual([int(number) for number, *_ in listed], list(range(1, len(listed) + 1)))
+            self.assertEqual([bool(skipped) for *_, skipped in listed], [number >= 7 for number in range(len(listed))])
+            self.assertEqual(listed[0][1:3], ("Annotation2MetadataPass", "[module]"))
+            self.assertTrue(any(where.startswith("function (") for _, _, where, _ in listed), "those of code generation")
+            # The texts are another form of the same code.
+            self.assertEqual(passes("--target", target, "--opt-bisect", "7", "--save-ir", self.folder / "texts"), listed)
+        self.assertEqual(passes(), [])
+        # One compilation's limit is no other's.
+        bundle = self.compile("--kernel", "^add", "--variants", self.lines({"opt_bisect": 0}, {}, {"opt_bisect": 1000000}))
+        first, second, third = self.variants(bundle)
+        self.assertEqual([third.get("same_as"), "same_as" in second], [second["id"], False])
+        self.assertEqual([first["configuration"]["opt_bisect"], "opt_bisect" in second["configuration"]], [0, False])
+        self.report(bundle)
+        self.refused("--opt-bisect takes at most 2147483647", "--opt-bisect", "4294967296")
+
     def test_a_plugin(self):
         source, plugin = self.folder / "plugin.cc", self.folder / "plugin.so"
         source.write_text(PLUGIN)

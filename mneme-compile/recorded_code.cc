@@ -17,12 +17,30 @@ constexpr std::string_view kNvidia = "cuda:";
 constexpr char kAssembled[] = "the code assembled of the PTX";
 
 // Keys, and options, that have a meaning only where IR is compiled.
-constexpr std::string_view kNeedIr[] = {"level",      "passes",           "codegen_opt",      "ir",
-                                        "fuse",       "contract",         "check_memory",     "checks",
-                                        "cpu",        "features",         "code_object",      "max_threads",
-                                        "min_blocks", "unroll_threshold", "inline_threshold", "fast_math",
-                                        "attributes", "plugins",          "specialize_args",  "specialize_dims",
-                                        "save_ir",    "print_after",      "embed_ir"};
+constexpr std::string_view kNeedIr[] = {"level",
+                                        "passes",
+                                        "codegen_opt",
+                                        "ir",
+                                        "fuse",
+                                        "contract",
+                                        "check_memory",
+                                        "checks",
+                                        "cpu",
+                                        "features",
+                                        "code_object",
+                                        "max_threads",
+                                        "min_blocks",
+                                        "unroll_threshold",
+                                        "inline_threshold",
+                                        "fast_math",
+                                        "attributes",
+                                        "opt_bisect",
+                                        "plugins",
+                                        "specialize_args",
+                                        "specialize_dims",
+                                        "save_ir",
+                                        "print_after",
+                                        "embed_ir"};
 // Those of an assembler.
 constexpr std::string_view kNeedPtx[] = {"ptxas_level", "max_registers"};
 

@@ -124,6 +124,8 @@ void Settings::add_options(cli::Options& options) {
                 "NVIDIA GPUs: how large a function may be to be inlined; the host device inlines all that it can");
   options.value("--attributes", attributes_, "LIST",
                 "attributes of the kernel's function, with spaces between: 'noinline key=value'");
+  options.value("--opt-bisect", opt_bisect_, "N",
+                "skip optional passes behind the first N, as opt -opt-bisect-limit does; with -v they are listed");
   options.values("--load-pass-plugin", plugins_, "FILE", "load further passes, as opt does; may be repeated");
   options.flag("--as-recorded", as_recorded_,
                "compile the recorded code as it ran, for mneme-run --baseline only: no run is made of it");
@@ -214,6 +216,7 @@ Asked Settings::asked(const cli::Options& options) {
   if (options.given("--inline-threshold")) {
     configuration.inline_threshold = number_of("--inline-threshold", inline_threshold_, INT32_MAX);
   }
+  if (options.given("--opt-bisect")) configuration.opt_bisect = number_of("--opt-bisect", opt_bisect_, INT32_MAX);
   configuration.fast_math = fast_math_;
   configuration.attributes = attributes_;
   for (const std::string& file : plugins_) {
@@ -243,6 +246,7 @@ Asked Settings::asked(const cli::Options& options) {
                                                            {"--attributes", "attributes"},
                                                            {"--launch-bounds", "max_threads"},
                                                            {"--unroll-threshold", "unroll_threshold"},
+                                                           {"--opt-bisect", "opt_bisect"},
                                                            {"--load-pass-plugin", "plugins"},
                                                            {"--specialize-args", "specialize_args"},
                                                            {"--specialize-dims", "specialize_dims"},

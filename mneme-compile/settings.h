@@ -79,7 +79,7 @@ class Settings {
   uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, code_object_ = 0, jobs_ = 0;
   std::string cpu_, features_, launch_bounds_, fast_math_, attributes_, grid_, block_, specialize_args_, texts_folder_;
   std::vector<std::string> plugins_, print_after_;
-  uint64_t unroll_threshold_ = 0, inline_threshold_ = 0, shared_mem_ = 0;
+  uint64_t unroll_threshold_ = 0, inline_threshold_ = 0, opt_bisect_ = 0, shared_mem_ = 0;
   double timeout_ = 300;
   bool fuse_ = false, no_fuse_ = false, check_memory_ = false, as_recorded_ = false, specialize_dims_ = false,
        embeds_ir_ = false;

@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "dump_target.h"
+#include "edit_stage.h"
 #include "inputs.h"
 #include "merge.h"
 #include "on_demand.h"
@@ -55,6 +56,8 @@ Exit restore_bundles(int argc, char** argv) {
                "instead of a bundle, restore each state onto the device, read it back and compare; exit status 1 "
                "when something differs");
   options.choice("--device", device, {"auto", "host", "cuda", "hip"}, "the device for --check (default auto)");
+  restore::EditOptions edit;
+  edit.add_options(options);
   restore::TunedOptions tuned;
   tuned.add_options(options);
   output.add_options(options);
@@ -62,6 +65,13 @@ Exit restore_bundles(int argc, char** argv) {
   options.parse(argc, argv);
   selection.check();
   tuned.check(options, check || raw || packs || !dump.empty() || !executable.empty());
+  if (edit.asked()) {
+    if (check || raw || packs || tuned.asked() || !dump.empty() || !executable.empty()) {
+      throw Error(
+          "--edit writes a bundle of its own: leave out --raw, --packs, --dump, --executable, --check, --tuned");
+    }
+    return edit.write(std::move(paths), selection, output, options);
+  }
   if (tuned.asked()) return tuned.write(std::move(paths), selection, output, options);
 
   if ((check || !dump.empty()) && executable.empty() && options.given("--output")) {

@@ -9,7 +9,7 @@ import unittest
 
 from support import BUILD, PROGRAMS, ROOT, TestCase, run
 
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune"]
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "bisect", "reduce"]
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.25)

@@ -8,12 +8,13 @@ import unittest
 
 from support import ROOT, tool
 
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "export"]
+OF_PYTHON = ["tune", "export", "bisect", "reduce"]
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", *OF_PYTHON]
 MACROS = {"Ar", "Cm", "Op", "Oo", "Oc", "No", "Ns", "Pa", "Sm", "Li", "Ev", "Xo", "Xc", ",", "|", "=", "...", "…"}
 
 
 def page_of(name):
-    return (ROOT / "scripts" if name in ("tune", "export") else ROOT / f"mneme-{name}") / f"mneme-{name}.1"
+    return (ROOT / "scripts" if name in OF_PYTHON else ROOT / f"mneme-{name}") / f"mneme-{name}.1"
 
 
 def groups_of_help(text):

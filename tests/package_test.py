@@ -18,7 +18,7 @@ import unittest.mock
 from support import BUILD, PROGRAMS, ROOT, TestCase, run
 
 RELEASE = "bookworm"  # of Debian, number 12
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune"]
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "bisect", "reduce"]
 PACKAGING = ROOT / "packaging"
 RECIPE = PACKAGING / "spack" / "packages" / "mneme" / "package.py"
 

@@ -58,6 +58,7 @@ Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::
     nvptx::Result compiled = nvptx::compile(info, ir, configuration, given.instance, given.texts);
     code = {compiled.ptx, "code.ptx", "", stores_if_known(info, ir)};
     code.ir = std::move(compiled.ir);
+    code.remarks = std::move(compiled.passes);
     if (given.texts) code.assembly = std::move(compiled.ptx);
   } else if (configuration.target.starts_with("hip:")) {
     amdgpu::Result compiled = amdgpu::compile(info, ir, configuration, given.instance, given.texts, given.embed);
@@ -65,6 +66,7 @@ Code compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::
             std::move(compiled.resources)};
     code.ir = std::move(compiled.ir);
     code.assembly = std::move(compiled.assembly);
+    code.remarks = std::move(compiled.passes);
     code.replaced = host::replaced_functions(info, ir);
   } else {
     host::Result compiled = host::compile(info, ir, configuration, given.instance, {given.texts, given.print_after});

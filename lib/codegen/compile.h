@@ -18,8 +18,9 @@ struct Code {
   std::vector<bundle::StoreType> stores;
   std::optional<bundle::Resources> resources = {};  // of a cubin or a code object
   std::string ir = {}, assembly = {};               // as texts, where they were asked for: after the pipeline has run
-  std::vector<std::string> remarks = {};            // sentences about what may cost time
-  std::vector<std::string> replaced = {};           // functions that the host device and AMD's GPUs compute otherwise
+  // Sentences about what may cost time; and the numbered passes, where the configuration limits them (opt_bisect).
+  std::vector<std::string> remarks = {};
+  std::vector<std::string> replaced = {};  // functions that the host device and AMD's GPUs compute otherwise
 };
 
 // What else the compiler is to know and to give.

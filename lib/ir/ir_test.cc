@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
+#include "ir/pass_gate.h"
 
 namespace mneme::ir {
 namespace {
@@ -87,6 +88,41 @@ done:
   testing::internal::CaptureStderr();
   optimize(*module, "default<O3>", nullptr);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Optimize, SkipsPassesBehindALimit) {
+  constexpr char kPipeline[] = "function(sroa,instcombine)";
+  auto instructions = [&](std::optional<uint32_t> limit, std::vector<std::string>* passes = nullptr) {
+    PassGate gate(limit);
+    llvm::LLVMContext context;
+    auto module = load_module(context, kText, "text");
+    Tuning tuning;
+    tuning.gate = &gate;
+    optimize(*module, kPipeline, nullptr, {}, tuning);
+    if (passes) *passes = gate.passes();
+    return module->getFunction("sum")->getInstructionCount();
+  };
+  std::vector<std::string> passes;
+  EXPECT_EQ(instructions(0), 5u);
+  EXPECT_EQ(instructions(1, &passes), 2u);
+  EXPECT_EQ(passes, (std::vector<std::string>{"1 SROAPass on sum", "2 InstCombinePass on sum (skipped)"}));
+  EXPECT_EQ(instructions(2), 1u);
+  // Nothing of it is left for the next.
+  EXPECT_EQ(instructions(std::nullopt, &passes), 1u);
+  EXPECT_TRUE(passes.empty());
+}
+
+TEST(Optimize, NumbersPassesOfCodeAnew) {
+  PassGate gate(3);
+  gate.begin_pipeline();
+  EXPECT_TRUE(gate.shouldRunPass("A", "f"));
+  for (int i = 0; i < 2; ++i) {
+    gate.begin_code();
+    EXPECT_TRUE(gate.shouldRunPass("B", "f"));
+    EXPECT_TRUE(gate.shouldRunPass("C", "f"));
+    EXPECT_FALSE(gate.shouldRunPass("D", "f"));
+  }
+  EXPECT_EQ(gate.passes().size(), 4u);
 }
 
 TEST(Optimize, PassesOnWhatLlvmSaysOfABadPipeline) {

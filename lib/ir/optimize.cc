@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "ir/module.h"
+#include "ir/pass_gate.h"
 #include "ir/plugins.h"
 #include "ir/relative_tables.h"
 
@@ -81,6 +82,12 @@ void optimize(llvm::Module& module, const std::string& passes, llvm::TargetMachi
   llvm::OptNoneInstrumentation marked(/*DebugLogging=*/false);
   if (llvm::Triple(module.getTargetTriple()).isNVPTX()) leave_tables_of_addresses(callbacks);
   if (tuning.leave_marked) marked.registerCallbacks(callbacks);
+  llvm::OptPassGateInstrumentation counted(module.getContext());
+  if (tuning.gate) {
+    tuning.gate->begin_pipeline();
+    module.getContext().setOptPassGate(*tuning.gate);
+    counted.registerCallbacks(callbacks);
+  }
   llvm::PassBuilder builder(machine, pipeline_options(passes, tuning), std::nullopt, &callbacks);
   if (extension) extension(builder);
   register_plugins(tuning.plugins, builder);

@@ -11,6 +11,8 @@
 
 namespace mneme::ir {
 
+class PassGate;
+
 // What a target adds to the standard pipelines (default<O2>, …) at their extension points; may be empty.
 using Extension = std::function<void(llvm::PassBuilder&)>;
 
@@ -19,6 +21,7 @@ struct Tuning {
   std::optional<uint32_t> unroll_threshold = {}, inline_threshold = {};  // opt's options of these names
   std::string plugins = {};                                              // as ir/plugins.h has them
   bool leave_marked = false;  // functions with `optnone` stay as they are, as clang has it
+  PassGate* gate = nullptr;   // counts the passes, and skips some (ir/pass_gate.h); null: none does
 };
 
 // Runs a pass pipeline in opt's -passes= syntax. `machine` (may be null) informs its cost models.

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import select
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -99,6 +100,15 @@ class Settings:
 
     def environment(self) -> dict[str, str]:
         return {**environment(), **self.device.environment}
+
+    def shell(self, configurations: Sequence[Mapping[str, Any]], instance: str = "", *, run: Sequence[str] = (),
+              verify: Sequence[str] = ()) -> str:
+        """The pipe for these configurations, as one would type it."""
+        select = self.selection(instance)
+        lines = shlex.join(["printf", "%s\\n", *(json.dumps(dict(one)) for one in configurations)])
+        stages = [self.command("compile", "--variants", "-", *select, os.path.abspath(self.bundle)),
+                  self.command("run", *run, *select), self.command("verify", *verify, "--format", "table", *select)]
+        return " | ".join([lines, *(shlex.join([os.fspath(word) for word in stage]) for stage in stages)])
 
 
 class Lines:

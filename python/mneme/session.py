@@ -42,6 +42,7 @@ class Run:
     executed: tuple[str, ...] = ()  # the variants whose code ran, one a launch: equal codes have equal ones
     resources: Mapping[str, int] = field(default_factory=dict)  # of a GPU: registers, spilled bytes, shared memory, occupancy
     comparison: Mapping[str, Any] | None = None  # with the first configuration (Session.compare)
+    launch_changed_memory: bool | None = None  # the recorded launch, any of several; nothing where nothing was run
     launches: tuple["Run", ...] = ()  # of several
 
     @property
@@ -63,7 +64,8 @@ def run_of(row: Row) -> Run:
     status = row["status"] if verified or row["status"] != "verified" else "failed"
     return Run(status, verified, reasons, row["median_ns"] if is_timed else None, row.get("code_bytes"), row["variant"],
                row.get("instance", ""), (row.get("same_as") or row["variant"],),
-               MappingProxyType({key: row[key] for key in RESOURCES if key in row}), row.get("comparison"))
+               MappingProxyType({key: row[key] for key in RESOURCES if key in row}), row.get("comparison"),
+               row.get("launch_changed_memory"))
 
 
 def summed(runs: Sequence[Run]) -> Run:
@@ -75,7 +77,8 @@ def summed(runs: Sequence[Run]) -> Run:
             return Run(run.status, False, run.reasons, None, None, launches=tuple(runs))
     first = runs[0]
     return Run("verified", True, (), sum(run.median_ns or 0 for run in runs), max(run.code_bytes or 0 for run in runs),
-               first.variant, "", tuple(run.executed[0] for run in runs), first.resources, launches=tuple(runs))
+               first.variant, "", tuple(run.executed[0] for run in runs), first.resources, None,
+               any(run.launch_changed_memory for run in runs), tuple(runs))
 
 
 class Worker:

@@ -80,6 +80,7 @@ const std::vector<Key>& keys() {
       {"contract", &Configuration::contract, When::kIfSet},
       {"code", &Configuration::code, When::kIfSet},
       {"checks", &Configuration::checks, When::kIfSet},
+      {"opt_bisect", &Configuration::opt_bisect, When::kIfSet, kMaxThreshold},
   };
   return kKeys;
 }

@@ -52,9 +52,9 @@ TEST(Json, ConfigurationWithAllThatMayBeSet) {
       R"({"cpu":"znver4","features":"+avx2","code_object":4,"max_threads":64,"min_blocks":2,"unroll_threshold":0,)"
       R"("inline_threshold":7,"fast_math":"nsz","attributes":"cold","plugins":"a","grid":[4,2,1],"block":[32,1,1],)"
       R"("shared_mem":0,"specialize_args":"all","specialize_dims":true,"instance":")" +
-      kTwo.hex() + R"(","warmup":0,"iterations":5})";
+      kTwo.hex() + R"(","warmup":0,"iterations":5,"opt_bisect":0})";
   Configuration all = plain;
-  EXPECT_EQ(override_configuration(line, "a line", all).size(), 18u);
+  EXPECT_EQ(override_configuration(line, "a line", all).size(), 19u);
   EXPECT_EQ(all.grid, (Dim3{4, 2, 1}));
   EXPECT_EQ(all.shared_mem, 0u);
   std::string written = write(all);
@@ -64,8 +64,9 @@ TEST(Json, ConfigurationWithAllThatMayBeSet) {
 
   // As if nobody had said anything.
   std::string none = "{";
-  for (const char* key : {"grid", "block", "shared_mem", "unroll_threshold", "inline_threshold", "warmup", "iterations",
-                          "code_object", "max_threads", "min_blocks", "specialize_dims", "instance", "cpu"}) {
+  for (const char* key :
+       {"grid", "block", "shared_mem", "unroll_threshold", "inline_threshold", "warmup", "iterations", "code_object",
+        "max_threads", "min_blocks", "specialize_dims", "instance", "cpu", "opt_bisect"}) {
     none += '"' + std::string(key) + "\":null,";
   }
   none += R"("features":"","fast_math":"","attributes":"","plugins":"","specialize_args":""})";
@@ -83,8 +84,7 @@ TEST(Json, ConfigurationThatCannotBe) {
             "line 3: no configuration has the key 'pases'; there are target, passes, codegen_opt, form, fuse, ir, "
             "check_memory, baseline, assembler, ptxas_level, max_registers, cpu, features, code_object, max_threads, "
             "min_blocks, unroll_threshold, inline_threshold, fast_math, attributes, plugins, grid, block, shared_mem, "
-            "specialize_args, specialize_dims, instance, warmup, iterations, contract, code, "
-            "checks");
+            "specialize_args, specialize_dims, instance, warmup, iterations, contract, code, checks, opt_bisect");
   EXPECT_EQ(fault(R"({"fuse":true,"fuse":true})"), "line 3: 'fuse' is there twice");
   EXPECT_EQ(fault(R"({"fuse":1})"), "line 3: 'fuse' is not true or false");
   EXPECT_EQ(fault(R"({"codegen_opt":4})"), "line 3: 'codegen_opt' is 4, more than 3");

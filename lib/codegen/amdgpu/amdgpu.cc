@@ -21,6 +21,7 @@
 #include "ir/llvm_option.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
+#include "ir/pass_gate.h"
 #include "objects/embedded.h"
 
 namespace mneme::codegen::amdgpu {
@@ -86,6 +87,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   if (!target) throw Error::of("'{}' is not an AMD GPU that this version has code for", configuration.target);
   ir::set_llvm_option("amdgpu-internalize-symbols");  // clang's driver passes that for HIP with -mllvm
   ir::check_pipeline(configuration.passes, configuration.plugins);
+  ir::PassGate gate(configuration.opt_bisect);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = ir::load_module(context, ir, "the IR of kernel '" + info.demangled + "'");
   if (!llvm::StringRef(module->getTargetTriple()).starts_with("amdgcn")) {
@@ -108,8 +110,9 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   std::string object;
   try {
     with_complaints(context, [&] {
-      ir::optimize(*module, configuration.passes, machine.get(), {},
-                   {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
+      ir::optimize(
+          *module, configuration.passes, machine.get(), {},
+          {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true, &gate});
     });
     ir::check_kept(*module, info.name, configuration.passes);
     refuse_foreign_operations(*module, info, goal, *machine->getMCSubtargetInfo());
@@ -118,9 +121,12 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
     if (texts) {
       result.ir = ir::print_module(*module);
       std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
+      gate.begin_code();
       with_complaints(context, [&] { result.assembly = emit(*copy, *machine, llvm::CodeGenFileType::AssemblyFile); });
     }
+    gate.begin_code();
     with_complaints(context, [&] { object = emit(*module, *machine, llvm::CodeGenFileType::ObjectFile); });
+    result.passes = gate.passes();
     result.code_object = link(object);
   } catch (const Complaint& complaint) {
     throw Error::of("kernel '{}' cannot be compiled for {}: {}", info.demangled, configuration.target,

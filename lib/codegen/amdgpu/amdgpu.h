@@ -10,7 +10,8 @@ namespace mneme::codegen::amdgpu {
 struct Result {
   std::string code_object;
   bundle::Resources resources;
-  std::string ir, assembly;  // after the pipeline has run, if asked for
+  std::string ir, assembly;         // after the pipeline has run, if asked for
+  std::vector<std::string> passes;  // that ran and were skipped, by number, where the configuration limits them
 };
 
 // As clang would generate it from the same IR at the same level. The target is "hip:gfx90a" or any that target_id.h

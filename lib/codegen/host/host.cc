@@ -19,6 +19,7 @@
 #include "ir/llvm_option.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
+#include "ir/pass_gate.h"
 #include "ir/store_types.h"
 
 namespace mneme::codegen::host {
@@ -77,11 +78,13 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
                const bundle::InstanceInfo* instance, const Wishes& wishes) {
   std::unique_ptr<llvm::TargetMachine> machine = make_machine(configuration);
   ir::check_pipeline(configuration.passes, configuration.plugins);
+  ir::PassGate gate(configuration.opt_bisect);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> device = ir::load_module(context, ir, "the IR of kernel '" + kernel.demangled + "'");
   std::vector<std::string> replaced = replaced_in(*device);
 
   Compilation compilation(kernel, configuration, instance, *machine, std::move(device));
+  compilation.gate = &gate;
   compilation.print_after.insert(wishes.print_after.begin(), wishes.print_after.end());
   run_passes(compilation, passes());
   const llvm::Module& module = *compilation.module;
@@ -96,9 +99,12 @@ Result compile(const bundle::KernelInfo& kernel, std::string_view ir, const bund
   bound_time(compilation.fibers ? 0 : compilation.collectives);
   if (wishes.texts) {
     result.ir = ir::print_module(module);
+    gate.begin_code();
     result.assembly = emit(*llvm::CloneModule(module), *machine, llvm::CodeGenFileType::AssemblyFile);
   }
+  gate.begin_code();
   result.code = link_shared_object(emit(*compilation.module, *machine, llvm::CodeGenFileType::ObjectFile), {});
+  result.remarks.insert(result.remarks.end(), gate.passes().begin(), gate.passes().end());
   return result;
 }
 

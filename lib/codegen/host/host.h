@@ -19,7 +19,7 @@ struct Result {
   std::string form;  // "loop" or "fiber"
   std::vector<bundle::StoreType> stores;
   std::string ir, assembly;           // what the shared object was made of, if asked for
-  std::vector<std::string> remarks;   // sentences about what may cost time
+  std::vector<std::string> remarks;   // as Code's (codegen/compile.h)
   std::vector<std::string> replaced;  // as replaced_functions gives them
 };
 

@@ -297,7 +297,7 @@ void optimise(Compilation& c) {
   const bundle::Configuration& configuration = c.configuration;
   ir::optimize(*c.module, "always-inline,globaldce", &c.machine);
   ir::optimize(*c.module, with_order_kept(configuration.passes), &c.machine, extend_pipelines,
-               {configuration.unroll_threshold, {}, configuration.plugins});
+               {configuration.unroll_threshold, {}, configuration.plugins, false, c.gate});
   ir::check_kept(*c.module, kEntrySymbol, configuration.passes);
   c.item = c.code.run_block = nullptr;  // may be gone
 }

@@ -15,6 +15,10 @@
 #include "bundle/format.h"
 #include "codegen/host/forms/lower.h"
 
+namespace mneme::ir {
+class PassGate;
+}
+
 namespace mneme::codegen::host {
 
 // A kernel on its way through the passes, and what they find out about it.
@@ -29,6 +33,7 @@ struct Compilation {
   bool is_nvptx;  // the vendor's dialect is NVIDIA's, else AMD's
   std::unique_ptr<llvm::Module> module;
 
+  ir::PassGate* gate = nullptr;       // counts passes of the configuration's pipeline; null: none does
   bool verifies;                      // after each pass, what holds after it
   std::set<std::string> print_after;  // passes after which the IR goes to standard error
 

@@ -22,6 +22,7 @@
 #include "ir/llvm_option.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
+#include "ir/pass_gate.h"
 
 namespace mneme::codegen::nvptx {
 namespace {
@@ -128,6 +129,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
                const bundle::InstanceInfo* instance, bool texts) {
   refuse_host_options(info, configuration);
   ir::check_pipeline(configuration.passes, configuration.plugins);
+  ir::PassGate gate(configuration.opt_bisect);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = ir::load_module(context, ir, "the IR of kernel '" + info.demangled + "'");
   if (!llvm::StringRef(module->getTargetTriple()).starts_with("nvptx64")) {
@@ -142,7 +144,7 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   allow_optimisation(*module, info);
   adjust(*module, info, configuration, instance);
   ir::optimize(*module, configuration.passes, machine.get(), {},
-               {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true});
+               {configuration.unroll_threshold, configuration.inline_threshold, configuration.plugins, true, &gate});
   ir::check_kept(*module, info.name, configuration.passes);
   if (!info.lifted.empty()) leave_fusing_to_assembler(*module);
   if (configuration.ptxas_level > 0) keep_lines_only(*module);
@@ -154,7 +156,9 @@ Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle
   }
   Result result;
   if (texts) result.ir = ir::print_module(*module);
+  gate.begin_code();
   result.ptx = emit_ptx(*module, *machine);
+  result.passes = gate.passes();
   return result;
 }
 

@@ -12,7 +12,8 @@ bool is_processor(const std::string& name);
 
 struct Result {
   std::string ptx;
-  std::string ir;  // what the PTX was made of, if asked for
+  std::string ir;                   // what the PTX was made of, if asked for
+  std::vector<std::string> passes;  // that ran and were skipped, by number, where the configuration limits them
 };
 
 // As clang would generate it from the same IR at the same level. The target is "cuda:sm_…". `instance`: whose values it

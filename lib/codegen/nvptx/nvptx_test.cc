@@ -14,6 +14,8 @@ namespace mneme::codegen {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -75,6 +77,20 @@ TEST(Nvptx, KernelsBecomePtx) {
   EXPECT_EQ(code.bytes, compile(scale(), kernel_ir("contract"), configuration("cuda:sm_90")).bytes);
   EXPECT_THAT(compile(scale(), kernel_ir(""), configuration("cuda:sm_80", "default<O0>")).bytes,
               AllOf(HasSubstr(".target sm_80"), Not(HasSubstr("__nvvm_reflect"))));
+}
+
+TEST(Nvptx, PassesBehindALimitAreSkipped) {
+  bundle::Configuration limited = configuration("cuda:sm_90");
+  auto code_of = [&](uint32_t limit) {
+    limited.opt_bisect = limit;
+    return compile(scale(), kernel_ir("contract"), limited);
+  };
+  const Code none = code_of(0), all = code_of(1'000'000);
+  EXPECT_EQ(all.bytes, compile(scale(), kernel_ir("contract"), configuration("cuda:sm_90")).bytes);
+  EXPECT_NE(none.bytes, all.bytes);
+  EXPECT_THAT(all.remarks, Contains("1 Annotation2MetadataPass on [module]"));
+  EXPECT_THAT(all.remarks, Contains(HasSubstr(" on function (scale)")));  // of code generation
+  EXPECT_THAT(none.remarks, Each(HasSubstr(" (skipped)")));
 }
 
 TEST(Nvptx, WhatWasCompiledWithoutOptimisationCanBeOptimised) {

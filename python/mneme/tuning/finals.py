@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The fastest trials and the baseline take turns; the best of the trials is the result."""
 
-import json
 import os
 import pathlib
-import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,13 +63,8 @@ def _judging(session: Session) -> list[str]:
 
 def command(session: Session, baseline: Mapping[str, Any], configuration: Mapping[str, Any], rounds: int, instance: str) -> str:
     """What shows it again, with the same tools."""
-    settings = session.workers[0].settings
-    select = settings.selection(instance)
-    lines = shlex.join(["printf", "%s\\n", json.dumps(baseline), json.dumps(configuration)])
-    stages = [settings.command("compile", "--variants", "-", *select, os.path.abspath(settings.bundle)),
-              settings.command("run", "--rounds", str(rounds), *select),
-              settings.command("verify", "--reference", "first", "--format", "table", *select)]
-    return " | ".join([lines, *(shlex.join([os.fspath(word) for word in stage]) for stage in stages)])
+    return session.workers[0].settings.shell([baseline, configuration], instance, run=["--rounds", str(rounds)],
+                                             verify=["--reference", "first"])
 
 
 def write_best(session: Session, result: Result, baseline: Mapping[str, Any], rounds: int, instance: str,
