@@ -23,7 +23,6 @@ from ..errors import MnemeError
 from ..pipe import Settings, rows_of
 from ..session import run_of
 from ..tools import run_tool
-from ..verify import Verify
 
 # What the bad configuration does.
 DIFFERS, FAILS, NOT_COMPILED, SLOWER = "leaves other memory", "fails", "is not compiled", "is slower"
@@ -55,7 +54,8 @@ class Case:
         return cls(**json.loads(pathlib.Path(path).read_text()))
 
     def settings(self, bundle: str | os.PathLike[str]) -> Settings:
-        return Settings(os.fspath(bundle), device_named(self.device), self.kernel, self.target, 0, 1, Verify(), self.flags)
+        return Settings(os.fspath(bundle), device_named(self.device), self.kernel, self.target, warmup=0, iterations=1,
+                        flags=self.flags)
 
     def controls(self) -> list[Mapping[str, Any]]:
         """The good configuration, and the one without optimisation, which agree where the IR means one thing only. On the
