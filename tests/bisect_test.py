@@ -9,7 +9,7 @@ import shutil
 import sys
 import unittest
 
-from planted_mistakes import FOLDER, VECTORISED, plugin
+from planted_mistakes import FOLDER, VECTORISED, needs_masks, plugin
 from support import ROOT, TestCase, run, tool
 
 sys.path.insert(0, str(ROOT / "python"))
@@ -75,6 +75,7 @@ class Bisect(TestCase):
         shown = run(["sh", self.output / "show.sh"])
         self.assertRegex(shown.out.decode(), rf"(?s)opt_bisect={result['number'] - 1} .*1 of 2 runs verified")
 
+    @needs_masks
     def test_llvms_own(self):
         result = self.found("--kernel", "share", "--bad", VECTORISED, name="own")
         self.assertEqual(result["name"], "LoopVectorizePass")
@@ -100,14 +101,14 @@ class Bisect(TestCase):
                          (result, again))
 
     def test_it_goes_on_where_it_stopped(self):
-        options = "--kernel", "share", "--bad", VECTORISED
+        options = "--kernel", "blend", self.planted, "--bad", "O1"
         first = self.found(*options, name="again")
         whole = self.printed
         state = self.output / "state.json"
         (self.output / "messages.txt").unlink()
         self.assertEqual((self.found(*options, name="again"), self.printed), (first, whole))
         self.assertEqual((self.output / "messages.txt").read_text(), "", "nothing was run")
-        self.assert_refused(self.bisect("--kernel", "share", name="again"), 2, "runs of another search: give another folder")
+        self.assert_refused(self.bisect("--kernel", "blend", name="again"), 2, "runs of another search: give another folder")
         state.write_text("{")
         self.assert_refused(self.bisect(*options, name="again"), 2, "is no state of a search")
 

@@ -34,7 +34,7 @@ int main() {
   if (hipMemcpy(a, values.data(), 2 * n * sizeof *a, hipMemcpyHostToDevice)) return 1;
   if (hipMemcpy(flags, active.data(), n * sizeof *flags, hipMemcpyHostToDevice)) return 1;
   if (hipMemset(out, 0, n * sizeof *out) || hipMemset(shares, 0, 2 * n * sizeof *shares)) return 1;
-  blend<<<(n + 127) / 128, 128>>>(a, a + n, out, 1.1f, n);
+  blend<<<(n + 127) / 128, 128>>>(a, a + n, out, 1.5f, n);
   share<<<(n + 127) / 128, 128>>>(flags, flags, shares, 70000, 7, n);
   return hipDeviceSynchronize();
 }
