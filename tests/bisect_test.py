@@ -9,7 +9,7 @@ import shutil
 import sys
 import unittest
 
-from planted_mistakes import FOLDER, VECTORISED, plugin
+from planted_mistakes import FOLDER, VECTORISED, needs_masks, plugin
 from support import ROOT, TestCase, run, tool
 
 sys.path.insert(0, str(ROOT / "python"))
@@ -75,6 +75,7 @@ class Bisect(TestCase):
         shown = run(["sh", self.output / "show.sh"])
         self.assertRegex(shown.out.decode(), rf"(?s)opt_bisect={result['number'] - 1} .*1 of 2 runs verified")
 
+    @needs_masks
     def test_llvms_own(self):
         result = self.found("--kernel", "share", "--bad", VECTORISED, name="own")
         self.assertEqual(result["name"], "LoopVectorizePass")
@@ -87,15 +88,27 @@ class Bisect(TestCase):
         self.assertRegex(result["name"], "PlantedPass$")
         self.assertEqual(result["bad"], {"passes": "default<O1>", "codegen_opt": 1, "unroll_threshold": 7})
 
+    def test_a_good_configuration_that_is_not_as_recorded(self):
+        # Fewer blocks leave other memory.
+        good, bad = '{"grid":[10,1,1],"plugins":""}', '{"grid":[10,1,1]}'
+        result = self.found("--kernel", "blend", self.planted, "--good", good, "--bad", bad, name="fused")
+        self.assertIn("what is expected from here on is the good configuration's own result", self.printed)
+        self.assertEqual(result["keys"], ["plugins"])
+        self.assertRegex(result["name"], "PlantedPass$")
+        self.assertIn("expected.tar", (self.output / "show.sh").read_text())
+        again = self.printed
+        self.assertEqual((self.found("--kernel", "blend", self.planted, "--good", good, "--bad", bad, name="fused"), self.printed),
+                         (result, again))
+
     def test_it_goes_on_where_it_stopped(self):
-        options = "--kernel", "share", "--bad", VECTORISED
+        options = "--kernel", "blend", self.planted, "--bad", "O1"
         first = self.found(*options, name="again")
         whole = self.printed
         state = self.output / "state.json"
         (self.output / "messages.txt").unlink()
         self.assertEqual((self.found(*options, name="again"), self.printed), (first, whole))
         self.assertEqual((self.output / "messages.txt").read_text(), "", "nothing was run")
-        self.assert_refused(self.bisect("--kernel", "share", name="again"), 2, "runs of another search: give another folder")
+        self.assert_refused(self.bisect("--kernel", "blend", name="again"), 2, "runs of another search: give another folder")
         state.write_text("{")
         self.assert_refused(self.bisect(*options, name="again"), 2, "is no state of a search")
 
@@ -104,7 +117,7 @@ class Bisect(TestCase):
         slow = "default<O3>,function(reg2mem)"
         result = self.found("--kernel", "blend", "--good", "O3", "--bad", slow, "--slower", "1.15", "--rounds", "6", name="slow")
         self.assertEqual((result["keys"], result["name"]), (["passes"], "RegToMemPass"))
-        self.assertRegex(self.printed, r"run 1: the bad configuration: bad \(\d+\.\d+ times the time\): slower than the 1.15 times")
+        self.assertRegex(self.printed, r"run 2: the bad configuration: bad \(\d+\.\d+ times the time\): slower than the 1.15 times")
         # Without optimisation no number of passes is fast.
         result = self.found("--kernel", "blend", "--good", "O3", "--bad", '{"passes":"default<O0>","codegen_opt":3}', "--slower", "1.15",
                             "--rounds", "6", name="slowest")
@@ -118,8 +131,8 @@ class Bisect(TestCase):
         source.write_text(UNCHANGED)
         idle = self.record(self.build(source), name="recorded_idle.tar")
         self.assert_refused(self.bisect(of=idle, name="unchanged"), 2, "change no memory, so that any code is verified")
-        self.assert_refused(self.bisect("--kernel", "blend", self.planted, "--good", '{"passes":"default<O1>"}', name="none"), 1,
-                            "the good configuration is bad, too: .*differ")
+        self.assert_refused(self.bisect("--kernel", "blend", "--good", "no-such-pass", name="none"), 1,
+                            "the good configuration is bad, too: .*unknown pass name")
         result = self.bisect("--kernel", "blend", name="well")
         self.assertEqual(result.status, 0, result.text())
         self.assertIn("the bad configuration is good: there is nothing to find", result.out.decode())

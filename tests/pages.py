@@ -7,7 +7,7 @@ A fenced block of `console` has commands, each behind `$ ` (further lines of one
     <!-- file: app.hip = tests/programs/vector_add.hip -->   a file of the repository is in the folder from here on
     <!-- file: app.hip -->      the next block is the text of a file
     <!-- not run: REASON -->    the next block is not run
-    <!-- needs: cuda -->        from here on, blocks are run only where there is a CUDA toolkit
+    <!-- needs: cuda -->        from here on, blocks are run only where there is a CUDA toolkit; or AVX-512
 
 What a command prints is compared with the page, apart from numbers, hashes and verdicts about speed. A line of the page
 that is `…` stands for any number of lines.
@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import tempfile
 
-from support import BUILD, ROOT
+from support import BUILD, ROOT, has_avx512
 
 FENCE = re.compile(r"( *)```(\w*)\s*")
 COMMENT = re.compile(r"<!-- (file|not run|needs): (.*?) -->")
@@ -57,6 +57,8 @@ class Block:
 
 def is_here(need):
     """Whether this machine has what a page needs."""
+    if need == "AVX-512":
+        return has_avx512()
     if need != "cuda":
         raise ValueError(f"'{need}' is nothing that a page can need")
     return subprocess.run([BUILD / "bin" / "mneme-inject", "--print-flags", "link", "cuda"], capture_output=True).returncode == 0

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import bundles
-from planted_mistakes import FOLDER, VECTORISED, plugin
+from planted_mistakes import FOLDER, VECTORISED, needs_masks, plugin
 from support import ROOT, TestCase, run, tool
 
 sys.path.insert(0, str(ROOT / "python"))
@@ -63,6 +63,7 @@ class Reduce(TestCase):
         report = run([tool("compile"), *options, self.bundle], [tool("run")], [tool("verify")]).out.decode()
         return [json.loads(line)["status"] for line in report.splitlines()]
 
+    @needs_masks
     def test_llvms_own(self):
         options = "--kernel", "share", "--bad", VECTORISED
         said = self.reduced("own", *options)
@@ -101,7 +102,8 @@ class Reduce(TestCase):
         self.assert_refused(result, 1, "no launch shows it: the bad configuration does as the good one")
         self.assertRegex(result.out.decode(), "^launch [0-9a-f]{12}: nothing to be seen\n$")
         # Where it is the good configuration that is wrong.
-        result = self.reduce("wrong", "--kernel", "share", "--good", VECTORISED, "--bad", "O1")
+        planted = f"--compile-flags=--load-pass-plugin {plugin()}"
+        result = self.reduce("wrong", "--kernel", "blend", planted, "--good", "O1", "--bad", '{"plugins":""}')
         self.assert_refused(result, 1, "leaves other memory than code without optimisation")
         self.assert_refused(self.reduce("usage"), 2, "several kernels; choose with --kernel")
         for words, said in ((["-j", "0"], "--jobs takes a number above 0"), (["--slower", "2"], "--slower needs --good")):

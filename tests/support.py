@@ -113,6 +113,12 @@ def _contents(file):
     return text
 
 
+def has_avx512():
+    """Whether the host device's default target is x86-64-v4."""
+    flags = re.search(r"(?m)^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text())
+    return bool(flags) and {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= set(flags[1].split())
+
+
 def precompiled_headers(source, flags):
     """What makes clang take HIP's headers for this text, and check.h if that is what it includes, as the build
     precompiled them; nothing where a flag may change what they are. One serves all levels that define the same macros."""

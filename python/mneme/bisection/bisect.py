@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..bundle import Bundle
+from ..edits import accept_result
 from ..errors import MnemeError
 from ..pipe import variables
 from ..session import Session
@@ -62,8 +63,8 @@ def blame_pass(oracle: Oracle, found: Found) -> None:
         return
     good = last_good(len(passes), is_bad) if oracle.question.slower else None if is_bad(0) else 0
     if good is None:
-        say("no pass is to blame: " + ("with no number of passes it is as fast as the good configuration" if oracle.question.slower
-                                       else "it is bad with required passes alone"))
+        say("no pass is to blame: " + ("with no number of passes it is as fast as the good configuration"
+                                       if oracle.question.slower else "it is bad with required passes alone"))
         return
     if not is_bad(len(passes)):
         say("no pass is to blame: it is good with all passes counted, and bad without")
@@ -77,8 +78,8 @@ def report(session: Session, found: Found, folder: pathlib.Path, instance: str, 
     result: dict[str, Any] = {"good": found.good, "bad": found.bad, "reason": found.reason, "keys": found.keys,
                               "passes": found.passes}
     if found.keys:
-        say("to blame: " + ", ".join(f"{key} ({said(found.good, key)} in the good configuration, {said(found.bad, key)} in the bad one)"
-                                     for key in found.keys))
+        say("to blame: " + ", ".join(f"{key} ({said(found.good, key)} in the good configuration, "
+                                     f"{said(found.bad, key)} in the bad one)" for key in found.keys))
     if culprit := found.culprit:
         pair = [{**found.bad, "opt_bisect": culprit.number - 1}, {**found.bad, "opt_bisect": culprit.number}]
         say(f"first bad pass of {found.passes}: {culprit}")
@@ -98,9 +99,38 @@ def report(session: Session, found: Found, folder: pathlib.Path, instance: str, 
         result.update(number=culprit.number, name=culprit.name, where=culprit.where, functions=functions)
     shown = settings.shell(pair, instance, run=["--rounds", str(rounds)] if slower else [],
                            verify=["--reference", "first"] if slower else [])
-    (folder / "show.sh").write_text(f"#!/bin/sh\n# The last that is good, and the first that is bad.\nunset {' '.join(variables())}\n{shown}\n")
+    (folder / "show.sh").write_text("#!/bin/sh\n# The last that is good, and the first that is bad.\n"
+                                    f"unset {' '.join(variables())}\n{shown}\n")
     (folder / "result.json").write_text(json.dumps(result, indent=1) + "\n")
     say(f"to see it: sh {folder / 'show.sh'}")
+
+
+def expected_by(session: Session, good: Mapping[str, Any], instance: str, folder: pathlib.Path) -> pathlib.Path | None:
+    """The bundle in which the good configuration's result is expected; nothing where it leaves none."""
+    run = session.submit(good).result()
+    runs = run.launches or (run,)
+    if any(one.status == "failed" or one.variant != runs[0].variant for one in runs):
+        return None
+    made = folder / "expected.tar"
+    if not made.exists():
+        accept_result(session.workers[0].settings, good, runs[0].variant, instance, made)
+    return made
+
+
+def search(options: Namespace, session: Session, oracle: Oracle, good: Mapping[str, Any], folder: pathlib.Path,
+           instance: str) -> None:
+    bad = options.bad
+    of_bad = oracle.judge(bad, "the bad configuration")
+    if not of_bad.bad:
+        say("the bad configuration is good: there is nothing to find")
+        return
+    found = Found(dict(good), dict(bad), of_bad.reason)
+    if options.good is not None:
+        found.keys = blame_keys(oracle, good, bad)
+        found.bad = mixed(good, bad, found.keys)
+    if session.selection.has_ir:
+        blame_pass(oracle, found)
+    report(session, found, folder, instance, options.rounds, options.slower is not None)
 
 
 def bisect(options: Namespace) -> int:
@@ -108,25 +138,26 @@ def bisect(options: Namespace) -> int:
     folder = pathlib.Path(options.output)
     bundle = Bundle.open(options.bundle)
     folder.mkdir(parents=True, exist_ok=True)
-    with Session(bundle, kernel=options.kernel, instance=options.instance, target=options.target, warmup=0,
-                 iterations=3, flags=options.flags, messages=folder / "messages.txt") as session:
-        if not session.selection.has_ir and options.good is None:
-            raise MnemeError(f"kernel '{session.selection.name}' has no IR, whose passes could be limited: give --good, too")
-        bad = options.bad
-        good = options.good if options.good is not None else {**bad, "opt_bisect": 0}
-        oracle = Oracle(session, folder, question_of(session, bundle, good, bad, options.slower), options.rounds)
-        of_good = None if options.slower else oracle.judge(good, "the good configuration")
-        if of_good and of_good.bad:
-            raise MnemeError(f"the good configuration is bad, too: {of_good.reason}", 1)
-        of_bad = oracle.judge(bad, "the bad configuration")
-        if not of_bad.bad:
-            say("the bad configuration is good: there is nothing to find")
+    how: dict[str, Any] = {"target": options.target, "warmup": 0, "iterations": 3, "flags": options.flags,
+                           "messages": folder / "messages.txt"}
+    with Session(bundle, kernel=options.kernel, instance=options.instance, **how) as session:
+        selection = session.selection
+        if not selection.has_ir and options.good is None:
+            raise MnemeError(f"kernel '{selection.name}' has no IR, whose passes could be limited: give --good, too")
+        good = options.good if options.good is not None else {**options.bad, "opt_bisect": 0}
+        oracle = Oracle(session, folder / "state.json", question_of(session, good, options.bad, options.slower), options.rounds)
+        verdict = oracle.judge(good, "the good configuration")
+        if not verdict.bad:
+            search(options, session, oracle, good, folder, options.instance)
             return 0
-        found = Found(dict(good), dict(bad), of_bad.reason)
-        if options.good is not None:
-            found.keys = blame_keys(oracle, good, bad)
-            found.bad = mixed(good, bad, found.keys)
-        if session.selection.has_ir:
-            blame_pass(oracle, found)
-        report(session, found, folder, options.instance, options.rounds, options.slower is not None)
+        expected = expected_by(session, good, options.instance, folder)
+    if not expected:
+        raise MnemeError(f"the good configuration is bad, too: {verdict.reason}", 1)
+    say(f"what is expected from here on is the good configuration's own result: {expected}")
+    with Session(expected, kernel=selection.expression, **how) as session:
+        question = question_of(session, good, options.bad, options.slower)
+        oracle = Oracle(session, folder / "state-expected.json", question, options.rounds)
+        if (verdict := oracle.judge(good, "the good configuration")).bad:
+            raise MnemeError(f"the good configuration is bad by its own result, too: {verdict.reason}", 1)
+        search(options, session, oracle, good, folder, "")
     return 0

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..bundle import Bundle
 from ..errors import MnemeError
 from ..session import Run, Session
 
@@ -67,9 +66,9 @@ def of_times(runs: Sequence[Run], slower: float) -> tuple[Verdict, bool]:
 class Oracle:
     """Judges by a session. Prints each run."""
 
-    def __init__(self, session: Session, folder: pathlib.Path, question: Question, rounds: int) -> None:
+    def __init__(self, session: Session, path: pathlib.Path, question: Question, rounds: int) -> None:
         self.session, self.question, self.rounds = session, question, rounds
-        self.path = folder / "state.json"
+        self.path = path
         self.known: dict[str, Verdict] = {}
         self.said: set[str] = set()
         self.reason = ""  # that was printed last
@@ -81,7 +80,7 @@ class Oracle:
             except (ValueError, TypeError, KeyError):
                 raise MnemeError(f"'{self.path}' is no state of a search: remove it, or give another folder") from None
             if state["question"] != asked:
-                raise MnemeError(f"'{folder}' has the runs of another search: give another folder with -o")
+                raise MnemeError(f"'{self.path.parent}' has the runs of another search: give another folder with -o")
         self.asked = asked
 
     def judge(self, configuration: Mapping[str, Any], what: str) -> Verdict:
@@ -123,8 +122,8 @@ class Oracle:
         os.replace(partial, self.path)
 
 
-def question_of(session: Session, bundle: Bundle, good: Mapping[str, Any], bad: Mapping[str, Any],
-                slower: float | None) -> Question:
+def question_of(session: Session, good: Mapping[str, Any], bad: Mapping[str, Any], slower: float | None) -> Question:
     selection = session.selection
     flags = {name: list(words) for name, words in session.flags.items()}
-    return Question(os.path.abspath(bundle.path), selection.kernel.id, selection.ids(), dict(good), dict(bad), slower, flags)
+    return Question(os.path.abspath(session.bundle.path), selection.kernel.id, selection.ids(), dict(good), dict(bad), slower,
+                    flags)

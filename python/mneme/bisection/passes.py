@@ -21,8 +21,8 @@ ALL = 2**31 - 1  # opt_bisect: every pass runs
 COUNTERS = {
     "AssumeBuilderPass": "assume-builder-counter", "ConstraintEliminationPass": "conds-eliminated", "DCEPass": "dce-transform",
     "DSEPass": "dse-memoryssa", "DivRemPairsPass": "div-rem-pairs-transform", "EarlyCSEPass": "early-cse",
-    "InstCombinePass": "instcombine-visit", "NewGVNPass": "newgvn-vn", "PartiallyInlineLibCallsPass": "partially-inline-libcalls-transform",
-    "PredicateInfoPrinterPass": "predicateinfo-rename",
+    "InstCombinePass": "instcombine-visit", "NewGVNPass": "newgvn-vn",
+    "PartiallyInlineLibCallsPass": "partially-inline-libcalls-transform",
 }
 
 
@@ -54,7 +54,8 @@ def _compile(session: Session, configuration: Mapping[str, Any], *words: str) ->
 def passes_of(session: Session, configuration: Mapping[str, Any]) -> list[Pass]:
     said = _compile(session, {**configuration, "opt_bisect": configuration.get("opt_bisect", ALL)})
     found = [Pass(int(number), name, where) for number, name, where in
-             re.findall(r"^mneme-compile: line 1: '.*': (\d+) (.+) on (.+)$", said, re.MULTILINE) if not where.endswith(" (skipped)")]
+             re.findall(r"^mneme-compile: line 1: '.*': (\d+) (.+) on (.+)$", said, re.MULTILINE)
+             if not where.endswith(" (skipped)")]
     assert [one.number for one in found] == list(range(1, len(found) + 1))
     return found
 

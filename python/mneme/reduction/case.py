@@ -19,10 +19,10 @@ from typing import Any
 
 from ..bisection.oracle import of_times
 from ..devices import device_named
+from ..edits import edit
 from ..errors import MnemeError
 from ..pipe import Settings, rows_of
 from ..session import run_of
-from ..tools import run_tool
 
 # What the bad configuration does.
 DIFFERS, FAILS, NOT_COMPILED, SLOWER = "leaves other memory", "fails", "is not compiled", "is slower"
@@ -117,7 +117,8 @@ def _members(path: pathlib.Path, folder: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _compile(case: Case, bundle: pathlib.Path, answers: str, instance: str, ir: pathlib.Path | None) -> list[str | os.PathLike[str]]:
+def _compile(case: Case, bundle: pathlib.Path, answers: str, instance: str,
+             ir: pathlib.Path | None) -> list[str | os.PathLike[str]]:
     words = ["--compile-timeout", str(case.seconds), *(["--ir", os.fspath(ir)] if ir else [])]
     return case.settings(bundle).compile(instance, answers, *words)
 
@@ -150,10 +151,7 @@ def results_of(case: Case, bundle: pathlib.Path, configurations: Sequence[Mappin
 
 def accept(case: Case, runs: pathlib.Path, variant: str, accepted: pathlib.Path) -> None:
     """The bundle in which that variant's result is expected."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as edit:
-        edit.write(json.dumps({"accept": variant}))
-        edit.flush()
-        run_tool("restore", ["--edit", edit.name, *case.settings(runs).selection(), "-o", accepted, runs])
+    edit(runs, {"accept": variant}, case.settings(runs).selection(), accepted)
 
 
 def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str:

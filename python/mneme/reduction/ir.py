@@ -45,7 +45,8 @@ def cleaned(folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
         return best
     for number, passes in enumerate(CLEANED):
         made = work / f"cleaned{number}.ll"
-        ended = subprocess.run([llvm_tool("opt"), "-S", f"-passes={passes}", recorded, "-o", made], capture_output=True, check=False)
+        ended = subprocess.run([llvm_tool("opt"), "-S", f"-passes={passes}", recorded, "-o", made], capture_output=True,
+                               check=False)
         if ended.returncode == 0 and interesting.is_interesting(folder, made):
             return made
     interesting.keep_if_smaller(folder, recorded)
@@ -55,7 +56,8 @@ def cleaned(folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
 def reduce_ir(case: Case, folder: pathlib.Path, jobs: int, seconds: float | None) -> None:
     """Leaves the least IR found in the folder. Stops after so many seconds with what there is then."""
     case.save(folder / interesting.CASE)
-    run_tool("extract-ir", ["-S", *case.settings(case.bundle).selection(case.instance), "-o", folder / interesting.RECORDED, case.bundle])
+    selection = case.settings(case.bundle).selection(case.instance)
+    run_tool("extract-ir", ["-S", *selection, "-o", folder / interesting.RECORDED, case.bundle])
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mneme-reduce-") as name:
         work = pathlib.Path(name)
@@ -76,4 +78,5 @@ def reduce_ir(case: Case, folder: pathlib.Path, jobs: int, seconds: float | None
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if process.returncode:
-        raise MnemeError(f"llvm-reduce has ended with status {process.returncode}: {said.decode(errors='replace').strip()[-300:]}", 3)
+        reason = said.decode(errors="replace").strip()[-300:]
+        raise MnemeError(f"llvm-reduce has ended with status {process.returncode}: {reason}", 3)

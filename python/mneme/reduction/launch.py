@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The least launch and memory: blocks and threads, segments, and the bytes that are not zeros."""
 
-import json
 import pathlib
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -10,9 +9,9 @@ from typing import Any
 
 from ..bisection.search import least
 from ..bundle import Bundle, Dimensions
+from ..edits import edit
 from ..errors import MnemeError
 from ..memory import Segment
-from ..tools import run_tool
 from .case import Case, symptom_of
 
 BLOCK, PAGE, LINE = 65536, 4096, 256  # bytes in which memory is tried
@@ -30,18 +29,10 @@ class Plan:
     sizes: dict[int, int] = field(default_factory=dict)
     zero: list[Range] = field(default_factory=list)
 
-    def to_json(self) -> str:
+    def changes(self) -> dict[str, Any]:
         def ranges(found: Sequence[Range]) -> list[dict[str, Any]]:
             return [{"address": hex(address), "size": size} for address, size in found]
-        return json.dumps({"grid": self.grid, "block": self.block, "segments": ranges(sorted(self.sizes.items())),
-                           "zero": ranges(self.zero)})
-
-
-def edit(case: Case, bundle: pathlib.Path, text: str, made: pathlib.Path, instance: str = "") -> None:
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        file.write(text)
-        file.flush()
-        run_tool("restore", ["--edit", file.name, *case.settings(bundle).selection(instance), "-o", made, bundle])
+        return {"grid": self.grid, "block": self.block, "segments": ranges(sorted(self.sizes.items())), "zero": ranges(self.zero)}
 
 
 def least_number(most: int, holds: Callable[[int], bool]) -> int:
@@ -72,12 +63,15 @@ class LaunchReducer:
             [self.instance] = bundle.instances
         self.plan = Plan(self.instance.grid, self.instance.block)
 
+    def write(self, plan: Plan, made: pathlib.Path) -> None:
+        edit(self.base, plan.changes(), self.case.settings(self.base).selection(), made)
+
     def shows(self, plan: Plan) -> bool:
         self.tried += 1
         with tempfile.TemporaryDirectory(prefix="mneme-reduce-") as name:
             made = pathlib.Path(name) / "edited.tar"
             try:
-                edit(self.case, self.base, plan.to_json(), made)
+                self.write(plan, made)
             except MnemeError:
                 return False
             return symptom_of(self.case, made) == self.case.symptom
@@ -94,7 +88,8 @@ class LaunchReducer:
                     return self.with_(**{name: tuple(numbers)})
                 now = getattr(self.plan, name)[axis]
                 self.plan = with_number(least_number(now, lambda number: self.shows(with_number(number))))
-        self.say(f"launch: {self.plan.grid} blocks of {self.plan.block} threads, recorded {self.instance.grid} and {self.instance.block}")
+        self.say(f"launch: {self.plan.grid} blocks of {self.plan.block} threads; recorded: {self.instance.grid} of "
+                 f"{self.instance.block}")
 
     def segments(self) -> list[Segment]:
         """Those that are left. Variables of the device stay as they are."""
@@ -136,7 +131,7 @@ class LaunchReducer:
     def bytes_of_bundle(self) -> int:
         with tempfile.TemporaryDirectory(prefix="mneme-reduce-") as name:
             made = pathlib.Path(name) / "edited.tar"
-            edit(self.case, self.base, self.plan.to_json(), made)
+            self.write(self.plan, made)
             return made.stat().st_size
 
     def memory(self) -> None:

@@ -10,6 +10,7 @@ from argparse import Namespace
 from dataclasses import asdict, replace
 
 from ..bundle import Bundle, Instance
+from ..edits import edit
 from ..errors import MnemeError
 from ..pipe import variables
 from ..selection import select_one
@@ -17,7 +18,7 @@ from ..tools import tool
 from .case import NOT_COMPILED, Case, accept, results_of, symptom_of
 from .interesting import BEST, CASE, RECORDED
 from .ir import assemble, lines_of, llvm_tool, reduce_ir
-from .launch import LaunchReducer, edit
+from .launch import LaunchReducer
 
 
 def say(text: str) -> None:
@@ -81,8 +82,9 @@ def write_report(case: Case, made: pathlib.Path, folder: pathlib.Path) -> None:
     shown = shown.replace(shlex.quote(os.path.abspath(made.name)), made.name)
     for name in ("compile", "run", "verify"):
         shown = shown.replace(tool(name), f"mneme-{name}")
-    said = subprocess.run(["sh", "-c", shown.replace(made.name, shlex.quote(str(made.absolute())))], capture_output=True, text=True,
-                          check=False, env={**settings.environment(), "PATH": f"{os.path.dirname(tool('run'))}:{os.environ.get('PATH', '')}"})
+    path = f"{os.path.dirname(tool('run'))}:{os.environ.get('PATH', '')}"
+    said = subprocess.run(["sh", "-c", shown], capture_output=True, text=True, check=False, cwd=folder,
+                          env={**settings.environment(), "PATH": path})
     with Bundle.open(made) as bundle:
         [kernel], [instance] = bundle.kernels, bundle.instances
     (folder / "report.md").write_text(f"""\
@@ -138,11 +140,11 @@ def reduce(options: Namespace) -> int:
     bitcode, base, edited = (folder / name for name in ("reduced.bc", "base.partial", "edited.partial"))
     try:
         assemble(best, bitcode)
-        edit(case, pathlib.Path(case.bundle), json.dumps({"ir": str(bitcode.absolute())}), base, case.instance)
+        edit(case.bundle, {"ir": str(bitcode.absolute())}, case.settings(case.bundle).selection(case.instance), base)
         if symptom_of(case, base) != case.symptom and case.symptom != NOT_COMPILED:
             raise MnemeError("a bundle with the reduced IR does not show it: it may be a matter of chance", 1)
         reducer = LaunchReducer(case, base, say)
-        edit(case, base, reducer.run().to_json(), edited)
+        reducer.write(reducer.run(), edited)
         made = finish(case, edited, folder)
     finally:
         for path in (bitcode, base, edited):
