@@ -91,6 +91,12 @@ class Export(TestCase):
         for mode in ("check", "measure"):
             self.assertEqual(self.judge(self.ir, mode, task=slow), ("suspicious", "suspicious"))
 
+    def test_a_bundle_with_one_kernel(self):
+        task = self.folder / "only"
+        made = run([tool("export"), "--task", task, self.task / "bundle.tar"])
+        self.assertEqual(made.status, 0, made.text())
+        self.assertEqual(self.judge(self.ir, task=task), ("pass", "verified"))
+
     def test_what_is_no_task(self):
         for words, sentence in ((["--task", self.task, "--kernel", "^add", self.recording], "is there already"),
                                 (["--task", self.folder / "new", self.recording], "the bundle has several kernels"),
