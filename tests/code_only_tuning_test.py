@@ -45,6 +45,7 @@ class CodeOnlyTuning(Recordings):
                          {frozenset()})
         self.assertEqual({trial["status"] for trial in trials}, {"verified"}, trials)
         self.assertTrue(all(trial["code_bytes"] for trial in trials), trials)
+        self.assertEqual({trial["resources"]["occupancy"] for trial in trials}, {64}, "24 registers, blocks of 256 threads")
         best = json.loads((self.place / "best.json").read_text())
         self.assertTrue(best["instances"][0]["baseline_ns"])
         shown = run(["sh", self.place / "best.sh"], env=self.environment)

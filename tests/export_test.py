@@ -10,6 +10,23 @@ import unittest
 from support import ROOT, TestCase, run, tool
 
 
+# Most of its time goes into what nobody needs.
+WASTEFUL = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void wasteful(int* data) {
+  for (volatile int k = 0; k < 5000; k = k + 1) {}
+  data[threadIdx.x] += 1;
+}
+int main() {
+  int* data = nullptr;
+  if (hipMalloc(&data, 64 * sizeof(int)) != hipSuccess || hipMemset(data, 0, 64 * sizeof(int)) != hipSuccess) return 1;
+  wasteful<<<1, 64>>>(data);
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
 class Export(TestCase):
     @classmethod
     def setUpClass(cls):
@@ -68,6 +85,23 @@ class Export(TestCase):
         self.assertEqual(self.judge(slow, "measure", name="slow.json"), ("fail", "not-faster"))
         self.assertEqual(self.judge("{}", "measure", name="same.json"), ("fail", "not-faster"))
 
+    def test_a_faster_one(self):
+        source, task = self.folder / "wasteful.hip", self.folder / "faster"
+        source.write_text(WASTEFUL)
+        recording = self.record(self.build(source))
+        made = run([tool("export"), "--task", task, recording])
+        self.assertEqual(made.status, 0, made.text())
+        ir = (task / "kernel.ll").read_text()
+        faster, count = re.subn(r"\b5000\b", "5", ir)
+        self.assertGreater(count, 0)
+        (self.folder / "faster.ll").write_text(faster)
+        result = run([tool("export"), "--measure", task, self.folder / "faster.ll"])
+        verdict = json.loads(result.out)
+        self.assertEqual((result.status, verdict["verdict"], verdict["reason"]), (0, "pass", "faster"), verdict)
+        self.assertGreater(verdict["speedup"], 10)
+        self.assertGreater(verdict["low"], 1)
+        self.assertEqual(self.judge(ir, "measure", task=task), ("fail", "not-faster"))
+
     def test_wrong_ones(self):
         nothing = self.with_body("  ret void")
         self.assertEqual(self.judge(nothing), ("fail", "output-equals-input"))
@@ -90,6 +124,12 @@ class Export(TestCase):
         slow = self.other_task("slow", "--bandwidth", "1e-9")
         for mode in ("check", "measure"):
             self.assertEqual(self.judge(self.ir, mode, task=slow), ("suspicious", "suspicious"))
+
+    def test_a_bundle_with_one_kernel(self):
+        task = self.folder / "only"
+        made = run([tool("export"), "--task", task, self.task / "bundle.tar"])
+        self.assertEqual(made.status, 0, made.text())
+        self.assertEqual(self.judge(self.ir, task=task), ("pass", "verified"))
 
     def test_what_is_no_task(self):
         for words, sentence in ((["--task", self.task, "--kernel", "^add", self.recording], "is there already"),

@@ -9,7 +9,7 @@ import unittest
 
 from support import BUILD, PROGRAMS, ROOT, TestCase, run
 
-TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "bisect", "reduce"]
+TOOLS = ["inject", "capture", "extract-ir", "restore", "compile", "run", "verify", "tune", "export", "bisect", "reduce"]
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.25)
@@ -78,6 +78,18 @@ class Install(TestCase):
         result = run([self.tool("tune"), "--trials", "2", "-o", self.folder / "tune", bundle], env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(result.status, 0, result.text())
         self.assertIn(b"2 trials: 2 verified", result.out)
+
+    def test_a_task(self):
+        bundle = self.record(self.build(PROGRAMS / "vector_add.hip"))
+        result = run([self.tool("export"), "--task", self.folder / "task", bundle], env={"PATH": "/usr/bin:/bin"})
+        self.assertEqual(result.status, 0, result.text())
+        result = run([self.folder / "task" / "check", self.folder / "task" / "kernel.ll"],
+                     env={"PATH": f"{self.prefix / 'bin'}:/usr/bin:/bin"})
+        self.assertEqual(result.status, 0, result.text())
+
+    def test_grids_by_slurm_find_the_package(self):
+        result = run([self.prefix / "share" / "mneme" / "mneme-grid-slurm", "--help"], env={"PATH": "/usr/bin:/bin"})
+        self.assertEqual(result.status, 0, result.text())
 
     def test_nothing_names_the_build_folder(self):
         for path in self.prefix.rglob("*"):

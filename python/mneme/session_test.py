@@ -59,6 +59,12 @@ class Sessions(TestCase):
         self.assertEqual(failed.status, "failed")
         self.assertIn("unknown pass name", failed.reason)
 
+    def test_iterations_end_with_the_precision(self):
+        with self.session(precision=0.9, iterations=1000, device="host") as tried:
+            self.assertTrue(tried.submit({}).result(60).verified)
+            words = tried.workers[0].pipes[0].processes[1].args
+            self.assertEqual(words[words.index("--precision") + 1], "0.9")
+
     def test_a_worker_that_dies_is_replaced(self):
         with self.session() as tried:
             self.assertTrue(tried.submit({"codegen_opt": 1}).result(60).verified)

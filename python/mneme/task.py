@@ -264,6 +264,10 @@ def _bytes_per_second(selection: Selection) -> float:
     return (os.cpu_count() or 1) * HOST_BYTES_PER_SECOND_OF_A_CORE
 
 
+def _kernel(expression: str) -> list[str]:
+    return ["--kernel", expression] if expression else []
+
+
 def _write_code(selection: Selection, folder: pathlib.Path) -> dict[str, str]:
     """Files with the kernel's code, and what each is."""
     kernel, files = selection.kernel, {}
@@ -273,7 +277,7 @@ def _write_code(selection: Selection, folder: pathlib.Path) -> dict[str, str]:
         (folder / name).write_bytes(source)
         files[name] = "its source, preprocessed"
     if kernel.has_ir:
-        run_tool("extract-ir", ["-S", "--kernel", selection.expression, "-o", folder / "kernel.ll", bundle.path])
+        run_tool("extract-ir", ["-S", *_kernel(selection.expression), "-o", folder / "kernel.ll", bundle.path])
         files["kernel.ll"] = "its LLVM IR"
     if ptx := bundle.member(f"kernels/{kernel.id}/kernel.ptx"):
         (folder / "kernel.ptx").write_bytes(ptx)
@@ -293,7 +297,7 @@ def export(bundle: Bundle, folder: Path, *, kernel: str = "", instance: str = ""
         folder.mkdir(parents=True)
     except FileExistsError:
         raise MnemeError(f"'{folder}' is there already: name a new folder") from None
-    select = ["--kernel", selection.expression, *(["--instance", instance] if instance else [])]
+    select = [*_kernel(selection.expression), *(["--instance", instance] if instance else [])]
     run_tool("restore", ["--packs", *select, "-o", folder / "bundle.tar", bundle.path])
     files = _write_code(selection, folder)
     limits = {"kernel_seconds": kernel_seconds, "seconds": seconds}
