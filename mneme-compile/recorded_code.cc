@@ -120,6 +120,12 @@ codegen::Code of_cubin(const bundle::KernelInfo& kernel, const std::string& cubi
 }
 
 codegen::Code of_ptx(const bundle::KernelInfo& kernel, const std::string& ptx, const Wanted& wanted) {
+  if (const size_t units = objects::units_of_ptx(ptx); units > 1) {
+    throw Error::of(
+        "kernel '{}' has the PTX of {} units that were linked (nvcc -rdc=true), which is assembled only by way of "
+        "IR: give -O3, or another option that needs IR",
+        kernel.demangled, units);
+  }
   if (!wanted.assembler) return {ptx, "code.ptx", "", {}};
   codegen::nvptx::Assembled assembled = codegen::nvptx::assemble(*wanted.assembler, kernel, ptx, wanted.configuration);
   codegen::Code code{std::move(assembled.cubin), "code.cubin", "", {}};

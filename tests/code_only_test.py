@@ -5,6 +5,7 @@ no GPU and no toolkit: tests/fake_cuda plays the libraries, the driver and the t
 
 import json
 import re
+import struct
 import sys
 import unittest
 
@@ -356,6 +357,45 @@ class CodeOnly(Recordings):
         damaged = self.with_other_ptx(self.recorded(), lambda text: text.replace(b"ret;", b"frobnicate;"))
         result = self.compile("-O3", "--target", "host", bundle=damaged, status=2)
         self.assertRegex(result.error, "frobnicate")
+
+    def test_ptx_of_linked_units(self):
+        """nvlink's cubin has no PTX beside it: the units' is in another section of the executable."""
+        program, text = self.folder / "linked_units", cuda_binaries.ptx(self.program("memory"))[0].rstrip(b"\0").decode()
+        calling, count = re.subn(r"add\.s32\s+(%r\d+), (%r\d+), 1;",
+                                 r"{ .param .b32 a; st.param.b32 [a], \2; .param .b32 b; call.uni (b), next_of, (a);"
+                                 r" ld.param.b32 \1, [b]; }", text)
+        self.assertEqual(count, 1, text)
+        head = ".version 7.8\n.target sm_90\n.address_size 64\n"
+        calling = calling.replace(".address_size 64", ".address_size 64\n.extern .func (.param .b32 r) next_of(.param .b32 x);")
+        other = head + """.visible .func (.param .b32 r) next_of(.param .b32 x)
+            { .reg .b32 %r<3>; ld.param.u32 %r1, [x]; add.s32 %r2, %r1, 1; st.param.b32 [r], %r2; ret; }"""
+        section = self.folder / "units"
+        section.write_bytes(b"".join(cuda_binaries.fatbin([(cuda_binaries.PTX, 90, unit.encode() + b"\0")])
+                                     for unit in (calling, other)))
+        self.run_well(["objcopy", "--add-section", f"__nv_relfatbin={section}", self.program("memory"), program])
+        self.hide_ptx(program)
+        _, bundle = self.capture(program)
+        kernel = self.kernels(bundle)["_Z7combinePiPKiS1_S1_"]
+        self.assertEqual(kernel["code"], "kernel.cubin")
+        for options in (["--target", "host", "-O3"], ["--target", "host", "-O0"]):
+            self.compile(*options, bundle=bundle)
+            lines = self.run_well([tool("run"), self.folder / "compiled.tar"], [tool("verify")]).out.decode().splitlines()
+            self.assertEqual(len(lines), 2)
+        self.compile("-O3", bundle=bundle)
+        self.assertEqual({v["configuration"]["passes"] for v in self.variants()}, {"default<O3>"})
+        result = self.compile("--ptxas-level", "1", bundle=bundle, status=2)
+        self.assertIn("has the PTX of 2 units that were linked", result.error)
+        # Damaged units: what ran is recorded.
+        program.write_bytes(program.read_bytes().replace(section.read_bytes()[:16], b"x" * 16))
+        self.assertNotIn("ptx", self.kernels(self.capture(program)[1])["_Z7combinePiPKiS1_S1_"])
+
+    def hide_ptx(self, program):
+        """From those who look for it in the fat binary that the program registers."""
+        image = program.read_bytes()
+        at = image.index(struct.pack("<IHH", 0xBA55ED50, 1, 16)) + 16
+        while struct.unpack_from("<H", image, at)[0] != cuda_binaries.PTX:
+            at += sum(struct.unpack_from("<IQ", image, at + 4))
+        program.write_bytes(image[:at] + struct.pack("<H", 64) + image[at + 2:])
 
     def test_other_launches(self):
         self.compile("--grid", "200", "--kernel", "combine")

@@ -88,8 +88,10 @@ size_t size_of_image(const std::byte* image, const std::string& where);
 // Of a fat binary's texts that for the newest processor; null: there are none.
 DeviceCode* newest_ptx(std::vector<DeviceCode>& ptx);
 // The PTX of units that a program is linked of (nvcc -rdc=true), by their fat binaries: of each the newest, one behind
-// the other. Its image is empty where there is none.
+// the other, left packed. Its target is empty where there is none. The units' bytes have to stay until it is unpacked.
 DeviceCode linked_ptx(const std::vector<Bytes>& units, const std::string& where);
+// The same, of the units in the section "__nv_relfatbin".
+DeviceCode linked_ptx_of_executable(Bytes file, const std::string& where);
 // Of a host executable or object file: every fat binary in sections ".hip_fatbin" and ".nv_fatbin". `ptx` as above; it
 // also gets the PTX of linked units, as one.
 std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where,

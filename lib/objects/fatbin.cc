@@ -192,20 +192,25 @@ DeviceCode* newest_ptx(std::vector<DeviceCode>& ptx) {
 }
 
 DeviceCode linked_ptx(const std::vector<Bytes>& units, const std::string& where) {
-  DeviceCode linked;
-  auto text = std::make_shared<std::string>();
+  std::vector<DeviceCode> texts;
   for (Bytes unit : units) {
     std::vector<DeviceCode> ptx;
     packed_code_of_fatbin(unit.data(), unit.size(), where, &ptx);
-    DeviceCode* newest = newest_ptx(ptx);
-    if (!newest) continue;
-    linked.target = newest->target;
-    *text += text_of(image_of(*newest));
-    *text += '\n';
+    if (DeviceCode* newest = newest_ptx(ptx)) texts.push_back(std::move(*newest));
   }
-  linked.owner = text;
-  linked.image = bytes_of(*text);
+  DeviceCode linked;
+  if (texts.empty()) return linked;
+  linked.target = texts.back().target;
+  linked.unpack = [texts = std::move(texts)]() mutable {
+    auto text = std::make_shared<std::string>();
+    for (DeviceCode& one : texts) text->append(text_of(image_of(one))).append("\n");
+    return text;
+  };
   return linked;
+}
+
+DeviceCode linked_ptx_of_executable(Bytes file, const std::string& where) {
+  return linked_ptx(units_in(elf_section(file, "__nv_relfatbin", where), where), where);
 }
 
 std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string& where, std::vector<DeviceCode>* ptx) {
@@ -215,8 +220,10 @@ std::vector<DeviceCode> device_code_of_executable(Bytes file, const std::string&
   std::vector<DeviceCode> code = unpacked(collector.finish());
   if (!ptx) return code;
   *ptx = unpacked(std::move(*ptx));
-  DeviceCode linked = linked_ptx(units_in(elf_section(file, "__nv_relfatbin", where), where), where);
-  if (!linked.image.empty()) ptx->push_back(std::move(linked));
+  DeviceCode linked = linked_ptx_of_executable(file, where);
+  if (linked.target.empty()) return code;
+  image_of(linked);
+  ptx->push_back(std::move(linked));
   return code;
 }
 

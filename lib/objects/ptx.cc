@@ -107,6 +107,16 @@ bool is_ptx(std::string_view text) {
   return PtxWords(text.substr(0, kEnough)).next() == ".version";
 }
 
+size_t units_of_ptx(std::string_view text) {
+  size_t units = 0;
+  PtxWords words(text);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word == "{") words.pass_over_braces();
+    units += word == ".version";
+  }
+  return units;
+}
+
 std::string processor_of_ptx(std::string_view text) {
   PtxWords words(text);
   for (std::string_view word = words.next(); !word.empty() && word != "{"; word = words.next()) {

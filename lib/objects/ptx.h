@@ -25,6 +25,9 @@ using Parameters = std::vector<Parameter>;
 // Whether the text begins as PTX does: with .version behind comments.
 bool is_ptx(std::string_view text);
 
+// How many units it is of, one behind the other (embedded.h, linked_ptx).
+size_t units_of_ptx(std::string_view text);
+
 // The processor that it is for: "sm_90"; empty: it does not say.
 std::string processor_of_ptx(std::string_view text);
 

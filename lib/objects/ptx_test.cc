@@ -45,6 +45,11 @@ constexpr char kText[] = R"(//
 .entry huge(.param .align 8 .b8 h[99999999999999999999]) { ret; }
 .entry cut(.param .u64 a)";
 
+TEST(Ptx, CountsUnits) {
+  EXPECT_EQ(units_of_ptx(".version 9.0\n.entry k() { .version 1.0 }\n// .version 8.0\n"), 1u);
+  EXPECT_EQ(units_of_ptx(".version 9.0\n.entry k() { ret; }\n.version 9.0\n"), 2u);
+}
+
 TEST(Ptx, SaysWhereParametersLie) {
   EXPECT_EQ(parameters_in_ptx(kText, "scale"), (Parameters{{0, 8}, {8, 4}, {16, 16}, {32, 2}}));
   EXPECT_EQ(parameters_in_ptx(kText, "nothing"), Parameters());

@@ -74,7 +74,7 @@ void Program::parse() {
       if (!kernels_.empty()) break;
     }
     if (!kernels_.empty()) return;
-    if (objects::DeviceCode linked = objects::linked_ptx(units_, kWhere); !linked.image.empty()) {
+    if (objects::DeviceCode linked = objects::linked_ptx(units_, kWhere); !linked.target.empty()) {
       ptx.push_back(std::move(linked));
     }
     if (objects::DeviceCode* newest = objects::newest_ptx(ptx)) {

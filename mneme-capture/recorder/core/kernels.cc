@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "objects/cubin.h"
 #include "objects/cuda_fatbin.h"
+#include "recorder/core/linked_units.h"
 #include "vendor/common.h"
 
 namespace mneme::record {
@@ -93,6 +95,12 @@ void Kernels::look_for(const std::string& kernel, void* handle, FatBinary& binar
   binary.trouble = error.what();
 }
 
+void Kernels::add_linked_units(FatBinary& binary) {
+  if (!binary.ptx.empty() || std::exchange(binary.looked_for_units, true)) return;
+  objects::DeviceCode linked = ptx_of_linked_units(binary.image);
+  if (!linked.target.empty()) binary.ptx.push_back(std::move(linked));
+}
+
 void Kernels::resolve(Stub& stub) {
   stub.resolved = true;
   FatBinary& binary = binaries_[stub.code.handle];
@@ -139,6 +147,7 @@ std::shared_ptr<const Stub> Kernels::take_code(const Stub& stub, int device, con
     with_code->code.images = binary.code;
     with_code->variables = &binary.variables;
     try {
+      add_linked_units(binary);
       chosen = choose_code(stub.name, binary.code, binary.ptx, processor);
     } catch (const Error& error) {
       trouble = error.what();

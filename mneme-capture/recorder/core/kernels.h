@@ -92,7 +92,7 @@ class Kernels {
     const std::byte* image = nullptr;
     size_t size = SIZE_MAX;  // known of a module
     std::string owned;       // a module's bytes
-    bool opened = false, parsed = false;
+    bool opened = false, parsed = false, looked_for_units = false;
     std::string trouble;
     std::vector<objects::DeviceCode> code, ptx;
     std::list<std::vector<objects::EmbeddedKernel>> lists;
@@ -102,6 +102,7 @@ class Kernels {
 
   void open(void* handle, FatBinary& binary);
   static void parse(FatBinary& binary);
+  static void add_linked_units(FatBinary& binary);
   static void add(Bytes records, const std::string& where, FatBinary& binary);
   // Parses the fat binary if it has IR; which is not looked for further than to a cubin with this kernel.
   void look_for(const std::string& kernel, void* handle, FatBinary& binary);
