@@ -252,8 +252,9 @@ void warn_of_static_runtime(const std::vector<std::string>& command, Device devi
 }
 
 bundle::BundleInfo describe_bundle(const Settings& settings, const cli::Options& options, const char* device,
-                                   const std::vector<record::Reserved>& elsewhere) {
+                                   const std::vector<record::Reserved>& elsewhere, bool has_source) {
   bundle::BundleInfo info;
+  info.has_source = has_source;
   info.device = device;
   const bool may_have_textures = info.device == "host" && kind_of_programs(settings.command) != ProgramKind::kHip;
   if (may_have_textures) info.version = bundle::kTexturesRecorded;
@@ -398,23 +399,24 @@ int record(const Settings& settings, const cli::Options& options, const Signals&
   surroundings.checks = variables_of_checks(settings);
   if (applying) surroundings.applied = applying->variables();
 
-  auto begin = [&](bool on_gpu) {
+  // Where AMD's runtime has the memory is known when there is some.
+  const bool is_known = device == Device::kHost || device == Device::kCuda;
+  if (is_known) capture.on_gpu = device == Device::kCuda;
+  auto begin = [&](bool on_gpu, bool has_source) {
     const char* where = name_of(device, on_gpu);
-    begun(where);
-    std::string info = bundle::write(describe_bundle(settings, options, where, capture.reserved));
+    if (!is_known) begun(where);
+    std::string info = bundle::write(describe_bundle(settings, options, where, capture.reserved, has_source));
     capture.queue.add([info](bundle::Writer& w) { w.add(std::string(bundle::kBundleMember), info); });
   };
-  // Where AMD's runtime has the memory is known when there is some.
-  if (device == Device::kHost || device == Device::kCuda) capture.on_gpu = device == Device::kCuda;
-  capture.begin = [&](bool on_gpu) {
+  capture.begin = [&](bool on_gpu, bool has_source) {
     if (device == Device::kEither) cli::note(on_gpu ? "using the NVIDIA GPU" : "using the host device");
-    begin(on_gpu);
+    begin(on_gpu, has_source);
   };
   int status = run_recorded(settings, signals, surroundings, session, [&] {
     started();
-    if (capture.on_gpu) begin(*capture.on_gpu);
+    if (is_known) begun(name_of(device, *capture.on_gpu));
   });
-  if (!capture.on_gpu) begin(device == Device::kHip);
+  if (!capture.has_source) begin(capture.on_gpu.value_or(device == Device::kHip), false);
   capture.queue.finish();
   if (!session.failure().empty()) capture.failure = session.failure();
   return status;

@@ -185,21 +185,27 @@ record::Selected Recording::query(const record::Query& query) const {
 }
 
 // The first kernel decides where that is.
-bool Recording::runs_where_the_bundle_does() {
-  if (!capture_.on_gpu) {
-    capture_.on_gpu = gpu_;
-    capture_.begin(gpu_);
+bool Recording::runs_where_the_bundle_does(bool has_source) {
+  if (!capture_.has_source) {
+    capture_.has_source = has_source;
+    if (!capture_.on_gpu) capture_.on_gpu = gpu_;
+    capture_.begin(*capture_.on_gpu, has_source);
   }
   return gpu_ == *capture_.on_gpu;
 }
 
 void Recording::code(record::Code code) {
   const Digest digest = digest_of(code.bytes);
+  const bool runs = runs_where_the_bundle_does(code.source);
+  if (code.source && !*capture_.has_source) {
+    return cli::warn("the source of a kernel is left out: the bundle began with a kernel that has none");
+  }
   codes_.insert(digest);
-  if (!runs_where_the_bundle_does()) return;
+  if (!runs) return;
   const uint64_t size = code.bytes.size();
   if (capture_.verbose) {
-    cli::note(fmt::format("recorded {} bytes of code of kernels without IR as {}", size, digest.hex().substr(0, 12)));
+    const char* what = code.source ? "source of kernels" : "code of kernels without IR";
+    cli::note(fmt::format("recorded {} bytes of {} as {}", size, what, digest.hex().substr(0, 12)));
   }
   auto write = [digest, bytes = std::move(code.bytes)](bundle::Writer& writer) {
     bundle::add_code(writer, digest, bytes);
@@ -209,9 +215,10 @@ void Recording::code(record::Code code) {
 
 void Recording::kernel(const record::Kernel& kernel) {
   bundle::KernelInfo info = bundle::parse_kernel(kernel.json, "the application's kernel");
+  if (!codes_.contains(info.source_text)) info.source_text = {};
   KnownKernel known{info, {}, false, {}, {}};
   auto came = [this](const bundle::KernelFile& file) { return codes_.contains(file.digest); };
-  if (!runs_where_the_bundle_does()) {
+  if (!runs_where_the_bundle_does(!info.source_text.empty())) {
     known.refused = fmt::format("it ran on {}, and the launches in the bundle on {}: choose one with --device",
                                 gpu_ ? "a GPU" : "the host device", gpu_ ? "the host device" : "a GPU");
   } else if (has_ir(info) && digest_of(kernel.bitcode) != info.bitcode) {
@@ -219,7 +226,7 @@ void Recording::kernel(const record::Kernel& kernel) {
   } else if (!has_ir(info) && !std::ranges::all_of(files_of(info), came)) {
     known.refused = "its code in the application has changed since it was loaded";
   } else if (capture_.kernels_known.insert(info.id).second) {
-    bundle::KernelMember member{info, kernel.bitcode, {}, {}, {}};  // code is in the bundle already
+    bundle::KernelMember member{info, kernel.bitcode};  // code and source are in the bundle already
     capture_.queue.add([member = std::move(member)](bundle::Writer& writer) { bundle::add(writer, member); });
   }
   if (!gpu_) {

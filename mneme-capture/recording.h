@@ -31,9 +31,12 @@ struct Capture {
   ReadyMemory ready{pool, most_idle};
   std::optional<cli::Expression> kernels;  // on the demangled name; all without one
   // Where the bundle's kernels run: unless it is said before, where the first one does. `begin` makes the bundle, when
-  // it is known.
+  // the first one comes.
   std::optional<bool> on_gpu;
-  std::function<void(bool on_gpu)> begin = [](bool) {};
+  std::function<void(bool on_gpu, bool has_source)> begin = [](bool, bool) {};
+  // Whether kernels' source is in the bundle, which says so where it begins: by the first kernel. Nothing: it has not
+  // begun.
+  std::optional<bool> has_source;
   std::vector<record::Reserved> reserved;  // ranges that lie elsewhere, as far as it is known when it begins
   std::string reach;           // bundle::kReachArguments: of each launch, only what its arguments lead to is recorded
   Checker* checker = nullptr;  // where launches are recorded to check variants, and no others
@@ -105,7 +108,7 @@ class Recording {
     std::shared_ptr<Snapshot> before, after;
   };
 
-  bool runs_where_the_bundle_does();
+  bool runs_where_the_bundle_does(bool has_source);
   void add(Launch launch);
   // What the kernel's pointers tell, and, where they do not tell all, what happens when the launch is tried: if its
   // instance is not known to be incomplete anyway.

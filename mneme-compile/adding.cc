@@ -12,13 +12,13 @@ void save_texts(const std::string& folder, const Digest& variant, const codegen:
 }
 
 std::string_view recorded_ir(const bundle::KernelMember& kernel, const Settings& settings) {
-  return settings.edited_ir() ? std::string_view(kernel.bitcode) : std::string_view();
+  return settings.edited_ir(kernel.info.id) ? std::string_view(kernel.bitcode) : std::string_view();
 }
 
 Batch batch_of(const bundle::KernelMember& kernel, const bundle::InstanceInfo* instance,
                const std::vector<Wanted>& wanted, const Settings& settings) {
   auto ir = [&kernel, &settings](const bundle::Configuration& configuration) -> std::string_view {
-    return configuration.ir.empty() ? kernel.bitcode : settings.edited_ir().value();
+    return configuration.ir.empty() ? kernel.bitcode : *settings.edited_ir(kernel.info.id);
   };
   Batch batch{kernel.info, ir, wanted};
   batch.code_of = [&kernel, &settings](const Wanted& one) { return code_of(kernel, one, settings.given_code()); };

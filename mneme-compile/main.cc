@@ -89,7 +89,8 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   std::vector<Wanted> now = wanted_now(all, instance);
   if (now.empty()) return;
   const Wanted& wanted = now[0];
-  const std::string& ir = settings.edited_ir() ? *settings.edited_ir() : kernel.bitcode;
+  const std::string* edited = settings.edited_ir(kernel.info.id);
+  const std::string& ir = edited ? *edited : kernel.bitcode;
   codegen::Given given{instance, !settings.texts_folder().empty(), settings.embeds_ir(), recorded_ir(kernel, settings),
                        settings.print_after()};
   codegen::Code code;
@@ -150,6 +151,22 @@ void check_instances(const std::vector<Asked>& asked, const std::set<Digest>& me
   }
 }
 
+// A file that gives IR need not have all kernels: of those that it lacks there is no variant.
+bool prepare(Settings& settings, bundle::KernelMember& kernel, std::vector<Error>& without_edits) {
+  if (!settings.has_edits()) {
+    settings.prepare(kernel);
+    return true;
+  }
+  try {
+    settings.prepare(kernel);
+    return true;
+  } catch (const Error& error) {
+    if (error.exit() == Exit::kMissing) throw;
+    without_edits.push_back(error);
+    return false;
+  }
+}
+
 [[noreturn]] void refuse_second(const bundle::KernelInfo& first, const bundle::KernelInfo& second) {
   if (first.demangled != second.demangled) {
     throw Error::of("--ir gives one kernel's IR, but both '{}' and '{}' are selected: choose with --kernel",
@@ -194,13 +211,14 @@ Exit run(int argc, char** argv) {
   std::set<Digest> met;                          // instances
   bool followed = false;
   size_t refused = 0;  // lines
+  std::vector<Error> without_edits;
   Outcomes outcomes;
   while (auto item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) {
       if (!selection.kernel(kernel->info)) continue;
-      if (settings.edited_ir() && edited) refuse_second(*edited, kernel->info);
+      if (settings.has_one_ir() && edited) refuse_second(*edited, kernel->info);
+      if (!prepare(settings, *kernel, without_edits)) continue;
       edited = kernel->info;
-      settings.prepare(*kernel);
       if (settings.follows()) {
         later.insert_or_assign(kernel->info.id, std::move(*kernel));
         continue;
@@ -231,6 +249,8 @@ Exit run(int argc, char** argv) {
   }
   if (cli::is_whole(reader, summary)) {
     selection.check_met();
+    if (!edited && !without_edits.empty()) throw Error(without_edits.front());
+    for (const Error& why : without_edits) cli::warn(fmt::format("{}; it gets no variant", why.what()));
     if (settings.follows() && !followed) {
       throw Error("--follow needs an instance to follow behind, and none is selected");
     }

@@ -27,7 +27,8 @@
 namespace mneme::compile {
 namespace {
 
-constexpr size_t kMaxVariantsFile = 64 << 20;  // bytes
+constexpr char kEachKernelsOwn[] = "each kernel's own";  // has the digest that stands for the IR of edits
+constexpr size_t kMaxVariantsFile = 64 << 20;            // bytes
 constexpr uint64_t kMostJobs = 1024;
 constexpr uint32_t kMostThreads = 1024, kMostBlocks = 64;  // as a configuration may have them
 
@@ -112,6 +113,13 @@ void Settings::add_options(cli::Options& options) {
   options.value("--passes", passes_, "PIPELINE", "run this pass pipeline instead, in the syntax of opt -passes=");
   options.value("--codegen-opt", codegen_, "LEVEL", "code generation level, 0 to 3 (default: what -O implies, else 3)");
   options.value("--ir", ir_file_, "FILE", "compile this IR, .ll, .bc or .ptx, in place of the recorded kernel's");
+  options.value("--source", source_file_, "FILE",
+                "compile this source file, as the recorded command did, and take the kernels' IR from it");
+  options.value("--from", binary_file_, "FILE",
+                "take the kernels' IR from this executable, object file or library, which was built anew");
+  options.value("--compiler", trust_.compiler, "PATH",
+                "with --source: the clang to run (default: the recorded one, by its name)");
+  options.flag("--allow-plugins", trust_.plugins, "with --source: load the plug-ins that the recorded command names");
   options.value("--code", code_file_, "FILE",
                 "NVIDIA GPUs: compile nothing, and take this code in place of the kernel's: a cubin, or PTX");
   options.value("--target", target_, "TARGET",
@@ -228,6 +236,7 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.specialize_args = specialize_args_;
   configuration.specialize_dims = specialize_dims_;
   if (edited_ir_) configuration.ir = digest_of(*edited_ir_);
+  if (edits_) configuration.ir = digest_of(kEachKernelsOwn);
   for (const char* key : {"form", "check_memory", "assembler", "ptxas_level", "max_registers", "cpu", "features",
                           "code_object", "inline_threshold"}) {
     std::string option = std::string("--") + key;
@@ -240,6 +249,8 @@ Asked Settings::asked(const cli::Options& options) {
                                                            {"--passes", "passes"},
                                                            {"--codegen-opt", "codegen_opt"},
                                                            {"--ir", "ir"},
+                                                           {"--source", "ir"},
+                                                           {"--from", "ir"},
                                                            {"--fuse", "fuse"},
                                                            {"--no-fuse", "fuse"},
                                                            {"--fast-math", "fast_math"},
@@ -277,11 +288,22 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
   }
   for (const std::string& file : {ir_file_, variants_file_}) cli::keep_as_input(file);
   if (!ir_file_.empty()) edited_ir_ = read_file(ir_file_, bundle::kMaxCodeSize);
+  const char* const givers[] = {ir_file_.empty() ? "" : "--ir", source_file_.empty() ? "" : "--source",
+                                binary_file_.empty() ? "" : "--from", code_file_.empty() ? "" : "--code"};
+  std::vector<std::string> given;
+  for (const char* giver : givers) {
+    if (*giver) given.emplace_back(giver);
+  }
+  if (given.size() > 1) throw Error::of("{} and {} exclude each other", given[0], given[1]);
+  if ((!trust_.compiler.empty() || trust_.plugins) && source_file_.empty()) {
+    throw Error("--compiler and --allow-plugins are for --source");
+  }
+  for (const std::string& file : {source_file_, binary_file_}) cli::keep_as_input(file);
+  if (!source_file_.empty()) edits_ = Edits::from_source(source_file_, trust_);
+  if (!binary_file_.empty()) edits_ = Edits::from_binary(binary_file_);
   if (!code_file_.empty()) {
     cli::keep_as_input(code_file_);
-    if (!ir_file_.empty() || as_recorded_) {
-      throw Error::of("--code and {} exclude each other", as_recorded_ ? "--as-recorded" : "--ir");
-    }
+    if (as_recorded_) throw Error("--code and --as-recorded exclude each other");
     given_code_ = compile::given_code(code_file_);
   }
   by_options_ = asked(options);
@@ -334,6 +356,7 @@ Wanted Settings::take(const Line& line, const bundle::KernelInfo& kernel) {
     return wanted;
   }
   Wanted wanted = wanted_of(kernel, wanted_by(asked, variants_name_, target_for(kernel), normaliser_));
+  name_ir(kernel, wanted);
   codegen::arguments_named(kernel, wanted.configuration.specialize_args);
   asked_.push_back(std::move(asked));
   wanted_.clear();
@@ -358,7 +381,20 @@ bool Settings::wants_ir(const bundle::KernelInfo& kernel) const {
   return std::ranges::any_of(asked_, [&](const Asked& asked) { return needs_ir(kernel, asked); });
 }
 
+const std::string* Settings::edited_ir(const Digest& kernel) const {
+  if (edited_ir_) return &*edited_ir_;
+  auto edited = edited_.find(kernel);
+  return edited == edited_.end() ? nullptr : &edited->second;
+}
+
+// In a configuration that is for all kernels.
+void Settings::name_ir(const bundle::KernelInfo& kernel, Wanted& wanted) const {
+  if (!edits_ || wanted.configuration.ir.empty()) return;
+  wanted.configuration.ir = digest_of(edited_.at(kernel.id));
+}
+
 void Settings::prepare(bundle::KernelMember& kernel) {
+  if (edits_) edited_[kernel.info.id] = edits_->ir_of(kernel.info);
   if (edited_ir_ && objects::is_ptx(*edited_ir_)) {
     edited_ir_ = objects::lift_kernel(bytes_of(*edited_ir_), kernel.info.name).bitcode;
   }
@@ -408,7 +444,11 @@ Wanted Settings::wanted_by_code(const bundle::KernelInfo& kernel, const Asked& a
 }
 
 std::vector<Wanted> Settings::wanted(const bundle::KernelInfo& kernel) {
-  if (!takes_code(kernel)) return wanted_of(kernel, wanted_for(target_for(kernel)));
+  if (!takes_code(kernel)) {
+    std::vector<Wanted> all = wanted_of(kernel, wanted_for(target_for(kernel)));
+    for (Wanted& one : all) name_ir(kernel, one);
+    return all;
+  }
   if (!in_bulk()) return {wanted_by_code(kernel, by_options_)};
   std::vector<Wanted> all;
   std::set<std::string> known;

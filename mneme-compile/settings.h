@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "bundle/format.h"
 #include "cli/options.h"
+#include "edits.h"
 #include "lines.h"
 #include "recorded_code.h"
 #include "wanted.h"
@@ -28,7 +29,7 @@ class Settings {
 
   // Before wanted(). Of a kernel without IR, and of PTX that --ir gives, IR is made where it is wanted: then the kernel
   // has its bitcode and what is known by it, and still its code. Where code is taken as it is, the kernel has what its
-  // IR, or PTX, tells of stores.
+  // IR, or PTX, tells of stores. Throws Error where has_edits() and the file gives no IR of it.
   void prepare(bundle::KernelMember& kernel);
   // What to compile a selected kernel to: of the command line's own configuration, one; else those of --variants.
   // Throws Error where that is not known, or cannot be.
@@ -53,7 +54,11 @@ class Settings {
   bool embeds_ir() const { return embeds_ir_; }
   // Passes of the host device's compiler after which the IR is printed.
   const std::vector<std::string>& print_after() const { return print_after_; }
-  const std::optional<std::string>& edited_ir() const { return edited_ir_; }
+  // The IR to compile in place of a kernel's, behind prepare(); null: its own.
+  const std::string* edited_ir(const Digest& kernel) const;
+  // Whether --ir gives IR of one kernel; and whether a file gives that of all selected kernels which it has.
+  bool has_one_ir() const { return edited_ir_.has_value(); }
+  bool has_edits() const { return edits_.has_value(); }
   uint64_t jobs() const { return jobs_; }
   double timeout() const { return timeout_; }
 
@@ -65,6 +70,7 @@ class Settings {
   bool on_gpu() const { return recorded_on_ == "cuda" || recorded_on_ == "hip"; }
   // The target of what names none; empty: this machine's CPU.
   std::string target_for(const bundle::KernelInfo& kernel) const;
+  void name_ir(const bundle::KernelInfo& kernel, Wanted& wanted) const;
   const std::vector<Wanted>& wanted_for(const std::string& target);
   // What the command line wants beside code, where no target has it. Throws Error.
   void check_outputs(const std::vector<Wanted>& all) const;
@@ -91,6 +97,10 @@ class Settings {
   Normaliser normaliser_;
   std::map<std::string, std::vector<Wanted>> wanted_;  // by the target where none is named
   std::optional<std::string> edited_ir_;
+  std::string source_file_, binary_file_;
+  Trust trust_;
+  std::optional<Edits> edits_;
+  std::map<Digest, std::string> edited_;      // kernels' IR of edits_
   std::map<Digest, std::string> unliftable_;  // kernels: why there is no IR of their PTX
   std::optional<GivenCode> given_code_;
 };

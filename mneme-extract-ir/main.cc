@@ -6,6 +6,7 @@
 
 #include "kernels.h"
 #include "objects/lifted_kernels.h"
+#include "source.h"
 #include "text.h"
 
 using namespace mneme;
@@ -17,6 +18,7 @@ struct Request {
   bool text = false;
   std::string output;
   std::string target;
+  std::string source;
 
   bool to_standard_output() const { return output.empty() || output == "-"; }
   bool to_folder() const { return output.ends_with('/') || std::filesystem::is_directory(output); }
@@ -122,15 +124,25 @@ int main(int argc, char** argv) {
     options.flag("-S", request.text, "write LLVM assembly instead of bitcode");
     options.value("-o,--output", request.output, "PATH",
                   "write to this file, or, one file a kernel, to this folder (DIR/)");
+    options.value("--source", request.source, "DIR",
+                  "write the source instead, for mneme-compile --source: the compiled file, the headers that it "
+                  "includes and the command, into the new folder DIR");
     input.add_options(options);
     options.parse(argc, argv);
+    if (!request.source.empty() && (request.list || request.text || !request.output.empty())) {
+      throw Error("--source excludes --list, -S and -o: it writes no IR");
+    }
     selection.check();
     input.open();
     if (!request.to_standard_output()) cli::check_is_no_input(request.output);
 
     extract::Found found = extract::find_kernels(input, selection, request.target);
-    write(found.kernels, request);
-    if (!found.truncation.empty()) throw Error(found.truncation + "; the IR of the kernels before the cut was written");
+    if (!request.source.empty()) {
+      extract::write_source(found, request.source);
+    } else {
+      write(found.kernels, request);
+    }
+    if (!found.truncation.empty()) throw Error(found.truncation + "; what came before the cut was written");
     return Exit::kSuccess;
   });
 }

@@ -46,6 +46,8 @@ void add_plugin(const Invocation& invocation, Additions& add) {
   // ccache tells commands apart, not environments.
   const char* heap = std::getenv(kDeviceHeap);
   if (heap && heap == std::string_view("vendor")) add.back.push_back("-D__MNEME_VENDOR_HEAP__");
+  const char* source = std::getenv(kEmbedSource);
+  if (source && source == std::string_view("1")) add.back.push_back("-D__MNEME_EMBED_SOURCE__");
 }
 
 void add_hip(const Invocation& invocation, const std::string& compiler, Additions& add) {
@@ -123,6 +125,7 @@ Recordable recordable(const Words& command) {
   auto begin = command.begin() + static_cast<ptrdiff_t>(compiler) + 1;
   Words arguments(begin, command.end());
   Invocation invocation = understand(arguments);
+  if (std::getenv(kAnswerWithRecords)) invocation.text = false;
   refuse_nvcc(command[compiler], invocation);
   refuse_new_driver(invocation);
   Recordable result;
@@ -181,24 +184,6 @@ Words link_flags(const std::string& language) {
   Words flags = cudart_places(*toolkit_for(invocation));
   flags.push_back("-lcudart");
   return flags;
-}
-
-std::string quoted(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) {
-    if (!out.empty()) out += ' ';
-    bool plain = !word.empty() && word.find_first_not_of(
-                                      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                      "_-+=./:,@%^") == std::string::npos;
-    if (plain) {
-      out += word;
-      continue;
-    }
-    out += '\'';
-    for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    out += '\'';
-  }
-  return out;
 }
 
 }  // namespace mneme::inject

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "cli/shell.h"
 #include "command.h"
 
 namespace mneme::inject {
@@ -91,7 +92,7 @@ TEST_F(CudaView, MendsOnlyWhatNeedsIt) {
   EXPECT_FALSE(file_exists(view_of(make_toolkit("known", 12050)) + "/bin/toolkit-fatbinary"));
   EXPECT_FALSE(file_exists(view_of(make_toolkit("later", 12090, kOldHelp)) + "/bin/toolkit-fatbinary"));
   auto flags = [](const std::string& toolkit) {
-    return quoted(cuda_compile_flags(find_cuda_toolkit(toolkit).value()));
+    return cli::quoted(cuda_compile_flags(find_cuda_toolkit(toolkit).value()));
   };
   EXPECT_EQ(flags(folder_.path() + "/known").find("-Wno-unknown"), std::string::npos);
   EXPECT_NE(flags(folder_.path() + "/later").find("-Wno-unknown-cuda-version"), std::string::npos);
@@ -153,18 +154,18 @@ TEST_F(CudaView, IsNotPutWhereOthersCanWrite) {
 TEST_F(CudaView, CompilationsAreGivenIt) {
   std::string toolkit = make_toolkit("toolkit", 12040);
   Words command = recordable({"clang++-19", "-c", "app.cu", "--cuda-path=" + toolkit}).command;
-  EXPECT_NE(quoted(command).find("-Xclang -fpass-plugin=" + folder_.path() + "/parts/libmneme-inject-pass.so"),
+  EXPECT_NE(cli::quoted(command).find("-Xclang -fpass-plugin=" + folder_.path() + "/parts/libmneme-inject-pass.so"),
             std::string::npos);
   EXPECT_EQ(command.back(), "--cuda-path=" + view_of(toolkit)) << "behind the command's own, so that it counts";
-  EXPECT_EQ(quoted(command).find("-lcudart"), std::string::npos);
+  EXPECT_EQ(cli::quoted(command).find("-lcudart"), std::string::npos);
   command = recordable({"clang++-19", "--cuda-host-only", "-c", "--cuda-path=" + toolkit, "--", "app.cu"}).command;
-  EXPECT_EQ(quoted(command).find("-fpass-plugin"), std::string::npos);
+  EXPECT_EQ(cli::quoted(command).find("-fpass-plugin"), std::string::npos);
   EXPECT_EQ(command[command.size() - 3], "--cuda-path=" + view_of(toolkit));
 }
 
 TEST_F(CudaView, LinksAreGivenTheRuntime) {
   std::string toolkit = make_toolkit("toolkit", 12040), named = "--cuda-path=" + toolkit;
-  auto shown = [](const Words& command) { return quoted(recordable(command).command); };
+  auto shown = [](const Words& command) { return cli::quoted(recordable(command).command); };
   std::string library = "-L" + toolkit + "/lib64 -Xlinker -rpath -Xlinker " + toolkit + "/lib64 -lcudart";
   EXPECT_TRUE(shown({"clang++-19", named, "app.cu"}).ends_with(library));
   EXPECT_FALSE(shown({"clang++-19", named, "app.cu", "-lcudart"}).ends_with(library));
@@ -177,7 +178,7 @@ TEST_F(CudaView, LinksAreGivenTheRuntime) {
 TEST_F(CudaView, LinksOfTheStaticRuntimeAreChanged) {
   ::setenv("CUDA_PATH", make_toolkit("toolkit", 12040).c_str(), 1);
   Recordable link = recordable({"clang++-17", "a.o", "-lcudart_static", "-o", "app"});
-  EXPECT_TRUE(quoted(link.command).starts_with("clang++-17 a.o -lcudart -o app -L")) << quoted(link.command);
+  EXPECT_TRUE(cli::quoted(link.command).starts_with("clang++-17 a.o -lcudart -o app -L")) << cli::quoted(link.command);
   EXPECT_NE(link.note, "");
   for (const Words& other : {Words{"ar", "rcs", "x.a", "libcudart_static.a"}, Words{"g++", "-c", "a.cc"}}) {
     EXPECT_EQ(recordable(other).command, other);

@@ -15,7 +15,8 @@ namespace {
 constexpr int kMaxDepth = 16;  // of response files that name response files
 constexpr size_t kMaxResponseFile = 64 << 20;
 
-// clang's options whose value is the next word: that word is no input, whatever it looks like.
+}  // namespace
+
 bool takes_next_word(std::string_view option) {
   static const std::set<std::string_view> kOptions = {"-o",
                                                       "-I",
@@ -83,6 +84,8 @@ bool takes_next_word(std::string_view option) {
                                                       "-current_version"};
   return kOptions.contains(option) || option.starts_with("-Xopenmp-target") || option.starts_with("-Xarch_");
 }
+
+namespace {
 
 struct Language {
   bool hip = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mneme::inject {
@@ -32,6 +33,9 @@ struct Invocation {
 // `arguments` without the compiler; response files (@file) and configuration files that are named by a path
 // (--config) are looked into.
 Invocation understand(const std::vector<std::string>& arguments);
+
+// Whether an option's value is the next word: that word is no input, whatever it looks like.
+bool takes_next_word(std::string_view option);
 
 // `arguments` with each @file replaced by the words in it, as clang does on Unix. One that cannot be read stays.
 std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments, int depth = 0);

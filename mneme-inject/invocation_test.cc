@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "cli/shell.h"
 #include "command.h"
 #include "compiler.h"
 
@@ -125,7 +126,7 @@ TEST(Compiler, stands_behind_caches) {
 }
 
 TEST(Command, is_quoted_for_a_shell) {
-  EXPECT_EQ(quoted({"clang++-19", "-DX=a b", "it's", ""}), "clang++-19 '-DX=a b' 'it'\\''s' ''");
+  EXPECT_EQ(cli::quoted({"clang++-19", "-DX=a b", "it's", ""}), "clang++-19 '-DX=a b' 'it'\\''s' ''");
 }
 
 TEST(Command, without_hip_stays_as_it_is) {

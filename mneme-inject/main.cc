@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/options.h"
+#include "cli/shell.h"
 #include "command.h"
 #include "temporaries.h"
 
@@ -19,8 +20,7 @@ void print_flags(const std::vector<std::string>& steps) {
   if (steps.size() > 2 || (step != "compile" && step != "link") || (language != "hip" && language != "cuda")) {
     throw Error::of("--print-flags is for 'compile' or 'link' of 'hip' or 'cuda', not for '{}'", steps.back());
   }
-  std::string flags =
-      inject::quoted(step == "compile" ? inject::compile_flags(language) : inject::link_flags(language));
+  std::string flags = cli::quoted(step == "compile" ? inject::compile_flags(language) : inject::link_flags(language));
   if (std::puts(flags.c_str()) < 0 || std::fflush(stdout) != 0) throw system_error("cannot write standard output");
 }
 
@@ -43,7 +43,7 @@ std::string compiler_of_link(const std::string& called) {
 int run_compiler(const std::vector<std::string>& command, bool verbose) {
   inject::Recordable recordable = inject::recordable(command);
   if (!recordable.note.empty()) cli::note(recordable.note);
-  if (verbose) cli::note(inject::quoted(recordable.command));
+  if (verbose) cli::note(cli::quoted(recordable.command));
   if (recordable.leaves_assembly) return inject::run_keeping_temporaries(recordable.command);
   become(recordable.command);
 }
@@ -52,7 +52,7 @@ int run_compiler(const std::vector<std::string>& command, bool verbose) {
 
 int main(int argc, char** argv) {
   return cli::run_tool("mneme-inject", [&]() -> Exit {
-    bool only_flags = false;
+    bool only_flags = false, embeds_source = false;
     std::vector<std::string> command;
     if (std::string compiler = compiler_of_link(argc > 0 ? argv[0] : ""); !compiler.empty()) {
       command.assign(argv + 1, argv + argc);
@@ -65,6 +65,8 @@ int main(int argc, char** argv) {
     options.group("Compilation");
     options.value("--device-heap", heap, "mneme|vendor",
                   "whose malloc() and free() kernels call: Mneme's, which a recording on a GPU has, or the vendor's");
+    options.flag("--embed-source", embeds_source,
+                 "embed the source of the kernels: the compiled files, and the headers that they include");
     options.group("Output");
     options.flag("--print-flags", only_flags,
                  "print the compiler flags for one step, 'compile' (the default) or 'link', of 'hip' (the default) or "
@@ -73,6 +75,7 @@ int main(int argc, char** argv) {
     options.parse(argc, argv);
     if (heap != "mneme" && heap != "vendor") throw Error::of("--device-heap is 'mneme' or 'vendor', not '{}'", heap);
     ::setenv(inject::kDeviceHeap, heap.c_str(), 1);
+    if (embeds_source) ::setenv(inject::kEmbedSource, "1", 1);
     if (only_flags) {
       print_flags(command);
       return Exit::kSuccess;

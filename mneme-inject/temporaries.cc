@@ -4,9 +4,12 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <span>
 #include <sstream>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -16,7 +19,13 @@
 namespace mneme::inject {
 namespace {
 
-constexpr char kSymbol[] = "__mneme_ir_", kSection[] = ".mneme.ir";  // pass/embed.cc
+// pass/embed.cc
+constexpr std::string_view kSymbols[] = {"__mneme_ir_", "__mneme_source_"},
+                           kSections[] = {".mneme.ir", ".mneme.source"};
+
+bool names_one(const std::string& line, std::span<const std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return line.find(name) != std::string::npos; });
+}
 
 // A line of -###: words in quotes.
 std::vector<std::string> words_of(const std::string& line) {
@@ -77,8 +86,8 @@ std::string without_ir(const std::string& assembly) {
   bool inside = false;  // of AMD's, from the section to the symbol's size; NVIDIA's is a line
   std::istringstream lines(assembly);
   for (std::string line; std::getline(lines, line);) {
-    const bool names_symbol = line.find(kSymbol) != std::string::npos;
-    if (line.find(".section") != std::string::npos && line.find(kSection) != std::string::npos) inside = true;
+    const bool names_symbol = names_one(line, kSymbols);
+    if (line.find(".section") != std::string::npos && names_one(line, kSections)) inside = true;
     if (!inside && !names_symbol) kept += line + '\n';
     if (inside && names_symbol && line.find(".size") != std::string::npos) inside = false;
   }

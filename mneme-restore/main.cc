@@ -42,10 +42,11 @@ Exit restore_bundles(int argc, char** argv) {
   cli::Output output;
   cli::Selection selection;
   std::vector<std::string> paths;
-  std::string dump, executable, device = "auto";
+  std::string dump, executable, strip, device = "auto";
   bool check = false, raw = false, packs = false;
   selection.add_options(options);
   options.group("Result");
+  options.choice("--strip", strip, {"source"}, "leave out the kernels' source, and the commands that compiled it");
   options.flag("--raw", raw, "write plain memory, as of one FILE, also of several");
   options.flag("--packs", packs, "write packed memory, as of several FILEs, also of one");
   options.value("--dump", dump, "DIR", "write files into the new folder DIR instead of a bundle");
@@ -64,11 +65,12 @@ Exit restore_bundles(int argc, char** argv) {
   options.files(paths, "FILE", "read the FILEs, one after another, instead of standard input");
   options.parse(argc, argv);
   selection.check();
-  tuned.check(options, check || raw || packs || !dump.empty() || !executable.empty());
+  tuned.check(options, check || raw || packs || !strip.empty() || !dump.empty() || !executable.empty());
   if (edit.asked()) {
-    if (check || raw || packs || tuned.asked() || !dump.empty() || !executable.empty()) {
+    if (check || raw || packs || tuned.asked() || !strip.empty() || !dump.empty() || !executable.empty()) {
       throw Error(
-          "--edit writes a bundle of its own: leave out --raw, --packs, --dump, --executable, --check, --tuned");
+          "--edit writes a bundle of its own: leave out --raw, --packs, --dump, --executable, --check, --strip, "
+          "--tuned");
     }
     return edit.write(std::move(paths), selection, output, options);
   }
@@ -113,6 +115,7 @@ Exit restore_bundles(int argc, char** argv) {
     }
     writer = std::make_unique<bundle::Writer>(output.fd(), output.name());
     recording = restore::merge(inputs.infos());
+    if (!strip.empty()) recording.has_source = false;
     bundle::BundleInfo info = cli::with_provenance(recording, "mneme-restore", options);
     info.memory = writes_bundle && !packs ? "raw" : "packs";
     if (packs && (inputs.infos().size() > 1 || recording.memory == "kept")) {  // a tool never lowers a version
@@ -134,7 +137,7 @@ Exit restore_bundles(int argc, char** argv) {
 
   std::vector<restore::Target*> borrowed;
   for (const auto& target : targets) borrowed.push_back(target.get());
-  restore::Merge merge(selection, borrowed);
+  restore::Merge merge(selection, borrowed, !strip.empty());
   std::string truncations;
   inputs.for_each([&](bundle::Reader& reader) {
     if (writer) reader.copy_others_to(writer.get());

@@ -27,6 +27,7 @@ bundle::BundleInfo merge(const std::vector<bundle::BundleInfo>& infos) {
       }
     }
     all.version = std::max(all.version, info.version);
+    all.has_source = all.has_source || info.has_source;
     all.provenance.insert(all.provenance.end(), info.provenance.begin(), info.provenance.end());
   }
   return all;
@@ -70,7 +71,16 @@ void MergedSummary::add(const bundle::Summary& from) {
   sum_.totals->stored_bytes += from.totals->stored_bytes;
 }
 
-void Merge::take(const bundle::KernelMember& kernel) {
+bundle::KernelMember without_source(bundle::KernelMember kernel) {
+  kernel.info.source_text = {};
+  kernel.info.command.clear();
+  kernel.source.clear();
+  kernel.text.clear();  // is written anew
+  return kernel;
+}
+
+void Merge::take(const bundle::KernelMember& given) {
+  const bundle::KernelMember kernel = strips_source_ ? without_source(given) : given;
   if (auto known = kernels_.find(kernel.info.id); known != kernels_.end()) {
     return check_same(kernel.info, known->second.argument_bytes);
   }

@@ -33,13 +33,16 @@ class MergedSummary {
   std::map<std::pair<std::string, std::string>, size_t> skipped_;  // likewise, by kernel and reason
 };
 
+// The kernel without its source, and without the command that compiled it.
+bundle::KernelMember without_source(bundle::KernelMember kernel);
+
 // Gives several bundles' selected recordings to targets, one bundle after another, everything once: what occurs again
 // is dropped, an instance together with its runs. Throws Error where more would be lost: a launch that occurs again,
 // with code of its kernel that came behind it and another launch.
 class Merge {
  public:
-  Merge(const cli::Selection& selection, std::vector<Target*> targets)  // borrowed
-      : selection_(selection), targets_(std::move(targets)) {}
+  Merge(const cli::Selection& selection, std::vector<Target*> targets, bool strips_source = false)  // borrowed
+      : selection_(selection), targets_(std::move(targets)), strips_source_(strips_source) {}
 
   // Reads to the end.
   void take(bundle::Reader& reader);
@@ -66,6 +69,7 @@ class Merge {
 
   const cli::Selection& selection_;
   std::vector<Target*> targets_;
+  bool strips_source_ = false;
   struct Kernel {
     bool selected = false;
     uint32_t argument_bytes = 0;

@@ -21,6 +21,7 @@ void add(Writer& writer, const KernelMember& kernel) {
   if (!has_ir(info)) {
     for (const KernelFile& file : files_of(info)) add_code(writer, file.digest, contents_of(kernel, file));
   }
+  if (!info.source_text.empty()) add_code(writer, info.source_text, kernel.source);
   add_json(writer, kernel_json_name(info.id), kernel);
   if (has_ir(info)) writer.add(kernel_bitcode_name(info.id), kernel.bitcode);
 }

@@ -112,6 +112,28 @@ TEST(Json, KernelsWithoutIrNameTheCodeThatRan) {
   EXPECT_THROW(parse_kernel(write(kernel), "it"), Error);
 }
 
+TEST(Json, SourceIsSaidWhereItIsKnown) {
+  KernelInfo kernel;
+  kernel.id = kernel.bitcode = kOne;
+  EXPECT_EQ(write(kernel).find("command"), std::string::npos);
+  EXPECT_EQ(write(kernel).find("source_text"), std::string::npos);
+  kernel.command = {"/app", "clang++-19", "-O3", "a.hip"};
+  kernel.source_text = kTwo;
+  const KernelInfo same = parse_kernel(write(kernel), "it");
+  EXPECT_EQ(same.command, kernel.command);
+  EXPECT_EQ(same.source_text, kTwo);
+  EXPECT_EQ(write(same), write(kernel));
+  kernel.command = {"/app", "clang++-19"};
+  EXPECT_EQ(fault_of([&] { parse_kernel(write(kernel), "it"); }), "it: 'command' has no directory, compiler and file");
+  kernel.command = {"/app", "clang++-19", std::string("a\0.hip", 6)};
+  EXPECT_EQ(fault_of([&] { parse_kernel(write(kernel), "it"); }), "it: 'command' has a null character in it");
+  BundleInfo info{1, "host", {}, "packs", {}};
+  EXPECT_EQ(write(info).find("has_source"), std::string::npos);
+  EXPECT_FALSE(parse_bundle(write(info), "it").has_source);
+  info.has_source = true;
+  EXPECT_TRUE(parse_bundle(write(info), "it").has_source);
+}
+
 TEST(Json, FaultsNameThePlace) {
   auto parse = [](const std::string& text) { return fault_of([&] { parse_configuration(text, "line 3"); }); };
   EXPECT_EQ(parse("{}"), "line 3: 'target' is missing");

@@ -19,6 +19,7 @@ struct KernelMember {
   std::string bitcode;  // empty for one without IR, which has what follows
   std::string text = {};
   std::string code = {}, ptx = {};  // as KernelInfo names them
+  std::string source = {};          // what kSourceFile holds (objects/source.h); empty: it is not in the bundle
 };
 
 struct VariantMember {

@@ -197,6 +197,11 @@ Item Reader::Implementation::take_kernel(const Member& json, const MemberName& p
   std::string text = json_of_member(json);
   KernelMember kernel{parse_kernel(text, json.name), {}};
   refuse_unless(kernel.info.id == parsed.digests[0], json.name, "it describes another kernel than its name says");
+  if (const Digest& source = kernel.info.source_text; !source.empty()) {
+    auto known = codes.find(source);
+    refuse_unless(known != codes.end(), json.name, "its source did not come before it");
+    kernel.source = known->second;
+  }
   std::string before = json.name + (has_ir(kernel.info) ? "" : ", whose code did not come before it,");
   for (const KernelFile& file : files_of(kernel.info)) {
     if (auto code = codes.find(file.digest); !has_ir(kernel.info) && code != codes.end()) {

@@ -9,16 +9,6 @@ namespace {
 
 constexpr size_t kHeaderSize = 24;  // the magic and the two sizes
 
-void append_word(std::string& out, uint64_t word) {
-  for (int i = 0; i < 8; ++i) out += static_cast<char>(word >> (8 * i));
-}
-
-// The linker may leave more than kEmbeddedAlign between two translation units' records: all of it is zero.
-uint64_t skip_zeros(Bytes section, uint64_t at) {
-  while (at < section.size() && section[at] == std::byte{0}) ++at;
-  return at;
-}
-
 }  // namespace
 
 std::string write_embedded(std::string_view json, Bytes bitcode) {

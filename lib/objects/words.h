@@ -3,6 +3,8 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "base/digest.h"
 
@@ -16,6 +18,17 @@ Number word_at(Bytes bytes, uint64_t offset) {
     number = static_cast<Number>(uint64_t{number} << 8 | std::to_integer<uint64_t>(bytes[offset + i]));
   }
   return number;
+}
+
+inline void append_word(std::string& out, uint64_t word) {
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(word >> (8 * i));
+}
+
+// Behind a record of a section. The linker may leave more than the alignment between two translation units' records:
+// all of it is zero.
+inline uint64_t skip_zeros(Bytes section, uint64_t at) {
+  while (at < section.size() && section[at] == std::byte{0}) ++at;
+  return at;
 }
 
 // Whether `size` bytes at `offset` lie within `total`, whatever a stranger wrote in the two.

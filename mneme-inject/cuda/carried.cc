@@ -7,7 +7,7 @@
 namespace mneme::inject {
 namespace {
 
-constexpr std::string_view kMark = "//mneme ";
+constexpr std::string_view kLineMark = "//mneme ";
 constexpr size_t kBytesPerLine = 2048;
 // Where IR was linked, LLVM puts this directive in front of module-level assembly. ptxas knows nothing of it.
 constexpr std::string_view kOfLto = ".lto_discard";
@@ -20,13 +20,13 @@ constexpr std::string_view kNoAssembly =
 std::string carried_lines(std::string_view section, std::string_view contents) {
   std::string lines;
   for (size_t at = 0; at < contents.size(); at += kBytesPerLine) {
-    lines += fmt::format("{}{} {}\n", kMark, section, to_hex(bytes_of(contents.substr(at, kBytesPerLine))));
+    lines += fmt::format("{}{} {}\n", kLineMark, section, to_hex(bytes_of(contents.substr(at, kBytesPerLine))));
   }
   return lines;
 }
 
 bool carries(std::string_view ptx) {
-  size_t at = ptx.find(kMark);
+  size_t at = ptx.find(kLineMark);
   return at != std::string_view::npos && (at == 0 || ptx[at - 1] == '\n');
 }
 
@@ -37,11 +37,11 @@ std::map<std::string, std::string> take_carried(std::string& ptx) {
     size_t end = std::min(ptx.find('\n', at), ptx.size() - 1) + 1;
     std::string_view line = std::string_view(ptx).substr(at, end - at);
     at = end;
-    if (!line.starts_with(kMark)) {
+    if (!line.starts_with(kLineMark)) {
       if (!line.starts_with(kOfLto)) rest += line;
       continue;
     }
-    line.remove_prefix(kMark.size());
+    line.remove_prefix(kLineMark.size());
     size_t space = line.find(' ');
     if (space == std::string_view::npos || !line.ends_with('\n'))
       throw Error("the IR that mneme-inject embedded in the PTX is cut short: compile it again");

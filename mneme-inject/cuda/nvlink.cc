@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cuda/wrapper.h"
 #include "objects/embedded.h"
+#include "objects/source.h"
 #include "pass/kernel_functions.h"
 #include "pass/record.h"
 #include "pass/relocatable/units.h"
@@ -23,12 +24,16 @@ void embed_kernels(const std::string& cubin) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> program = inject::linked_units(context, units);
   inject::KernelFunctions kernels = inject::kernels_in(*program);
-  const inject::Told told{.names = {}, .own_passes = inject::own_passes_of(*program)};
-  std::string records;
+  inject::Told told{.names = {}, .own_passes = inject::own_passes_of(*program)};
+  told.compilations = inject::carried_compilations(*program);
+  std::string records, sources;
   for (const llvm::Function& function : *program) {
     if (kernels.contains(&function)) records += inject::record_of(function, told);
   }
-  write_file(cubin, objects::with_section(bytes_of(image), objects::kEmbeddedSection, records, kWhat));
+  for (const std::string& source : inject::sources_of(told.compilations)) sources += source;
+  image = objects::with_section(bytes_of(image), objects::kEmbeddedSection, records, kWhat);
+  if (!sources.empty()) image = objects::with_section(bytes_of(image), objects::kSourceSection, sources, kWhat);
+  write_file(cubin, image);
 }
 
 }  // namespace

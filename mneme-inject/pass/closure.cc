@@ -143,7 +143,7 @@ void strip_metadata(llvm::Module& module, bool debuggable) {
   llvm::SmallVector<llvm::Module::ModuleFlagEntry, 8> flags;
   module.getModuleFlagsMetadata(flags);
   for (const char* name : {"llvm.ident", "opencl.ocl.version", "opencl.spir.version", "nvvmir.version",
-                           "llvm.module.flags", "mneme.own_passes", "mneme.contents"}) {
+                           "llvm.module.flags", "mneme.own_passes", "mneme.contents", "mneme.compilations"}) {
     if (llvm::NamedMDNode* node = module.getNamedMetadata(name)) module.eraseNamedMetadata(node);
   }
   for (const auto& flag : flags) {

@@ -8,6 +8,7 @@
 
 #include "cuda/carried.h"
 #include "objects/embedded.h"
+#include "objects/source.h"
 
 namespace mneme::inject {
 namespace {
@@ -16,15 +17,16 @@ constexpr unsigned kAmdGpuConstantSpace = 4;
 
 std::string symbol_of(llvm::StringRef kernel) { return ("__mneme_ir_" + kernel).str(); }
 
-void embed_in_amdgpu(llvm::Module& module, llvm::StringRef name, const std::string& record) {
+void embed_in_amdgpu(llvm::Module& module, const std::string& symbol, std::string_view section,
+                     const std::string& record) {
   llvm::Constant* bytes = llvm::ConstantDataArray::getString(module.getContext(), record, /*AddNull=*/false);
   // Weak, because two translation units may instantiate the same template; protected, so that the symbol
   // is exported and what it names stays under --gc-sections.
   auto* variable =
       new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true, llvm::GlobalValue::WeakODRLinkage, bytes,
-                               symbol_of(name), nullptr, llvm::GlobalValue::NotThreadLocal, kAmdGpuConstantSpace);
+                               symbol, nullptr, llvm::GlobalValue::NotThreadLocal, kAmdGpuConstantSpace);
   variable->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-  variable->setSection(objects::kEmbeddedSection);
+  variable->setSection(llvm::StringRef(section));
   variable->setAlignment(llvm::Align(objects::kEmbeddedAlign));
   llvm::appendToUsed(module, {variable});
 }
@@ -39,8 +41,17 @@ void embed(llvm::Module& module, llvm::StringRef name, const std::string& record
   if (llvm::Triple(module.getTargetTriple()).isNVPTX()) {
     module.appendModuleInlineAsm(carried_lines(objects::kEmbeddedSection, record));
   } else {
-    embed_in_amdgpu(module, name, record);
+    embed_in_amdgpu(module, symbol_of(name), objects::kEmbeddedSection, record);
   }
+}
+
+void embed_source(llvm::Module& module, const std::string& record) {
+  if (llvm::Triple(module.getTargetTriple()).isNVPTX()) {
+    module.appendModuleInlineAsm(carried_lines(objects::kSourceSection, record));
+    return;
+  }
+  const std::string symbol = "__mneme_source_" + digest_of(record).hex();
+  if (!module.getNamedValue(symbol)) embed_in_amdgpu(module, symbol, objects::kSourceSection, record);
 }
 
 std::vector<bundle::KernelInfo> embedded_kernels(const llvm::Module& module) {

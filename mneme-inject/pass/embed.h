@@ -16,6 +16,9 @@ bool has_embedded(const llvm::Module& module, llvm::StringRef name);
 // whatever the optimiser and the linker think of it.
 void embed(llvm::Module& module, llvm::StringRef name, const std::string& record);
 
+// Likewise the record of a source (objects/source.h).
+void embed_source(llvm::Module& module, const std::string& record);
+
 // What is known of the kernels that were embedded in a module.
 std::vector<bundle::KernelInfo> embedded_kernels(const llvm::Module& module);
 

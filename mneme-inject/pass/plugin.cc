@@ -11,12 +11,15 @@
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "cuda/carried.h"
 #include "ir/relative_tables.h"
 #include "pass/device_heap.h"
@@ -50,6 +53,19 @@ void embed_kernels(llvm::Module& module, const llvm::Module& program, const Told
     records.emplace_back(function.getName(), record_of(function, told));
   }
   for (const auto& [name, record] : records) embed(module, name, record);
+  if (records.empty()) return;
+  for (const std::string& source : sources_of(told.compilations)) embed_source(module, source);
+}
+
+// The records are written, and nothing else is compiled.
+[[noreturn]] void answer(const llvm::Module& module, const Told& told) {
+  std::string records;
+  const KernelFunctions kernels = kernels_in(module);
+  for (const llvm::Function& function : module) {
+    if (kernels.contains(&function)) records += record_of(function, told);
+  }
+  write_all(STDOUT_FILENO, bytes_of(records), "standard output");
+  std::_Exit(0);
 }
 
 // mneme-inject says so: a module does not.
@@ -63,10 +79,12 @@ bool keeps_vendors_heap() {
 
 bool is_gpus(const llvm::Triple& triple) { return triple.isAMDGCN() || triple.isNVPTX(); }
 
-void embed(llvm::Module& module, const Told& told) {
+void embed(llvm::Module& module, Told& told) {
+  if (answers_with_records()) answer(module, told);
   if (is_relocatable()) {
     carry_unit(module, told.own_passes);
   } else {
+    told.compilations = compilations_of(module);
     embed_kernels(module, module, told);
   }
 }
@@ -170,6 +188,7 @@ class LinkUnits : public llvm::PassInfoMixin<LinkUnits> {
       auto program = carried_units(module);
       changed |= !program;
       if (program) linking_->told.own_passes = own_passes_of(*program);
+      if (program) linking_->told.compilations = carried_compilations(*program);
       linking_->embeds_linked = changed || !others.empty();
       if (!linking_->embeds_linked) embed_kernels(module, *program, linking_->told);
       for (const std::string& other : others) linking_->told.own_passes.push_back(other);
@@ -216,7 +235,7 @@ class EmbedLinked : public llvm::PassInfoMixin<EmbedLinked> {
 
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "mneme-inject", MNEME_VERSION, [](llvm::PassBuilder& builder) {
-            if (mneme::inject::makes_text()) return;
+            if (mneme::inject::makes_text() && !mneme::inject::answers_with_records()) return;
             auto told = std::make_shared<mneme::inject::Told>();
             told->own_passes = mneme::inject::own_plugins();
             builder.registerPipelineStartEPCallback([callbacks = builder.getPassInstrumentationCallbacks(), told](

@@ -15,6 +15,10 @@ std::string record_of(const llvm::Function& kernel, const Told& told) {
   bundle::KernelInfo info = describe(*closure, kernel.getName(), bitcode, kernel.getParent()->getSourceFileName());
   info.own_passes = told.own_passes;
   info.lifted = told.lifted;
+  if (auto known = told.compilations.find(kernel.getName().str()); known != told.compilations.end()) {
+    info.command = known->second->command;
+    if (!known->second->source.empty()) info.source_text = digest_of(known->second->source);
+  }
   auto named = told.names.find(kernel.getName().str());
   for (size_t i = 0; named != told.names.end() && i < std::min(info.arguments.size(), named->second.size()); i++) {
     info.arguments[i].name = named->second[i];

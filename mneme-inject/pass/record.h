@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pass/argument_names.h"
+#include "pass/compilation.h"
 
 namespace mneme::inject {
 
@@ -13,7 +14,8 @@ namespace mneme::inject {
 struct Told {
   ArgumentNames names;
   std::vector<std::string> own_passes;  // plugins of the application's own, whose passes it has gone through
-  std::string lifted = {};                // from "ptx"; empty: the compiler gave it
+  std::string lifted = {};              // from "ptx"; empty: the compiler gave it
+  Compilations compilations = {};
 };
 
 // What is embedded for a kernel (objects/embedded.h): its closure, and what there is to know of it.

@@ -19,7 +19,9 @@ std::string write(const BundleInfo& info) {
     out.open().add("tool", entry.tool).add("version", entry.version).add_all("arguments", entry.arguments);
     out.add("input_format", entry.input_format).close();
   }
-  return out.close_array().close().sealed();
+  out.close_array();
+  if (info.has_source) out.add("has_source", true);
+  return out.close().sealed();
 }
 
 BundleInfo parse_bundle(std::string_view text, const std::string& where) {
@@ -47,6 +49,7 @@ BundleInfo parse_bundle(std::string_view text, const std::string& where) {
     info.provenance.push_back({entry.text("tool"), entry.text("version"), entry.texts("arguments"),
                                static_cast<int>(entry.number("input_format", kFormatVersion))});
   });
+  info.has_source = in.has("has_source") && in.boolean("has_source");
   return info;
 }
 

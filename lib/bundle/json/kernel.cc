@@ -138,6 +138,17 @@ void parse_code(const json::Object& in, KernelInfo& info) {
   info.ptx = in.digest("ptx");
 }
 
+// A file is compiled in a directory, by a compiler.
+std::vector<std::string> parse_command(const json::Object& in) {
+  constexpr size_t kFewest = 3;
+  std::vector<std::string> command = in.texts("command");
+  if (command.size() < kFewest) in.fail("command", "has no directory, compiler and file");
+  for (const std::string& word : command) {
+    if (word.find('\0') != std::string::npos) in.fail("command", "has a null character in it");
+  }
+  return command;
+}
+
 }  // namespace
 
 std::string write(const KernelInfo& info) {
@@ -164,6 +175,8 @@ std::string write(const KernelInfo& info) {
   if (!info.lifted.empty()) out.add("lifted", info.lifted);
   if (!info.handles.empty()) write_handles(out, info.handles);
   if (info.stores) json::add_stores(out, *info.stores);
+  if (!info.command.empty()) out.add_all("command", info.command);
+  if (!info.source_text.empty()) out.add("source_text", info.source_text);
   return out.close().sealed();
 }
 
@@ -201,6 +214,8 @@ KernelInfo parse_kernel(std::string_view text, const std::string& where) {
   if (in.has("lifted")) info.lifted = kLiftedFrom[in.choice("lifted", {kLiftedFrom[0]})];
   if (in.has("handles")) info.handles = parse_handles(in, info.argument_bytes);
   if (in.has("stores")) info.stores = json::parse_stores(in);
+  if (in.has("command")) info.command = parse_command(in);
+  if (in.has("source_text")) info.source_text = in.digest("source_text");
   return info;
 }
 

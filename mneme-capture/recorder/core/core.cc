@@ -408,6 +408,7 @@ Digest Core::send_kernel(const Chosen& chosen, const std::vector<uint64_t>& func
     json = bundle::write(info);
   }
   if (has_ir(info)) {
+    if (!stub.source.empty()) send_code(info.source_text, stub.source, /*source=*/true);
     connection_->tell(Kernel{std::move(json), std::string(text_of(stub.bytes))});
   } else {
     send_code(info.code_digest, stub.bytes);
@@ -417,8 +418,8 @@ Digest Core::send_kernel(const Chosen& chosen, const std::vector<uint64_t>& func
   return known->second = info.id;
 }
 
-void Core::send_code(const Digest& digest, Bytes code) {
-  if (codes_sent_.insert(digest).second) connection_->tell(Code{std::string(text_of(code))});
+void Core::send_code(const Digest& digest, Bytes code, bool source) {
+  if (codes_sent_.insert(digest).second) connection_->tell(Code{std::string(text_of(code)), source});
 }
 
 // Pointers may lead to variables that the kernel itself does not know: to tables of virtual functions, of objects that

@@ -145,7 +145,7 @@ class Core {
   int settle(void* stream, std::chrono::milliseconds patience);
   // If the parent does not have it yet. Returns its id, with functions at these addresses.
   Digest send_kernel(const Chosen& chosen, const std::vector<uint64_t>& function_addresses);
-  void send_code(const Digest& digest, Bytes code);
+  void send_code(const Digest& digest, Bytes code, bool source = false);
   void add_variables_of_others(const Chosen& chosen, const std::set<std::string>& known);
   auto begins_to_fetch() {
     return [this](const Fetch& fetch, Fd memory) { delivery_.begin(fetch, std::move(memory)); };

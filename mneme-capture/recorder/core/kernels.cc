@@ -12,6 +12,7 @@
 #include "objects/cubin.h"
 #include "objects/cuda_fatbin.h"
 #include "recorder/core/linked_units.h"
+#include "objects/source.h"
 #include "vendor/common.h"
 
 namespace mneme::record {
@@ -77,7 +78,10 @@ void Kernels::add(Bytes records, const std::string& where, FatBinary& binary) {
 
 void Kernels::parse(FatBinary& binary) {
   for (objects::DeviceCode& code : binary.code) {
-    add(objects::elf_section(objects::image_of(code), objects::kEmbeddedSection, code.target), code.target, binary);
+    const Bytes image = objects::image_of(code);
+    add(objects::elf_section(image, objects::kEmbeddedSection, code.target), code.target, binary);
+    const Bytes sources = objects::elf_section(image, objects::kSourceSection, code.target);
+    for (Bytes source : objects::parse_sources(sources, code.target)) binary.sources.emplace(digest_of(source), source);
   }
 }
 
@@ -119,6 +123,9 @@ void Kernels::resolve(Stub& stub) {
   stub.info = &embedded.info;
   stub.json = embedded.json;
   stub.bytes = embedded.bitcode;
+  if (auto source = binary.sources.find(embedded.info.source_text); source != binary.sources.end()) {
+    stub.source = source->second;
+  }
   stub.code.images = binary.code;
   stub.variables = &binary.variables;
   stub.demangled = embedded.info.demangled;

@@ -45,6 +45,7 @@ struct Stub {
   // Beside `info`: its json, if that is known; its IR, or, of a kernel without, the code that ran and its PTX.
   std::string_view json;
   Bytes bytes, ptx;
+  Bytes source;                                      // what `info` names by source_text
   const std::set<std::string>* variables = nullptr;  // of all kernels with IR there, beside `info`
   std::shared_ptr<Recording> recording;
   bool resolved = false;
@@ -98,6 +99,7 @@ class Kernels {
     std::list<std::vector<objects::EmbeddedKernel>> lists;
     std::map<std::string, const objects::EmbeddedKernel*> kernels;
     std::set<std::string> variables;  // theirs
+    std::map<Digest, Bytes> sources;
   };
 
   void open(void* handle, FatBinary& binary);

@@ -162,7 +162,8 @@ struct Selected {
 struct Code {
   static constexpr Type kType = Type::kCode;
   std::string bytes;
-  void visit(auto& visitor) { visitor(bytes); }
+  bool source = false;  // it is no code, but what kernels with IR were compiled of
+  void visit(auto& visitor) { visitor(bytes, source); }
 };
 
 struct Kernel {

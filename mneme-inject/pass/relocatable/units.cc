@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "cuda/carried.h"
 #include "pass/closure.h"
+#include "pass/compilation.h"
 #include "pass/relocatable/own_names.h"
 
 namespace mneme::inject {
@@ -87,6 +88,7 @@ void carry_unit(llvm::Module& unit, const std::vector<std::string>& own_passes) 
     copy->getOrInsertNamedMetadata(kOwnPasses)
         ->addOperand(llvm::MDNode::get(context, llvm::MDString::get(context, passes)));
   }
+  carry(compilations_of(unit), *copy);
   std::string bitcode = bitcode_of(*copy);
   if (is_nvptx) {
     unit.appendModuleInlineAsm(carried_lines(kUnitSection, unit_record(bitcode)));

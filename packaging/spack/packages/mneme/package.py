@@ -62,7 +62,10 @@ class Mneme(CMakePackage):
     depends_on("googletest +gmock", when="+tests")
     depends_on("mpfr", when="+tests")
 
-    sanity_check_is_file = [f"bin/mneme-{tool}" for tool in ("inject", "capture", "compile", "run", "verify", "tune", "export", "bisect", "reduce")]
+    sanity_check_is_file = [
+        f"bin/mneme-{tool}"
+        for tool in ("inject", "capture", "compile", "run", "verify", "tune", "export", "bisect", "reduce")
+    ]
 
     def cmake_args(self):
         llvm = self.spec["llvm"].prefix
