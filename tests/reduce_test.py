@@ -91,6 +91,12 @@ class Reduce(TestCase):
         self.run_well([tool("bisect"), planted, "--bad", "O2", "-o", self.folder / "pass", self.bundle])
         self.assertRegex(json.loads((self.folder / "pass" / "result.json").read_text())["name"], "PlantedPass$")
 
+    def test_slower(self):
+        self.reduced("slower", "--kernel", "blend", "--good", "O3", "--bad", "O0", "--slower", "1.3", "--rounds", "6")
+        report = (self.output / "report.md").read_text()
+        self.assertIn("the bad configuration is slower", report)
+        self.assertRegex(report, r"default<O0> .* slower  verified\n2 of 2 runs verified")
+
     def test_what_is_not_compiled(self):
         self.reduced("uncompiled", "--kernel", "share", "--good", "O1", "--bad", "no-such-pass")
         # Anything is not compiled so; but the good configuration has to change memory.

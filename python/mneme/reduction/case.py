@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..bisection.oracle import of_times
+from ..bisection.oracle import MOST_ROUNDS, of_times
 from ..devices import device_named
 from ..edits import edit
 from ..errors import MnemeError
-from ..pipe import Settings, rows_of
+from ..pipe import Row, Settings, rows_of
 from ..session import run_of
 from ..verify import Verify
 
@@ -154,11 +154,11 @@ def accept(case: Case, runs: pathlib.Path, variant: str, accepted: pathlib.Path)
     edit(runs, {"accept": variant}, case.settings(runs).selection(), accepted)
 
 
-def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str:
+def _row(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None, rounds: int) -> Row | None:
     """What mneme-verify says of the bad configuration."""
     settings = case.settings(accepted)
     lines = [case.good, case.bad] if case.slower else [case.bad]
-    times = ["--rounds", str(case.rounds)] if case.slower else ["--warmup", "0", "--iterations", "1"]
+    times = ["--rounds", str(rounds)] if case.slower else ["--warmup", "0", "--iterations", "1"]
     with tempfile.NamedTemporaryFile("r") as answers:
         written = _run([_compile(case, accepted, answers.name, "", ir),
                         [*settings.command("run", *times, "--timeout", str(case.seconds)), *settings.selection()],
@@ -166,13 +166,19 @@ def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str
                        "".join(json.dumps(dict(one)) + "\n" for one in lines), settings.environment(), case.seconds * 6)
         said = {line["line"]: line for line in rows_of(answers.read())}
     variant = said.get(len(lines), {}).get("variant", "")
-    row = next((row for row in rows_of(written) if row.get("variant") == variant), None)
-    if row is None:
-        return ""
-    if case.slower:
+    return next((row for row in rows_of(written) if row.get("variant") == variant), None)
+
+
+def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str:
+    rounds = case.rounds
+    while row := _row(case, accepted, ir, rounds):
+        if not case.slower:
+            return {"not verified": DIFFERS, "failed": FAILS}.get(row["status"], "")
         verdict, told = of_times([run_of(row)], case.slower)
-        return SLOWER if verdict.bad and told and row["verified"] else ""
-    return {"not verified": DIFFERS, "failed": FAILS}.get(row["status"], "")
+        if told or not verdict.bad or rounds >= MOST_ROUNDS * case.rounds:
+            return SLOWER if verdict.bad and told and row["verified"] is True else ""
+        rounds *= 2
+    return ""
 
 
 def symptom_of(case: Case, bundle: str | os.PathLike[str], ir: str | os.PathLike[str] | None = None, instance: str = "") -> str:

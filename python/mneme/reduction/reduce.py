@@ -90,7 +90,7 @@ def write_report(case: Case, made: pathlib.Path, folder: pathlib.Path) -> None:
     (folder / "report.md").write_text(f"""\
 # Kernel `{kernel.name}` {case.symptom} with `{json.dumps(dict(case.bad))}`
 
-It is right with `{json.dumps(dict(case.good))}`.
+The good configuration is `{json.dumps(dict(case.good))}`.
 
 | | |
 |---|---|
