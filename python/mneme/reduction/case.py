@@ -24,6 +24,7 @@ from ..errors import MnemeError
 from ..pipe import Row, Settings, rows_of
 from ..session import run_of
 from ..verify import Verify
+from .order import reverse_threads
 
 # What the bad configuration does.
 DIFFERS, FAILS, NOT_COMPILED, SLOWER = "leaves other memory", "fails", "is not compiled", "is slower"
@@ -46,6 +47,7 @@ class Case:
     seconds: float = 10  # that compiling, and running, a configuration may take
     symptom: str = ""
     on_host: bool = False
+    block: int = 0  # threads in the first dimension, where their order is not to matter
 
     def save(self, path: pathlib.Path) -> None:
         path.write_text(json.dumps(dataclasses.asdict(self), indent=1) + "\n")
@@ -183,13 +185,19 @@ def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str
 
 def symptom_of(case: Case, bundle: str | os.PathLike[str], ir: str | os.PathLike[str] | None = None, instance: str = "") -> str:
     """What the bad configuration does; empty where it is good, and where nothing is evidence: where the good configuration
-    fails, changes no memory, or leaves other memory than code that was not optimised."""
+    fails, changes no memory, or leaves other memory than code that was not optimised, or than threads in another order."""
     path, ir = pathlib.Path(bundle), pathlib.Path(ir) if ir else None
     with tempfile.TemporaryDirectory(prefix="mneme-reduce-") as name:
         runs, accepted = pathlib.Path(name) / "runs.tar", pathlib.Path(name) / "accepted.tar"
         *good, bad = results_of(case, path, [*case.controls(), case.bad], runs, ir, instance)
         if any(one.failed or not one.changed or one.blocks != good[0].blocks for one in good):
             return ""
+        if ir and case.block and (bad.failed or case.slower or bad.blocks != good[0].blocks):
+            other = pathlib.Path(name) / "reversed.ll"
+            other.write_text(reverse_threads(ir.read_text(), case.block))
+            [in_reverse] = results_of(case, path, [UNOPTIMISED], pathlib.Path(name) / "reversed.tar", other, instance)
+            if in_reverse.failed or in_reverse.blocks != good[0].blocks:
+                return ""
         if bad.failed:
             return FAILS if bad.compiled else NOT_COMPILED
         if not case.slower and bad.blocks == good[0].blocks:
