@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mneme-reduce: bundles that show a fault by themselves, and what is no evidence of one; mneme-restore --edit below it."""
 
+import dataclasses
 import json
 import re
 import shutil
@@ -14,7 +15,7 @@ from support import ROOT, TestCase, run, tool
 
 sys.path.insert(0, str(ROOT / "python"))
 from mneme.memory import Segment  # noqa: E402
-from mneme.reduction import interesting, launch  # noqa: E402
+from mneme.reduction import case, interesting, launch, order  # noqa: E402
 
 PATIENCE = "6"  # seconds of llvm-reduce
 
@@ -30,6 +31,14 @@ class Pieces(unittest.TestCase):
         self.assertEqual(launch.complement(segments, []), [(100, 50), (200, 10)])
         self.assertEqual(launch.complement(segments, [(100, 10), (120, 30)]), [(110, 10), (200, 10)])
         self.assertEqual(launch.complement(segments, [(100, 50), (204, 2)]), [(200, 4), (206, 4)])
+
+    def test_order(self):
+        call = "  %2 = tail call noundef i32 @llvm.amdgcn.workitem.id.x(), !range !0\n"
+        declaration = "declare i32 @llvm.amdgcn.workitem.id.x() #1\n"
+        made = order.reverse_threads(call + declaration, 128)
+        self.assertTrue(made.startswith("  %2 = tail call i32 @mneme.reversed.thread(), !range !0\n" + declaration), made)
+        self.assertIn("sub i32 127, %1", made)
+        self.assertEqual(order.reverse_threads(declaration, 128), declaration)
 
     def test_undefined_values(self):
         self.assertEqual(interesting.undefined("store i32 undef, ptr poison ; undefined\n  unreachable"), 3)
@@ -72,6 +81,9 @@ class Reduce(TestCase):
         self.assertEqual([self.judged("--passes", VECTORISED), self.judged("-O2")], [["not verified"], ["verified"]])
         ir = (self.output / "reduced.ll").read_text()
         self.assertIn("udiv", ir)
+        # Nor has each thread the same place to store to, where the last one would win.
+        [store] = re.findall(r"store i32 .*, ptr addrspace\(1\) (%[\w.]+)", ir)
+        self.assertRegex(ir, rf"(?m)^  {re.escape(store)} = getelementptr")
         report = (self.output / "report.md").read_text()
         self.assertIn(ir.strip(), report)
         self.assertIn("1 of 2 runs verified", report)
@@ -90,6 +102,38 @@ class Reduce(TestCase):
         self.assertIn("fsub", (self.output / "reduced.ll").read_text())
         self.run_well([tool("bisect"), planted, "--bad", "O2", "-o", self.folder / "pass", self.bundle])
         self.assertRegex(json.loads((self.folder / "pass" / "result.json").read_text())["name"], "PlantedPass$")
+
+    def test_threads_that_race(self):
+        """Where all threads of a block store to one place, their order decides."""
+        ir = self.folder / "racing.ll"
+        recorded = self.run_well([tool("extract-ir"), "-S", "--kernel", "share", self.recording]).out.decode()
+        name = re.search(r"define .*amdgpu_kernel .*@(\w+)\(", recorded)[1]
+        instance = next(bundles.parsed(member)["id"] for member in bundles.read(self.recording.read_bytes())
+                        if member.name.startswith("instances/") and bundles.parsed(member)["index"] == 1)
+        fault = case.Case(str(self.recording), "share", instance, {}, {"grid": [2, 1, 1]}, on_host=True)
+        for place, with_order in (("%block", ""), ("%each", case.DIFFERS)):
+            ir.write_text(f"""target triple = "amdgcn-amd-amdhsa"
+define amdgpu_kernel void @{name}(ptr addrspace(1) %0, ptr addrspace(1) %1, ptr addrspace(1) %out, i32 %3, i32 %4, i32 %5) {{
+  %thread = call i32 @llvm.amdgcn.workitem.id.x()
+  %block = call i32 @llvm.amdgcn.workgroup.id.x()
+  %first = mul i32 %block, 128
+  %each = add i32 %first, %thread
+  %to = getelementptr i32, ptr addrspace(1) %out, i32 {place}
+  store i32 %thread, ptr addrspace(1) %to
+  ret void
+}}
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+""")
+            for block, expected in ((0, case.DIFFERS), (128, with_order)):
+                with self.subTest(place=place, block=block):
+                    self.assertEqual(case.symptom_of(dataclasses.replace(fault, block=block), self.recording, ir, instance), expected)
+
+    def test_slower(self):
+        self.reduced("slower", "--kernel", "blend", "--good", "O3", "--bad", "O0", "--slower", "1.3", "--rounds", "6")
+        report = (self.output / "report.md").read_text()
+        self.assertIn("the bad configuration is slower", report)
+        self.assertRegex(report, r"default<O0> .* slower  verified\n2 of 2 runs verified")
 
     def test_what_is_not_compiled(self):
         self.reduced("uncompiled", "--kernel", "share", "--good", "O1", "--bad", "no-such-pass")

@@ -88,6 +88,7 @@ TEST(Json, ConfigurationThatCannotBe) {
   EXPECT_EQ(fault(R"({"fuse":true,"fuse":true})"), "line 3: 'fuse' is there twice");
   EXPECT_EQ(fault(R"({"fuse":1})"), "line 3: 'fuse' is not true or false");
   EXPECT_EQ(fault(R"({"codegen_opt":4})"), "line 3: 'codegen_opt' is 4, more than 3");
+  EXPECT_EQ(fault(R"({"opt_bisect":2147483648})"), "line 3: 'opt_bisect' is 2147483648, more than 2147483647");
   EXPECT_EQ(fault(R"({"codegen_opt":-1})"), "line 3: 'codegen_opt' is not a whole number of 0 or more");
   EXPECT_EQ(fault(R"({"passes":["default<O3>"]})"), "line 3: 'passes' is not a text");
   EXPECT_EQ(fault(R"({"form":"lop"})"),

@@ -17,12 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..bisection.oracle import of_times
+from ..bisection.oracle import MOST_ROUNDS, of_times
 from ..devices import device_named
 from ..edits import edit
 from ..errors import MnemeError
-from ..pipe import Settings, rows_of
+from ..pipe import Row, Settings, rows_of
 from ..session import run_of
+from .order import reverse_threads
 
 # What the bad configuration does.
 DIFFERS, FAILS, NOT_COMPILED, SLOWER = "leaves other memory", "fails", "is not compiled", "is slower"
@@ -45,6 +46,7 @@ class Case:
     seconds: float = 10  # that compiling, and running, a configuration may take
     symptom: str = ""
     on_host: bool = False
+    block: int = 0  # threads in the first dimension, where their order is not to matter
 
     def save(self, path: pathlib.Path) -> None:
         path.write_text(json.dumps(dataclasses.asdict(self), indent=1) + "\n")
@@ -154,11 +156,11 @@ def accept(case: Case, runs: pathlib.Path, variant: str, accepted: pathlib.Path)
     edit(runs, {"accept": variant}, case.settings(runs).selection(), accepted)
 
 
-def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str:
+def _row(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None, rounds: int) -> Row | None:
     """What mneme-verify says of the bad configuration."""
     settings = case.settings(accepted)
     lines = [case.good, case.bad] if case.slower else [case.bad]
-    times = ["--rounds", str(case.rounds)] if case.slower else ["--warmup", "0", "--iterations", "1"]
+    times = ["--rounds", str(rounds)] if case.slower else ["--warmup", "0", "--iterations", "1"]
     with tempfile.NamedTemporaryFile("r") as answers:
         written = _run([_compile(case, accepted, answers.name, "", ir),
                         [*settings.command("run", *times, "--timeout", str(case.seconds)), *settings.selection()],
@@ -166,24 +168,36 @@ def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str
                        "".join(json.dumps(dict(one)) + "\n" for one in lines), settings.environment(), case.seconds * 6)
         said = {line["line"]: line for line in rows_of(answers.read())}
     variant = said.get(len(lines), {}).get("variant", "")
-    row = next((row for row in rows_of(written) if row.get("variant") == variant), None)
-    if row is None:
-        return ""
-    if case.slower:
+    return next((row for row in rows_of(written) if row.get("variant") == variant), None)
+
+
+def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str:
+    rounds = case.rounds
+    while row := _row(case, accepted, ir, rounds):
+        if not case.slower:
+            return {"not verified": DIFFERS, "failed": FAILS}.get(row["status"], "")
         verdict, told = of_times([run_of(row)], case.slower)
-        return SLOWER if verdict.bad and told and row["verified"] else ""
-    return {"not verified": DIFFERS, "failed": FAILS}.get(row["status"], "")
+        if told or not verdict.bad or rounds >= MOST_ROUNDS * case.rounds:
+            return SLOWER if verdict.bad and told and row["verified"] is True else ""
+        rounds *= 2
+    return ""
 
 
 def symptom_of(case: Case, bundle: str | os.PathLike[str], ir: str | os.PathLike[str] | None = None, instance: str = "") -> str:
     """What the bad configuration does; empty where it is good, and where nothing is evidence: where the good configuration
-    fails, changes no memory, or leaves other memory than code that was not optimised."""
+    fails, changes no memory, or leaves other memory than code that was not optimised, or than threads in another order."""
     path, ir = pathlib.Path(bundle), pathlib.Path(ir) if ir else None
     with tempfile.TemporaryDirectory(prefix="mneme-reduce-") as name:
         runs, accepted = pathlib.Path(name) / "runs.tar", pathlib.Path(name) / "accepted.tar"
         *good, bad = results_of(case, path, [*case.controls(), case.bad], runs, ir, instance)
         if any(one.failed or not one.changed or one.blocks != good[0].blocks for one in good):
             return ""
+        if ir and case.block and (bad.failed or case.slower or bad.blocks != good[0].blocks):
+            other = pathlib.Path(name) / "reversed.ll"
+            other.write_text(reverse_threads(ir.read_text(), case.block))
+            [in_reverse] = results_of(case, path, [UNOPTIMISED], pathlib.Path(name) / "reversed.tar", other, instance)
+            if in_reverse.failed or in_reverse.blocks != good[0].blocks:
+                return ""
         if bad.failed:
             return FAILS if bad.compiled else NOT_COMPILED
         if not case.slower and bad.blocks == good[0].blocks:

@@ -5,7 +5,6 @@ folder. The smallest that does is kept there."""
 import os
 import pathlib
 import re
-import shutil
 import sys
 import tempfile
 
@@ -25,11 +24,11 @@ def undefined(text: str) -> int:
 
 def keep_if_smaller(folder: pathlib.Path, path: pathlib.Path) -> None:
     best = folder / BEST
-    if best.exists() and best.stat().st_size <= path.stat().st_size:
+    text = re.sub("^; ModuleID = .*\n", "", path.read_text())  # a file that is gone then
+    if best.exists() and best.stat().st_size <= len(text.encode()):
         return
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-        pass
-    shutil.copy(path, file.name)
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
+        file.write(text)
     os.replace(file.name, best)
 
 

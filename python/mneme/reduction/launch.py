@@ -57,8 +57,8 @@ def complement(segments: Sequence[Segment], kept: Sequence[Range]) -> list[Range
 
 
 class LaunchReducer:
-    def __init__(self, case: Case, base: pathlib.Path, say: Callable[[str], None]) -> None:
-        self.case, self.base, self.say, self.tried = case, base, say, 0
+    def __init__(self, case: Case, base: pathlib.Path, ir: pathlib.Path, say: Callable[[str], None]) -> None:
+        self.case, self.base, self.ir, self.say = case, base, ir, say
         with Bundle.open(base) as bundle:
             [self.instance] = bundle.instances
         self.plan = Plan(self.instance.grid, self.instance.block)
@@ -67,14 +67,14 @@ class LaunchReducer:
         edit(self.base, plan.changes(), self.case.settings(self.base).selection(), made)
 
     def shows(self, plan: Plan) -> bool:
-        self.tried += 1
         with tempfile.TemporaryDirectory(prefix="mneme-reduce-") as name:
             made = pathlib.Path(name) / "edited.tar"
             try:
                 self.write(plan, made)
             except MnemeError:
                 return False
-            return symptom_of(self.case, made) == self.case.symptom
+            case = replace(self.case, block=plan.block[0]) if self.case.block else self.case
+            return symptom_of(case, made, self.ir) == case.symptom
 
     def with_(self, **changes: Any) -> Plan:
         return replace(self.plan, **changes)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import shlex
 import subprocess
+import tempfile
 from argparse import Namespace
 from dataclasses import asdict, replace
 
@@ -14,7 +15,7 @@ from ..edits import edit
 from ..errors import MnemeError
 from ..pipe import variables
 from ..selection import select_one
-from ..tools import tool
+from ..tools import run_tool, tool
 from .case import NOT_COMPILED, Case, accept, results_of, symptom_of
 from .interesting import BEST, CASE, RECORDED
 from .ir import assemble, lines_of, llvm_tool, reduce_ir
@@ -42,10 +43,21 @@ def case_of(options: Namespace) -> Case:
         for instance in sorted(selection.instances, key=bytes_of):
             if symptom := symptom_of(case, case.bundle, None, instance.id):
                 say(f"launch {instance.id[:12]}: the bad configuration {symptom}")
-                return replace(case, instance=instance.id, symptom=symptom)
+                return ordered(replace(case, instance=instance.id, symptom=symptom), instance.block[0])
             say(f"launch {instance.id[:12]}: nothing to be seen")
     raise MnemeError("no launch shows it: the bad configuration does as the good one; or the good one fails, changes no memory, or "
                      "leaves other memory than code without optimisation", 1)
+
+
+def ordered(case: Case, block: int) -> Case:
+    """That checks the order of threads, where it does not matter for what was recorded."""
+    with tempfile.NamedTemporaryFile(suffix=".ll") as ir:
+        run_tool("extract-ir", ["-S", *case.settings(case.bundle).selection(case.instance), "-o", ir.name, case.bundle])
+        checked = replace(case, block=block)
+        if symptom_of(checked, case.bundle, ir.name, case.instance) == case.symptom:
+            return checked
+    say("the kernel's result depends on the order of its threads: reduced IR whose threads race is not told from it")
+    return case
 
 
 def check_folder(folder: pathlib.Path, case: Case) -> None:
@@ -90,7 +102,7 @@ def write_report(case: Case, made: pathlib.Path, folder: pathlib.Path) -> None:
     (folder / "report.md").write_text(f"""\
 # Kernel `{kernel.name}` {case.symptom} with `{json.dumps(dict(case.bad))}`
 
-It is right with `{json.dumps(dict(case.good))}`.
+The good configuration is `{json.dumps(dict(case.good))}`.
 
 | | |
 |---|---|
@@ -143,7 +155,7 @@ def reduce(options: Namespace) -> int:
         edit(case.bundle, {"ir": str(bitcode.absolute())}, case.settings(case.bundle).selection(case.instance), base)
         if symptom_of(case, base) != case.symptom and case.symptom != NOT_COMPILED:
             raise MnemeError("a bundle with the reduced IR does not show it: it may be a matter of chance", 1)
-        reducer = LaunchReducer(case, base, say)
+        reducer = LaunchReducer(case, base, best, say)
         reducer.write(reducer.run(), edited)
         made = finish(case, edited, folder)
     finally:
