@@ -50,11 +50,11 @@ class Tpe:
                            else trial.suggest_int(name, 0, last) if parameter.ordered
                            else trial.suggest_categorical(name, range(last + 1)))
         point = self._space.at(indices)
-        if point in self._history.values or point in self._history.opened():
-            near = self._neighbour(point)
-            if near:
-                self._study.tell(trial, state=self._failed)
-                return near
+        is_open = point in self._history.opened()
+        near = self._neighbour(point) if is_open or point in self._history.values else None
+        if near or is_open:
+            self._study.tell(trial, state=self._failed)
+            return near or point
         self._asked[point] = trial
         return point
 
