@@ -51,6 +51,16 @@ class CodeOnlyTuning(Recordings):
         shown = run(["sh", self.place / "best.sh"], env=self.environment)
         self.assertEqual(shown.status, 0, shown.text())
 
+    def test_its_task(self):
+        """It has the PTX, which is a candidate as it stands."""
+        made = run([tool("export"), "--task", self.place, "--kernel", "combine", "--device", "cuda", self.recorded()],
+                   env=self.environment)
+        self.assertEqual(made.status, 0, made.text())
+        self.assertIn(".entry", (self.place / "kernel.ptx").read_text())
+        self.assertFalse((self.place / "kernel.ll").exists())
+        judged = run([tool("export"), "--check", self.place, self.place / "kernel.ptx"], env=self.environment)
+        self.assertEqual((judged.status, json.loads(judged.out)["reason"]), (0, "verified"), judged.text())
+
     def test_workers_have_a_gpu_each(self):
         self.tune("--workers", "2", "--trials", "8", "--sampler", "random")
         trials = self.trials()

@@ -44,7 +44,7 @@ class TuneBySlurm(TestCase):
     def start(self, *options):
         words = [tool("tune"), "--engine", "slurm", "--kernel", "^add", "--iterations", "2", "--rounds", "6", "--sampler",
                  "random", "-o", self.place, *options, self.recording]
-        return subprocess.Popen([*map(str, words), "--slurm-options=--oversubscribe"],
+        return subprocess.Popen([*map(str, words), "--slurm-options=--oversubscribe", "--slurm-settle=0.5"],
                                 env={**os.environ, **self.cluster.env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def stored(self):
@@ -63,7 +63,7 @@ class TuneBySlurm(TestCase):
         return found
 
     def test_a_worker_is_lost(self):
-        count = 40
+        count = 100
         tune = self.start("--workers", "3", "--trials", str(count + 1))
         journal = self.place / "search.log"
         end = time.monotonic() + 60

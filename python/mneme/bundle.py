@@ -186,17 +186,13 @@ class Bundle:
         except (tarfile.TarError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise MnemeError(f"'{self.path}' is no bundle, or not a whole one: name what mneme-capture wrote") from None
 
-    def member(self, name: str) -> bytes | None:
-        """The bytes of a member of the archive; None where there is none of this name."""
-        member = self._members.get(name)
-        if member is None:
-            return None
-        with self._reading(), open(self.path, "rb") as file:
+    def _read(self, member: tarfile.TarInfo) -> bytes:
+        with open(self.path, "rb") as file:
             file.seek(member.offset_data)
             return file.read(member.size)
 
     def _json(self, name: str) -> dict[str, Any]:
-        made = json.loads(self.member(name) or b"")
+        made = json.loads(self._read(self._members[name]))
         if not isinstance(made, dict):
             raise ValueError(name)
         return made
@@ -214,6 +210,16 @@ class Bundle:
 
     def kernel(self, id: str) -> Kernel:
         return next(kernel for kernel in self.kernels if kernel.id == id)
+
+    def file_of(self, kernel: Kernel, name: str) -> bytes | None:
+        """A kernel's kernel.cubin, kernel.ptx or kernel.source; None where there is none."""
+        with self._reading():
+            info = self._json(f"kernels/{kernel.id}/kernel.json")
+            digest = {"kernel.ptx": "ptx", "kernel.source": "source_text"}.get(name, "")
+            if info.get("code") == name:
+                digest = "code_digest"
+            member = self._members.get(f"kernels/{kernel.id}/{name}") or self._members.get(f"code/{info.get(digest)}")
+            return self._read(member) if member else None
 
     def _kernel(self, kernel: Mapping[str, Any]) -> Kernel:
         arguments = tuple(Argument(one.get("name", ""), one["kind"], one["type"], one["offset"], one["size"])

@@ -76,6 +76,7 @@ class Task:
     expression: str  # for the tools' --kernel
     device: str
     target: str
+    is_nvidia: bool
     launches: Mapping[str, Mapping[str, Any]]  # by hash: grid, block, the bytes that it has to write, the baseline's time
     verify_flags: Sequence[str]
     bytes_per_second: float  # at which memory can be written at most
@@ -98,7 +99,7 @@ class Task:
     def settings(self, folder: Path) -> Settings:
         flags = {"verify": self.verify_flags, "run": ["--timeout", f"{self.limits['kernel_seconds']:g}"]}
         bundle = os.path.join(os.path.abspath(folder), "bundle.tar")
-        return Settings(bundle, device_named(self.device, self.target.startswith("sm_")), self.expression, self.target,
+        return Settings(bundle, device_named(self.device, self.is_nvidia), self.expression, self.target,
                         verify=Verify(), flags=flags)
 
 
@@ -132,13 +133,15 @@ def _pipe(stages: Sequence[Sequence[Path]], settings: Settings, seconds: float) 
         return list(rows_of(report)), said.read().decode(errors="replace")
 
 
-def _option(candidate: Path) -> list[str]:
+def _option(task: Task, candidate: Path) -> list[str]:
     path = pathlib.Path(candidate)
     if path.suffix not in OPTIONS:
         raise MnemeError(f"'{path}' is no candidate: its name ends in none of {', '.join(OPTIONS)}")
     if not path.is_file():
         raise MnemeError(f"'{path}' cannot be read: there is no such file")
-    return [OPTIONS[path.suffix], str(path.absolute())]
+    # An assembler takes PTX as it is; the host device, and a recompilation, make IR of it.
+    option = "--code" if path.suffix == ".ptx" and task.is_nvidia else OPTIONS[path.suffix]
+    return [option, str(path.absolute())]
 
 
 def _failure(rows: Sequence[Row], said: str, task: Task) -> Verdict | None:
@@ -186,7 +189,7 @@ def _launch(row: Row, task: Task) -> dict[str, Any]:
 
 def _rows(folder: Path, task: Task, candidate: Path, measured: bool) -> tuple[list[Row], str]:
     settings, select = task.settings(folder), task.settings(folder).selection()
-    compile = settings.command("compile", *select, *_option(candidate))
+    compile = settings.command("compile", *select, *_option(task, candidate))
     if measured:  # the variants of a later stage come first
         stages = [[*compile, settings.bundle], settings.command("compile", *select),
                   settings.command("run", "--rounds", "15", *select), settings.command("verify", "--reference", "first", *select)]
@@ -272,14 +275,14 @@ def _write_code(selection: Selection, folder: pathlib.Path) -> dict[str, str]:
     """Files with the kernel's code, and what each is."""
     kernel, files = selection.kernel, {}
     bundle = kernel.bundle
-    if source := bundle.member(f"kernels/{kernel.id}/kernel.source"):
+    if source := bundle.file_of(kernel, "kernel.source"):
         name = "kernel" + (pathlib.Path(kernel.source).suffix or ".hip")
         (folder / name).write_bytes(source)
         files[name] = "its source, preprocessed"
     if kernel.has_ir:
         run_tool("extract-ir", ["-S", *_kernel(selection.expression), "-o", folder / "kernel.ll", bundle.path])
         files["kernel.ll"] = "its LLVM IR"
-    if ptx := bundle.member(f"kernels/{kernel.id}/kernel.ptx"):
+    if ptx := bundle.file_of(kernel, "kernel.ptx"):
         (folder / "kernel.ptx").write_bytes(ptx)
         files["kernel.ptx"] = "its PTX"
     if not files:
@@ -301,7 +304,7 @@ def export(bundle: Bundle, folder: Path, *, kernel: str = "", instance: str = ""
     run_tool("restore", ["--packs", *select, "-o", folder / "bundle.tar", bundle.path])
     files = _write_code(selection, folder)
     limits = {"kernel_seconds": kernel_seconds, "seconds": seconds}
-    task = Task(selection.name, selection.expression, device, target, {}, list(verify_flags),
+    task = Task(selection.name, selection.expression, device, target, selection.is_nvidia, {}, list(verify_flags),
                 bandwidth or _bytes_per_second(selection), limits)
     settings = task.settings(folder)
     rows, said = _pipe([settings.command("compile", *settings.selection(), settings.bundle),
@@ -330,8 +333,9 @@ def export(bundle: Bundle, folder: Path, *, kernel: str = "", instance: str = ""
     for name, text in {**SCRIPTS, "replay": " | ".join(words) + "\n"}.items():
         (folder / name).write_text("#!/bin/sh\n" + text)
         (folder / name).chmod(0o755)
+    has_source = any(OPTIONS.get(pathlib.Path(name).suffix) == "--source" for name in files)
     (folder / "README.md").write_text(PAGE.format(
         kernel=selection.name, files="\n".join(f"| `{name}` | {what} |" for name, what in files.items()),
-        candidates=", ".join(f"`{end}`" for end in OPTIONS), limits=limits,
+        candidates=", ".join(f"`{end}`" for end, option in OPTIONS.items() if option != "--source" or has_source), limits=limits,
         reasons="\n".join(f"| `{reason}` | {meaning} |" for reason, meaning in REASONS.items())))
     return task

@@ -31,7 +31,9 @@ class Progress:
         total = "" if self.total == math.inf else f" of {self.total:.0f}"
         text = f"{len(trials)}{total} trials, {len(times)} verified"
         if times:
-            text += f", best {time_text(best)}: {(trials[0].median_ns or 0) / best:.2f} times the baseline's speed"
+            text += f", best {time_text(best)}"
+            if trials[0].baseline and trials[0].median_ns:
+                text += f": {trials[0].median_ns / best:.2f} times the baseline's speed"
         text += self.pace(len(trials))
         if self.terminal:
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

@@ -22,7 +22,8 @@ class Terminal(io.StringIO):
 
 
 def trials(*times):
-    return [Trial(place, {}, {}, "verified" if time else "failed", 0.0, median_ns=time) for place, time in enumerate(times)]
+    return [Trial(place, {}, {}, "verified" if time else "failed", 0.0, not place, median_ns=time)
+            for place, time in enumerate(times)]
 
 
 class Live(unittest.TestCase):

@@ -28,7 +28,6 @@ from .progress import Progress
 from .search import Search, say
 
 MOST_LOSSES = 5  # of one worker
-SETTLE = 10.0  # seconds that a file of a task may take to be seen here
 REPORT = "report"
 
 
@@ -42,8 +41,9 @@ def _words(options: Namespace, changes: Mapping[str, Any]) -> list[str]:
 class Workers:
     """Tasks that search. Of each there is a file with its exit status as soon as it has ended by itself."""
 
-    def __init__(self, cluster: Cluster, folder: pathlib.Path, words: Sequence[str]) -> None:
+    def __init__(self, cluster: Cluster, folder: pathlib.Path, words: Sequence[str], settle: float) -> None:
         self.cluster, self.folder, self.words = cluster, folder, words
+        self.settle = settle  # seconds that a file of a task may take to be seen here
         self.tasks: dict[str, Task] = {}  # by the worker's name
         self.losses: dict[str, int] = {}
         self.over_since: dict[str, float] = {}
@@ -83,7 +83,7 @@ class Workers:
                 del self.tasks[worker]
             elif state not in OVER and state != "GONE":
                 self.over_since.pop(worker, None)
-            elif time.monotonic() - self.over_since.setdefault(worker, time.monotonic()) >= SETTLE:
+            elif time.monotonic() - self.over_since.setdefault(worker, time.monotonic()) >= self.settle:
                 del self.over_since[worker]
                 last = state if state != "GONE" else self.cluster.last_word(task)
                 self.losses[worker] = self.losses.get(worker, 0) + 1
@@ -114,10 +114,9 @@ class Workers:
 def _search(searches: Sequence[Search], workers: Workers) -> None:
     """Until the budget is spent, or no worker is left."""
     with contextlib.ExitStack() as opened:
-        studies = [opened.enter_context(search.shared()) for search in searches]
         budget = sum(search.trials - 1 for search in searches)
-        end = time.monotonic() + sum(search.time for search in searches)
-        progress = Progress(0, budget, end)
+        progress = Progress(0, budget, time.monotonic() + sum(search.time for search in searches))
+        studies = [opened.enter_context(search.shared()) for search in searches]
         ended: list[Any] = []
         while True:
             found = [trial for shared in studies if shared for trial in shared.sync()[0]]
@@ -131,9 +130,9 @@ def _search(searches: Sequence[Search], workers: Workers) -> None:
         progress.end()
 
 
-def _report(cluster: Cluster, folder: pathlib.Path, words: Sequence[str]) -> int:
+def _report(cluster: Cluster, folder: pathlib.Path, words: Sequence[str], settle: float) -> int:
     """The last job: what it writes is written here."""
-    last = Workers(cluster, folder, words)
+    last = Workers(cluster, folder, words, settle)
     for path in folder.glob(f"{REPORT}*"):
         path.unlink()
     out = folder / f"{REPORT}.txt"
@@ -149,7 +148,7 @@ def _report(cluster: Cluster, folder: pathlib.Path, words: Sequence[str]) -> int
         state = states.get((job, "0"), ("GONE", ""))[0] if states is not None else ""
         if state and (state in OVER or state == "GONE"):
             over = over or time.monotonic()
-            if time.monotonic() - over >= SETTLE:
+            if time.monotonic() - over >= settle:
                 raise MnemeError(f"the last comparison (Slurm job {job}) is lost: {state}; the same command makes it again", 3)
         time.sleep(pause)
         pause = min(1.2 * pause, PAUSES[1])
@@ -173,10 +172,11 @@ def tune_by_slurm(options: Namespace, searches: Sequence[Search]) -> int:
     cluster = Cluster(name, options.slurm_options)
     if options.workers > cluster.array_size():
         raise MnemeError(f"--workers {options.workers} is more than the {cluster.array_size()} tasks that an array may have here")
-    common = {"bundle": None, "engine": "local", "slurm_options": None, "workers": None, "output": None,
+    common = {"bundle": None, "engine": "local", "slurm_options": None, "slurm_settle": None, "workers": None, "output": None,
               "storage": options.storage, "plot": None, "pareto": options.pareto, "export_t4": None}
     bundle = os.path.abspath(options.bundle)
-    workers = Workers(cluster, folder, [*_words(options, {**common, "part": "search"}), bundle])
+    workers = Workers(cluster, folder, [*_words(options, {**common, "part": "search"}), bundle],
+                      options.slurm_settle)
     try:
         workers.submit(list(map(str, range(options.workers))))
         _search(searches, workers)
@@ -184,7 +184,7 @@ def tune_by_slurm(options: Namespace, searches: Sequence[Search]) -> int:
         workers.check(options.workers)
         last = {**common, "warm_start": None, "plot": options.plot, "export_t4": options.export_t4, "part": REPORT,
                 "output": str(output)}
-        return _report(cluster, folder, [*_words(options, last), bundle])
+        return _report(cluster, folder, [*_words(options, last), bundle], options.slurm_settle)
     except KeyboardInterrupt:
         cluster.cancel(f"--name={name}")
         say("interrupted: the submitted jobs are cancelled")
