@@ -80,6 +80,7 @@ class FunctionLifter {
   bool lift_memory(const PtxStatement& statement);
   bool load(const PtxStatement& statement);
   bool store(const PtxStatement& statement);
+  bool update(const PtxStatement& statement);
   bool convert_address(const PtxStatement& statement);
   void allocate(const PtxStatement& statement);
   llvm::Value* pointer(llvm::StringRef operand, llvm::StringRef space);

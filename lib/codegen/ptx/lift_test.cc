@@ -6,6 +6,9 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <bit>
+#include <cfenv>
+#include <cmath>
 #include <filesystem>
 
 #include "base/error.h"
@@ -572,6 +575,70 @@ TEST(Lift, RefusesWhatIsDefinedTwice) {
               HasSubstr("line 4 of the PTX ('f() { ret') is defined twice"));
   EXPECT_THAT(refusal_of(".func f() { ret; }\n.func g(.param .b32 a) { ret; }\n.alias g, f;\n.entry k() { ret; }"),
               HasSubstr("is defined twice"));
+}
+
+TEST(Lift, KnowsTheNumbersOfThreads) {
+  std::string ir = ir_of(kernel_of("mov.u32 %r1, %laneid; shl.b32 %r2, %r1, 2; add.u32 %y, %r2, %x;"));
+  EXPECT_THAT(ir, HasSubstr("range(i32 0, 32) i32 @llvm.nvvm.read.ptx.sreg.laneid()"));
+  EXPECT_THAT(ir, HasSubstr("shl nuw nsw i32"));
+}
+
+TEST(Lift, MakesUpdatesOfAtomics) {
+  std::string ir = ir_of(kernel_of(R"(
+  atom.global.add.u32 %y, [%out], %x;
+  red.relaxed.gpu.global.max.s32 [%out+4], %x;
+  atom.shared.cas.b32 %r1, [tile+8], %x, 5;
+  atom.add.release.gpu.u32 %r2, [%in], 1;
+  atom.global.inc.u32 %r3, [%in], 7;)",
+                                   ".shared .align 4 .b8 tile[64];\n"));
+  EXPECT_THAT(ir, HasSubstr("atomicrmw add ptr addrspace(1)"));
+  EXPECT_THAT(ir, HasSubstr("atomicrmw max ptr addrspace(1)"));
+  EXPECT_THAT(ir, HasSubstr("cmpxchg ptr addrspace(3)"));
+  EXPECT_THAT(ir, HasSubstr("asm sideeffect \"atom.add.release.gpu.u32"));
+  EXPECT_THAT(ir, HasSubstr("asm sideeffect \"atom.global.inc.u32"));
+  std::vector<uint32_t> out = run(kernel_of(R"(
+  mov.u32 %r1, tile;
+  st.shared.u32 [tile], 0;
+  bar.sync 0;
+  atom.shared.add.u32 %r2, [%r1], 3;
+  bar.sync 0;
+  ld.shared.u32 %y, [tile];)",
+                                            ".shared .align 4 .b8 tile[64];\n"),
+                                  numbers(64));
+  EXPECT_THAT(out, testing::Each(192u));
+}
+
+float of_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
+
+// Of numbers of all sizes, sums of which cancel, and the strangest.
+TEST(Lift, RoundsFloatsAsTold) {
+  std::vector<uint32_t> in = {0,          0x80000000, 0x7f800000, 0xff800000, 0x7f7fffff, 0xff7fffff, 1,
+                              0x80000001, 0x00800000, 0x3f800000, 0xbf800000, 0x3f800001, 0x34000000, 0x4b800001};
+  for (uint32_t i = 1; in.size() < 512; ++i) in.push_back(i * 2654435761u);
+  for (auto [suffix, mode] : {std::pair("rm", FE_DOWNWARD), {"rp", FE_UPWARD}, {"rz", FE_TOWARDZERO}}) {
+    for (const char* operation : {"add", "mul", "fma"}) {
+      for (uint32_t second : {0x3f800000u, 0xbf800001u, 0x80000000u, 0x00000003u, 0x7f7fffffu, 0x4b400001u}) {
+        SCOPED_TRACE(fmt::format("{}.{} {:x}", operation, suffix, second));
+        bool fused = operation == std::string("fma");
+        std::vector<uint32_t> out =
+            run(kernel_of(fmt::format("mov.b32 %f1, %x; {}.{}.f32 %f2, %f1, 0f{:08x}{}; mov.b32 %y, %f2;", operation,
+                                      suffix, second, fused ? ", 0fcb400001" : "")),
+                in);
+        std::fesetround(mode);
+        for (size_t i = 0; i < in.size(); ++i) {
+          volatile float x = of_bits(in[i]), y = of_bits(second), z = of_bits(0xcb400001);
+          volatile float expected = fused ? std::fma(x, y, z) : operation == std::string("add") ? x + y : x * y;
+          bool same =
+              std::isnan(expected) ? std::isnan(of_bits(out[i])) : std::bit_cast<uint32_t>(float(expected)) == out[i];
+          if (!same) {
+            std::fesetround(FE_TONEAREST);
+            FAIL() << std::hex << in[i] << " gives " << out[i] << ", not " << std::bit_cast<uint32_t>(float(expected));
+          }
+        }
+        std::fesetround(FE_TONEAREST);
+      }
+    }
+  }
 }
 
 TEST(Lift, SaysWhichLineItDoesNotKnow) {

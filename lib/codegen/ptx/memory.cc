@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loads, stores and addresses. Accesses that are more than an ordinary one are left to statement.cc.
+// Loads, stores, atomic updates and addresses. Accesses that are more than an ordinary one are left to statement.cc.
+#include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/InlineAsm.h>
 
 #include "codegen/ptx/constants.h"
@@ -100,6 +101,47 @@ bool FunctionLifter::store(const PtxStatement& statement) {
   return true;
 }
 
+// atom and red on integers, with no order and for the whole device: clang's functions are LLVM's updates, too.
+bool FunctionLifter::update(const PtxStatement& statement) {
+  PtxName name(statement.name);
+  bool gives = name.operation() == "atom";
+  name.take("relaxed");
+  name.take("gpu");
+  StringRef space = name.take_one_of({"global", "shared", "shared::cta"});
+  StringRef operation = name.take_one_of({"and", "or", "xor", "exch", "add", "min", "max", "cas"});
+  std::optional<PtxType> type = name.take_type();
+  bool swaps = operation == "cas";
+  if (operation.empty() || !type || type->is_floating() || type->kind == PtxType::kPredicate || type->lanes != 1 ||
+      (type->bits != 32 && type->bits != 64) || !name.is_used_up() || statement.operands.size() != 2u + gives + swaps) {
+    return false;
+  }
+  StringRef address = statement.operands[gives];
+  Value* place = pointer(address, space);
+  llvm::Align align(type->bits / 8);
+  llvm::SmallVector<Value*, 2> in;
+  for (StringRef operand : llvm::ArrayRef(statement.operands).drop_front(gives + 1u)) {
+    in.push_back(as_type(builder_, read(operand), *type));
+  }
+  constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
+  Value* old = nullptr;
+  if (swaps) {
+    old = builder_.CreateExtractValue(builder_.CreateAtomicCmpXchg(place, in[0], in[1], align, kOrder, kOrder), 0);
+  } else {
+    using Update = llvm::AtomicRMWInst;
+    auto which = llvm::StringSwitch<Update::BinOp>(operation)
+                     .Case("and", Update::And)
+                     .Case("or", Update::Or)
+                     .Case("xor", Update::Xor)
+                     .Case("exch", Update::Xchg)
+                     .Case("add", Update::Add)
+                     .Case("min", type->is_signed() ? Update::Min : Update::UMin)
+                     .Default(type->is_signed() ? Update::Max : Update::UMax);
+    old = builder_.CreateAtomicRMW(which, place, in[0], align, kOrder);
+  }
+  if (gives) write(statement.operands[0], old);
+  return true;
+}
+
 // cvta.shared.u64, cvta.to.shared.u64: between an address of a space and a generic one.
 bool FunctionLifter::convert_address(const PtxStatement& statement) {
   PtxName name(statement.name);
@@ -137,6 +179,7 @@ bool FunctionLifter::lift_memory(const PtxStatement& statement) {
   StringRef operation = statement.operation();
   if (operation == "ld" || operation == "ldu") return load(statement);
   if (operation == "st") return store(statement);
+  if (operation == "atom" || operation == "red") return update(statement);
   if (operation == "alloca") {
     allocate(statement);
     return true;

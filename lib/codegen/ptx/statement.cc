@@ -3,6 +3,7 @@
 // the host device's compiler raises and NVIDIA's back end passes on.
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -55,24 +56,31 @@ llvm::Type* type_in_assembly(llvm::Type* type) {
 bool begins_name(char c) { return llvm::isAlpha(c) || c == '_' || c == '$' || c == '%'; }
 bool is_in_name(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; }
 
-llvm::Intrinsic::ID intrinsic_of_register(StringRef name) {
-  static const llvm::StringMap<llvm::Intrinsic::ID> kRegisters = {
-      {"%tid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x},
-      {"%tid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y},
-      {"%tid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z},
-      {"%ntid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x},
-      {"%ntid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y},
-      {"%ntid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z},
-      {"%ctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x},
-      {"%ctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y},
-      {"%ctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z},
-      {"%nctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
-      {"%nctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y},
-      {"%nctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z},
-      {"%laneid", llvm::Intrinsic::nvvm_read_ptx_sreg_laneid},
-      {"%warpid", llvm::Intrinsic::nvvm_read_ptx_sreg_warpid}};
+// As LLVM has it, with the numbers that it may have, as clang says them.
+struct KnownRegister {
+  llvm::Intrinsic::ID intrinsic;
+  uint32_t first, end;
+};
+
+const KnownRegister* known_register(StringRef name) {
+  constexpr uint32_t kMost = 1024, kMostInZ = 64, kMostBlocks = INT32_MAX, kMostBlocksInYZ = UINT16_MAX;
+  static const llvm::StringMap<KnownRegister> kRegisters = {
+      {"%tid.x", {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, 0, kMost}},
+      {"%tid.y", {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y, 0, kMost}},
+      {"%tid.z", {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z, 0, kMostInZ}},
+      {"%ntid.x", {llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x, 1, kMost + 1}},
+      {"%ntid.y", {llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y, 1, kMost + 1}},
+      {"%ntid.z", {llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z, 1, kMostInZ + 1}},
+      {"%ctaid.x", {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, 0, kMostBlocks}},
+      {"%ctaid.y", {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y, 0, kMostBlocksInYZ}},
+      {"%ctaid.z", {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z, 0, kMostBlocksInYZ}},
+      {"%nctaid.x", {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, 1, kMostBlocks + 1}},
+      {"%nctaid.y", {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y, 1, kMostBlocksInYZ + 1}},
+      {"%nctaid.z", {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z, 1, kMostBlocksInYZ + 1}},
+      {"%laneid", {llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, 0, 32}},
+      {"%warpid", {llvm::Intrinsic::nvvm_read_ptx_sreg_warpid, 0, 32}}};
   auto found = kRegisters.find(name);
-  return found == kRegisters.end() ? llvm::Intrinsic::not_intrinsic : found->second;
+  return found == kRegisters.end() ? nullptr : &found->second;
 }
 
 // LLVM's are undefined where PTX's are not: of an unknown divisor, which may be zero.
@@ -107,8 +115,10 @@ Register* FunctionLifter::find_register(StringRef name) {
 
 Value* FunctionLifter::special_register(StringRef name) {
   if (name == "WARP_SZ") return builder_.getInt32(32);
-  if (llvm::Intrinsic::ID known = intrinsic_of_register(name); known != llvm::Intrinsic::not_intrinsic) {
-    return builder_.CreateIntrinsic(known, {}, {});
+  if (const KnownRegister* known = known_register(name)) {
+    llvm::CallInst* value = builder_.CreateIntrinsic(known->intrinsic, {}, {});
+    value->addRangeRetAttr({llvm::APInt(32, known->first), llvm::APInt(32, known->end)});
+    return value;
   }
   bool wide = llvm::is_contained({"%clock64", "%globaltimer", "%gridid", "%current_graph_exec"}, name) ||
               (name.starts_with("%pm") && name.ends_with("_64"));

@@ -62,6 +62,7 @@
 #define hipEventSynchronize cudaEventSynchronize
 #define hipEventElapsedTime cudaEventElapsedTime
 #define hipEventQuery cudaEventQuery
+#define hipLaunchKernel cudaLaunchKernel
 #define hipLaunchCooperativeKernel cudaLaunchCooperativeKernel
 #define hipFuncGetAttributes cudaFuncGetAttributes
 #define hipFuncSetAttribute cudaFuncSetAttribute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arithmetic rounded otherwise than to nearest, which the processor does when told. These functions stay calls in
-// kernels: within them alone the other mode holds. `mode` is what the processor's control register calls it.
+// kernels: within them alone the other mode holds. `mode` is what the processor's control register calls it. Sums and
+// products of floats need none (dialect/nvptx/ptx/rounding.cc).
 #include "math.h"
 
 #pragma STDC FENV_ACCESS ON
@@ -19,11 +20,8 @@ static uint32_t begin_mode(uint32_t mode) {
     return result;                                  \
   }
 
-ROUNDED(float, add_rounded_f32, (float x, float y, uint32_t mode), x + y)
-ROUNDED(float, mul_rounded_f32, (float x, float y, uint32_t mode), x* y)
 ROUNDED(float, div_rounded_f32, (float x, float y, uint32_t mode), x / y)
 ROUNDED(float, sqrt_rounded_f32, (float x, uint32_t mode), __builtin_sqrtf(x))
-ROUNDED(float, fma_rounded_f32, (float x, float y, float z, uint32_t mode), __builtin_fmaf(x, y, z))
 
 ROUNDED(double, add_rounded_f64, (double x, double y, uint32_t mode), x + y)
 ROUNDED(double, mul_rounded_f64, (double x, double y, uint32_t mode), x* y)

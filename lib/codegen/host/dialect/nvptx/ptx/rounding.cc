@@ -44,14 +44,13 @@ Value* nearest_half(Builder& builder, Value* x) {
 }
 
 // The nearest, or the one beside it if that has gone the wrong way. As bits: one more is one farther from zero.
-Value* directed(Builder& builder, Value* x, Value* nearest, const PtxType& type, Rounding rounding) {
-  Value* back = widen(builder, nearest, type);
-  Value* bits = builder.CreateBitCast(nearest, builder.getInt16Ty());
-  Value* too_low = builder.CreateFCmpOLT(back, x);
-  Value* too_high = builder.CreateFCmpOGT(back, x);
-  Value* negative = builder.CreateICmpSLT(bits, builder.getInt16(0));
+Value* directed(Builder& builder, Value* nearest, Value* too_low, Value* too_high, Rounding rounding) {
+  llvm::Type* word = builder.getIntNTy(static_cast<unsigned>(nearest->getType()->getPrimitiveSizeInBits()));
+  Value* bits = builder.CreateBitCast(nearest, word);
+  Value* negative = builder.CreateICmpSLT(bits, llvm::ConstantInt::get(word, 0));
   auto moved = [&](Value* wrong, Value* inwards) {
-    Value* step = builder.CreateSelect(inwards, builder.getInt16(static_cast<uint16_t>(-1)), builder.getInt16(1));
+    Value* step =
+        builder.CreateSelect(inwards, llvm::ConstantInt::getAllOnesValue(word), llvm::ConstantInt::get(word, 1));
     return builder.CreateSelect(wrong, builder.CreateAdd(bits, step), bits);
   };
   Value* result = nullptr;
@@ -63,6 +62,38 @@ Value* directed(Builder& builder, Value* x, Value* nearest, const PtxType& type,
     result = moved(builder.CreateSelect(negative, too_low, too_high), builder.getTrue());
   }
   return builder.CreateBitCast(result, nearest->getType());
+}
+
+// add, mul or fma of floats without another mode of the processor's, whose change takes longer than all of this, and
+// keeps loops from being vectorised: nvcc's expf has such an fma. In double a product is exact, and of a sum so is the
+// error (Knuth's TwoSum).
+Value* directed_single(Builder& builder, llvm::StringRef name, llvm::ArrayRef<Value*> in, Rounding rounding) {
+  auto wide = [&](Value* x) { return builder.CreateFPExt(x, builder.getDoubleTy()); };
+  Value* first = name == "add" ? wide(in[0]) : builder.CreateFMul(wide(in[0]), wide(in[1]));
+  Value *sum = first, *error = number(first, 0.0);
+  if (name != "mul") {
+    Value* second = wide(in.back());
+    sum = builder.CreateFAdd(first, second);
+    Value* part = builder.CreateFSub(sum, first);
+    error =
+        builder.CreateFAdd(builder.CreateFSub(first, builder.CreateFSub(sum, part)), builder.CreateFSub(second, part));
+    if (rounding == Rounding::kDown) {  // x + -x is -0
+      Value* bits = builder.CreateOr(builder.CreateBitCast(first, builder.getInt64Ty()),
+                                     builder.CreateBitCast(second, builder.getInt64Ty()));
+      Value* cancelled = builder.CreateAnd(builder.CreateFCmpOEQ(sum, number(sum, 0.0)),
+                                           builder.CreateICmpSLT(bits, builder.getInt64(0)));
+      sum = builder.CreateSelect(cancelled, number(sum, -0.0), sum);
+    }
+  }
+  Value* nearest = builder.CreateFPTrunc(sum, builder.getFloatTy());
+  Value* back = wide(nearest);
+  Value* same = builder.CreateFCmpOEQ(back, sum);
+  auto wrong = [&](Value* by_more, Value* by_error) {
+    return builder.CreateOr(by_more, builder.CreateAnd(same, by_error));
+  };
+  Value* too_low = wrong(builder.CreateFCmpOLT(back, sum), builder.CreateFCmpOGT(error, number(error, 0.0)));
+  Value* too_high = wrong(builder.CreateFCmpOGT(back, sum), builder.CreateFCmpOLT(error, number(error, 0.0)));
+  return directed(builder, nearest, too_low, too_high, rounding);
 }
 
 }  // namespace
@@ -77,6 +108,8 @@ std::optional<Rounding> take_rounding(PtxName& name) {
 
 Value* call_rounded(Builder& builder, llvm::StringRef name, llvm::Type* type, llvm::ArrayRef<Value*> arguments,
                     Rounding rounding) {
+  bool single = type->isFloatTy() && (name == "add" || name == "mul" || name == "fma");
+  if (single) return directed_single(builder, name, arguments, rounding);
   llvm::SmallVector<Value*, 4> values(arguments);
   values.push_back(builder.getInt32(processor_mode(rounding)));
   llvm::SmallVector<llvm::Type*, 4> types;
@@ -96,7 +129,9 @@ Value* widen(Builder& builder, Value* x, const PtxType& type) {
 Value* narrow(Builder& builder, Value* x, const PtxType& type, Rounding rounding) {
   if (type.bits != 16) return x;
   Value* result = type.kind == PtxType::kBrain ? nearest_brain(builder, x) : nearest_half(builder, x);
-  return rounding == Rounding::kNearest ? result : directed(builder, x, result, type, rounding);
+  if (rounding == Rounding::kNearest) return result;
+  Value* back = widen(builder, result, type);
+  return directed(builder, result, builder.CreateFCmpOLT(back, x), builder.CreateFCmpOGT(back, x), rounding);
 }
 
 Value* saturate(Builder& builder, Value* x) {
