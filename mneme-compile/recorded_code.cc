@@ -36,6 +36,7 @@ constexpr std::string_view kNeedIr[] = {"level",
                                         "plugins",
                                         "specialize_args",
                                         "specialize_dims",
+                                        "llvm",
                                         "save_ir",
                                         "print_after",
                                         "embed_ir"};
