@@ -23,6 +23,7 @@ Batch batch_of(const bundle::KernelMember& kernel, const bundle::InstanceInfo* i
   Batch batch{kernel.info, ir, wanted};
   batch.code_of = [&kernel, &settings](const Wanted& one) { return code_of(kernel, one, settings.given_code()); };
   batch.given = {instance, !settings.texts_folder().empty(), settings.embeds_ir(), recorded_ir(kernel, settings)};
+  batch.llvms = &settings.llvms();
   batch.jobs = settings.jobs();
   batch.timeout = settings.timeout();
   if (batch.given.texts) {

@@ -83,9 +83,9 @@ void Batch::compile(SameCode& same_code) const {
   children.body = [&](size_t number) {
     const Wanted& one = wanted[number];
     if (one.from_code) return encode(code_of(one));
-    // An assembler is a program to start, which this process may not any more once it is confined.
-    if (one.assembler) {
-      return encode(compile_confined(kernel, ir(one.configuration), one.configuration, one.assembler, given));
+    // An assembler, and another LLVM, are programs to start, which this process may not any more once it is confined.
+    if (one.assembler || !one.configuration.llvm.empty()) {
+      return encode(compile_wanted(kernel, ir(one.configuration), one, given, *llvms));
     }
     confine_process();
     ir::throw_fatal_errors();

@@ -9,6 +9,7 @@
 
 #include "bundle/reader.h"
 #include "codegen/compile.h"
+#include "other_llvm.h"
 #include "wanted.h"
 
 namespace mneme::compile {
@@ -33,8 +34,9 @@ struct Batch {
   const std::vector<Wanted>& wanted;
   std::function<codegen::Code(const Wanted&)> code_of = {};  // of those that are Wanted::from_code
   codegen::Given given = {};
-  size_t jobs = 1;     // at a time
-  double timeout = 0;  // seconds for each
+  const std::vector<OtherLlvm>* llvms = nullptr;  // that configurations may name
+  size_t jobs = 1;                                // at a time
+  double timeout = 0;                             // seconds for each
   // Given each in the order of `wanted`, those that failed, too; without code those that have another's. And what the
   // compiler remarks.
   std::function<void(const Wanted&, const bundle::VariantMember&, const std::vector<std::string>&)> take = {};

@@ -80,12 +80,16 @@ codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_vie
 codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_view ir,
                                const bundle::Configuration& configuration, const std::optional<Assembler>& assembler,
                                const codegen::Given& given) {
-  codegen::Code code = compile_confined(kernel, ir, configuration, given);
+  return assembled(kernel, compile_confined(kernel, ir, configuration, given), configuration, assembler);
+}
+
+codegen::Code assembled(const bundle::KernelInfo& kernel, codegen::Code code,
+                        const bundle::Configuration& configuration, const std::optional<Assembler>& assembler) {
   if (!assembler) return code;
-  codegen::nvptx::Assembled assembled = codegen::nvptx::assemble(*assembler, kernel, code.bytes, configuration);
-  code.bytes = std::move(assembled.cubin);
+  codegen::nvptx::Assembled cubin = codegen::nvptx::assemble(*assembler, kernel, code.bytes, configuration);
+  code.bytes = std::move(cubin.cubin);
   code.file = "code.cubin";
-  code.resources = std::move(assembled.resources);
+  code.resources = std::move(cubin.resources);
   return code;
 }
 

@@ -21,6 +21,10 @@ codegen::Code compile_confined(const bundle::KernelInfo& kernel, std::string_vie
                                const bundle::Configuration& configuration, const std::optional<Assembler>& assembler,
                                const codegen::Given& given = {});
 
+// The cubin of code that is PTX, where there is an assembler.
+codegen::Code assembled(const bundle::KernelInfo& kernel, codegen::Code code,
+                        const bundle::Configuration& configuration, const std::optional<Assembler>& assembler);
+
 // What is compiled as what one process tells another. decode() throws Error, naming `where`, on what is none.
 std::string encode(const codegen::Code& code);
 codegen::Code decode(std::string_view text, const std::string& where);

@@ -96,7 +96,7 @@ void add_variant(bundle::Writer& writer, const bundle::KernelMember& kernel, con
   codegen::Code code;
   try {
     code = wanted.from_code ? code_of(kernel, wanted, settings.given_code())
-                            : compile_confined(kernel.info, ir, wanted.configuration, wanted.assembler, given);
+                            : compile_wanted(kernel.info, ir, wanted, given, settings.llvms());
   } catch (const Error& error) {
     outcomes.failures.push_back(error);
     if (wanted.configuration.baseline) throw;  // without code it would be none

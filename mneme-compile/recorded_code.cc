@@ -38,6 +38,7 @@ constexpr std::string_view kNeedIr[] = {"level",
                                         "plugins",
                                         "specialize_args",
                                         "specialize_dims",
+                                        "llvm",
                                         "save_ir",
                                         "print_after",
                                         "embed_ir"};

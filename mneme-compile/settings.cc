@@ -135,6 +135,9 @@ void Settings::add_options(cli::Options& options) {
   options.value("--opt-bisect", opt_bisect_, "N",
                 "skip optional passes behind the first N, as opt -opt-bisect-limit does; with -v they are listed");
   options.values("--load-pass-plugin", plugins_, "FILE", "load further passes, as opt does; may be repeated");
+  options.values("--llvm", llvm_paths_, "PATH",
+                 "run the pipeline by opt of this other LLVM, and generate GPUs' code by its llc; may be repeated for "
+                 "--variants, whose lines name one by its version");
   options.flag("--as-recorded", as_recorded_,
                "compile the recorded code as it ran, for mneme-run --baseline only: no run is made of it");
   options.group("Compilation for the host device");
@@ -236,6 +239,7 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.specialize_args = specialize_args_;
   configuration.specialize_dims = specialize_dims_;
   if (edited_ir_) configuration.ir = digest_of(*edited_ir_);
+  if (llvms_.size() == 1) configuration.llvm = llvms_[0].version();
   if (edits_) configuration.ir = digest_of(kEachKernelsOwn);
   for (const char* key : {"form", "check_memory", "assembler", "ptxas_level", "max_registers", "cpu", "features",
                           "code_object", "inline_threshold"}) {
@@ -263,6 +267,7 @@ Asked Settings::asked(const cli::Options& options) {
                                                            {"--specialize-dims", "specialize_dims"},
                                                            {"--save-ir", "save_ir"},
                                                            {"--print-after", "print_after"},
+                                                           {"--llvm", "llvm"},
                                                            {"--embed-ir", "embed_ir"}};
   for (const auto& [option, key] : kOfIr) {
     if (options.given(option)) asked.given.insert(key);
@@ -306,8 +311,14 @@ void Settings::check(const cli::Options& options, bool bundle_on_input) {
     if (as_recorded_) throw Error("--code and --as-recorded exclude each other");
     given_code_ = compile::given_code(code_file_);
   }
+  if (!llvm_paths_.empty() && (embeds_ir_ || !plugins_.empty())) {
+    throw Error::of("--llvm and {} exclude each other", embeds_ir_ ? "--embed-ir" : "--load-pass-plugin");
+  }
+  for (const std::string& path : llvm_paths_) llvms_.emplace_back(path);
+  if (llvms_.size() > 1 && !in_bulk()) throw Error("several --llvm are for --variants, whose lines name one of them");
   by_options_ = asked(options);
-  ir::check_pipeline(by_options_.configuration.passes, by_options_.configuration.plugins);
+  // Another LLVM may know other passes.
+  if (llvms_.empty()) ir::check_pipeline(by_options_.configuration.passes, by_options_.configuration.plugins);
   if (!texts_folder_.empty()) make_folder(texts_folder_);
   if (in_bulk()) {
     if (!options.given("--jobs")) jobs_ = std::max(1u, std::thread::hardware_concurrency());

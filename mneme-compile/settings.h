@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "edits.h"
 #include "lines.h"
+#include "other_llvm.h"
 #include "recorded_code.h"
 #include "wanted.h"
 
@@ -59,6 +60,8 @@ class Settings {
   // Whether --ir gives IR of one kernel; and whether a file gives that of all selected kernels which it has.
   bool has_one_ir() const { return edited_ir_.has_value(); }
   bool has_edits() const { return edits_.has_value(); }
+  // Those of --llvm.
+  const std::vector<OtherLlvm>& llvms() const { return llvms_; }
   uint64_t jobs() const { return jobs_; }
   double timeout() const { return timeout_; }
 
@@ -99,6 +102,8 @@ class Settings {
   std::optional<std::string> edited_ir_;
   std::string source_file_, binary_file_;
   Trust trust_;
+  std::vector<std::string> llvm_paths_;
+  std::vector<OtherLlvm> llvms_;
   std::optional<Edits> edits_;
   std::map<Digest, std::string> edited_;      // kernels' IR of edits_
   std::map<Digest, std::string> unliftable_;  // kernels: why there is no IR of their PTX

@@ -81,6 +81,7 @@ const std::vector<Key>& keys() {
       {"code", &Configuration::code, When::kIfSet},
       {"checks", &Configuration::checks, When::kIfSet},
       {"opt_bisect", &Configuration::opt_bisect, When::kIfSet, kMaxThreshold},
+      {"llvm", &Configuration::llvm, When::kIfSet},
   };
   return kKeys;
 }

@@ -65,11 +65,6 @@ std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeG
   return std::string(buffer.data(), buffer.size());
 }
 
-// As clang's driver has it linked.
-std::string link(const std::string& object) {
-  return link_shared_object(object, {"-m", "elf64_amdgpu", "--no-undefined", "--hash-style=both"});
-}
-
 // As mneme-inject embeds it.
 std::string with_ir(const std::string& code_object, bundle::KernelInfo info, const std::string& bitcode) {
   info.id = info.bitcode = digest_of(bytes_of(bitcode));
@@ -79,6 +74,11 @@ std::string with_ir(const std::string& code_object, bundle::KernelInfo info, con
 }
 
 }  // namespace
+
+// As clang's driver has it linked.
+std::string link(const std::string& object) {
+  return link_shared_object(object, {"-m", "elf64_amdgpu", "--no-undefined", "--hash-style=both"});
+}
 
 Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
                const bundle::InstanceInfo* instance, bool texts, bool embed) {

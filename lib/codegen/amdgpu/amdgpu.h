@@ -20,4 +20,7 @@ struct Result {
 Result compile(const bundle::KernelInfo& info, std::string_view ir, const bundle::Configuration& configuration,
                const bundle::InstanceInfo* instance, bool texts, bool embed = false);
 
+// A code object of an object file, by lld in this process.
+std::string link(const std::string& object);
+
 }  // namespace mneme::codegen::amdgpu
