@@ -8,6 +8,7 @@ import unittest
 from xml.etree import ElementTree
 
 import bundles
+import cuda_test
 from support import PROGRAMS, TestCase, run, tool
 
 RACES = PROGRAMS / "faults" / "races.hip"
@@ -28,7 +29,7 @@ class Races(TestCase):
         "reverse": ("write-read", False),
         "rounds": ("read-write", False),
         "bytes": ("write-read", False),
-        "neighbours": ("write-read", False),
+        "neighbours": ("read-write", False),
         "count": ("write-read", False),
         "last_block": ("write-read", False),
         "last_block_of_all": ("write-read", False),
@@ -41,7 +42,11 @@ class Races(TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.program = cls.build(RACES, "races", "-O1", "-g")
+        cls.program = cls.build_races()
+
+    @classmethod
+    def build_races(cls):
+        return cls.build(RACES, "races", "-O1", "-g")
 
     def captured(self, *words, check="races"):
         return run([tool("capture"), "--device", "host", "--max-instances", "0", "--check", check, *words])
@@ -121,6 +126,21 @@ class Races(TestCase):
         bundle = self.record(self.program, "count", "well", name="well.tar")
         result = run([tool("compile"), "--check", "races", "--target", "gfx90a", bundle])
         self.assertRegex(result.error, "--check is for the host device, not for --target")
+
+
+@unittest.skipUnless(cuda_test.has_toolkit(), "there is no CUDA toolkit that mneme-inject finds")
+class CudaRaces(Races):
+    @classmethod
+    def build_races(cls):
+        program = cls.folder / "races"
+        result = run([tool("inject"), "clang++-19", "-std=c++17", "-x", "cuda", f"--offload-arch={cuda_test.PROCESSOR}",
+                      "-O1", "-g", "-I", cuda_test.HEADERS, RACES, "-o", program])
+        if result.status:
+            raise AssertionError(result.text())
+        return program
+
+    def test_bad_usage(self):
+        """Is the same."""
 
 
 if __name__ == "__main__":

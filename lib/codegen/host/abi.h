@@ -211,7 +211,13 @@ enum TrackedSync : uint32_t {
 };
 
 // The checks that code was compiled for: bits of CodeObject::checks.
-enum TrackedChecks : uint32_t { kCheckInit = 1, kCheckNan = 2, kCheckRaces = 4, kCheckSync = 8 };
+enum TrackedChecks : uint32_t {
+  kCheckInit = 1,
+  kCheckNan = 2,
+  kCheckRaces = 4,
+  kCheckSync = 8,
+  kInStep = 16  // no check: the lanes of a wave run in step, so that a fence orders what they do
+};
 
 // Members of Services, in order.
 inline constexpr const char* kServiceNames[] = {

@@ -125,6 +125,7 @@ void wrap(Compilation& c) { wrap_indices(*c.module); }
 
 void keep_in_step(Compilation& c) {
   c.traits.checks = checks_of(c.configuration);
+  if (c.traits.checks && !c.is_nvptx) c.traits.checks |= kInStep;
   if (tracks(c.traits.checks)) track_synchronisation(*c.module);
   LanesInStep in_step =
       keep_lanes_in_step(*c.module, c.kernel.name, c.kernel.wave_size, c.configuration.form == "fiber");

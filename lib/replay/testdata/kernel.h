@@ -32,5 +32,5 @@ void run_block(mneme::codegen::host::BlockContext* context);
 extern "C" __attribute__((visibility("default"))) mneme::codegen::host::CodeObject mneme_code_object;
 inline mneme::codegen::host::CodeObject make_code_object() {
   return {mneme::codegen::host::kAbiVersion,      0,    1,  0, run_block, 0, nullptr, 0,
-          "add_one(unsigned int*, unsigned int)", 1024, {}, 0, 0};
+          "add_one(unsigned int*, unsigned int)", 1024, {}, 0, 0,         0};
 }

@@ -141,7 +141,11 @@ __global__ void in_step(int* out) {
   __syncthreads();
   if (t < 32) {
     s[t] += s[t + 32];  // SECOND in_step
+#ifdef __HIP__
     if (kWell) __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"), __builtin_amdgcn_wave_barrier();
+#else
+    if (kWell) __syncwarp();
+#endif
     if (t < 16) s[t] += s[t + 16];  // FIRST in_step
   }
   __syncthreads();

@@ -29,7 +29,7 @@ bool tracks(uint32_t checks);
 void track_synchronisation(llvm::Module& module);
 
 // Makes known each access to memory that is not the work-item's own. Comes before atomic operations become others.
-// `is_nvptx`: the order that IR gives to an atomic read-modify-write is not CUDA's, which is relaxed.
+// `is_nvptx`: clang gives CUDA's atomic operations an order that they do not have: sequentially consistent.
 void track_accesses(llvm::Module& module, bool is_nvptx);
 
 // The places of instructions as constants: Site (abi.h).

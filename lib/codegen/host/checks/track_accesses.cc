@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -40,13 +41,26 @@ bool is_shared(const llvm::Value* object) {
   return variable && is_blocks_own(*variable);
 }
 
+// The same address by its computation.
+bool are_same(const llvm::Value* one, const llvm::Value* other) {
+  one = one->stripPointerCasts();
+  other = other->stripPointerCasts();
+  if (one == other) return true;
+  auto *step = llvm::dyn_cast<llvm::GetElementPtrInst>(one), *step2 = llvm::dyn_cast<llvm::GetElementPtrInst>(other);
+  return step && step2 && step->isIdenticalTo(step2);
+}
+
 class Tracking {
  public:
   Tracking(llvm::Function& function, Sites& sites, bool is_nvptx)
       : layout_(function.getParent()->getDataLayout()),
         sites_(sites),
         builder_(function.getContext()),
-        is_nvptx_(is_nvptx) {
+        is_nvptx_(is_nvptx),
+        dominators_(function) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(instruction)) updates_.push_back(&instruction);
+    }
     for (llvm::Instruction& instruction : llvm::instructions(function)) gather(instruction);
   }
 
@@ -64,13 +78,31 @@ class Tracking {
   }
 
   uint32_t flags_of_update(llvm::AtomicOrdering order, llvm::SyncScope::ID scope) const {
-    return flags_of(is_nvptx_ ? llvm::AtomicOrdering::Monotonic : order, scope) | kUpdates;
+    const bool is_cudas = is_nvptx_ && order == llvm::AtomicOrdering::SequentiallyConsistent;
+    return flags_of(is_cudas ? llvm::AtomicOrdering::Monotonic : order, scope) | kUpdates;
+  }
+
+  // A look before an atomic operation at the same place, which finds out itself what is there then:
+  //
+  //   old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
+  //   if (*p > x) atomicMin(p, x);
+  bool precedes_update(const llvm::LoadInst& load) const {
+    return llvm::any_of(updates_, [&](const llvm::Instruction* update) {
+      return are_same(load.getPointerOperand(), update->getOperand(pointer_of(*update))) &&
+             dominators_.dominates(&load, update);
+    });
+  }
+  static unsigned pointer_of(const llvm::Instruction& update) {
+    return llvm::isa<llvm::AtomicRMWInst>(update) ? llvm::AtomicRMWInst::getPointerOperandIndex()
+                                                  : llvm::AtomicCmpXchgInst::getPointerOperandIndex();
   }
 
   void gather(llvm::Instruction& instruction) {
     const uint32_t is_volatile = instruction.isVolatile() ? kTrackedVolatile : 0;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
-      const uint32_t atomic = load->isAtomic() ? flags_of(load->getOrdering(), load->getSyncScopeID()) : 0;
+      const uint32_t atomic = load->isAtomic()         ? flags_of(load->getOrdering(), load->getSyncScopeID())
+                              : precedes_update(*load) ? kTrackedAtomic
+                                                       : 0;
       add(*load, load->getPointerOperand(), load->getType(), nullptr, kReads | atomic | is_volatile);
     } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
       llvm::Value* value = store->getValueOperand();
@@ -124,6 +156,8 @@ class Tracking {
   Sites& sites_;
   llvm::IRBuilder<> builder_;
   bool is_nvptx_;
+  llvm::DominatorTree dominators_;
+  std::vector<const llvm::Instruction*> updates_;
   std::vector<Access> accesses_;
 };
 

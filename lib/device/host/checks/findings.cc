@@ -23,12 +23,13 @@ void Findings::note(const Key& key, const std::function<void(bundle::Finding&)>&
 std::vector<bundle::Finding> Findings::list() const {
   std::lock_guard lock(mutex_);
   std::vector<bundle::Finding> all;
-  // The same lines may be several places: of an inlined function, or of a loop that was unrolled.
+  // The same lines may be several places: of an inlined function, or of a loop that was unrolled. Two accesses are
+  // found from either side.
   for (const bundle::Finding& finding : list_) {
     auto same = std::ranges::find_if(all, [&](const bundle::Finding& one) {
-      return !one.line.empty() &&
-             std::tie(one.check, one.kind, one.line, one.other, one.lesser) ==
-                 std::tie(finding.check, finding.kind, finding.line, finding.other, finding.lesser);
+      if (one.line.empty() || one.check != finding.check || one.lesser != finding.lesser) return false;
+      return (one.line == finding.line && one.other == finding.other && one.kind == finding.kind) ||
+             (!one.other.empty() && one.line == finding.other && one.other == finding.line);
     });
     if (same == all.end()) {
       all.push_back(finding);

@@ -15,7 +15,7 @@ std::unique_ptr<LaunchChecks> LaunchChecks::make(const codegen::host::CodeObject
 }
 
 LaunchChecks::LaunchChecks(const codegen::host::CodeObject& code, const RunOptions& options) {
-  if (code.checks & codegen::host::kCheckRaces) races_ = std::make_unique<Races>(options, code.wave_size);
+  if (code.checks & codegen::host::kCheckRaces) races_ = std::make_unique<Races>(options, code);
 }
 
 LaunchChecks::~LaunchChecks() = default;

@@ -15,8 +15,10 @@ namespace mneme::device::host {
 
 using codegen::host::Site;
 
-Races::Races(const RunOptions& options, uint32_t wave_size)
-    : options_(options), wave_size_(std::clamp<uint32_t>(wave_size, 1, kMostLanes)) {}
+Races::Races(const RunOptions& options, const codegen::host::CodeObject& code)
+    : options_(options),
+      wave_size_(std::clamp<uint32_t>(code.wave_size, 1, kMostLanes)),
+      in_step_(code.checks & codegen::host::kInStep) {}
 
 // ---- work-items and their order ----------------------------------------------------------------------------------
 
@@ -194,7 +196,9 @@ void Races::release(Block& block, uint32_t thread, uint64_t channel) {
 
 bool Races::knows(const Now& now, uint32_t thread, uint32_t count) const {
   if (thread == now.thread) return true;
-  if (thread / wave_size_ != now.thread / wave_size_ || now.item.view == 0) return false;
+  if (thread / wave_size_ != now.thread / wave_size_) return false;
+  if (in_step_ && count < now.item.count) return true;
+  if (now.item.view == 0) return false;
   return now.block.views[now.item.view][thread % wave_size_] >= count;
 }
 
@@ -222,13 +226,15 @@ bool Races::is_before_here(const Now& now, Tag tag) const {
   return record.kind == Record::kOne || knows(now, record.second, record.second_count);
 }
 
+// Of several, one of another wave: of that hardware in lock step makes no less.
 Races::Other Races::unordered(const Now& now, Tag tag) const {
   const Record& record = history_.of(tag);
   if (record.kind == Record::kSet) return unordered(now, is_before(now, record.first) ? record.rest : record.first);
   const uint32_t first = History::thread_of(tag);
-  const bool is_first = record.kind == Record::kOne || (first != now.thread && !knows(now, first, record.count)) ||
-                        record.block != now.block.number;
-  return {record.block, is_first ? History::thread_of(tag) : record.second, record.site};
+  bool is_first = record.kind == Record::kOne || record.block != now.block.number;
+  if (record.kind == Record::kWave) is_first |= first != now.thread && !knows(now, first, record.count);
+  if (record.kind == Record::kBlock) is_first |= first / wave_size_ != now.thread / wave_size_;
+  return {record.block, is_first ? first : record.second, record.site};
 }
 
 Tag Races::tag_of(Block& block, const Item& item, uint32_t thread, const Site& site) {
@@ -342,17 +348,21 @@ void Races::compare(const Now& now, Slot& slot) {
     report(now, slot.writer, stores && writes_the_same(now));
   }
   if (slot.readers == Tag::kNone || (!writes(now.site) && !history_.of(slot.readers).writes_atomically)) return;
+  Tag of_wave = Tag::kNone;
   for (Tag rest = slot.readers; rest != Tag::kNone;) {
     const Record& record = history_.of(rest);
     const bool is_set = record.kind == Record::kSet;
     const Tag one = is_set ? record.first : rest;
-    if (conflict(now, history_.of(one)) && !is_before(now, one)) {
-      const bool in_step = is_strong(now.site) && is_strong(*history_.of(one).site);
-      if (!in_step || !(history_.of(one).block == now.block.number) || is_of_wave(now, one))
-        return report(now, one, false);
-    }
     rest = is_set ? record.rest : Tag::kNone;
+    const Record& other = history_.of(one);
+    if (!conflict(now, other) || is_before(now, one)) continue;
+    if (is_of_wave(now, one)) {
+      of_wave = one;
+    } else if (other.block != now.block.number || !is_strong(now.site) || !is_strong(*other.site)) {
+      return report(now, one, false);
+    }
   }
+  if (of_wave != Tag::kNone) report(now, of_wave, false);
 }
 
 bool Races::is_of_wave(const Now& now, Tag tag) const {

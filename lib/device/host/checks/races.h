@@ -6,7 +6,7 @@
 //
 //   - in one work-item, by program order;
 //   - in a block, by a barrier between; in a grid, by a barrier of the grid;
-//   - in a wave, by a collective of the wave that both came to;
+//   - in a wave, by a collective of the wave that both came to; on AMD's GPUs, whose lanes run in step, by a fence;
 //   - by a fence before an atomic operation or a volatile store of the one, and an atomic operation or a volatile load
 //     of the other at the same address (channels.h); a fence behind that is not asked for, as CUDA's own examples do
 //     without;
@@ -40,7 +40,7 @@ class Races {
  public:
   static constexpr uint32_t kMostReaders = 256;
 
-  Races(const RunOptions& options, uint32_t wave_size);
+  Races(const RunOptions& options, const codegen::host::CodeObject& code);
 
   void access(const codegen::host::BlockContext& context, uint32_t thread, uint64_t address, uint64_t size,
               uint64_t value, const codegen::host::Site& site);
@@ -126,6 +126,7 @@ class Races {
 
   const RunOptions& options_;
   uint32_t wave_size_;
+  bool in_step_;  // a fence orders what the lanes of a wave do
   History history_;
   Shadow shadow_;
   std::unordered_map<const BlockContext*, std::unique_ptr<Block>> blocks_;

@@ -35,4 +35,4 @@ void run_block(BlockContext* context) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) CodeObject mneme_code_object;
-CodeObject mneme_code_object = {kAbiVersion, 1, 0, 0, run_block, 0, nullptr, 0, "faulty()", 1024, {}, 0, 0};
+CodeObject mneme_code_object = {kAbiVersion, 1, 0, 0, run_block, 0, nullptr, 0, "faulty()", 1024, {}, 0, 0, 0};

@@ -51,4 +51,5 @@ void run_block(BlockContext* context) { context->services->run_items(context, 0,
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) CodeObject mneme_code_object;
-CodeObject mneme_code_object = {kAbiVersion, kKeepsStacks, 0, 0, run_block, 0, nullptr, 0, "fibers()", 1024, {}, 0, 0};
+CodeObject mneme_code_object = {kAbiVersion, kKeepsStacks, 0,    0,  run_block, 0, nullptr,
+                                0,           "fibers()",   1024, {}, 0,         0, 0};

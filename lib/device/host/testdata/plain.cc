@@ -52,4 +52,4 @@ void run_block(BlockContext* context) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) CodeObject mneme_code_object;
-CodeObject mneme_code_object = {kAbiVersion, 0, 0, 0, run_block, 256, globals, 4, "plain(Seen*)", 1024, {}, 0, 0};
+CodeObject mneme_code_object = {kAbiVersion, 0, 0, 0, run_block, 256, globals, 4, "plain(Seen*)", 1024, {}, 0, 0, 0};

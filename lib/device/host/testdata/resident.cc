@@ -38,4 +38,4 @@ void run_block(BlockContext* context) {
 
 extern "C" __attribute__((visibility("default"))) CodeObject mneme_code_object;
 CodeObject mneme_code_object = {kAbiVersion, kKeepsFrames, 0,    1,  run_block, 64, nullptr,
-                                0,           "resident()", 1024, {}, 0,         0};
+                                0,           "resident()", 1024, {}, 0,         0,  0};

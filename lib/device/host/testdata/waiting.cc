@@ -33,4 +33,4 @@ void run_block(BlockContext* context) {
 
 extern "C" __attribute__((visibility("default"))) CodeObject mneme_code_object;
 CodeObject mneme_code_object = {kAbiVersion, kKeepsNothing, 0,    kWaitByYield, run_block, 0, nullptr,
-                                0,           "waiting()",   1024, {},           0,         0};
+                                0,           "waiting()",   1024, {},           0,         0, 0};

@@ -41,14 +41,15 @@ Value* word_of(Builder& builder, Value* barrier, unsigned which) {
                                    {builder.getInt32(0), index, builder.getInt32(which)});
 }
 
-constexpr llvm::AtomicOrdering kOrder = llvm::AtomicOrdering::SequentiallyConsistent;
+// Unlike that of CUDA's own atomic operations, the order counts (checks/track_accesses.cc).
+constexpr llvm::AtomicOrdering kOrder = llvm::AtomicOrdering::AcquireRelease;
 
 // Comes, and opens the barrier if it is the last to. Gives how often it had opened before.
 Value* arrive(Builder& builder, Value* barrier, Value* threads) {
   Value *come = word_of(builder, barrier, 0), *opened = word_of(builder, barrier, 1);
   llvm::Align align(4);
   auto* before = builder.CreateAlignedLoad(builder.getInt32Ty(), opened, align);
-  before->setAtomic(kOrder);
+  before->setAtomic(llvm::AtomicOrdering::Acquire);
   Value* count = builder.CreateAtomicRMW(llvm::AtomicRMWInst::Add, come, builder.getInt32(1), align, kOrder);
   Value* last = builder.CreateICmpUGE(builder.CreateAdd(count, builder.getInt32(1)), threads);
   llvm::Instruction* place = &*builder.GetInsertPoint();
@@ -72,7 +73,7 @@ void meet_at_named_barrier(Builder& builder, Value* barrier, Value* threads) {
   head->getTerminator()->setSuccessor(0, wait);
   builder.SetInsertPoint(wait);
   auto* now = builder.CreateAlignedLoad(builder.getInt32Ty(), word_of(builder, barrier, 1), llvm::Align(4));
-  now->setAtomic(kOrder);
+  now->setAtomic(llvm::AtomicOrdering::Acquire);
   builder.CreateCondBr(builder.CreateICmpEQ(now, before), wait, after);
   builder.SetInsertPoint(place);
 }

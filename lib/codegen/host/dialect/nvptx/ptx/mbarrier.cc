@@ -24,7 +24,8 @@ using Builder = llvm::IRBuilderBase;
 
 constexpr unsigned kExpectedAt = 20, kBytesAt = 40, kPhaseAt = 61;
 constexpr uint64_t kCount = (1 << 20) - 1, kNoBytes = uint64_t{1} << 60, kBytes = uint64_t{(1 << 21) - 1} << kBytesAt;
-constexpr llvm::AtomicOrdering kOrder = llvm::AtomicOrdering::SequentiallyConsistent;
+// Unlike that of CUDA's own atomic operations, the order counts (checks/track_accesses.cc).
+constexpr llvm::AtomicOrdering kOrder = llvm::AtomicOrdering::AcquireRelease;
 
 Value* number(Builder& builder, Value* value) { return as_type(builder, value, builder.getInt64Ty()); }
 Value* shifted(Builder& builder, Value* value, unsigned bits) {
@@ -58,7 +59,7 @@ Value* arrive(Builder& builder, Value* barrier, Value* count, bool drops, Value*
 // Whether the phase is over that the state was got in; or the last one of that parity.
 Value* is_over(Builder& builder, Value* barrier, Value* of, bool parity) {
   auto* now = builder.CreateAlignedLoad(builder.getInt64Ty(), barrier, llvm::Align(8));
-  now->setAtomic(kOrder);
+  now->setAtomic(llvm::AtomicOrdering::Acquire);
   Value* phase = builder.CreateLShr(now, kPhaseAt);
   if (parity) return builder.CreateICmpNE(builder.CreateAnd(phase, 1), builder.CreateAnd(number(builder, of), 1));
   return builder.CreateICmpNE(phase, builder.CreateLShr(of, kPhaseAt));
@@ -108,7 +109,7 @@ PtxResult raise_init(PtxInstruction& instruction) {
   if (!barrier || instruction.results != 0 || instruction.operands.size() != 2) return std::nullopt;
   Value* count = number(builder, instruction.operands[1]);
   Value* word = builder.CreateOr(builder.CreateOr(count, shifted(builder, count, kExpectedAt)), kNoBytes);
-  builder.CreateAlignedStore(word, barrier, llvm::Align(8))->setAtomic(kOrder);
+  builder.CreateAlignedStore(word, barrier, llvm::Align(8))->setAtomic(llvm::AtomicOrdering::Release);
   return PtxValues{};
 }
 
