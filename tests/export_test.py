@@ -88,7 +88,7 @@ class Export(TestCase):
     def test_a_faster_one(self):
         source, task = self.folder / "wasteful.hip", self.folder / "faster"
         source.write_text(WASTEFUL)
-        recording = self.record(self.build(source))
+        recording = self.record(self.build(source), name="wasteful.tar")
         made = run([tool("export"), "--task", task, recording])
         self.assertEqual(made.status, 0, made.text())
         ir = (task / "kernel.ll").read_text()
@@ -115,7 +115,7 @@ class Export(TestCase):
         self.assertEqual(self.judge(self.with_body("  store i32 1, ptr null\n  ret void"))[0], "fail")
 
     def test_one_that_does_not_end(self):
-        short = self.other_task("short", "--timeout", "1")
+        short = self.other_task("short", "--timeout", "4")
         endless = self.with_body("  br label %again\nagain:\n  %x = load volatile i32, ptr addrspace(1) %0\n  br label %again")
         self.assertEqual(self.judge(endless, task=short), ("fail", "timeout"))
 
