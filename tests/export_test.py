@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shutil
 import unittest
 
 from support import ROOT, TestCase, run, tool
@@ -88,7 +89,7 @@ class Export(TestCase):
     def test_a_faster_one(self):
         source, task = self.folder / "wasteful.hip", self.folder / "faster"
         source.write_text(WASTEFUL)
-        recording = self.record(self.build(source))
+        recording = self.record(self.build(source), name="wasteful.tar")
         made = run([tool("export"), "--task", task, recording])
         self.assertEqual(made.status, 0, made.text())
         ir = (task / "kernel.ll").read_text()
@@ -101,6 +102,23 @@ class Export(TestCase):
         self.assertGreater(verdict["speedup"], 10)
         self.assertGreater(verdict["low"], 1)
         self.assertEqual(self.judge(ir, "measure", task=task), ("fail", "not-faster"))
+
+    def test_launches_that_change_nothing(self):
+        source = self.folder / "idle.hip"
+        source.write_text(WASTEFUL.replace("data[threadIdx.x] += 1;", "if (data[0]) data[threadIdx.x] = 1;"))
+        recording = self.record(self.build(source), name="idle.tar")
+        made = run([tool("export"), "--task", self.folder / "idle task", recording])
+        self.assertEqual(made.status, 1, made.text())
+        self.assertIn("no recorded launch of kernel 'wasteful(int*)' changes memory", made.error)
+        # Nor does one pass that came into the task otherwise.
+        task = self.folder / "forged"
+        shutil.copytree(self.task, task)
+        shutil.copy(recording, task / "bundle.tar")
+        said = json.loads((task / "task.json").read_text())
+        listed = run([tool("compile"), recording], [tool("run")], [tool("verify")]).out
+        launches = {json.loads(listed)["instance"]: next(iter(said["launches"].values()))}
+        (task / "task.json").write_text(json.dumps({**said, "expression": "wasteful", "launches": launches}))
+        self.assertEqual(self.judge("{}", task=task, name="same.json"), ("fail", "launch-changes-nothing"))
 
     def test_wrong_ones(self):
         nothing = self.with_body("  ret void")
@@ -115,7 +133,7 @@ class Export(TestCase):
         self.assertEqual(self.judge(self.with_body("  store i32 1, ptr null\n  ret void"))[0], "fail")
 
     def test_one_that_does_not_end(self):
-        short = self.other_task("short", "--timeout", "1")
+        short = self.other_task("short", "--timeout", "4")
         endless = self.with_body("  br label %again\nagain:\n  %x = load volatile i32, ptr addrspace(1) %0\n  br label %again")
         self.assertEqual(self.judge(endless, task=short), ("fail", "timeout"))
 

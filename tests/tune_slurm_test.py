@@ -74,7 +74,7 @@ class TuneBySlurm(TestCase):
         for pid in self.steps(1):
             with contextlib.suppress(ProcessLookupError):  # it went with another
                 os.kill(pid, signal.SIGKILL)
-        out, said = tune.communicate(timeout=180)
+        out, said = tune.communicate(timeout=400)
         self.assertEqual(tune.returncode, 0, said)
         self.assertRegex(said, r"worker 1 \(Slurm job \d+_1\) is lost: \w+; it is submitted again")
         stored = self.stored()

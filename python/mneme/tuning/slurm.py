@@ -28,6 +28,7 @@ from .progress import Progress
 from .search import Search, say
 
 MOST_LOSSES = 5  # of one worker
+SETTLE = 10.0  # seconds, unless --slurm-settle says otherwise
 REPORT = "report"
 
 
@@ -172,11 +173,11 @@ def tune_by_slurm(options: Namespace, searches: Sequence[Search]) -> int:
     cluster = Cluster(name, options.slurm_options)
     if options.workers > cluster.array_size():
         raise MnemeError(f"--workers {options.workers} is more than the {cluster.array_size()} tasks that an array may have here")
+    settle = SETTLE if options.slurm_settle is None else options.slurm_settle
     common = {"bundle": None, "engine": "local", "slurm_options": None, "slurm_settle": None, "workers": None, "output": None,
               "storage": options.storage, "plot": None, "pareto": options.pareto, "export_t4": None}
     bundle = os.path.abspath(options.bundle)
-    workers = Workers(cluster, folder, [*_words(options, {**common, "part": "search"}), bundle],
-                      options.slurm_settle)
+    workers = Workers(cluster, folder, [*_words(options, {**common, "part": "search"}), bundle], settle)
     try:
         workers.submit(list(map(str, range(options.workers))))
         _search(searches, workers)
@@ -184,7 +185,7 @@ def tune_by_slurm(options: Namespace, searches: Sequence[Search]) -> int:
         workers.check(options.workers)
         last = {**common, "warm_start": None, "plot": options.plot, "export_t4": options.export_t4, "part": REPORT,
                 "output": str(output)}
-        return _report(cluster, folder, [*_words(options, last), bundle], options.slurm_settle)
+        return _report(cluster, folder, [*_words(options, last), bundle], settle)
     except KeyboardInterrupt:
         cluster.cancel(f"--name={name}")
         say("interrupted: the submitted jobs are cancelled")
