@@ -4,10 +4,8 @@
 
 import json
 import os
-import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import time
@@ -15,6 +13,9 @@ import unittest
 
 import bundles
 from support import TestCase, run, tool
+
+TOOLKIT = next((path for path in (os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME"), "/usr/local/cuda")
+                if path and os.path.exists(path)), None)
 
 HEADER = """#pragma once
 // the factor that everybody asks for
@@ -274,6 +275,21 @@ class Source(TestCase):
         file = self.written("rdc.source", file=program) / "kernels.hip"
         self.assertEqual(self.verdicts("--source", file, bundle=self.record(plain, name="rdc.tar")),
                          {"scale": "verified", "shift": "verified"})
+
+    @unittest.skipUnless(TOOLKIT, "there is no CUDA toolkit")
+    def test_cuda(self):
+        (self.app / "kernels.cu").write_text(re.sub(r"hip(Malloc|Memcpy|MemcpyHostToDevice|DeviceSynchronize)", r"cuda\1", SOURCE)
+                                             .replace("hip/hip_runtime.h", "cstdio"))
+        for name, *flags in (("cuda",), ("cuda.rdc", "-fgpu-rdc", "--offload-new-driver")):
+            program = self.folder / name
+            self.run_well([tool("inject"), "--embed-source", "clang++-19", "--offload-arch=sm_90", "-O2", "-Iinclude", *flags,
+                           "kernels.cu", "-o", program], cwd=self.app)
+            file = self.written(f"{name}.source", file=program) / "kernels.cu"
+            self.assertEqual(file.read_text(), (self.app / "kernels.cu").read_text())
+            recording = self.record(program, name=f"{name}.tar")
+            self.assertEqual(self.verdicts("--source", file, bundle=recording), {"scale": "verified", "shift": "verified"})
+            file.write_text(file.read_text().replace("+ kOffset", "- kOffset"))
+            self.assertEqual(self.verdicts("--source", file, bundle=recording), {"scale": "not verified", "shift": "verified"})
 
     def test_source_is_taken_out(self):
         stripped = self.folder / "stripped.tar"

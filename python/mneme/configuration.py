@@ -17,7 +17,7 @@ KEYS: Mapping[str, str] = {
     "unroll_threshold": _NUMBER, "inline_threshold": _NUMBER, "fast_math": _TEXT, "attributes": _TEXT,
     "plugins": _TEXT, "grid": _DIMENSIONS, "block": _DIMENSIONS, "shared_mem": _NUMBER, "specialize_args": _TEXT,
     "specialize_dims": _TRUTH, "instance": _TEXT, "warmup": _NUMBER, "iterations": _NUMBER, "contract": _TRUTH,
-    "code": _TEXT,
+    "code": _TEXT, "llvm": _TEXT,
 }
 
 
