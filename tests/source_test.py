@@ -4,10 +4,8 @@
 
 import json
 import os
-import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import time
@@ -15,6 +13,9 @@ import unittest
 
 import bundles
 from support import TestCase, run, tool
+
+TOOLKIT = next((path for path in (os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME"), "/usr/local/cuda")
+                if path and os.path.exists(path)), None)
 
 HEADER = """#pragma once
 // the factor that everybody asks for
@@ -133,6 +134,43 @@ class Source(TestCase):
             self.assertNotIn("has_source", json.load(archive.extractfile("bundle.json")))
         by_variable = self.compiled("by_variable", env={"MNEME_EMBED_SOURCE": "1"})
         self.assertEqual(by_variable.read_bytes().count(b"source_text"), 2)
+
+    def test_source_behind_a_kernel_without_is_left_out(self):
+        (self.app / "first.hip").write_text("""#include <hip/hip_runtime.h>
+__global__ void first(float* data) { data[threadIdx.x] = 1.0f; }
+int second();
+int main() {
+  float* data;
+  if (hipMalloc(&data, 512)) return 1;
+  first<<<1, 128>>>(data);
+  return hipDeviceSynchronize() || second();
+}
+""")
+        (self.app / "second.hip").write_text(SOURCE.replace("int main", "int second"))
+        objects = [self.compiled("first.o", "-c", source="first.hip"),
+                   self.compiled("second.o", "-c", source="second.hip", inject=["--embed-source"])]
+        program = self.folder / "two_files"
+        self.run_well([tool("inject"), "clang++-19", "--hip-link", "--offload-arch=gfx90a", *objects, "-o", program])
+        bundle = self.folder / "two_files.tar"
+        result = run([tool("capture"), "--device", "host", "-o", bundle, program])
+        self.assertEqual(result.status, 0, result.text())
+        self.assertEqual(result.error.count("the source of a kernel is left out: the bundle began with a kernel that has none"), 1,
+                         result.text())
+        with tarfile.open(bundle) as archive:
+            self.assertNotIn("has_source", json.load(archive.extractfile("bundle.json")))
+            self.assertFalse([name for name in archive.getnames() if name.startswith("code/")])
+        self.assertEqual({"source_text" in kernel for kernel in self.kernels(bundle).values()}, {False})
+        self.assertNotIn(b"kFactor", bundle.read_bytes())
+        # Launched the other way round, what there is stays.
+        result = run([tool("extract-ir"), "--source", self.folder / "of_two", program])
+        self.assert_refused(result, 2, "kernel 'first.*' has no source")
+        self.written("of_two", "--kernel", "scale", file=program)
+
+    def test_standard_input_has_no_source(self):
+        program = self.folder / "standard_input.o"
+        self.run_well([tool("inject"), "--embed-source", "clang++-19", "-x", "hip", "--offload-arch=gfx90a", "-O2", "-Iinclude",
+                       "-I.", "-c", "-", "-o", program], cwd=self.app, input=SOURCE.encode())
+        self.assertNotIn(b"source_text", program.read_bytes())
 
     def test_source_is_written(self):
         for file in (self.recording, self.program):
@@ -274,6 +312,21 @@ class Source(TestCase):
         file = self.written("rdc.source", file=program) / "kernels.hip"
         self.assertEqual(self.verdicts("--source", file, bundle=self.record(plain, name="rdc.tar")),
                          {"scale": "verified", "shift": "verified"})
+
+    @unittest.skipUnless(TOOLKIT, "there is no CUDA toolkit")
+    def test_cuda(self):
+        (self.app / "kernels.cu").write_text(re.sub(r"hip(Malloc|Memcpy|MemcpyHostToDevice|DeviceSynchronize)", r"cuda\1", SOURCE)
+                                             .replace("hip/hip_runtime.h", "cstdio"))
+        for name, *flags in (("cuda",), ("cuda.rdc", "-fgpu-rdc", "--offload-new-driver")):
+            program = self.folder / name
+            self.run_well([tool("inject"), "--embed-source", "clang++-19", "--offload-arch=sm_90", "-O2", "-Iinclude", *flags,
+                           "kernels.cu", "-o", program], cwd=self.app)
+            file = self.written(f"{name}.source", file=program) / "kernels.cu"
+            self.assertEqual(file.read_text(), (self.app / "kernels.cu").read_text())
+            recording = self.record(program, name=f"{name}.tar")
+            self.assertEqual(self.verdicts("--source", file, bundle=recording), {"scale": "verified", "shift": "verified"})
+            file.write_text(file.read_text().replace("+ kOffset", "- kOffset"))
+            self.assertEqual(self.verdicts("--source", file, bundle=recording), {"scale": "not verified", "shift": "verified"})
 
     def test_source_is_taken_out(self):
         stripped = self.folder / "stripped.tar"

@@ -50,8 +50,9 @@ std::vector<std::string> files_in(const std::string& preprocessed) {
   return files;
 }
 
-// What this compiler compiles: of its files the first is the unit's own.
+// What this compiler compiles: of its files the first is the unit's own. Empty for standard input, which has been read.
 std::string source_of(const std::string& unit, const PathMap& map) {
+  if (!file_exists(unit)) return {};
   std::vector<std::string> command = own_command();
   command.insert(command.end(), {"-E", "-o", "-"});
   const CommandResult result = run_command(command);
