@@ -46,7 +46,24 @@ struct BlockContext {
   uint32_t fault;
   uint32_t fault_thread;  // linear index in the block
   const Services* services;
-  void* launch;  // the caller's own, for its services
+  void* launch;                         // the caller's own, for its services
+  const struct WrittenMemory* written;  // of code with kCheckInit or kCheckSync
+};
+
+// Shadow memory of a range of addresses: a byte each, all ones where something was written.
+struct WrittenRange {
+  uint64_t begin;
+  uint64_t size;  // the shadow has kMostWritten bytes more
+  uint8_t* shadow;
+};
+inline constexpr uint64_t kMostWritten = 256;  // bytes of an access that is followed
+
+// Memory that is written when first it is given out, or is not followed, is in neither range.
+struct WrittenMemory {
+  WrittenRange shared;  // the block's
+  WrittenRange device;
+  const uint8_t* all;  // kMostWritten bytes of ones
+  uint8_t* anything;   // as many, for shadows of what is not followed
 };
 
 enum BlockFault : uint32_t {
@@ -147,6 +164,20 @@ struct Services {
   void (*track)(BlockContext*, uint32_t thread, const void* address, uint64_t size, uint64_t value, const Site* site);
   // At synchronisation that is in the source, in such code; see TrackedSync.
   void (*track_sync)(BlockContext*, uint32_t thread, uint32_t kind /* TrackedSync */, const Site* site);
+  // A collective of a wave that names its lanes in a mask; `here`: those that have come to it together.
+  void (*track_mask)(BlockContext*, uint32_t thread, uint64_t mask, uint64_t here, const Site* site);
+
+  // A read of bytes of which some were never written, or, where `site` has kReadsLane, of the lane `address`, which
+  // does not take part. Gives the read a number, from 1 on, below kComputedRead.
+  uint32_t (*unwritten_read)(BlockContext*, uint32_t thread, const void* address, uint64_t size, const Site* site);
+  // Something depends on a value that comes from the read with this number. `how`: UseOfUnwritten. `address`: of
+  // kStoresResult; null: none.
+  void (*unwritten_use)(BlockContext*, uint32_t thread, uint32_t number, uint32_t how, const void* address,
+                        const Site* site);
+  // The value is stored: a read of these bytes is the read with that number.
+  void (*unwritten_keep)(BlockContext*, uint32_t thread, uint32_t number, const void* address, uint64_t size);
+  // `size` bytes are written, or, unless `from` is null, copied from there.
+  void (*written)(BlockContext*, uint32_t thread, const void* to, const void* from, uint64_t size);
 };
 
 enum ImageShape : uint32_t {
@@ -200,6 +231,9 @@ enum TrackedFlags : uint32_t {
   kTrackedBlock = 64,    // atomic, or in order, for the block's work-items only
   kTrackedValue = 128,   // the value is known
   kTrackedShared = 256,  // in shared memory, as far as that shows
+  kReadsLocal = 512,     // of unwritten_read: of a local variable
+  kReadsLane = 1024,     // likewise, of another lane
+  kMissedAtEnd = 2048    // of a barrier: work-items that do not come to it do nothing any more
 };
 
 enum TrackedSync : uint32_t {
@@ -207,8 +241,20 @@ enum TrackedSync : uint32_t {
   kTrackedGridBarrier = 1,  // likewise, of the grid
   kTrackedWave = 2,         // it comes to a collective of its wave
   kTrackedFence = 3,        // it passes a fence
-  kTrackedBlockFence = 4    // one for the block's work-items
+  kTrackedBlockFence = 4,   // one for the block's work-items
+  kTrackedArrival = 5,      // it comes to a barrier of the block or grid
+  kTrackedBareBarrier = 6,  // likewise, with no fence before
+  kTrackedEnd = 7           // it ends
 };
+
+enum UseOfUnwritten : uint32_t {
+  kDecidesBranch = 0,
+  kIsAddress = 1,
+  kIsUpdate = 2,     // an operand of an atomic operation, or what that changes
+  kStoresResult = 3  // of an operation, to memory that is not the block's own
+};
+// A bit of a read's number: the value is the result of an operation.
+inline constexpr uint32_t kComputedRead = 1u << 31;
 
 // The checks that code was compiled for: bits of CodeObject::checks.
 enum TrackedChecks : uint32_t {
@@ -221,11 +267,12 @@ enum TrackedChecks : uint32_t {
 
 // Members of Services, in order.
 inline constexpr const char* kServiceNames[] = {
-    "stop",         "print_begin",   "print_string",   "print_words",  "allocate",      "release",
-    "check",        "converge_grid", "fail_assertion", "wall_clock",   "run_items",     "converge",
-    "enter",        "leave",         "diverged",       "image_load",   "image_store",   "image_sample",
-    "image_gather", "image_query",   "image_level",    "surface_load", "surface_store", "yield",
-    "print_count",  "allocate_in",   "release_in",     "track",        "track_sync"};
+    "stop",           "print_begin",   "print_string",   "print_words",  "allocate",      "release",
+    "check",          "converge_grid", "fail_assertion", "wall_clock",   "run_items",     "converge",
+    "enter",          "leave",         "diverged",       "image_load",   "image_store",   "image_sample",
+    "image_gather",   "image_query",   "image_level",    "surface_load", "surface_store", "yield",
+    "print_count",    "allocate_in",   "release_in",     "track",        "track_sync",    "track_mask",
+    "unwritten_read", "unwritten_use", "unwritten_keep", "written"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address

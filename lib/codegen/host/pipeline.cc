@@ -14,6 +14,9 @@
 #include "codegen/adjust.h"
 #include "codegen/host/abi.h"
 #include "codegen/host/checks/checks.h"
+#include "codegen/host/checks/initialisation.h"
+#include "codegen/host/checks/shadow_locals.h"
+#include "codegen/host/checks/synchronisation.h"
 #include "codegen/host/dialect/kept_registers.h"
 #include "codegen/host/dialect/raise.h"
 #include "codegen/host/forms/fiber_form.h"
@@ -64,6 +67,9 @@ void configure(Compilation& c) {
 
 void raise_dialect(Compilation& c) {
   forget_assignments(*c.module);
+  c.traits.checks = checks_of(c.configuration);
+  if (c.traits.checks && !c.is_nvptx) c.traits.checks |= kInStep;
+  if (c.traits.checks & kCheckSync) track_masks_and_bare_barriers(*c.module);
   raise(*c.module, c.kernel, c.configuration.fuse || c.configuration.contract);
 }
 
@@ -83,6 +89,7 @@ void begin_locals(Compilation& c) {
   join_split_barriers(*c.module, c.kernel);
   place_kept_registers(*c.module, c.kernel);
   place_dynamic_locals(*c.module);
+  if (c.traits.checks & kCheckInit) shadow_locals(*c.module);
   define_locals(*c.module);
 }
 
@@ -110,7 +117,8 @@ void guard_arithmetic(Compilation& c) {
 
 // Types of stores that the recording lists need not be found again.
 void promote(Compilation& c) {
-  const bool keep_locals = c.configuration.passes == kUnoptimised;
+  // Values are followed by --check init, and memory of a work-item's is not.
+  const bool keep_locals = c.configuration.passes == kUnoptimised && !(c.traits.checks & kCheckInit);
   if (c.kernel.stores) c.stores = *c.kernel.stores;
   if (c.kernel.stores && keep_locals) return;
   std::unique_ptr<llvm::Module> copy;
@@ -124,9 +132,8 @@ void promote(Compilation& c) {
 void wrap(Compilation& c) { wrap_indices(*c.module); }
 
 void keep_in_step(Compilation& c) {
-  c.traits.checks = checks_of(c.configuration);
-  if (c.traits.checks && !c.is_nvptx) c.traits.checks |= kInStep;
   if (tracks(c.traits.checks)) track_synchronisation(*c.module);
+  if (c.traits.checks & kCheckSync) track_arrivals(*c.module, c.kernel.name);
   LanesInStep in_step =
       keep_lanes_in_step(*c.module, c.kernel.name, c.kernel.wave_size, c.configuration.form == "fiber");
   c.traits.wave_dimensions = in_step.dimensions;
@@ -149,6 +156,7 @@ void yield(Compilation& c) {
 
 void check_accesses(Compilation& c) {
   if (c.configuration.check_memory) check_memory(*c.module, c.kernel.name);
+  if (c.traits.checks & (kCheckInit | kCheckSync)) check_initialisation(*c.module, c.kernel.name, c.traits.checks);
   if (tracks(c.traits.checks)) track_accesses(*c.module, c.is_nvptx);
 }
 
@@ -313,8 +321,9 @@ void finish(Compilation& c) {
 constexpr Pass kPasses[] = {
     {"configure", "set_launch_bounds, fix_arguments",
      "Launch bounds are the configuration's, and arguments that it fixes are constants.", configure},
-    {"raise", "raise", "Operations of the vendor's are neutral ones; functions of its device library are expanded.",
-     raise_dialect, vendor_operation},
+    {"raise", "track_masks_and_bare_barriers, raise",
+     "Operations of the vendor's are neutral ones; functions of its device library are expanded.", raise_dialect,
+     vendor_operation},
     {"flatten", "flatten_address_spaces", "All pointers are in address space 0; the data layout is the host's.",
      flatten, address_space},
     {"calls", "lower_indirect_calls", "Calls are direct; the address of a function is a number.", lower_calls,
@@ -322,7 +331,7 @@ constexpr Pass kPasses[] = {
     {"inline", "inline_into_kernel",
      "The kernel is one function, but for recursion and large functions without collectives.", inline_calls,
      call_to_inline, "locals"},
-    {"locals", "join_split_barriers, place_kept_registers, place_dynamic_locals, define_locals",
+    {"locals", "join_split_barriers, place_kept_registers, place_dynamic_locals, shadow_locals, define_locals",
      "Local variables have fixed sizes and begin as zeros.", begin_locals, undefined_local, "promote"},
     {"accesses", "take_bools_as_they_are, allow_any_alignment", "Accesses promise no more than a GPU asks for.",
      loosen_accesses, promising_access, "promote"},
@@ -336,11 +345,11 @@ constexpr Pass kPasses[] = {
     {"promote", "promote_locals, store_types", "Local variables are values, except at -O0.", promote, local_in_memory,
      "waits"},
     {"indices", "wrap_indices", "Indices into shared and private memory wrap at 32 bits.", wrap},
-    {"lanes", "keep_lanes_in_step, track_synchronisation",
+    {"lanes", "track_synchronisation, track_arrivals, keep_lanes_in_step",
      "Lanes synchronise between two accesses that are a hazard; fences within a block are gone.", keep_in_step,
      block_fence},
     {"waits", "yield_in_waits", "A loop that waits for another work-item yields.", yield, loop_without_yield, "form"},
-    {"checks", "check_memory, track_accesses",
+    {"checks", "check_memory, check_initialisation, track_accesses",
      "With --check, each access is checked first, or made known to the detectors.", check_accesses},
     {"atomics", "relax_shared_atomics", "Atomic operations on shared memory are loads and stores in a fixed order.",
      relax_atomics, shared_atomic},

@@ -72,7 +72,8 @@ bool suits(const HostCode& code, bundle::Dim3 block);
 struct KnownMemory {
   uint64_t address = 0;
   uint64_t size = 0;
-  std::string what;  // "a 4096-byte allocation of device memory"
+  std::string what;       // "a 4096-byte allocation of device memory"
+  bool is_fresh = false;  // nobody has written it when it is given out
 };
 
 class DeviceHeap;
@@ -99,6 +100,8 @@ struct RunOptions {
   std::atomic<int>* waiting = nullptr;
   // Takes what code with checks finds; null: nothing is looked for.
   Findings* findings = nullptr;
+  // Device memory of which it is known what was written, for those.
+  codegen::host::WrittenRange device = {};
 };
 inline constexpr uint8_t kPoison = 0xCB;
 

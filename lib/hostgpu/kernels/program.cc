@@ -14,6 +14,7 @@
 #include "hostgpu/errors.h"
 #include "hostgpu/kernels/run_kernel.h"
 #include "hostgpu/memory/device_heap.h"
+#include "hostgpu/memory/written_memory.h"
 #include "objects/function_address.h"
 
 namespace mneme::hostgpu {
@@ -225,6 +226,7 @@ void Program::place(Variable& variable) {
     address = reinterpret_cast<void*>((reinterpret_cast<uint64_t>(address) + slack - 1) / slack * slack);
   }
   std::memset(address, 0, variable.size);
+  note_written(address, variable.size);
   variable.memory = memory;
   variable.address = address;
 }

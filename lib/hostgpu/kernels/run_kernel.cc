@@ -17,6 +17,7 @@
 #include "hostgpu/kernels/findings.h"
 #include "hostgpu/memory/device_heap.h"
 #include "hostgpu/memory/known_memory.h"
+#include "hostgpu/memory/written_memory.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -79,6 +80,7 @@ void run_alone(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint
     table = known_memory(kernel.code()->globals());
     options.memory = table.live;
     options.freed = table.released;
+    options.device = follow_writes(table);
   }
   try {
     device::host::run_grid(kernel.code_for(block), grid, block, shared_bytes, arguments, options);

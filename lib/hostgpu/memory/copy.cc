@@ -7,6 +7,7 @@
 #include "hostgpu/errors.h"
 #include "hostgpu/graphs/capture.h"
 #include "hostgpu/memory/memory.h"
+#include "hostgpu/memory/written_memory.h"
 #include "hostgpu/textures/arrays.h"
 
 namespace mneme::hostgpu {
@@ -49,7 +50,10 @@ struct BoxCopy {
   void run() const {
     for (size_t z = 0; z < box.depth; ++z) {
       for (size_t y = 0; y < box.height; ++y) {
-        std::memmove(to.start + z * to.slice + y * to.pitch, from.start + z * from.slice + y * from.pitch, box.width);
+        std::byte* row = to.start + z * to.slice + y * to.pitch;
+        const std::byte* source = from.start + z * from.slice + y * from.pitch;
+        std::memmove(row, source, box.width);
+        note_copied(row, source, box.width);
       }
     }
   }
@@ -73,7 +77,9 @@ Operation operation_of(const CopyCall& call) {
 Operation operation_of(const LinearCopyCall& call) {
   Operation operation;
   operation.work = make_work([call] {
-    if (call.size) std::memmove(call.to, call.from, call.size);
+    if (!call.size) return;
+    std::memmove(call.to, call.from, call.size);
+    note_copied(call.to, call.from, call.size);
   });
   return operation;
 }

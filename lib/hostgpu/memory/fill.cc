@@ -7,6 +7,7 @@
 #include "hostgpu/graphs/calls.h"
 #include "hostgpu/graphs/capture.h"
 #include "hostgpu/memory/memory.h"
+#include "hostgpu/memory/written_memory.h"
 
 namespace mneme::hostgpu {
 namespace {
@@ -24,6 +25,7 @@ size_t row_size(const FillCall& call) {
 }
 
 void fill_row(std::byte* to, const hipMemsetParams& rows) {
+  note_written(to, rows.width * rows.elementSize);
   switch (rows.elementSize) {
     case 1:
       std::memset(to, static_cast<int>(rows.value & 0xff), rows.width);

@@ -96,8 +96,8 @@ class Table {
   void add(const ListedMemory& memory) {
     auto& list = memory.released ? made_.released : made_.live;
     bool is_heap = device_heap() && memory.address == device_heap()->begin();
-    list.push_back(
-        {memory.address, memory.size, is_heap ? device::host::kHeapText : describe(memory.size, memory.kind)});
+    list.push_back({memory.address, memory.size, is_heap ? device::host::kHeapText : describe(memory.size, memory.kind),
+                    !is_heap && memory.kind == ListedKind::kDevice});
   }
 
   MemoryTable made_;

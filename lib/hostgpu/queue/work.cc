@@ -6,6 +6,7 @@
 #include "hostgpu/errors.h"
 #include "hostgpu/graphs/capture.h"
 #include "hostgpu/memory/memory.h"
+#include "hostgpu/memory/written_memory.h"
 #include "hostgpu/queue/streams.h"
 
 namespace mneme::hostgpu {
@@ -71,7 +72,10 @@ hipError_t write_value(hipStream_t stream, void* pointer, T value) {
     check_legacy(queue);
     check_not_captured(queue);
     Operation operation;
-    operation.work = make_work([=] { __atomic_store_n(static_cast<T*>(pointer), value, __ATOMIC_RELEASE); });
+    operation.work = make_work([=] {
+      note_written(pointer, sizeof value);
+      __atomic_store_n(static_cast<T*>(pointer), value, __ATOMIC_RELEASE);
+    });
     submit(queue, std::move(operation), Promptness::kLight);
   });
 }

@@ -24,6 +24,7 @@ llvm::GlobalVariable& constant(llvm::Module& module, llvm::Constant* value) {
 bool is_in_header_of_vendor(const llvm::DILocation& location) {
   const llvm::StringRef file = location.getFilename(), folder = location.getDirectory();
   auto is_system = [](llvm::StringRef path) { return path.starts_with("/usr/") || path.contains("/lib/clang/"); };
+  if (llvm::sys::path::filename(file).starts_with("__clang_cuda_")) return true;
   return is_system(file) || (!file.starts_with("/") && is_system(folder));
 }
 
@@ -39,7 +40,7 @@ uint32_t checks_of(const bundle::Configuration& configuration) {
   return checks;
 }
 
-bool tracks(uint32_t checks) { return (checks & (kCheckInit | kCheckRaces | kCheckSync)) != 0; }
+bool tracks(uint32_t checks) { return (checks & (kCheckRaces | kCheckSync)) != 0; }
 
 std::string place_of(const llvm::Instruction& instruction) {
   const llvm::DILocation* location = instruction.getDebugLoc();

@@ -13,7 +13,7 @@ constexpr char kThreadContext[] = "mneme.thread.context";
 constexpr char kTypeName[] = "mneme.context";
 constexpr const char* kMemberNames[] = {"arguments",   "implicit",     "dispatch", "shared", "frames",
                                         "frames_size", "group",        "block",    "grid",   "shared_dynamic",
-                                        "fault",       "fault_thread", "services", "launch"};
+                                        "fault",       "fault_thread", "services", "launch", "written"};
 
 llvm::GlobalVariable& thread_variable(llvm::Module& module, llvm::StringRef name, llvm::Type* type) {
   if (llvm::GlobalVariable* variable = module.getNamedGlobal(name)) return *variable;
@@ -31,7 +31,7 @@ Context::Context(llvm::Module& module) : launch_(fixed_launch(module)) {
   llvm::Type* triple = llvm::ArrayType::get(word, 3);
   llvm::Type* members[] = {pointer, pointer, pointer, pointer, pointer, llvm::Type::getInt64Ty(context),
                            triple,  triple,  triple,  word,    word,    word,
-                           pointer, pointer};
+                           pointer, pointer, pointer};
   type_ = llvm::StructType::getTypeByName(context, kTypeName);
   if (!type_ || type_->elements() != llvm::ArrayRef(members)) type_ = llvm::StructType::create(members, kTypeName);
 }

@@ -32,7 +32,8 @@ class Context {
     kFault,
     kFaultThread,
     kServices,
-    kLaunch
+    kLaunch,
+    kWritten
   };
 
   llvm::StructType* type() const { return type_; }

@@ -31,6 +31,7 @@ TEST(Context, IsLaidOutAsTheCallersStructure) {
   EXPECT_EQ(offset(Context::kFaultThread), offsetof(BlockContext, fault_thread));
   EXPECT_EQ(offset(Context::kServices), offsetof(BlockContext, services));
   EXPECT_EQ(offset(Context::kLaunch), offsetof(BlockContext, launch));
+  EXPECT_EQ(offset(Context::kWritten), offsetof(BlockContext, written));
   EXPECT_EQ(static_cast<uint64_t>(layout->getSizeInBytes()), sizeof(BlockContext));
 }
 

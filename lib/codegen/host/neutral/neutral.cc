@@ -31,6 +31,7 @@ constexpr llvm::StringLiteral kYieldOfItem = "mneme.yield";
 constexpr llvm::StringLiteral kEnd = "mneme.end";
 constexpr llvm::StringLiteral kService = "mneme.service.";
 constexpr llvm::StringLiteral kItemOrdered = "mneme.ordered";
+constexpr llvm::StringLiteral kUndefinedElsewhere = "mneme.undefined_elsewhere";
 constexpr llvm::StringLiteral kMemoryAttribute = "mneme-memory";
 constexpr std::array<llvm::StringLiteral, 4> kMemoryNames = {"private", "device", "shared", "dynamic"};
 
@@ -149,6 +150,13 @@ llvm::CallInst* call_permute(llvm::IRBuilderBase& builder, llvm::Value* value, l
 }
 llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value) {
   return call_convergent(builder, kFirst.str() + width_name(value), value->getType(), {value});
+}
+void mark_undefined_elsewhere(llvm::Value* permute) {
+  auto* call = llvm::dyn_cast<llvm::CallInst>(permute);
+  if (call) call->setMetadata(kUndefinedElsewhere, llvm::MDNode::get(call->getContext(), {}));
+}
+bool is_undefined_elsewhere(const llvm::Instruction& instruction) {
+  return instruction.hasMetadata(kUndefinedElsewhere);
 }
 
 llvm::CallInst* call_step(llvm::IRBuilderBase& builder) {

@@ -55,6 +55,9 @@ llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition
 llvm::CallInst* call_permute(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Value* otherwise,
                              llvm::Value* lane);
 llvm::CallInst* call_first(llvm::IRBuilderBase& builder, llvm::Value* value);
+// Of a permute that gives nobody's value where the lane is not here, whatever the second value is: a shuffle.
+void mark_undefined_elsewhere(llvm::Value* permute);
+bool is_undefined_elsewhere(const llvm::Instruction& instruction);
 
 // In place of inline assembly that clobbers memory, asm("" ::: "memory") too: no access is moved over it. A fence of
 // one thread, until lanes are kept in step (sync/in_step.h).

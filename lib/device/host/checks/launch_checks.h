@@ -3,6 +3,7 @@
 // here is locked.
 #pragma once
 #include <memory>
+#include <span>
 
 #include "codegen/host/abi.h"
 #include "device/host/checks/findings.h"
@@ -11,6 +12,8 @@ namespace mneme::device::host {
 
 struct RunOptions;
 class Races;
+class Synchronisation;
+class Unwritten;
 
 class LaunchChecks {
  public:
@@ -24,11 +27,20 @@ class LaunchChecks {
              uint64_t value, const codegen::host::Site& site);
   void track_sync(const codegen::host::BlockContext& context, uint32_t thread, uint32_t kind,
                   const codegen::host::Site& site);
+  void track_mask(const codegen::host::BlockContext& context, uint32_t thread, uint64_t mask, uint64_t here,
+                  const codegen::host::Site& site);
+  // Before a block begins; sets what is the checks' own of the context.
+  void begin(codegen::host::BlockContext& context);
+  // A barrier was released that not all came to, as Services::diverged has it. False: nobody looks for that.
+  bool missed_barrier(const codegen::host::BlockContext& context, std::span<const uint32_t> points);
+  Unwritten* unwritten() { return unwritten_.get(); }
   // A kernel has allocated it: what was there before is another's.
   void forget(const void* address, uint64_t size);
 
  private:
   std::unique_ptr<Races> races_;
+  std::unique_ptr<Synchronisation> synchronisation_;
+  std::unique_ptr<Unwritten> unwritten_;
 };
 
 }  // namespace mneme::device::host

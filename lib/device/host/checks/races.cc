@@ -116,6 +116,8 @@ void Races::synchronise(const BlockContext& context, uint32_t thread, codegen::h
       return pass_fence(block, thread, false);
     case codegen::host::kTrackedBlockFence:
       return pass_fence(block, thread, true);
+    default:
+      break;
   }
 }
 

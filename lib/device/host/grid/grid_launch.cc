@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "device/host/checks/unwritten.h"
 
 namespace mneme::device::host {
 namespace {
@@ -58,6 +59,7 @@ GridLaunch::GridLaunch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 blo
   any_block_.shared_dynamic = shared_bytes;
   any_block_.services = &host::services();
   any_block_.launch = &services_;
+  any_block_.written = &unfollowed_memory();
 }
 
 RunningBlock GridLaunch::make_block(Workspace& workspace, ItemFibers* items) const {
@@ -92,6 +94,7 @@ void GridLaunch::prepare_next(RunningBlock& block) const {
 
 void GridLaunch::freshen_shared(RunningBlock& block) const {
   if (shared_size_) std::memset(block.shared, services_.options.poison_shared ? kPoison : 0, shared_size_);
+  if (services_.checks) services_.checks->begin(block);
 }
 
 void GridLaunch::fail(const RunningBlock& block, int signal, const FaultGuard& guard) {

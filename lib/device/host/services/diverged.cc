@@ -54,6 +54,7 @@ std::string describe_diverged(const uint32_t (&block)[3], std::span<const uint32
 
 void diverged(codegen::host::BlockContext* context, uint32_t, const uint32_t* points, uint32_t count) {
   auto& state = *static_cast<ServiceState*>(context->launch);
+  if (state.checks && state.checks->missed_barrier(*context, {points, count})) return;
   if (!state.options.warn || state.told_that_diverged.exchange(true, std::memory_order_relaxed)) return;
   if (!is_news(state.kernel)) return;
   const uint32_t(&group)[3] = context->group;

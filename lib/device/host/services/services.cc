@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "device/host/checks/unwritten.h"
 #include "device/host/grid/fault_guard.h"
 #include "device/host/grid/running_block.h"
 #include "device/host/heap/device_heap.h"
@@ -178,6 +179,39 @@ void track_sync(BlockContext* context, uint32_t thread, uint32_t kind, const cod
   if (LaunchChecks* checks = state_of(context).checks.get()) checks->track_sync(*context, thread, kind, *site);
 }
 
+void track_mask(BlockContext* context, uint32_t thread, uint64_t mask, uint64_t here, const codegen::host::Site* site) {
+  if (LaunchChecks* checks = state_of(context).checks.get()) checks->track_mask(*context, thread, mask, here, *site);
+}
+
+Unwritten* unwritten_of(BlockContext* context) {
+  LaunchChecks* checks = state_of(context).checks.get();
+  return checks ? checks->unwritten() : nullptr;
+}
+
+uint32_t unwritten_read(BlockContext* context, uint32_t thread, const void* address, uint64_t size,
+                        const codegen::host::Site* site) {
+  Unwritten* unwritten = unwritten_of(context);
+  return unwritten ? unwritten->read(*context, thread, reinterpret_cast<uint64_t>(address), size, *site) : 0;
+}
+
+void unwritten_use(BlockContext* context, uint32_t, uint32_t number, uint32_t how, const void* address,
+                   const codegen::host::Site* site) {
+  if (!(number & ~codegen::host::kComputedRead)) return;  // the checks are off
+  unwritten_of(context)->use(*context, number, static_cast<codegen::host::UseOfUnwritten>(how),
+                             reinterpret_cast<uint64_t>(address), *site);
+}
+
+void unwritten_keep(BlockContext* context, uint32_t, uint32_t number, const void* address, uint64_t size) {
+  if (!(number & ~codegen::host::kComputedRead)) return;
+  unwritten_of(context)->keep(*context, number, reinterpret_cast<uint64_t>(address), size);
+}
+
+void written(BlockContext* context, uint32_t, const void* to, const void* from, uint64_t size) {
+  if (Unwritten* unwritten = unwritten_of(context)) {
+    unwritten->write(*context, reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), size);
+  }
+}
+
 }  // namespace
 
 void stop_block(BlockContext* context, uint32_t thread, std::string why, uint32_t fault) {
@@ -220,6 +254,11 @@ const codegen::host::Services& services() {
       .release_in = release_in,
       .track = track,
       .track_sync = track_sync,
+      .track_mask = track_mask,
+      .unwritten_read = unwritten_read,
+      .unwritten_use = unwritten_use,
+      .unwritten_keep = unwritten_keep,
+      .written = written,
   };
   return kServices;
 }

@@ -260,8 +260,12 @@ Raised raise_wave_intrinsic(Builder& builder, llvm::CallInst& call, uint32_t wav
   auto lane = [&] { return lane_index(builder, wave_size); };
   auto in_wave = [&](Value* index) { return builder.CreateAnd(index, wave_size - 1); };
   switch (call.getIntrinsicID()) {
-    case llvm::Intrinsic::amdgcn_ds_bpermute:
-      return permute(builder, operand(1), zero_of(operand(1)), in_wave(builder.CreateLShr(operand(0), 2)));
+    case llvm::Intrinsic::amdgcn_ds_bpermute: {
+      Value* from = in_wave(builder.CreateLShr(operand(0), 2));
+      Value* value = call_permute(builder, operand(1), zero_of(operand(1)), from);
+      mark_undefined_elsewhere(value);
+      return value;
+    }
     case llvm::Intrinsic::amdgcn_ds_permute:
       return push(builder, builder.CreateLShr(operand(0), 2), operand(1), wave_size);
     case llvm::Intrinsic::amdgcn_ds_swizzle:

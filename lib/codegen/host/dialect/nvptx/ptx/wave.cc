@@ -151,7 +151,9 @@ std::pair<Value*, Value*> shuffle(Builder& builder, Shuffle mode, Value* value, 
       break;
   }
   source = builder.CreateSelect(exists, source, lane);
-  return {from_lane(builder, value, source), exists};
+  Value* moved = from_lane(builder, value, source);
+  mark_undefined_elsewhere(moved);
+  return {moved, exists};
 }
 
 Value* vote_ballot(Builder& builder, Value* mask, Value* condition) {
