@@ -15,7 +15,7 @@ from support import ROOT, TestCase, run, tool
 
 sys.path.insert(0, str(ROOT / "python"))
 from mneme.memory import Segment  # noqa: E402
-from mneme.reduction import case, interesting, launch, order  # noqa: E402
+from mneme.reduction import case, interesting, launch  # noqa: E402
 
 PATIENCE = "6"  # seconds of llvm-reduce
 
@@ -31,14 +31,6 @@ class Pieces(unittest.TestCase):
         self.assertEqual(launch.complement(segments, []), [(100, 50), (200, 10)])
         self.assertEqual(launch.complement(segments, [(100, 10), (120, 30)]), [(110, 10), (200, 10)])
         self.assertEqual(launch.complement(segments, [(100, 50), (204, 2)]), [(200, 4), (206, 4)])
-
-    def test_order(self):
-        call = "  %2 = tail call noundef i32 @llvm.amdgcn.workitem.id.x(), !range !0\n"
-        declaration = "declare i32 @llvm.amdgcn.workitem.id.x() #1\n"
-        made = order.reverse_threads(call + declaration, 128)
-        self.assertTrue(made.startswith("  %2 = tail call i32 @mneme.reversed.thread(), !range !0\n" + declaration), made)
-        self.assertIn("sub i32 127, %1", made)
-        self.assertEqual(order.reverse_threads(declaration, 128), declaration)
 
     def test_undefined_values(self):
         self.assertEqual(interesting.undefined("store i32 undef, ptr poison ; undefined\n  unreachable"), 3)
@@ -111,7 +103,7 @@ class Reduce(TestCase):
         instance = next(bundles.parsed(member)["id"] for member in bundles.read(self.recording.read_bytes())
                         if member.name.startswith("instances/") and bundles.parsed(member)["index"] == 1)
         fault = case.Case(str(self.recording), "share", instance, {}, {"grid": [2, 1, 1]}, on_host=True)
-        for place, with_order in (("%block", ""), ("%each", case.DIFFERS)):
+        for place, when_watched in (("%block", ""), ("%each", case.DIFFERS)):
             ir.write_text(f"""target triple = "amdgcn-amd-amdhsa"
 define amdgpu_kernel void @{name}(ptr addrspace(1) %0, ptr addrspace(1) %1, ptr addrspace(1) %out, i32 %3, i32 %4, i32 %5) {{
   %thread = call i32 @llvm.amdgcn.workitem.id.x()
@@ -125,9 +117,10 @@ define amdgpu_kernel void @{name}(ptr addrspace(1) %0, ptr addrspace(1) %1, ptr 
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 """)
-            for block, expected in ((0, case.DIFFERS), (128, with_order)):
-                with self.subTest(place=place, block=block):
-                    self.assertEqual(case.symptom_of(dataclasses.replace(fault, block=block), self.recording, ir, instance), expected)
+            for watched, expected in ((False, case.DIFFERS), (True, when_watched)):
+                with self.subTest(place=place, watched=watched):
+                    one = dataclasses.replace(fault, is_watched=watched)
+                    self.assertEqual(case.symptom_of(one, self.recording, ir, instance), expected)
 
     def test_slower(self):
         self.reduced("slower", "--kernel", "blend", "--good", "O3", "--bad", "O0", "--slower", "1.3", "--rounds", "6")

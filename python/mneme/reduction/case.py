@@ -14,7 +14,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..bisection.oracle import MOST_ROUNDS, of_times
@@ -23,7 +23,6 @@ from ..edits import edit
 from ..errors import MnemeError
 from ..pipe import Row, Settings, rows_of
 from ..session import run_of
-from .order import reverse_threads
 
 # What the bad configuration does.
 DIFFERS, FAILS, NOT_COMPILED, SLOWER = "leaves other memory", "fails", "is not compiled", "is slower"
@@ -46,7 +45,7 @@ class Case:
     seconds: float = 10  # that compiling, and running, a configuration may take
     symptom: str = ""
     on_host: bool = False
-    block: int = 0  # threads in the first dimension, where their order is not to matter
+    is_watched: bool = False  # IR whose threads race is no evidence; what was recorded has no races
 
     def save(self, path: pathlib.Path) -> None:
         path.write_text(json.dumps(dataclasses.asdict(self), indent=1) + "\n")
@@ -72,6 +71,7 @@ class Result:
     variant: str
     failed: str = ""  # why there is no memory
     compiled: bool = True
+    found: bool = False  # faults, in code that looks for them
     changed: int = 0  # bytes
     blocks: Mapping[int, str] = field(default_factory=dict)  # that are not as recorded, with their digests
 
@@ -146,7 +146,8 @@ def results_of(case: Case, bundle: pathlib.Path, configurations: Sequence[Mappin
         elif not run or run["status"] != "completed":
             results.append(Result(answer["variant"], run["reason"] if run else "it was not run"))
         else:
-            results.append(Result(answer["variant"], "", True, run["changed_bytes"],
+            found = any(not one.get("lesser") for one in run.get("findings", ()))
+            results.append(Result(answer["variant"], "", True, found, run["changed_bytes"],
                                   {int(block["address"], 16): block["actual"] for block in run["blocks"]}))
     return results
 
@@ -185,18 +186,17 @@ def _verdict(case: Case, accepted: pathlib.Path, ir: pathlib.Path | None) -> str
 
 def symptom_of(case: Case, bundle: str | os.PathLike[str], ir: str | os.PathLike[str] | None = None, instance: str = "") -> str:
     """What the bad configuration does; empty where it is good, and where nothing is evidence: where the good configuration
-    fails, changes no memory, or leaves other memory than code that was not optimised, or than threads in another order."""
+    fails, changes no memory, leaves other memory than code that was not optimised, or its threads race."""
     path, ir = pathlib.Path(bundle), pathlib.Path(ir) if ir else None
     with tempfile.TemporaryDirectory(prefix="mneme-reduce-") as name:
         runs, accepted = pathlib.Path(name) / "runs.tar", pathlib.Path(name) / "accepted.tar"
         *good, bad = results_of(case, path, [*case.controls(), case.bad], runs, ir, instance)
         if any(one.failed or not one.changed or one.blocks != good[0].blocks for one in good):
             return ""
-        if ir and case.block and (bad.failed or case.slower or bad.blocks != good[0].blocks):
-            other = pathlib.Path(name) / "reversed.ll"
-            other.write_text(reverse_threads(ir.read_text(), case.block))
-            [in_reverse] = results_of(case, path, [UNOPTIMISED], pathlib.Path(name) / "reversed.tar", other, instance)
-            if in_reverse.failed or in_reverse.blocks != good[0].blocks:
+        if case.is_watched and (bad.failed or case.slower or bad.blocks != good[0].blocks):
+            on_host = replace(case, target="host", device="host")
+            [checked] = results_of(on_host, path, [{"checks": "races"}], pathlib.Path(name) / "checked.tar", ir, instance)
+            if checked.failed or checked.found:
                 return ""
         if bad.failed:
             return FAILS if bad.compiled else NOT_COMPILED

@@ -73,8 +73,7 @@ class LaunchReducer:
                 self.write(plan, made)
             except MnemeError:
                 return False
-            case = replace(self.case, block=plan.block[0]) if self.case.block else self.case
-            return symptom_of(case, made, self.ir) == case.symptom
+            return symptom_of(self.case, made, self.ir) == self.case.symptom
 
     def with_(self, **changes: Any) -> Plan:
         return replace(self.plan, **changes)

@@ -6,7 +6,6 @@ import os
 import pathlib
 import shlex
 import subprocess
-import tempfile
 from argparse import Namespace
 from dataclasses import asdict, replace
 
@@ -15,7 +14,7 @@ from ..edits import edit
 from ..errors import MnemeError
 from ..pipe import variables
 from ..selection import select_one
-from ..tools import run_tool, tool
+from ..tools import tool
 from .case import NOT_COMPILED, Case, accept, results_of, symptom_of
 from .interesting import BEST, CASE, RECORDED
 from .ir import assemble, lines_of, llvm_tool, reduce_ir
@@ -43,20 +42,18 @@ def case_of(options: Namespace) -> Case:
         for instance in sorted(selection.instances, key=bytes_of):
             if symptom := symptom_of(case, case.bundle, None, instance.id):
                 say(f"launch {instance.id[:12]}: the bad configuration {symptom}")
-                return ordered(replace(case, instance=instance.id, symptom=symptom), instance.block[0])
+                return watched(replace(case, instance=instance.id, symptom=symptom))
             say(f"launch {instance.id[:12]}: nothing to be seen")
     raise MnemeError("no launch shows it: the bad configuration does as the good one; or the good one fails, changes no memory, or "
                      "leaves other memory than code without optimisation", 1)
 
 
-def ordered(case: Case, block: int) -> Case:
-    """That checks the order of threads, where it does not matter for what was recorded."""
-    with tempfile.NamedTemporaryFile(suffix=".ll") as ir:
-        run_tool("extract-ir", ["-S", *case.settings(case.bundle).selection(case.instance), "-o", ir.name, case.bundle])
-        checked = replace(case, block=block)
-        if symptom_of(checked, case.bundle, ir.name, case.instance) == case.symptom:
-            return checked
-    say("the kernel's result depends on the order of its threads: reduced IR whose threads race is not told from it")
+def watched(case: Case) -> Case:
+    """That takes no IR with races for evidence, where what was recorded has none."""
+    checked = replace(case, is_watched=True)
+    if symptom_of(checked, case.bundle, None, case.instance) == case.symptom:
+        return checked
+    say("the recorded kernel has races, or cannot be checked for them (mneme-run --check races): those of reduced IR are not looked for")
     return case
 
 
