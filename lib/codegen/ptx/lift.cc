@@ -169,6 +169,8 @@ Lifted lift(llvm::LLVMContext& context, std::string_view text) {
   ir::optimize(module, "function(sroa)", nullptr);
   recover_pointers(module, lifted.kernels);
   ir::optimize(module, "function(sroa,instcombine<no-verify-fixpoint>,dce)", nullptr);
+  write_as_clang(module);
+  ir::optimize(module, "function(dce)", nullptr);
   std::set<llvm::StringRef> annotated;  // what several units define is annotated once
   for (const PtxFile& file : files) {
     for (const PtxFunction& source : file.functions) {

@@ -583,6 +583,26 @@ TEST(Lift, KnowsTheNumbersOfThreads) {
   EXPECT_THAT(ir, HasSubstr("shl nuw nsw i32"));
 }
 
+TEST(Lift, CountsElements) {
+  std::string ir = ir_of(kernel_of(R"(
+  shl.b32 %r1, %t, 2;
+  mov.u32 %r2, tile;
+  add.u32 %r3, %r2, %r1;
+  setp.gt.u32 %p1, %t, 15;
+  @%p1 bra over;
+  ld.shared.u32 %x, [%r3+64];
+over:
+  st.shared.u32 [%r3], %x;
+  mov.u32 %y, %x;)",
+                                   ".shared .align 4 .b8 tile[4096];\n"));
+  EXPECT_THAT(ir, HasSubstr("getelementptr i32, ptr addrspace(3) @tile, i64"));
+  EXPECT_THAT(ir, HasSubstr(", 16\n"));
+  EXPECT_THAT(ir, Not(HasSubstr(", i64 64\n")));
+  EXPECT_THAT(ir, HasSubstr("icmp ult i32"));
+  EXPECT_THAT(ir, Not(HasSubstr("icmp ugt")));
+  EXPECT_THAT(ir, HasSubstr("getelementptr i32, ptr addrspace(1)"));
+}
+
 TEST(Lift, MakesUpdatesOfAtomics) {
   std::string ir = ir_of(kernel_of(R"(
   atom.global.add.u32 %y, [%out], %x;

@@ -56,4 +56,7 @@ void lift_function(LiftedModule& module, const PtxFunction& source, llvm::Functi
 // Makes pointer arithmetic of integer arithmetic, and pointers of the kernels' arguments that are addresses.
 void recover_pointers(llvm::Module& module, llvm::ArrayRef<std::string> kernels);
 
+// Indices of elements in place of distances in bytes, and branches to what a condition guards.
+void write_as_clang(llvm::Module& module);
+
 }  // namespace mneme::codegen::ptx
