@@ -53,7 +53,7 @@ void drop_flags(llvm::Instruction& instruction, unsigned major) {
       cut->setHasNoUnsignedWrap(false);
     }
     if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
-      address->setIsInBounds(address->isInBounds());  // and nothing else
+      address->setNoWrapFlags(address->isInBounds() ? llvm::GEPNoWrapFlags::inBounds() : llvm::GEPNoWrapFlags::none());
     }
   }
 }
