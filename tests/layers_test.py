@@ -17,8 +17,8 @@ ALONE = ["annotate"]  # the header that applications include
 # include all, and be included by all. Tests may include anything of their wing.
 ROOMS = {
     "lib/bundle": ["archive blocks json", "pack", "testing"],
-    "lib/codegen/host": ["neutral", "analysis", "semantics", "math", "dialect", "sync", "forms", "vectorize"],
-    "lib/device/host": ["heap", "fibers grid services"],
+    "lib/codegen/host": ["neutral", "analysis", "semantics", "checks", "math", "dialect", "sync", "forms", "vectorize"],
+    "lib/device/host": ["heap", "fibers grid services checks"],
     "lib/hostgpu": ["compile", "device graphs kernels memory queue textures", "cuda"],
     "lib/replay": ["worker", "judge", "testing"],
     "mneme-capture/recorder": ["link", "runtime", "memory", "apply", "core", "cuda hip"],
