@@ -66,7 +66,8 @@ class Manuals(unittest.TestCase):
 
     def test_a_variable_has_one_meaning(self):
         """That of an option where there is one: what is set for an application must not upset a tool."""
-        alike = {"MNEME_APPLY", "MNEME_CHECK_MEMORY", "MNEME_DEVICE_HEAP", "MNEME_HOST_DEVICES"}
+        alike = {"MNEME_APPLY", "MNEME_CHECK", "MNEME_CHECK_MEMORY", "MNEME_DEVICE_HEAP", "MNEME_HOST_DEVICES",
+                 "MNEME_SUPPRESS", "MNEME_WARP_SYNCHRONOUS"}
         of_options = {"MNEME_" + option[2:].upper().replace("-", "_") for name in TOOLS
                       for option in options_of(groups_of_manual(page_of(name).read_text())) if option.startswith("--")}
         sources = [path for folder in [ROOT / "lib", *ROOT.glob("mneme-*")] for path in folder.rglob("*.cc")

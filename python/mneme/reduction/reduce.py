@@ -53,7 +53,8 @@ def watched(case: Case) -> Case:
     checked = replace(case, is_watched=True)
     if symptom_of(checked, case.bundle, None, case.instance) == case.symptom:
         return checked
-    say("the recorded kernel has races, or cannot be checked for them (mneme-run --check races): those of reduced IR are not looked for")
+    say("the recorded kernel has races, or cannot be checked for them (mneme-run --check races): those of reduced IR are not "
+        "looked for")
     return case
 
 

@@ -43,10 +43,12 @@ uint32_t checks_of(const bundle::Configuration& configuration) {
 bool tracks(uint32_t checks) { return (checks & (kCheckRaces | kCheckSync)) != 0; }
 
 std::string place_of(const llvm::Instruction& instruction) {
-  const llvm::DILocation* location = instruction.getDebugLoc();
+  const llvm::DILocation *innermost = instruction.getDebugLoc(), *location = innermost;
   while (location && location->getInlinedAt() && (!location->getLine() || is_in_header_of_vendor(*location))) {
     location = location->getInlinedAt();
   }
+  // A kernel of a vendor's library is in such headers altogether.
+  if (location && is_in_header_of_vendor(*location) && innermost->getLine()) location = innermost;
   if (!location || !location->getLine()) return {};
   return fmt::format("{}:{}", llvm::sys::path::filename(location->getFilename()).str(), location->getLine());
 }

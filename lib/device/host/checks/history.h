@@ -29,7 +29,8 @@ struct Record {
   const codegen::host::Site* site = nullptr;
   Tag first = Tag::kNone, rest = Tag::kNone;  // kSet
   uint32_t length = 1;                        // kSet: accesses
-  bool writes_atomically = false;             // one of them does
+  // Of the accesses: one is an atomic write; one is no atomic operation, or is one of a block or a volatile access.
+  bool writes_atomically = false, is_special = false;
   bool operator==(const Record&) const = default;
 };
 

@@ -36,7 +36,16 @@ void Races::begin(Block& block, const BlockContext& context) {
   block.has_news = false;
   block.known = nullptr;
   block.fence = nullptr;
-  block.made = {};
+  block.told.clear();
+}
+
+Races::Told& Races::told(Block& block, uint32_t thread) {
+  if (block.told.empty()) block.told.resize(block.items.size());
+  return block.told[thread];
+}
+
+KnowledgePointer Races::known(const Block& block, uint32_t thread) {
+  return block.told.empty() ? nullptr : block.told[thread].known;
 }
 
 Races::Block& Races::block_of(const BlockContext& context) {
@@ -70,7 +79,7 @@ void Races::leave_collective(Block& block, uint32_t thread) {
       const View& known = block.views[item.view];
       for (uint32_t i = 0; i < wave_size_; ++i) view[i] = std::max(view[i], known[i]);
     }
-    known = joined(known, item.known);
+    known = joined(known, Races::known(block, first + lane));
     view[lane] = std::max(view[lane], item.count++);
     release_view(block, item);
   }
@@ -87,7 +96,7 @@ void Races::leave_collective(Block& block, uint32_t thread) {
     if (!(lanes >> lane & 1)) continue;
     Item& item = block.items[first + lane];
     item.view = number;
-    item.known = known;
+    if (known) told(block, first + lane).known = known;
     ++block.uses[number];
   }
   lanes = 0;
@@ -107,7 +116,7 @@ void Races::synchronise(const BlockContext& context, uint32_t thread, codegen::h
         if (block.has_news) pass_barrier(block);
       }
       release_view(block, item);
-      if (block.known) item.known = block.known;
+      if (block.known) told(block, thread).known = block.known;
       break;
     case codegen::host::kTrackedWave:
       block.arriving[thread / wave_size_] |= uint64_t{1} << thread % wave_size_;
@@ -125,12 +134,12 @@ void Races::synchronise(const BlockContext& context, uint32_t thread, codegen::h
 void Races::pass_barrier(Block& block) {
   auto fences = std::make_shared<Release>();
   fences->block = block.number;
-  for (Item& item : block.items) {
+  for (Told& item : block.told) {
     block.known = joined(block.known, item.known);
     if (item.fence) fences->epoch = std::max(fences->epoch, item.fence->epoch);
   }
   bool any = false;
-  for (Item& item : block.items) {
+  for (Told& item : block.told) {
     if (item.fence && item.fence->epoch == fences->epoch) {
       for (const auto& [thread, count] : item.fence->items) fences->add(thread, count);
     }
@@ -154,7 +163,7 @@ void Races::pass_fence(Block& block, uint32_t thread, bool for_block) {
   fence->block = block.number;
   fence->epoch = item.epoch;
   fence->for_block = for_block;
-  fence->known = item.known;
+  fence->known = known(block, thread);
   if (item.view) {
     const View& view = block.views[item.view];
     for (uint32_t lane = 0; lane < wave_size_; ++lane) {
@@ -163,18 +172,19 @@ void Races::pass_fence(Block& block, uint32_t thread, bool for_block) {
   }
   fence->add(thread, item.count++);
   block.has_news = true;
+  Told& news = told(block, thread);
   if (for_block) {
-    item.block_fence = std::move(fence);
+    news.block_fence = std::move(fence);
   } else {
-    item.fence = std::move(fence);
-    item.block_fence = nullptr;
+    news.fence = std::move(fence);
+    news.block_fence = nullptr;
   }
 }
 
 void Races::acquire(Block& block, uint32_t thread, uint64_t channel) {
   auto found = channels_.find(channel);
   if (found == channels_.end()) return;
-  Item& item = block.items[thread];
+  Told& item = told(block, thread);
   const Channel* one = found->second.get();
   if (item.known) {
     auto known = item.known->find(one);
@@ -187,7 +197,8 @@ void Races::acquire(Block& block, uint32_t thread, uint64_t channel) {
 }
 
 void Races::release(Block& block, uint32_t thread, uint64_t channel) {
-  const Item& item = block.items[thread];
+  if (block.told.empty()) return;
+  const Told& item = block.told[thread];
   for (const ReleasePointer& fence : {block.fence, item.fence, item.block_fence}) {
     if (!fence) continue;
     std::unique_ptr<Channel>& one = channels_[channel];
@@ -206,12 +217,14 @@ bool Races::knows(const Now& now, uint32_t thread, uint32_t count) const {
 
 bool Races::is_before(const Now& now, Tag tag) const {
   if (is_before_here(now, tag)) return true;
-  if (!now.item.known) return false;
+  if (now.block.told.empty()) return false;
+  const KnowledgePointer& known = now.block.told[now.thread].known;
+  if (!known) return false;
   const Record& record = history_.of(tag);
   if (record.kind == Record::kSet) return is_before(now, record.first) && is_before(now, record.rest);
   auto is_known = [&](uint32_t thread, uint32_t count) {
     if (record.block == now.block.number && knows(now, thread, count)) return true;
-    return has(*now.item.known, {record.block, record.epoch, thread, count}, now.block.number);
+    return has(*known, {record.block, record.epoch, thread, count}, now.block.number);
   };
   return is_known(History::thread_of(tag), record.count) &&
          (record.kind == Record::kOne || is_known(record.second, record.second_count));
@@ -239,20 +252,22 @@ Races::Other Races::unordered(const Now& now, Tag tag) const {
   return {record.block, is_first ? first : record.second, record.site};
 }
 
-Tag Races::tag_of(Block& block, const Item& item, uint32_t thread, const Site& site) {
+Races::Made& Races::made_at(Block& block, const Item& item, const Site& site) {
   Made& made = block.made[reinterpret_cast<uint64_t>(&site) / sizeof(Site) % block.made.size()];
-  if (made.site != &site || made.epoch != item.epoch || made.grid_epoch != item.grid_epoch ||
-      made.count != item.count) {
-    Record record;
-    record.block = block.number;
-    record.epoch = item.epoch;
-    record.grid_epoch = item.grid_epoch;
-    record.count = item.count;
-    record.site = &site;
-    record.writes_atomically = is_strong(site) && writes(site);
-    made = {&site, item.epoch, item.grid_epoch, item.count, history_.tag(record, 0)};
+  if (made.site == &site && made.block == block.number && made.epoch == item.epoch && made.count == item.count &&
+      made.grid_epoch == item.grid_epoch) {
+    return made;
   }
-  return History::with_thread(made.tag, thread);
+  Record record;
+  record.block = block.number;
+  record.epoch = item.epoch;
+  record.grid_epoch = item.grid_epoch;
+  record.count = item.count;
+  record.site = &site;
+  record.writes_atomically = is_strong(site) && writes(site);
+  record.is_special = !(site.flags & codegen::host::kTrackedAtomic) || (site.flags & codegen::host::kTrackedBlock);
+  made = {&site, block.number, item.epoch, item.grid_epoch, item.count, history_.tag(record, 0), {}, {}};
+  return made;
 }
 
 // ---- accesses ----------------------------------------------------------------------------------------------------
@@ -278,7 +293,7 @@ Tag Races::merged(const Now& now, Tag head) {
 
 Tag Races::add(const Now& now, Tag readers) {
   if (readers == Tag::kNone) return now.tag;
-  const Record& all = history_.of(readers);
+  const Record all = history_.of(readers);  // more may come
   const bool is_set = all.kind == Record::kSet;
   if ((!all.writes_atomically || is_strong(now.site)) && is_before_here(now, readers)) return now.tag;
   Tag head = merged(now, is_set ? all.first : readers);
@@ -302,7 +317,9 @@ Tag Races::add(const Now& now, Tag readers) {
   set.first = now.tag;
   set.rest = readers;
   set.length = (is_set ? all.length : 1) + 1;
-  set.writes_atomically = all.writes_atomically || (is_strong(now.site) && writes(now.site));
+  const Record& own = history_.of(now.tag);
+  set.writes_atomically = history_.of(readers).writes_atomically || own.writes_atomically;
+  set.is_special = history_.of(readers).is_special || own.is_special;
   return history_.tag(set, 0);
 }
 
@@ -349,15 +366,24 @@ void Races::compare(const Now& now, Slot& slot) {
   if (slot.writer != Tag::kNone && !is_before(now, slot.writer)) {
     report(now, slot.writer, stores && writes_the_same(now));
   }
-  if (slot.readers == Tag::kNone || (!writes(now.site) && !history_.of(slot.readers).writes_atomically)) return;
+  if (slot.readers == Tag::kNone) return;
+  const Record& all = history_.of(slot.readers);
+  if (!writes(now.site) && !all.writes_atomically) return;
+  if (!all.is_special && !history_.of(now.tag).is_special) return;  // atomic operations of the whole device
   Tag of_wave = Tag::kNone;
+  bool is_seen = false;  // by an atomic operation that came before: those on the word before that have come, too
   for (Tag rest = slot.readers; rest != Tag::kNone;) {
     const Record& record = history_.of(rest);
     const bool is_set = record.kind == Record::kSet;
     const Tag one = is_set ? record.first : rest;
     rest = is_set ? record.rest : Tag::kNone;
     const Record& other = history_.of(one);
-    if (!conflict(now, other) || is_before(now, one)) continue;
+    if (is_strong(*other.site) && is_seen) continue;
+    if (!conflict(now, other)) continue;
+    if (is_before(now, one)) {
+      is_seen |= is_strong(*other.site);
+      continue;
+    }
     if (is_of_wave(now, one)) {
       of_wave = one;
     } else if (other.block != now.block.number || !is_strong(now.site) || !is_strong(*other.site)) {
@@ -373,13 +399,38 @@ bool Races::is_of_wave(const Now& now, Tag tag) const {
 }
 
 void Races::access_slot(const Now& now, Slot& slot) {
-  if (slot.writer == now.tag && slot.readers == Tag::kNone) return;
-  compare(now, slot);
-  if (writes(now.site) && !is_strong(now.site)) {
-    slot = {now.tag, Tag::kNone};
-  } else {
-    slot.readers = add(now, slot.readers);
+  const bool stores = writes(now.site) && !is_strong(now.site);
+  if (slot.readers == Tag::kNone) {
+    if (slot.writer == Tag::kNone || slot.writer == now.tag) {
+      (stores ? slot.writer : slot.readers) = now.tag;
+      return;
+    }
+  } else if (slot.readers == now.made.readers && slot.writer == now.made.writer) {
+    return;
   }
+  compare(now, slot);
+  if (stores) {
+    slot = {now.tag, Tag::kNone};
+    return;
+  }
+  const Tag before = slot.readers;
+  slot.readers = add(now, before);
+  if (before == slot.readers && !writes(now.site)) remember(now, slot);
+}
+
+// The next work-item that finds the same there has nothing to do.
+void Races::remember(const Now& now, const Slot& slot) const {
+  const Record& all = history_.of(slot.readers);
+  const Record& head = all.kind == Record::kSet ? history_.of(all.first) : all;
+  if (head.kind != Record::kBlock || head.block != now.block.number || all.writes_atomically) return;
+  if (slot.writer != Tag::kNone) {
+    const Record& writer = history_.of(slot.writer);
+    const bool is_before =
+        writer.grid_epoch < now.item.grid_epoch || (writer.block == now.block.number && writer.epoch < now.item.epoch);
+    if (!is_before) return;
+  }
+  now.made.writer = slot.writer;
+  now.made.readers = slot.readers;
 }
 
 // Bytes [first, last) of the word.
@@ -434,7 +485,18 @@ void Races::access(const BlockContext& context, uint32_t thread, uint64_t addres
   if (!is_shared && !is_known(address)) return;
   if (history_.is_full()) start_anew();
   const Item& item = block.items[thread];
-  const Now now{context, block, item, thread, site, address, size, value, is_shared, tag_of(block, item, thread, site)};
+  Made& made = made_at(block, item, site);
+  const Now now{context,
+                block,
+                item,
+                thread,
+                site,
+                address,
+                size,
+                value,
+                is_shared,
+                made,
+                History::with_thread(made.tag, thread)};
   const uint64_t base = is_shared ? shared : 0;
   const uint64_t begin = address - base, end = begin + size;
   for (uint64_t at = begin & ~uint64_t{3}; at < end; at += 4) {

@@ -59,18 +59,24 @@ class Races {
     uint32_t epoch = 0, grid_epoch = 0;
     uint32_t count = 1;
     uint32_t view = 0;  // in Block::views; 0: it knows nothing
+  };
+  struct Told {  // by an item, or to it, with fences and atomic operations
     KnowledgePointer known = nullptr;
     ReleasePointer fence = nullptr, block_fence = nullptr;  // what it may release since it last left a barrier
   };
   struct Made {  // a record, as it was made last
     const Site* site = nullptr;
-    uint32_t epoch = 0, grid_epoch = 0, count = 0;
+    uint32_t block = 0, epoch = 0, grid_epoch = 0, count = 0;
     Tag tag = Tag::kNone;
+    // Of words that were read at this place: who wrote them, before any of the block's work-items, and the readers, of
+    // whom the block is one that none of them adds to.
+    Tag writer = Tag::kNone, readers = Tag::kNone;
   };
   struct Block {
     uint32_t number = ~0u;
     uint32_t group[3] = {~0u, ~0u, ~0u};
     std::vector<Item> items;
+    std::vector<Told> told;          // by item; empty: nobody has told anything
     std::vector<uint64_t> arriving;  // of each wave: the lanes that have come to a collective, and not left it
     std::vector<View> views;
     std::vector<uint32_t> uses, free_views;
@@ -90,6 +96,7 @@ class Races {
     const Site& site;
     uint64_t address, size, value;
     bool is_shared;
+    Made& made;
     Tag tag;
   };
 
@@ -102,7 +109,9 @@ class Races {
   void acquire(Block& block, uint32_t thread, uint64_t channel);
   void release(Block& block, uint32_t thread, uint64_t channel);
   bool is_before_here(const Now& now, Tag tag) const;
-  Tag tag_of(Block& block, const Item& item, uint32_t thread, const Site& site);
+  Made& made_at(Block& block, const Item& item, const Site& site);
+  static Told& told(Block& block, uint32_t thread);
+  static KnowledgePointer known(const Block& block, uint32_t thread);
 
   void access_slot(const Now& now, Slot& slot);
   void access_word(const Now& now, Word& word, uint32_t first, uint32_t last);
@@ -120,6 +129,7 @@ class Races {
   bool conflict(const Now& now, const Record& other) const;
   bool is_of_wave(const Now& now, Tag tag) const;
   void compare(const Now& now, Slot& slot);
+  void remember(const Now& now, const Slot& slot) const;
   bool writes_the_same(const Now& now) const;
   bool is_known(uint64_t address);
   void start_anew();

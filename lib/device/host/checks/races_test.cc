@@ -204,6 +204,15 @@ TEST_F(RacesTest, AtomicOperationsDoNotRaceWithEachOther) {
   EXPECT_THAT(kinds(), ElementsAre("write-read"));
 }
 
+TEST_F(RacesTest, AnAtomicOperationHasSeenThoseBefore) {
+  for (uint32_t block = 0; block < 4; ++block) access(block, 0, kUpdate, &memory_[0]);
+  access(3, 0, kWrite, &memory_[0]);
+  EXPECT_THAT(kinds(), IsEmpty());
+  for (uint32_t block = 0; block < 4; ++block) access(block, 0, kUpdate, &memory_[1]);
+  access(2, 0, kWrite, &memory_[1]);
+  EXPECT_THAT(kinds(), ElementsAre("write-write"));
+}
+
 TEST_F(RacesTest, ScopesOfAtomicOperationsCount) {
   access(0, 0, kBlockUpdate, &memory_[0]);
   access(0, 64, kBlockUpdate, &memory_[0]);
