@@ -133,6 +133,9 @@ void Settings::add_options(cli::Options& options) {
   options.flag("--no-fuse", no_fuse_,
                "host device: do not fuse multiply-adds of a recording that a GPU made where the IR allows it");
   options.flag("--check-memory", check_memory_, "host device: check each access to memory");
+  options.flag("--algebra", algebra_,
+               "host device: compute with elements of a ring in place of floating-point numbers, for mneme-verify "
+               "--algebra");
   options.value("--cpu", cpu_, "CPU", "host device: generate code for this processor, as LLVM calls it");
   options.value("--features", features_, "LIST", "with these features of the processor, or without: +avx512vnni,-fma");
   options.group("Compilation for GPUs");
@@ -189,6 +192,7 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.fuse = fuse_;
   if (fuse_ || no_fuse_) asked.given.insert("fuse");
   configuration.check_memory = check_memory_;
+  configuration.algebra = algebra_;
   configuration.baseline = as_recorded_;
   configuration.assembler = wanted_assembler_;
   configuration.ptxas_level = static_cast<int>(ptxas_level_);
@@ -214,8 +218,8 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.specialize_args = specialize_args_;
   configuration.specialize_dims = specialize_dims_;
   if (edited_ir_) configuration.ir = digest_of(*edited_ir_);
-  for (const char* key : {"form", "check_memory", "assembler", "ptxas_level", "max_registers", "cpu", "features",
-                          "code_object", "inline_threshold"}) {
+  for (const char* key : {"form", "check_memory", "algebra", "assembler", "ptxas_level", "max_registers", "cpu",
+                          "features", "code_object", "inline_threshold"}) {
     std::string option = std::string("--") + key;
     std::ranges::replace(option, '_', '-');
     if (options.given(option)) asked.given.insert(key);

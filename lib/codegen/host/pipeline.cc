@@ -18,6 +18,8 @@
 #include "codegen/host/forms/fiber_form.h"
 #include "codegen/host/host.h"
 #include "codegen/host/invariants.h"
+#include "codegen/host/math/algebra.h"
+#include "codegen/host/neutral/algebra_mark.h"
 #include "codegen/host/neutral/debug_information.h"
 #include "codegen/host/neutral/fixed_launch.h"
 #include "codegen/host/neutral/flatten.h"
@@ -62,6 +64,7 @@ void configure(Compilation& c) {
 }
 
 void raise_dialect(Compilation& c) {
+  if (c.configuration.algebra) mark_algebra(*c.module);
   forget_assignments(*c.module);
   raise(*c.module, c.kernel, c.configuration.fuse || c.configuration.contract);
 }
@@ -100,7 +103,9 @@ void specialise(Compilation& c) {
 }
 
 // Ahead of whatever folds what they are about to nothing, as is the next.
-void make_nans_alike(Compilation& c) { canonicalize_nans(*c.module); }
+void make_nans_alike(Compilation& c) {
+  if (!c.configuration.algebra) canonicalize_nans(*c.module);
+}
 
 void guard_arithmetic(Compilation& c) {
   guard_divisions(*c.module, c.configuration.check_memory);
@@ -144,6 +149,7 @@ void yield(Compilation& c) {
 }
 
 void check_accesses(Compilation& c) {
+  if (c.configuration.algebra) refuse_number_control(*c.module, c.kernel.demangled);
   if (c.configuration.check_memory) check_memory(*c.module, c.kernel.name);
 }
 
@@ -298,6 +304,12 @@ void optimise(Compilation& c) {
   c.item = c.code.run_block = nullptr;  // may be gone
 }
 
+void compute_in_ring(Compilation& c) {
+  if (!c.configuration.algebra) return;
+  canonicalize_atomics(*c.module);  // so that updates are operations
+  lower_to_algebra(*c.module, c.kernel.demangled);
+}
+
 void finish(Compilation& c) {
   canonicalize_atomics(*c.module);
   define_brain_float_functions(*c.module);
@@ -335,7 +347,8 @@ constexpr Pass kPasses[] = {
      "Lanes synchronise between two accesses that are a hazard; fences within a block are gone.", keep_in_step,
      block_fence},
     {"waits", "yield_in_waits", "A loop that waits for another work-item yields.", yield, loop_without_yield, "form"},
-    {"checks", "check_memory", "With --check-memory, each access is checked first.", check_accesses},
+    {"checks", "check_memory, refuse_number_control",
+     "With --check-memory, each access is checked first; with `algebra`, the ring ends every loop.", check_accesses},
     {"atomics", "relax_shared_atomics", "Atomic operations on shared memory are loads and stores in a fixed order.",
      relax_atomics, shared_atomic},
     {"ids", "mark_global_ids", "The sum of a block's and a work-item's id does not overflow.", bound_ids},
@@ -353,6 +366,8 @@ constexpr Pass kPasses[] = {
      "The module exports a code object, and needs nothing of Mneme's.", export_object, missing_export},
     {"optimise", "ir::optimize with extend_pipelines", "The configuration's pipeline has run; loops are vectorised.",
      optimise},
+    {"algebra", "lower_to_algebra", "With `algebra`, operations on numbers are calls of functions of the ring.",
+     compute_in_ring, number_operation},
     {"finish", "canonicalize_atomics, define_brain_float_functions",
      "Functions that LLVM's back end calls are there; the block function has the kernel's name.", finish},
 };

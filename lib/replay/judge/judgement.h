@@ -18,6 +18,7 @@ struct Rules {
   std::optional<Kind> infer = {};  // tolerances where memory is not annotated, by errors of this kind
   Strictness strictness;
   bool lenient = false;  // what differs as much as it varies by itself passes
+  bool algebra = false;  // nothing but runs with `algebra` is judged
 };
 
 // Judges the runs of the selected instances as a bundle streams by, and notices the runs that are missing.
@@ -34,11 +35,14 @@ class Judgement {
   void take(const bundle::VariantMember& variant);
   void take(bundle::InstanceMember instance);
   void take(bundle::RunMember run);
+  // Judges the runs with `algebra` of the instance in hand; while its blocks are there.
+  void end_algebra();
   // After the last member. Missing runs of the instance in hand count only where the bundle is whole.
   void finish(bool whole);
 
   bool selected(const Digest& kernel) const { return kernels_.at(kernel).selected; }  // of one that was met
   uint64_t runs() const { return runs_; }                                             // met, of selected instances
+  uint64_t algebra_runs() const { return algebra_runs_; }
   bool all_passed() const { return all_passed_; }
   // Those of them that have a baseline.
   uint64_t baselines() const { return baselines_; }
@@ -51,6 +55,7 @@ class Judgement {
     bool selected = false;
   };
 
+  const bundle::VariantInfo& variant_of(const Digest& variant) const;
   Row row(const Digest& variant) const;
   void give(Row row);
   void leave_instance();
@@ -66,7 +71,8 @@ class Judgement {
   std::vector<Digest> expected_;                  // variants to be run on it, in order
   std::set<Digest> met_;                          // and those that were
   std::map<std::string, uint64_t> uncompiled_;
-  uint64_t runs_ = 0, baselines_ = 0;
+  std::vector<bundle::RunInfo> algebra_;  // of the instance in hand
+  uint64_t runs_ = 0, baselines_ = 0, algebra_runs_ = 0;
   bool all_passed_ = true;
 };
 
