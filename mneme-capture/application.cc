@@ -141,6 +141,10 @@ std::vector<std::string> environment_with(std::vector<std::string> variables, co
   }
   std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_APPLY"); });
   variables.insert(variables.end(), surroundings.applied.begin(), surroundings.applied.end());
+  for (const char* name : {"MNEME_CHECK=", "MNEME_FINDINGS=", "MNEME_SUPPRESS=", "MNEME_WARP_SYNCHRONOUS="}) {
+    std::erase_if(variables, [&](const std::string& v) { return v.starts_with(name); });
+  }
+  variables.insert(variables.end(), surroundings.checks.begin(), surroundings.checks.end());
   if (surroundings.check_memory) {
     std::erase_if(variables, [](const std::string& v) { return v.starts_with("MNEME_CHECK_MEMORY="); });
     variables.push_back("MNEME_CHECK_MEMORY=1");

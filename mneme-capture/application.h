@@ -23,6 +23,7 @@ struct Surroundings {
   int devices = 1;                          // so many host devices
   bool keep_aslr = true;                    // else its memory lies where it lies each time
   std::vector<std::string> preloaded = {};  // stand-ins that the loader would not find first
+  std::vector<std::string> checks = {};     // variables for the host device to check kernels by
   std::vector<std::string> applied = {};    // variables for the recorder to apply variants by; empty: it does not
 };
 

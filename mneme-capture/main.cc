@@ -3,13 +3,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
+#include <filesystem>
 
 #include "application.h"
 #include "applying/applying.h"
 #include "applying/checker.h"
 #include "base/long_names.h"
 #include "base/process.h"
+#include "cli/checks.h"
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "cuda_program.h"
@@ -36,6 +39,10 @@ struct Settings {
   std::string reach = "all";
   bool pass_exit = false;
   bool check_memory = false;
+  std::string check;             // the value of --check
+  bundle::WantedChecks checks;   // which it asks for
+  cli::FindingOptions findings;  // which of them are wanted
+  std::optional<TemporaryFolder> found;
   bool keep_aslr = false;
   uint64_t host_devices = 1;
   bool summary = false;
@@ -74,6 +81,7 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
                 "let the host device be N devices (default 1, at most 8)");
   options.flag("--check-memory", settings.check_memory,
                "host device: check each access of kernels to memory, and name the first that is wrong");
+  settings.findings.add_options(options);
   options.flag("--keep-aslr", settings.keep_aslr,
                "host device: leave address-space layout randomisation on; addresses differ from run to run");
   options.bytes("--va-size", session.range_size, "BYTES",
@@ -84,10 +92,11 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
       "--apply", settings.apply.bundle, "BUNDLE",
       "launch the variants that BUNDLE chooses (mneme-restore --tuned) in place of the application's own code; "
       "record only with -o");
-  options.value(
-      "--check", settings.apply.checks, "N",
-      "with --apply: the first N launches of each choice are made by the application's own code, and the variant is "
-      "run on the same memory; one that differs is not applied, and the exit status is 1");
+  options.value(cli::kCheckOption, settings.check, "LIST|N",
+                "host device: look for faults while kernels run: all, or some of memory, races, init, sync and nan; "
+                "with --apply, a number: the first N launches of each choice are made by the application's own code, "
+                "and the variant is "
+                "run on the same memory; one that differs is not applied, and the exit status is 1");
   options.flag("--infer", settings.apply.infer, "with --check: compare as mneme-verify --infer does");
   options.flag("--measure", settings.apply.measure,
                "with --apply: launch the application's own code and the variant in turn, and compare their times");
@@ -103,12 +112,45 @@ void add_options(cli::Options& options, Settings& settings, cli::Output& output)
   options.command(settings.command, "APPLICATION", "the application, and its arguments");
 }
 
+// A number is how many launches of a variant are checked, a list is what kernels are checked for.
+void read_checks(Settings& settings) {
+  const std::string& check = settings.check;
+  if (!check.empty() && check.find_first_not_of("0123456789") == std::string::npos) {
+    const auto [end, error] = std::from_chars(check.data(), check.data() + check.size(), settings.apply.checks);
+    if (error != std::errc()) throw Error::of("{} {} is too large a number", cli::kCheckOption, check);
+    return;
+  }
+  settings.checks = cli::wanted_checks(check);
+  settings.check_memory |= settings.checks.memory;
+  settings.findings.read();
+  if (!settings.checks.checks.empty()) settings.found.emplace("mneme-findings");
+}
+
+std::string findings_file(const Settings& settings) { return settings.found->path() + "/findings"; }
+
+// For the host device's runtime.
+std::vector<std::string> variables_of_checks(const Settings& settings) {
+  if (!settings.found) return {};
+  std::vector<std::string> variables = settings.findings.variables();
+  variables.push_back("MNEME_CHECK=" + settings.checks.checks);
+  variables.push_back("MNEME_FINDINGS=" + findings_file(settings));
+  write_file(findings_file(settings), "");
+  return variables;
+}
+
+// What was found has been said.
+Exit judge_findings(const Settings& settings, Exit exit) {
+  if (exit != Exit::kSuccess || !settings.found) return exit;
+  return std::filesystem::file_size(findings_file(settings)) > 0 ? Exit::kNotVerified : exit;
+}
+
 void check(Settings& settings, bool records, std::optional<cli::Expression>& kernels) {
   const bool applies = !settings.apply.bundle.empty();
   if (!applies && settings.apply.measure) throw Error("--measure needs --apply");
   if (!applies && !settings.report.empty()) throw Error("--report needs --apply");
   if (settings.apply.recorded != "own" && !(applies && records)) throw Error("--record-applied needs --apply and -o");
-  if (!applies && settings.apply.checks > 0) throw Error("--check needs --apply");
+  read_checks(settings);
+  if (!applies && settings.apply.checks > 0) throw Error("--check with a number needs --apply");
   if (settings.apply.infer && settings.apply.checks == 0) throw Error("--infer needs --check");
   if (settings.apply.checks > 0 && records) throw Error("--check and -o exclude each other: check in a run of its own");
   if (settings.command.empty()) throw Error("no application was given: mneme-capture [OPTIONS] ./app ARGS...");
@@ -288,13 +330,15 @@ int run_alone(const Settings& settings, const Signals& signals, Device device, b
   Surroundings surroundings{
       device, {}, settings.check_memory, output_to_errors, static_cast<int>(settings.host_devices)};
   surroundings.preloaded = overruled_stand_ins(settings, device);
+  surroundings.checks = variables_of_checks(settings);
   if (applying) surroundings.applied = applying->variables();
   Application application(settings.command, surroundings, signals);
   return application.wait(signals);
 }
 
 Exit run_unrecorded(const Settings& settings, const Signals& signals, Device device, bool output_to_errors) {
-  return judge_application(run_alone(settings, signals, device, output_to_errors), settings);
+  const Exit exit = judge_application(run_alone(settings, signals, device, output_to_errors), settings);
+  return judge_findings(settings, exit);
 }
 
 // What was applied, at the end. The exit status: whether a variant differs from the application's own code.
@@ -346,6 +390,7 @@ int record(const Settings& settings, const cli::Options& options, const Signals&
                             static_cast<int>(settings.host_devices),
                             settings.keep_aslr,
                             overruled_stand_ins(settings, device)};
+  surroundings.checks = variables_of_checks(settings);
   if (applying) surroundings.applied = applying->variables();
 
   auto begin = [&](bool on_gpu) {
@@ -409,6 +454,9 @@ Exit capture_application(int argc, char** argv) {
   choose_ranks(settings, options, output);
   if (settings.apply.checks > 0) settings.session.ranks = Ranks::all();  // each rank's launches are checked
   Device device = choose_device(settings.device, settings.command);
+  if (settings.found && (device == Device::kCuda || device == Device::kHip)) {
+    throw Error::of("{} {} is for the host device: give --device host", cli::kCheckOption, settings.check);
+  }
   settings.session.host_only = device == Device::kHost;
   warn_of_static_runtime(settings.command, device);
 
@@ -478,7 +526,7 @@ Exit capture_application(int argc, char** argv) {
   const Exit judged = applying ? judge_applied(settings, *applying, took.count()) : Exit::kSuccess;
   Exit exit = judge_application(status, settings);
   if (exit == Exit::kSuccess) check_recorded(capture, settings);
-  return exit == Exit::kSuccess ? judged : exit;
+  return judge_findings(settings, exit == Exit::kSuccess ? judged : exit);
 }
 
 }  // namespace

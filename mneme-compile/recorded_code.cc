@@ -17,12 +17,30 @@ constexpr std::string_view kNvidia = "cuda:";
 constexpr char kAssembled[] = "the code assembled of the PTX";
 
 // Keys, and options, that have a meaning only where IR is compiled.
-constexpr std::string_view kNeedIr[] = {"level",      "passes",           "codegen_opt",      "ir",
-                                        "fuse",       "contract",         "check_memory",     "algebra",
-                                        "cpu",        "features",         "code_object",      "max_threads",
-                                        "min_blocks", "unroll_threshold", "inline_threshold", "fast_math",
-                                        "attributes", "plugins",          "specialize_args",  "specialize_dims",
-                                        "save_ir",    "print_after",      "embed_ir"};
+constexpr std::string_view kNeedIr[] = {"level",
+                                        "passes",
+                                        "codegen_opt",
+                                        "ir",
+                                        "fuse",
+                                        "contract",
+                                        "check_memory",
+                                        "checks",
+                                        "algebra",
+                                        "cpu",
+                                        "features",
+                                        "code_object",
+                                        "max_threads",
+                                        "min_blocks",
+                                        "unroll_threshold",
+                                        "inline_threshold",
+                                        "fast_math",
+                                        "attributes",
+                                        "plugins",
+                                        "specialize_args",
+                                        "specialize_dims",
+                                        "save_ir",
+                                        "print_after",
+                                        "embed_ir"};
 // Those of an assembler.
 constexpr std::string_view kNeedPtx[] = {"ptxas_level", "max_registers"};
 
@@ -184,9 +202,9 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
   }
   if (target.empty()) {
     const std::string other = named.empty() ? named : codegen::target_named(named);
-    // Which mneme-run --check-memory and --algebra ask for, with a target.
+    // Which options of mneme-run ask for, with a target.
     std::string what = asked.name_of("target") + " " + named;
-    for (const char* key : {"check_memory", "algebra"}) {
+    for (const char* key : {"check_memory", "algebra", "checks"}) {
       if (asked.insisted.contains(key)) what = asked.name_of(key);
     }
     return refused(asked, other, without_ir(kernel, what, unliftable));

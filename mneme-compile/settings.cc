@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/checks.h"
 #include "cli/stage.h"
 #include "codegen/choices.h"
 #include "codegen/host/host.h"
@@ -133,6 +134,9 @@ void Settings::add_options(cli::Options& options) {
   options.flag("--no-fuse", no_fuse_,
                "host device: do not fuse multiply-adds of a recording that a GPU made where the IR allows it");
   options.flag("--check-memory", check_memory_, "host device: check each access to memory");
+  options.value(
+      "--check", checks_, "LIST",
+      "host device: look for faults while the kernel runs: all, or some of memory, races, init, sync and nan");
   options.flag("--algebra", algebra_,
                "host device: compute with elements of a ring in place of floating-point numbers, for mneme-verify "
                "--algebra");
@@ -192,6 +196,13 @@ Asked Settings::asked(const cli::Options& options) {
   configuration.fuse = fuse_;
   if (fuse_ || no_fuse_) asked.given.insert("fuse");
   configuration.check_memory = check_memory_;
+  if (!checks_.empty()) {
+    const bundle::WantedChecks wanted = cli::wanted_checks(checks_);
+    configuration.check_memory |= wanted.memory;
+    configuration.checks = wanted.checks;
+    if (wanted.memory) asked.given.insert("check_memory");
+    if (!wanted.checks.empty()) asked.given.insert("checks");
+  }
   configuration.algebra = algebra_;
   configuration.baseline = as_recorded_;
   configuration.assembler = wanted_assembler_;

@@ -74,7 +74,7 @@ class Settings {
   // Whether there is no IR to be compiled.
   bool takes_code(const bundle::KernelInfo& kernel) const { return given_code_ || !has_ir(kernel); }
 
-  std::string level_, passes_, ir_file_, code_file_, target_, form_ = "auto", wanted_assembler_ = "auto",
+  std::string checks_, level_, passes_, ir_file_, code_file_, target_, form_ = "auto", wanted_assembler_ = "auto",
                                                               variants_file_;
   uint64_t codegen_ = 3, ptxas_level_ = 3, max_registers_ = 0, code_object_ = 0, jobs_ = 0;
   std::string cpu_, features_, launch_bounds_, fast_math_, attributes_, grid_, block_, specialize_args_, texts_folder_;

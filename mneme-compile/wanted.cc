@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "bundle/checks.h"
 #include "bundle/configuration.h"
 #include "bundle/launch.h"
 #include "codegen/choices.h"
@@ -28,6 +29,7 @@ std::string name_of(const std::string& key, const Asked& asked) {
   if (key == "min_blocks") return "the second number of --launch-bounds";
   if (key == "plugins") return "--load-pass-plugin";
   if (key == "level") return "-O";
+  if (key == "checks") return "--check";
   if (key == "fuse" && !asked.configuration.fuse) return "--no-fuse";
   std::string option = "--" + key;
   std::ranges::replace(option, '_', '-');
@@ -176,6 +178,7 @@ Wanted Normaliser::normalise(Asked asked) {
   if (!target.starts_with("host:")) {
     drop<std::string>(configuration.form, "auto", "form", "the host device", asked, target);
     drop(configuration.check_memory, false, "check_memory", "the host device", asked, target);
+    drop<std::string>(configuration.checks, "", "checks", "the host device", asked, target);
     drop(configuration.algebra, false, "algebra", "the host device", asked, target);
     drop(configuration.contract, false, "contract", "the host device", asked, target);
   } else if (recorded_on_gpu_ && !asked.given.contains("fuse") && !asked.given.contains("contract")) {
@@ -185,6 +188,7 @@ Wanted Normaliser::normalise(Asked asked) {
   settle_processor(asked, configuration);
   settle_launch(asked, configuration);
   settle("fast_math", asked, [&] { configuration.fast_math = codegen::normal_fast_math(configuration.fast_math); });
+  settle("checks", asked, [&] { configuration.checks = bundle::normal_checks(configuration.checks); });
   settle("attributes", asked, [&] { configuration.attributes = codegen::normal_attributes(configuration.attributes); });
   settle("specialize_args", asked,
          [&] { configuration.specialize_args = codegen::normal_arguments(configuration.specialize_args); });

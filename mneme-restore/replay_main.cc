@@ -146,6 +146,7 @@ Exit replay_and_verify(const std::string& tool, int argc, char** argv) {
   selection.check();
   judging.check(options);
   run::RunnerOptions settings = replays.checked(options);
+  settings.findings = judging.findings();
   if (keep && runs.empty()) throw Error("--keep needs --runs FILE");
   if (runs == "-" && !output.is_file()) {
     throw Error("the bundle and the report cannot both go to standard output: give --runs or -o a file");

@@ -3,6 +3,7 @@
 #include <list>
 #include <utility>
 
+#include "cli/checks.h"
 #include "cli/options.h"
 #include "cli/stage.h"
 #include "replay/compiled_input.h"
@@ -43,8 +44,9 @@ Exit run_bundle(int argc, char** argv) {
   cli::Output output;
   cli::Selection selection;
   run::ReplayOptions replays;
+  cli::FindingOptions findings;
   bool keep = false, algebra = false;
-  std::string target;
+  std::string target, checks;
   selection.add_options(options);
   replays.add_options(options);
   options.group("Launch");
@@ -54,6 +56,10 @@ Exit run_bundle(int argc, char** argv) {
   options.value("--target", target, "TARGET",
                 "compile the recorded code for --baseline for this, as mneme-compile takes it (default: what the "
                 "recording ran on)");
+  options.value(cli::kCheckOption, checks, "LIST",
+                "host device: also run each kernel in code that looks for faults: all, or some of memory, races, init, "
+                "sync and nan");
+  findings.add_options(options);
   options.group("Output");
   options.flag("--keep", keep, "keep the recorded memory in the output");
   output.add_options(options);
@@ -61,13 +67,22 @@ Exit run_bundle(int argc, char** argv) {
   options.parse(argc, argv);
   selection.check();
   run::RunnerOptions settings = replays.checked(options);
+  bundle::WantedChecks wanted = cli::wanted_checks(checks);
+  wanted.memory |= replays.checks_memory();
+  findings.read();
+  settings.findings = findings;
   const bool baseline = settings.settings.baseline > 0;
 
   input.open();
   output.open();
   std::vector<std::vector<std::string>> variants;
   // Of no use to know how fast, and all levels give the same bits.
-  if (replays.checks_memory()) variants.push_back({"--check-memory", "-O1", "--target", "host"});
+  if (wanted.memory && wanted.checks.empty()) {
+    variants.push_back({"--check-memory", "-O1", "--target", "host"});
+  } else if (!wanted.checks.empty()) {
+    const std::string what = fmt::format("{}={}", cli::kCheckOption, bundle::list_of(wanted));
+    variants.push_back({what, "-O1", "--target", "host"});
+  }
   if (algebra) variants.push_back({"--algebra", "-O0", "--target", "host"});
   if (baseline) variants.push_back({"--as-recorded"});
   if (baseline && !target.empty()) variants.back().insert(variants.back().end(), {"--target", target});

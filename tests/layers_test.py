@@ -17,7 +17,7 @@ ALONE = ["annotate"]  # the header that applications include
 # include all, and be included by all. Tests may include anything of their wing.
 ROOMS = {
     "lib/bundle": ["archive blocks json", "pack", "testing"],
-    "lib/codegen/host": ["neutral", "analysis", "semantics", "math", "dialect", "sync", "forms", "vectorize"],
+    "lib/codegen/host": ["neutral", "analysis", "semantics", "checks", "math", "dialect", "sync", "forms", "vectorize"],
     "lib/device/host": ["heap", "fibers grid services"],
     "lib/hostgpu": ["compile", "device graphs kernels memory queue textures", "cuda"],
     "lib/replay": ["worker", "judge", "testing"],

@@ -35,6 +35,8 @@ struct Launch {
   std::function<void(const std::string& sentence)> warn = {};  // about the kernel; from several threads
   // 1 while the kernel waits for memory that it does not change itself, where that can be told. May be null.
   std::atomic<int>* waiting = nullptr;
+  // Takes what code with checks finds (Configuration::checks); null: nothing is looked for.
+  std::vector<bundle::Finding>* findings = nullptr;
 };
 
 // Where kernels run. One process uses one device; addresses are the recording's. All throw Error;

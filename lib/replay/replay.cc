@@ -391,7 +391,8 @@ uint64_t Replay::scan(const Scanned& take) {
 }
 
 void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configuration& configuration, Bytes code,
-                     uint32_t times, const RunSettings& settings, const Foreign& foreign, const After& after) {
+                     uint32_t times, const RunSettings& settings, const Foreign& foreign, const After& after,
+                     std::vector<bundle::Finding>* found) {
   const bundle::InstanceInfo& info = instance_.info;
   bundle::LaunchSize size = bundle::launch_size(info, configuration);
   if (!device_.runs_in_this_process()) device::refuse_unknown_handles(kernel, info);
@@ -407,6 +408,7 @@ void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configurati
   launch.poison_shared = settings.poison_shared;
   launch.cold = settings.cold;
   launch.warn = [](const std::string& sentence) { std::fprintf(stderr, "mneme-run: warning: %s\n", sentence.c_str()); };
+  launch.findings = found;
   const bool fits = prologue_ && layout_.block_bytes() <= device_.cache_size();
   auto execute_once = [&](bool timed) {
     launch.timed = timed;
@@ -414,6 +416,7 @@ void Replay::execute(const bundle::KernelInfo& kernel, const bundle::Configurati
     uint64_t nanoseconds = device_.execute(*loaded, launch);
     foreign(false);
     launch.warn = {};  // once is enough
+    launch.findings = nullptr;
     return nanoseconds;
   };
   constexpr uint64_t kLong = 5'000'000;  // nanoseconds, of which filling a cache is less than a hundredth
@@ -475,7 +478,8 @@ bundle::RunInfo Replay::run(const bundle::KernelInfo& kernel, const bundle::Vari
     }
     if (i == 0) run.stray_bytes = count_strays();
   };
-  execute(kernel, variant.configuration, code, times, settings, foreign, after);
+  auto* found = variant.configuration.checks.empty() ? nullptr : &run.findings;
+  execute(kernel, variant.configuration, code, times, settings, foreign, after, found);
   // A device that has given its clock up measures by another from then on: all by that one.
   if (std::string clock = device_.clock(); clock != run.clock) {
     run.clock = std::move(clock);

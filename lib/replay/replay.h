@@ -91,10 +91,11 @@ class Replay {
   void restore(From from = From::kDevice);
   bundle::RunInfo completed_run(const bundle::VariantInfo& variant) const;
   // Executes so many times, each time from the prologue; `after` is called after each, with its number and how long it
-  // took.
+  // took. `found`: takes what code with checks finds in the first; null: nothing is looked for.
   using After = std::function<void(uint32_t, uint64_t)>;
   void execute(const bundle::KernelInfo& kernel, const bundle::Configuration& configuration, Bytes code, uint32_t times,
-               const RunSettings& settings, const Foreign& foreign, const After& after);
+               const RunSettings& settings, const Foreign& foreign, const After& after,
+               std::vector<bundle::Finding>* found = nullptr);
   // What executions of a kernel change, as far as they always did.
   struct Usual {
     std::vector<Block> blocks;  // by address

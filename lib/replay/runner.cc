@@ -197,6 +197,7 @@ void Runner::execute(const bundle::VariantMember& variant) {
   Worker::Outcome outcome = worker.run(variant);
   if (worker.baseline() && !measured) report(*worker.baseline());
   store_blocks(worker, outcome);
+  options_.findings.drop_unwanted(outcome.run.findings, name(kernel.id));
   report(outcome.run);
   executed_[variant.info.id] = std::move(outcome.run);
 }
@@ -235,6 +236,7 @@ void Runner::store_blocks(const Worker& worker, const Worker::Outcome& outcome) 
 }
 
 void Runner::report(const bundle::RunInfo& run) {
+  for (const bundle::Finding& finding : run.findings) cli::warn(bundle::sentence_of(finding));
   std::string what = fmt::format("kernel '{}', instance {}, variant {}", name(run.kernel), short_hash(run.instance),
                                  short_hash(run.variant));
   if (run.status == "failed") {

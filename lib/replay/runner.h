@@ -7,6 +7,7 @@
 
 #include "bundle/reader.h"
 #include "bundle/writer.h"
+#include "cli/checks.h"
 #include "cli/progress.h"
 #include "cli/stage.h"
 #include "replay/worker/worker.h"
@@ -21,6 +22,7 @@ struct RunnerOptions {
   uint32_t rounds = 1;  // in which an instance's variants are executed in turn
   bool force = false;   // also instances that are not complete
   bool verbose = false;
+  cli::FindingOptions findings = {};     // which of them are wanted
   bool judged = false;                   // mneme-verify reads the runs, and reports those that failed
   std::vector<std::string> worker = {};  // the command that starts one; none: the installed one
 };

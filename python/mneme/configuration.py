@@ -12,7 +12,7 @@ _TEXT, _NUMBER, _TRUTH, _DIMENSIONS = "a text", "a whole number from 0", "true o
 # As lib/bundle/json/configuration.cc has them; a test compares the two.
 KEYS: Mapping[str, str] = {
     "target": _TEXT, "passes": _TEXT, "codegen_opt": _NUMBER, "form": _TEXT, "fuse": _TRUTH, "ir": _TEXT,
-    "check_memory": _TRUTH, "algebra": _TRUTH, "baseline": _TRUTH, "assembler": _TEXT, "ptxas_level": _NUMBER, "max_registers": _NUMBER,
+    "check_memory": _TRUTH, "checks": _TEXT, "algebra": _TRUTH, "baseline": _TRUTH, "assembler": _TEXT, "ptxas_level": _NUMBER, "max_registers": _NUMBER,
     "cpu": _TEXT, "features": _TEXT, "code_object": _NUMBER, "max_threads": _NUMBER, "min_blocks": _NUMBER,
     "unroll_threshold": _NUMBER, "inline_threshold": _NUMBER, "fast_math": _TEXT, "attributes": _TEXT,
     "plugins": _TEXT, "grid": _DIMENSIONS, "block": _DIMENSIONS, "shared_mem": _NUMBER, "specialize_args": _TEXT,

@@ -79,6 +79,7 @@ const std::vector<Key>& keys() {
       {"iterations", &Configuration::iterations, When::kIfSet, kMaxExecutions},
       {"contract", &Configuration::contract, When::kIfSet},
       {"code", &Configuration::code, When::kIfSet},
+      {"checks", &Configuration::checks, When::kIfSet},
       {"algebra", &Configuration::algebra, When::kIfSet},
   };
   return kKeys;

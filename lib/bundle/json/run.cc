@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "bundle/checks.h"
 #include "bundle/format.h"
 #include "bundle/json/json.h"
 
@@ -116,6 +117,39 @@ Baseline parse_baseline(const json::Object& in) {
 
 }  // namespace
 
+void write_findings(json::Text& out, const std::vector<Finding>& findings) {
+  out.open_array("findings");
+  for (const Finding& finding : findings) {
+    out.open().add("check", finding.check).add("kind", finding.kind).add("sentence", finding.sentence);
+    out.add("line", finding.line);
+    if (!finding.other.empty()) out.add("other", finding.other);
+    if (finding.lesser) out.add("lesser", true);
+    out.add("count", finding.count).close();
+  }
+  out.close_array();
+}
+
+namespace {
+
+std::vector<Finding> parse_findings(const json::Object& in) {
+  std::vector<Finding> findings;
+  in.each("findings", [&](json::Object one) {
+    Finding finding;
+    finding.check = one.text("check");
+    finding.kind = one.text("kind");
+    finding.sentence = one.text("sentence");
+    finding.line = one.text("line");
+    if (one.has("other")) finding.other = one.text("other");
+    if (one.has("lesser")) finding.lesser = one.boolean("lesser");
+    finding.count = one.number("count");
+    if (finding.count == 0) one.fail("count", "is 0, and what is found is found once at least");
+    findings.push_back(std::move(finding));
+  });
+  return findings;
+}
+
+}  // namespace
+
 std::string write(const RunInfo& info) {
   json::Text out;
   out.open().add("kernel", info.kernel).add("instance", info.instance).add("variant", info.variant);
@@ -142,6 +176,7 @@ std::string write(const RunInfo& info) {
     out.close_array();
   }
   if (info.baseline) write_baseline(out, *info.baseline);
+  if (!info.findings.empty()) write_findings(out, info.findings);
   if (!info.same_as.empty()) out.add("same_as", info.same_as);
   return out.close().sealed();
 }
@@ -178,6 +213,7 @@ RunInfo parse_run(std::string_view text, const std::string& where) {
   if (in.has("baseline")) {
     in.object("baseline", [&](json::Object baseline) { info.baseline = parse_baseline(baseline); });
   }
+  if (in.has("findings")) info.findings = parse_findings(in);
   if (in.has("same_as")) info.same_as = in.digest("same_as");
   return info;
 }

@@ -117,6 +117,29 @@ TEST(Json, StrayBytesAreToldOfOnlyIfThereAreAny) {
   EXPECT_EQ(parse_run(write(run), "a run").stray_bytes, 7u);
 }
 
+TEST(Json, FindingsAreChecked) {
+  RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}};
+  EXPECT_EQ(write(run).find("findings"), std::string::npos);
+  EXPECT_TRUE(parse_run(write(run), "a run").findings.empty());
+  run.findings = {{"races", "write-read", "it races", "a.hip:3", "a.hip:5", false, 7},
+                  {"init", "shared", "it reads", "", "", true, 1}};
+  EXPECT_EQ(parse_run(write(run), "a run").findings, run.findings);
+  auto fault_with = [&](const std::string& from, const std::string& to) {
+    std::string text = write(run);
+    size_t at = text.find(from, text.find("\"findings\""));
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    return fault_of([&] { parse_run(resealed(text), "a run"); });
+  };
+  EXPECT_EQ(fault_with("a.hip:5", "a.hip:6"), "none");
+  EXPECT_NE(fault_with("\"count\":7", "\"count\":0").find("is found once at least"), std::string::npos);
+  EXPECT_NE(fault_with("\"count\":7", "\"count\":-1").find("count"), std::string::npos);
+  EXPECT_NE(fault_with(",\"count\":7", "").find("count"), std::string::npos);
+  EXPECT_NE(fault_with("\"check\":\"races\",", "").find("check"), std::string::npos);
+  EXPECT_NE(fault_with("\"it races\"", "[]").find("sentence"), std::string::npos);
+  EXPECT_NE(fault_with("\"lesser\":true", "\"lesser\":1").find("lesser"), std::string::npos);
+}
+
 TEST(Json, BaselinesAreChecked) {
   auto fault_with = [](const std::string& from, const std::string& to) {
     RunInfo run{kOne, kTwo, kThree, "host", "completed", "", "steady", 0, {1}, 0, 0, {}, {}, true, {}};

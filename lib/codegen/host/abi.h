@@ -7,11 +7,17 @@
 
 namespace mneme::codegen::host {
 
-inline constexpr uint32_t kAbiVersion = 7;
+inline constexpr uint32_t kAbiVersion = 8;
 inline constexpr char kEntrySymbol[] = "mneme_code_object";  // a CodeObject, in the shared object
 
 struct Services;
 struct BlockContext;
+
+// A place in the kernel's source, for findings. The same each time for one instruction.
+struct Site {
+  const char* place;  // "reduce.hip:12"; empty: not known
+  uint32_t flags;     // MemoryAccess, and TrackedFlags
+};
 
 // Four channels of an image: floats, or the bits of integers.
 using Texel = uint32_t __attribute__((vector_size(16)));
@@ -135,6 +141,16 @@ struct Services {
   // that says that there is none it is the device's.
   void* (*allocate_in)(BlockContext*, uint32_t thread, const void* heap, uint64_t size);
   void (*release_in)(BlockContext*, uint32_t thread, const void* heap, void* address);
+
+  // Before each access to memory that is not the work-item's own, in code that collects findings (CodeObject::checks).
+  // `value`: what is stored there, where `site` has kTrackedValue.
+  void (*track)(BlockContext*, uint32_t thread, const void* address, uint64_t size, uint64_t value, const Site* site);
+  // At synchronisation that is in the source, in such code; see TrackedSync.
+  void (*track_sync)(BlockContext*, uint32_t thread, uint32_t kind /* TrackedSync */, const Site* site);
+  // In such code, behind an operation on `count` numbers, at most 3, whose result is a NaN or an infinity. `operation`
+  // is its name, or its sign between two.
+  void (*found_number)(BlockContext*, uint32_t thread, const char* operation, uint32_t count, double result, double a,
+                       double b, double c, const Site* site);
 };
 
 enum ImageShape : uint32_t {
@@ -178,12 +194,36 @@ enum CollectiveKind : uint32_t {
 
 enum MemoryAccess : uint32_t { kReads = 0, kWrites = 1, kUpdates = 2 };
 
+// Bits of Site::flags, above MemoryAccess.
+enum TrackedFlags : uint32_t {
+  kTrackedAccess = 3,    // MemoryAccess
+  kTrackedAtomic = 4,    // an atomic operation
+  kTrackedVolatile = 8,  // a volatile access
+  kTrackedAcquire = 16,  // orders what follows
+  kTrackedRelease = 32,  // orders what came before
+  kTrackedBlock = 64,    // atomic, or in order, for the block's work-items only
+  kTrackedValue = 128,   // the value is known
+  kTrackedShared = 256,  // in shared memory, as far as that shows
+};
+
+enum TrackedSync : uint32_t {
+  kTrackedBarrier = 0,      // the work-item has left a barrier of the block
+  kTrackedGridBarrier = 1,  // likewise, of the grid
+  kTrackedWave = 2,         // it comes to a collective of its wave
+  kTrackedFence = 3,        // it passes a fence
+  kTrackedBlockFence = 4    // one for the block's work-items
+};
+
+// The checks that code was compiled for: bits of CodeObject::checks.
+enum TrackedChecks : uint32_t { kCheckInit = 1, kCheckNan = 2, kCheckRaces = 4, kCheckSync = 8 };
+
 // Members of Services, in order.
 inline constexpr const char* kServiceNames[] = {
-    "stop",          "print_begin",    "print_string", "print_words",  "allocate",     "release",     "check",
-    "converge_grid", "fail_assertion", "wall_clock",   "run_items",    "converge",     "enter",       "leave",
-    "diverged",      "image_load",     "image_store",  "image_sample", "image_gather", "image_query", "image_level",
-    "surface_load",  "surface_store",  "yield",        "print_count",  "allocate_in",  "release_in"};
+    "stop",         "print_begin",   "print_string",   "print_words",  "allocate",      "release",
+    "check",        "converge_grid", "fail_assertion", "wall_clock",   "run_items",     "converge",
+    "enter",        "leave",         "diverged",       "image_load",   "image_store",   "image_sample",
+    "image_gather", "image_query",   "image_level",    "surface_load", "surface_store", "yield",
+    "print_count",  "allocate_in",   "release_in",     "track",        "track_sync",    "found_number"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address
@@ -233,6 +273,7 @@ struct CodeObject {
   // Not 0: the code is for blocks of which the lanes of each wave differ in the first so many dimensions.
   uint32_t wave_dimensions;
   uint32_t wave_size;
+  uint32_t checks;  // findings that the code collects: TrackedChecks
 };
 
 }  // namespace mneme::codegen::host

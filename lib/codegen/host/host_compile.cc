@@ -16,13 +16,15 @@
 namespace {
 
 // The application runs at full optimisation, whatever its own build asked for; unless it was built for a debugger.
-mneme::bundle::Configuration configuration(const std::string& target, const std::string& form, bool check_memory) {
+mneme::bundle::Configuration configuration(const std::string& target, const std::string& form, bool check_memory,
+                                           const std::string& checks) {
   mneme::bundle::Configuration configuration;
   configuration.target = target;
   // Of code that checks its accesses no speed is asked.
-  configuration.passes = check_memory ? "default<O1>" : "default<O3>";
+  configuration.passes = check_memory || !checks.empty() ? "default<O1>" : "default<O3>";
   configuration.form = form;
   configuration.check_memory = check_memory;
+  configuration.checks = checks;
   return configuration;
 }
 
@@ -42,7 +44,7 @@ void compile(mneme::bundle::Configuration configuration) {
 
 int main(int argc, char** argv) {
   try {
-    std::string target = mneme::codegen::host::default_target(), form = "auto";
+    std::string target = mneme::codegen::host::default_target(), form = "auto", checks;
     bool check_memory = false;
     for (int i = 1; i < argc; ++i) {
       if (std::strcmp(argv[i], "--form") == 0 && i + 1 < argc) {
@@ -51,12 +53,15 @@ int main(int argc, char** argv) {
         target = argv[++i];
       } else if (std::strcmp(argv[i], "--check-memory") == 0) {
         check_memory = true;
+      } else if (std::strcmp(argv[i], "--checks") == 0 && i + 1 < argc) {
+        checks = argv[++i];
       } else {
-        throw mneme::Error("usage: mneme-host-compile [--target TARGET] [--form auto|loop|fiber] [--check-memory]");
+        throw mneme::Error(
+            "usage: mneme-host-compile [--target TARGET] [--form auto|loop|fiber] [--check-memory] [--checks LIST]");
       }
     }
     mneme::confine_process();
-    compile(configuration(target, form, check_memory));
+    compile(configuration(target, form, check_memory, checks));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -13,6 +13,8 @@
 #include "bundle/launch.h"
 #include "codegen/adjust.h"
 #include "codegen/host/abi.h"
+#include "codegen/host/checks/check_numbers.h"
+#include "codegen/host/checks/checks.h"
 #include "codegen/host/dialect/kept_registers.h"
 #include "codegen/host/dialect/raise.h"
 #include "codegen/host/forms/fiber_form.h"
@@ -78,6 +80,7 @@ void lower_calls(Compilation& c) { lower_indirect_calls(*c.module, c.kernel); }
 
 void inline_calls(Compilation& c) {
   if (c.configuration.check_memory) keep_null_accesses(*c.module);
+  if (checks_of(c.configuration) & kCheckNan) check_numbers(*c.module);
   inline_into_kernel(*c.module);
 }
 
@@ -128,6 +131,8 @@ void promote(Compilation& c) {
 void wrap(Compilation& c) { wrap_indices(*c.module); }
 
 void keep_in_step(Compilation& c) {
+  c.traits.checks = checks_of(c.configuration);
+  if (tracks(c.traits.checks)) track_synchronisation(*c.module);
   LanesInStep in_step =
       keep_lanes_in_step(*c.module, c.kernel.name, c.kernel.wave_size, c.configuration.form == "fiber");
   c.traits.wave_dimensions = in_step.dimensions;
@@ -151,13 +156,15 @@ void yield(Compilation& c) {
 void check_accesses(Compilation& c) {
   if (c.configuration.algebra) refuse_number_control(*c.module, c.kernel.demangled);
   if (c.configuration.check_memory) check_memory(*c.module, c.kernel.name);
+  if (tracks(c.traits.checks)) track_accesses(*c.module, c.is_nvptx);
+  if (c.traits.checks & kCheckNan) place_number_checks(*c.module);
 }
 
 void relax_atomics(Compilation& c) { relax_shared_atomics(*c.module); }
 
 void bound_ids(Compilation& c) {
   c.traits.block_strides = mark_global_ids(*c.module);
-  c.traits.ordered = depends_on_order(*c.module) || uses_ordered_services(*c.module);
+  c.traits.ordered = depends_on_order(*c.module) || uses_ordered_services(*c.module) || c.traits.checks != 0;
 }
 
 size_t count_collectives(llvm::Module& module) {
@@ -343,12 +350,14 @@ constexpr Pass kPasses[] = {
     {"promote", "promote_locals, store_types", "Local variables are values, except at -O0.", promote, local_in_memory,
      "waits"},
     {"indices", "wrap_indices", "Indices into shared and private memory wrap at 32 bits.", wrap},
-    {"lanes", "keep_lanes_in_step",
+    {"lanes", "keep_lanes_in_step, track_synchronisation",
      "Lanes synchronise between two accesses that are a hazard; fences within a block are gone.", keep_in_step,
      block_fence},
     {"waits", "yield_in_waits", "A loop that waits for another work-item yields.", yield, loop_without_yield, "form"},
-    {"checks", "check_memory, refuse_number_control",
-     "With --check-memory, each access is checked first; with `algebra`, the ring ends every loop.", check_accesses},
+    {"checks", "check_memory, track_accesses, refuse_number_control",
+     "With --check, each access is checked first, or made known to the detectors; the ring of --algebra ends every "
+     "loop.",
+     check_accesses},
     {"atomics", "relax_shared_atomics", "Atomic operations on shared memory are loads and stores in a fixed order.",
      relax_atomics, shared_atomic},
     {"ids", "mark_global_ids", "The sum of a block's and a work-item's id does not overflow.", bound_ids},

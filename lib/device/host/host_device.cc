@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "bundle/launch.h"
 #include "device/device.h"
+#include "device/host/checks/findings.h"
 #include "device/host/heap/device_heap.h"
 #include "device/host/launch.h"
 #include "device/host/services/segment_memory.h"
@@ -178,6 +179,8 @@ class HostDevice : public Device {
     options.memory = known;
     options.warn = launch.warn;
     options.waiting = launch.waiting;
+    host::Findings findings;
+    if (launch.findings) options.findings = &findings;
     if (launch.cluster.count() > 1 && launch.warn) {
       launch.warn("it was launched in clusters of blocks; on the host device each block is a cluster of its own");
     }
@@ -188,6 +191,7 @@ class HostDevice : public Device {
     auto start = std::chrono::steady_clock::now();
     host::run_grid(loaded.host(), launch.grid, launch.block, launch.shared_bytes, bytes_of(arguments), options);
     auto end = std::chrono::steady_clock::now();
+    if (launch.findings) *launch.findings = findings.list();
     return static_cast<uint64_t>(std::chrono::nanoseconds(end - start).count());
   }
 

@@ -76,6 +76,7 @@ struct KnownMemory {
 };
 
 class DeviceHeap;
+class Findings;
 
 // What a launch needs beyond its arguments. Referred to until run_grid returns.
 struct RunOptions {
@@ -96,6 +97,8 @@ struct RunOptions {
   // Counts one more as long as all of the launch that has not ended waits for memory that none of it changes, and has
   // done so for a tenth of a second. May be null.
   std::atomic<int>* waiting = nullptr;
+  // Takes what code with checks finds; null: nothing is looked for.
+  Findings* findings = nullptr;
 };
 inline constexpr uint8_t kPoison = 0xCB;
 

@@ -39,6 +39,8 @@ Digest key(const objects::EmbeddedKernel& kernel, const CompileOptions& options,
   stream.add(options.form.size());
   stream.add(options.form);
   stream.add(uint64_t{options.check_memory});
+  stream.add(options.checks.size());
+  stream.add(options.checks);
   stream.add(static_cast<uint64_t>(about.st_size));
   stream.add(static_cast<uint64_t>(about.st_mtim.tv_sec));
   stream.add(static_cast<uint64_t>(about.st_mtim.tv_nsec));

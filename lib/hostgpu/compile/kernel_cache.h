@@ -12,6 +12,7 @@ namespace mneme::hostgpu {
 struct CompileOptions {
   std::string form = "auto";
   bool check_memory = false;  // find out before each access whether there is memory
+  std::string checks = {};    // as Configuration::checks
 };
 
 struct CachedCode {

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/long_names.h"
 #include "base/process.h"
+#include "bundle/checks.h"
 #include "codegen/host/host.h"
 #include "hostgpu/compile/detached_command.h"
 #include "hostgpu/compile/kernel_cache.h"
@@ -23,6 +24,7 @@ std::string compile(const objects::EmbeddedKernel& kernel, const CompileOptions&
   // For the processor that this process sees: Valgrind's has no AVX-512.
   std::vector<std::string> command = {compiler, "--target", codegen::host::default_target(), "--form", options.form};
   if (options.check_memory) command.push_back("--check-memory");
+  if (!options.checks.empty()) command.insert(command.end(), {"--checks", options.checks});
   CommandResult result = run_detached(command, bytes_of(record));
   if (result.status == 0) return std::move(result.output);
   while (!result.errors.empty() && result.errors.back() == '\n') result.errors.pop_back();
@@ -57,15 +59,23 @@ std::unique_ptr<device::host::HostCode> load(const CachedCode& cached, const std
 
 bool checks_memory() {
   static const bool checks = [] {  // asked at every launch
-    const char* value = std::getenv("MNEME_CHECK_MEMORY");
-    return value && *value && *value != '0';
+    const char *value = std::getenv("MNEME_CHECK_MEMORY"), *list = std::getenv("MNEME_CHECK");
+    return (value && *value && *value != '0') || (list && *list && bundle::wanted_checks(list).memory);
   }();
   return checks;
 }
 
+const std::string& wanted_checks() {
+  static const auto* wanted = new std::string([] {
+    const char* list = std::getenv("MNEME_CHECK");
+    return list && *list ? bundle::wanted_checks(list).checks : std::string();
+  }());
+  return *wanted;
+}
+
 CompileOptions usual_options() {
   const char* form = std::getenv("MNEME_HOST_FORM");
-  return {form && *form ? form : "auto", checks_memory()};
+  return {form && *form ? form : "auto", checks_memory(), wanted_checks()};
 }
 
 std::unique_ptr<device::host::HostCode> code_of(const objects::EmbeddedKernel& kernel, const CompileOptions& options) {

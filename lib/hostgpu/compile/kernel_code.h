@@ -9,10 +9,12 @@
 
 namespace mneme::hostgpu {
 
-// Whether all code is to check its accesses to memory: $MNEME_CHECK_MEMORY.
+// Whether all code is to check its accesses to memory: $MNEME_CHECK_MEMORY, or $MNEME_CHECK says so.
 bool checks_memory();
+// The other checks that all code is compiled with, as Configuration::checks: $MNEME_CHECK.
+const std::string& wanted_checks();
 
-// As the environment has it: $MNEME_HOST_FORM, and $MNEME_CHECK_MEMORY.
+// As the environment has it: $MNEME_HOST_FORM, $MNEME_CHECK_MEMORY and $MNEME_CHECK.
 CompileOptions usual_options();
 
 // The kernel compiled for the host, from the cache or by the compiler. Throws Error with the compiler's sentence.

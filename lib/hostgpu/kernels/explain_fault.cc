@@ -12,12 +12,14 @@ device::host::KernelFault explain_fault(const FailedLaunch& launch, const device
   try {
     CompileOptions checking = usual_options();
     checking.check_memory = true;
+    checking.checks.clear();
     if (!device::host::suits(*launch.kernel.code(), launch.block)) checking.form = "fiber";
     auto code = code_beside(*launch.kernel.code(), launch.kernel.embedded(), checking);
     MemoryTable table = known_memory(code->globals());
     device::host::RunOptions options = launch.options;
     options.print = {};  // it has printed
     options.warn = {};
+    options.findings = nullptr;
     options.memory = table.live;
     options.freed = table.released;
     options.only = fault.block();

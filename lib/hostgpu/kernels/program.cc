@@ -260,7 +260,7 @@ const device::host::HostCode& Kernel::code_for(bundle::Dim3 block) const {
   if (device::host::suits(usual, block)) return usual;
   std::call_once(other_made_, [&] {
     try {
-      other_code_ = code_beside(usual, embedded_, {"fiber", checks_memory()});
+      other_code_ = code_beside(usual, embedded_, {"fiber", checks_memory(), wanted_checks()});
     } catch (const Error& error) {
       throw HipError(hipErrorInvalidKernelFile, error.what());
     }

@@ -10,9 +10,11 @@
 #include <cstring>
 
 #include "base/long_names.h"
+#include "device/host/checks/findings.h"
 #include "hostgpu/compile/kernel_code.h"
 #include "hostgpu/errors.h"
 #include "hostgpu/kernels/explain_fault.h"
+#include "hostgpu/kernels/findings.h"
 #include "hostgpu/memory/device_heap.h"
 #include "hostgpu/memory/known_memory.h"
 
@@ -71,14 +73,18 @@ void run_alone(const Kernel& kernel, bundle::Dim3 grid, bundle::Dim3 block, uint
   options.warn = [&](const std::string& sentence) { say(shortened(sentence)); };
   options.waiting = &waiting;
   MemoryTable table;
-  if (checks_memory()) {
+  device::host::Findings findings;
+  if (!wanted_checks().empty()) options.findings = &findings;
+  if (checks_memory() || options.findings) {
     table = known_memory(kernel.code()->globals());
     options.memory = table.live;
     options.freed = table.released;
   }
   try {
     device::host::run_grid(kernel.code_for(block), grid, block, shared_bytes, arguments, options);
+    say_findings(kernel.info().demangled, findings.list());
   } catch (const device::host::KernelFault& fault) {
+    say_findings(kernel.info().demangled, findings.list());
     auto explained = explain_fault({kernel, grid, block, shared_bytes, arguments, options}, fault);
     throw HipError(code_of(explained, kernel), shortened(explained.what()));
   } catch (const Error& error) {

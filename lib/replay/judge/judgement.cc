@@ -109,7 +109,6 @@ void Judgement::take(bundle::RunMember run) {
   if (!is_algebra && rules_.algebra) return;
   runs_++;
   if (is_algebra) {
-    algebra_runs_++;
     algebra_.push_back(std::move(run.info));
     return;
   }
@@ -126,6 +125,7 @@ void Judgement::take(bundle::RunMember run) {
     explain_functions(reader_.info().device, run.info.device, variants_.at(run.info.variant).replaced,
                       out.verdict.reasons);
   }
+  judge_findings(run.info.findings, out);
   out.run = std::move(run.info);
   out.run->blocks = {};
   if (out.run->baseline) out.run->baseline->blocks = {};
@@ -152,6 +152,16 @@ void Judgement::end_algebra() {
     give(std::move(out));
   }
   algebra_.clear();
+}
+
+// What a kernel leaves may be right this time.
+void Judgement::judge_findings(std::vector<bundle::Finding>& findings, Row& row) const {
+  rules_.findings.drop_unwanted(findings, row.name);
+  for (const bundle::Finding& finding : findings) {
+    if (finding.lesser) continue;
+    if (row.verdict.status != Status::kFailed) row.verdict.status = Status::kNotVerified;
+    row.verdict.reasons.push_back(bundle::sentence_of(finding));
+  }
 }
 
 void Judgement::leave_instance() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bundle/reader.h"
+#include "cli/checks.h"
 #include "cli/stage.h"
 #include "replay/judge/report.h"
 #include "verify/pairing.h"
@@ -17,8 +18,9 @@ struct Rules {
   std::vector<Override> overrides;
   std::optional<Kind> infer = {};  // tolerances where memory is not annotated, by errors of this kind
   Strictness strictness;
-  bool lenient = false;  // what differs as much as it varies by itself passes
-  bool algebra = false;  // nothing but runs with `algebra` is judged
+  cli::FindingOptions findings = {};  // which of them count
+  bool lenient = false;               // what differs as much as it varies by itself passes
+  bool algebra = false;               // nothing but runs with `algebra` is judged
 };
 
 // Judges the runs of the selected instances as a bundle streams by, and notices the runs that are missing.
@@ -42,7 +44,6 @@ class Judgement {
 
   bool selected(const Digest& kernel) const { return kernels_.at(kernel).selected; }  // of one that was met
   uint64_t runs() const { return runs_; }                                             // met, of selected instances
-  uint64_t algebra_runs() const { return algebra_runs_; }
   bool all_passed() const { return all_passed_; }
   // Those of them that have a baseline.
   uint64_t baselines() const { return baselines_; }
@@ -58,6 +59,7 @@ class Judgement {
   const bundle::VariantInfo& variant_of(const Digest& variant) const;
   Row row(const Digest& variant) const;
   void give(Row row);
+  void judge_findings(std::vector<bundle::Finding>& findings, Row& row) const;
   void leave_instance();
 
   const bundle::Reader& reader_;
@@ -72,7 +74,7 @@ class Judgement {
   std::set<Digest> met_;                          // and those that were
   std::map<std::string, uint64_t> uncompiled_;
   std::vector<bundle::RunInfo> algebra_;  // of the instance in hand
-  uint64_t runs_ = 0, baselines_ = 0, algebra_runs_ = 0;
+  uint64_t runs_ = 0, baselines_ = 0;
   bool all_passed_ = true;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bundle/checks.h"
 #include "bundle/configuration.h"
 #include "bundle/json/json.h"
 #include "verify/baseline.h"
@@ -170,6 +171,7 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
     if (row.comparison) write_comparison(out, *row.comparison);
     out.add("changed_bytes", run.changed_bytes).add("compared_bytes", run.compared_bytes);
     if (run.stray_bytes > 0) out.add("stray_bytes", run.stray_bytes);
+    if (!run.findings.empty()) bundle::write_findings(out, run.findings);
     out.add("launch_changed_memory", row.launch_changed_memory);
     if (run.baseline) write_baseline(out, *run.baseline);
     out.open_array("segments");

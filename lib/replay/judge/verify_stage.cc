@@ -103,11 +103,15 @@ void VerifyOptions::add_options(cli::Options& options) {
   options.choice("--format", format_, {"json", "table"},
                  fmt::format("json lines{} or a table for people{}", format_ == "json" ? " (the default)" : "",
                              format_ == "table" ? " (the default)" : ""));
+  rules_.findings.add_options(options);
   options.value("--junit", junit_, "FILE", "also write a JUnit report to FILE");
 }
 
 void VerifyOptions::check(const cli::Options& options) {
+  cli::FindingOptions findings = std::move(rules_.findings);
+  findings.read();
   rules_ = judging_.rules(options);
+  rules_.findings = std::move(findings);
   if (slower_ == 0 && options.given("--fail-if-slower")) {
     throw Error("--fail-if-slower 0: give a ratio of at least 1; 1.1 accepts 10 % more time");
   }

@@ -33,6 +33,8 @@ class VerifyOptions {
   // Judges the bundle on the descriptor `input`, which messages call `name`, and writes the report. Throws Error.
   Exit verify(int input, const std::string& name, cli::Output& output, const cli::Selection& selection);
 
+  const cli::FindingOptions& findings() const { return rules_.findings; }  // after check()
+
  private:
   std::string format_, junit_, reference_;
   double slower_ = 0;  // a factor; 0: no bound

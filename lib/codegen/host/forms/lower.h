@@ -64,6 +64,7 @@ struct Traits {
   std::array<uint32_t, 3> block_strides;
   uint32_t wave_dimensions, wave_size;
   uint64_t shared_static;
+  uint32_t checks;  // TrackedChecks
 };
 
 // The CodeObject that the shared object exports.

@@ -235,14 +235,15 @@ void make_code_object(llvm::Module& module, const BlockCode& code, const bundle:
   llvm::IntegerType* number = llvm::Type::getInt64Ty(context);
   llvm::Constant* strides = llvm::ConstantDataArray::get(context, traits.block_strides);
   auto* type = llvm::StructType::get(context, {word, word, word, word, pointer, number, pointer, number, pointer, word,
-                                               strides->getType(), word, word});
+                                               strides->getType(), word, word, word});
   llvm::Constant* object = llvm::ConstantStruct::get(
-      type, {llvm::ConstantInt::get(word, kAbiVersion), llvm::ConstantInt::get(word, code.keeps),
-             llvm::ConstantInt::get(word, traits.ordered), llvm::ConstantInt::get(word, traits.waits), code.run_block,
-             llvm::ConstantInt::get(number, traits.shared_static), globals.first,
-             llvm::ConstantInt::get(number, globals.second), text_constant(module, kernel.demangled),
-             llvm::ConstantInt::get(word, traits.most_threads), strides,
-             llvm::ConstantInt::get(word, traits.wave_dimensions), llvm::ConstantInt::get(word, traits.wave_size)});
+      type,
+      {llvm::ConstantInt::get(word, kAbiVersion), llvm::ConstantInt::get(word, code.keeps),
+       llvm::ConstantInt::get(word, traits.ordered), llvm::ConstantInt::get(word, traits.waits), code.run_block,
+       llvm::ConstantInt::get(number, traits.shared_static), globals.first,
+       llvm::ConstantInt::get(number, globals.second), text_constant(module, kernel.demangled),
+       llvm::ConstantInt::get(word, traits.most_threads), strides, llvm::ConstantInt::get(word, traits.wave_dimensions),
+       llvm::ConstantInt::get(word, traits.wave_size), llvm::ConstantInt::get(word, traits.checks)});
   new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, object, kEntrySymbol);
 }
 

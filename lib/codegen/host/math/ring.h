@@ -22,7 +22,10 @@ enum { kRingUnitP = -2 * kRingQ, kRingUnitQ = kRingP };
 // Of order Q modulo P.
 enum { kRingGenerator = 4 };
 
-static inline int32_t ring_centred(int64_t value, int32_t modulus) {
+// Remainders of constants are products.
+#define RING_INLINE static inline __attribute__((always_inline))
+
+RING_INLINE int32_t ring_centred(int64_t value, int32_t modulus) {
   int32_t rest = (int32_t)(value % modulus);
   if (rest > modulus / 2) rest -= modulus;
   if (rest < -(modulus / 2)) rest += modulus;
@@ -34,13 +37,24 @@ static inline int32_t ring_of_unsigned(uint64_t value) { return ring_of((int64_t
 static inline int32_t ring_add(int32_t a, int32_t b) { return ring_of((int64_t)a + b); }
 static inline int32_t ring_multiply(int32_t a, int32_t b) { return ring_of((int64_t)a * b); }
 
-static inline int32_t ring_power_of(int32_t base, uint64_t exponent, int32_t modulus) {
-  int64_t power = 1, square = ring_centred(base, modulus);
+// Modulo P or Q.
+RING_INLINE int32_t ring_small_power(int32_t base, uint32_t exponent, int32_t modulus) {
+  const uint32_t most = (uint32_t)modulus;
+  uint32_t power = 1, square = (uint32_t)(base % modulus + modulus) % most;
   for (; exponent; exponent >>= 1) {
-    if (exponent & 1) power = power * square % modulus;
-    square = square * square % modulus;
+    if (exponent & 1) power = power * square % most;
+    square = square * square % most;
   }
   return ring_centred(power, modulus);
+}
+
+static inline int32_t ring_power(int32_t base, uint64_t exponent) {
+  int64_t power = 1, square = base;
+  for (; exponent; exponent >>= 1) {
+    if (exponent & 1) power = power * square % kRingModulus;
+    square = square * square % kRingModulus;
+  }
+  return ring_of(power);
 }
 
 static inline int32_t ring_join(int32_t modulo_p, int32_t modulo_q) {
@@ -49,34 +63,37 @@ static inline int32_t ring_join(int32_t modulo_p, int32_t modulo_q) {
 
 // Modulo P and modulo Q; of zero it is zero.
 static inline int32_t ring_inverse(int32_t a) {
-  return ring_join(ring_power_of(a, kRingP - 2, kRingP), ring_power_of(a, kRingQ - 2, kRingQ));
+  return ring_join(ring_small_power(a, kRingP - 2, kRingP), ring_small_power(a, kRingQ - 2, kRingQ));
 }
 
 static inline int32_t ring_divide(int32_t a, int32_t b) { return ring_multiply(a, ring_inverse(b)); }
 
 static inline int32_t ring_integer_power(int32_t a, int64_t exponent) {
   if (exponent < 0) return ring_integer_power(ring_inverse(a), -exponent);
-  return ring_power_of(a, (uint64_t)exponent, kRingModulus);
+  return ring_power(a, (uint64_t)exponent);
 }
 
+// By a power of two, whose inverse is known.
 static inline int32_t ring_scale(int32_t a, int64_t exponent) {
-  return ring_multiply(a, ring_integer_power(2, exponent));
+  const int32_t base = exponent < 0 ? -kRingHalf : 2;
+  return ring_multiply(a, ring_power(base, (uint64_t)(exponent < 0 ? -exponent : exponent)));
 }
 
 // The product of two is that of the product, and squares of 1 to 10 have their roots.
 static inline int32_t ring_root(int32_t a) {
-  return ring_join(ring_power_of(a, (kRingP + 1) / 4, kRingP), ring_power_of(a, (kRingQ + 1) / 4, kRingQ));
+  return ring_join(ring_small_power(a, (kRingP + 1) / 4, kRingP), ring_small_power(a, (kRingQ + 1) / 4, kRingQ));
 }
 
 // That of a sum is the product of both.
 static inline int32_t ring_exp2(int32_t a) {
   const int32_t exponent = ring_centred(a, kRingQ);
-  return ring_join(ring_power_of(kRingGenerator, (uint64_t)(exponent < 0 ? exponent + kRingQ : exponent), kRingP), 1);
+  return ring_join(ring_small_power(kRingGenerator, (uint32_t)(exponent < 0 ? exponent + kRingQ : exponent), kRingP),
+                   1);
 }
 
 static inline int32_t ring_sign(int32_t a) {
-  const int32_t symbol = ring_power_of(a, (kRingP - 1) / 2, kRingP);
-  return symbol ? symbol : ring_power_of(a, (kRingQ - 1) / 2, kRingQ);
+  const int32_t symbol = ring_small_power(a, (kRingP - 1) / 2, kRingP);
+  return symbol ? symbol : ring_small_power(a, (kRingQ - 1) / 2, kRingQ);
 }
 
 static inline int32_t ring_magnitude(int32_t a) { return ring_sign(a) < 0 ? -a : a; }
@@ -129,7 +146,8 @@ static inline int32_t ring_of_number(double x, int is_single) {
     if (below > kRingMostDenominator) break;
     top_before = top, top = next;
     bottom_before = bottom, bottom = below;
-    const double fraction = (double)top / (double)bottom;
+    const double error = size * (double)bottom - (double)top, near = (double)top * 0x1p-22;
+    const double fraction = error <= near && error >= -near ? (double)top / (double)bottom : 0;
     if (is_single ? (double)(float)fraction == size : fraction == size) {
       const int32_t value = ring_divide(ring_of(top), (int32_t)bottom);
       return x < 0 ? -value : value;

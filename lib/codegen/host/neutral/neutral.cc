@@ -133,10 +133,11 @@ void fence_compiler(llvm::CallBase& assembly) {
   if (assembly.doesNotAccessMemory()) return;
   llvm::IRBuilder<>(&assembly).CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
 }
-bool within_block(const llvm::FenceInst& fence) {
+bool within_block(const llvm::FenceInst& fence) { return within_block(fence.getContext(), fence.getSyncScopeID()); }
+bool within_block(const llvm::LLVMContext& context, llvm::SyncScope::ID scope) {
   llvm::SmallVector<llvm::StringRef, 8> names;
-  fence.getContext().getSyncScopeNames(names);
-  llvm::StringRef name = fence.getSyncScopeID() < names.size() ? names[fence.getSyncScopeID()] : "";
+  context.getSyncScopeNames(names);
+  llvm::StringRef name = scope < names.size() ? names[scope] : "";
   return name.starts_with("workgroup") || name.starts_with("wavefront") || name.starts_with("singlethread");
 }
 llvm::CallInst* call_ballot(llvm::IRBuilderBase& builder, llvm::Value* condition) {

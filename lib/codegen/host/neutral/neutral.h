@@ -62,6 +62,7 @@ void fence_compiler(llvm::CallBase& assembly);
 
 // Whether it orders memory for no more than the block's work-items.
 bool within_block(const llvm::FenceInst& fence);
+bool within_block(const llvm::LLVMContext& context, llvm::SyncScope::ID scope);
 
 // `void mneme.step()`: work-items that go through a loop in step pass here one after the other, and nobody waits for
 // anybody who does not come (step_loops.h). Only in the loop form.

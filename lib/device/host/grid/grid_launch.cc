@@ -33,6 +33,7 @@ GridLaunch::GridLaunch(const HostCode& code, bundle::Dim3 grid, bundle::Dim3 blo
   auto begin = reinterpret_cast<uintptr_t>(room_.data());
   std::byte* arguments = room_.data() + (kArgumentsAlign - begin % kArgumentsAlign);
   if (!bytes.empty()) std::memcpy(arguments, bytes.data(), bytes.size());
+  services_.checks = LaunchChecks::make(code.object(), options);
   shared_size_ = (code_.shared_static + 15) / 16 * 16 + shared_bytes;
 
   const uint32_t blocks[3] = {grid.x, grid.y, grid.z}, threads[3] = {block.x, block.y, block.z};

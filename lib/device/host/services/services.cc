@@ -119,7 +119,10 @@ void* allocate(BlockContext* context, uint32_t thread, uint64_t size) {
   DeviceHeap* heap = state_of(context).options.heap;
   if (!heap) return nullptr;
   HeapAnswer answer = heap->allocate(size);
-  if (answer.trouble == HeapTrouble::kNone) return answer.address;
+  if (answer.trouble == HeapTrouble::kNone) {
+    if (LaunchChecks* checks = state_of(context).checks.get()) checks->forget(answer.address, size);
+    return answer.address;
+  }
   stop_block(context, thread, "finds the device's heap damaged: something wrote to memory that was not its own");
 }
 
@@ -163,6 +166,25 @@ uint64_t wall_clock(BlockContext*, uint32_t) {
   return static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) / kNanosecondsPerTick;
 }
 
+// ---- checks ------------------------------------------------------------------------------------------------------
+
+void track(BlockContext* context, uint32_t thread, const void* address, uint64_t size, uint64_t value,
+           const codegen::host::Site* site) {
+  if (LaunchChecks* checks = state_of(context).checks.get())
+    checks->track(*context, thread, address, size, value, *site);
+}
+
+void track_sync(BlockContext* context, uint32_t thread, uint32_t kind, const codegen::host::Site* site) {
+  if (LaunchChecks* checks = state_of(context).checks.get()) checks->track_sync(*context, thread, kind, *site);
+}
+
+void found_number(BlockContext* context, uint32_t thread, const char* operation, uint32_t count, double result,
+                  double a, double b, double c, const codegen::host::Site* site) {
+  const double operands[] = {a, b, c};
+  LaunchChecks* checks = state_of(context).checks.get();
+  if (checks) checks->found_number(*context, thread, operation, result, std::span(operands).first(count), *site);
+}
+
 }  // namespace
 
 void stop_block(BlockContext* context, uint32_t thread, std::string why, uint32_t fault) {
@@ -203,6 +225,9 @@ const codegen::host::Services& services() {
       .print_count = print_count,
       .allocate_in = allocate_in,
       .release_in = release_in,
+      .track = track,
+      .track_sync = track_sync,
+      .found_number = found_number,
   };
   return kServices;
 }

@@ -3,11 +3,13 @@
 #pragma once
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "codegen/host/abi.h"
+#include "device/host/checks/launch_checks.h"
 #include "device/host/launch.h"
 #include "device/host/services/printf.h"
 
@@ -22,8 +24,9 @@ struct PrintMessage {
 // What the services of one launch share; BlockContext::launch points to it.
 struct ServiceState {
   const RunOptions& options;
-  const char* kernel;      // for messages
-  std::mutex output = {};  // for what follows, and one message at a time
+  const char* kernel;                         // for messages
+  std::unique_ptr<LaunchChecks> checks = {};  // of code with checks; null: nothing is looked for
+  std::mutex output = {};                     // for what follows, and one message at a time
   std::map<uint64_t, PrintMessage> messages = {};
   uint64_t last_message = 0;
   std::atomic<bool> told_that_diverged = false;  // diverged.h
