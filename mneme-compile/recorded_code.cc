@@ -25,6 +25,7 @@ constexpr std::string_view kNeedIr[] = {"level",
                                         "contract",
                                         "check_memory",
                                         "checks",
+                                        "algebra",
                                         "cpu",
                                         "features",
                                         "code_object",
@@ -209,11 +210,11 @@ Wanted wanted_code(const bundle::KernelInfo& kernel, const Asked& asked, const G
   }
   if (target.empty()) {
     const std::string other = named.empty() ? named : codegen::target_named(named);
-    // Which mneme-run --check-memory asks for, with a target.
-    const char* checks = asked.insisted.contains("checks")         ? "checks"
-                         : asked.insisted.contains("check_memory") ? "check_memory"
-                                                                   : nullptr;
-    const std::string what = checks ? asked.name_of(checks) : asked.name_of("target") + " " + named;
+    // Which options of mneme-run ask for, with a target.
+    std::string what = asked.name_of("target") + " " + named;
+    for (const char* key : {"check_memory", "algebra", "checks"}) {
+      if (asked.insisted.contains(key)) what = asked.name_of(key);
+    }
     return refused(asked, other, without_ir(kernel, what, unliftable));
   }
   if (const std::string* key = first_given(asked, kNeedIr)) {

@@ -150,6 +150,9 @@ void Settings::add_options(cli::Options& options) {
   options.value(
       "--check", checks_, "LIST",
       "host device: look for faults while the kernel runs: all, or some of memory, races, init, sync and nan");
+  options.flag("--algebra", algebra_,
+               "host device: compute with elements of a ring in place of floating-point numbers, for mneme-verify "
+               "--algebra");
   options.value("--cpu", cpu_, "CPU", "host device: generate code for this processor, as LLVM calls it");
   options.value("--features", features_, "LIST", "with these features of the processor, or without: +avx512vnni,-fma");
   options.group("Compilation for GPUs");
@@ -213,6 +216,7 @@ Asked Settings::asked(const cli::Options& options) {
     if (wanted.memory) asked.given.insert("check_memory");
     if (!wanted.checks.empty()) asked.given.insert("checks");
   }
+  configuration.algebra = algebra_;
   configuration.baseline = as_recorded_;
   configuration.assembler = wanted_assembler_;
   configuration.ptxas_level = static_cast<int>(ptxas_level_);
@@ -241,8 +245,8 @@ Asked Settings::asked(const cli::Options& options) {
   if (edited_ir_) configuration.ir = digest_of(*edited_ir_);
   if (llvms_.size() == 1) configuration.llvm = llvms_[0].version();
   if (edits_) configuration.ir = digest_of(kEachKernelsOwn);
-  for (const char* key : {"form", "check_memory", "assembler", "ptxas_level", "max_registers", "cpu", "features",
-                          "code_object", "inline_threshold"}) {
+  for (const char* key : {"form", "check_memory", "algebra", "assembler", "ptxas_level", "max_registers", "cpu",
+                          "features", "code_object", "inline_threshold"}) {
     std::string option = std::string("--") + key;
     std::ranges::replace(option, '_', '-');
     if (options.given(option)) asked.given.insert(key);

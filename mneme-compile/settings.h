@@ -90,8 +90,8 @@ class Settings {
   std::vector<std::string> plugins_, print_after_;
   uint64_t unroll_threshold_ = 0, inline_threshold_ = 0, opt_bisect_ = 0, shared_mem_ = 0;
   double timeout_ = 300;
-  bool fuse_ = false, no_fuse_ = false, check_memory_ = false, as_recorded_ = false, specialize_dims_ = false,
-       embeds_ir_ = false;
+  bool fuse_ = false, no_fuse_ = false, check_memory_ = false, algebra_ = false, as_recorded_ = false,
+       specialize_dims_ = false, embeds_ir_ = false;
   std::string recorded_on_, variants_name_, answers_file_;
   std::vector<Asked> asked_;  // by the lines of --variants
   std::optional<Lines> lines_;

@@ -179,6 +179,7 @@ Wanted Normaliser::normalise(Asked asked) {
     drop<std::string>(configuration.form, "auto", "form", "the host device", asked, target);
     drop(configuration.check_memory, false, "check_memory", "the host device", asked, target);
     drop<std::string>(configuration.checks, "", "checks", "the host device", asked, target);
+    drop(configuration.algebra, false, "algebra", "the host device", asked, target);
     drop(configuration.contract, false, "contract", "the host device", asked, target);
   } else if (recorded_on_gpu_ && !asked.given.contains("fuse") && !asked.given.contains("contract")) {
     configuration.contract = true;

@@ -144,7 +144,7 @@ void Tuned::judge(const verify::Row& row, const verify::Row* reference) {
     return;
   }
   // One with another's code was not executed, and that other one stands for both.
-  if (row.configuration.check_memory || row.configuration.baseline || !row.run->same_as.empty()) return;
+  if (row.configuration.check_memory || row.configuration.algebra || row.configuration.baseline || !row.run->same_as.empty()) return;
   if (row.run->device != row.configuration.target.substr(0, row.configuration.target.find(':'))) return;
   const bundle::InstanceInfo& instance = instances_.at(row.instance).info;
   bundle::Choice choice;

@@ -45,11 +45,14 @@ Exit run_bundle(int argc, char** argv) {
   cli::Selection selection;
   run::ReplayOptions replays;
   cli::FindingOptions findings;
-  bool keep = false;
+  bool keep = false, algebra = false;
   std::string target, checks;
   selection.add_options(options);
   replays.add_options(options);
   options.group("Launch");
+  options.flag("--algebra", algebra,
+               "host device: also run each kernel's recorded code with elements of a ring in place of floating-point "
+               "numbers, for mneme-verify --algebra");
   options.value("--target", target, "TARGET",
                 "compile the recorded code for --baseline for this, as mneme-compile takes it (default: what the "
                 "recording ran on)");
@@ -80,6 +83,7 @@ Exit run_bundle(int argc, char** argv) {
     const std::string what = fmt::format("{}={}", cli::kCheckOption, bundle::list_of(wanted));
     variants.push_back({what, "-O1", "--target", "host"});
   }
+  if (algebra) variants.push_back({"--algebra", "-O0", "--target", "host"});
   if (baseline) variants.push_back({"--as-recorded"});
   if (baseline && !target.empty()) variants.back().insert(variants.back().end(), {"--target", target});
   return replay_compiled(input.fd(), input.name(), variants, output, options, selection, settings, keep);

@@ -245,7 +245,8 @@ Item Reader::Implementation::take_variant(const Member& json, const MemberName& 
     refuse_unless(holder->second.code == info.code_digest, json.name,
                   "the variant whose code it says to have has other code");
   }
-  if (info.failed.empty() && !info.configuration.baseline && !info.configuration.check_memory) {
+  if (info.failed.empty() && !info.configuration.baseline && !info.configuration.check_memory &&
+      !info.configuration.algebra) {
     eligible[info.id] = {info.kernel, info.configuration};
   }
   variant.text = std::move(text);

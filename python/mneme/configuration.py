@@ -18,6 +18,7 @@ KEYS: Mapping[str, str] = {
     "plugins": _TEXT, "grid": _DIMENSIONS, "block": _DIMENSIONS, "shared_mem": _NUMBER, "specialize_args": _TEXT,
     "specialize_dims": _TRUTH, "instance": _TEXT, "warmup": _NUMBER, "iterations": _NUMBER, "contract": _TRUTH,
     "code": _TEXT, "checks": _TEXT, "opt_bisect": _NUMBER, "llvm": _TEXT,
+    "algebra": _TRUTH,
 }
 
 

@@ -82,6 +82,7 @@ const std::vector<Key>& keys() {
       {"checks", &Configuration::checks, When::kIfSet},
       {"opt_bisect", &Configuration::opt_bisect, When::kIfSet, kMaxThreshold},
       {"llvm", &Configuration::llvm, When::kIfSet},
+      {"algebra", &Configuration::algebra, When::kIfSet},
   };
   return kKeys;
 }

@@ -85,7 +85,7 @@ TEST(Json, ConfigurationThatCannotBe) {
             "check_memory, baseline, assembler, ptxas_level, max_registers, cpu, features, code_object, max_threads, "
             "min_blocks, unroll_threshold, inline_threshold, fast_math, attributes, plugins, grid, block, shared_mem, "
             "specialize_args, specialize_dims, instance, warmup, iterations, contract, code, checks, opt_bisect, "
-            "llvm");
+            "llvm, algebra");
   EXPECT_EQ(fault(R"({"fuse":true,"fuse":true})"), "line 3: 'fuse' is there twice");
   EXPECT_EQ(fault(R"({"fuse":1})"), "line 3: 'fuse' is not true or false");
   EXPECT_EQ(fault(R"({"codegen_opt":4})"), "line 3: 'codegen_opt' is 4, more than 3");

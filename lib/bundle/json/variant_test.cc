@@ -16,6 +16,15 @@ TEST(Json, OnlyCheckedVariantsSaySo) {
   configuration.check_memory = true;
   EXPECT_NE(variant_id(kOne, configuration), unchecked);
   EXPECT_TRUE(parse_configuration(write(configuration), "a line").check_memory);
+
+  EXPECT_EQ(write(configuration).find("algebra"), std::string::npos);
+  configuration.algebra = true;
+  EXPECT_TRUE(parse_configuration(write(configuration), "a line").algebra);
+  EXPECT_THROW(
+      parse_configuration(R"({"target":"host","passes":"p","codegen_opt":1,"form":"auto","fuse":false,"ir":"",)"
+                          R"("algebra":1})",
+                          "a line"),
+      Error);
   EXPECT_EQ(write(configuration).find("baseline"), std::string::npos);
   configuration.baseline = true;
   EXPECT_TRUE(parse_configuration(write(configuration), "a line").baseline);

@@ -178,6 +178,11 @@ struct Services {
   void (*unwritten_keep)(BlockContext*, uint32_t thread, uint32_t number, const void* address, uint64_t size);
   // `size` bytes are written, or, unless `from` is null, copied from there.
   void (*written)(BlockContext*, uint32_t thread, const void* to, const void* from, uint64_t size);
+
+  // In such code, behind an operation on `count` numbers, at most 3, whose result is a NaN or an infinity. `operation`
+  // is its name, or its sign between two.
+  void (*found_number)(BlockContext*, uint32_t thread, const char* operation, uint32_t count, double result, double a,
+                       double b, double c, const Site* site);
 };
 
 enum ImageShape : uint32_t {
@@ -272,7 +277,7 @@ inline constexpr const char* kServiceNames[] = {
     "enter",          "leave",         "diverged",       "image_load",   "image_store",   "image_sample",
     "image_gather",   "image_query",   "image_level",    "surface_load", "surface_store", "yield",
     "print_count",    "allocate_in",   "release_in",     "track",        "track_sync",    "track_mask",
-    "unwritten_read", "unwritten_use", "unwritten_keep", "written"};
+    "unwritten_read", "unwritten_use", "unwritten_keep", "written",      "found_number"};
 static_assert(sizeof kServiceNames == sizeof(Services));
 
 // A device variable that the code refers to. Its memory is the caller's, who stores its address

@@ -262,6 +262,16 @@ std::string neutral_operation(const Compilation& compilation) {
   });
 }
 
+std::string number_operation(const Compilation& compilation) {
+  if (!compilation.configuration.algebra) return "";
+  return find(compilation, [](const llvm::Instruction& instruction) {
+    const llvm::StringRef function = instruction.getFunction()->getName();
+    if (function.starts_with("mneme_ring_") || function.starts_with("ring_")) return false;
+    return llvm::isa<llvm::FCmpInst>(instruction) ||
+           (llvm::isa<llvm::BinaryOperator>(instruction) && instruction.getType()->isFPOrFPVectorTy());
+  });
+}
+
 std::string missing_export(const Compilation& compilation) {
   const llvm::GlobalVariable* object = compilation.module->getNamedGlobal(kEntrySymbol);
   if (!object || object->isDeclaration() || object->hasLocalLinkage()) {

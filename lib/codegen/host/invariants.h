@@ -26,6 +26,7 @@ std::string service_call(const Compilation& compilation);          // by name
 std::string open_query(const Compilation& compilation);            // about the launch
 std::string block_variable(const Compilation& compilation);        // of shared memory, or of the device
 std::string neutral_operation(const Compilation& compilation);     // of any kind
+std::string number_operation(const Compilation& compilation);      // where the ring takes their place
 std::string missing_export(const Compilation& compilation);        // or an import of Mneme's
 
 }  // namespace mneme::codegen::host

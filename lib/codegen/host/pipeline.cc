@@ -13,6 +13,7 @@
 #include "bundle/launch.h"
 #include "codegen/adjust.h"
 #include "codegen/host/abi.h"
+#include "codegen/host/checks/check_numbers.h"
 #include "codegen/host/checks/checks.h"
 #include "codegen/host/checks/initialisation.h"
 #include "codegen/host/checks/shadow_locals.h"
@@ -22,6 +23,8 @@
 #include "codegen/host/forms/fiber_form.h"
 #include "codegen/host/host.h"
 #include "codegen/host/invariants.h"
+#include "codegen/host/math/algebra.h"
+#include "codegen/host/neutral/algebra_mark.h"
 #include "codegen/host/neutral/debug_information.h"
 #include "codegen/host/neutral/fixed_launch.h"
 #include "codegen/host/neutral/flatten.h"
@@ -66,6 +69,7 @@ void configure(Compilation& c) {
 }
 
 void raise_dialect(Compilation& c) {
+  if (c.configuration.algebra) mark_algebra(*c.module);
   forget_assignments(*c.module);
   c.traits.checks = checks_of(c.configuration);
   if (c.traits.checks && !c.is_nvptx) c.traits.checks |= kInStep;
@@ -82,6 +86,7 @@ void lower_calls(Compilation& c) { lower_indirect_calls(*c.module, c.kernel); }
 
 void inline_calls(Compilation& c) {
   if (c.configuration.check_memory) keep_null_accesses(*c.module);
+  if (checks_of(c.configuration) & kCheckNan) check_numbers(*c.module);
   inline_into_kernel(*c.module);
 }
 
@@ -108,7 +113,9 @@ void specialise(Compilation& c) {
 }
 
 // Ahead of whatever folds what they are about to nothing, as is the next.
-void make_nans_alike(Compilation& c) { canonicalize_nans(*c.module); }
+void make_nans_alike(Compilation& c) {
+  if (!c.configuration.algebra) canonicalize_nans(*c.module);
+}
 
 void guard_arithmetic(Compilation& c) {
   guard_divisions(*c.module, c.configuration.check_memory);
@@ -155,9 +162,11 @@ void yield(Compilation& c) {
 }
 
 void check_accesses(Compilation& c) {
+  if (c.configuration.algebra) refuse_number_control(*c.module, c.kernel.demangled);
   if (c.configuration.check_memory) check_memory(*c.module, c.kernel.name);
   if (c.traits.checks & (kCheckInit | kCheckSync)) check_initialisation(*c.module, c.kernel.name, c.traits.checks);
   if (tracks(c.traits.checks)) track_accesses(*c.module, c.is_nvptx);
+  if (c.traits.checks & kCheckNan) place_number_checks(*c.module);
 }
 
 void relax_atomics(Compilation& c) { relax_shared_atomics(*c.module); }
@@ -311,6 +320,12 @@ void optimise(Compilation& c) {
   c.item = c.code.run_block = nullptr;  // may be gone
 }
 
+void compute_in_ring(Compilation& c) {
+  if (!c.configuration.algebra) return;
+  canonicalize_atomics(*c.module);  // so that updates are operations
+  lower_to_algebra(*c.module, c.kernel.demangled);
+}
+
 void finish(Compilation& c) {
   canonicalize_atomics(*c.module);
   define_brain_float_functions(*c.module);
@@ -349,8 +364,10 @@ constexpr Pass kPasses[] = {
      "Lanes synchronise between two accesses that are a hazard; fences within a block are gone.", keep_in_step,
      block_fence},
     {"waits", "yield_in_waits", "A loop that waits for another work-item yields.", yield, loop_without_yield, "form"},
-    {"checks", "check_memory, check_initialisation, track_accesses",
-     "With --check, each access is checked first, or made known to the detectors.", check_accesses},
+    {"checks", "check_memory, check_initialisation, track_accesses, refuse_number_control",
+     "With --check, each access is checked first, or made known to the detectors; the ring of --algebra ends every "
+     "loop.",
+     check_accesses},
     {"atomics", "relax_shared_atomics", "Atomic operations on shared memory are loads and stores in a fixed order.",
      relax_atomics, shared_atomic},
     {"ids", "mark_global_ids", "The sum of a block's and a work-item's id does not overflow.", bound_ids},
@@ -368,6 +385,8 @@ constexpr Pass kPasses[] = {
      "The module exports a code object, and needs nothing of Mneme's.", export_object, missing_export},
     {"optimise", "ir::optimize with extend_pipelines", "The configuration's pipeline has run; loops are vectorised.",
      optimise},
+    {"algebra", "lower_to_algebra", "With `algebra`, operations on numbers are calls of functions of the ring.",
+     compute_in_ring, number_operation},
     {"finish", "canonicalize_atomics, define_brain_float_functions",
      "Functions that LLVM's back end calls are there; the block function has the kernel's name.", finish},
 };

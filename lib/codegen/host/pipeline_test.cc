@@ -59,9 +59,10 @@ done:
 
 // Runs the passes, and one more behind the one that is named. Gives the verifier's sentence; empty: all holds.
 std::string run_with(const char* body, const char* behind, void (*breaks)(Compilation&),
-                     const std::string& form = "auto") {
+                     const std::string& form = "auto", bool algebra = false) {
   bundle::KernelInfo kernel = kernel_of_pointers(2);
   bundle::Configuration wanted = configuration("default<O3>", form);
+  wanted.algebra = algebra;
   auto machine = make_machine(wanted);
   llvm::LLVMContext context;
   Compilation compilation(kernel, wanted, nullptr, *machine,
@@ -109,6 +110,7 @@ struct Broken {
   void (*breaks)(Compilation&);
   const char* body = kBody;
   const char* form = "auto";
+  bool algebra = false;
 };
 
 const Broken kBroken[] = {
@@ -220,6 +222,13 @@ const Broken kBroken[] = {
        llvm::IRBuilder<> builder = at_start(c, kBlockFunction);
        builder.CreateCall(c.module->getOrInsertFunction("mneme_sin", builder.getVoidTy()));
      }},
+    {"algebra", "fadd float",
+     [](Compilation& c) {
+       llvm::IRBuilder<> builder(&add_function(c)->getEntryBlock().front());
+       llvm::Value* number = builder.CreateLoad(builder.getFloatTy(), c.module->getNamedGlobal(kEntrySymbol));
+       builder.CreateFAdd(number, number);
+     },
+     kBody, "auto", true},
 };
 
 TEST(Pipeline, EveryPassHasItsPlaceInTheTable) {
@@ -247,7 +256,7 @@ TEST(Pipeline, WhatHoldsIsVerified) {
 TEST(Pipeline, WhatAPassBreaksIsNamed) {
   std::set<std::string_view> broken;
   for (const Broken& each : kBroken) {
-    std::string said = run_with(each.body, each.pass, each.breaks, each.form);
+    std::string said = run_with(each.body, each.pass, each.breaks, each.form, each.algebra);
     EXPECT_EQ(said.find("kernel 'k(…)' after the pass 'broken': "), 0u) << each.pass << ": " << said;
     EXPECT_NE(said.find(each.says), std::string::npos) << each.pass << ": " << said;
     EXPECT_NE(said.find(fmt::format(", against what holds after '{}': ", each.pass)), std::string::npos) << said;

@@ -66,7 +66,8 @@ const Row* Comparing::reference_of() const {
           ? std::ranges::find_if(rows_, is_recorded)
           : std::ranges::find_if(rows_, [&](const Row& row) { return row.variant.hex().starts_with(reference_); });
   if (found == rows_.end() && reference_ == kRecordedReference) {
-    found = std::ranges::find_if(rows_, [](const Row& row) { return !row.configuration.check_memory; });
+    found = std::ranges::find_if(
+        rows_, [](const Row& row) { return !row.configuration.check_memory && !row.configuration.algebra; });
   }
   return found != rows_.end() && is_comparable(*found) ? &*found : nullptr;
 }

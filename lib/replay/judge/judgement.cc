@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "replay/judge/judgement.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "bundle/launch.h"
+#include "replay/judge/algebra.h"
 #include "replay/judge/occupancy.h"
 #include "verify/baseline.h"
 
@@ -66,24 +69,29 @@ void Judgement::take(bundle::InstanceMember instance) {
   expected_ = pairing_.instance(instance_->kernel, instance_->id);
 }
 
-Row Judgement::row(const Digest& variant) const {
-  const bundle::KernelInfo& info = kernels_.at(instance_->kernel).info;
+const bundle::VariantInfo& Judgement::variant_of(const Digest& variant) const {
   auto found = variants_.find(variant);
-  if (found == variants_.end() || found->second.kernel != info.id) {
+  if (found == variants_.end() || found->second.kernel != instance_->kernel) {
     throw Error::of("a run of instance {} is of variant {}, which the bundle lacks", instance_->id.hex(),
                     variant.hex());
   }
+  return found->second;
+}
+
+Row Judgement::row(const Digest& variant) const {
+  const bundle::KernelInfo& info = kernels_.at(instance_->kernel).info;
+  const bundle::VariantInfo& how = variant_of(variant);
   return {info.id,
           info.demangled.empty() ? info.name : info.demangled,
           instance_->id,
           variant,
-          found->second.configuration,
-          found->second.form,
+          how.configuration,
+          how.form,
           std::nullopt,
           {},
           false,
-          found->second.resources,
-          occupancy(found->second, *instance_)};
+          how.resources,
+          occupancy(how, *instance_)};
 }
 
 void Judgement::give(Row row) {
@@ -98,9 +106,15 @@ void Judgement::take(bundle::RunMember run) {
     if (!instance_ && !selection_.everything()) return;
     throw Error::of("a run of instance {} does not follow its instance", run.info.instance.hex());
   }
-  runs_++;
-  baselines_ += has_baseline(run.info);
   met_.insert(run.info.variant);
+  const bool is_algebra = variant_of(run.info.variant).configuration.algebra;
+  if (!is_algebra && rules_.algebra) return;
+  runs_++;
+  if (is_algebra) {
+    algebra_.push_back(std::move(run.info));
+    return;
+  }
+  baselines_ += has_baseline(run.info);
   Row out = row(run.info.variant);
   const std::vector<bundle::StoreType>& stores = variants_.at(run.info.variant).stores;
   std::vector<Choice> choices = choose(*instance_, stores, rules_.overrides, rules_.infer);
@@ -120,6 +134,28 @@ void Judgement::take(bundle::RunMember run) {
   give(std::move(out));
 }
 
+void Judgement::end_algebra() {
+  if (algebra_.empty()) return;
+  auto is_plain = [&](const bundle::RunInfo& run) {
+    return is_algebra_reference(variant_of(run.variant).configuration);
+  };
+  auto reference = std::ranges::find_if(algebra_, is_plain);
+  for (const bundle::RunInfo& run : algebra_) {
+    Row out = row(run.variant);
+    const bundle::RunInfo* with = reference == algebra_.end() ? nullptr : &*reference;
+    out.verdict = judge_algebra(*instance_, with, run, has_short_numbers(variant_of(run.variant).stores),
+                                [this](const Digest& digest) { return reader_.block(digest); });
+    const bool same = out.verdict.status == Status::kVerified;
+    if (run.status == "completed" && with) {
+      out.algebra = &run == with ? kReferenceComputation : same ? kSameComputation : kOtherComputation;
+    }
+    out.run = run;
+    out.run->blocks = {};
+    give(std::move(out));
+  }
+  algebra_.clear();
+}
+
 // What a kernel leaves may be right this time.
 void Judgement::judge_findings(std::vector<bundle::Finding>& findings, Row& row) const {
   rules_.findings.drop_unwanted(findings, row.name);
@@ -132,8 +168,9 @@ void Judgement::judge_findings(std::vector<bundle::Finding>& findings, Row& row)
 
 void Judgement::leave_instance() {
   if (!instance_) return;
+  end_algebra();
   for (const Digest& variant : expected_) {
-    if (met_.count(variant)) continue;
+    if (met_.count(variant) || (rules_.algebra && !variant_of(variant).configuration.algebra)) continue;
     Row missing = row(variant);
     missing.verdict = {
         Status::kNotVerified,

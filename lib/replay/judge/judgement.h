@@ -20,6 +20,7 @@ struct Rules {
   Strictness strictness;
   cli::FindingOptions findings = {};  // which of them count
   bool lenient = false;               // what differs as much as it varies by itself passes
+  bool algebra = false;               // nothing but runs with `algebra` is judged
 };
 
 // Judges the runs of the selected instances as a bundle streams by, and notices the runs that are missing.
@@ -36,6 +37,8 @@ class Judgement {
   void take(const bundle::VariantMember& variant);
   void take(bundle::InstanceMember instance);
   void take(bundle::RunMember run);
+  // Judges the runs with `algebra` of the instance in hand; while its blocks are there.
+  void end_algebra();
   // After the last member. Missing runs of the instance in hand count only where the bundle is whole.
   void finish(bool whole);
 
@@ -53,6 +56,7 @@ class Judgement {
     bool selected = false;
   };
 
+  const bundle::VariantInfo& variant_of(const Digest& variant) const;
   Row row(const Digest& variant) const;
   void give(Row row);
   void judge_findings(std::vector<bundle::Finding>& findings, Row& row) const;
@@ -69,6 +73,7 @@ class Judgement {
   std::vector<Digest> expected_;                  // variants to be run on it, in order
   std::set<Digest> met_;                          // and those that were
   std::map<std::string, uint64_t> uncompiled_;
+  std::vector<bundle::RunInfo> algebra_;  // of the instance in hand
   uint64_t runs_ = 0, baselines_ = 0;
   bool all_passed_ = true;
 };

@@ -164,6 +164,7 @@ std::string json_line(const Row& row, const std::vector<bundle::Segment>& segmen
   write_resources(out, row);
   out.add("status", to_string(row.verdict.status)).add("verified", row.passed);
   out.add_all("reasons", row.verdict.reasons);
+  if (!row.algebra.empty()) out.add("algebra", row.algebra);
   if (row.run) {
     const bundle::RunInfo& run = *row.run;
     out.add("device", run.device).add("clock", run.clock).add("iterations", uint64_t{run.nanoseconds.size()});

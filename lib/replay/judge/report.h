@@ -12,6 +12,9 @@
 namespace mneme::verify {
 
 inline constexpr char kTooSlow[] = "too slow";
+// Of a run with `algebra` (algebra.h).
+inline constexpr char kSameComputation[] = "same computation", kOtherComputation[] = "different computation",
+                      kReferenceComputation[] = "reference";
 
 // How fast a variant is beside another one.
 struct TimeComparison {
@@ -36,6 +39,7 @@ struct Row {
   std::optional<bundle::Resources> resources = {};  // that the variant takes, as far as its assembler says so
   std::optional<uint32_t> occupancy = {};           // waves at once: of a SIMD (AMD) or a multiprocessor (NVIDIA)
   std::optional<TimeComparison> comparison = {};    // where one was asked for and can be made
+  std::string algebra = {};                         // of a variant with `algebra`: one of those texts, or empty
   bool launch_changed_memory = true;                // the recorded one; else what does nothing is verified, too
 };
 

@@ -40,7 +40,7 @@ Line line_of(const Row& row, const std::string* settings, bool compared) {
   line.push_back(timed ? time_text(fastest(row.run->nanoseconds)) + (row.run->cold ? " cold" : "") : "-");
   line.push_back(timed ? time_text(median(row.run->nanoseconds)) : "-");
   if (compared) line.push_back(row.comparison ? comparison_text(*row.comparison) : "-");
-  line.emplace_back(to_string(row.verdict.status));
+  line.emplace_back(row.algebra.empty() ? to_string(row.verdict.status) : row.algebra);
   return line;
 }
 

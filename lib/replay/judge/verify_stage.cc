@@ -68,6 +68,9 @@ void RuleOptions::add_options(cli::Options& options) {
   options.choice(
       "--nan", nan_, {"bits", "equal"},
       "memory that differs in the sign and payload of NaNs only fails (bits, the default), or passes (equal)");
+  options.flag("--algebra", algebra_,
+               "judge runs of code with elements of a ring in place of floating-point numbers only, by the recorded "
+               "code's (mneme-run --algebra)");
   options.flag("--recheck", recheck_, "verify only by the differing blocks that are stored with a run");
   options.flag(
       "--lenient", lenient_,
@@ -81,6 +84,7 @@ Rules RuleOptions::rules(const cli::Options& options) const {
   if (infer_) rules.infer = infer_kind_ == "relative" ? Kind::kRelative : Kind::kScaled;
   rules.strictness = {recheck_, nan_ == "equal"};
   rules.lenient = lenient_;
+  rules.algebra = algebra_;
   return rules;
 }
 
@@ -140,6 +144,7 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
   Judgement judgement(reader, selection, rules_, [&](Row row, const std::vector<bundle::Segment>& segments) {
     comparing.take(std::move(row), segments);
   });
+  reader.before_leaving([&] { judgement.end_algebra(); });
   bool cut_before = false, failed_before = false;  // by an earlier stage
   while (std::optional<bundle::Item> item = reader.next()) {
     if (auto* kernel = std::get_if<bundle::KernelMember>(&*item)) judgement.take(*kernel);
@@ -191,6 +196,9 @@ Exit VerifyOptions::verify(int input, const std::string& name, cli::Output& outp
     throw Error("an earlier tool did not reach the end of its bundle: only the runs that are there were judged");
   selection.check_met();
   check_met(rules_.overrides);
+  if (rules_.algebra && judgement.runs() == 0) {
+    throw Error("nothing was verified because no run has --algebra: give it to mneme-compile and to mneme-run");
+  }
   if (judgement.runs() == 0) {
     if (rows.empty()) {
       throw Error(

@@ -19,7 +19,7 @@ class RuleOptions {
 
  private:
   std::string nan_ = "bits", infer_kind_ = "scaled";
-  bool infer_ = false, recheck_ = false, lenient_ = false;
+  bool infer_ = false, recheck_ = false, lenient_ = false, algebra_ = false;
   OverrideOptions overrides_;
 };
 

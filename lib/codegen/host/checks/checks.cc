@@ -53,6 +53,12 @@ std::string place_of(const llvm::Instruction& instruction) {
   return fmt::format("{}:{}", llvm::sys::path::filename(location->getFilename()).str(), location->getLine());
 }
 
+llvm::Constant* Sites::text(const std::string& text) {
+  llvm::Constant*& known = texts_[text];
+  if (!known) known = &constant(module_, llvm::ConstantDataArray::getString(module_.getContext(), text));
+  return known;
+}
+
 llvm::Constant* Sites::site(const llvm::Instruction& instruction, uint32_t flags) {
   std::string place = place_of(instruction);
   llvm::LLVMContext& context = module_.getContext();
@@ -60,11 +66,10 @@ llvm::Constant* Sites::site(const llvm::Instruction& instruction, uint32_t flags
   llvm::Constant* nowhere = nullptr;
   llvm::Constant*& known = place.empty() ? nowhere : sites_[{place, flags}];
   if (known) return known;
-  llvm::Constant*& text = texts_[place];
-  if (!text) text = &constant(module_, llvm::ConstantDataArray::getString(context, place));
-  auto* type = llvm::StructType::get(context, {text->getType(), llvm::Type::getInt32Ty(context)});
+  llvm::Constant* name = text(place);
+  auto* type = llvm::StructType::get(context, {name->getType(), llvm::Type::getInt32Ty(context)});
   known = &constant(
-      module_, llvm::ConstantStruct::get(type, {text, llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), flags)}));
+      module_, llvm::ConstantStruct::get(type, {name, llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), flags)}));
   return known;
 }
 

@@ -37,6 +37,7 @@ class Sites {
  public:
   explicit Sites(llvm::Module& module) : module_(module) {}
   llvm::Constant* site(const llvm::Instruction& instruction, uint32_t flags);
+  llvm::Constant* text(const std::string& text);  // that ends with a zero
 
  private:
   llvm::Module& module_;

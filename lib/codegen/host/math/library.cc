@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "base/error.h"
+#include "codegen/host/neutral/algebra_mark.h"
 #include "codegen/host/semantics/canonical_nans.h"
 
 // MNEME_MATH_BITCODE is math/unit.c, compiled by the build.
@@ -23,7 +24,7 @@ extern "C" __attribute__((visibility("hidden"))) const char mneme_math_bitcode_e
 namespace mneme::codegen::host {
 namespace {
 
-constexpr char kPrefix[] = "mneme_";
+constexpr char kPrefix[] = "mneme_", kAlgebraPrefix[] = "algebra.";
 
 std::unique_ptr<llvm::Module> load_library(llvm::Module& into) {
   llvm::StringRef bytes(mneme_math_bitcode_begin,
@@ -40,7 +41,43 @@ std::unique_ptr<llvm::Module> load_library(llvm::Module& into) {
 
 llvm::FunctionCallee math_function(llvm::Module& module, llvm::StringRef name, llvm::Type* result,
                                    llvm::ArrayRef<llvm::Type*> arguments) {
-  return module.getOrInsertFunction((kPrefix + name).str(), llvm::FunctionType::get(result, arguments, false));
+  auto* type = llvm::FunctionType::get(result, arguments, false);
+  if (!is_algebra(module)) return module.getOrInsertFunction((kPrefix + name).str(), type);
+  llvm::FunctionCallee callee = module.getOrInsertFunction((kAlgebraPrefix + name).str(), type);
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  function->setDoesNotAccessMemory();
+  return callee;
+}
+
+bool is_algebra_function(const llvm::Function& function) { return function.getName().starts_with(kAlgebraPrefix); }
+
+llvm::StringRef plain_name(const llvm::Function& function) {
+  llvm::StringRef name = function.getName();
+  if (!name.consume_front(kAlgebraPrefix)) return name;  // the C library's
+  for (const char* suffix : {"_f16", "_f32", "_f64"}) {
+    if (name.consume_back(suffix)) break;
+  }
+  return name;
+}
+
+void link_ring(llvm::Module& module) {
+  std::vector<std::string> wanted;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() && function.getName().starts_with(kPrefix)) wanted.push_back(function.getName().str());
+  }
+  std::unique_ptr<llvm::Module> library = load_library(module);
+  // Those are of a program, and the kernel's of a shared object.
+  library->eraseNamedMetadata(library->getModuleFlagsMetadata());
+  for (llvm::Function& function : *library) function.removeFnAttr("target-features");
+  if (llvm::Linker::linkModules(module, std::move(library), llvm::Linker::LinkOnlyNeeded)) {
+    throw Error("the functions of the ring do not link");
+  }
+  for (const std::string& name : wanted) {
+    llvm::Function* function = module.getFunction(name);
+    function->setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
 }
 
 void link_math_library(llvm::Module& module) {

@@ -3,4 +3,5 @@
 #include "primitives.c"
 #include "single.c"
 #include "nvidia.c"
+#include "ring.c"
 #include "rounded.c"  // last: what it says of rounding modes holds to the end

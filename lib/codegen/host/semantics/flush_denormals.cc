@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include "codegen/host/neutral/algebra_mark.h"
+
 namespace mneme::codegen::host {
 namespace {
 
@@ -105,6 +107,7 @@ void flush_denormals(llvm::Function& function) {
 }  // namespace
 
 llvm::Value* flush(llvm::IRBuilderBase& builder, llvm::Value* x) {
+  if (is_algebra(*builder.GetInsertBlock()->getModule())) return x;
   llvm::Type* type = x->getType();
   llvm::APFloat least = llvm::APFloat::getSmallestNormalized(type->getScalarType()->getFltSemantics());
   llvm::Value* small =
@@ -114,6 +117,7 @@ llvm::Value* flush(llvm::IRBuilderBase& builder, llvm::Value* x) {
 }
 
 void flush_denormals(llvm::Module& module, const llvm::Function& kernel, llvm::StringRef but_not) {
+  if (is_algebra(module)) return;
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : module) {
     const bool stays = !but_not.empty() && function.getName().starts_with(but_not);

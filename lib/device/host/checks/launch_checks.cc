@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/host/checks/launch_checks.h"
 
+#include "device/host/checks/numbers.h"
 #include "device/host/checks/races.h"
 #include "device/host/checks/synchronisation.h"
 #include "device/host/checks/unwritten.h"
@@ -16,7 +17,8 @@ std::unique_ptr<LaunchChecks> LaunchChecks::make(const codegen::host::CodeObject
   return std::make_unique<LaunchChecks>(code, options);
 }
 
-LaunchChecks::LaunchChecks(const codegen::host::CodeObject& code, const RunOptions& options) {
+LaunchChecks::LaunchChecks(const codegen::host::CodeObject& code, const RunOptions& options)
+    : findings_(*options.findings) {
   if (code.checks & codegen::host::kCheckRaces) races_ = std::make_unique<Races>(options, code);
   if (code.checks & codegen::host::kCheckSync) {
     synchronisation_ = std::make_unique<Synchronisation>(options, code.wave_size);
@@ -53,6 +55,11 @@ void LaunchChecks::begin(BlockContext& context) {
 bool LaunchChecks::missed_barrier(const BlockContext& context, std::span<const uint32_t> points) {
   if (synchronisation_) synchronisation_->missed(context, points);
   return synchronisation_ != nullptr;
+}
+
+void LaunchChecks::found_number(const BlockContext& context, uint32_t thread, const char* operation, double result,
+                                std::span<const double> operands, const Site& site) {
+  note_number(findings_, context, thread, operation, result, operands, site);
 }
 
 void LaunchChecks::forget(const void* address, uint64_t size) {

@@ -34,10 +34,13 @@ class LaunchChecks {
   // A barrier was released that not all came to, as Services::diverged has it. False: nobody looks for that.
   bool missed_barrier(const codegen::host::BlockContext& context, std::span<const uint32_t> points);
   Unwritten* unwritten() { return unwritten_.get(); }
+  void found_number(const codegen::host::BlockContext& context, uint32_t thread, const char* operation, double result,
+                    std::span<const double> operands, const codegen::host::Site& site);
   // A kernel has allocated it: what was there before is another's.
   void forget(const void* address, uint64_t size);
 
  private:
+  Findings& findings_;
   std::unique_ptr<Races> races_;
   std::unique_ptr<Synchronisation> synchronisation_;
   std::unique_ptr<Unwritten> unwritten_;

@@ -212,6 +212,13 @@ void written(BlockContext* context, uint32_t, const void* to, const void* from, 
   }
 }
 
+void found_number(BlockContext* context, uint32_t thread, const char* operation, uint32_t count, double result,
+                  double a, double b, double c, const codegen::host::Site* site) {
+  const double operands[] = {a, b, c};
+  LaunchChecks* checks = state_of(context).checks.get();
+  if (checks) checks->found_number(*context, thread, operation, result, std::span(operands).first(count), *site);
+}
+
 }  // namespace
 
 void stop_block(BlockContext* context, uint32_t thread, std::string why, uint32_t fault) {
@@ -259,6 +266,7 @@ const codegen::host::Services& services() {
       .unwritten_use = unwritten_use,
       .unwritten_keep = unwritten_keep,
       .written = written,
+      .found_number = found_number,
   };
   return kServices;
 }

@@ -15,8 +15,10 @@
 #include <set>
 
 #include "codegen/host/dialect/amdgpu/raise.h"
+#include "codegen/host/math/algebra.h"
 #include "codegen/host/math/library.h"
 #include "codegen/host/math/parts.h"
+#include "codegen/host/neutral/algebra_mark.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -65,6 +67,22 @@ bool keeps_code(llvm::StringRef name, const llvm::Type& type) {
   return type.isDoubleTy() ? kDouble.contains(name) : type.isFloatTy() && kSingle.contains(name);
 }
 
+// For `algebra`: a call by its name, in the accurate and in the fast version.
+bool rewrite_for_algebra(llvm::Function& function, llvm::StringRef name) {
+  name.consume_front("native_");
+  if (name == "sincos") {
+    Body body(function);
+    llvm::Value* x = function.getArg(0);
+    body.builder().CreateStore(call_by_name(body.builder(), "cos", {x}), function.getArg(1));
+    body.give(call_by_name(body.builder(), "sin", {x}));
+    return true;
+  }
+  if (!stays_call(name, function)) return false;
+  Body body(function);
+  body.give(call_by_name(body.builder(), name, body.arguments()));
+  return true;
+}
+
 // Says whether it was a function whose body is written here.
 bool rewrite(llvm::Function& function, llvm::StringRef name) {
   if (llvm::Intrinsic::ID intrinsic = exact_intrinsic(name)) {
@@ -72,6 +90,7 @@ bool rewrite(llvm::Function& function, llvm::StringRef name) {
     body.give(body.builder().CreateIntrinsic(intrinsic, {function.getReturnType()}, body.arguments()));
     return true;
   }
+  if (is_algebra(*function.getParent())) return rewrite_for_algebra(function, name);
   if (keeps_code(name, *function.getReturnType())) return false;
   if (name == "sincos") {
     if (!has_elementary("sin", *function.getReturnType())) return false;

@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "codegen/host/dialect/nvptx/raise.h"
 #include "codegen/host/dialect/rebuild.h"
+#include "codegen/host/math/algebra.h"
 #include "codegen/host/math/library.h"
 #include "codegen/host/math/parts.h"
+#include "codegen/host/neutral/algebra_mark.h"
 
 namespace mneme::codegen::host {
 namespace {
@@ -38,13 +40,20 @@ bool rewrite(llvm::Function& function, StringRef name) {
   if (name == "sincos" || name == "sincosf" || name == "fast_sincosf") {
     llvm::IRBuilder<> builder = rebuild(function);
     Value* x = function.getArg(0);
-    builder.CreateStore(call_elementary(builder, "sin", {x}), function.getArg(1));
-    builder.CreateStore(call_elementary(builder, "cos", {x}), function.getArg(2));
+    auto call = is_algebra(*function.getParent()) ? call_by_name : call_elementary;
+    builder.CreateStore(call(builder, "sin", {x}), function.getArg(1));
+    builder.CreateStore(call(builder, "cos", {x}), function.getArg(2));
     builder.CreateRetVoid();
     return true;
   }
   if (!type->isFloatTy() && !type->isDoubleTy()) return false;
   StringRef plain = plain_name(name, *type);
+  if (is_algebra(*function.getParent())) {
+    if (!stays_call(plain, function)) return false;
+    llvm::IRBuilder<> builder = rebuild(function);
+    builder.CreateRet(call_by_name(builder, plain, arguments_of(function)));
+    return true;
+  }
   bool tanh = plain == "tanh" && type->isFloatTy();
   if (plain.empty() || (!tanh && !has_elementary(plain, *type))) return false;
   llvm::IRBuilder<> builder = rebuild(function);
