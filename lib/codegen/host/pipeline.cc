@@ -386,7 +386,7 @@ constexpr Pass kPasses[] = {
     {"optimise", "ir::optimize with extend_pipelines", "The configuration's pipeline has run; loops are vectorised.",
      optimise},
     {"algebra", "lower_to_algebra", "With `algebra`, operations on numbers are calls of functions of the ring.",
-     compute_in_ring, number_operation},
+     compute_in_ring, number_operation, "finish"},
     {"finish", "canonicalize_atomics, define_brain_float_functions",
      "Functions that LLVM's back end calls are there; the block function has the kernel's name.", finish},
 };

@@ -20,8 +20,8 @@ bool same_bytes(Bytes a, Bytes b, uint64_t offset, uint64_t size) {
 
 // A number of 16 bits, be it an IEEE half or the upper half of a float.
 bool same_short(const std::byte* a, const std::byte* b) {
-  auto brain = [](const std::byte* bytes) { return ring_short(ring_of_number(BrainFloat::read(bytes), 1)); };
-  auto half = [](const std::byte* bytes) { return ring_short(ring_of_number(Half::read(bytes), 1)); };
+  auto brain = [](const std::byte* bytes) { return ring_short(ring_of_number(BrainFloat::read(bytes))); };
+  auto half = [](const std::byte* bytes) { return ring_short(ring_of_number(Half::read(bytes))); };
   return brain(a) == brain(b) || half(a) == half(b);
 }
 

@@ -140,9 +140,13 @@ void Judgement::end_algebra() {
     return is_algebra_reference(variant_of(run.variant).configuration);
   };
   auto reference = std::ranges::find_if(algebra_, is_plain);
+  const bundle::RunInfo* with = nullptr;
+  if (reference != algebra_.end()) {
+    std::rotate(algebra_.begin(), reference, reference + 1);  // it comes first
+    with = &algebra_.front();
+  }
   for (const bundle::RunInfo& run : algebra_) {
     Row out = row(run.variant);
-    const bundle::RunInfo* with = reference == algebra_.end() ? nullptr : &*reference;
     out.verdict = judge_algebra(*instance_, with, run, has_short_numbers(variant_of(run.variant).stores),
                                 [this](const Digest& digest) { return reader_.block(digest); });
     const bool same = out.verdict.status == Status::kVerified;

@@ -114,10 +114,9 @@ class Lowering {
     auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant_value);
     if (!number) return constant(0);  // undefined
     llvm::APFloat value = number->getValueAPF();
-    const bool is_double = number->getType()->isDoubleTy();
     bool inexact;
     value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
-    int32_t result = ring_of_number(value.convertToDouble(), !is_double);
+    int32_t result = ring_of_number(value.convertToDouble());
     return constant(is_short(*number->getType()) ? ring_short(result) : result);
   }
 

@@ -34,6 +34,7 @@ TEST(Ring, NumbersAreTheFractionsTheyAre) {
   EXPECT_EQ(ring_multiply(ring_of_single(1.0F / 3), 3), 1);
   EXPECT_EQ(ring_multiply(ring_of_single(-1.0F / 255), 255), -1);
   EXPECT_EQ(ring_of_single(0.1F), ring_of_double(0.1));
+  EXPECT_EQ(ring_of_single(0.1F), ring_of_double(static_cast<double>(0.1F)));
   EXPECT_EQ(ring_of_single(-INFINITY), -ring_of_single(INFINITY));
 }
 
@@ -91,8 +92,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrs
 })";
   AmdgpuCode code(compile(kernel_of_pointers(3), text, in_ring(passes)));
   float a[] = {1, -3, 0.1F, 7.25F, 1e10F, -0.5F, 3, 9}, b[] = {2, 5, 0.3F, -1.5F, 3e-9F, 0.75F, 4, 2}, out[8] = {};
-  void *pa = a, *pb = b, *po = out;
-  code.run({&pa, &pb, &po}, 8);
+  code.run({a, b, out}, 8);
   std::vector<float> elements;  // what is read as the same element is the same
   for (float value : out) elements.push_back(static_cast<float>(ring_of_single(value)));
   return elements;
@@ -188,8 +188,7 @@ done:
     std::vector<double> in(1000);
     for (size_t i = 0; i < in.size(); ++i) in[i] = 1.0 / static_cast<double>(i * i + 1) - 0.1;
     double out = 0;
-    void *pin = in.data(), *pout = &out;
-    code.run({&pin, &pout}, 1);
+    code.run({in.data(), &out}, 1);
     return out;
   };
   const double plain = sum_by("default<O0>", "");

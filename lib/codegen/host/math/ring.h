@@ -134,11 +134,13 @@ static inline int32_t ring_of_dyadic(double x) {
   return ring_of_fraction(mantissa, negative, (exponent ? exponent : 1) - 1075);
 }
 
-// By the convergents of its continued fraction: the first that rounds to it, if its denominator is small.
-static inline int32_t ring_of_number(double x, int is_single) {
+// By the convergents of its continued fraction: the first that rounds to it, if its denominator is small. A float that
+// was made a double is the same.
+static inline int32_t ring_of_number(double x) {
   const double size = x < 0 ? -x : x;
   if (size <= (double)(int32_t)kRingHalf && (double)(int32_t)x == x) return (int32_t)x;
   if (!(size < 0x1p23 && size > 0x1p-9)) return ring_of_dyadic(x);
+  const int is_single = (double)(float)x == x;
   double rest = size;
   int64_t top = 1, top_before = 0, bottom = 0, bottom_before = 1;
   for (int i = 0; i < 12; ++i) {
@@ -159,8 +161,8 @@ static inline int32_t ring_of_number(double x, int is_single) {
   return ring_of_dyadic(x);
 }
 
-static inline int32_t ring_of_single(float x) { return ring_of_number((double)x, 1); }
-static inline int32_t ring_of_double(double x) { return ring_of_number(x, 0); }
+static inline int32_t ring_of_single(float x) { return ring_of_number((double)x); }
+static inline int32_t ring_of_double(double x) { return ring_of_number(x); }
 
 // Of numbers of 16 bits: an element modulo Q.
 static inline int32_t ring_short(int32_t element) { return ring_centred(element, kRingQ); }
