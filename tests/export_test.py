@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import unittest
+from unittest import mock
 
 from support import ROOT, TestCase, run, tool
 
@@ -102,6 +103,21 @@ class Export(TestCase):
         self.assertGreater(verdict["speedup"], 10)
         self.assertGreater(verdict["low"], 1)
         self.assertEqual(self.judge(ir, "measure", task=task), ("fail", "not-faster"))
+
+    def test_source(self):
+        """Where the recording has it; it is edited where it lies."""
+        source, task = self.folder / "source.hip", self.folder / "of_source"
+        source.write_text(WASTEFUL)
+        with mock.patch.dict(os.environ, MNEME_EMBED_SOURCE="1"):
+            recording = self.record(self.build(source), name="source.tar")
+        made = run([tool("export"), "--task", task, recording])
+        self.assertEqual(made.status, 0, made.text())
+        given = task / "source" / "source.hip"
+        self.assertEqual(given.read_text(), WASTEFUL)
+        for old, new, verdict in ("5000", "5", "verified"), ("+= 1", "+= 2", "wrong-result"), ("+= 2", "+= two", "not-compiled"):
+            given.write_text(given.read_text().replace(old, new))
+            result = run([tool("export"), "--check", task, given])
+            self.assertEqual(json.loads(result.out)["reason"], verdict, result.text())
 
     def test_launches_that_change_nothing(self):
         source = self.folder / "idle.hip"

@@ -275,10 +275,9 @@ def _write_code(selection: Selection, folder: pathlib.Path) -> dict[str, str]:
     """Files with the kernel's code, and what each is."""
     kernel, files = selection.kernel, {}
     bundle = kernel.bundle
-    if source := bundle.file_of(kernel, "kernel.source"):
-        name = "kernel" + (pathlib.Path(kernel.source).suffix or ".hip")
-        (folder / name).write_bytes(source)
-        files[name] = "its source, preprocessed"
+    if bundle.file_of(kernel, "kernel.source"):
+        run_tool("extract-ir", ["--source", folder / "source", *_kernel(selection.expression), bundle.path])
+        files[f"source/{pathlib.Path(kernel.source).name}"] = "its source; headers, and the command that compiled it, lie beside it"
     if kernel.has_ir:
         run_tool("extract-ir", ["-S", *_kernel(selection.expression), "-o", folder / "kernel.ll", bundle.path])
         files["kernel.ll"] = "its LLVM IR"
