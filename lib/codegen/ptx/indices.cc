@@ -6,6 +6,7 @@
 //   %3 = getelementptr i8, ptr %p, i64 %2
 //   %4 = icmp ugt i32 %t, 15                    ->   %4 = icmp ult i32 %t, 16
 //   br i1 %4, label %behind, label %then             br i1 %4, label %then, label %behind
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/PatternMatch.h>
@@ -55,17 +56,19 @@ void index_elements(llvm::GetElementPtrInst& address) {
   address.eraseFromParent();
 }
 
-// Of an address of an element, whole elements further: as an index, too.
-void add_to_index(llvm::GetElementPtrInst& address) {
+// Of s[t] in shared memory, o elements further, where the function asks for t < o: s[t + o] has an index of its own,
+// which the bound is compared with. Others stay: from one address they are at distances that are known.
+void add_to_index(llvm::GetElementPtrInst& address, const llvm::SmallDenseSet<uint64_t>& bounds) {
   auto* element = llvm::dyn_cast<llvm::GetElementPtrInst>(address.getPointerOperand());
   uint64_t bytes = 0;
   if (!element || element->getNumIndices() != 1 || !address.getSourceElementType()->isIntegerTy(8) ||
-      address.getNumIndices() != 1 || !match(address.getOperand(1), m_ConstantInt(bytes))) {
+      address.getAddressSpace() != kShared || address.getNumIndices() != 1 ||
+      !match(address.getOperand(1), m_ConstantInt(bytes))) {
     return;
   }
   auto* type = llvm::dyn_cast<llvm::IntegerType>(element->getSourceElementType());
   uint64_t size = type ? type->getBitWidth() / 8 : 0;
-  if (size < 2 || bytes > INT32_MAX || bytes % size) return;
+  if (size < 2 || bytes % size || !bounds.contains(bytes / size)) return;
   llvm::IRBuilder<> builder(&address);
   Value* index = element->getOperand(1);
   index = builder.CreateAdd(index, llvm::ConstantInt::get(index->getType(), bytes / size));
@@ -91,15 +94,19 @@ void compare_below(llvm::ICmpInst& comparison) {
 
 void write_as_clang(llvm::Module& module) {
   for (llvm::Function& function : module) {
+    llvm::SmallDenseSet<uint64_t> bounds;  // of unsigned numbers
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
       if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
         index_elements(*address);
       } else if (auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(&instruction)) {
         compare_below(*comparison);
+        auto* bound = llvm::dyn_cast<llvm::ConstantInt>(comparison->getOperand(1));
+        bool below = bound && comparison->getPredicate() == llvm::ICmpInst::ICMP_ULT;
+        if (below && bound->getValue().isIntN(31)) bounds.insert(bound->getZExtValue());
       }
     }
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-      if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) add_to_index(*address);
+      if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) add_to_index(*address, bounds);
     }
   }
 }
