@@ -164,9 +164,10 @@ void yield(Compilation& c) {
 void check_accesses(Compilation& c) {
   if (c.configuration.algebra) refuse_number_control(*c.module, c.kernel.demangled);
   if (c.configuration.check_memory) check_memory(*c.module, c.kernel.name);
-  if (c.traits.checks & (kCheckInit | kCheckSync)) check_initialisation(*c.module, c.kernel.name, c.traits.checks);
   if (tracks(c.traits.checks)) track_accesses(*c.module, c.is_nvptx);
   if (c.traits.checks & kCheckNan) place_number_checks(*c.module);
+  // Last: the others would take the shadow for memory of the kernel's.
+  if (c.traits.checks & (kCheckInit | kCheckSync)) check_initialisation(*c.module, c.kernel.name, c.traits.checks);
 }
 
 void relax_atomics(Compilation& c) { relax_shared_atomics(*c.module); }
@@ -364,7 +365,7 @@ constexpr Pass kPasses[] = {
      "Lanes synchronise between two accesses that are a hazard; fences within a block are gone.", keep_in_step,
      block_fence},
     {"waits", "yield_in_waits", "A loop that waits for another work-item yields.", yield, loop_without_yield, "form"},
-    {"checks", "check_memory, check_initialisation, track_accesses, refuse_number_control",
+    {"checks", "refuse_number_control, check_memory, track_accesses, place_number_checks, check_initialisation",
      "With --check, each access is checked first, or made known to the detectors; the ring of --algebra ends every "
      "loop.",
      check_accesses},
