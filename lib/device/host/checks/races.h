@@ -20,6 +20,7 @@
 // That ends where
 //
 //   - what a kernel does depends on the order (the winner of an atomic operation): found is what was done here;
+//   - an order comes from atomic operations whose results are ignored: it is the one in which they ran;
 //   - a word has had another race before: that one is reported, and hides others of the same word until the next write;
 //   - several work-items of a block read a word between two barriers: two of them are remembered;
 //   - more than kMostReaders blocks read a word: as many are remembered.
