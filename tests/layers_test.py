@@ -18,7 +18,7 @@ ALONE = ["annotate"]  # the header that applications include
 ROOMS = {
     "lib/bundle": ["archive blocks json", "pack", "testing"],
     "lib/codegen/host": ["neutral", "analysis", "semantics", "checks", "math", "dialect", "sync", "forms", "vectorize"],
-    "lib/device/host": ["heap", "fibers grid services"],
+    "lib/device/host": ["heap", "checks fibers grid services"],
     "lib/hostgpu": ["compile", "device graphs kernels memory queue textures", "cuda"],
     "lib/replay": ["worker", "judge", "testing"],
     "mneme-capture/recorder": ["link", "runtime", "memory", "apply", "core", "cuda hip"],
