@@ -142,7 +142,7 @@ std::vector<std::string> variables_of_checks(const Settings& settings) {
   return variables;
 }
 
-// What was found has been said.
+// The findings have been said.
 Exit judge_findings(const Settings& settings, Exit exit) {
   if (exit != Exit::kSuccess || !settings.found) return exit;
   return std::filesystem::file_size(findings_file(settings)) > 0 ? Exit::kNotVerified : exit;

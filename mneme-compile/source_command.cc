@@ -78,7 +78,7 @@ Words with_absolute_paths(const Words& options, const fs::path& folder) {
     auto behind = std::ranges::find_if(kPathsBehind, [&](std::string_view o) { return word.starts_with(o); });
     if (by_next) {
       const std::string path = absolute(folder, options[++i]);
-      // What is included may lie in any of the folders that are searched.
+      // Included files may lie in any of the folders that are searched.
       const bool is_file = word == "-include" || word == "-imacros";
       out.insert(out.end(), {word, is_file && !file_exists(path) ? options[i] : path});
     } else if (behind != std::end(kPathsBehind)) {

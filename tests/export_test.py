@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import unittest
-from unittest import mock
 
 from support import ROOT, TestCase, run, tool
 
@@ -108,8 +107,10 @@ class Export(TestCase):
         """Where the recording has it; it is edited where it lies."""
         source, task = self.folder / "source.hip", self.folder / "of_source"
         source.write_text(WASTEFUL)
-        with mock.patch.dict(os.environ, MNEME_EMBED_SOURCE="1"):
-            recording = self.record(self.build(source), name="source.tar")
+        program = self.folder / "source"
+        self.run_well([tool("inject"), "--embed-source", "clang++-19", "-x", "hip", "--offload-arch=gfx90a", "-O2", source,
+                       "-o", program])
+        recording = self.record(program, name="source.tar")
         made = run([tool("export"), "--task", task, recording])
         self.assertEqual(made.status, 0, made.text())
         given = task / "source" / "source.hip"

@@ -44,8 +44,12 @@ Digest key(const objects::EmbeddedKernel& kernel, const CompileOptions& options,
   stream.add(static_cast<uint64_t>(about.st_size));
   stream.add(static_cast<uint64_t>(about.st_mtim.tv_sec));
   stream.add(static_cast<uint64_t>(about.st_mtim.tv_nsec));
-  stream.add(kernel.json.size());
-  stream.add(kernel.json);
+  bundle::KernelInfo info = kernel.info;
+  info.command = {};  // how the source was compiled is in the IR
+  info.source_text = {};
+  const std::string json = bundle::write(info);
+  stream.add(json.size());
+  stream.add(json);
   stream.add(kernel.bitcode);
   return stream.finish();
 }

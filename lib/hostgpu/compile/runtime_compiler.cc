@@ -36,7 +36,9 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
 }
 
 std::vector<std::string> options_of(const RuntimeSource& source, const std::string& folder) {
-  std::vector<std::string> words = {"-x", "hip", "--cuda-device-only", "-I" + folder};
+  // The folder is another each time: nothing that is recorded of the compilation names it.
+  std::vector<std::string> words = {"-x", "hip", "--cuda-device-only", "-I" + folder,
+                                    "-ffile-prefix-map=" + folder + "=."};
   bool architecture = false, standard = false, level = false;
   for (std::string word : source.options) {
     if (starts_with_any(word, {"--gpu-architecture="})) word = "--offload-arch=" + word.substr(word.find('=') + 1);

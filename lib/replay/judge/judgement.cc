@@ -160,7 +160,7 @@ void Judgement::end_algebra() {
   algebra_.clear();
 }
 
-// What a kernel leaves may be right this time.
+// The kernel's memory may be right this time.
 void Judgement::judge_findings(std::vector<bundle::Finding>& findings, Row& row) const {
   rules_.findings.drop_unwanted(findings, row.name);
   for (const bundle::Finding& finding : findings) {

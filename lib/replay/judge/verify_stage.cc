@@ -68,9 +68,6 @@ void RuleOptions::add_options(cli::Options& options) {
   options.choice(
       "--nan", nan_, {"bits", "equal"},
       "memory that differs in the sign and payload of NaNs only fails (bits, the default), or passes (equal)");
-  options.flag("--algebra", algebra_,
-               "judge runs of code with elements of a ring in place of floating-point numbers only, by the recorded "
-               "code's (mneme-run --algebra)");
   options.flag("--recheck", recheck_, "verify only by the differing blocks that are stored with a run");
   options.flag(
       "--lenient", lenient_,
@@ -84,13 +81,15 @@ Rules RuleOptions::rules(const cli::Options& options) const {
   if (infer_) rules.infer = infer_kind_ == "relative" ? Kind::kRelative : Kind::kScaled;
   rules.strictness = {recheck_, nan_ == "equal"};
   rules.lenient = lenient_;
-  rules.algebra = algebra_;
   return rules;
 }
 
 void VerifyOptions::add_options(cli::Options& options) {
   options.group("Tolerances");
   judging_.add_options(options);
+  options.flag("--algebra", algebra_,
+               "judge runs of code with elements of a ring in place of floating-point numbers only, by the recorded "
+               "code's (mneme-run --algebra)");
   options.group("Times");
   options.value(
       "--reference", reference_, "first|recorded|PREFIX",
@@ -112,6 +111,7 @@ void VerifyOptions::check(const cli::Options& options) {
   findings.read();
   rules_ = judging_.rules(options);
   rules_.findings = std::move(findings);
+  rules_.algebra = algebra_;
   if (slower_ == 0 && options.given("--fail-if-slower")) {
     throw Error("--fail-if-slower 0: give a ratio of at least 1; 1.1 accepts 10 % more time");
   }

@@ -19,7 +19,7 @@ class RuleOptions {
 
  private:
   std::string nan_ = "bits", infer_kind_ = "scaled";
-  bool infer_ = false, recheck_ = false, lenient_ = false, algebra_ = false;
+  bool infer_ = false, recheck_ = false, lenient_ = false;
   OverrideOptions overrides_;
 };
 
@@ -38,6 +38,7 @@ class VerifyOptions {
  private:
   std::string format_, junit_, reference_;
   double slower_ = 0;  // a factor; 0: no bound
+  bool algebra_ = false;
   RuleOptions judging_;
   Rules rules_;
 };

@@ -111,7 +111,7 @@ void track_arrivals(llvm::Module& module, const std::string& kernel) {
     if (function.isDeclaration()) continue;
     std::vector<std::pair<llvm::Instruction*, uint32_t>> barriers;
     std::vector<llvm::Instruction*> ends;
-    // What was marked before functions were inlined is in the vendor's headers.
+    // Marks from before inlining are in the vendor's headers.
     for (auto& [call, operation] : operations_in(function)) {
       if (operation.kind != OperationKind::kService) continue;
       llvm::StringRef service = kServiceNames[operation.service];

@@ -41,7 +41,7 @@ void Release::add(uint32_t thread, uint32_t count) {
 
 void Channel::put(const ReleasePointer& release) {
   std::vector<size_t>& same = of_block_[release->block];
-  // Who waits puts the same again and again.
+  // A work-item that waits puts the same again and again.
   const size_t last = same.size() < 4 ? 0 : same.size() - 4;
   for (size_t i = last; i < same.size(); ++i) {
     if (releases_[same[i]] == release) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What work-items tell each other by atomic operations and fences: a release is what a work-item had done when it
-// passed a fence, a channel the releases that atomic operations have put at an address, in order. Who reads there knows
-// all that were put before, and what those knew who put them.
+// passed a fence, a channel the releases that atomic operations have put at an address, in order. A reader there
+// knows all releases that were put before, and the knowledge of their makers.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -447,7 +447,7 @@ void Races::access_word(const Now& now, Word& word, uint32_t first, uint32_t las
   word.whole() = {now.tag, Tag::kNone};
 }
 
-// What is neither the launch's nor the block's is the work-items' own: on stacks, and in frames.
+// Memory that is neither the launch's nor the block's is the work-items' own: on stacks, and in frames.
 bool Races::is_known(uint64_t address) {
   if (address - known_begin_ < known_end_ - known_begin_) return true;
   if (const KnownMemory* known = known_at(options_, address)) {
