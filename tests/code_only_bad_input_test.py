@@ -49,7 +49,7 @@ class CodeOnlyBadInput(Recordings):
                 (right, [*scale, "-O1"], "--code and -O exclude each other"),
                 (right, [*scale, "--target", "host"],
                  "--code is for NVIDIA's GPUs, and kernel 'scale.*' is to be compiled for host"),
-                (right, ["--ir", text], "--code and --ir exclude each other"),
+                (right, ["--ir", text], "--ir and --code exclude each other"),
         ]:
             with self.subTest(given=given.name, options=options):
                 self.assertRegex(self.compile("--code", given, *options, bundle=bundle, status=2).error, message)

@@ -26,7 +26,7 @@ FENCE = re.compile(r"( *)```(\w*)\s*")
 COMMENT = re.compile(r"<!-- (file|not run|needs): (.*?) -->")
 TIMEOUT = 1500  # seconds for a page
 INSTALLED = {"/usr/local/share/mneme/grid.mk": ROOT / "scripts" / "grid" / "grid.mk"}  # where the sources have it
-FAILS = re.compile(r"not verified|\bvaries\b|too slow|: error: |\bfailed\b")  # a command that prints this may end with another status than 0
+FAILS = re.compile(r"not verified|\bvaries\b|too slow|different computation|: error: |\bfailed\b")  # a command that prints this may end with another status than 0
 
 
 class Block:

@@ -148,7 +148,7 @@ def _failure(rows: Sequence[Row], said: str, task: Task) -> Verdict | None:
     """Why the candidate's rows do not pass, before times are looked at."""
     if not rows:
         sentence = sentence_of(said)[1]
-        return _verdict("not-compiled" if said.startswith("mneme-compile: error") else "no-result", sentence or "")
+        return _verdict("not-compiled" if "mneme-compile: error" in said else "no-result", sentence or "")
     for row in rows:
         reasons = "; ".join(row.get("reasons", ()))
         if "device" not in row or row["status"] == "failed":

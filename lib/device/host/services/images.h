@@ -62,6 +62,7 @@ static_assert(sizeof(Sampler) == 9 * sizeof(uint32_t));
 struct TextureObject {
   Image image;
   Sampler sampler;
+  uint32_t unused = 0;  // in place of padding: recordings have its bytes
 };
 
 // One of an image's levels, by itself.
