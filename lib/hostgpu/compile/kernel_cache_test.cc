@@ -19,7 +19,6 @@ class Cache : public testing::Test {
     ::unsetenv("MNEME_KERNEL_CACHE");
     compiler_ = folder_.path() + "/compiler";
     write_file(compiler_, "one");
-    kernel_.json = "{}";
     kernel_.bitcode = bytes_of("bitcode");
   }
   KernelCache cache(const std::string& form = "auto", bool check_memory = false) const {
@@ -51,10 +50,11 @@ TEST_F(Cache, DependsOnEverythingThatTheCodeDoes) {
   kernel_.bitcode = bytes_of("bitcodf");
   EXPECT_FALSE(cache().find());
   kernel_.bitcode = bytes_of("bitcode");
-  kernel_.json = "{ }";
+  kernel_.info.wave_size = 32;
   EXPECT_FALSE(cache().find());
-  kernel_.json = "{}";
-  EXPECT_TRUE(cache().find());
+  kernel_.info.wave_size = 64;
+  kernel_.info.command = {"clang++", "-g"};
+  EXPECT_TRUE(cache().find()) << "the IR is the same";
   write_file(compiler_, "another compiler");
   EXPECT_FALSE(cache().find());
 }
