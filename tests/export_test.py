@@ -11,7 +11,7 @@ import unittest
 from support import ROOT, TestCase, run, tool
 
 
-# Most of its time goes into what nobody needs.
+# Nearly all of its time is spent in a loop without effect.
 WASTEFUL = """
 #include <hip/hip_runtime.h>
 #include <cstdio>

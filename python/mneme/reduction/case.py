@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A fault, and whether IR and a launch show it.
 
-What is expected of reduced IR is what the good configuration makes of it, not what was recorded. So the good configuration,
-and others that can hardly be wrong, have to leave the same memory, and change some; then the bad one is judged by that."""
+Reduced IR computes something else than the recorded kernel, so the expected memory is that of the good configuration. Other
+configurations that are as safe have to leave the same memory, and to change some. Then the bad configuration is judged by it."""
 
 import contextlib
 import dataclasses

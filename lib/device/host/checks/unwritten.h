@@ -33,7 +33,7 @@ class Unwritten {
   void write(const codegen::host::BlockContext& context, uint64_t to, uint64_t from, uint64_t size);
 
  private:
-  // So many reads of one place are told apart; a later one takes the place of the last.
+  // The most reads of one place that are kept apart. A further read replaces the last of them.
   static constexpr uint32_t kMostOfPlace = 16;
   static constexpr size_t kMostKept = 1 << 20;
 
