@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "codegen/ptx/lift_cases.h"
+#include "codegen/ptx/cases.h"
 
 namespace mneme::codegen::ptx {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "codegen/host/dialect/nvptx/run.h"
+#include "codegen/ptx/cases.h"
 #include "codegen/ptx/constants.h"
-#include "codegen/ptx/lift_cases.h"
 #include "ir/module.h"
 #include "ir/optimize.h"
 
